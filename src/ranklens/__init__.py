@@ -1,0 +1,82 @@
+"""RankLens measures how good a ranking is.
+
+>>> import ranklens as rl
+>>> scores = rl.evaluate({"q1": {"d1": 1}}, {"q1": ["d2", "d1"]}, ["nDCG@10", "RR"])
+>>> scores.mean["RR"]
+0.5
+
+Names are imported when they are first used, so that ``import ranklens`` is quick.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ranklens.errors import (
+        InputError,
+        MeasureError,
+        MissingExtraError,
+        PolicyError,
+        RankLensError,
+        RankLensWarning,
+    )
+    from ranklens.evaluation import evaluate
+    from ranklens.judged import Hits, Judged
+    from ranklens.judging import judge
+    from ranklens.policy import Policy
+    from ranklens.readers.records import from_records
+    from ranklens.registry import Measure, measures, preset
+    from ranklens.registry import parse as measure
+    from ranklens.scores import Scores
+    from ranklens.single import (
+        average_precision_at_k,
+        dcg_at_k,
+        f1_at_k,
+        hit_rate_at_k,
+        mean_reciprocal_rank,
+        ndcg_at_k,
+        precision_at_k,
+        precision_recall_f1,
+        recall_at_k,
+        reciprocal_rank,
+        success_at_k,
+    )
+    from ranklens.stats import Interval
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "errors": "InputError MeasureError MissingExtraError PolicyError RankLensError RankLensWarning",
+    "evaluation": "evaluate",
+    "judging": "judge",
+    "judged": "Hits Judged",
+    "policy": "Policy",
+    "readers.records": "from_records",
+    "registry": "Measure measures preset",
+    "scores": "Scores",
+    "single": "average_precision_at_k dcg_at_k f1_at_k hit_rate_at_k mean_reciprocal_rank ndcg_at_k precision_at_k "
+    "precision_recall_f1 recall_at_k reciprocal_rank success_at_k",
+    "stats": "Interval",
+}
+_WHERE = {name: (module, name) for module, names in _HOME.items() for name in names.split()}
+_WHERE["measure"] = ("registry", "parse")  # looks a measure up; the decorator is ranklens.registry.measure
+
+__all__ = [  # noqa: PLE0604  kept equal to _WHERE by a test
+    *sorted(_WHERE),
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module 'ranklens' has no attribute {name!r}")
+    from importlib import import_module
+
+    module, attribute = _WHERE[name]
+    value = getattr(import_module(f"ranklens.{module}"), attribute)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -1,0 +1,67 @@
+"""Rankings, judgments and measures → :class:`~ranklens.scores.Scores`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ranklens.errors import PolicyError
+from ranklens.judging import judge
+from ranklens.policy import make_policy
+from ranklens.registry import Measure, parse_many
+from ranklens.scores import Scores
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ranklens.judged import Judged
+    from ranklens.policy import Policy
+
+
+def evaluate(
+    qrels: Any,
+    run: Any,
+    measures: str | Measure | Sequence[str | Measure],
+    policy: Policy | None = None,
+    *,
+    columns: Mapping[str, str] | None = None,
+    **options: Any,
+) -> Scores:
+    """Score a run against judgments.
+
+    ``qrels`` and ``run`` are anything that :func:`ranklens.judge` takes. ``measures`` are names such as ``"nDCG@10"``,
+    or a preset such as ``"rag"``. Policies are given as a :class:`~ranklens.policy.Policy` or one by one
+    (``ties="average"``, ``depth=100``, ``rel=2`` …).
+
+    >>> qrels = {"q1": {"d1": 2, "d2": 1}, "q2": {"d3": 1}}
+    >>> run = {"q1": {"d1": 0.9, "d9": 0.8, "d2": 0.7}, "q2": {"d4": 0.9, "d3": 0.1}}
+    >>> evaluate(qrels, run, ["nDCG@10", "RR"]).mean
+    {'nDCG@10': 0.79058..., 'RR': 0.75}
+    """
+    chosen = make_policy(policy, options)
+    wanted = [_with_rel(measure, chosen.rel) for measure in parse_many(measures)]
+    return score(judge(qrels, run, chosen, columns=columns), wanted)
+
+
+def score(judged: Judged, measures: str | Measure | Sequence[str | Measure]) -> Scores:
+    """Apply measures to rankings that are already judged."""
+    wanted = parse_many(measures)
+    if judged.policy.ties == "average":
+        _refuse_undefined(wanted)
+    return Scores(wanted, judged, {str(measure): measure(judged) for measure in wanted})
+
+
+def _with_rel(measure: Measure, rel: float) -> Measure:
+    """``measure`` with the policy's relevance level, unless it names one of its own; the name then shows it."""
+    own = dict(measure.params)
+    return (
+        measure.replace(rel=rel) if "rel" in measure.definition.parameters and "rel" not in own else measure
+    )
+
+
+def _refuse_undefined(measures: Sequence[Measure]) -> None:
+    for measure in measures:
+        if not measure.definition.average_ties:
+            raise PolicyError(
+                f'{measure} has no known expected value over the orders of tied documents, so ties="average" '
+                'is not available for it; choose ties="descending", "ascending" or "input", or leave it out.'
+            )

@@ -1,0 +1,10 @@
+"""Every measure, one module per family; importing them fills the registry, in the order of this list."""
+
+# ruff: noqa: F401, I001
+from ranklens.formulas import precision
+from ranklens.formulas import average_precision
+from ranklens.formulas import gain
+from ranklens.formulas import cascade
+from ranklens.formulas import preference
+from ranklens.formulas import ntcir
+from ranklens.formulas import counts

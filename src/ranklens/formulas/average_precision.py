@@ -1,0 +1,95 @@
+"""Precision at the relevant documents, averaged in several ways."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from ranklens.formulas.ratio import ratio
+from ranklens.judged import FloatArray, Judged
+from ranklens.registry import Cutoff, Rel, Share, measure
+
+RECALL_LEVELS = tuple(level / 10 for level in range(11))
+_INFAP_EPSILON = 0.00001  # trec_eval's smoothing of an empty judged sample
+
+
+@measure("AP", "MAP", "average_precision", average_ties=True)
+def average_precision(
+    judged: Judged, *, k: Cutoff = None, rel: Rel = 1, norm: Literal["all", "min"] = "all"
+) -> FloatArray:
+    """The sum of the precision at each relevant document in the top k, divided by all relevant documents R.
+
+    ``norm=min`` divides by min(R, k) instead, so that 1 can be reached. The mean over queries is MAP.
+    """
+    total = judged.total(rel)
+    return ratio(_precision_sum(judged, rel, k), np.minimum(total, k) if norm == "min" and k else total)
+
+
+@measure("gm_AP", "gm_MAP", "GMAP", aggregate="geometric", average_ties=True)
+def geometric_average_precision(judged: Judged, *, rel: Rel = 1) -> FloatArray:
+    """AP a query, put together over queries by the geometric mean with a floor of 0.00001 (trec_eval's gm_map)."""
+    return average_precision(judged, rel=rel)
+
+
+@measure("IPrec", "iprec_at_recall", "iprec")
+def interpolated_precision(
+    judged: Judged, *, recall: Share, rel: Rel = 1, rounding: Literal["nearest", "trec9"] = "nearest"
+) -> FloatArray:
+    """The best precision at any rank at or beyond the given recall.
+
+    A recall level becomes a number of documents by rounding half up, as in trec_eval 10; ``rounding=trec9`` takes
+    int(r R + 0.9), as trec_eval 9 and pytrec_eval do.
+    """
+    hits = judged.relevant(rel)
+    position = hits.position()
+    wanted = recall * judged.total(rel)
+    needed = np.floor(wanted + 0.9) if rounding == "trec9" else _round_half_up(wanted)
+    enough = position >= needed[hits.query]
+    return hits.where(enough).max((position / hits.rank)[enough])
+
+
+@measure("AP11", "11pt_avg", "11pt")
+def eleven_point_average(
+    judged: Judged, *, rel: Rel = 1, rounding: Literal["nearest", "trec9"] = "nearest"
+) -> FloatArray:
+    """The mean of the interpolated precision at recall 0, 0.1, … 1."""
+    total = np.zeros(len(judged))
+    for recall in RECALL_LEVELS:
+        total += interpolated_precision(judged, recall=recall, rel=rel, rounding=rounding)
+    return total / len(RECALL_LEVELS)
+
+
+@measure("infAP", "inferred_AP")
+def inferred_average_precision(judged: Judged, *, rel: Rel = 1) -> FloatArray:
+    """AP estimated from a judged random sample of a pool (Yilmaz and Aslam 2006).
+
+    A negative grade marks a document that was pooled but not judged; it is assumed to be relevant as often as the
+    judged documents above it.
+    """
+    hits = judged.hits
+    relevant = hits.grade >= rel
+    pooled_above = hits.position() - 1
+    judged_above = hits.cumulative((hits.grade >= 0).astype(np.float64)) - 1
+    relevant_above = hits.cumulative(relevant.astype(np.float64)) - 1
+    share_relevant = (relevant_above + _INFAP_EPSILON) / (judged_above + 2 * _INFAP_EPSILON)
+    expected = (1 + pooled_above * share_relevant) / hits.rank
+    return ratio(hits.where(relevant).sum(expected[relevant]), judged.total(rel))
+
+
+@measure("yaap", low=-np.inf, high=np.inf)
+def yet_another_average_precision(judged: Judged, *, rel: Rel = 1) -> FloatArray:
+    """AP on a logarithmic scale: log((1 + s) / (1 + R - s)), with s the sum of precisions (Robertson 2012)."""
+    total = _precision_sum(judged, rel)
+    return np.log((1 + total) / (1 + judged.total(rel) - total))
+
+
+def _precision_sum(judged: Judged, rel: float, k: int | None = None) -> FloatArray:
+    hits = judged.relevant(rel).top(k)
+    return hits.sum(hits.position() / hits.rank)
+
+
+def _round_half_up(values: FloatArray) -> FloatArray:
+    # Not floor(x + 0.5): the largest number below 0.5 plus 0.5 is 1 in floating point.
+    whole = np.floor(values)
+    return whole + (values - whole >= 0.5)

@@ -1,0 +1,85 @@
+"""A user who walks down the ranking and stops somewhere."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+import numpy as np
+
+from ranklens.formulas.ratio import ratio
+from ranklens.judged import FloatArray, Hits, Judged
+from ranklens.registry import Above, Chance, Cutoff, Rel, measure
+
+MaxGrade: TypeAlias = Annotated["float | None", Above(0)]
+
+
+@measure("RR", "MRR", "recip_rank", "reciprocal_rank", average_ties=True)
+def reciprocal_rank(judged: Judged, *, k: Cutoff = None, rel: Rel = 1) -> FloatArray:
+    """1 / rank of the first relevant document in the top k; 0 where there is none. The mean over queries is MRR."""
+    hits = judged.relevant(rel).top(k)
+    return hits.sum(hits.first() / hits.rank)
+
+
+@measure("ERR", average_ties=True)
+def expected_reciprocal_rank(judged: Judged, *, k: Cutoff = None, max_grade: MaxGrade = None) -> FloatArray:
+    """Expected reciprocal rank of the document that satisfies the user (Chapelle et al. 2009).
+
+    A document of grade g satisfies with chance (2^g - 1) / 2^max_grade. ``max_grade`` is the highest grade of the
+    judgments unless given (gdeval takes 4); higher grades count as that.
+    """
+    return _err(judged.hits.top(k), judged, max_grade)
+
+
+@measure("nERR", average_ties=True)
+def normalized_expected_reciprocal_rank(
+    judged: Judged, *, k: Cutoff = None, max_grade: MaxGrade = None
+) -> FloatArray:
+    """ERR divided by the ERR of the ideal ranking cut at k."""
+    return ratio(_err(judged.hits.top(k), judged, max_grade), _err(judged.ideal.top(k), judged, max_grade))
+
+
+@measure("RBP", average_ties=True)
+def rank_biased_precision(
+    judged: Judged,
+    *,
+    p: Chance = 0.8,
+    k: Cutoff = None,
+    rel: Rel = 1,
+    gain: Literal["binary", "linear"] = "binary",
+    max_grade: MaxGrade = None,
+) -> FloatArray:
+    """Rank-biased precision: (1 - p) times the sum of p^(rank - 1) over the relevant documents (Moffat and Zobel 2008).
+
+    ``gain=linear`` adds up grade / max_grade instead; ``max_grade`` is the judgments' highest grade unless given.
+    """
+    hits = judged.hits.top(k)
+    if gain == "linear":
+        worth = np.clip(hits.grade / _highest(judged, max_grade), 0, 1)
+    else:
+        worth = (hits.grade >= rel).astype(np.float64)
+    return (1 - p) * hits.sum(worth * np.power(p, hits.rank - 1.0))
+
+
+@measure("RBPres", {"rbp_resid": {"p": 0.9}})
+def rank_biased_residual(
+    judged: Judged, *, p: Chance = 0.8, tail: Literal["unjudged", "always"] = "unjudged"
+) -> FloatArray:
+    """How much RBP could rise if every unjudged document, retrieved or beyond the end, were relevant.
+
+    0 where every retrieved document is judged, as trec_eval's rbp_resid; ``tail=always`` counts the documents beyond
+    the end of the ranking there too.
+    """
+    hits = judged.hits.where(judged.hits.grade >= 0)
+    residual = 1 - (1 - p) * hits.sum(np.power(p, hits.rank - 1.0))
+    return residual if tail == "always" else np.where(hits.sum() < judged.retrieved, residual, 0.0)
+
+
+def _err(hits: Hits, judged: Judged, max_grade: float | None) -> FloatArray:
+    highest = _highest(judged, max_grade)
+    hits = hits.where(hits.grade > 0)
+    stop = np.exp2(np.minimum(hits.grade, highest) - highest) - np.exp2(-highest)
+    return hits.sum(stop * hits.survival(stop) / hits.rank)
+
+
+def _highest(judged: Judged, max_grade: float | None) -> float:
+    return max_grade or judged.max_grade or 1.0

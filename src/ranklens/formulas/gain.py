@@ -1,0 +1,143 @@
+"""Cumulated gain: what the documents are worth, discounted by their rank."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Annotated, Literal, TypeAlias
+
+import numpy as np
+
+from ranklens.errors import MeasureError
+from ranklens.formulas.ratio import ratio
+from ranklens.judged import FloatArray, Hits, Judged
+from ranklens.registry import Above, Cutoff, Gains, Rel, measure
+
+Gain: TypeAlias = Literal["linear", "exp"]
+Discount: TypeAlias = Literal["burges", "jk", "ms"]
+Base: TypeAlias = Annotated["float | None", Above(1)]
+
+
+@measure("DCG", high=np.inf, average_ties=True)
+def dcg(
+    judged: Judged,
+    *,
+    k: Cutoff = None,
+    gain: Gain = "linear",
+    gains: Gains = None,
+    discount: Discount | None = None,
+    log_base: Base = None,
+) -> FloatArray:
+    """Discounted cumulated gain: the sum of gain / log2(rank + 1) over the top k.
+
+    The gain is the grade; ``gain=exp`` takes 2^grade - 1, ``gains={1: 3, 2: 9}`` a table (grades that it does not
+    list keep their own value). A negative grade gains 0. ``log_base=b`` divides by log_b(rank) from rank b on
+    (Järvelin and Kekäläinen, ``discount=jk``); ``discount=burges`` and ``ms`` are log2(rank + 1).
+    """
+    return _dcg(_worth(judged.hits, gain, gains).top(k), discount, log_base)
+
+
+@measure("nDCG", average_ties=True)
+def ndcg(
+    judged: Judged,
+    *,
+    k: Cutoff = None,
+    gain: Gain = "linear",
+    gains: Gains = None,
+    discount: Discount | None = None,
+    log_base: Base = None,
+) -> FloatArray:
+    """DCG divided by the DCG of the ideal ranking: all judged documents, best first, cut at k.
+
+    Parameters as for DCG.
+    """
+    actual, ideal = judged.hits, judged.ideal
+    if gains is None:  # then the order of the ideal stands, and cutting first saves work
+        actual, ideal = actual.top(k), ideal.top(k)
+    actual, ideal = _worth(actual, gain, gains).top(k), _best_first(_worth(ideal, gain, gains)).top(k)
+    return ratio(_dcg(actual, discount, log_base), _dcg(ideal, discount, log_base))
+
+
+@measure("ndcg_rel")
+def ndcg_at_relevant(judged: Judged, *, gains: Gains = None) -> FloatArray:
+    """NDCG averaged over the ranks of the relevant documents (gain above 0); the end of the ranking for missed ones."""
+    hits, ideal = _worth(judged.hits, "linear", gains), _best_first(_worth(judged.ideal, "linear", gains))
+    discounted, ideal_discounted = hits.grade / _log_discount(hits), ideal.grade / _log_discount(ideal)
+    so_far = hits.cumulative(discounted)
+    positive = hits.grade > 0
+    best = ideal.upto(ideal_discounted, hits.query, hits.rank)
+    found = hits.where(positive)
+    total = ratio(hits.sum(discounted), ideal.sum(ideal_discounted))
+    missed = ideal.sum() - found.sum()
+    return ratio(found.sum(ratio(so_far, best)[positive]) + missed * total, ideal.sum())
+
+
+@measure("Rndcg")
+def ndcg_at_levels(judged: Judged, *, rel: Rel = 1, gains: Gains = None) -> FloatArray:
+    """NDCG averaged over the ranks at which the ideal ranking's gain changes, and over the end of the ranking."""
+    hits, ideal = _worth(judged.hits, "linear", gains), _best_first(_worth(judged.ideal, "linear", gains))
+    discounted, ideal_discounted = hits.grade / _log_discount(hits), ideal.grade / _log_discount(ideal)
+    same_query = np.diff(ideal.query, append=-1) == 0
+    last_of_level = ~same_query | (np.diff(ideal.grade, append=np.nan) != 0)
+    levels = ideal.where(last_of_level)
+    at_level = hits.upto(discounted, levels.query, levels.rank)
+    values = ratio(at_level, ideal.scan(np.add, ideal_discounted)[last_of_level])
+    total = ratio(hits.sum(discounted), ideal.sum(ideal_discounted))
+    has_tail = (ideal.sum() + 1 < judged.retrieved) & (ideal.sum() > 0)
+    mean = ratio(levels.sum(values) + total * has_tail, levels.sum() + has_tail)
+    return np.where(judged.total(rel) > 0, mean, 0.0)
+
+
+@measure("binG")
+def binary_g(judged: Judged, *, rel: Rel = 1) -> FloatArray:
+    """The mean over all relevant documents of 1 / log2(2 + irrelevant documents before it)."""
+    hits = judged.relevant(rel)
+    before = hits.rank - hits.position()
+    return ratio(hits.sum(1 / np.log2(2 + before)), judged.total(rel))
+
+
+@measure("G")
+def normalized_gain(judged: Judged, *, gains: Gains = None) -> FloatArray:
+    """The sum of gain / log2(2 + gain that the ranking has missed so far), divided by all gain (trec_eval's G)."""
+    hits, ideal = _worth(judged.hits, "linear", gains), _best_first(_worth(judged.ideal, "linear", gains))
+    # Every rank costs at least 1, so the ideal's cost goes on growing behind its last document.
+    extra = ideal.upto(np.maximum(ideal.grade, 1) - 1, hits.query, hits.rank)
+    missed = hits.rank + extra - hits.cumulative(hits.grade)
+    return ratio(hits.sum(hits.grade / np.log2(2 + missed)), ideal.sum(ideal.grade))
+
+
+def _dcg(hits: Hits, discount: Discount | None, log_base: float | None) -> FloatArray:
+    if discount == "jk" or (discount is None and log_base is not None):
+        return hits.sum(hits.grade / np.maximum(1, np.log(hits.rank) / np.log(log_base or 2)))
+    return hits.sum(hits.grade / (_log_discount(hits) / np.log2(log_base or 2)))
+
+
+def _log_discount(hits: Hits) -> FloatArray:
+    return np.log2(hits.rank + 1)
+
+
+def _worth(hits: Hits, gain: Gain, gains: Mapping[float, float] | None) -> Hits:
+    """``hits`` with gains in place of grades."""
+    worth = np.maximum(hits.grade, 0)
+    if gain == "exp":
+        if worth.max(initial=0) > 1000:
+            raise MeasureError(
+                f"gain=exp cannot take 2 to the grade {worth.max():g}; use gain=linear or gains={{…}}."
+            )
+        worth = np.exp2(worth) - 1
+    for grade, value in (gains or {}).items():
+        worth[hits.grade == grade] = value
+    return replace(hits, grade=worth)
+
+
+def _best_first(ideal: Hits) -> Hits:
+    """The documents with a positive gain, by descending gain: a table of gains may reorder the grades."""
+    ideal = ideal.where(ideal.grade > 0)
+    falling = (np.diff(ideal.grade) <= 0) | (np.diff(ideal.query) != 0)
+    if falling.all():
+        return ideal if (ideal.position() == ideal.rank).all() else _ranked(ideal)
+    return _ranked(replace(ideal, grade=ideal.grade[np.lexsort((-ideal.grade, ideal.query))]))
+
+
+def _ranked(ideal: Hits) -> Hits:
+    return replace(ideal, rank=ideal.position().astype(np.int64))

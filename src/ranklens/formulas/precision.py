@@ -1,0 +1,101 @@
+"""How much of what was retrieved is relevant, and how much of what is relevant was retrieved."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from ranklens.formulas.ratio import ratio
+from ranklens.judged import FloatArray, Judged
+from ranklens.registry import Cutoff, Positive, Rel, measure
+
+
+@measure("P", "precision", average_ties=True)
+def precision(
+    judged: Judged, *, k: Cutoff = None, rel: Rel = 1, over: Literal["k", "retrieved"] = "k"
+) -> FloatArray:
+    """Precision: relevant documents in the top k, divided by k.
+
+    It divides by k also where fewer than k documents were retrieved, as trec_eval does; ``over=retrieved`` divides by
+    min(k, retrieved). Without a cutoff it divides by the number of retrieved documents.
+    """
+    found = judged.relevant(rel).top(k).sum()
+    if k is None:
+        return ratio(found, judged.retrieved)
+    return ratio(found, np.minimum(k, judged.retrieved) if over == "retrieved" else float(k))
+
+
+@measure("R", "recall", {"relative_P": {"cap": True}, "R_cap": {"cap": True}}, average_ties=True)
+def recall(judged: Judged, *, k: Cutoff = None, rel: Rel = 1, cap: bool = False) -> FloatArray:
+    """Recall: relevant documents in the top k, divided by all relevant documents R.
+
+    ``cap=true`` divides by min(R, k), so that 1 can be reached (BEIR's R_cap, trec_eval's relative_P).
+    """
+    total = judged.total(rel)
+    return ratio(judged.relevant(rel).top(k).sum(), np.minimum(total, k) if cap and k else total)
+
+
+@measure("F", "f1", "f_measure", average_ties=True)
+def f_measure(judged: Judged, *, k: Cutoff = None, rel: Rel = 1, beta: Positive = 1) -> FloatArray:
+    """The harmonic mean of precision and recall at k, with recall weighing ``beta`` times as much as precision.
+
+    (1 + beta²) P R / (beta² P + R). Without a cutoff precision is over the retrieved documents.
+    """
+    weight = float(beta) ** 2
+    retrieved = judged.retrieved if k is None else np.full(len(judged), k)
+    # With h hits, P = h / retrieved and R = h / total; this form is linear in h.
+    return ratio((1 + weight) * judged.relevant(rel).top(k).sum(), weight * judged.total(rel) + retrieved)
+
+
+@measure("Success", "hit", "hits", "hit_rate", "hitrate", "accuracy", average_ties=True)
+def success(judged: Judged, *, k: Cutoff = None, rel: Rel = 1) -> FloatArray:
+    """1 if any relevant document is in the top k, else 0. Its mean is the hit rate."""
+    hits = judged.relevant(rel).top(k)
+    return hits.sum(hits.first())
+
+
+@measure("Rprec", "r_precision", "r-precision", average_ties=True)
+def r_precision(judged: Judged, *, rel: Rel = 1) -> FloatArray:
+    """Precision at rank R, the number of relevant documents of the query."""
+    return r_precision_multiple(judged, rel=rel)
+
+
+@measure("Rprec_mult", average_ties=True)
+def r_precision_multiple(judged: Judged, *, rel: Rel = 1, x: Positive = 1) -> FloatArray:
+    """Precision at ``x`` times R, rounded as trec_eval does: int(x R + 0.9)."""
+    cutoff = np.floor(x * judged.total(rel) + 0.9).astype(np.int64)
+    return ratio(judged.relevant(rel).top(cutoff).sum(), cutoff)
+
+
+@measure("SetP", "set_P", average_ties=True)
+def set_precision(judged: Judged, *, rel: Rel = 1) -> FloatArray:
+    """Precision of everything that was retrieved, as a set."""
+    return precision(judged, rel=rel)
+
+
+@measure("SetR", "set_recall", average_ties=True)
+def set_recall(judged: Judged, *, rel: Rel = 1) -> FloatArray:
+    """Recall of everything that was retrieved, as a set."""
+    return recall(judged, rel=rel)
+
+
+@measure("SetF", "set_F", average_ties=True)
+def set_f(judged: Judged, *, rel: Rel = 1, beta: Positive = 1) -> FloatArray:
+    """The harmonic mean of SetP and SetR as trec_eval and ir_measures define it: (beta + 1) P R / (beta P + R).
+
+    Mind the difference from ``F``: here beta is not squared.
+    """
+    return f_measure(judged, rel=rel, beta=float(beta) ** 0.5)
+
+
+@measure("SetRelP", "set_relative_P", average_ties=True)
+def set_relative_precision(judged: Judged, *, rel: Rel = 1) -> FloatArray:
+    """SetP divided by the best precision that a set of this size can have."""
+    return ratio(judged.relevant(rel).sum(), np.minimum(judged.retrieved, judged.total(rel)))
+
+
+@measure("SetAP", "set_map")
+def set_average_precision(judged: Judged, *, rel: Rel = 1) -> FloatArray:
+    """SetP times SetR: the average precision of a set."""
+    return set_precision(judged, rel=rel) * set_recall(judged, rel=rel)

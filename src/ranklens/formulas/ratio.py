@@ -1,0 +1,15 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from ranklens.judged import FloatArray, IntArray
+
+
+def ratio(part: FloatArray, whole: FloatArray | IntArray | float) -> FloatArray:
+    """``part / whole``, and 0 where the whole is 0: no relevant documents, or nothing retrieved."""
+    out = np.zeros(np.shape(part))
+    np.divide(part, whole, out=out, where=np.asarray(whole) != 0)
+    return out

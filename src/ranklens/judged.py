@@ -1,0 +1,346 @@
+"""The one intermediate form: where the judged documents stand in the ranking.
+
+A measure needs the rank and grade of the documents that are both retrieved and judged, how many documents were
+retrieved, and the grades of all judged documents (the ideal). :func:`ranklens.judge` reduces any input to that,
+once; every measure is a small pure function over it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ranklens.errors import PolicyError
+from ranklens.policy import Policy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from ranklens.registry import Measure
+    from ranklens.scores import Scores
+
+IntArray: TypeAlias = npt.NDArray[np.int64]
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Rows that stand for every possible order of tied documents (``ties="average"``).
+
+    A row then says: ``share`` documents of this grade are expected at this rank. ``start`` and ``size`` are the first
+    rank and the number of documents of the tie group that the row belongs to (1 for a document that is not tied).
+    """
+
+    share: FloatArray
+    start: IntArray
+    size: IntArray
+
+    def where(self, keep: BoolArray) -> Spread:
+        return Spread(self.share[keep], self.start[keep], self.size[keep])
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """Judged documents in rank order: parallel arrays, sorted by query, then rank; ranks start at 1.
+
+    >>> import numpy as np
+    >>> hits = Hits(np.array([0, 0, 1]), np.array([1, 4, 2]), np.array([1.0, 2.0, 0.0]), n_queries=2)
+    >>> hits.relevant(1).sum(), hits.relevant(1).position() / hits.relevant(1).rank
+    (array([2., 0.]), array([1. , 0.5]))
+    """
+
+    query: IntArray
+    rank: IntArray
+    grade: FloatArray
+    n_queries: int
+    spread: Spread | None = None
+
+    def __len__(self) -> int:
+        return len(self.query)
+
+    def where(self, keep: BoolArray) -> Hits:
+        """The rows for which ``keep`` is true."""
+        if keep.all():
+            return self
+        spread = self.spread and self.spread.where(keep)
+        return Hits(self.query[keep], self.rank[keep], self.grade[keep], self.n_queries, spread)
+
+    def top(self, k: int | IntArray | None) -> Hits:
+        """The rows in the first ``k`` ranks; ``k`` may differ from query to query."""
+        if k is None:
+            return self
+        return self.where(self.rank <= (k if isinstance(k, int) else k[self.query]))
+
+    def relevant(self, rel: float) -> Hits:
+        """The rows whose grade is at least ``rel``."""
+        return self.where(self.grade >= rel)
+
+    def sum(self, values: FloatArray | None = None) -> FloatArray:
+        """The sum of ``values`` (1 by default) for each query."""
+        if self.spread is not None:
+            values = self.spread.share if values is None else values * self.spread.share
+        return np.bincount(self.query, values, self.n_queries).astype(np.float64, copy=False)
+
+    def max(self, values: FloatArray) -> FloatArray:
+        """The largest of ``values`` for each query, 0 where there is none."""
+        out = np.zeros(self.n_queries)
+        np.maximum.at(out, self.query, values)
+        return out
+
+    def position(self) -> FloatArray:
+        """1, 2, 3 … within each query: how many of these rows have been seen, this one included."""
+        if self.spread is not None:
+            return self.cumulative(np.ones(len(self)))
+        counts = np.bincount(self.query, minlength=self.n_queries)
+        first_row = np.cumsum(counts) - counts
+        return (np.arange(1, len(self) + 1) - first_row[self.query]).astype(np.float64)
+
+    def cumulative(self, values: FloatArray) -> FloatArray:
+        """The sum of ``values`` within each query up to and including this row.
+
+        Over averaged ties: its expectation, given that this row's document stands at this row's rank. A measure that
+        adds up products of such a sum with a function of the rank is therefore exact over averaged ties as it stands.
+        """
+        if self.spread is None:
+            return self.scan(np.add, values)
+        spread, rows = self.spread, self._rank_groups()
+        at_rank = np.add.reduceat(values * spread.share, rows.first) if len(self) else np.zeros(0)
+        by_rank = Hits(self.query[rows.first], self.rank[rows.first], at_rank, self.n_queries)
+        before = (by_rank.scan(np.add, at_rank) - at_rank)[rows.group]
+        here = at_rank[rows.group]
+        steps = self.rank - spread.start  # places of the tie group before this one
+        # Each earlier place of the group holds a random one of the *other* documents of the group.
+        others = (spread.size * here - values) / np.maximum(spread.size - 1, 1)
+        return values + before + steps * (others - here)
+
+    def first(self) -> FloatArray:
+        """1 for the first of these rows in each query, else 0; over averaged ties, the chance of being the first."""
+        if self.spread is not None:
+            return self.survival(np.ones(len(self)))
+        return np.equal(self.position(), 1).astype(np.float64)
+
+    def survival(self, stop: FloatArray) -> FloatArray:
+        """The chance that a user who stops at each row with chance ``stop`` still looks when coming to this row."""
+        if self.spread is not None:
+            return _tied_survival(self, stop)
+        seen = self.scan(np.multiply, 1.0 - stop)
+        before: FloatArray = np.concatenate([np.ones(1), seen[:-1]])[: len(self)]
+        before[np.flatnonzero(np.diff(self.query, prepend=-1))] = 1.0
+        return before
+
+    def upto(self, values: FloatArray, query: IntArray, rank: IntArray | FloatArray) -> FloatArray:
+        """The sum of ``values`` over the rows of ``query`` in the first ``rank`` ranks, for arrays of both."""
+        running = np.concatenate([np.zeros(1), self.scan(np.add, values)])
+        width = max(int(self.rank.max(initial=0)), int(np.max(rank, initial=0))) + 1
+        row = np.searchsorted(self.query * width + self.rank, query * width + rank, side="right")
+        first_row = np.searchsorted(self.query, query)
+        return np.where(row > first_row, running[row], 0.0)
+
+    def scan(self, operation: np.ufunc, values: FloatArray) -> FloatArray:
+        """``operation`` accumulated within each query, e.g. a running sum.
+
+        Queries of similar length share a padded matrix, so there is no loop over queries, memory stays within twice
+        the rows, and a query's result does not depend on the queries around it.
+        """
+        out = np.empty(len(values))
+        counts = np.bincount(self.query, minlength=self.n_queries)
+        first_row = np.cumsum(counts) - counts
+        bits = np.frexp(counts)[1]  # counts of 1, 2-3, 4-7, 8-15, …
+        for size in np.unique(bits[counts > 0]):
+            members = np.flatnonzero(bits == size)
+            columns = np.arange(counts[members].max())
+            inside = columns < counts[members, None]
+            rows = np.where(inside, first_row[members, None] + columns, first_row[members, None])
+            out[rows[inside]] = operation.accumulate(values[rows], axis=1)[inside]
+        return out
+
+    def _rank_groups(self) -> _RankGroups:
+        """Which rows share query and rank: only rows of averaged ties do."""
+        new = (np.diff(self.query, prepend=-1) != 0) | (np.diff(self.rank, prepend=-1) != 0)
+        return _RankGroups(np.flatnonzero(new), np.cumsum(new) - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class _RankGroups:
+    first: IntArray  # the first row of each group
+    group: IntArray  # the group of each row
+
+
+def _tied_survival(hits: Hits, stop: FloatArray) -> FloatArray:
+    """:meth:`Hits.survival` over averaged ties, tie group by tie group.
+
+    Given its place in the group, a document is preceded by a uniformly random subset of the others; the expected
+    product over such a subset follows from adding the others one at a time (a convex combination, so it is stable).
+    """
+    assert hits.spread is not None
+    out = np.ones(len(hits))
+    starts, sizes, shares = hits.spread.start, hits.spread.size, hits.spread.share
+    new_group = (np.diff(hits.query, prepend=-1) != 0) | (np.diff(starts, prepend=-1) != 0)
+    first_rows = np.flatnonzero(new_group)
+    last_query, looking = -1, 1.0
+    for begin, end in pairwise([*first_rows, len(hits)]):
+        if hits.query[begin] != last_query:
+            last_query, looking = hits.query[begin], 1.0
+        size = int(sizes[begin])
+        kinds = range(begin, begin + int(np.searchsorted(hits.rank[begin:end], hits.rank[begin], "right")))
+        counts = {kind: round(float(shares[kind]) * size) for kind in kinds}
+        for offset, kind in enumerate(kinds):
+            others = [(float(stop[other]), counts[other] - (other == kind)) for other in kinds]
+            passed = _mean_products(others, size - 1)
+            rows = slice(begin + offset, end, len(kinds))
+            out[rows] = looking * passed[hits.rank[rows] - starts[begin]]
+        for kind, count in counts.items():
+            looking *= (1.0 - float(stop[kind])) ** count
+    return out
+
+
+def _mean_products(stops: Iterable[tuple[float, int]], size: int) -> FloatArray:
+    """For m = 0 … size: the mean over all m-subsets of ``size`` documents of the product of (1 - stop).
+
+    ``stops`` lists (stop, how many documents); documents that are not listed never stop anybody.
+    """
+    listed = [stop for stop, count in stops for _ in range(count)]
+    mean = np.ones(size - len(listed) + 1)
+    for stop in listed:
+        n = len(mean)
+        m = np.arange(n + 1)
+        without = np.append(mean, 0.0) * (n - m)
+        with_it = np.concatenate([np.zeros(1), mean]) * m * (1.0 - stop)
+        mean = (without + with_it) / n
+    return mean
+
+
+def spread_ties(query: IntArray, start: IntArray, size: IntArray, grade: FloatArray, n_queries: int) -> Hits:
+    """Rows for every place that a document can take within its tie group, given one row a document."""
+    order = np.lexsort((grade, start, query))
+    query, start, size, grade = query[order], start[order], size[order], grade[order]
+    new = np.diff(query, prepend=-1) != 0
+    new |= (np.diff(start, prepend=-1) != 0) | (np.diff(grade, prepend=np.nan) != 0)
+    first = np.flatnonzero(new)
+    counts = np.diff(np.append(first, len(query)))
+    query, start, size, grade = query[first], start[first], size[first], grade[first]
+    row = np.repeat(np.arange(len(first)), size)
+    place = np.arange(len(row)) - np.repeat(np.cumsum(size) - size, size)
+    rank = start[row] + place
+    order = np.lexsort((row, rank, query[row]))
+    row, rank = row[order], rank[order]
+    spread = Spread((counts / size)[row], start[row], size[row])
+    return Hits(query[row], rank, grade[row], n_queries, spread)
+
+
+@dataclass(frozen=True, slots=True)
+class TieGroups:
+    """The tie groups that contain a judged document: the only ties that can change a value."""
+
+    query: IntArray
+    start: IntArray
+    size: IntArray
+
+    def reaching(self, k: int) -> int:
+        """In how many queries a tie group lies on both sides of the cutoff ``k``."""
+        across = (self.start <= k) & (self.start + self.size - 1 > k)
+        return len(np.unique(self.query[across]))
+
+
+@dataclass(frozen=True)
+class Applied:
+    """What happened to the data on the way: the counts behind the line under every table."""
+
+    queries: int = 0  # averaged over
+    missing: int = 0  # judged but not in the run
+    ignored: int = 0  # in the run but not judged
+    empty: int = 0  # judged without any relevant document
+    duplicates: int = 0  # repeated documents dropped from rankings
+    duplicate_judgments: int = 0  # repeated documents dropped from judgments
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Rankings and judgments, reduced to what measures need. Made by :func:`ranklens.judge`.
+
+    >>> import ranklens as rl
+    >>> judged = rl.judge({"q1": {"a": 2, "b": 1, "c": 0}}, {"q1": ["x", "a", "c"]})
+    >>> judged.hits.rank, judged.hits.grade, judged.ideal.grade, judged.retrieved
+    (array([2, 3]), array([2., 0.]), array([2., 1., 0.]), array([3]))
+    >>> judged.evaluate(["RR", "R@3"]).mean      # more measures without judging again
+    {'RR': 0.5, 'R@3': 0.5}
+    """
+
+    queries: Sequence[str]
+    hits: Hits
+    ideal: Hits
+    retrieved: IntArray
+    max_grade: float
+    policy: Policy = field(default_factory=Policy)
+    applied: Applied = field(default_factory=Applied)
+    ties: TieGroups | None = None
+    _cache: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+    def relevant(self, rel: float) -> Hits:
+        """The retrieved documents with at least grade ``rel``."""
+        found: Hits = self._once(("relevant", rel), lambda: self.hits.relevant(rel))
+        return found
+
+    def total(self, rel: float) -> FloatArray:
+        """R: how many documents of each query have at least grade ``rel``, retrieved or not."""
+        found: FloatArray = self._once(
+            ("total", rel), lambda: self.ideal.sum((self.ideal.grade >= rel).astype(np.float64))
+        )
+        return found
+
+    def condensed(self) -> Judged:
+        """The same without the unjudged documents: ranks count judged documents only (trec_eval's ``-J``)."""
+        return self if self.policy.judged_only else self._once("condensed", self._condense)
+
+    def evaluate(self, measures: str | Measure | Sequence[str | Measure]) -> Scores:
+        """Score more measures on the same ranking."""
+        from ranklens.evaluation import score
+
+        return score(self, measures)
+
+    def _once(self, key: Any, compute: Callable[[], Any]) -> Any:
+        if key not in self._cache:
+            self._cache[key] = compute()
+        return self._cache[key]
+
+    def _condense(self) -> Judged:
+        hits = self.hits.where(self.hits.grade >= 0)  # a negative grade means pooled but not judged
+        if hits.spread is None:
+            hits = replace(hits, rank=hits.position().astype(np.int64))
+        elif self.policy.depth is not None:
+            raise PolicyError(
+                'ties="average", depth and judged_only do not go together: which judged documents are left would '
+                "depend on the order of the tied ones. Drop one of the three."
+            )
+        else:
+            hits = _condense_spread(hits)
+        policy = replace(self.policy, judged_only=True)
+        retrieved = np.rint(hits.sum()).astype(np.int64)
+        return replace(self, hits=hits, retrieved=retrieved, policy=policy, ties=None, _cache={})
+
+
+def _condense_spread(hits: Hits) -> Hits:
+    """Tie groups of judged documents alone: still every order of them is equally likely."""
+    assert hits.spread is not None
+    at_start = hits.where(hits.rank == hits.spread.start)
+    assert at_start.spread is not None
+    count = np.rint(at_start.spread.share * at_start.spread.size).astype(np.int64)
+    query, start, grade = (
+        np.repeat(at_start.query, count),
+        np.repeat(at_start.rank, count),
+        np.repeat(at_start.grade, count),
+    )
+    new = (np.diff(query, prepend=-1) != 0) | (np.diff(start, prepend=-1) != 0)
+    first = np.flatnonzero(new)
+    group = np.cumsum(new) - 1
+    first_of_query = np.searchsorted(query, query[first])
+    size = np.diff(np.append(first, len(query)))
+    return spread_ties(query, (first - first_of_query + 1)[group], size[group], grade, hits.n_queries)

@@ -1,0 +1,139 @@
+"""Rankings + judgments → :class:`~ranklens.judged.Judged`: ranks are found, then the policies for whole queries applied."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ranklens.errors import InputError, PolicyError, RankLensWarning
+from ranklens.from_dicts import from_dicts
+from ranklens.judged import Applied, BoolArray, FloatArray, Hits, IntArray, Judged, TieGroups, spread_ties
+from ranklens.policy import Policy, make_policy
+from ranklens.readers import frames
+from ranklens.standing import Grades, Standings
+
+
+def judge(
+    qrels: Any,
+    run: Any,
+    policy: Policy | None = None,
+    *,
+    columns: Mapping[str, str] | None = None,
+    **options: Any,
+) -> Judged:
+    """Find the ranks of the judged documents, once, for any number of measures.
+
+    ``qrels`` is ``{query: {document: grade}}``, ``{query: set}`` or a table with the columns query, doc, grade; ``run``
+    is ``{query: {document: score}}``, ``{query: [documents]}``, ``{query: [(document, score)]}`` or a table with the
+    columns query, doc and score or rank. ``columns`` names the columns of tables where they are called otherwise.
+    Policies are given as a :class:`~ranklens.policy.Policy` or one by one: ``judge(qrels, run, ties="average")``.
+
+    >>> judged = judge({"q1": {"a": 2, "b": 1}}, {"q1": {"a": 0.5, "x": 0.9, "b": 0.5}})
+    >>> judged.hits.rank, judged.hits.grade  # a and b tie: document ids in descending order, as trec_eval
+    (array([2, 3]), array([1., 2.]))
+    """
+    policy = make_policy(policy, options)
+    _check_kind("qrels", qrels)
+    _check_kind("run", run)
+    if isinstance(run, Mapping):
+        gold = qrels if isinstance(qrels, Mapping) else frames.by_query(frames.qrels_frame(qrels, columns))
+        return _assemble(from_dicts(gold, run, policy), policy)
+    from ranklens.from_frames import from_frames
+
+    return _assemble(from_frames(qrels, frames.run_frame(run, columns), policy, columns), policy)
+
+
+def _check_kind(what: str, value: Any) -> None:
+    if not isinstance(value, Mapping) and not frames.is_frame(value):
+        raise InputError(
+            f"{what} is a {type(value).__name__}; give a dict by query, or a Polars, pandas or Arrow table. "
+            "For lists of records use ranklens.from_records."
+        )
+
+
+def _assemble(found: Standings, policy: Policy) -> Judged:
+    """Apply what concerns whole queries, sort, cut: the policies that come after ranking."""
+    n = len(found.queries)
+    max_grade = float(found.gold.max(initial=0))
+    has_relevant = np.zeros(n, dtype=bool)
+    has_relevant[found.gold_query[found.gold >= policy.rel]] = True
+    keep = np.ones(n, dtype=bool)
+    if policy.missing == "skip":
+        keep &= found.in_run
+    if policy.empty == "skip":
+        keep &= has_relevant
+    applied = replace(
+        found.applied,
+        queries=int(keep.sum()),
+        missing=int((~found.in_run).sum()),
+        empty=int((~has_relevant).sum()),
+    )
+    _complain(applied, found, policy)
+    ideal = _ideal(found.gold_query, found.gold, n)
+    if policy.ties == "average":
+        hits = spread_ties(found.query, found.start, found.size, found.grade.astype(np.float64), n)
+    else:
+        hits = _sorted_hits(found.query, found.rank, found.grade.astype(np.float64), n)
+    hits, retrieved = hits.top(policy.depth), found.retrieved
+    if policy.depth is not None:
+        retrieved = np.minimum(retrieved, policy.depth)
+    ties = _tie_groups(found)
+    queries = found.queries
+    if not keep.all():
+        hits, ideal = _keep_queries(hits, keep), _keep_queries(ideal, keep)
+        retrieved, queries = retrieved[keep], [q for q, kept in zip(queries, keep, strict=True) if kept]
+        ties = TieGroups(*(a[keep[ties.query]] for a in (ties.query, ties.start, ties.size)))
+    judged = Judged(
+        queries, hits, ideal, retrieved, max_grade, replace(policy, judged_only=False), applied, ties
+    )
+    return judged.condensed() if policy.judged_only else judged
+
+
+def _complain(applied: Applied, found: Standings, policy: Policy) -> None:
+    if policy.missing == "error" and applied.missing:
+        absent = found.queries[int(np.argmin(found.in_run))]
+        raise PolicyError(
+            f"{applied.missing} judged queries are not in the run, the first is {absent!r}. "
+            'Add them, or choose missing="zero" or missing="skip".'
+        )
+    if found.queries and applied.missing == len(found.queries) and applied.ignored:
+        warnings.warn(
+            f"The run and the judgments have no query in common (judged: {found.queries[0]!r}, …): every value is 0. "
+            "Are the query ids of the same kind?",
+            RankLensWarning,
+            stacklevel=5,
+        )
+
+
+def _sorted_hits(query: IntArray, rank: IntArray, grade: FloatArray, n: int) -> Hits:
+    key = query * (int(rank.max(initial=0)) + 1) + rank
+    order = slice(None) if (np.diff(key) > 0).all() else np.argsort(key)
+    return Hits(query[order], rank[order], grade[order], n)
+
+
+def _ideal(query: IntArray, grade: Grades, n: int) -> Hits:
+    """All judged documents by descending grade; ``query`` is sorted."""
+    levels = int(grade.max(initial=0)) + 1
+    if grade.dtype == np.uint8 and n * levels <= 4 * len(grade) + 1000:
+        # Few whole grades: counting them is much faster than sorting.
+        counts = np.bincount(query * levels + (levels - 1 - grade), minlength=n * levels)
+        ordered = np.repeat(np.tile(np.arange(levels - 1, -1, -1.0), n), counts)
+    else:
+        ordered = grade[np.lexsort((-grade.astype(np.float64), query))].astype(np.float64)
+    hits = Hits(query, query, ordered, n)
+    return replace(hits, rank=hits.position().astype(np.int64))
+
+
+def _tie_groups(found: Standings) -> TieGroups:
+    tied = np.flatnonzero(found.size > 1)
+    groups = np.unique(np.stack([found.query[tied], found.start[tied], found.size[tied]]), axis=1)
+    return TieGroups(*groups)
+
+
+def _keep_queries(hits: Hits, keep: BoolArray) -> Hits:
+    hits = hits.where(keep[hits.query])
+    return replace(hits, query=(np.cumsum(keep) - 1)[hits.query], n_queries=int(keep.sum()))

@@ -1,0 +1,152 @@
+"""Polars, pandas and Arrow tables → Polars frames with the columns query, doc and score or grade."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ranklens.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+QUERY_NAMES = (
+    "query",
+    "query_id",
+    "queryid",
+    "qid",
+    "q_id",
+    "topic",
+    "topic_id",
+    "user",
+    "user_id",
+    "session_id",
+)
+DOC_NAMES = [
+    "doc",
+    "doc_id",
+    "docid",
+    "docno",
+    "did",
+    "document",
+    "document_id",
+    "corpus_id",
+    "pid",
+    "passage_id",
+    "item",
+    "item_id",
+    "product_id",
+    "chunk_id",
+]
+GRADE_NAMES = ("grade", "relevance", "rel", "label", "rating", "gain", "judgment", "judgement", "score")
+SCORE_NAMES = ("score", "sim", "similarity", "prediction", "relevance_score")
+RANK_NAMES = ("rank", "position")
+
+
+def is_frame(value: Any) -> bool:
+    """Whether ``value`` is a table of some library; found by its module, so nothing is imported."""
+    module = type(value).__module__.partition(".")[0]
+    return module in ("polars", "pandas", "pyarrow") or hasattr(value, "__arrow_c_stream__")
+
+
+def to_polars(value: Any) -> pl.DataFrame:
+    """Any table as a Polars frame."""
+    import polars as pl
+
+    if isinstance(value, pl.LazyFrame):
+        return value.collect()
+    if isinstance(value, pl.DataFrame):
+        return value
+    if type(value).__module__.partition(".")[0] == "pandas":
+        return pl.DataFrame({str(name): value[name].tolist() for name in value.columns}, strict=False)
+    return pl.DataFrame(value)
+
+
+def run_frame(value: Any, columns: Mapping[str, str] | None = None) -> pl.DataFrame:
+    """A run as ``query, doc, score``; a rank without a score becomes the score -rank."""
+    import polars as pl
+
+    frame = to_polars(value)
+    query, doc = _ids(frame, columns or {}, "run")
+    score = _column(frame, columns or {}, "score", SCORE_NAMES)
+    rank = _column(frame, columns or {}, "rank", RANK_NAMES)
+    if score is None and rank is None:
+        raise InputError(f"run: no score or rank among the columns {frame.columns}. {_advice('score')}")
+    number = _numbers(frame, score, "run") if score is not None else -_numbers(frame, str(rank), "run")
+    return (
+        frame.select(query, doc)
+        .with_columns(number.alias("score"))
+        .pipe(_check_ids, "run")
+        .with_columns(pl.col("score").fill_null(float("nan")))
+    )
+
+
+def qrels_frame(value: Any, columns: Mapping[str, str] | None = None) -> pl.DataFrame:
+    """Judgments as ``query, doc, grade``; a table of just query and document lists the relevant ones."""
+    import polars as pl
+
+    frame = to_polars(value)
+    query, doc = _ids(frame, columns or {}, "qrels")
+    grade = _column(frame, columns or {}, "grade", GRADE_NAMES)
+    if grade is None and len(frame.columns) > 2:
+        raise InputError(f"qrels: no grade among the columns {frame.columns}. {_advice('grade')}")
+    number = pl.lit(1.0) if grade is None else _numbers(frame, grade, "qrels")
+    return frame.select(query, doc).with_columns(number.alias("grade")).pipe(_check_ids, "qrels")
+
+
+def by_query(qrels: pl.DataFrame) -> dict[str, list[tuple[str, float]]]:
+    """A table of judgments as lists of pairs, so that repeated documents are still seen."""
+    found: dict[str, list[tuple[str, float]]] = {}
+    for query, doc, grade in qrels.iter_rows():
+        found.setdefault(query, []).append((doc, float("nan") if grade is None else grade))
+    return found
+
+
+def _ids(frame: pl.DataFrame, columns: Mapping[str, str], what: str) -> tuple[pl.Expr, pl.Expr]:
+    import polars as pl
+
+    found = []
+    for role, names in (("query", QUERY_NAMES), ("doc", DOC_NAMES)):
+        name = _column(frame, columns, role, tuple(names))
+        if name is None:
+            raise InputError(f"{what}: no {role} among the columns {frame.columns}. {_advice(role)}")
+        if frame.schema[name].is_float():
+            raise InputError(
+                f"{what}: the {role} column {name!r} holds floating-point numbers; make it text or integers."
+            )
+        found.append(pl.col(name).cast(pl.String).alias(role))
+    return found[0], found[1]
+
+
+def _column(frame: pl.DataFrame, columns: Mapping[str, str], role: str, names: tuple[str, ...]) -> str | None:
+    if role in columns:
+        if columns[role] not in frame.columns:
+            raise InputError(f"There is no column {columns[role]!r}; the columns are {frame.columns}.")
+        return columns[role]
+    plain = {name.strip().lower().replace("-", "_").replace(" ", "_"): name for name in frame.columns}
+    return next((plain[name] for name in names if name in plain), None)
+
+
+def _numbers(frame: pl.DataFrame, name: str, what: str) -> pl.Series:
+    import polars as pl
+
+    column = frame[name]
+    numbers = column.cast(pl.Float64, strict=False)
+    wrong = numbers.is_null() & column.is_not_null()
+    if wrong.any():
+        row = wrong.arg_true()[0]
+        raise InputError(f"{what}: row {row + 1}: {column[row]!r} in column {name!r} is not a number.")
+    return numbers
+
+
+def _check_ids(frame: pl.DataFrame, what: str) -> pl.DataFrame:
+    for role in ("query", "doc"):
+        if frame[role].null_count():
+            row = frame[role].is_null().arg_true()[0]
+            raise InputError(f"{what}: row {row + 1} has no {role}.")
+    return frame
+
+
+def _advice(role: str) -> str:
+    return f"Rename the column to {role!r}, or name it: columns={{{role!r}: 'your_column'}}."

@@ -1,0 +1,477 @@
+"""Measures by name: the decorator that registers them, the parser of names, and how they print.
+
+A name is ``Name(parameter=value, …)@k``. Parameters, their types and defaults come from the function's signature, the
+description from its docstring, so a measure is defined in one place.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+import typing
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
+
+from ranklens.errors import MeasureError, nearest
+
+if TYPE_CHECKING:
+    from ranklens.judged import FloatArray, Judged
+
+Aggregate = Literal["mean", "sum", "geometric", "none"]
+Value: TypeAlias = "int | float | bool | str | tuple[tuple[float, float], ...] | None"
+Function = TypeVar("Function", bound="Callable[..., Any]")
+
+ENTRY_POINT_GROUP = "ranklens.measures"
+
+
+@dataclass(frozen=True)
+class Above:
+    """The value must be greater than ``low``, and less than ``below`` where that is given."""
+
+    low: float
+    below: float = float("inf")
+
+    def allows(self, value: float) -> bool:
+        return self.low < value < self.below
+
+    def __str__(self) -> str:
+        return f"above {self.low:g}" + (f" and below {self.below:g}" if self.below < float("inf") else "")
+
+
+@dataclass(frozen=True)
+class Within:
+    """The value must lie between ``low`` and ``high``, both included."""
+
+    low: float
+    high: float
+
+    def allows(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
+    def __str__(self) -> str:
+        return f"from {self.low:g} to {self.high:g}"
+
+
+# How parameters are annotated: the type says how to read the value, the limit which values are allowed.
+Cutoff: TypeAlias = Annotated["int | None", Within(1, float("inf"))]
+Rel: TypeAlias = Annotated[float, Above(0)]
+Share: TypeAlias = Annotated[float, Within(0, 1)]
+Chance: TypeAlias = Annotated[float, Above(0, below=1)]
+Positive: TypeAlias = Annotated[float, Above(0)]
+Gains: TypeAlias = Annotated["Mapping[float, float] | None", "gains"]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a measure, as its function's signature declares it."""
+
+    name: str
+    kind: type
+    default: Any
+    choices: tuple[str, ...] = ()
+    limit: Above | Within | None = None
+
+    def read(self, value: Any, owner: str) -> Value:
+        """``value`` checked and in its canonical form."""
+        if value is None and self.default is None:
+            return None
+        try:
+            result = self._convert(value)
+        except (TypeError, ValueError):
+            result = None
+        if result is None or (self.limit and not self.limit.allows(typing.cast("float", result))):
+            raise MeasureError(
+                f"{owner}: {self.name}={value!r} is not allowed; {self.name} is {self.allowed()}."
+            )
+        return result
+
+    def allowed(self) -> str:
+        if self.choices:
+            return "one of " + ", ".join(self.choices)
+        nouns = {bool: "true or false", dict: "a table of gains such as {1: 3, 2: 9}"}
+        noun = nouns.get(self.kind, "a whole number" if self.kind is int else "a number")
+        return f"{noun} {self.limit}".replace(" to inf", "") if self.limit else noun
+
+    def _convert(self, value: Any) -> Value:
+        if self.choices:
+            return str(value) if str(value) in self.choices else None
+        if self.kind is bool:
+            return {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}.get(
+                str(value).lower()
+            )
+        if self.kind is dict:
+            table = dict(value) if isinstance(value, (Mapping, tuple)) else _read_table(str(value))
+            return tuple(sorted((_tidy(float(k)), _tidy(float(v))) for k, v in table.items()))
+        if isinstance(value, bool):
+            return None
+        number = float(value)
+        if self.kind is int:
+            return int(number) if number == int(number) else None
+        return _tidy(number) if math.isfinite(number) else None
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A registered measure: its names, function, parameters and how its values over queries are put together."""
+
+    name: str
+    function: Callable[..., FloatArray]
+    aliases: Mapping[str, Mapping[str, Any]]
+    parameters: Mapping[str, Parameter]
+    at: str | None
+    aggregate: Aggregate
+    low: float
+    high: float
+    average_ties: bool
+
+    @property
+    def description(self) -> str:
+        """The docstring of the function."""
+        return inspect.cleandoc(self.function.__doc__ or "")
+
+    @property
+    def family(self) -> str:
+        """The module that defines it, e.g. ``gain``."""
+        return self.function.__module__.rpartition(".")[2]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure with its parameters, e.g. what ``nDCG@10`` stands for. Equal measures print alike.
+
+    >>> measure = parse("ndcg_cut_10")
+    >>> str(measure), measure.k, measure == parse("nDCG@10"), str(parse("P") @ 5)
+    ('nDCG@10', 10, True, 'P@5')
+    """
+
+    name: str
+    params: tuple[tuple[str, Value], ...] = ()
+
+    @property
+    def definition(self) -> Definition:
+        return definitions()[self.name]
+
+    @property
+    def k(self) -> int | None:
+        """The cutoff, if the measure has one."""
+        value = dict(self.params).get("k")
+        return value if isinstance(value, int) else None
+
+    def __call__(self, judged: Judged) -> FloatArray:
+        """One value a query."""
+        params: dict[str, Any] = dict(self.params)
+        if params.pop("judged_only", False):
+            judged = judged.condensed()
+        return self.definition.function(judged, **{k: _argument(v) for k, v in params.items()})
+
+    def __matmul__(self, at: float) -> Measure:
+        if self.definition.at is None:
+            raise MeasureError(f"{self.name} takes no @.")
+        return self.replace(**{self.definition.at: at})
+
+    def replace(self, **params: Any) -> Measure:
+        """The same measure with other parameters.
+
+        >>> str(parse("P@5").replace(rel=2))
+        'P(rel=2)@5'
+        """
+        return make(self.definition, {**dict(self.params), **params})
+
+    def __str__(self) -> str:
+        at = self.definition.at
+        inside = ", ".join(f"{k}={_show(v)}" for k, v in self.params if k != at)
+        cutoff = f"@{_show(v)}" if at and (v := dict(self.params).get(at)) is not None else ""
+        return self.name + (f"({inside})" if inside else "") + cutoff
+
+    def __repr__(self) -> str:
+        return f"measure({str(self)!r})"
+
+
+_DEFINITIONS: dict[str, Definition] = {}
+
+
+def measure(
+    name: str,
+    *aliases: str | Mapping[str, Mapping[str, Any]],
+    aggregate: Aggregate = "mean",
+    low: float = 0.0,
+    high: float = 1.0,
+    average_ties: bool = False,
+) -> Callable[[Function], Function]:
+    """Register a function over :class:`~ranklens.judged.Judged` as a measure.
+
+    Its keyword-only parameters become the measure's parameters; ``k`` (or ``recall``, ``x``) is what stands behind ``@``.
+    An alias may fix parameters: ``{"relative_P": {"cap": True}}``. ``average_ties`` says that the function is exact
+    over averaged ties, which holds when it uses only :class:`~ranklens.judged.Hits`' own sums (see CONTRIBUTING).
+
+    >>> from ranklens.registry import measure
+    >>> @measure("LastRank", high=float("inf"))
+    ... def last_rank(judged, *, rel: float = 1):
+    ...     '''The rank of the last relevant document; 0 where none was retrieved.'''
+    ...     hits = judged.relevant(rel)
+    ...     return hits.max(hits.rank)
+    >>> import ranklens as rl
+    >>> rl.evaluate({"q": {"a": 1, "b": 1}}, {"q": ["a", "x", "b"]}, ["LastRank"]).mean
+    {'LastRank': 3.0}
+    >>> unregister("LastRank")
+    """
+
+    def register(function: Function) -> Function:
+        parameters = _parameters(name, function)
+        at = next((p for p in ("k", "recall", "x") if p in parameters), None)
+        table: dict[str, Mapping[str, Any]] = {}
+        for alias in aliases:
+            table.update({alias: {}} if isinstance(alias, str) else alias)
+        new = Definition(name, function, table, parameters, at, aggregate, low, high, average_ties)
+        for spelling in (name, *table):
+            known = _spellings().get(spelling.lower())
+            if known and known[0] != name:
+                raise MeasureError(
+                    f"The name {spelling!r} is taken by the measure {known[0]}; choose another."
+                )
+        _DEFINITIONS[name] = new
+        _spellings.cache_clear()
+        return function
+
+    return register
+
+
+def unregister(name: str) -> None:
+    """Take a measure out of the registry, e.g. at the end of a test."""
+    del _DEFINITIONS[name]
+    _spellings.cache_clear()
+
+
+def definitions() -> Mapping[str, Definition]:
+    """All registered measures by their canonical name."""
+    _load_built_in()
+    return _DEFINITIONS
+
+
+def measures() -> list[Measure]:
+    """Every measure of the registry, those of installed plug-ins included, with default parameters.
+
+    >>> [str(m) for m in measures()][:3]
+    ['P', 'R', 'F']
+    """
+    _load_plugins()
+    required = {"recall": 0.5}
+    return [make(d, {p: required[p] for p in required if p in d.parameters}) for d in definitions().values()]
+
+
+PRESETS: Mapping[str, str] = {
+    "qa": "RR Success@1",
+    "search": "nDCG@10 P@10",
+    "legal": "R@100 P@100",
+    "recommendation": "nDCG@5 P@5",
+    "fact-check": "Success@3 RR",
+    "rag": "R@5 P@5 RR",
+    "trec": "NumQ NumRet NumRel NumRelRet AP gm_AP Rprec Bpref RR "
+    + " ".join(f"IPrec@{level / 10:g}" for level in range(11))
+    + "".join(f" P@{k}" for k in (5, 10, 15, 20, 30, 100, 200, 500, 1000)),
+    "beir": " ".join(f"{name}@{k}" for name in ("nDCG", "AP", "R", "P") for k in (1, 3, 5, 10, 100, 1000)),
+}
+
+
+def preset(name: str) -> list[Measure]:
+    """The measures that people use together for a purpose.
+
+    >>> preset("rag")
+    [measure('R@5'), measure('P@5'), measure('RR')]
+    """
+    if name.lower() not in PRESETS:
+        raise MeasureError(f"There is no preset {name!r}: {nearest(name, PRESETS)}")
+    return [parse(text) for text in PRESETS[name.lower()].split()]
+
+
+def parse_many(given: str | Measure | Iterable[str | Measure]) -> list[Measure]:
+    """Measures from a name, several names in one string, a preset, a :class:`Measure`, or a list of these.
+
+    >>> [str(m) for m in parse_many("rag, ndcg@10 AP(norm=min)@5")]
+    ['R@5', 'P@5', 'RR', 'nDCG@10', 'AP(norm=min)@5']
+    """
+    if isinstance(given, Measure):
+        return [given]
+    found: list[Measure] = []
+    if not isinstance(given, str):
+        for item in given:
+            found += parse_many(item)
+    else:
+        for text in _split(given):
+            found += preset(text) if text.lower() in PRESETS else [parse(text)]
+    if not found:
+        raise MeasureError(
+            "No measure was asked for; give at least one, such as 'nDCG@10', or a preset such as 'rag'."
+        )
+    return list(dict.fromkeys(found))
+
+
+def parse(text: Any) -> Measure:
+    """The measure that a name stands for, in any common spelling.
+
+    >>> [str(parse(t)) for t in ("ndcg_at_10", "map_cut_10", "MRR@10", "hit_rate@5", "P_5", "f1@3", "RBP(p=0.5)")]
+    ['nDCG@10', 'AP@10', 'RR@10', 'Success@5', 'P@5', 'F@3', 'RBP(p=0.5)']
+    >>> parse("nDGC@10")
+    Traceback (most recent call last):
+    ranklens.errors.MeasureError: There is no measure 'nDGC': did you mean 'nDCG'? ranklens.measures() lists them all.
+    """
+    if not isinstance(text, str):
+        raise MeasureError(f"A measure is named by a string such as 'nDCG@10', not by {text!r}.")
+    base, inside, at = _take_apart(text)
+    name, fixed = _find(base)
+    definition = definitions()[name]
+    params: dict[str, Any] = {**fixed, **inside}
+    if at is not None:
+        if definition.at is None:
+            raise MeasureError(f"{text!r}: {name} takes no @{at}.")
+        params[definition.at] = at
+    return make(definition, params)
+
+
+def make(definition: Definition, params: Mapping[str, Any]) -> Measure:
+    """A measure with checked parameters, in the order of the signature, defaults left out."""
+    for key in params:
+        if key not in definition.parameters:
+            raise MeasureError(
+                f"{definition.name} has no parameter {key!r}: {nearest(key, definition.parameters)}"
+            )
+    found: list[tuple[str, Value]] = []
+    for key, parameter in definition.parameters.items():
+        if key not in params:
+            if parameter.default is inspect.Parameter.empty:
+                raise MeasureError(
+                    f"{definition.name} needs {key}: write {definition.name}@0.5, for example."
+                )
+            continue
+        value = parameter.read(params[key], definition.name)
+        if value != parameter.default:
+            found.append((key, value))
+    return Measure(definition.name, tuple(found))
+
+
+def _parameters(name: str, function: Callable[..., Any]) -> dict[str, Parameter]:
+    hints = typing.get_type_hints(function, include_extras=True)
+    found = {}
+    for key, argument in list(inspect.signature(function).parameters.items())[1:]:
+        if argument.kind is not inspect.Parameter.KEYWORD_ONLY:
+            raise MeasureError(f"{name}: parameter {key!r} must be keyword-only: put it behind a '*'.")
+        found[key] = _parameter(key, hints.get(key, float), argument.default)
+    found["judged_only"] = Parameter("judged_only", bool, default=False)
+    return found
+
+
+def _parameter(name: str, hint: Any, default: Any) -> Parameter:
+    limit = None
+    if typing.get_origin(hint) is Annotated:
+        hint, *extras = typing.get_args(hint)
+        limit = next((extra for extra in extras if isinstance(extra, (Above, Within))), None)
+        if "gains" in extras:
+            return Parameter(name, dict, default)
+    alternatives = [hint, *typing.get_args(hint)]  # of "int | None", for example
+    for alternative in alternatives:
+        if typing.get_origin(alternative) is Literal:
+            return Parameter(name, str, default, choices=typing.get_args(alternative))
+    kinds = [kind for kind in (bool, int, float) if kind in alternatives]
+    return Parameter(name, kinds[0] if kinds else float, default, limit=limit)
+
+
+_NAME = re.compile(r"\s*([^\s()@]+)\s*(?:\((.*)\))?\s*(?:@\s*([^\s@()]+))?\s*$", re.DOTALL)
+
+
+def _take_apart(text: str) -> tuple[str, dict[str, str], str | None]:
+    """``"P(rel=2)@5"`` → ``("P", {"rel": "2"}, "5")``; also ``P_5``, ``ndcg_at_10`` and ``ndcg_cut_10``."""
+    match = _NAME.match(text)
+    if not match:
+        raise MeasureError(
+            f"{text!r} is not the name of a measure; write it as in 'nDCG@10' or 'P(rel=2)@5'."
+        )
+    base, inside, at = match.groups()
+    if at is None and not _known(base):
+        suffix = re.fullmatch(r"(.+?)(?:_at|_cut)?_(\d*\.?\d+)", base)
+        if suffix and _known(suffix[1]):
+            base, at = suffix.groups()
+    base = re.sub(r"_(at|cut)$", "", base) if not _known(base) else base
+    params = {}
+    for part in _split(inside or "", separators=","):
+        key, equals, value = part.partition("=")
+        if not equals:
+            raise MeasureError(f"{text!r}: {part.strip()!r} is not a parameter; write name=value.")
+        params[key.strip()] = value.strip().strip("\"'")
+    return base, params, at
+
+
+def _split(text: str, separators: str = ", \t\n") -> list[str]:
+    """Split at separators that stand outside brackets."""
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter in "({[") - (letter in ")}]")
+        if depth == 0 and letter in separators:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part for part in parts if part.strip()]
+
+
+def _read_table(text: str) -> dict[str, str]:
+    pairs = [pair.split(":") for pair in text.strip().strip("{}").split(",") if pair.strip()]
+    return {key.strip().strip("\"'"): value for key, value in pairs}
+
+
+@cache
+def _spellings() -> dict[str, tuple[str, Mapping[str, Any]]]:
+    """Every lower-case spelling and what it stands for."""
+    table: dict[str, tuple[str, Mapping[str, Any]]] = {}
+    for definition in _DEFINITIONS.values():
+        table[definition.name.lower()] = (definition.name, {})
+        for alias, params in definition.aliases.items():
+            table[alias.lower()] = (definition.name, params)
+    return table
+
+
+def _known(name: str) -> bool:
+    _load_built_in()
+    return name.lower() in _spellings()
+
+
+def _find(name: str) -> tuple[str, Mapping[str, Any]]:
+    if not _known(name):
+        _load_plugins()
+    if name.lower() in _spellings():
+        return _spellings()[name.lower()]
+    hint = nearest(name, [*_DEFINITIONS, *(a for d in _DEFINITIONS.values() for a in d.aliases)])
+    raise MeasureError(f"There is no measure {name!r}: {hint}ranklens.measures() lists them all.")
+
+
+@cache
+def _load_built_in() -> None:
+    import ranklens.formulas  # noqa: F401  registers the measures
+
+
+@cache
+def _load_plugins() -> None:
+    """Import what installed packages offer in the entry-point group; importing registers it."""
+    from importlib.metadata import entry_points
+
+    _load_built_in()
+    for point in entry_points(group=ENTRY_POINT_GROUP):
+        point.load()
+
+
+def _tidy(number: float) -> int | float:
+    return int(number) if number == int(number) else number
+
+
+def _show(value: Value) -> str:
+    if isinstance(value, tuple):
+        return "{" + ", ".join(f"{k}: {v}" for k, v in value) + "}"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _argument(value: Value) -> Any:
+    return dict(value) if isinstance(value, tuple) else value
+
+
+__all__: Sequence[str] = ["Definition", "Measure", "measure", "measures", "parse", "parse_many", "preset"]

@@ -1,0 +1,1 @@
+"""Results as people read them: one table model, one small renderer for each output."""

@@ -1,0 +1,57 @@
+"""A table: a header, rows of text, a note. Every output is rendered from it."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@dataclass(frozen=True)
+class Table:
+    """Text in rows and columns; the first column is aligned to the left, the others to the right.
+
+    >>> print(Table(["measure", "mean"], [["P@5", "0.4000"]], note="1 query"))
+    measure    mean
+    -------  ------
+    P@5      0.4000
+    <BLANKLINE>
+    1 query
+    """
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    note: str = ""
+
+    def __str__(self) -> str:
+        widths = [max(map(len, column)) for column in zip(self.header, *self.rows, strict=True)]
+        lines = [_line(row, widths) for row in (self.header, ["-" * w for w in widths], *self.rows)]
+        return "\n".join(lines + (["", self.note] if self.note else []))
+
+    def to_html(self) -> str:
+        """The table as HTML; every cell is escaped."""
+        head = "".join(
+            f"<th style='text-align:{_side(i)}'>{html.escape(c)}</th>" for i, c in enumerate(self.header)
+        )
+        body = "".join(
+            "<tr>"
+            + "".join(
+                f"<td style='text-align:{_side(i)}'>{html.escape(cell)}</td>" for i, cell in enumerate(row)
+            )
+            + "</tr>"
+            for row in self.rows
+        )
+        note = f"<p><small>{html.escape(self.note)}</small></p>" if self.note else ""
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}"
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    first, *rest = zip(cells, widths, strict=True)
+    return "  ".join([first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in rest)]).rstrip()
+
+
+def _side(column: int) -> str:
+    return "right" if column else "left"

@@ -1,0 +1,230 @@
+"""What an evaluation gives back: one value a query and measure, the means, and an interval beside every mean."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ranklens.errors import MeasureError, nearest
+from ranklens.registry import Measure, parse
+from ranklens.stats import Bounds, Interval, interval
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy.typing as npt
+    import pandas as pd
+    import polars as pl
+
+    from ranklens.judged import FloatArray, Judged
+    from ranklens.report.table import Table
+
+FORMAT_VERSION = 1  # of to_json; 1: first version
+_GEOMETRIC_FLOOR = 0.00001  # trec_eval's MIN_GEO_MEAN
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The values of some measures over some queries; made by :func:`ranklens.evaluate`.
+
+    >>> import ranklens as rl
+    >>> scores = rl.evaluate({"q1": {"a"}, "q2": {"b"}}, {"q1": ["a", "b"], "q2": ["a", "b"]}, ["RR", "P@1"])
+    >>> print(scores)
+    measure    mean      95% interval
+    -------  ------  ----------------
+    RR       0.7500  [0.0000, 1.0000]
+    P@1      0.5000  [0.0000, 1.0000]
+    <BLANKLINE>
+    2 queries averaged; ties by document id, descending; 50% of the top 1 judged.
+    >>> scores.mean["RR"], scores["RR"]
+    (0.75, array([1. , 0.5]))
+    """
+
+    measures: Sequence[Measure]
+    judged: Judged
+    values: Mapping[str, npt.NDArray[Any]]
+
+    @property
+    def queries(self) -> Sequence[str]:
+        return self.judged.queries
+
+    def __getitem__(self, measure: str | Measure) -> FloatArray:
+        """The values of one measure, in the order of :attr:`queries`."""
+        name = str(parse(measure)) if isinstance(measure, str) else str(measure)
+        if name not in self.values:
+            raise MeasureError(f"{name} was not evaluated: {nearest(name, self.values)}")
+        return self.values[name]
+
+    @cached_property
+    def mean(self) -> dict[str, float]:
+        """Each measure over all queries: the mean, or the sum (counts) or geometric mean (``gm_``) where that is meant."""
+        return {str(m): _aggregate(m, self[m]) for m in self.measures if m.definition.aggregate != "none"}
+
+    @cached_property
+    def per_query(self) -> pl.DataFrame:
+        """A Polars frame with the column ``query`` and one column a measure."""
+        import polars as pl
+
+        return pl.DataFrame({"query": pl.Series(self.queries, dtype=pl.String), **self.values})
+
+    def interval(self, measure: str | Measure, *, level: float = 0.95) -> Interval:
+        """Student's t interval of a mean (of the logarithms, for a geometric mean)."""
+        parsed = parse(measure) if isinstance(measure, str) else measure
+        values, definition = self[parsed], parsed.definition
+        if definition.aggregate == "geometric":
+            logs = interval(_logs(values), level=level, bounds=Bounds(np.log(_GEOMETRIC_FLOOR), 0.0))
+            return Interval(
+                float(np.exp(logs.low)), float(np.exp(logs.high)), level, "t of logs", logs.clipped
+            )
+        if definition.aggregate != "mean":
+            raise MeasureError(f"{parsed} is not a mean, so it has no interval.")
+        return interval(values, level=level, bounds=Bounds(definition.low, definition.high))
+
+    def to_frame(self) -> pl.DataFrame:
+        """A Polars frame with one row a measure: measure, mean, low, high."""
+        import polars as pl
+
+        return pl.DataFrame(
+            self._summary(), schema={"measure": pl.String, **dict.fromkeys(_NUMBERS, pl.Float64)}
+        )
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The per-query values as a pandas frame, indexed by query."""
+        import pandas as pd
+
+        return pd.DataFrame(dict(self.values), index=pd.Index(self.queries, name="query"))
+
+    def to_json(self) -> str:
+        """Everything, with a format version: means, intervals, values by query, the policy and what it did."""
+        content = {
+            "format_version": FORMAT_VERSION,
+            "measures": self._summary(),
+            "queries": list(self.queries),
+            "values": {name: values.tolist() for name, values in self.values.items()},
+            "policy": asdict(self.judged.policy),
+            "applied": asdict(self.judged.applied),
+        }
+        return json.dumps(content, ensure_ascii=False)
+
+    def table(self) -> Table:
+        """Means and intervals as text, with a note on what they were taken over."""
+        from ranklens.report.table import Table
+
+        rows = []
+        for row in self._summary():
+            shown = f"[{row['low']:.4f}, {row['high']:.4f}]" if row["low"] is not None else ""
+            total = parse(row["measure"]).definition.aggregate == "sum"
+            rows.append([row["measure"], f"{row['mean']:,.0f}" if total else f"{row['mean']:.4f}", shown])
+        return Table(["measure", "mean", "95% interval"], rows, note=self.note)
+
+    @property
+    def note(self) -> str:
+        """One line that states what was averaged over and which policies made a difference."""
+        return describe(self.judged, self.measures)
+
+    def __str__(self) -> str:
+        return str(self.table())
+
+    def _repr_html_(self) -> str:
+        return self.table().to_html()
+
+    def __repr__(self) -> str:
+        means = ", ".join(f"{name}={value:.4f}" for name, value in self.mean.items())
+        return f"Scores({means}; {len(self.queries)} queries)"
+
+    def _summary(self) -> list[dict[str, Any]]:
+        rows = []
+        for measure in self.measures:
+            if measure.definition.aggregate == "none":
+                continue
+            is_sum = measure.definition.aggregate == "sum"
+            around = None if is_sum else self.interval(measure)
+            rows.append(
+                {
+                    "measure": str(measure),
+                    "mean": self.mean[str(measure)],
+                    "low": _finite(around.low) if around else None,
+                    "high": _finite(around.high) if around else None,
+                }
+            )
+        return rows
+
+
+_NUMBERS = ("mean", "low", "high")
+
+
+def describe(judged: Judged, measures: Sequence[Measure]) -> str:
+    """What was averaged over, what was left out or decided, and how far the judgments reach."""
+    applied, policy = judged.applied, judged.policy
+    zero_missing = policy.missing == "zero"
+    details = [
+        _count(applied.missing, "missing from the run " + ("counts as 0" if zero_missing else "left out")),
+        _count(
+            applied.empty,
+            "without relevant documents " + ("counts as 0" if policy.empty == "zero" else "left out"),
+        ),
+    ]
+    details = [d for d in details if d]
+    parts = [f"{applied.queries:,} {_plural(applied.queries, 'query', 'queries')} averaged"]
+    parts[0] += f" ({', '.join(details)})" if details else ""
+    if applied.ignored:
+        parts.append(
+            f"{applied.ignored:,} unjudged {_plural(applied.ignored, 'query', 'queries')} of the run ignored"
+        )
+    if applied.duplicates:
+        parts.append(f"{applied.duplicates:,} repeated documents dropped")
+    if applied.duplicate_judgments:
+        parts.append(f"{applied.duplicate_judgments:,} repeated judgments dropped")
+    parts.append(policy.describe() + _ties_at_cutoffs(judged, measures))
+    parts.append(_judged_share(judged, measures))
+    return "; ".join(part for part in parts if part) + "."
+
+
+def _ties_at_cutoffs(judged: Judged, measures: Sequence[Measure]) -> str:
+    cutoffs = sorted({m.k for m in measures if m.k is not None})
+    reached = {k: judged.ties.reaching(k) for k in cutoffs} if judged.ties else {}
+    told = [f"{k} in {n:,} {_plural(n, 'query', 'queries')}" for k, n in reached.items() if n]
+    return f" (ties reach the cutoff {', '.join(told)})" if told else ""
+
+
+def _judged_share(judged: Judged, measures: Sequence[Measure]) -> str:
+    from ranklens.formulas.counts import judged_share
+
+    k = max((m.k for m in measures if m.k is not None), default=None)
+    retrieved = judged.retrieved > 0
+    if not retrieved.any() or judged.policy.judged_only:
+        return ""
+    share = float(judged_share(judged, k=k)[retrieved].mean())
+    text = f"{share:.0%}" if share in (0, 1) or 0.005 <= share < 0.995 else f"{100 * share:.2g}%"
+    return f"{text} of {'the retrieved documents' if k is None else f'the top {k}'} judged"
+
+
+def _aggregate(measure: Measure, values: FloatArray) -> float:
+    if not len(values):
+        return 0.0
+    if measure.definition.aggregate == "geometric":
+        return float(np.exp(_logs(values).mean()))
+    total = float(
+        np.cumsum(values)[-1]
+    )  # one after the other, as trec_eval adds: numpy.sum rounds differently
+    return total if measure.definition.aggregate == "sum" else total / len(values)
+
+
+def _logs(values: FloatArray) -> FloatArray:
+    return np.log(np.maximum(values, _GEOMETRIC_FLOOR))
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}".replace("counts", "count" if number != 1 else "counts") if number else ""
+
+
+def _plural(number: int, one: str, many: str) -> str:
+    return one if number == 1 else many

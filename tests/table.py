@@ -1,0 +1,67 @@
+"""The test table: every measure, with the invariants that it does *not* have. A new measure adds one line here.
+
+- ``tail``      unjudged documents at the end of the ranking change nothing
+- ``ideal``     the ideal ranking of a query with relevant documents scores 1
+- ``monotone``  swapping a document with the worse one directly above it never lowers the value
+"""
+
+NOT = {
+    "P@5": {"ideal"},
+    "P(over=retrieved)@5": {"tail", "ideal"},
+    "P": {"tail", "ideal"},
+    "R@5": {"ideal"},
+    "R(cap=true)@5": set(),
+    "R(rel=2)": {"ideal"},
+    "F@5": {"ideal"},
+    "F(beta=2)": {"tail", "ideal"},
+    "Success@3": set(),
+    "Rprec": set(),
+    "Rprec_mult@0.4": {"ideal"},
+    "SetP": {"tail", "ideal"},
+    "SetR": set(),
+    "SetF(beta=0.5)": {"tail", "ideal"},
+    "SetRelP": {"tail"},
+    "SetAP": {"tail", "ideal"},
+    "AP": set(),
+    "AP@3": {"ideal"},
+    "AP(norm=min)@3": set(),
+    "gm_AP": set(),
+    "IPrec@0.3": set(),
+    "IPrec(rounding=trec9)@0.7": set(),
+    "AP11": set(),
+    "infAP": {"ideal"},  # smoothed by a small epsilon, so it stays just under 1
+    "yaap": {"ideal"},
+    "DCG@5": {"ideal"},
+    "nDCG": set(),
+    "nDCG@3": set(),
+    "nDCG(gain=exp)@5": set(),
+    "nDCG(gains={1: 3, 2: 9, 4: 4.5})@5": {"ideal", "monotone"},  # the table puts grade 2 above 4
+    "nDCG(log_base=3)@5": set(),
+    "nDCG(discount=ms)": set(),
+    "ndcg_rel": {"monotone"},
+    "Rndcg": {"tail", "monotone"},
+    "binG": set(),
+    "G": {"ideal", "monotone"},
+    "RR": set(),
+    "RR@3": set(),
+    "ERR@5": {"ideal"},
+    "nERR@5": set(),
+    "RBP(p=0.6)": {"ideal"},
+    "RBP(gain=linear)@4": {"ideal"},
+    "RBPres": {"tail", "ideal", "monotone"},
+    "Bpref": set(),
+    "gm_Bpref": set(),
+    "Q": set(),
+    "Q(beta=10)@4": set(),
+    "O": {"monotone"},  # a better document in first place can be followed by a worse first relevant one
+    "P_plus": {"monotone"},
+    "Judged@5": {"tail", "ideal", "monotone"},
+    "Unjudged@5": {"tail", "ideal", "monotone"},
+    "NumQ": set(),
+    "NumRet": {"tail", "ideal"},
+    "NumRel": {"ideal"},
+    "NumRelRet": {"ideal"},
+    "num_nonrel_judged_ret": {"ideal"},
+    "utility": {"tail", "ideal"},
+    "relstring@4": {"tail", "ideal", "monotone"},
+}

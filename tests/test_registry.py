@@ -1,0 +1,155 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from table import NOT
+
+import ranklens as rl
+from ranklens import registry
+from ranklens.registry import measure, unregister
+
+SPELLINGS = {
+    "ndcg@10": "nDCG@10", "ndcg_at_10": "nDCG@10", "ndcg_cut_10": "nDCG@10", "NDCG@10": "nDCG@10", "nDCG @ 10": "nDCG@10",
+    "MAP": "AP", "map": "AP", "map_cut_10": "AP@10", "MRR@10": "RR@10", "recip_rank": "RR", "hit@5": "Success@5",
+    "hit_rate@5": "Success@5", "Success@5": "Success@5", "success_5": "Success@5", "precision@5": "P@5", "P_5": "P@5",
+    "recall@5": "R@5", "recall_5": "R@5", "f1@5": "F@5", "P(rel=2)@5": "P(rel=2)@5", "RBP(p=0.8)": "RBP", "RBP(p=.5)": "RBP(p=0.5)",
+    "nDCG(gain=exp)@10": "nDCG(gain=exp)@10", "AP(rel=1)": "AP", "AP( rel = 2.0 )": "AP(rel=2)", "R(cap=true)@5": "R(cap=true)@5",
+    "R_cap@5": "R(cap=true)@5", "relative_P_5": "R(cap=true)@5", "iprec_at_recall_0.10": "IPrec@0.1", "IPrec@.25": "IPrec@0.25",
+    "Rprec_mult_0.20": "Rprec_mult@0.2", "set_F": "SetF", "gm_map": "gm_AP", "bpref": "Bpref", "num_rel_ret": "NumRelRet",
+    "11pt_avg": "AP11", "unj_20": "Unjudged@20", "rbp_resid": "RBPres(p=0.9)", "nDCG(judged_only=True)@5": "nDCG(judged_only=true)@5",
+    "nDCG(gains={1: 3, 2:9.0})@5": "nDCG(gains={1: 3, 2: 9})@5", "P+": "P_plus", 'P(over="retrieved")@3': "P(over=retrieved)@3",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("given", "canonical"), SPELLINGS.items())
+def test_spellings_print_canonically(given, canonical):
+    assert str(rl.measure(given)) == canonical
+
+
+@pytest.mark.parametrize("name", [*NOT, *SPELLINGS])
+def test_names_round_trip(name):
+    parsed = rl.measure(name)
+    assert rl.measure(str(parsed)) == parsed
+    assert hash(rl.measure(str(parsed))) == hash(parsed)
+
+
+@given(
+    k=st.integers(1, 10**6),
+    rel=st.one_of(st.integers(1, 9), st.floats(0.001, 1000)),
+    p=st.floats(0.001, 0.999),
+)
+def test_parameters_round_trip(k, rel, p):
+    for parsed in (
+        rl.measure("P") @ k,
+        rl.measure("P").replace(rel=rel) @ k,
+        rl.measure("RBP").replace(p=p, rel=rel),
+    ):
+        assert rl.measure(str(parsed)) == parsed
+
+
+WRONG = {
+    "nDGC@10": "did you mean 'nDCG'",
+    "precison@5": "did you mean 'precision'",
+    "nonsense": "There is no measure 'nonsense'",
+    "P@0": "k='0' is not allowed; k is a whole number from 1",
+    "P@-3": "is not allowed",
+    "P@2.5": "k is a whole number",
+    "P@ten": "k is a whole number",
+    "P(rel=0)@5": "rel is a number above 0",
+    "P(rell=2)@5": "did you mean 'rel'",
+    "P(2)@5": "write name=value",
+    "P(over=all)@5": "over is one of k, retrieved",
+    "RBP(p=1)": "p is a number above 0 and below 1",
+    "RBP(p=nan)": "is not allowed",
+    "IPrec": "IPrec needs recall",
+    "IPrec@1.5": "recall is a number from 0 to 1",
+    "NumQ@5": "takes no @",
+    "nDCG(gains=7)@5": "table of gains",
+    "R(cap=maybe)@5": "true or false",
+    "P@5@6": "is not the name of a measure",
+    "": "is not the name of a measure",
+}
+
+
+@pytest.mark.parametrize(("given", "message"), WRONG.items())
+def test_wrong_names_get_one_clear_error(given, message):
+    with pytest.raises(rl.MeasureError) as error:
+        rl.measure(given)
+    assert message in str(error.value)
+
+
+def test_wrong_types_get_one_clear_error():
+    with pytest.raises(rl.MeasureError, match="named by a string"):
+        rl.measure(5)
+    with pytest.raises(rl.MeasureError, match="No measure was asked for"):
+        rl.evaluate({"q": {"a"}}, {"q": ["a"]}, [])
+
+
+def test_presets():
+    assert list(map(str, rl.preset("rag"))) == ["R@5", "P@5", "RR"]
+    assert list(map(str, rl.preset("fact-check"))) == ["Success@3", "RR"]
+    assert len(rl.preset("beir")) == 24
+    assert list(map(str, rl.preset("trec")))[:5] == ["NumQ", "NumRet", "NumRel", "NumRelRet", "AP"]
+    assert len(rl.preset("trec")) == 29
+    with pytest.raises(rl.MeasureError, match="did you mean 'rag'"):
+        rl.preset("rug")
+
+
+def test_measures_come_as_strings_presets_and_objects():
+    wanted = registry.parse_many(["rag", rl.measure("AP"), "nDCG@10, nDCG(gains={1: 2, 2: 4})@5 RR"])
+    assert list(map(str, wanted)) == ["R@5", "P@5", "RR", "AP", "nDCG@10", "nDCG(gains={1: 2, 2: 4})@5"]
+
+
+def test_a_user_defined_measure_works_everywhere():
+    @measure("FirstRank", "first_rank", high=float("inf"))
+    def first_rank(judged, *, rel: float = 1, k: int | None = None):
+        """The rank of the first relevant document; 0 where there is none."""
+        hits = judged.relevant(rel).top(k)
+        return hits.sum(hits.first() * hits.rank)
+
+    try:
+        scores = rl.evaluate(
+            {"q": {"b": 2, "c": 1}}, {"q": ["a", "c", "b"]}, ["first_rank", "FirstRank(rel=2)@5"]
+        )
+        assert scores.mean == {"FirstRank": 2, "FirstRank(rel=2)@5": 3}
+        assert rl.measure("FirstRank") in rl.measures()
+        assert rl.measure("FirstRank").definition.description.startswith("The rank of the first")
+        with pytest.raises(rl.MeasureError, match="taken by the measure FirstRank"):
+            measure("first_rank")(first_rank)
+    finally:
+        unregister("FirstRank")
+    with pytest.raises(rl.MeasureError):
+        rl.measure("FirstRank")
+
+
+def test_parameters_of_a_measure_must_be_keyword_only():
+    with pytest.raises(rl.MeasureError, match="keyword-only"):
+
+        @measure("Wrong")
+        def wrong(judged, k=None): ...
+
+
+def test_measures_come_through_an_entry_point(monkeypatch):
+    """What a plug-in's ``[project.entry-points."ranklens.measures"]`` leads to."""
+    import importlib.metadata
+
+    class Point:
+        def load(self):
+            @measure("FromPlugin")
+            def from_plugin(judged):
+                """Always 1."""
+                return judged.retrieved * 0 + 1.0
+
+    monkeypatch.setattr(
+        importlib.metadata, "entry_points", lambda group: [Point()] if group == "ranklens.measures" else []
+    )
+    registry._load_plugins.cache_clear()
+    try:
+        assert rl.evaluate({"q": {"a"}}, {"q": ["a"]}, "FromPlugin").mean == {"FromPlugin": 1}
+    finally:
+        unregister("FromPlugin")
+
+
+def test_every_measure_is_described():
+    for m in rl.measures():
+        assert len(m.definition.description) > 20, m
+        assert m.definition.family
