@@ -64,7 +64,7 @@ def _judge_dicts(judgments: mappings.Repaired, rankings: mappings.Repaired, poli
         found = list(ranked.values())
     else:
         found = list(map(ranked.get, queries, repeat(absent)))
-    parts = [_rank(chunk, policy) for chunk in _chunks(queries, golds, found)]
+    parts = [part for chunk in _chunks(queries, golds, found) for part in _rank(chunk, policy)]
     all_hits = _Ranked(*map(np.concatenate, zip(*parts, strict=True)))
     in_run = np.ones(len(found), dtype=bool)
     for i in np.flatnonzero(all_hits.lengths == 0).tolist():
@@ -138,7 +138,36 @@ class _Ranked(NamedTuple):
     size: IntArray
 
 
-def _rank(chunk: _Chunk, policy: Policy) -> _Ranked:
+def _rank(chunk: _Chunk, policy: Policy) -> Iterator[_Ranked]:
+    """Query by query where most documents are judged, else all at once."""
+    if chunk.portion == 1 and sum(map(len, chunk.golds)) > sum(map(len, chunk.rankings)):
+        for one in chunk.portions():
+            yield _rank_by_sorting(one, policy) or _rank_by_counting(one, policy)
+    else:
+        yield _rank_by_counting(chunk, policy)
+
+
+def _rank_by_sorting(chunk: _Chunk, policy: Policy) -> _Ranked | None:
+    """One query: ask the judgments about each document in rank order. None where that is not enough."""
+    gold = grades(chunk.queries, chunk.golds)
+    rankings, scores = _scores(chunk, len(chunk.rankings[0]), policy)
+    if gold.dtype != np.uint8 or gold.max(initial=0) == 255:
+        return None
+    # 255 is free to stand for "not judged"
+    grade = np.frombuffer(bytes(_look_up(chunk.golds, rankings, repeat(255))), np.uint8)
+    if not (scores[1:] < scores[:-1]).all():
+        order = np.argsort(scores)[::-1]
+        scores, grade = scores[order], grade[order]
+        if (scores[1:] == scores[:-1]).any():
+            return None
+    place = np.flatnonzero(grade != 255)
+    query, once = np.full(len(place), chunk.first), np.ones(len(place), np.int64)
+    lengths, gold_lengths = np.array([len(scores)]), np.array([len(gold)])
+    return _Ranked(lengths, gold_lengths, gold, query, place + 1, grade[place], place + 1, once)
+
+
+def _rank_by_counting(chunk: _Chunk, policy: Policy) -> _Ranked:
+    """Ask the run about each judged document, and count the documents above it."""
     portions = [_read(portion, policy) for portion in chunk.portions()]
     rankings = [ranking for portion in portions for ranking in portion.rankings]
     read = _Read(rankings, *map(np.concatenate, [*zip(*portions, strict=True)][1:]))
@@ -154,20 +183,14 @@ def _rank(chunk: _Chunk, policy: Policy) -> _Ranked:
             hit_at = np.full(len(read.scores), -1)
             hit_at[place] = np.arange(len(query))
             order = hit_at[hit_at >= 0]
-            query, rank, above, same, grade = (
-                query[order],
-                rank[order],
-                above[order],
-                same[order],
-                grade[order],
-            )
+            query, rank, above, same, grade = query[order], rank[order], above[order], same[order], grade[order]
     return _Ranked(
         read.lengths, read.gold_lengths, read.gold, query + chunk.first, rank, grade, above + 1, same
     )
 
 
 class _Read(NamedTuple):
-    """The numbers of some queries, in arrays; and which of the retrieved documents are judged."""
+    """The numbers of some queries, in arrays; and which of the judged documents were retrieved."""
 
     rankings: Sequence[Documents]
     lengths: IntArray
@@ -184,29 +207,10 @@ def _read(chunk: _Chunk, policy: Policy) -> _Read:
     gold_lengths = np.fromiter(map(len, chunk.golds), np.int64, len(chunk.golds))
     gold = grades(chunk.queries, chunk.golds)
     rankings, scores = _scores(chunk, int(lengths.sum()), policy)
-    queries = np.arange(chunk.first, chunk.first + len(lengths))
-    if len(scores) < len(gold):  # ask the judgments about each retrieved document, or the other way round
-        hit, grade = _judged_rows(chunk.golds, rankings, gold)
-        query, score = np.repeat(queries, lengths)[hit], scores[hit]
-    else:
-        answers = np.fromiter(_look_up(rankings, chunk.golds), np.float64, len(gold))  # None becomes NaN
-        hit = np.flatnonzero(~np.isnan(answers))
-        query, score, grade = np.repeat(queries, gold_lengths)[hit], answers[hit], gold[hit]
-    return _Read(rankings, lengths, gold_lengths, gold, scores, query, score, grade)
-
-
-def _judged_rows(
-    golds: Sequence[Documents], rankings: Sequence[Documents], gold: Grades
-) -> tuple[IntArray, Grades]:
-    """Which of the retrieved documents are judged, and their grades."""
-    grade: Grades
-    if gold.dtype == np.uint8 and gold.max(initial=0) < 255:  # 255 is free to stand for "not judged"
-        grade = np.frombuffer(bytes(_look_up(golds, rankings, repeat(255))), np.uint8)
-        hit = np.flatnonzero(grade != 255)
-    else:
-        grade = np.fromiter(_look_up(golds, rankings), np.float64)  # None becomes NaN
-        hit = np.flatnonzero(~np.isnan(grade))
-    return hit, grade[hit]
+    answers = np.fromiter(_look_up(rankings, chunk.golds), np.float64, len(gold))  # None becomes NaN
+    hit = np.flatnonzero(~np.isnan(answers))
+    query = np.repeat(np.arange(chunk.first, chunk.first + len(lengths)), gold_lengths)[hit]
+    return _Read(rankings, lengths, gold_lengths, gold, scores, query, answers[hit], gold[hit])
 
 
 def _look_up(

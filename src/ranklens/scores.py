@@ -39,7 +39,7 @@ class Scores:
     RR       0.7500  [0.0000, 1.0000]
     P@1      0.5000  [0.0000, 1.0000]
     <BLANKLINE>
-    2 queries averaged; ties by document id, descending; 50% of the top 1 judged.
+    2 queries averaged; ties by document id, descending; 50% of the top 1 judged; intervals are cut at the ends of a measure's range.
     >>> scores.mean["RR"], scores["RR"]
     (0.75, array([1. , 0.5]))
     """
@@ -115,16 +115,20 @@ class Scores:
         from ranklens.report.table import Table
 
         rows = []
-        for row in self._summary():
-            shown = f"[{row['low']:.4f}, {row['high']:.4f}]" if row["low"] is not None else ""
-            total = parse(row["measure"]).definition.aggregate == "sum"
-            rows.append([row["measure"], f"{row['mean']:,.0f}" if total else f"{row['mean']:.4f}", shown])
+        for measure in self.measures:
+            kind, mean = measure.definition.aggregate, self.mean.get(str(measure), 0.0)
+            if kind == "sum":
+                rows.append([str(measure), f"{mean:,.0f}", ""])
+            elif kind != "none":
+                rows.append([str(measure), f"{mean:.4f}", str(self.interval(measure))])
         return Table(["measure", "mean", "95% interval"], rows, note=self.note)
 
     @property
     def note(self) -> str:
         """One line that states what was averaged over and which policies made a difference."""
-        return describe(self.judged, self.measures)
+        means = [m for m in self.measures if m.definition.aggregate in ("mean", "geometric")]
+        cut = any(self.interval(measure).clipped for measure in means)
+        return describe(self.judged, self.measures) + ("; intervals are cut at the ends of a measure's range." if cut else ".")
 
     def __str__(self) -> str:
         return str(self.table())
@@ -181,7 +185,7 @@ def describe(judged: Judged, measures: Sequence[Measure]) -> str:
         parts.append(f"{applied.duplicate_judgments:,} repeated judgments dropped")
     parts.append(policy.describe() + _ties_at_cutoffs(judged, measures))
     parts.append(_judged_share(judged, measures))
-    return "; ".join(part for part in parts if part) + "."
+    return "; ".join(part for part in parts if part)
 
 
 def _ties_at_cutoffs(judged: Judged, measures: Sequence[Measure]) -> str:

@@ -51,10 +51,11 @@ def ndcg(
 
     Parameters as for DCG.
     """
-    actual, ideal = judged.hits, judged.ideal
-    if gains is None:  # then the order of the ideal stands, and cutting first saves work
-        actual, ideal = actual.top(k), ideal.top(k)
-    actual, ideal = _worth(actual, gain, gains).top(k), _best_first(_worth(ideal, gain, gains)).top(k)
+    if gains is None:  # then the ideal is in order as it stands, and gains of 0 add nothing
+        ideal = _worth(judged.ideal.top(k), gain, None)
+    else:
+        ideal = _best_first(_worth(judged.ideal, gain, gains)).top(k)
+    actual = _worth(judged.hits.top(k), gain, gains)
     return ratio(_dcg(actual, discount, log_base), _dcg(ideal, discount, log_base))
 
 
@@ -134,10 +135,6 @@ def _best_first(ideal: Hits) -> Hits:
     """The documents with a positive gain, by descending gain: a table of gains may reorder the grades."""
     ideal = ideal.where(ideal.grade > 0)
     falling = (np.diff(ideal.grade) <= 0) | (np.diff(ideal.query) != 0)
-    if falling.all():
-        return ideal if (ideal.position() == ideal.rank).all() else _ranked(ideal)
-    return _ranked(replace(ideal, grade=ideal.grade[np.lexsort((-ideal.grade, ideal.query))]))
-
-
-def _ranked(ideal: Hits) -> Hits:
+    if not falling.all():
+        ideal = replace(ideal, grade=ideal.grade[np.lexsort((-ideal.grade, ideal.query))])
     return replace(ideal, rank=ideal.position().astype(np.int64))

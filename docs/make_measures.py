@@ -1,0 +1,88 @@
+"""Writes docs/measures.md from the registry. Run by scripts/docs; a test keeps the page up to date."""
+
+from __future__ import annotations
+
+import inspect
+from itertools import groupby
+from pathlib import Path
+
+import ranklens as rl
+from ranklens import registry
+
+PAGE = Path(__file__).parent / "measures.md"
+
+FAMILIES = {
+    "precision": "Precision, recall and sets",
+    "average_precision": "Average precision",
+    "gain": "Cumulated gain",
+    "cascade": "A user who walks down the ranking",
+    "preference": "Preferences",
+    "ntcir": "NTCIR",
+    "counts": "Counts and judgments",
+}
+
+HEAD = """<!-- Generated from the registry by scripts/docs. Do not edit. -->
+# Measures
+
+Write a measure as `Name(parameter=value, …)@k`: `nDCG@10`, `P(rel=2)@5`, `RBP(p=0.5)`. The spellings of trec_eval, pytrec_eval, BEIR
+and others are understood and print canonically: `ndcg_cut_10`, `map`, `MRR@10`, `hit_rate@5`, `P_5`, `recall_5`.
+
+Notation: R is the number of relevant documents of a query (grade at least `rel`, default 1), rank counts from 1. Where a ratio would be
+0/0 (no relevant documents, nothing retrieved) the value is 0. Every measure also takes `judged_only=true`, which takes unjudged
+documents out of the ranking first.
+
+Which one? To find everything: recall (`R@k`). Order matters and there are grades: `nDCG@k`. One answer is enough: `RR`. Any hit in the
+first k counts: `Success@k`. Otherwise: `P@k`.
+
+## Presets
+
+| preset | measures |
+| --- | --- |
+"""
+
+
+def page() -> str:
+    """The whole page as text."""
+    lines = [HEAD.rstrip("\n")]
+    for name in registry.PRESETS:
+        names = [str(measure) for measure in rl.preset(name)]
+        shown = ", ".join(names) if len(names) <= 8 else ", ".join(names[:6]) + f", … {len(names)} in all"
+        lines.append(f"| `{name}` | {shown} |")
+    built_in = [d for d in registry.definitions().values() if d.function.__module__.startswith("ranklens.")]
+    for family, members in groupby(built_in, key=lambda d: d.family):
+        lines += ["", f"## {FAMILIES[family]}", ""]
+        for definition in members:
+            lines += [f"### `{_signature(definition)}`", "", definition.description, "", _facts(definition), ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _signature(definition: registry.Definition) -> str:
+    shown = []
+    for parameter in definition.parameters.values():
+        if parameter.name not in (definition.at, "judged_only"):
+            default = "…" if parameter.default is None else str(parameter.default).lower()
+            shown.append(f"{parameter.name}={default}")
+    return definition.name + (f"({', '.join(shown)})" if shown else "") + (f"@{definition.at}" if definition.at else "")
+
+
+def _facts(definition: registry.Definition) -> str:
+    facts = []
+    if definition.aliases:
+        shown = [
+            f"`{alias}`" + (f" (for `{registry.make(definition, fixed)}`)" if fixed else "")
+            for alias, fixed in definition.aliases.items()
+        ]
+        facts.append("Also " + ", ".join(shown))
+    choices = [p for p in definition.parameters.values() if p.choices]
+    facts += [f"`{p.name}` is one of " + ", ".join(f"`{c}`" for c in p.choices) for p in choices]
+    required = [p.name for p in definition.parameters.values() if p.default is inspect.Parameter.empty]
+    facts += [f"`{name}` must be given" for name in required]
+    facts.append(f"From {definition.low:g} to {definition.high:g}" if definition.aggregate != "none" else "Text")
+    how = {"sum": "summed over queries", "geometric": "geometric mean over queries", "none": "not averaged"}
+    facts += [how[definition.aggregate]] if definition.aggregate in how else []
+    facts.append('`ties="average"` ' + ("is exact" if definition.average_ties else "is refused"))
+    return ". ".join(facts) + "."
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -1,0 +1,124 @@
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+import ranklens as rl
+
+QRELS = {f"q{i}": {"a": 1, "b": 2} for i in range(8)}
+RUN = {f"q{i}": ["x"] * 0 + [f"x{j}" for j in range(i % 4)] + ["a", "b"] for i in range(8)}
+MEASURES = ["nDCG@10", "RR", "P@2", "NumRet", "gm_AP"]
+
+
+@pytest.fixture
+def scores():
+    return rl.evaluate(QRELS, RUN, MEASURES)
+
+
+def test_means_and_values(scores):
+    assert list(scores.mean) == MEASURES
+    assert scores.mean["RR"] == pytest.approx(np.mean([1 / (i % 4 + 1) for i in range(8)]))
+    assert scores.mean["NumRet"] == sum(i % 4 + 2 for i in range(8))
+    assert scores["MRR"].tolist() == [1 / (i % 4 + 1) for i in range(8)]
+    with pytest.raises(rl.MeasureError, match="AP was not evaluated"):
+        scores["AP"]
+
+
+def test_the_type_does_not_depend_on_how_many_measures_were_asked():
+    one = rl.evaluate(QRELS, RUN, "RR")
+    assert isinstance(one, rl.Scores)
+    assert one.mean == {"RR": pytest.approx(0.5208333)}
+    assert one.per_query.columns == ["query", "RR"]
+
+
+def test_per_query_frame(scores):
+    frame = scores.per_query
+    assert isinstance(frame, pl.DataFrame)
+    assert frame.columns == ["query", *MEASURES]
+    assert frame["query"].to_list() == list(QRELS)
+    assert frame["RR"].to_list() == scores["RR"].tolist()
+
+
+def test_interval_equals_scipy(scores):
+    values = scores["nDCG@10"]
+    low, high = stats.t.interval(0.9, len(values) - 1, loc=values.mean(), scale=stats.sem(values))
+    interval = scores.interval("ndcg@10", level=0.9)
+    assert (interval.low, interval.high) == pytest.approx((low, high))
+    assert (interval.level, interval.method, interval.clipped) == (0.9, "t", False)
+
+
+def test_interval_of_a_geometric_mean_is_one_of_logarithms(scores):
+    logs = np.log(scores["gm_AP"])
+    expected = np.exp(stats.t.interval(0.95, len(logs) - 1, loc=logs.mean(), scale=stats.sem(logs)))
+    interval = scores.interval("gm_AP")
+    assert (interval.low, interval.high) == pytest.approx((expected[0], min(expected[1], 1)))
+
+
+def test_intervals_of_little_data_answer_sensibly():
+    one = rl.evaluate({"q": {"a"}}, {"q": ["a"]}, ["RR", "DCG"])
+    assert (one.interval("RR").low, one.interval("RR").high) == (0, 1)  # one query tells nothing
+    assert one.interval("DCG").high == np.inf
+    assert "[0.0000, 1.0000]" in str(one)
+    constant = rl.evaluate({"p": {"a"}, "q": {"a"}}, {"p": ["a"], "q": ["a"]}, "RR").interval("RR")
+    assert (constant.low, constant.high) == (1, 1)
+    wide = rl.evaluate({"p": {"a"}, "q": {"a"}}, {"p": ["a"], "q": ["b"]}, "RR").interval("RR")
+    assert (wide.low, wide.high, wide.clipped) == (0, 1, True)
+
+
+def test_a_sum_has_no_interval(scores):
+    with pytest.raises(rl.MeasureError, match="not a mean"):
+        scores.interval("NumRet")
+    with pytest.raises(rl.InputError, match="level=95"):
+        scores.interval("RR", level=95)
+
+
+def test_tables_and_frames(scores):
+    frame = scores.to_frame()
+    assert frame.columns == ["measure", "mean", "low", "high"]
+    assert frame.row(0, named=True)["mean"] == scores.mean["nDCG@10"]
+    assert frame.filter(pl.col("measure") == "NumRet")["low"].to_list() == [None]
+    pandas = scores.to_pandas()
+    assert pandas.index.name == "query"
+    assert pandas["RR"].tolist() == scores["RR"].tolist()
+
+
+def test_json_has_everything_and_a_version(scores):
+    content = json.loads(scores.to_json())
+    assert content["format_version"] == 1
+    assert content["measures"][1]["measure"] == "RR"
+    assert content["values"]["RR"] == scores["RR"].tolist()
+    assert content["policy"]["ties"] == "descending"
+    assert content["applied"]["queries"] == 8
+
+
+def test_print_states_what_was_averaged_over():
+    qrels = {"q1": {"a": 1}, "q2": {"a": 1}, "q3": {"b": 0}, "q4": {"a": 1}}
+    run = {"q1": {"a": 2.0, "c": 1.0}, "q3": {"b": 1.0}, "q4": {"a": 1.0, "c": 1.0}, "q5": {"a": 1.0}}
+    text = str(rl.evaluate(qrels, run, ["P@1", "NumRet"]))
+    assert text.splitlines()[0].split() == ["measure", "mean", "95%", "interval"]
+    assert text.splitlines()[-1] == (
+        "4 queries averaged (1 missing from the run counts as 0, 1 without relevant documents counts as 0); "
+        "1 unjudged query of the run ignored; ties by document id, descending (ties reach the cutoff 1 in 1 query); "
+        "67% of the top 1 judged; intervals are cut at the ends of a measure's range."
+    )
+
+
+def test_notebook_table_is_escaped():
+    from ranklens.report.table import Table
+
+    assert "<script>" not in Table(["<script>"], [["<b>"]], note="<i>").to_html()
+    assert "<table>" in rl.evaluate({"q": {"a"}}, {"q": ["a"]}, "RR")._repr_html_()
+
+
+def test_repr_is_short(scores):
+    assert repr(scores).startswith("Scores(nDCG@10=0.")
+
+
+def test_more_measures_without_judging_again(monkeypatch):
+    judged = rl.judge(QRELS, RUN)
+    monkeypatch.setattr("ranklens.judging.from_dicts", None)
+    more = judged.evaluate(["P@1", "rag"])
+    assert list(more.mean) == ["P@1", "R@5", "P@5", "RR"]
+    assert more.judged is judged
