@@ -52,7 +52,14 @@ def page() -> str:
     for family, members in groupby(built_in, key=lambda d: d.family):
         lines += ["", f"## {FAMILIES[family]}", ""]
         for definition in members:
-            lines += [f"### `{_signature(definition)}`", "", definition.description, "", _facts(definition), ""]
+            lines += [
+                f"### `{_signature(definition)}`",
+                "",
+                definition.description,
+                "",
+                _facts(definition),
+                "",
+            ]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -62,7 +69,11 @@ def _signature(definition: registry.Definition) -> str:
         if parameter.name not in (definition.at, "judged_only"):
             default = "…" if parameter.default is None else str(parameter.default).lower()
             shown.append(f"{parameter.name}={default}")
-    return definition.name + (f"({', '.join(shown)})" if shown else "") + (f"@{definition.at}" if definition.at else "")
+    return (
+        definition.name
+        + (f"({', '.join(shown)})" if shown else "")
+        + (f"@{definition.at}" if definition.at else "")
+    )
 
 
 def _facts(definition: registry.Definition) -> str:
@@ -77,7 +88,9 @@ def _facts(definition: registry.Definition) -> str:
     facts += [f"`{p.name}` is one of " + ", ".join(f"`{c}`" for c in p.choices) for p in choices]
     required = [p.name for p in definition.parameters.values() if p.default is inspect.Parameter.empty]
     facts += [f"`{name}` must be given" for name in required]
-    facts.append(f"From {definition.low:g} to {definition.high:g}" if definition.aggregate != "none" else "Text")
+    facts.append(
+        f"From {definition.low:g} to {definition.high:g}" if definition.aggregate != "none" else "Text"
+    )
     how = {"sum": "summed over queries", "geometric": "geometric mean over queries", "none": "not averaged"}
     facts += [how[definition.aggregate]] if definition.aggregate in how else []
     facts.append('`ties="average"` ' + ("is exact" if definition.average_ties else "is refused"))

@@ -17,7 +17,9 @@ def blocks(page):
     return BLOCK.findall(page.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if any(b[0] == "python" for b in blocks(p))], ids=lambda p: p.name)
+@pytest.mark.parametrize(
+    "page", [p for p in PAGES if any(b[0] == "python" for b in blocks(p))], ids=lambda p: p.name
+)
 def test_python_blocks_run_in_order(page):
     """A block without a language that follows one that prints must show what it prints."""
     names, printed = {"__name__": "docs"}, ""
@@ -46,7 +48,9 @@ def test_links_lead_somewhere(page):
 
 
 def test_the_example_runs(capsys):
-    spec = importlib.util.spec_from_file_location("first_evaluation", ROOT / "examples" / "first_evaluation.py")
+    spec = importlib.util.spec_from_file_location(
+        "first_evaluation", ROOT / "examples" / "first_evaluation.py"
+    )
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     module.main()

@@ -151,6 +151,9 @@ def _rank_by_sorting(chunk: _Chunk, policy: Policy) -> _Ranked | None:
     """One query: ask the judgments about each document in rank order. None where that is not enough."""
     gold = grades(chunk.queries, chunk.golds)
     rankings, scores = _scores(chunk, len(chunk.rankings[0]), policy)
+    list(
+        chunk.golds[0]
+    )  # a tight loop over the ids: brings them into the cache faster than looking them up does
     if gold.dtype != np.uint8 or gold.max(initial=0) == 255:
         return None
     # 255 is free to stand for "not judged"
@@ -158,7 +161,8 @@ def _rank_by_sorting(chunk: _Chunk, policy: Policy) -> _Ranked | None:
     if not (scores[1:] < scores[:-1]).all():
         order = np.argsort(scores)[::-1]
         scores, grade = scores[order], grade[order]
-        if (scores[1:] == scores[:-1]).any():
+        tied = np.flatnonzero(scores[1:] == scores[:-1])
+        if (grade[tied] != 255).any() or (grade[tied + 1] != 255).any():
             return None
     place = np.flatnonzero(grade != 255)
     query, once = np.full(len(place), chunk.first), np.ones(len(place), np.int64)
@@ -183,7 +187,13 @@ def _rank_by_counting(chunk: _Chunk, policy: Policy) -> _Ranked:
             hit_at = np.full(len(read.scores), -1)
             hit_at[place] = np.arange(len(query))
             order = hit_at[hit_at >= 0]
-            query, rank, above, same, grade = query[order], rank[order], above[order], same[order], grade[order]
+            query, rank, above, same, grade = (
+                query[order],
+                rank[order],
+                above[order],
+                same[order],
+                grade[order],
+            )
     return _Ranked(
         read.lengths, read.gold_lengths, read.gold, query + chunk.first, rank, grade, above + 1, same
     )

@@ -58,9 +58,11 @@ def _check_kind(what: str, value: Any) -> None:
 def _assemble(found: Standings, policy: Policy) -> Judged:
     """Apply what concerns whole queries, sort, cut: the policies that come after ranking."""
     n = len(found.queries)
-    max_grade = float(found.gold.max(initial=0))
+    ideal = _ideal(found.gold_query, found.gold, n)
+    best = ideal.rank == 1
     has_relevant = np.zeros(n, dtype=bool)
-    has_relevant[found.gold_query[found.gold >= policy.rel]] = True
+    has_relevant[ideal.query[best]] = ideal.grade[best] >= policy.rel
+    max_grade = float(ideal.grade[best].max(initial=0))
     keep = np.ones(n, dtype=bool)
     if policy.missing == "skip":
         keep &= found.in_run
@@ -73,7 +75,6 @@ def _assemble(found: Standings, policy: Policy) -> Judged:
         empty=int((~has_relevant).sum()),
     )
     _complain(applied, found, policy)
-    ideal = _ideal(found.gold_query, found.gold, n)
     if policy.ties == "average":
         hits = spread_ties(found.query, found.start, found.size, found.grade.astype(np.float64), n)
     else:

@@ -128,7 +128,9 @@ class Scores:
         """One line that states what was averaged over and which policies made a difference."""
         means = [m for m in self.measures if m.definition.aggregate in ("mean", "geometric")]
         cut = any(self.interval(measure).clipped for measure in means)
-        return describe(self.judged, self.measures) + ("; intervals are cut at the ends of a measure's range." if cut else ".")
+        return describe(self.judged, self.measures) + (
+            "; intervals are cut at the ends of a measure's range." if cut else "."
+        )
 
     def __str__(self) -> str:
         return str(self.table())
