@@ -42,11 +42,10 @@ def test_names_that_both_have(seed):
         "AP", "AP@10", "AP(rel=2)", "Bpref", "Bpref(rel=3)", "infAP", "IPrec@0.0", "Judged@5", "Judged@10", "Judged",
         "nDCG", "nDCG@10", "nDCG(judged_only=True)@10", "P@5", "P(rel=2)@5", "P(judged_only=True)@10", "R@20", "R(rel=4)@10",
         "Rprec", "Rprec(rel=2)", "RR", "RR(rel=3)", "SetP", "SetR", "SetF", "SetF(beta=0.5)", "SetF(beta=3.0)", "SetAP", "SetRelP",
-        "Success@1", "Success(rel=3)@5", "NumRet", "NumRel",
+        "Success@1", "Success(rel=3)@5",
     )  # fmt: skip
     names["nDCG(gains={1: 3, 2: 9})@10"] = "nDCG(gains={0:0,1:3,2:9,3:3,4:4})@10"
     compare(names, *collection(seed))
-    compare({"NumRelRet": "NumRelRet", "NumRelRet(rel=3)": "NumRelRet(rel=3)"}, *collection(seed))
 
 
 @pytest.mark.skipif(

@@ -6,15 +6,16 @@ C loops (``map``, ``chain``, ``fromiter``) and while it is still in the processo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, repeat
 from math import isinf, isnan
 from operator import attrgetter
 from struct import error as StructError  # noqa: N812
-from struct import pack_into
+from struct import pack, pack_into
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from ranklens.errors import InputError
 from ranklens.judged import Applied, BoolArray, FloatArray, IntArray
@@ -140,34 +141,81 @@ class _Ranked(NamedTuple):
 
 def _rank(chunk: _Chunk, policy: Policy) -> Iterator[_Ranked]:
     """Query by query where most documents are judged, else all at once."""
-    if chunk.portion == 1 and sum(map(len, chunk.golds)) > sum(map(len, chunk.rankings)):
-        for one in chunk.portions():
-            yield _rank_by_sorting(one, policy) or _rank_by_counting(one, policy)
-    else:
+    if chunk.portion > 1 or sum(map(len, chunk.golds)) <= sum(map(len, chunk.rankings)):
         yield _rank_by_counting(chunk, policy)
+        return
+    done: list[_Sorted] = []
+    for one in chunk.portions():
+        if found := _rank_by_sorting(one.golds[0], one.rankings[0], policy):
+            done.append(found)
+        else:
+            yield from _gather(done, one.first - len(done))
+            yield _rank_by_counting(one, policy)
+            done = []
+    yield from _gather(done, chunk.first + len(chunk.queries) - len(done))
 
 
-def _rank_by_sorting(chunk: _Chunk, policy: Policy) -> _Ranked | None:
-    """One query: ask the judgments about each document in rank order. None where that is not enough."""
-    gold = grades(chunk.queries, chunk.golds)
-    rankings, scores = _scores(chunk, len(chunk.rankings[0]), policy)
-    list(
-        chunk.golds[0]
-    )  # a tight loop over the ids: brings them into the cache faster than looking them up does
-    if gold.dtype != np.uint8 or gold.max(initial=0) == 255:
+class _Sorted(NamedTuple):
+    """The judged documents of one query in rank order, the grades of all, and how many were retrieved."""
+
+    rank: IntArray
+    grade: npt.NDArray[np.uint8]
+    start: IntArray
+    size: IntArray
+    gold: npt.NDArray[np.uint8]
+    length: int
+
+
+def _rank_by_sorting(gold: Documents, ranking: Documents, policy: Policy) -> _Sorted | None:
+    """Ask the judgments of one query about each document in rank order. None where it is not as simple as that."""
+    try:
+        judged = bytes(gold.values())
+        scores = np.frombuffer(pack(f"{len(ranking)}d", *ranking.values()))
+    except (TypeError, ValueError, OverflowError, StructError):
         return None
-    # 255 is free to stand for "not judged"
-    grade = np.frombuffer(bytes(_look_up(chunk.golds, rankings, repeat(255))), np.uint8)
+    if 255 in judged:
+        return None
+    list(gold)  # a tight loop over the ids: brings them into the cache faster than looking them up does
+    # 255 stands for "not judged"
+    grade = np.frombuffer(bytes(map(gold.get, ranking, repeat(255))), np.uint8)
+    start, size = np.arange(1, len(scores) + 1), np.ones(len(scores), np.int64)
     if not (scores[1:] < scores[:-1]).all():
-        order = np.argsort(scores)[::-1]
-        scores, grade = scores[order], grade[order]
-        tied = np.flatnonzero(scores[1:] == scores[:-1])
-        if (grade[tied] != 255).any() or (grade[tied + 1] != 255).any():
+        order = np.argsort(scores)[::-1]  # NaN comes first
+        scores = scores[order]
+        tied = scores[1:] == scores[:-1]
+        if isnan(scores[0]) or (tied.any() and policy.ties == "average"):
             return None
-    place = np.flatnonzero(grade != 255)
-    query, once = np.full(len(place), chunk.first), np.ones(len(place), np.int64)
-    lengths, gold_lengths = np.array([len(scores)]), np.array([len(gold)])
-    return _Ranked(lengths, gold_lengths, gold, query, place + 1, grade[place], place + 1, once)
+        if tied.any():
+            ids = list(ranking)
+            for first, last in _runs(tied):
+                order[first:last] = sorted(
+                    order[first:last], key=_tie_key(ids, policy), reverse=policy.ties == "descending"
+                )
+                start[first:last], size[first:last] = first + 1, last - first
+        grade = grade[order]
+    hit = np.flatnonzero(grade != 255)
+    # kind="stable" is a radix sort for bytes, and spares sorting all grades later
+    best_first = np.sort(np.frombuffer(judged, np.uint8), kind="stable")[::-1]
+    return _Sorted(hit + 1, grade[hit], start[hit], size[hit], best_first, len(ranking))
+
+
+def _runs(tied: BoolArray) -> Iterator[tuple[int, int]]:
+    """The ranges of equal neighbours, given which ones are equal to their successor."""
+    edges = np.flatnonzero(np.diff(tied.astype(np.int8), prepend=0, append=0)).tolist()
+    return ((first, last + 1) for first, last in zip(edges[::2], edges[1::2], strict=True))
+
+
+def _tie_key(ids: Sequence[Any], policy: Policy) -> Callable[[int], Any]:
+    return (lambda i: i) if policy.ties == "input" else (lambda i: str(ids[i]))
+
+
+def _gather(done: Sequence[_Sorted], first: int) -> Iterator[_Ranked]:
+    if done:
+        *columns, lengths = zip(*done, strict=True)
+        rank, grade, start, size, gold = map(np.concatenate, columns)
+        query = np.repeat(np.arange(first, first + len(done)), [len(one.rank) for one in done])
+        gold_lengths = np.array([len(one.gold) for one in done])
+        yield _Ranked(np.array(lengths), gold_lengths, gold, query, rank, grade, start, size)
 
 
 def _rank_by_counting(chunk: _Chunk, policy: Policy) -> _Ranked:

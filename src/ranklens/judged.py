@@ -96,9 +96,12 @@ class Hits:
         """1, 2, 3 … within each query: how many of these rows have been seen, this one included."""
         if self.spread is not None:
             return self.cumulative(np.ones(len(self)))
+        return self.ordinal().astype(np.float64)
+
+    def ordinal(self) -> IntArray:
+        """1, 2, 3 … within each query, whatever the ties."""
         counts = np.bincount(self.query, minlength=self.n_queries)
-        first_row = np.cumsum(counts) - counts
-        return (np.arange(1, len(self) + 1) - first_row[self.query]).astype(np.float64)
+        return np.arange(1, len(self) + 1) - np.repeat(np.cumsum(counts) - counts, counts)
 
     def cumulative(self, values: FloatArray) -> FloatArray:
         """The sum of ``values`` within each query up to and including this row.
@@ -292,7 +295,7 @@ class Judged:
     def total(self, rel: float) -> FloatArray:
         """R: how many documents of each query have at least grade ``rel``, retrieved or not."""
         found: FloatArray = self._once(
-            ("total", rel), lambda: self.ideal.sum((self.ideal.grade >= rel).astype(np.float64))
+            ("total", rel), lambda: self.ideal.where(self.ideal.grade >= rel).sum()
         )
         return found
 
@@ -314,7 +317,7 @@ class Judged:
     def _condense(self) -> Judged:
         hits = self.hits.where(self.hits.grade >= 0)  # a negative grade means pooled but not judged
         if hits.spread is None:
-            hits = replace(hits, rank=hits.position().astype(np.int64))
+            hits = replace(hits, rank=hits.ordinal())
         elif self.policy.depth is not None:
             raise PolicyError(
                 'ties="average", depth and judged_only do not go together: which judged documents are left would '

@@ -119,14 +119,16 @@ def _sorted_hits(query: IntArray, rank: IntArray, grade: FloatArray, n: int) -> 
 def _ideal(query: IntArray, grade: Grades, n: int) -> Hits:
     """All judged documents by descending grade; ``query`` is sorted."""
     levels = int(grade.max(initial=0)) + 1
-    if grade.dtype == np.uint8 and n * levels <= 4 * len(grade) + 1000:
+    if ((grade[1:] <= grade[:-1]) | (query[1:] != query[:-1])).all():
+        ordered = grade.astype(np.float64)
+    elif grade.dtype == np.uint8 and n * levels <= 4 * len(grade) + 1000:
         # Few whole grades: counting them is much faster than sorting.
         counts = np.bincount(query * levels + (levels - 1 - grade), minlength=n * levels)
         ordered = np.repeat(np.tile(np.arange(levels - 1, -1, -1.0), n), counts)
     else:
         ordered = grade[np.lexsort((-grade.astype(np.float64), query))].astype(np.float64)
     hits = Hits(query, query, ordered, n)
-    return replace(hits, rank=hits.position().astype(np.int64))
+    return replace(hits, rank=hits.ordinal())
 
 
 def _tie_groups(found: Standings) -> TieGroups:

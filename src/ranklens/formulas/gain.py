@@ -137,4 +137,4 @@ def _best_first(ideal: Hits) -> Hits:
     falling = (np.diff(ideal.grade) <= 0) | (np.diff(ideal.query) != 0)
     if not falling.all():
         ideal = replace(ideal, grade=ideal.grade[np.lexsort((-ideal.grade, ideal.query))])
-    return replace(ideal, rank=ideal.position().astype(np.int64))
+    return replace(ideal, rank=ideal.ordinal())
