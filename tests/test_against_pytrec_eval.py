@@ -44,7 +44,7 @@ NAMES |= {"11pt_avg": "AP11(rounding=trec9)"}
 ASKED = {name.rpartition("_")[0] if name[-1].isdigit() else name for name in NAMES}
 
 
-@pytest.mark.filterwarnings("ignore:The run and the judgments have no query in common")
+@pytest.mark.filterwarnings("ignore::ranklens.RankLensWarning")
 @given(qrels=judgments(min_size=1), run=runs(min_docs=1))
 def test_every_measure(qrels, run):
     # pytrec_eval refuses or invents values where a query has no judgment of 0 or more.

@@ -4,17 +4,31 @@ import contextlib
 import importlib.util
 import io
 import re
+import textwrap
 from pathlib import Path
 
 import pytest
 
+from ranklens import registry
+
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$", re.DOTALL | re.MULTILINE)
 
 
 def blocks(page):
-    return BLOCK.findall(page.read_text(encoding="utf-8"))
+    """Language and code of each block, also of those inside lists."""
+    found = BLOCK.findall(page.read_text(encoding="utf-8"))
+    return [(language, textwrap.dedent(code)) for _, language, code in found]
+
+
+@pytest.fixture(autouse=True)
+def the_registry_stays_as_it_is(monkeypatch):
+    """Pages may define measures."""
+    monkeypatch.setattr(registry, "_DEFINITIONS", dict(registry.definitions()))
+    registry._spellings.cache_clear()
+    yield
+    registry._spellings.cache_clear()
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def test_ties_in_the_four_ways():
 
 def test_ties_across_the_cutoff_are_told():
     scores = rl.evaluate({"q": {"a"}}, {"q": {"a": 1, "b": 1, "c": 1, "d": 2}}, ["P@2", "P@5"])
-    assert "ties reach the cutoff 2 in 1 query" in scores.note
+    assert "judged documents tie in 1 query, across the cutoff 2 in 1" in scores.note
 
 
 def test_missing_queries():
@@ -80,7 +80,7 @@ def test_duplicates_count_once_at_their_best_place():
     for run in ({"q": ["a", "b", "a", "c"]}, {"q": [("a", 4), ("b", 3), ("a", 9), ("c", 1)]}):
         with pytest.warns(
             rl.RankLensWarning,
-            match="1 repeated documents were dropped, the first is document 'a' of query 'q'",
+            match="1 repeated document was dropped, the first is document 'a' of query 'q'",
         ):
             scores = rl.evaluate({"q": {"a", "c"}}, run, ["R", "nDCG", "P@3"])
         assert scores.mean == pytest.approx({"R": 1, "nDCG": (1 + 0.5) / (1 + 1 / np.log2(3)), "P@3": 2 / 3})
@@ -203,22 +203,57 @@ def test_tables_with_other_column_names():
     assert ranks(pl.DataFrame({"query": ["q"], "doc": ["a"]}), run) == {("q", 1): 1}
 
 
+def test_missing_ids_of_pandas_are_refused():
+    run = pd.DataFrame({"query": ["q1", "q1"], "doc": ["a", None], "score": [1.0, 2.0]})
+    with pytest.raises(rl.InputError, match="run: row 2 has no doc"):
+        rl.judge(QRELS, run)
+
+
+def test_none_never_matches_none():
+    with pytest.raises(rl.InputError, match="None never matches"):
+        rl.judge({"q": {None: 1}}, {"q": {None: 1.0}})
+
+
+def test_other_document_ids_are_told():
+    qrels = {f"q{i}": {f"doc{i}": 1} for i in range(6)}
+    run = {f"q{i}": {str(i): 1.0} for i in range(6)}
+    with pytest.warns(
+        rl.RankLensWarning, match="None of the retrieved documents is judged .judged: 'doc0', retrieved: '0'"
+    ):
+        rl.judge(qrels, run)
+
+
+def test_warnings_point_at_the_callers_line():
+    with pytest.warns(rl.RankLensWarning) as caught:
+        rl.evaluate({"q": {"a"}}, {"q": ["a", "a"]}, "RR")
+    assert caught[0].filename == __file__
+
+
+def test_errors_have_no_inner_traceback():
+    with pytest.raises(rl.InputError) as error:
+        rl.judge(QRELS, {"q1": {"a", "b"}})
+    assert error.value.__context__ is None
+
+
 WRONG_INPUT = [
+    (QRELS, {"q1": [("a", "10")]}, "holds ('a', '10') where a document id, or a pair of id and number"),
+    (QRELS, {"q1": [("a", 1, 2)]}, "holds ('a', 1, 2)"),
+    (QRELS, pd.Series([1, 2]), "run is a Series"),
     ({"a": 1}, RUN, "qrels: query 'a' holds the int 1"),
     ({"q": "abc"}, RUN, "qrels: query 'q' holds the str 'abc'"),
     ({"q": None}, RUN, "qrels: query 'q' holds the NoneType None"),
     (QRELS, {"q1": {"a", "b"}}, "a set, which has no order"),
     (QRELS, {"q1": "ab"}, "run: query 'q1' holds the str 'ab'"),
     (QRELS, {"q1": [{"id": "a"}]}, "use ranklens.from_records"),
-    (QRELS, {"q1": ["a", None]}, "Query 'q1' holds None"),
+    (QRELS, {"q1": ["a", None]}, "run: query 'q1' holds None where a document id"),
     (QRELS, {"q1": [("a", 1), "b"]}, "mixes (document, number) pairs with 'b'"),
     (QRELS, {"q1": {"a": "high"}}, "run: the score of document 'a' for query 'q1' is 'high', not a number"),
     (QRELS, {"q1": {"a": [1]}}, "the score of document 'a'"),
-    ({"q1": {"a": "1"}}, RUN, "qrels: the grade of document 'a' for query 'q1' is '1', not a number"),
+    ({"q1": {"b": "1", "a": "high"}}, RUN, "qrels: the grade of document 'a' for query 'q1' is 'high', not a number"),
     ({"q1": {"a": None}}, RUN, "the grade of document 'a'"),
     ({"q1": {"a": float("nan")}}, RUN, "the grade of document 'a' for query 'q1' is nan"),
     ({"q1": {"a": float("inf")}}, RUN, "is inf, not a number"),
-    ("qrels.txt", RUN, "qrels is a str"),
+    ("no-such-file.txt", RUN, "no-such-file.txt: there is no such file"),
     (QRELS, [("q1", "a", 1)], "run is a list; give a dict by query"),
     (QRELS, pl.DataFrame({"query": ["q1"], "score": [1.0]}), "run: no doc among the columns ['query', 'score']"),
     (QRELS, pl.DataFrame({"query": ["q1"], "doc": ["a"]}), "run: no score or rank"),
@@ -256,13 +291,22 @@ def test_wrong_policies_get_one_clear_error(name, value):
         rl.judge(QRELS, RUN, **{name: value})
 
 
+def test_unknown_roles_of_columns_name_the_nearest():
+    run = pl.DataFrame({"query": ["q"], "doc": ["a"], "score": [1.0]})
+    with pytest.raises(rl.InputError, match="columns: there is no 'scoer': did you mean 'score'"):
+        rl.judge(QRELS, run, columns={"scoer": "score"})
+    with pytest.raises(rl.InputError, match="columns: doc should be sku or item, but the columns are"):
+        rl.judge(QRELS, run, columns={"doc": ["sku", "item"]})
+    assert rl.judge({"q": {"a"}}, run, columns={"doc": ["sku", "doc"]}).hits.rank.tolist() == [1]
+
+
 def test_an_unknown_policy_names_the_nearest():
     with pytest.raises(rl.PolicyError, match="did you mean 'ties'"):
         rl.judge(QRELS, RUN, tie="average")
 
 
 def test_no_common_query_is_told():
-    with pytest.warns(rl.RankLensWarning, match="no query in common"):
+    with pytest.warns(rl.RankLensWarning, match="no query in common .judged: 'q1', in the run: 'Q1'"):
         rl.judge(QRELS, {"Q1": {"a": 1.0}})
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -270,7 +314,8 @@ def test_no_common_query_is_told():
 
 
 def test_empty_everything():
-    scores = rl.evaluate({}, {}, ["nDCG@10", "NumQ", "gm_AP", "relstring"])
+    with pytest.warns(rl.RankLensWarning, match="nothing to average over"):
+        scores = rl.evaluate({}, {}, ["nDCG@10", "NumQ", "gm_AP", "relstring"])
     assert scores.mean == {"nDCG@10": 0, "NumQ": 0, "gm_AP": 0}
     assert "0 queries averaged" in str(scores)
 

@@ -44,7 +44,7 @@ def test_names_of_records():
         {"query": "twice", "retrieved": [], "relevant": []},
         {"retrieved": [], "relevant": []},
     ]
-    assert list(rl.from_records(records)[0]) == ["7", "how", "3", "4", "5"]
+    assert list(rl.from_records(records)[0]) == ["7", "how", "twice", "twice (2)", "5"]
 
 
 def test_results_given_apart():

@@ -16,7 +16,7 @@ SPELLINGS = {
     "R_cap@5": "R(cap=true)@5", "relative_P_5": "R(cap=true)@5", "iprec_at_recall_0.10": "IPrec@0.1", "IPrec@.25": "IPrec@0.25",
     "Rprec_mult_0.20": "Rprec_mult@0.2", "set_F": "SetF", "gm_map": "gm_AP", "bpref": "Bpref", "num_rel_ret": "NumRelRet",
     "11pt_avg": "AP11", "unj_20": "Unjudged@20", "rbp_resid": "RBPres(p=0.9)", "nDCG(judged_only=True)@5": "nDCG(judged_only=true)@5",
-    "nDCG(gains={1: 3, 2:9.0})@5": "nDCG(gains={1: 3, 2: 9})@5", "P+": "P_plus", 'P(over="retrieved")@3': "P(over=retrieved)@3",
+    "nDCG(gains={1: 3, 2:9.0})@5": "nDCG(gains={1: 3, 2: 9})@5", "P+": "P_plus", "ndcg10": "nDCG@10", "recall5": "R@5", 'P(over="retrieved")@3': "P(over=retrieved)@3",
 }  # fmt: skip
 
 
@@ -80,6 +80,14 @@ def test_wrong_names_get_one_clear_error(given, message):
 def test_wrong_types_get_one_clear_error():
     with pytest.raises(rl.MeasureError, match="named by a string"):
         rl.measure(5)
+    with pytest.raises(rl.MeasureError, match="not by None"):
+        rl.evaluate({"q": {"a"}}, {"q": ["a"]}, None)
+    with pytest.raises(rl.MeasureError, match="not by 5"):
+        rl.evaluate({"q": {"a"}}, {"q": ["a"]}, ["RR", 5])
+    with pytest.raises(rl.MeasureError, match="k is a whole number from 1"):
+        rl.measure(f"P@{10**22}")
+    with pytest.raises(rl.MeasureError, match="did you mean 'rag'"):
+        rl.evaluate({"q": {"a"}}, {"q": ["a"]}, "ragg")
     with pytest.raises(rl.MeasureError, match="No measure was asked for"):
         rl.evaluate({"q": {"a"}}, {"q": ["a"]}, [])
 

@@ -21,6 +21,13 @@ def test_means_and_values(scores):
     assert list(scores.mean) == MEASURES
     assert scores.mean["RR"] == pytest.approx(np.mean([1 / (i % 4 + 1) for i in range(8)]))
     assert scores.mean["NumRet"] == sum(i % 4 + 2 for i in range(8))
+    assert scores.mean["mrr"] == scores.mean["RR"]
+    with pytest.raises(rl.MeasureError, match="AP was not evaluated"):
+        scores.mean["map"]
+    low, high = scores.interval("RR")
+    assert low < scores.mean["RR"] < high
+    assert scores.policy == rl.Policy()
+    assert repr(scores.judged) == "Judged(8 queries, 16 judged documents retrieved of 16)"
     assert scores["MRR"].tolist() == [1 / (i % 4 + 1) for i in range(8)]
     with pytest.raises(rl.MeasureError, match="AP was not evaluated"):
         scores["AP"]
@@ -99,8 +106,8 @@ def test_print_states_what_was_averaged_over():
     text = str(rl.evaluate(qrels, run, ["P@1", "NumRet"]))
     assert text.splitlines()[0].split() == ["measure", "mean", "95%", "interval"]
     assert text.splitlines()[-1] == (
-        "4 queries averaged (1 missing from the run counts as 0, 1 without relevant documents counts as 0); "
-        "1 unjudged query of the run ignored; ties by document id, descending (ties reach the cutoff 1 in 1 query); "
+        "4 queries averaged (1 missing from the run counts as 0, 1 without relevant documents); "
+        "1 unjudged query of the run ignored; ties by document id, descending (judged documents tie in 1 query, across the cutoff 1 in 1); "
         "67% of the top 1 judged; intervals are cut at the ends of a measure's range."
     )
 

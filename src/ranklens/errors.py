@@ -16,6 +16,8 @@ Each message says what was given, where, what is allowed and what to do next.
 from __future__ import annotations
 
 import difflib
+import sys
+import warnings
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -44,6 +46,14 @@ class MissingExtraError(RankLensError, ImportError):
 
 class RankLensWarning(UserWarning):
     """The results stand, but something was counted, dropped or decided on the way."""
+
+
+def warn(message: str) -> None:
+    """A :class:`RankLensWarning` that points at the line of the caller's code, however deep it is raised."""
+    depth, frame = 1, sys._getframe()  # noqa: SLF001
+    while frame is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] == "ranklens":
+        depth, frame = depth + 1, frame.f_back  # type: ignore[assignment]
+    warnings.warn(message, RankLensWarning, stacklevel=depth)
 
 
 def nearest(given: str, allowed: Iterable[str]) -> str:

@@ -59,9 +59,9 @@ def _with_rel(measure: Measure, rel: float) -> Measure:
 
 
 def _refuse_undefined(measures: Sequence[Measure]) -> None:
-    for measure in measures:
-        if not measure.definition.average_ties:
-            raise PolicyError(
-                f'{measure} has no known expected value over the orders of tied documents, so ties="average" '
-                'is not available for it; choose ties="descending", "ascending" or "input", or leave it out.'
-            )
+    undefined = ", ".join(str(measure) for measure in measures if not measure.definition.average_ties)
+    if undefined:
+        raise PolicyError(
+            f'ties="average" is not available for {undefined}: no expected value over the orders of tied documents is '
+            'known. Leave these measures out, or choose ties="descending", "ascending" or "input".'
+        )

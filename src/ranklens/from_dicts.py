@@ -7,6 +7,7 @@ C loops (``map``, ``chain``, ``fromiter``) and while it is still in the processo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain, repeat
 from math import isinf, isnan
 from operator import attrgetter
@@ -31,10 +32,10 @@ _SHORT = 64  # documents or judgments of a query; longer ones are read one query
 
 def from_dicts(qrels: Mapping[Any, Any], run: Mapping[Any, Any], policy: Policy) -> Standings:
     """The places of the judged documents, from any shapes that :mod:`ranklens.readers.mappings` knows."""
-    try:
+    with suppress(TypeError):  # raised where something is not a dict of dicts
         return _judge_dicts(mappings.Repaired(qrels), mappings.Repaired(run), policy)
-    except TypeError:  # something is not a dict of dicts: look closely, which takes longer than judging them
-        judgments, rankings = mappings.judgments(qrels), mappings.rankings(run)
+    # Look closely, which takes longer than judging.
+    judgments, rankings = mappings.judgments(qrels), mappings.rankings(run)
     check_duplicates("qrels", judgments.duplicates, judgments.first_duplicate, policy)
     check_duplicates("run", rankings.duplicates, rankings.first_duplicate, policy)
     return _judge_dicts(judgments, rankings, policy)
@@ -50,7 +51,7 @@ def grades(queries: Sequence[Any], golds: Sequence[Documents]) -> Grades:
         found = np.fromiter(_values(golds), np.float64)
     except (TypeError, ValueError, OverflowError):
         found = np.full(1, np.nan)
-    if not np.isfinite(found).all() or str in set(map(type, _values(golds))):
+    if not np.isfinite(found).all():
         _refuse_number("qrels", "grade", queries, golds)
     return found
 
@@ -60,6 +61,10 @@ def _judge_dicts(judgments: mappings.Repaired, rankings: mappings.Repaired, poli
     if _id_types(by_query) != _id_types(ranked):
         by_query, ranked = mappings.as_text(by_query), mappings.as_text(ranked)
     queries, golds = list(by_query), list(by_query.values())
+    if None in by_query or any(map(dict.__contains__, golds, repeat(None))):
+        raise InputError(
+            "qrels: None stands where the id of a query or document should be; None never matches."
+        )
     absent: Documents = {}
     if len(ranked) == len(queries) and list(ranked) == queries:
         found = list(ranked.values())
@@ -86,6 +91,7 @@ def _judge_dicts(judgments: mappings.Repaired, rankings: mappings.Repaired, poli
         applied=Applied(
             ignored=ignored, duplicates=rankings.duplicates, duplicate_judgments=judgments.duplicates
         ),
+        examples=(next(iter(ranked), ""), _first(golds), _first(found)),
     )
 
 
@@ -95,6 +101,11 @@ def _id_types(by_query: Mapping[Any, Documents]) -> tuple[type, type]:
         map(dict.keys, by_query.values())
     )  # a TypeError if there is something else
     return type(next(iter(by_query), None)), type(next(documents, None))
+
+
+def _first(tables: Iterable[Documents]) -> Any:
+    """A document, to show."""
+    return next(chain.from_iterable(tables), "")
 
 
 class _Chunk(NamedTuple):
@@ -337,7 +348,7 @@ def _refuse_number(
 
 def _as_float(number: Any) -> float | None:
     try:
-        return None if isinstance(number, str) else float(number)
+        return float(number)
     except (TypeError, ValueError, OverflowError):
         return None
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ranklens.errors import InputError, PolicyError, RankLensWarning
+from ranklens.errors import InputError, PolicyError, warn
 from ranklens.from_dicts import from_dicts
 from ranklens.judged import Applied, BoolArray, FloatArray, Hits, IntArray, Judged, TieGroups, spread_ties
 from ranklens.policy import Policy, make_policy
@@ -37,6 +37,7 @@ def judge(
     (array([2, 3]), array([1., 2.]))
     """
     policy = make_policy(policy, options)
+    qrels, run = _load(qrels, run)
     _check_kind("qrels", qrels)
     _check_kind("run", run)
     if isinstance(run, Mapping):
@@ -47,11 +48,28 @@ def judge(
     return _assemble(from_frames(qrels, frames.run_frame(run, columns), policy, columns), policy)
 
 
+def _load(qrels: Any, run: Any) -> tuple[Any, Any]:
+    """Read what is given as a path."""
+    if not _is_path(qrels) and not _is_path(run):
+        return qrels, run
+    from ranklens.readers import files
+
+    if _is_path(qrels) and _is_path(run):
+        return files.read_pair(qrels, run)
+    return files.read_qrels(qrels) if _is_path(qrels) else qrels, files.read_run(run) if _is_path(
+        run
+    ) else run
+
+
+def _is_path(value: Any) -> bool:
+    return isinstance(value, (str, Path))
+
+
 def _check_kind(what: str, value: Any) -> None:
     if not isinstance(value, Mapping) and not frames.is_frame(value):
         raise InputError(
-            f"{what} is a {type(value).__name__}; give a dict by query, or a Polars, pandas or Arrow table. "
-            "For lists of records use ranklens.from_records."
+            f"{what} is a {type(value).__name__}; give a dict by query, a Polars, pandas or Arrow table, or the path of a file. "
+            "For a list of dicts, one a question, use ranklens.from_records."
         )
 
 
@@ -101,12 +119,17 @@ def _complain(applied: Applied, found: Standings, policy: Policy) -> None:
             f"{applied.missing} judged queries are not in the run, the first is {absent!r}. "
             'Add them, or choose missing="zero" or missing="skip".'
         )
-    if found.queries and applied.missing == len(found.queries) and applied.ignored:
-        warnings.warn(
-            f"The run and the judgments have no query in common (judged: {found.queries[0]!r}, …): every value is 0. "
-            "Are the query ids of the same kind?",
-            RankLensWarning,
-            stacklevel=5,
+    if not found.queries:
+        warn("There is no judged query, so there is nothing to average over.")
+    elif applied.missing == len(found.queries) and applied.ignored:
+        warn(
+            f"The run and the judgments have no query in common (judged: {found.queries[0]!r}, "
+            f"in the run: {found.examples[0]!r}): every value is 0. Are the query ids of the same kind?"
+        )
+    elif not len(found.query) and (found.retrieved > 0).sum() >= 5 and len(found.gold):
+        warn(
+            f"None of the retrieved documents is judged (judged: {found.examples[1]!r}, retrieved: "
+            f"{found.examples[2]!r}): every value is 0. Are the document ids of the same kind?"
         )
 
 

@@ -56,7 +56,7 @@ class Within:
 
 
 # How parameters are annotated: the type says how to read the value, the limit which values are allowed.
-Cutoff: TypeAlias = Annotated["int | None", Within(1, float("inf"))]
+Cutoff: TypeAlias = Annotated["int | None", Within(1, 1e15)]
 Rel: TypeAlias = Annotated[float, Above(0)]
 Share: TypeAlias = Annotated[float, Within(0, 1)]
 Chance: TypeAlias = Annotated[float, Above(0, below=1)]
@@ -93,7 +93,7 @@ class Parameter:
             return "one of " + ", ".join(self.choices)
         nouns = {bool: "true or false", dict: "a table of gains such as {1: 3, 2: 9}"}
         noun = nouns.get(self.kind, "a whole number" if self.kind is int else "a number")
-        return f"{noun} {self.limit}".replace(" to inf", "") if self.limit else noun
+        return f"{noun} {self.limit}".replace(" to 1e+15", "").replace(" to inf", "") if self.limit else noun
 
     def _convert(self, value: Any) -> Value:
         if self.choices:
@@ -297,6 +297,8 @@ def parse_many(given: str | Measure | Iterable[str | Measure]) -> list[Measure]:
         return [given]
     found: list[Measure] = []
     if not isinstance(given, str):
+        if not isinstance(given, Iterable):
+            raise MeasureError(f"A measure is named by a string such as 'nDCG@10', not by {given!r}.")
         for item in given:
             found += parse_many(item)
     else:
@@ -390,7 +392,7 @@ def _take_apart(text: str) -> tuple[str, dict[str, str], str | None]:
         )
     base, inside, at = match.groups()
     if at is None and not _known(base):
-        suffix = re.fullmatch(r"(.+?)(?:_at|_cut)?_(\d*\.?\d+)", base)
+        suffix = re.fullmatch(r"(.+?)(?:_at|_cut)?_?(\d*\.?\d+)", base)
         if suffix and _known(suffix[1]):
             base, at = suffix.groups()
     base = re.sub(r"_(at|cut)$", "", base) if not _known(base) else base
@@ -441,7 +443,8 @@ def _find(name: str) -> tuple[str, Mapping[str, Any]]:
         _load_plugins()
     if name.lower() in _spellings():
         return _spellings()[name.lower()]
-    hint = nearest(name, [*_DEFINITIONS, *(a for d in _DEFINITIONS.values() for a in d.aliases)])
+    aliases = [alias for definition in _DEFINITIONS.values() for alias in definition.aliases]
+    hint = nearest(name, [*_DEFINITIONS, *aliases, *PRESETS])
     raise MeasureError(f"There is no measure {name!r}: {hint}ranklens.measures() lists them all.")
 
 

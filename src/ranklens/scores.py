@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from ranklens.judged import FloatArray, Judged
+    from ranklens.policy import Policy
     from ranklens.report.table import Table
 
 FORMAT_VERSION = 1  # of to_json; 1: first version
@@ -59,10 +60,16 @@ class Scores:
             raise MeasureError(f"{name} was not evaluated: {nearest(name, self.values)}")
         return self.values[name]
 
+    @property
+    def policy(self) -> Policy:
+        """What was decided where the data leave it open."""
+        return self.judged.policy
+
     @cached_property
     def mean(self) -> dict[str, float]:
         """Each measure over all queries: the mean, or the sum (counts) or geometric mean (``gm_``) where that is meant."""
-        return {str(m): _aggregate(m, self[m]) for m in self.measures if m.definition.aggregate != "none"}
+        kept = [m for m in self.measures if m.definition.aggregate != "none"]
+        return _Means({str(m): _aggregate(m, self[m]) for m in kept})
 
     @cached_property
     def per_query(self) -> pl.DataFrame:
@@ -163,6 +170,16 @@ class Scores:
 _NUMBERS = ("mean", "low", "high")
 
 
+class _Means(dict[str, float]):
+    """Means by canonical name, found under any spelling."""
+
+    def __missing__(self, name: str) -> float:
+        canonical = str(parse(name))
+        if canonical not in self:
+            raise MeasureError(f"{canonical} was not evaluated: {nearest(canonical, self)}")
+        return self[canonical]
+
+
 def describe(judged: Judged, measures: Sequence[Measure]) -> str:
     """What was averaged over, what was left out or decided, and how far the judgments reach."""
     applied, policy = judged.applied, judged.policy
@@ -171,7 +188,7 @@ def describe(judged: Judged, measures: Sequence[Measure]) -> str:
         _count(applied.missing, "missing from the run " + ("counts as 0" if zero_missing else "left out")),
         _count(
             applied.empty,
-            "without relevant documents " + ("counts as 0" if policy.empty == "zero" else "left out"),
+            "without relevant documents" + (" left out" if policy.empty == "skip" else ""),
         ),
     ]
     details = [d for d in details if d]
@@ -191,10 +208,15 @@ def describe(judged: Judged, measures: Sequence[Measure]) -> str:
 
 
 def _ties_at_cutoffs(judged: Judged, measures: Sequence[Measure]) -> str:
+    if judged.ties is None or not len(judged.ties.query):
+        return ""
+    tied = len(np.unique(judged.ties.query))
     cutoffs = sorted({m.k for m in measures if m.k is not None})
-    reached = {k: judged.ties.reaching(k) for k in cutoffs} if judged.ties else {}
-    told = [f"{k} in {n:,} {_plural(n, 'query', 'queries')}" for k, n in reached.items() if n]
-    return f" (ties reach the cutoff {', '.join(told)})" if told else ""
+    reached = [(k, judged.ties.reaching(k)) for k in cutoffs]
+    told = [f"across the cutoff {k} in {n:,}" for k, n in reached if n]
+    return (
+        f" (judged documents tie in {', '.join([f'{tied:,} ' + _plural(tied, 'query', 'queries'), *told])})"
+    )
 
 
 def _judged_share(judged: Judged, measures: Sequence[Measure]) -> str:

@@ -6,7 +6,6 @@ it holds many judged documents.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -15,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ranklens.errors import PolicyError, RankLensWarning
+from ranklens.errors import PolicyError, warn
 from ranklens.judged import Applied, BoolArray, FloatArray, IntArray
 from ranklens.policy import Policy
 
@@ -39,6 +38,11 @@ class Standings:
     start: IntArray  # the tie group: its first rank and its size
     size: IntArray
     applied: Applied
+    examples: tuple[Any, Any, Any] = (
+        "",
+        "",
+        "",
+    )  # a query of the run, a judged and a retrieved document, for messages
 
 
 def standing(
@@ -106,10 +110,10 @@ def check_duplicates(what: str, count: int, first: str, policy: Policy) -> None:
         return
     if policy.duplicates == "error":
         raise PolicyError(f'{what}: {first} is there twice. Remove it, or choose duplicates="first".')
-    warnings.warn(
-        f"{what}: {count} repeated documents were dropped, the first is {first}; only the best place of each counts.",
-        RankLensWarning,
-        stacklevel=6,
+    best = "highest grade" if what == "qrels" else "best place"
+    warn(
+        f"{what}: {count} repeated {'document was' if count == 1 else 'documents were'} dropped, the first is {first}; "
+        f"only the {best} of each counts."
     )
 
 

@@ -10,6 +10,8 @@ import numpy as np
 from ranklens.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ranklens.judged import FloatArray
 
 
@@ -32,6 +34,10 @@ class Interval:
     level: float = 0.95
     method: str = "t"
     clipped: bool = False
+
+    def __iter__(self) -> Iterator[float]:
+        """``low, high = scores.interval("RR")``."""
+        return iter((self.low, self.high))
 
     def __str__(self) -> str:
         return f"[{self.low:.4f}, {self.high:.4f}]"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ranklens.errors import InputError
+from ranklens.errors import InputError, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,12 +42,12 @@ DOC_NAMES = [
 GRADE_NAMES = ("grade", "relevance", "rel", "label", "rating", "gain", "judgment", "judgement", "score")
 SCORE_NAMES = ("score", "sim", "similarity", "prediction", "relevance_score")
 RANK_NAMES = ("rank", "position")
+_ROLES = ("query", "doc", "score", "rank", "grade")
 
 
 def is_frame(value: Any) -> bool:
-    """Whether ``value`` is a table of some library; found by its module, so nothing is imported."""
-    module = type(value).__module__.partition(".")[0]
-    return module in ("polars", "pandas", "pyarrow") or hasattr(value, "__arrow_c_stream__")
+    """Whether ``value`` is a table of some library; found by its methods, so nothing is imported."""
+    return any(hasattr(value, name) for name in ("collect_schema", "columns", "column_names"))
 
 
 def to_polars(value: Any) -> pl.DataFrame:
@@ -59,8 +59,14 @@ def to_polars(value: Any) -> pl.DataFrame:
     if isinstance(value, pl.DataFrame):
         return value
     if type(value).__module__.partition(".")[0] == "pandas":
-        return pl.DataFrame({str(name): value[name].tolist() for name in value.columns}, strict=False)
+        return pl.DataFrame({str(name): _pandas_column(value[name]) for name in value.columns}, strict=False)
     return pl.DataFrame(value)
+
+
+def _pandas_column(column: Any) -> list[Any]:
+    """Values with None for what pandas calls missing; NaN stays only where there are numbers."""
+    values: list[Any] = column.tolist()
+    return values if column.dtype.kind in "iufb" else [None if x is None or x != x else x for x in values]  # noqa: PLR0124
 
 
 def run_frame(value: Any, columns: Mapping[str, str] | None = None) -> pl.DataFrame:
@@ -120,10 +126,17 @@ def _ids(frame: pl.DataFrame, columns: Mapping[str, str], what: str) -> tuple[pl
 
 
 def _column(frame: pl.DataFrame, columns: Mapping[str, str], role: str, names: tuple[str, ...]) -> str | None:
+    unknown = next((key for key in columns if key not in _ROLES), None)
+    if unknown is not None:
+        raise InputError(f"columns: there is no {unknown!r}: {nearest(str(unknown), _ROLES)}")
     if role in columns:
-        if columns[role] not in frame.columns:
-            raise InputError(f"There is no column {columns[role]!r}; the columns are {frame.columns}.")
-        return columns[role]
+        given = [columns[role]] if isinstance(columns[role], str) else list(columns[role])
+        found = next((name for name in given if name in frame.columns), None)
+        if found is None:
+            raise InputError(
+                f"columns: {role} should be {' or '.join(given)}, but the columns are {frame.columns}."
+            )
+        return found
     plain = {name.strip().lower().replace("-", "_").replace(" ", "_"): name for name in frame.columns}
     return next((plain[name] for name in names if name in plain), None)
 

@@ -59,8 +59,6 @@ def _by_query(given: Mapping[Any, Any], convert: Any) -> Repaired:
     dropped, first = 0, ""
     for query, value in given.items():
         docs, repeated = (value, []) if isinstance(value, dict) else convert(query, value)
-        if None in docs:
-            raise InputError(f"Query {query!r} holds None where a document id should be.")
         if repeated and not first:
             first = f"document {repeated[0]!r} of query {query!r}"
         dropped += len(repeated)
@@ -115,14 +113,13 @@ def _items(what: str, query: Any, value: Any, shapes: str) -> list[Any]:
         shown = f"{type(value).__name__} {value!r:.60}"
         raise InputError(f"{what}: query {query!r} holds the {shown}; give {shapes}.")
     items: list[Any] = value.tolist() if hasattr(value, "tolist") else list(value)
-    unhashable = next((item for item in items if getattr(item, "__hash__", None) is None), None)
-    if unhashable is not None and not _is_pair(unhashable):
-        hint = (
-            " For lists of dicts with ids use ranklens.from_records." if isinstance(unhashable, dict) else ""
-        )
-        raise InputError(
-            f"{what}: query {query!r} holds {unhashable!r:.60} where a document id should be.{hint}"
-        )
+    for item in items:
+        if item is None or (isinstance(item, (tuple, list, dict, set)) and not _is_pair(item)):
+            hint = " For lists of dicts with ids use ranklens.from_records." if isinstance(item, dict) else ""
+            raise InputError(
+                f"{what}: query {query!r} holds {item!r:.60} where a document id, or a pair of id and number, "
+                f"should be.{hint}"
+            )
     return items
 
 

@@ -29,6 +29,7 @@ _RELEVANT = [
 ]
 _GRADES = ("relevance_scores", "relevance", "grades")
 _RECORD_IDS = ("id", "query_id", "qid", "_id")
+_TEXTS = ("query", "question", "user_input", "input")
 _DOCUMENT_IDS = ("id", "doc_id", "document_id", "_id", "docid")
 _ITEM_GRADES = ("relevance", "grade", "rel", "expect_score")
 
@@ -47,7 +48,7 @@ def from_records(
     or ``expected_ranking``, ``retrieved_context_ids``/``reference_context_ids``, ``retrieved_ids``/``expected_ids``, and
     queries with ``relevant_docs`` whose ``results`` stand in the record or are given beside them, by query id or in the
     same order. Documents are ids or dicts with an ``id`` (and ``relevance``). The order of a list is the ranking. A
-    record is named by its id, else by its query text, else by its number.
+    record is named by its id, else by its question, else by its number.
 
     >>> qrels, run = from_records([{"query": "why?", "retrieved_ids": ["d2", "d1"], "expected_ids": ["d1"]}])
     >>> qrels, run
@@ -75,12 +76,15 @@ def _as_mapping(number: int, record: Any) -> Mapping[str, Any]:
 
 
 def _names(rows: list[Mapping[str, Any]]) -> list[str]:
-    times = Counter(str(row.get("query")) for row in rows)
+    times: Counter[str] = Counter()
     names: dict[str, int] = {}
     for number, row in enumerate(rows, 1):
         given = next((row[key] for key in _RECORD_IDS if row.get(key) is not None), None)
-        text = row.get("query")
-        name = given if given is not None else text if text and times[str(text)] == 1 else number
+        text = next((str(row[key]) for key in _TEXTS if row.get(key)), None)
+        name = given if given is not None else text or number
+        if given is None and text:
+            times[text] += 1
+            name = text if times[text] == 1 else f"{text} ({times[text]})"
         if str(name) in names:
             raise InputError(
                 f"Records {names[str(name)]} and {number} have the same id {str(name)!r}; give each its own."
