@@ -20,6 +20,7 @@ from ranklens.policy import Policy
 
 Grades: TypeAlias = FloatArray | npt.NDArray[np.uint8]
 
+_CHUNK_ROWS = 1 << 16  # scores that are compared at once
 _SEARCH_COST = 20_000  # sorting and searching one ranking takes as long as this many comparisons
 
 
@@ -56,6 +57,8 @@ def standing(
     >>> standing(np.array([3.0, 1, 1, 7]), np.array([3, 1]), np.array([0, 1]), np.array([1.0, 7]))
     (array([1, 0]), array([2, 1]))
     """
+    if len(scores) > 2 * _CHUNK_ROWS and len(lengths) > 1:
+        return _in_chunks(scores, lengths, query, wanted)
     filled = np.flatnonzero(lengths)
     lengths, query = (
         lengths[filled],
@@ -64,6 +67,24 @@ def standing(
     most_hits = int(np.bincount(query, minlength=1).max())
     few = most_hits * len(scores) <= _SEARCH_COST * len(lengths)
     return (_count if few else _search)(scores, lengths, query, wanted)
+
+
+def _in_chunks(
+    scores: FloatArray, lengths: IntArray, query: IntArray, wanted: FloatArray
+) -> tuple[IntArray, IntArray]:
+    """A part of the queries at a time: comparing is fastest while the scores are in the processor's cache."""
+    end = np.cumsum(lengths)
+    edges = [0]
+    while edges[-1] < len(lengths):
+        before = int(end[edges[-1] - 1]) if edges[-1] else 0
+        edges.append(max(edges[-1] + 1, int(np.searchsorted(end, before + _CHUNK_ROWS, side="right"))))
+    parts = []
+    for first, last in pairwise(edges):
+        rows = slice(int(end[first] - lengths[first]), int(end[last - 1]))
+        hits = slice(*np.searchsorted(query, [first, last]).tolist())
+        parts.append(standing(scores[rows], lengths[first:last], query[hits] - first, wanted[hits]))
+    above, same = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return above, same
 
 
 def _count(

@@ -93,7 +93,7 @@ def read_pair(qrels: PathLike, run: PathLike, qrels_format: str | None = None) -
 def _recognise(path: PathLike, given: str | None, what: str) -> tuple[Source | PathLike, str]:
     """What to read, and its format."""
     if given is not None and given not in FORMATS:
-        raise InputError(f"There is no format {given!r}: {nearest(given, FORMATS)}")
+        raise InputError(f"there is no format {given!r}: {nearest(given, FORMATS)}")
     place = Path(path)
     if str(path) != "-" and (place.is_dir() or "*" in str(path)):
         has_qrels = (place / "qrels").is_dir() or any(place.glob("*.tsv"))

@@ -6,8 +6,10 @@ with them, a careful one that knows line numbers. Both give the same.
 
 from __future__ import annotations
 
-import mmap
 from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
 
 from ranklens.errors import InputError
 
@@ -64,22 +66,30 @@ def _read_fast(source: Source, names: Sequence[str], wanted: Mapping[str, bool])
     except pl.exceptions.PolarsError:
         return None
     incomplete = any(frame[name].null_count() for name in wanted)
-    return None if incomplete or not len(frame) or (frame[next(iter(wanted))] == "").any() else frame
+    empty = any((frame[name] == "").any() for name, is_number in wanted.items() if not is_number)
+    return None if incomplete or empty or not len(frame) else frame
 
 
 def _clean_separator(source: Source) -> str | None:
+    """The one character that separates all fields, if there is one."""
     head = source.head()
-    if head.startswith(b"\xef\xbb\xbf"):
-        return None
     line = next((line for line in head.splitlines() if line.strip() and not line.startswith(b"#")), b"")
     separator = b"\t" if b"\t" in line else b" "
-    other = b" " if separator == b"\t" else b"\t"
-    never = (separator * 2, other, b"\r")
-    if source.content is not None:
-        return None if any(part in source.content for part in never) else separator.decode()
-    assert source.path is not None
-    with source.path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        return None if any(content.find(part) >= 0 for part in never) else separator.decode()
+    if head.startswith(b"\xef\xbb\xbf"):
+        return None
+    content = np.memmap(source.path, np.uint8, "r") if source.path else np.frombuffer(source.read(), np.uint8)
+    return separator.decode() if _is_clean(content, separator[0]) else None
+
+
+def _is_clean(content: npt.NDArray[np.uint8], separator: int) -> bool:
+    """No other white space, and no two separators in a row, looked for in portions that fit the cache."""
+    portion = 1 << 18
+    for start in range(0, len(content), portion):
+        letters = content[start : start + portion + 1]
+        between = letters == separator
+        if (between[1:] & between[:-1]).any() or (letters == (41 - separator)).any() or (letters == 13).any():
+            return False  # 41 - separator: a tab where it is a space, a space where it is a tab
+    return True
 
 
 def _read_carefully(source: Source, names: Sequence[str], wanted: Mapping[str, bool]) -> pl.DataFrame:
