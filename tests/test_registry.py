@@ -63,7 +63,7 @@ WRONG = {
     "IPrec": "IPrec needs recall",
     "IPrec@1.5": "recall is a number from 0 to 1",
     "NumQ@5": "takes no @",
-    "nDCG(gains=7)@5": "table of gains",
+    "nDCG(gains=7)@5": "a table such as {1: 3, 2: 9}",
     "R(cap=maybe)@5": "true or false",
     "P@5@6": "is not the name of a measure",
     "": "is not the name of a measure",

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ranklens.judged import FloatArray, Judged
 
 Aggregate = Literal["mean", "sum", "geometric", "none"]
-Value: TypeAlias = "int | float | bool | str | tuple[tuple[float, float], ...] | None"
+Value: TypeAlias = "int | float | bool | str | tuple[tuple[float, float], ...] | tuple[float, ...] | None"
 Function = TypeVar("Function", bound="Callable[..., Any]")
 
 ENTRY_POINT_GROUP = "ranklens.measures"
@@ -56,12 +56,13 @@ class Within:
 
 
 # How parameters are annotated: the type says how to read the value, the limit which values are allowed.
-Cutoff: TypeAlias = Annotated["int | None", Within(1, 1e15)]
+Cutoff: TypeAlias = Annotated[int | None, Within(1, 1e15)]
 Rel: TypeAlias = Annotated[float, Above(0)]
 Share: TypeAlias = Annotated[float, Within(0, 1)]
 Chance: TypeAlias = Annotated[float, Above(0, below=1)]
 Positive: TypeAlias = Annotated[float, Above(0)]
-Gains: TypeAlias = Annotated["Mapping[float, float] | None", "gains"]
+Gains: TypeAlias = Annotated[Mapping[float, float] | None, "gains"]
+Levels: TypeAlias = Annotated[Sequence[float] | None, "levels"]
 
 
 @dataclass(frozen=True)
@@ -91,11 +92,15 @@ class Parameter:
     def allowed(self) -> str:
         if self.choices:
             return "one of " + ", ".join(self.choices)
-        nouns = {bool: "true or false", dict: "a table of gains such as {1: 3, 2: 9}"}
+        nouns = {
+            bool: "true or false",
+            dict: "a table such as {1: 3, 2: 9}",
+            list: "a list such as [0.25, 0.5]",
+        }
         noun = nouns.get(self.kind, "a whole number" if self.kind is int else "a number")
         return f"{noun} {self.limit}".replace(" to 1e+15", "").replace(" to inf", "") if self.limit else noun
 
-    def _convert(self, value: Any) -> Value:
+    def _convert(self, value: Any) -> Value:  # noqa: PLR0911  one case a kind
         if self.choices:
             return str(value) if str(value) in self.choices else None
         if self.kind is bool:
@@ -105,6 +110,9 @@ class Parameter:
         if self.kind is dict:
             table = dict(value) if isinstance(value, (Mapping, tuple)) else _read_table(str(value))
             return tuple(sorted((_tidy(float(k)), _tidy(float(v))) for k, v in table.items()))
+        if self.kind is list:
+            parts = value.strip().strip("[]").split(",") if isinstance(value, str) else value
+            return tuple(_tidy(float(part)) for part in parts) or None
         if isinstance(value, bool):
             return None
         number = float(value)
@@ -370,8 +378,8 @@ def _parameter(name: str, hint: Any, default: Any) -> Parameter:
     if typing.get_origin(hint) is Annotated:
         hint, *extras = typing.get_args(hint)
         limit = next((extra for extra in extras if isinstance(extra, (Above, Within))), None)
-        if "gains" in extras:
-            return Parameter(name, dict, default)
+        if "gains" in extras or "levels" in extras:
+            return Parameter(name, dict if "gains" in extras else list, default)
     alternatives = [hint, *typing.get_args(hint)]  # of "int | None", for example
     for alternative in alternatives:
         if typing.get_origin(alternative) is Literal:
@@ -469,12 +477,14 @@ def _tidy(number: float) -> int | float:
 
 def _show(value: Value) -> str:
     if isinstance(value, tuple):
-        return "{" + ", ".join(f"{k}: {v}" for k, v in value) + "}"
+        shown = [f"{part[0]}: {part[1]}" if isinstance(part, tuple) else str(part) for part in value]
+        return ("{%s}" if isinstance(value[0], tuple) else "[%s]") % ", ".join(shown)
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _argument(value: Value) -> Any:
-    return dict(value) if isinstance(value, tuple) else value
+    is_table = isinstance(value, tuple) and isinstance(value[0], tuple)
+    return dict(value) if is_table else value  # type: ignore[arg-type]
 
 
 __all__: Sequence[str] = ["Definition", "Measure", "measure", "measures", "parse", "parse_many", "preset"]

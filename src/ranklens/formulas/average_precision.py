@@ -8,7 +8,7 @@ import numpy as np
 
 from ranklens.formulas.ratio import ratio
 from ranklens.judged import FloatArray, Judged
-from ranklens.registry import Cutoff, Rel, Share, measure
+from ranklens.registry import Cutoff, Levels, Rel, Share, measure
 
 RECALL_LEVELS = tuple(level / 10 for level in range(11))
 _INFAP_EPSILON = 0.00001  # trec_eval's smoothing of an empty judged sample
@@ -51,13 +51,13 @@ def interpolated_precision(
 
 @measure("AP11", "11pt_avg", "11pt")
 def eleven_point_average(
-    judged: Judged, *, rel: Rel = 1, rounding: Literal["nearest", "trec9"] = "nearest"
+    judged: Judged, *, rel: Rel = 1, levels: Levels = None, rounding: Literal["nearest", "trec9"] = "nearest"
 ) -> FloatArray:
-    """The mean of the interpolated precision at recall 0, 0.1, … 1."""
+    """The mean of the interpolated precision at recall 0, 0.1, … 1, or at the given ``levels``."""
     total = np.zeros(len(judged))
-    for recall in RECALL_LEVELS:
+    for recall in levels or RECALL_LEVELS:
         total += interpolated_precision(judged, recall=recall, rel=rel, rounding=rounding)
-    return total / len(RECALL_LEVELS)
+    return total / len(levels or RECALL_LEVELS)
 
 
 @measure("infAP", "inferred_AP")

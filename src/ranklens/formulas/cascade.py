@@ -10,7 +10,7 @@ from ranklens.formulas.ratio import ratio
 from ranklens.judged import FloatArray, Hits, Judged
 from ranklens.registry import Above, Chance, Cutoff, Rel, measure
 
-MaxGrade: TypeAlias = Annotated["float | None", Above(0)]
+MaxGrade: TypeAlias = Annotated[float | None, Above(0)]
 
 
 @measure("RR", "MRR", "recip_rank", "reciprocal_rank", average_ties=True)

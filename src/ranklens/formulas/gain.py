@@ -15,7 +15,7 @@ from ranklens.registry import Above, Cutoff, Gains, Rel, measure
 
 Gain: TypeAlias = Literal["linear", "exp"]
 Discount: TypeAlias = Literal["burges", "jk", "ms"]
-Base: TypeAlias = Annotated["float | None", Above(1)]
+Base: TypeAlias = Annotated[float | None, Above(1)]
 
 
 @measure("DCG", high=np.inf, average_ties=True)

@@ -1,0 +1,169 @@
+"""pytrec_eval's interface, so that code written for it changes one import: ``from ranklens import pytrec_eval``.
+
+Results are those of pytrec_eval, which is trec_eval 9.0.8: scores are rounded to 32 bits, recall levels rounded its way,
+and only queries that are both judged and in the run have a value.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from ranklens.judging import judge
+from ranklens.trec_measures import NEW_IN_10, NICKNAMES, TREC_MEASURES, Printed
+
+__all__ = [
+    "RelevanceEvaluator",
+    "compute_aggregated_measure",
+    "parse_qrel",
+    "parse_run",
+    "supported_measures",
+    "supported_nicknames",
+]
+
+_EMPTY = ("runid", "relstring")  # pytrec_eval lists them, with the value 0
+supported_measures = {name for name in TREC_MEASURES if name not in (*NEW_IN_10, "dcg", "yaap")} | {"runid"}
+supported_nicknames = {name: supported_measures.intersection(members) for name, members in NICKNAMES.items()}
+
+
+def parse_run(f_run: Iterable[str]) -> dict[str, dict[str, float]]:
+    """The lines of a TREC run as ``{query: {document: score}}``.
+
+    >>> parse_run(["q1 Q0 d1 1 2.5 tag"])
+    {'q1': {'d1': 2.5}}
+    """
+    return {query: {d: float(x) for d, x in docs.items()} for query, docs in _parse(f_run, 6, 4).items()}
+
+
+def parse_qrel(f_qrel: Iterable[str]) -> dict[str, dict[str, int]]:
+    """The lines of TREC judgments as ``{query: {document: grade}}``.
+
+    >>> parse_qrel(["q1 0 d1 2"])
+    {'q1': {'d1': 2}}
+    """
+    return {query: {d: int(x) for d, x in docs.items()} for query, docs in _parse(f_qrel, 4, 3).items()}
+
+
+def compute_aggregated_measure(measure: str, values: Sequence[float]) -> float:
+    """The sum of a ``num_`` measure, the geometric mean of a ``gm_`` measure (its values are logarithms), else the mean.
+
+    >>> compute_aggregated_measure("num_ret", [2.0, 3.0]), compute_aggregated_measure("map", [0.5, 1.0])
+    (5.0, 0.75)
+    """
+    if measure.startswith("num_"):
+        return float(np.sum(values))
+    mean = float(np.mean(values))
+    return math.exp(mean) if measure.startswith("gm_") else mean
+
+
+class RelevanceEvaluator:
+    """Evaluates runs against judgments: ``{query: {document: grade}}``, with whole grades.
+
+    >>> evaluator = RelevanceEvaluator({"q1": {"d1": 1, "d2": 0}}, {"map", "ndcg_cut.5,10"})
+    >>> evaluator.evaluate({"q1": {"d1": 0.5, "d2": 0.9}})
+    {'q1': {'map': 0.5, 'ndcg_cut_5': 0.63092..., 'ndcg_cut_10': 0.63092...}}
+    """
+
+    def __init__(
+        self,
+        query_relevance: Mapping[str, Mapping[str, int]],
+        measures: Iterable[str],
+        relevance_level: int = 1,
+        judged_docs_only_flag: bool = False,
+    ) -> None:
+        self._lines = _lines(measures)
+        for query, docs in query_relevance.items():
+            _check_judgments(query, docs)
+        if relevance_level < 1:
+            raise TypeError("Argument relevance_level should be positive.")
+        self._qrels = {query: dict(docs) for query, docs in query_relevance.items() if docs}
+        self._level, self._judged_only = relevance_level, judged_docs_only_flag
+
+    def evaluate(self, scores: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
+        """``{query: {measure: value}}`` for the queries that are judged and in the run."""
+        if not scores:
+            return {}
+        if not isinstance(scores, Mapping):
+            raise TypeError("Argument object scores should be of type dictionary.")
+        run = {query: _in_32_bits(docs) for query, docs in scores.items() if query in self._qrels}
+        if not run:
+            return {}
+        qrels = {query: self._qrels[query] for query in run}
+        judged = judge(qrels, run, rel=self._level, judged_only=self._judged_only, nan="last")
+        results: dict[str, dict[str, float]] = {query: {} for query in judged.queries}
+        for line in self._lines:
+            column = self._column(line, judged)
+            for query, value in zip(judged.queries, column, strict=True):
+                results[query][line if isinstance(line, str) else line.name] = value
+        return results
+
+    def _column(self, line: Printed | str, judged: Any) -> list[float]:
+        if isinstance(line, str) or line.name.startswith("relstring"):
+            return [0.0] * len(judged)
+        measure = line.measure
+        if self._level != 1 and "rel" in measure.definition.parameters:
+            measure = measure.replace(rel=self._level)
+        if "rounding" in measure.definition.parameters:
+            measure = measure.replace(rounding="trec9")
+        values: list[float] = measure(judged).tolist()
+        is_geometric = measure.definition.aggregate == "geometric"
+        return [math.log(max(value, 0.00001)) for value in values] if is_geometric else values
+
+
+def _parse(lines: Iterable[str], count: int, number: int) -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = {}
+    for line in lines:
+        fields = line.strip().split()
+        if len(fields) != count:
+            more = "too many" if len(fields) > count else "not enough"
+            raise ValueError(
+                f"{more} values to unpack (expected {count}, got {len(fields)}): {line.strip()!r}"
+            )
+        docs = found.setdefault(fields[0], {})
+        if fields[2] in docs:
+            raise AssertionError(f"document {fields[2]!r} is there twice for query {fields[0]!r}")
+        docs[fields[2]] = fields[number]
+    return found
+
+
+def _lines(measures: Iterable[str]) -> list[Printed | str]:
+    """What to calculate, in trec_eval's order."""
+    parameters: dict[str, set[str]] = {}
+    for measure in chain.from_iterable(supported_nicknames.get(m, {m}) for m in measures):
+        name, given = measure, ""
+        if measure not in supported_measures:
+            match = re.fullmatch(r"(.+?)[._](\d+(?:\.\d+)?(?:,\d+(?:\.\d+)?)*)", measure)
+            name, given = match.groups() if match else ("", "")
+        if name not in supported_measures:
+            raise ValueError(f"unsupported measure {measure}")
+        parameters.setdefault(name, set()).update(given.split(",") if given else ())
+    lines: list[Printed | str] = ["runid"] if "runid" in parameters else []
+    for name, trec_measure in TREC_MEASURES.items():
+        if name in parameters:
+            printed = trec_measure.printed(sorted(parameters[name]) or None)
+            lines += printed if trec_measure.by_cutoff else [replace(line, name=name) for line in printed]
+    return lines
+
+
+def _check_judgments(query: Any, docs: Any) -> None:
+    if not isinstance(query, str):
+        raise TypeError("Expected string as key.")
+    if not isinstance(docs, Mapping):
+        raise TypeError("Expected dictionary as value.")
+    if not all(isinstance(grade, int) for grade in docs.values()):
+        raise TypeError("Expected relevance to be integer.")
+    if not all(isinstance(doc, str) for doc in docs):
+        raise TypeError("Expected mapping of document id to query relevance or matching score.")
+
+
+def _in_32_bits(docs: Any) -> dict[str, float]:
+    if not isinstance(docs, Mapping) or not all(isinstance(score, (int, float)) for score in docs.values()):
+        raise TypeError("Unable to extract query/object scores.")
+    rounded = np.fromiter(docs.values(), np.float64, len(docs)).astype(np.float32).astype(np.float64)
+    return dict(zip(docs, rounded.tolist(), strict=True))
