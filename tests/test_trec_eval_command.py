@@ -52,9 +52,19 @@ def test_parameters_of_measures(capsys):
     assert capsys.readouterr().out == golden("trec_eval10.params.txt")
 
 
-def test_zscores(capsys):
-    assert main(golden("trec_eval10.zscores.args").split()) == 0
-    assert capsys.readouterr().out == golden("trec_eval10.zscores.txt")
+@pytest.mark.parametrize("name", ["zscores", "prefs", "qrels_prefs", "qrels_jg"])
+def test_other_judgments_and_zscores(capsys, name):
+    assert main(golden(f"trec_eval10.{name}.args").split()) == 0
+    assert capsys.readouterr().out == golden(f"trec_eval10.{name}.txt")
+
+
+def test_single_measures_of_groups(capsys):
+    assert main(["-R", "qrels_jg", "-m", "P_avgjg", "-q", "groups.txt", "run.prefs.txt"]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == "P_avgjg_5             \tq1\t0.0000"
+    assert main(["-R", "prefs", "prefs.txt", "run.prefs.txt"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "prefs_avgjg           \tall\t0.2371"
+    assert main(["-R", "prefs", "-m", "map", "prefs.txt", "run.prefs.txt"]) == 1
+    assert "There is no measure 'map' for these judgments" in capsys.readouterr().err
 
 
 def test_without_c_it_averages_over_the_queries_in_both_files(capsys):
@@ -89,7 +99,7 @@ WRONG = [
     (["-l", "two", "qrels.txt", "run.txt"], 1, "-l two: give a whole number"),
     (["-m", "mapp", "qrels.txt", "run.txt"], 1, "did you mean 'map'"),
     (["-m", "P.five", "qrels.txt", "run.txt"], 1, "P.five cannot be read"),
-    (["-R", "other", "qrels.txt", "run.txt"], 1, "the format 'other' is not supported"),
+    (["-R", "other", "qrels.txt", "run.txt"], 1, "-R other: Allowed: 'qrels', 'prefs'"),
     (["qrels.txt", "nothing"], 2, "nothing: there is no such file"),
     (["run.txt", "qrels.txt"], 2, "qrels.txt:1: expected 6 fields"),
 ]

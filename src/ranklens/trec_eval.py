@@ -14,11 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from ranklens.errors import InputError, MeasureError, RankLensError
+from ranklens import trec_groups
+from ranklens.errors import InputError, MeasureError, RankLensError, nearest
 from ranklens.judged import Judged
 from ranklens.judging import judge
+from ranklens.policy import Policy
 from ranklens.readers import text
 from ranklens.readers.sources import Source, open_source
+from ranklens.registry import parse
 from ranklens.trec_measures import NICKNAMES, TREC_MEASURES, Printed, chosen
 
 USAGE = """Usage: ranklens-trec-eval [-h] [-q] {-m measure}* qrels_file run_file
@@ -31,7 +34,7 @@ USAGE = """Usage: ranklens-trec-eval [-h] [-q] {-m measure}* qrels_file run_file
   -J, --Judged_docs_only           remove unjudged documents first
   -M, --Max_retrieved_per_topic N  use the first N documents only
   -N, --Number_docs_in_coll N      the size of the collection, for utility
-  -R, --Rel_info_format FORMAT     qrels (default)
+  -R, --Rel_info_format FORMAT     qrels (default), prefs, qrels_prefs (with -m all_prefs) or qrels_jg (with -m qrels_jg)
   -T, --Results_format FORMAT      trec_results (default)
   -Z, --Zscore FILE                z-scores, from lines of query, measure, mean, deviation
   -D, --Debug_level N              accepted and ignored
@@ -50,6 +53,8 @@ _LONG = {
     "level_for_rel=": "-l", "nosummary": "-n", "Debug_level=": "-D", "Judged_docs_only": "-J", "Number_docs_in_coll=": "-N",
     "Max_retrieved_per_topic=": "-M", "Rel_info_format=": "-R", "Results_format=": "-T", "Zscore=": "-Z", "as=": "--as",
 }  # fmt: skip
+_DEFAULTS = {"prefs": "prefs", "qrels_prefs": "prefs", "qrels_jg": "qrels_jg"}
+_FORMATS = ("qrels", "prefs", "qrels_prefs", "qrels_jg")
 _PHANTOM = "ceci_nest_pas_un_docno"  # what trec_eval 10 retrieves for a query that the run lacks
 
 
@@ -67,6 +72,7 @@ class Options:
     measures: list[str] = field(default_factory=list)
     zscores: str | None = None
     version: int = 10
+    format: str = "qrels"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -120,9 +126,10 @@ def _options(flags: Sequence[tuple[str, str]]) -> tuple[Options, int | None]:  #
             case "-Z":
                 options.zscores = value
             case "-R" | "-T" as flag:
-                wanted = "qrels" if flag == "-R" else "trec_results"
-                if value != wanted:
-                    raise getopt.GetoptError(f"the format {value!r} is not supported, only {wanted!r}")
+                allowed = _FORMATS if flag == "-R" else ("trec_results",)
+                if value not in allowed:
+                    raise getopt.GetoptError(f"{flag} {value}: {nearest(value, allowed)}")
+                options.format = value if flag == "-R" else options.format
             case "-l" | "-M" | "-N" | "--as" as flag:
                 _set_number(options, flag, value)
     if help_wanted:
@@ -154,6 +161,9 @@ def _describe(requests: Sequence[str]) -> str:
 
 def evaluate_files(qrels: str, run: str, options: Options) -> Iterator[str]:
     """The lines that trec_eval prints for two files."""
+    if options.format != "qrels":
+        yield from _evaluate_groups(qrels, run, options)
+        return
     with_runid, lines = chosen(options.measures or ["official"], options.version)
     gold = text.read_fields(
         open_source(qrels),
@@ -173,12 +183,44 @@ def evaluate_files(qrels: str, run: str, options: Options) -> Iterator[str]:
     )
     if not len(judged):
         raise InputError("No queries with both results and relevance info")
-    yield from _print(
-        judged, lines, missing, _totals(gold, options), options, _runid(source) if with_runid else None
-    )
+    order = sorted(range(len(judged)), key=lambda i: judged.queries[i].encode())
+    columns = []
+    for line in lines:
+        values = _values(judged, line, missing, options)
+        columns.append(_Column(line, [values[i] for i in order]))
+    queries = [judged.queries[i] for i in order]
+    runid = _runid(source) if with_runid else None
+    yield from _print(queries, columns, len(missing), _totals(gold, options), options, runid)
 
 
-def _read_run(source: Source, gold: Any, options: Options) -> tuple[Any, set[str]]:
+def _evaluate_groups(qrels: str, run: str, options: Options) -> Iterator[str]:
+    """The measures over judgment groups and preferences."""
+    judgments = trec_groups.read_judgments(open_source(qrels), options.format)
+    source = open_source(run)
+    rankings: dict[str, dict[str, float]] = {}
+    for query, doc, score in _read_run(source, None, options)[0].iter_rows():
+        rankings.setdefault(query, {})[doc] = score
+    absent = {j.query for j in judgments}.difference(rankings)
+    if options.complete:
+        rankings |= {query: {_PHANTOM: 1.0} for query in absent}
+    if options.format == "qrels_jg":
+        policy = Policy(rel=options.level, depth=options.depth, judged_only=options.judged_only)
+        found = trec_groups.average_over_groups(judgments, rankings, policy)
+    else:
+        found = trec_groups.preferences(judgments, rankings, options.depth)
+    if not found:
+        raise InputError("No queries with both results and relevance info")
+    queries = sorted(found, key=str.encode)
+    names = trec_groups.wanted(options.measures or [_DEFAULTS[options.format]], list(found[queries[0]]))
+    counts = Printed("num_q", parse("NumQ"), whole=True, by_query=False)
+    columns = [_Column(counts, [1.0] * len(queries))]
+    for name in names:
+        line = Printed(name, parse("AP"), whole=name.startswith("prefs_num_"))
+        columns.append(_Column(line, [found[query][name] for query in queries]))
+    yield from _print(queries, columns, len(absent), None, options, _runid(source))
+
+
+def _read_run(source: Source, gold: Any | None, options: Options) -> tuple[Any, set[str]]:
     """The run, and the judged queries that it lacks; with ``-c`` version 10 gives each of them one unjudged document."""
     import polars as pl
 
@@ -187,6 +229,8 @@ def _read_run(source: Source, gold: Any, options: Options) -> tuple[Any, set[str
     run = run.rename({"document": "doc"})
     if options.version == 9:
         run = run.with_columns(pl.col("score").cast(pl.Float32).cast(pl.Float64))
+    if gold is None:
+        return run, set()
     absent = gold["query"].unique(maintain_order=True)
     absent = absent.filter(~absent.is_in(run["query"].unique().implode()))
     if options.complete and options.version == 10 and len(absent):
@@ -214,35 +258,42 @@ def _runid(source: Source) -> str:
     return fields[5] if len(fields) > 5 else ""
 
 
+@dataclass(frozen=True)
+class _Column:
+    line: Printed
+    values: list[Any]  # in the order of the queries
+
+
 def _print(
-    judged: Judged,
-    lines: Sequence[Printed],
-    missing: set[str],
+    queries: Sequence[str],
+    columns: Sequence[_Column],
+    missing: int,
     totals: _Totals | None,
     options: Options,
     runid: str | None,
 ) -> Iterator[str]:
-    order = sorted(range(len(judged)), key=lambda i: judged.queries[i].encode())
-    scores = _zscores(options.zscores) if options.zscores else None
-    values = {line: _values(judged, line, missing, options) for line in lines}
-    if scores is not None:
-        values = {
-            line: [_zscore(scores, judged.queries[i], line.name, v) for i, v in enumerate(column)]
-            for line, column in values.items()
-        }
-    z = "Z" if scores is not None else ""
+    z = ""
+    if options.zscores:
+        z, scores = "Z", _zscores(options.zscores)
+        columns = [
+            _Column(
+                c.line, [_zscore(scores, q, c.line.name, v) for q, v in zip(queries, c.values, strict=True)]
+            )
+            for c in columns
+        ]
     if options.by_query:
-        for i in order:
-            for line in lines:
-                if line.by_query:
-                    yield f"{z}{line.name:<22}\t{judged.queries[i]}\t{_text(values[line][i], line.whole and not z)}\n"
+        for i, query in enumerate(queries):
+            for column in columns:
+                if column.line.by_query:
+                    value = _text(column.values[i], column.line.whole and not z)
+                    yield f"{z}{column.line.name:<22}\t{query}\t{value}\n"
     if options.summary:
         if runid is not None:
             yield f"{'runid':<22}\tall\t{runid}\n"
-        for line in lines:
-            if line.summary:
-                total = _summary(line, [values[line][i] for i in order], len(missing), totals, options)
-                yield f"{z}{line.name:<22}\tall\t{_text(total, line.whole and not z)}\n"
+        for column in columns:
+            if column.line.summary:
+                total = _summary(column.line, column.values, missing, totals, options)
+                yield f"{z}{column.line.name:<22}\tall\t{_text(total, column.line.whole and not z)}\n"
 
 
 def _values(judged: Judged, line: Printed, missing: set[str], options: Options) -> list[Any]:
