@@ -47,11 +47,20 @@ def test_python_blocks_run_in_order(page):
             printed = ""
 
 
-def test_the_page_of_measures_is_up_to_date():
-    spec = importlib.util.spec_from_file_location("make_measures", ROOT / "docs" / "make_measures.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+@pytest.mark.parametrize("name", ["make_measures", "make_cli"])
+def test_generated_pages_are_up_to_date(name):
+    module = load(ROOT / "docs" / f"{name}.py")
     assert module.PAGE.read_text(encoding="utf-8") == module.page(), "run scripts/docs"
+
+
+def test_every_command_has_help_with_an_example():
+    import typer.main
+
+    from ranklens.cli import app
+
+    for name, command in typer.main.get_command(app).commands.items():
+        assert command.help, name
+        assert "Examples" in (command.epilog or "") or name == "trec-eval", name
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
@@ -62,10 +71,12 @@ def test_links_lead_somewhere(page):
 
 
 def test_the_example_runs(capsys):
-    spec = importlib.util.spec_from_file_location(
-        "first_evaluation", ROOT / "examples" / "first_evaluation.py"
-    )
+    load(ROOT / "examples" / "first_evaluation.py").main()
+    assert "ties=average" in capsys.readouterr().out
+
+
+def load(path):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    module.main()
-    assert "ties=average" in capsys.readouterr().out
+    return module

@@ -100,6 +100,12 @@ class Parameter:
         noun = nouns.get(self.kind, "a whole number" if self.kind is int else "a number")
         return f"{noun} {self.limit}".replace(" to 1e+15", "").replace(" to inf", "") if self.limit else noun
 
+    def default_in_words(self) -> str:
+        """``", default 0.8"``, or that the parameter must be given."""
+        if self.default is inspect.Parameter.empty:
+            return ", must be given"
+        return "" if self.default is None else f", default {_show(self.default)}"
+
     def _convert(self, value: Any) -> Value:  # noqa: PLR0911  one case a kind
         if self.choices:
             return str(value) if str(value) in self.choices else None
@@ -257,6 +263,15 @@ def definitions() -> Mapping[str, Definition]:
     """All registered measures by their canonical name."""
     _load_built_in()
     return _DEFINITIONS
+
+
+def look_up(name: str) -> Definition:
+    """The definition behind any spelling of a measure's name, with or without parameters.
+
+    >>> look_up("map").name
+    'AP'
+    """
+    return definitions()[_find(_take_apart(name)[0])[0]]
 
 
 def measures() -> list[Measure]:

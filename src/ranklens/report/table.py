@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import html
+import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -31,6 +33,44 @@ class Table:
         lines = [_line(row, widths) for row in (self.header, ["-" * w for w in widths], *self.rows)]
         return "\n".join(lines + (["", self.note] if self.note else []))
 
+    def to_csv(self, separator: str = ",") -> str:
+        """Comma- or tab-separated values, without the note."""
+        out = io.StringIO()
+        csv.writer(out, delimiter=separator, lineterminator="\n").writerows([self.header, *self.rows])
+        return out.getvalue()
+
+    def to_markdown(self) -> str:
+        """A table for GitHub and its like.
+
+        >>> print(Table(["measure", "mean"], [["P@5", "0.4000"]]).to_markdown())
+        | measure | mean |
+        | :-- | --: |
+        | P@5 | 0.4000 |
+        """
+        align = [":--", *["--:"] * (len(self.header) - 1)]
+        rows = [[cell.replace("|", "\\|") for cell in row] for row in (self.header, align, *self.rows)]
+        lines = [f"| {' | '.join(row)} |" for row in rows]
+        return "\n".join(lines + (["", self.note] if self.note else []))
+
+    def to_latex(self) -> str:
+        """A table with booktabs, the note as its caption."""
+        lines = [" & ".join(map(_escape_latex, row)) + r" \\" for row in (self.header, *self.rows)]
+        return "\n".join(
+            [
+                r"\begin{table}",
+                r"\centering",
+                rf"\begin{{tabular}}{{l{'r' * (len(self.header) - 1)}}}",
+                r"\toprule",
+                lines[0],
+                r"\midrule",
+                *lines[1:],
+                r"\bottomrule",
+                r"\end{tabular}",
+                rf"\caption{{{_escape_latex(self.note)}}}",
+                r"\end{table}",
+            ]
+        )
+
     def to_html(self) -> str:
         """The table as HTML; every cell is escaped."""
         head = "".join(
@@ -51,6 +91,11 @@ class Table:
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
     first, *rest = zip(cells, widths, strict=True)
     return "  ".join([first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in rest)]).rstrip()
+
+
+def _escape_latex(cell: str) -> str:
+    special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    return "".join(special.get(c, rf"\{c}" if c in "&%$#_{}" else c) for c in cell)
 
 
 def _side(column: int) -> str:

@@ -1,0 +1,46 @@
+"""Writes docs/cli.md from the commands' own help. Run by scripts/docs; a test keeps the page up to date."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer.main
+
+from ranklens.cli import app
+from ranklens.trec_eval import USAGE
+
+PAGE = Path(__file__).parent / "cli.md"
+
+HEAD = """<!-- Generated from the commands' help by scripts/docs. Do not edit. -->
+# Command line
+
+Exit status: 0 all went well, 1 a check failed, 2 wrong usage or input. Results go to standard output, messages to standard error.
+Formats are recognised by suffix and content; `.gz`, `.zst`, `.xz` and `.bz2` files are unpacked, `-` is standard input.
+"""
+
+
+def page() -> str:
+    """The whole page as text."""
+    group = typer.main.get_command(app)
+    parts = [HEAD]
+    for name, command in group.commands.items():  # type: ignore[attr-defined]
+        help_text = USAGE.rstrip() if name == "trec-eval" else _help(command, name)
+        parts.append(f"## ranklens {name}\n\n```text\n{help_text}\n```\n")
+    return "\n".join(parts)
+
+
+def _help(command: typer.core.TyperCommand, name: str) -> str:
+    """Arguments and options, one a line; laid out here, so that it does not depend on the width of a terminal."""
+    lines = [f"ranklens {name}: {(command.help or '').strip()}", ""]
+    for parameter in command.params:
+        is_option = parameter.param_type_name == "option"
+        spelling = ", ".join(parameter.opts) if is_option else (parameter.name or "").upper()
+        default = getattr(parameter.default, "value", parameter.default)
+        default = f" [{default}]" if is_option and default not in (None, False) else ""
+        lines.append(f"  {spelling:<24} {getattr(parameter, 'help', '') or ''}{default}")
+    lines += ["", *[line for line in (command.epilog or "").strip().splitlines() if line.strip()]]
+    return "\n".join(lines).rstrip()
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -1,0 +1,159 @@
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import ranklens as rl
+from ranklens.cli import main
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+@pytest.fixture(autouse=True)
+def in_golden(monkeypatch):
+    monkeypatch.chdir(GOLDEN)
+    monkeypatch.setattr("warnings.showwarning", None)
+
+
+def run(capsys, *arguments):
+    status = main(arguments)
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+def test_one_run_prints_what_the_library_prints(capsys):
+    expected = rl.evaluate("qrels.txt", "run.txt", ["nDCG@10", "AP"])
+    assert run(capsys, "evaluate", "qrels.txt", "run.txt", "-m", "nDCG@10,AP") == (0, f"{expected}\n", "")
+
+
+def test_several_runs_give_one_table(capsys):
+    status, out, _ = run(capsys, "evaluate", "qrels.txt", "run.txt", "other=run.prefs.txt", "-m", "rag")
+    lines = out.splitlines()
+    assert status == 0
+    assert lines[0].split() == ["run", "R@5", "P@5", "RR"]
+    assert [line.split()[0] for line in lines[2:4]] == ["run", "other"]
+    assert lines[-1].startswith("other: 32 queries averaged (3 missing")
+
+
+def test_formats_hold_the_same_numbers(capsys):
+    expected = rl.evaluate("qrels.txt", "run.txt", ["AP", "RR"]).mean
+    base = ("evaluate", "qrels.txt", "run.txt", "-m", "AP,RR", "--format")
+    assert {
+        r["measure"]: r["mean"] for r in map(json.loads, run(capsys, *base, "jsonl")[1].splitlines())
+    } == expected
+    assert {
+        r["measure"]: r["mean"] for r in json.loads(run(capsys, *base, "json")[1])["run"]["measures"]
+    } == expected
+    for name, separator in (("csv", ","), ("tsv", "\t")):
+        frame = pl.read_csv(run(capsys, *base, name)[1].encode(), separator=separator)
+        assert dict(zip(frame["measure"], frame["mean"], strict=True)) == expected
+    assert "| AP | 0.0826 | [0.0484, 0.1169] |" in run(capsys, *base, "markdown")[1]
+    latex = run(capsys, *base, "latex")[1]
+    assert r"AP & 0.0826 & [0.0484, 0.1169] \\" in latex
+    assert r"36\%" not in latex or r"\caption" in latex
+
+
+def test_values_by_query(capsys):
+    scores = rl.evaluate("qrels.txt", "run.txt", ["AP"])
+    _, out, _ = run(capsys, "evaluate", "qrels.txt", "run.txt", "-m", "AP", "-q", "--format", "csv")
+    frame = pl.read_csv(out.encode(), schema_overrides={"query": pl.String})
+    assert dict(zip(frame["query"], frame["AP"], strict=True)) == dict(
+        zip(scores.queries, scores["AP"].tolist(), strict=True)
+    )
+    _, out, _ = run(
+        capsys, "evaluate", "qrels.txt", "run.txt", "b=run.txt", "-m", "AP", "-q", "--format", "jsonl"
+    )
+    assert json.loads(out.splitlines()[-1])["run"] == "b"
+
+
+POLICIES = {
+    ("--ties", "average"): {"ties": "average"},
+    ("--missing", "skip"): {"missing": "skip"},
+    ("--empty", "skip"): {"empty": "skip"},
+    ("--judged-only",): {"judged_only": True},
+    ("--depth", "10"): {"depth": 10},
+    ("--rel", "2"): {"rel": 2},
+}
+
+
+@pytest.mark.parametrize(("flags", "policy"), POLICIES.items(), ids=lambda x: str(x)[:20])
+def test_every_policy_is_an_option(capsys, flags, policy):
+    expected = rl.evaluate("qrels.txt", "run.txt", ["AP", "RR"], **policy)
+    status, out, _ = run(capsys, "evaluate", "qrels.txt", "run.txt", "-m", "AP,RR", *flags)
+    assert (status, out) == (0, f"{expected}\n")
+
+
+def test_output_goes_to_a_file_as_a_whole(capsys, tmp_path):
+    target = tmp_path / "table.md"
+    assert run(capsys, "evaluate", "qrels.txt", "run.txt", "--format", "markdown", "-o", str(target)) == (
+        0,
+        "",
+        "",
+    )
+    assert target.read_text().startswith("| measure |")
+    assert list(tmp_path.iterdir()) == [target]
+    status, _, err = run(capsys, "evaluate", "qrels.txt", "run.txt", "-o", str(tmp_path / "no" / "folder"))
+    assert status == 2
+    assert "cannot be written" in err
+
+
+def test_no_colour_codes(capsys):
+    assert "\x1b" not in run(capsys, "evaluate", "qrels.txt", "run.txt")[1]
+
+
+WRONG = [
+    (["evaluate", "qrels.txt"], "Missing argument"),
+    (["evaluate", "nothing", "run.txt"], "nothing: there is no such file"),
+    (["evaluate", "qrels.txt", "run.txt", "-m", "nDGC"], "did you mean 'nDCG'"),
+    (["evaluate", "qrels.txt", "run.txt", "--ties", "random"], "ties='random' is not allowed"),
+    (["evaluate", "qrels.txt", "run.txt", "--depth", "x"], "Invalid value for '--depth'"),
+    (["evaluate", "qrels.txt", "run.txt", "--format", "pdf"], "Invalid value for '--format'"),
+    (["evaluate", "qrels.txt", "run.txt", "--run-format", "trek"], "did you mean 'trec'"),
+    (["evaluate", "run.txt", "qrels.txt"], "the judgments come first"),
+    (["evaluate", "qrels.txt", "a=run.txt", "a=run.txt"], "Two runs are called"),
+    (["evaluat"], "No such command"),
+    (["measures", "nDGC"], "did you mean 'nDCG'"),
+    (["measures", "--for", "rug"], "did you mean 'rag'"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), WRONG, ids=[w[1] for w in WRONG])
+def test_mistakes_get_one_message_and_status_2(capsys, arguments, message):
+    status, out, err = run(capsys, *arguments)
+    assert (status, out) == (2, "")
+    assert message in err
+    assert "Traceback" not in err
+
+
+def test_warnings_go_to_standard_error(capsys, tmp_path):
+    path = tmp_path / "run.txt"
+    path.write_text("q1 Q0 a 1 2 t\nq1 Q0 a 2 1 t\n")
+    status, _, err = run(capsys, "evaluate", "qrels.txt", str(path), "-m", "RR")
+    assert status == 0
+    assert err.startswith("ranklens: warning: run: 1 repeated document was dropped")
+
+
+def test_measures_are_listed_described_and_recommended(capsys):
+    status, out, _ = run(capsys, "measures")
+    assert status == 0
+    for measure in rl.measures():
+        assert str(measure) in out
+    assert "nDCG@k" in out
+    assert "Also called recip_rank" in run(capsys, "measures", "MRR@10")[1].replace("MRR, ", "")
+    assert "recall: a number from 0 to 1, must be given" in run(capsys, "measures", "iprec")[1]
+    assert [line.split()[0] for line in run(capsys, "measures", "--for", "rag")[1].splitlines()] == [
+        "R@5",
+        "P@5",
+        "RR",
+    ]
+
+
+def test_trec_eval_is_a_command_too(capsys):
+    status, out, _ = run(capsys, "trec-eval", "-c", "-m", "map", "qrels.txt", "run.txt")
+    assert (status, out) == (0, "map                   \tall\t0.0826\n")
+    assert run(capsys, "trec-eval", "qrels.txt")[0] == 1
+
+
+def test_version(capsys):
+    assert run(capsys, "--version") == (0, f"ranklens {rl.__version__}\n", "")
