@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
-import tempfile
 import warnings
 from enum import Enum
 from pathlib import Path
@@ -17,7 +15,7 @@ from ranklens import __version__
 from ranklens.errors import InputError, RankLensError, RankLensWarning
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ranklens.registry import Definition
     from ranklens.report.table import Table
@@ -164,6 +162,45 @@ def _description(definition: Definition) -> str:
 
 
 @app.command(
+    epilog="\n\nExamples:\n\n  ranklens lint qrels.txt run.txt\n\n  ranklens lint qrels.txt runs/*.txt\n"
+)
+def lint(
+    qrels: Annotated[str, typer.Argument(help="Judgments.")],
+    runs: Annotated[list[str], typer.Argument(help="Runs, each as PATH or NAME=PATH.")],
+) -> None:
+    """Report what is wrong with the data; status 1 if something would change results."""
+    from ranklens.lint import lint as look
+
+    found = {name: look(qrels, path) for name, path in _names(runs).items()}
+    for name, findings in found.items():
+        typer.echo(f"{name}:" + (" nothing to report" if not findings else ""))
+        for finding in sorted(findings, key=lambda f: not f.matters):
+            typer.echo(f"  {'!' if finding.matters else ' '} {finding.kind}: {finding.message}")
+    if any(finding.matters for findings in found.values() for finding in findings):
+        typer.echo("\n! changes results: another tool or policy would give other numbers.")
+        raise typer.Exit(1)
+
+
+@app.command(
+    epilog="\n\nExamples:\n\n  ranklens convert run.txt run.parquet\n\n  ranklens convert qrels.parquet qrels.csv\n"
+)
+def convert(
+    source: Annotated[str, typer.Argument(help="Judgments or a run, in any format.")],
+    target: Annotated[
+        Path, typer.Argument(help="What to write: .parquet, .jsonl, .csv, .tsv, otherwise TREC.")
+    ],
+    kind: Annotated[
+        str | None, typer.Option(help="qrels or run, if it cannot be told from the columns.")
+    ] = None,
+) -> None:
+    """Write judgments or a run in another format; nothing is lost."""
+    from ranklens.writers import convert as write
+
+    rows, what = write(source, target, kind)
+    typer.echo(f"{target}: {rows:,} rows of {'judgments' if what == 'qrels' else 'a run'}")
+
+
+@app.command(
     name="trec-eval",
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []},
     add_help_option=False,
@@ -209,7 +246,7 @@ def _render(found: dict[str, Scores], by_query: bool, format: Format) -> str:  #
         return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in _rows(found, by_query))
     exact = format in (Format.csv, Format.tsv)
     table = _query_table(found, exact) if by_query else _table(found, exact)
-    render = {
+    render: dict[Format, Callable[[], str]] = {
         Format.csv: table.to_csv,
         Format.tsv: lambda: table.to_csv("\t"),
         Format.markdown: table.to_markdown,
@@ -270,15 +307,9 @@ def _write(text: str, output: Path | None) -> None:
     if output is None:
         sys.stdout.write(text)
         return
-    # Nothing half-written: a temporary file beside it, then a rename.
-    try:
-        with tempfile.NamedTemporaryFile(
-            "w", dir=output.parent, prefix=output.name, delete=False, encoding="utf-8"
-        ) as file:
-            file.write(text)
-        os.replace(file.name, output)
-    except OSError as error:
-        raise InputError(f"{output} cannot be written: {error.strerror}.") from None
+    from ranklens.writers import write_whole
+
+    write_whole(output, lambda place: place.write_text(text, encoding="utf-8"))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -299,7 +330,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         if not hasattr(error, "format_message"):
             raise
-        message = error.format_message()  # type: ignore[no-untyped-call]
+        message = error.format_message()
         sys.stderr.write(f"ranklens: {message}\nTry 'ranklens --help'.\n")
         return 2
     return result if isinstance(result, int) else 0

@@ -90,6 +90,27 @@ def read_pair(qrels: PathLike, run: PathLike, qrels_format: str | None = None) -
     return judged, judged.select("query", "doc").with_columns(pl.Series("score", scores["score"]))
 
 
+def read_table(path: PathLike, kind: str) -> pl.DataFrame:
+    """A table with all its columns, as text where the format does not know types."""
+    import polars as pl
+
+    if kind == "parquet":
+        return _parquet(path)
+    source = open_source(path)
+    try:
+        if kind == "jsonl":
+            return pl.read_ndjson(source.for_polars(), infer_schema_length=None)
+        separator, quote = (",", '"') if kind == "csv" else ("\t", None)
+        return pl.read_csv(source.for_polars(), separator=separator, quote_char=quote, infer_schema=False)
+    except pl.exceptions.PolarsError as error:
+        raise InputError(f"{source.name} cannot be read as {kind}: {str(error).splitlines()[0]}") from None
+
+
+def recognise(path: PathLike, what: str) -> str:
+    """The format of a file of judgments (``"qrels"``) or a run."""
+    return _recognise(path, None, what)[1]
+
+
 def _recognise(path: PathLike, given: str | None, what: str) -> tuple[Source | PathLike, str]:
     """What to read, and its format."""
     if given is not None and given not in FORMATS:

@@ -101,6 +101,11 @@ def qrels_frame(value: Any, columns: Mapping[str, str] | None = None) -> pl.Data
     return frame.select(query, doc).with_columns(number.alias("grade")).pipe(_check_ids, "qrels")
 
 
+def names_grade(table: pl.DataFrame) -> bool:
+    """Whether a table has a column that can only be a grade."""
+    return _column(table, {}, "grade", GRADE_NAMES[:-1]) is not None
+
+
 def by_query(qrels: pl.DataFrame) -> dict[str, list[tuple[str, float]]]:
     """A table of judgments as lists of pairs, so that repeated documents are still seen."""
     found: dict[str, list[tuple[str, float]]] = {}
