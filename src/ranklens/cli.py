@@ -6,7 +6,9 @@ import json
 import sys
 import warnings
 from enum import Enum
+from importlib import import_module
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -109,6 +111,8 @@ def evaluate(
     from ranklens.policy import Policy
     from ranklens.readers import files
 
+    # The intervals will need SciPy: load it while the files are read.
+    Thread(target=import_module, args=("scipy.special",), daemon=True).start()
     policy = Policy(ties, missing, unjudged_queries, empty, duplicates, judged_only, nan, depth, rel)  # type: ignore[arg-type]
     found: dict[str, Scores] = {}
     named = _names(runs)
@@ -119,7 +123,7 @@ def evaluate(
     else:
         gold = files.read_qrels(qrels, qrels_format)
         for name, path in named.items():
-            found[name] = score(gold, files.read_run(path, run_format), measures, policy)
+            found[name] = score(gold, files.stream_run(path, run_format), measures, policy)
     _write(_render(found, by_query, format), output)
 
 

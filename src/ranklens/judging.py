@@ -44,8 +44,10 @@ def judge(
         gold = qrels if isinstance(qrels, Mapping) else frames.by_query(frames.qrels_frame(qrels, columns))
         return _assemble(from_dicts(gold, run, policy), policy)
     from ranklens.from_frames import from_frames
+    from ranklens.readers.files import RunStream
 
-    return _assemble(from_frames(qrels, frames.run_frame(run, columns), policy, columns), policy)
+    tables = run if isinstance(run, RunStream) else [frames.run_frame(run, columns)]
+    return _assemble(from_frames(qrels, tables, policy, columns), policy)
 
 
 def _load(qrels: Any, run: Any) -> tuple[Any, Any]:
@@ -56,9 +58,8 @@ def _load(qrels: Any, run: Any) -> tuple[Any, Any]:
 
     if _is_path(qrels) and _is_path(run):
         return files.read_pair(qrels, run)
-    return files.read_qrels(qrels) if _is_path(qrels) else qrels, files.read_run(run) if _is_path(
-        run
-    ) else run
+    gold = files.read_qrels(qrels) if _is_path(qrels) else qrels
+    return gold, files.stream_run(run) if _is_path(run) else run
 
 
 def _is_path(value: Any) -> bool:
@@ -66,7 +67,7 @@ def _is_path(value: Any) -> bool:
 
 
 def _check_kind(what: str, value: Any) -> None:
-    if not isinstance(value, Mapping) and not frames.is_frame(value):
+    if not isinstance(value, Mapping) and not frames.is_frame(value) and not hasattr(value, "source"):
         raise InputError(
             f"{what} is a {type(value).__name__}; give a dict by query, a Polars, pandas or Arrow table, or the path of a file. "
             "For a list of dicts, one a question, use ranklens.from_records."

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ from ranklens.readers import frames, records, text
 from ranklens.readers.sources import PathLike, Source, open_source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     import polars as pl
 
@@ -53,6 +54,24 @@ def read_qrels(path: PathLike, format: str | None = None) -> Any:  # noqa: A002 
     return _table(source, kind, frames.qrels_frame, 0)
 
 
+@dataclass(frozen=True)
+class RunStream:
+    """A TREC run, table after table; can be walked more than once."""
+
+    source: text.FieldStream
+
+    def __iter__(self) -> Iterator[pl.DataFrame]:
+        return (table.rename({"document": "doc"}) for table in self.source)
+
+
+def stream_run(path: PathLike, format: str | None = None) -> Any:  # noqa: A002
+    """A run to be read piece by piece where its format allows that, else as :func:`read_run` gives it."""
+    place, kind = _recognise(path, format, "run")
+    if kind != "trec" or not isinstance(place, Source):
+        return read_run(path, format)
+    return RunStream(text.FieldStream(place, _TREC_RUN, {"query": False, "document": False, "score": True}))
+
+
 def read_run(path: PathLike, format: str | None = None) -> Any:  # noqa: A002
     """A run from a file, as a table ``query, doc, score`` or a dict."""
     place, kind = _recognise(path, format, "run")
@@ -78,7 +97,7 @@ def read_pair(qrels: PathLike, run: PathLike, qrels_format: str | None = None) -
     """Judgments and run from two files; a run of bare scores belongs to svmlight judgments, line by line."""
     place, kind = _recognise(qrels, qrels_format, "qrels")
     if kind != "svmlight":
-        return read_qrels(qrels, qrels_format), read_run(run)
+        return read_qrels(qrels, qrels_format), stream_run(run)
     import polars as pl
 
     judged = _svmlight(place if isinstance(place, Source) else open_source(place))

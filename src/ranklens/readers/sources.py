@@ -9,7 +9,7 @@ import lzma
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 
 from ranklens.errors import InputError
 
@@ -60,6 +60,13 @@ class Source:
             return self.content
         assert self.path is not None
         return self.path.read_bytes()
+
+    def open(self) -> BinaryIO:
+        """A file object to read from."""
+        if self.content is not None:
+            return io.BytesIO(self.content)
+        assert self.path is not None
+        return self.path.open("rb")
 
     def for_polars(self) -> Path | io.BytesIO:
         """What Polars can read from."""
