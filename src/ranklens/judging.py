@@ -67,7 +67,7 @@ def _is_path(value: Any) -> bool:
 
 
 def _check_kind(what: str, value: Any) -> None:
-    if not isinstance(value, Mapping) and not frames.is_frame(value) and not hasattr(value, "source"):
+    if not isinstance(value, Mapping) and not frames.is_frame(value) and not hasattr(value, "tables"):
         raise InputError(
             f"{what} is a {type(value).__name__}; give a dict by query, a Polars, pandas or Arrow table, or the path of a file. "
             "For a list of dicts, one a question, use ranklens.from_records."

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from ranklens.errors import InputError, nearest
 from ranklens.readers import frames, records, text
+from ranklens.readers.ahead import ahead
 from ranklens.readers.sources import PathLike, Source, open_source
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+_PIECE = 1 << 19  # rows of a Parquet file read at a time
 FORMATS = ("trec", "msmarco", "csv", "tsv", "jsonl", "json", "parquet", "beir", "svmlight")
 
 _BY_SUFFIX = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".parquet": "parquet", ".svm": "svmlight",
@@ -56,20 +58,29 @@ def read_qrels(path: PathLike, format: str | None = None) -> Any:  # noqa: A002 
 
 @dataclass(frozen=True)
 class RunStream:
-    """A TREC run, table after table; can be walked more than once."""
+    """A run, table after table ``query, doc, score``; can be walked more than once."""
 
-    source: text.FieldStream
+    tables: Callable[[], Iterator[pl.DataFrame]]
 
     def __iter__(self) -> Iterator[pl.DataFrame]:
-        return (table.rename({"document": "doc"}) for table in self.source)
+        return self.tables()
 
 
 def stream_run(path: PathLike, format: str | None = None) -> Any:  # noqa: A002
     """A run to be read piece by piece where its format allows that, else as :func:`read_run` gives it."""
     place, kind = _recognise(path, format, "run")
+    if kind == "parquet":
+        return RunStream(lambda: _parquet_pieces(path))
     if kind != "trec" or not isinstance(place, Source):
         return read_run(path, format)
-    return RunStream(text.FieldStream(place, _TREC_RUN, {"query": False, "document": False, "score": True}))
+    stream = text.FieldStream(place, _TREC_RUN, {"query": False, "document": False, "score": True})
+    return RunStream(lambda: (table.rename({"document": "doc"}) for table in stream))
+
+
+def _parquet_pieces(path: PathLike) -> Iterator[pl.DataFrame]:
+    scan, rows = _scan_parquet(path)
+    pieces = (scan.slice(start, _PIECE) for start in range(0, max(rows, 1), _PIECE))
+    return (frames.run_frame(piece) for piece in ahead(piece.collect for piece in pieces))
 
 
 def read_run(path: PathLike, format: str | None = None) -> Any:  # noqa: A002
@@ -114,7 +125,7 @@ def read_table(path: PathLike, kind: str) -> pl.DataFrame:
     import polars as pl
 
     if kind == "parquet":
-        return _parquet(path)
+        return _parquet(path, whole=True)
     source = open_source(path)
     try:
         if kind == "jsonl":
@@ -212,12 +223,19 @@ def _table(source: Source, kind: str, convert: Callable[[Any], pl.DataFrame], si
     return records.from_records(rows)[side]
 
 
-def _parquet(path: PathLike) -> pl.DataFrame:
+def _parquet(path: PathLike, *, whole: bool = False) -> pl.DataFrame:
+    return _scan_parquet(path, whole=whole)[0].collect()
+
+
+def _scan_parquet(path: PathLike, *, whole: bool = False) -> tuple[pl.LazyFrame, int]:
+    """The columns that judging may need, or all of them; and the number of rows."""
     import polars as pl
 
     place = f"{path}/**/*.parquet" if Path(path).is_dir() else str(path)
     try:
-        return pl.read_parquet(place)
+        scan = pl.scan_parquet(place)
+        names = scan.collect_schema().names()
+        return scan.select(names if whole else frames.useful(names)), scan.select(pl.len()).collect().item()
     except (pl.exceptions.PolarsError, OSError) as error:
         raise InputError(f"{path} cannot be read as parquet: {str(error).splitlines()[0]}") from None
 

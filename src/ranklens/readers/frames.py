@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ranklens.errors import InputError, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import polars as pl
 
@@ -101,6 +101,19 @@ def qrels_frame(value: Any, columns: Mapping[str, str] | None = None) -> pl.Data
     return frame.select(query, doc).with_columns(number.alias("grade")).pipe(_check_ids, "qrels")
 
 
+def useful(columns: Sequence[str]) -> list[str]:
+    """The columns that may hold a query, a document, a score, a rank or a grade; all, if that leaves too few."""
+    known = {*QUERY_NAMES, *DOC_NAMES, *GRADE_NAMES, *SCORE_NAMES}
+    plain = {name: _plain(name) for name in columns}
+    found = [name for name in columns if plain[name] in known]
+    has_number = any(plain[name] in (*SCORE_NAMES, *GRADE_NAMES) for name in found)
+    return found if len(found) > 2 and has_number else list(columns)
+
+
+def _plain(name: str) -> str:
+    return name.strip().lower().replace("-", "_").replace(" ", "_")
+
+
 def names_grade(table: pl.DataFrame) -> bool:
     """Whether a table has a column that can only be a grade."""
     return _column(table, {}, "grade", GRADE_NAMES[:-1]) is not None
@@ -142,7 +155,7 @@ def _column(frame: pl.DataFrame, columns: Mapping[str, str], role: str, names: t
                 f"columns: {role} should be {' or '.join(given)}, but the columns are {frame.columns}."
             )
         return found
-    plain = {name.strip().lower().replace("-", "_").replace(" ", "_"): name for name in frame.columns}
+    plain = {_plain(name): name for name in frame.columns}
     return next((plain[name] for name in names if name in plain), None)
 
 

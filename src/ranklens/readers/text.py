@@ -8,13 +8,14 @@ the same.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ranklens.errors import InputError
+from ranklens.readers.ahead import ahead
 
 if TYPE_CHECKING:
     import polars as pl
@@ -54,19 +55,10 @@ class FieldStream:
     wanted: Mapping[str, bool]
 
     def __iter__(self) -> Iterator[pl.DataFrame]:
-        """The next block is parsed while the caller works on the last one."""
         rows = 0
-        with ThreadPoolExecutor(1) as pool:
-            ahead: Future[pl.DataFrame] | None = None
-            for offset, block in _blocks(self.source):
-                upcoming = pool.submit(self._parse, offset, block)
-                if ahead is not None:
-                    rows += len(ahead.result())
-                    yield ahead.result()
-                ahead = upcoming
-            if ahead is not None:
-                rows += len(ahead.result())
-                yield ahead.result()
+        for frame in ahead(partial(self._parse, offset, block) for offset, block in _blocks(self.source)):
+            rows += len(frame)
+            yield frame
         if not rows:
             raise InputError(f"{self.source.name}: the file holds no line of data.")
 
