@@ -29,7 +29,7 @@ def judge(
 
     ``qrels`` is ``{query: {document: grade}}``, ``{query: set}`` or a table with the columns query, doc, grade; ``run``
     is ``{query: {document: score}}``, ``{query: [documents]}``, ``{query: [(document, score)]}`` or a table with the
-    columns query, doc and score or rank. ``columns`` names the columns of tables where they are called otherwise.
+    columns query, doc and score or rank. Both may be paths of files. ``columns`` names the columns of tables where they are called otherwise.
     Policies are given as a :class:`~ranklens.policy.Policy` or one by one: ``judge(qrels, run, ties="average")``.
 
     >>> judged = judge({"q1": {"a": 2, "b": 1}}, {"q1": {"a": 0.5, "x": 0.9, "b": 0.5}})
