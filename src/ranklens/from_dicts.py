@@ -171,10 +171,9 @@ class _Sorted(NamedTuple):
 
     rank: IntArray
     grade: npt.NDArray[np.uint8]
-    start: IntArray
-    size: IntArray
     gold: npt.NDArray[np.uint8]
     length: int
+    ties: tuple[IntArray, IntArray] | None = None  # the first rank and size of each document's tie group
 
 
 def _rank_by_sorting(gold: Documents, ranking: Documents, policy: Policy) -> _Sorted | None:
@@ -189,25 +188,34 @@ def _rank_by_sorting(gold: Documents, ranking: Documents, policy: Policy) -> _So
     list(gold)  # a tight loop over the ids: brings them into the cache faster than looking them up does
     # 255 stands for "not judged"
     grade = np.frombuffer(bytes(map(gold.get, ranking, repeat(255))), np.uint8)
-    start, size = np.arange(1, len(scores) + 1), np.ones(len(scores), np.int64)
+    ties = None
     if not (scores[1:] < scores[:-1]).all():
-        order = np.argsort(scores)[::-1]  # NaN comes first
+        order = np.argsort(-scores)  # NaN comes last
         scores = scores[order]
         tied = scores[1:] == scores[:-1]
-        if isnan(scores[0]) or (tied.any() and policy.ties == "average"):
+        if isnan(scores[-1]) or (tied.any() and policy.ties == "average"):
             return None
         if tied.any():
-            ids = list(ranking)
-            for first, last in _runs(tied):
-                order[first:last] = sorted(
-                    order[first:last], key=_tie_key(ids, policy), reverse=policy.ties == "descending"
-                )
-                start[first:last], size[first:last] = first + 1, last - first
+            ties = _order_ties(order, tied, list(ranking), policy)
         grade = grade[order]
     hit = np.flatnonzero(grade != 255)
     # kind="stable" is a radix sort for bytes, and spares sorting all grades later
     best_first = np.sort(np.frombuffer(judged, np.uint8), kind="stable")[::-1]
-    return _Sorted(hit + 1, grade[hit], start[hit], size[hit], best_first, len(ranking))
+    groups = None if ties is None else (ties[0][hit], ties[1][hit])
+    return _Sorted(hit + 1, grade[hit], best_first, len(ranking), groups)
+
+
+def _order_ties(
+    order: IntArray, tied: BoolArray, ids: Sequence[Any], policy: Policy
+) -> tuple[IntArray, IntArray]:
+    """Put tied documents in the order of the policy; the first rank and size of the tie group at each place."""
+    start, size = np.arange(1, len(order) + 1), np.ones(len(order), np.int64)
+    for first, last in _runs(tied):
+        order[first:last] = sorted(
+            order[first:last], key=_tie_key(ids, policy), reverse=policy.ties == "descending"
+        )
+        start[first:last], size[first:last] = first + 1, last - first
+    return start, size
 
 
 def _runs(tied: BoolArray) -> Iterator[tuple[int, int]]:
@@ -222,11 +230,17 @@ def _tie_key(ids: Sequence[Any], policy: Policy) -> Callable[[int], Any]:
 
 def _gather(done: Sequence[_Sorted], first: int) -> Iterator[_Ranked]:
     if done:
-        *columns, lengths = zip(*done, strict=True)
-        rank, grade, start, size, gold = map(np.concatenate, columns)
+        rank, grade, gold = (np.concatenate([one[column] for one in done]) for column in range(3))
+        lengths, gold_lengths = (
+            np.array([one.length for one in done]),
+            np.array([len(one.gold) for one in done]),
+        )
         query = np.repeat(np.arange(first, first + len(done)), [len(one.rank) for one in done])
-        gold_lengths = np.array([len(one.gold) for one in done])
-        yield _Ranked(np.array(lengths), gold_lengths, gold, query, rank, grade, start, size)
+        start, size = rank, np.ones_like(rank)
+        if any(one.ties for one in done):
+            start = np.concatenate([one.ties[0] if one.ties else one.rank for one in done])
+            size = np.concatenate([one.ties[1] if one.ties else np.ones_like(one.rank) for one in done])
+        yield _Ranked(lengths, gold_lengths, gold, query, rank, grade, start, size)
 
 
 def _rank_by_counting(chunk: _Chunk, policy: Policy) -> _Ranked:

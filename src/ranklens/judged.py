@@ -300,10 +300,12 @@ class Judged:
 
     def total(self, rel: float) -> FloatArray:
         """R: how many documents of each query have at least grade ``rel``, retrieved or not."""
-        found: FloatArray = self._once(
-            ("total", rel), lambda: self.ideal.where(self.ideal.grade >= rel).sum()
-        )
+        found: FloatArray = self._once(("total", rel), lambda: self._count(rel))
         return found
+
+    def _count(self, rel: float) -> FloatArray:
+        queries = self.ideal.query[self.ideal.grade >= rel]
+        return np.bincount(queries, minlength=len(self)).astype(np.float64)
 
     def condensed(self) -> Judged:
         """The same without the unjudged documents: ranks count judged documents only (trec_eval's ``-J``)."""
