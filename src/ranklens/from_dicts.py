@@ -132,7 +132,7 @@ def _chunks(queries: list[Any], golds: list[Documents], rankings: list[Documents
     """
     documents = np.mean([1, *map(len, rankings[:64])])
     portion = 1 if np.mean([0, *map(len, golds[:64])]) > _SHORT else 512
-    size = max(int(_CHUNK_ROWS / documents), 1)
+    size = max(int(_CHUNK_ROWS * (16 if portion == 1 else 1) / documents), 1)
     for i in range(0, max(len(queries), 1), size):
         yield _Chunk(i, queries[i : i + size], golds[i : i + size], rankings[i : i + size], portion)
 
