@@ -30,7 +30,7 @@ _ASCII_SPACE = r"[ \t\r\x0b\x0c]+"
 def read_fields(source: Source, names: Sequence[str], wanted: Mapping[str, bool]) -> pl.DataFrame:
     """The wanted columns of a file whose lines have the fields ``names``; those that map to true hold numbers.
 
-    The last field may be missing if it is not wanted, and further fields are ignored.
+    Further fields are ignored.
     """
     import polars as pl
 
@@ -99,7 +99,7 @@ def read_fast(block: bytes, names: Sequence[str], wanted: Mapping[str, bool]) ->
     """The wanted columns of a clean block; None where it is not clean."""
     import polars as pl
 
-    separator = _clean_separator(block)
+    separator = _clean_separator(block, len(names))
     if separator is None:
         return None
     columns = {name: f"column_{i}" for i, name in enumerate(names, 1)}
@@ -123,19 +123,23 @@ def read_fast(block: bytes, names: Sequence[str], wanted: Mapping[str, bool]) ->
     return None if incomplete or empty else frame
 
 
-def _clean_separator(block: bytes) -> str | None:
-    """The one character that separates all fields, if there is one: no other white space, no two in a row."""
-    first_line = next(
-        (line for line in block[: 1 << 16].splitlines() if line.strip() and not line.startswith(b"#")), b""
-    )
+def _clean_separator(block: bytes, fields: int) -> str | None:
+    """The one character that separates all fields, if there is one: no other white space, no two in a row.
+
+    There must also be as many of them as lines with that many fields have; that none has more, Polars checks.
+    """
+    first_line = block[: block.find(b"\n")] if b"\n" in block[: 1 << 16] else block[: 1 << 16]
     separator = 9 if b"\t" in first_line else 32
     content, portion = np.frombuffer(block, np.uint8), 1 << 18  # portions that fit the processor's cache
+    separators, lines = 0, int(not block.endswith(b"\n"))
     for start in range(0, len(content), portion):
         letters = content[start : start + portion + 1]
         between = letters == separator
         if (between[1:] & between[:-1]).any() or (letters == (41 - separator)).any() or (letters == 13).any():
             return None  # 41 - separator: a tab where it is a space, a space where it is a tab
-    return chr(separator)
+        separators += int(np.count_nonzero(between[:portion]))
+        lines += int(np.count_nonzero(letters[:portion] == 10))
+    return chr(separator) if separators == lines * (fields - 1) else None
 
 
 class _WrongLine(Exception):  # noqa: N818  turned into an InputError with the file's name
@@ -152,16 +156,15 @@ def read_carefully(block: bytes, names: Sequence[str], wanted: Mapping[str, bool
     )
     lines = lines.with_columns(pl.col("text").str.replace_all(_ASCII_SPACE, " ").str.strip_chars(" "))
     lines = lines.filter((pl.col("text") != "") & ~pl.col("text").str.starts_with("#"))
-    needed = max(i for i, name in enumerate(names, 1) if name in wanted)
     split = lines.with_columns(pl.col("text").str.split(" ").alias("fields"))
-    short = split.filter(pl.col("fields").list.len() < needed)
+    short = split.filter(pl.col("fields").list.len() < len(names))
     if len(short):
         line, found = short.row(0)[:2]
         count = len(found.split(" "))
         raise _WrongLine(
             line, f"expected {len(names)} fields ({', '.join(names)}) but found {count}: {found[:80]!r}."
         )
-    fields = {name: pl.col("fields").list.get(names.index(name), null_on_oob=True) for name in wanted}
+    fields = {name: pl.col("fields").list.get(names.index(name)) for name in wanted}
     frame = split.select("line", **fields)
     for name, is_number in wanted.items():
         if is_number:
