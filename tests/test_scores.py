@@ -1,4 +1,5 @@
 import json
+import sys
 
 import numpy as np
 import polars as pl
@@ -89,6 +90,12 @@ def test_tables_and_frames(scores):
     pandas = scores.to_pandas()
     assert pandas.index.name == "query"
     assert pandas["RR"].tolist() == scores["RR"].tolist()
+
+
+def test_a_missing_package_is_named_with_its_install_command(scores, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(rl.MissingExtraError, match="pip install pandas"):
+        scores.to_pandas()
 
 
 def test_json_has_everything_and_a_version(scores):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ranklens.errors import MeasureError, nearest
+from ranklens.errors import MeasureError, MissingExtraError, nearest
 from ranklens.registry import Measure, parse
 from ranklens.stats import Bounds, Interval, interval
 
@@ -101,8 +101,12 @@ class Scores:
 
     def to_pandas(self) -> pd.DataFrame:
         """The per-query values as a pandas frame, indexed by query."""
-        import pandas as pd
-
+        try:
+            import pandas as pd
+        except ImportError:
+            raise MissingExtraError(
+                "to_pandas needs pandas, which is not installed: pip install pandas"
+            ) from None
         return pd.DataFrame(dict(self.values), index=pd.Index(self.queries, name="query"))
 
     def to_json(self) -> str:
