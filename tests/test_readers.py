@@ -199,7 +199,7 @@ lines = st.lists(
 @given(lines=lines)
 def test_the_fast_path_equals_the_careful_one(lines):
     content = "".join(f"{q} Q0 {d} 1 {s!r} tag\n" for q, d, s in lines).encode()
-    names, wanted = files._TREC_RUN, {"query": False, "document": False, "score": True}
+    names, wanted = text.TREC_RUN, {"query": False, "document": False, "score": True}
     fast = text.read_fast(content, names, wanted)
     assert fast is not None
     assert fast.equals(text.read_carefully(content, names, wanted))

@@ -6,7 +6,7 @@ C loops (``map``, ``chain``, ``fromiter``) and while it is still in the processo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, repeat
 from math import isinf, isnan
@@ -211,9 +211,8 @@ def _order_ties(
     """Put tied documents in the order of the policy; the first rank and size of the tie group at each place."""
     start, size = np.arange(1, len(order) + 1), np.ones(len(order), np.int64)
     for first, last in _runs(tied):
-        order[first:last] = sorted(
-            order[first:last], key=_tie_key(ids, policy), reverse=policy.ties == "descending"
-        )
+        rows = np.sort(order[first:last])  # as they came
+        order[first:last] = rows[_tie_order([ids[i] for i in rows], policy)]
         start[first:last], size[first:last] = first + 1, last - first
     return start, size
 
@@ -224,8 +223,11 @@ def _runs(tied: BoolArray) -> Iterator[tuple[int, int]]:
     return ((first, last + 1) for first, last in zip(edges[::2], edges[1::2], strict=True))
 
 
-def _tie_key(ids: Sequence[Any], policy: Policy) -> Callable[[int], Any]:
-    return (lambda i: i) if policy.ties == "input" else (lambda i: str(ids[i]))
+def _tie_order(docs: Sequence[Any], policy: Policy) -> list[int]:
+    """In which order the policy puts tied documents, given as they came."""
+    if policy.ties == "input":
+        return list(range(len(docs)))
+    return sorted(range(len(docs)), key=lambda i: str(docs[i]), reverse=policy.ties == "descending")
 
 
 def _gather(done: Sequence[_Sorted], first: int) -> Iterator[_Ranked]:
@@ -382,9 +384,7 @@ def _break_ties(
                 same.append(doc)
         gold = golds[q]
         for score, rows in groups.items():
-            order = documents[score]
-            if policy.ties != "input":
-                order.sort(key=str, reverse=policy.ties == "descending")
+            order = [documents[score][i] for i in _tie_order(documents[score], policy)]
             places = [place for place, doc in enumerate(order) if doc in gold]
             rank[rows] += np.array(places)
             grade[rows] = [gold[order[place]] for place in places]

@@ -101,7 +101,7 @@ def _ranks(run: PathLike) -> Iterator[Finding]:
     if files.recognise(run, "run") != "trec":
         return
     wanted = {"query": False, "rank": True, "score": True}
-    rows = text.read_fields(open_source(run), ("query", "Q0", "document", "rank", "score", "tag"), wanted)
+    rows = text.read_fields(open_source(run), text.TREC_RUN, wanted)
     falls = rows.sort("query", "rank", maintain_order=True).with_columns(
         (pl.col("score").diff() > 0).over("query").fill_null(value=False).alias("wrong")
     )

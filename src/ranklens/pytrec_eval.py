@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ranklens.judging import judge
+from ranklens.scores import logs_with_floor
 from ranklens.trec_measures import NEW_IN_10, NICKNAMES, TREC_MEASURES, Printed
 
 __all__ = [
@@ -111,9 +112,10 @@ class RelevanceEvaluator:
             measure = measure.replace(rel=self._level)
         if "rounding" in measure.definition.parameters:
             measure = measure.replace(rounding="trec9")
-        values: list[float] = measure(judged).tolist()
+        values = measure(judged)
         is_geometric = measure.definition.aggregate == "geometric"
-        return [math.log(max(value, 0.00001)) for value in values] if is_geometric else values
+        found: list[float] = (logs_with_floor(values) if is_geometric else values).tolist()
+        return found
 
 
 def _parse(lines: Iterable[str], count: int, number: int) -> dict[str, dict[str, str]]:

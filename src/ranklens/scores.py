@@ -83,7 +83,9 @@ class Scores:
         parsed = parse(measure) if isinstance(measure, str) else measure
         values, definition = self[parsed], parsed.definition
         if definition.aggregate == "geometric":
-            logs = interval(_logs(values), level=level, bounds=Bounds(np.log(_GEOMETRIC_FLOOR), 0.0))
+            logs = interval(
+                logs_with_floor(values), level=level, bounds=Bounds(np.log(_GEOMETRIC_FLOOR), 0.0)
+            )
             return Interval(
                 float(np.exp(logs.low)), float(np.exp(logs.high)), level, "t of logs", logs.clipped
             )
@@ -239,14 +241,15 @@ def _aggregate(measure: Measure, values: FloatArray) -> float:
     if not len(values):
         return 0.0
     if measure.definition.aggregate == "geometric":
-        return float(np.exp(_logs(values).mean()))
+        return float(np.exp(logs_with_floor(values).mean()))
     total = float(
         np.cumsum(values)[-1]
     )  # one after the other, as trec_eval adds: numpy.sum rounds differently
     return total if measure.definition.aggregate == "sum" else total / len(values)
 
 
-def _logs(values: FloatArray) -> FloatArray:
+def logs_with_floor(values: FloatArray) -> FloatArray:
+    """What a geometric mean averages; 0 counts as 0.00001, as in trec_eval."""
     return np.log(np.maximum(values, _GEOMETRIC_FLOOR))
 
 

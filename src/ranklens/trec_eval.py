@@ -22,6 +22,7 @@ from ranklens.policy import Policy
 from ranklens.readers import text
 from ranklens.readers.sources import Source, open_source
 from ranklens.registry import parse
+from ranklens.scores import logs_with_floor
 from ranklens.trec_measures import NICKNAMES, TREC_MEASURES, Printed, chosen
 
 USAGE = """Usage: ranklens-trec-eval [-h] [-q] {-m measure}* qrels_file run_file
@@ -167,7 +168,7 @@ def evaluate_files(qrels: str, run: str, options: Options) -> Iterator[str]:
     with_runid, lines = chosen(options.measures or ["official"], options.version)
     gold = text.read_fields(
         open_source(qrels),
-        ("query", "iteration", "document", "grade"),
+        text.TREC_QRELS,
         {"query": False, "document": False, "grade": True},
     ).rename({"document": "doc"})
     source = open_source(run)
@@ -224,8 +225,7 @@ def _read_run(source: Source, gold: Any | None, options: Options) -> tuple[Any, 
     """The run, and the judged queries that it lacks; with ``-c`` version 10 gives each of them one unjudged document."""
     import polars as pl
 
-    names = ("query", "Q0", "document", "rank", "score", "tag")
-    run = text.read_fields(source, names, {"query": False, "document": False, "score": True})
+    run = text.read_fields(source, text.TREC_RUN, {"query": False, "document": False, "score": True})
     run = run.rename({"document": "doc"})
     if options.version == 9:
         run = run.with_columns(pl.col("score").cast(pl.Float32).cast(pl.Float64))
@@ -253,8 +253,9 @@ def _totals(gold: Any, options: Options) -> _Totals | None:
 
 
 def _runid(source: Source) -> str:
-    last = next(line for line in reversed(source.read().decode("utf-8").splitlines()) if line.strip())
-    fields = last.split()
+    """The tag of the last line."""
+    lines = source.tail().decode("utf-8", errors="replace").splitlines()
+    fields = next((line.split() for line in reversed(lines) if line.strip() and not line.startswith("#")), [])
     return fields[5] if len(fields) > 5 else ""
 
 
@@ -332,10 +333,8 @@ def _summary(
         return totals.relevant
     count = totals.queries if totals else len(values)
     if line.measure.definition.aggregate == "geometric":
-        logs = sum(math.log(max(value, 0.00001)) for value in values)
-        if totals and options.version == 9:
-            logs += missing * math.log(0.00001)
-        return math.exp(logs / count)
+        absent = [0.0] * (missing if totals and options.version == 9 else 0)
+        return math.exp(float(np.cumsum(logs_with_floor(np.array([*values, *absent])))[-1]) / count)
     total = 0.0
     for value in values:  # one after the other, as trec_eval adds
         total += float(value)

@@ -34,8 +34,6 @@ FORMATS = ("trec", "msmarco", "csv", "tsv", "jsonl", "json", "parquet", "beir", 
 
 _BY_SUFFIX = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".parquet": "parquet", ".svm": "svmlight",
               ".svmlight": "svmlight", ".letor": "svmlight"}  # fmt: skip
-_TREC_QRELS = ("query", "iteration", "document", "grade")
-_TREC_RUN = ("query", "Q0", "document", "rank", "score", "tag")
 _KNOWN_COLUMNS = {*frames.QUERY_NAMES, *frames.DOC_NAMES}
 
 
@@ -49,7 +47,7 @@ def read_qrels(path: PathLike, format: str | None = None) -> Any:  # noqa: A002 
     source = place if isinstance(place, Source) else open_source(place)
     if kind in ("trec", "msmarco"):
         _refuse_run(source)
-        frame = text.read_fields(source, _TREC_QRELS, {"query": False, "document": False, "grade": True})
+        frame = text.read_fields(source, text.TREC_QRELS, {"query": False, "document": False, "grade": True})
         return frame.rename({"document": "doc"})
     if kind == "svmlight":
         return _svmlight(source)
@@ -73,7 +71,7 @@ def stream_run(path: PathLike, format: str | None = None) -> Any:  # noqa: A002
         return RunStream(lambda: _parquet_pieces(path))
     if kind != "trec" or not isinstance(place, Source):
         return read_run(path, format)
-    stream = text.FieldStream(place, _TREC_RUN, {"query": False, "document": False, "score": True})
+    stream = text.FieldStream(place, text.TREC_RUN, {"query": False, "document": False, "score": True})
     return RunStream(lambda: (table.rename({"document": "doc"}) for table in stream))
 
 
@@ -90,7 +88,7 @@ def read_run(path: PathLike, format: str | None = None) -> Any:  # noqa: A002
         return frames.run_frame(_parquet(path))
     source = place if isinstance(place, Source) else open_source(place)
     if kind == "trec":
-        frame = text.read_fields(source, _TREC_RUN, {"query": False, "document": False, "score": True})
+        frame = text.read_fields(source, text.TREC_RUN, {"query": False, "document": False, "score": True})
         return frame.rename({"document": "doc"})
     if kind == "msmarco":
         frame = text.read_fields(

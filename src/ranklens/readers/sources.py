@@ -54,6 +54,13 @@ class Source:
         with self.path.open("rb") as file:
             return file.read(size)
 
+    def tail(self, size: int = 1 << 16) -> bytes:
+        """The last bytes."""
+        with self.open() as file:
+            file.seek(0, io.SEEK_END)
+            file.seek(max(file.tell() - size, 0))
+            return file.read()
+
     def read(self) -> bytes:
         """All bytes."""
         if self.content is not None:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from ranklens.readers.sources import Source
 
 BLOCK = 1 << 24  # bytes read at a time
+TREC_QRELS = ("query", "iteration", "document", "grade")
+TREC_RUN = ("query", "Q0", "document", "rank", "score", "tag")
 _BOM = b"\xef\xbb\xbf"
 _ASCII_SPACE = r"[ \t\r\x0b\x0c]+"
 
