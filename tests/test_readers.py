@@ -219,6 +219,7 @@ WRONG = [
     (trec_qrels(), bytes(range(256)) * 20, "r:2: byte 0x80 is not valid UTF-8"),
     (trec_qrels(), '{"q1": {"d1": ', "cannot be read as json"),
     (trec_qrels(), "query,doc\nq1,d1\n", "no score or rank among the columns"),
+    (trec_qrels(), "query,doc,score\nq1,d1,x\n", "^r: run: row 1: 'x' in column 'score' is not a number"),
     (trec_qrels(), "q1 Q0 d1 1 nan tag\n", "score of document 'd1' for query 'q1' is not a number"),
 ]  # fmt: skip
 

@@ -208,10 +208,10 @@ def _table(source: Source, kind: str, convert: Callable[[Any], pl.DataFrame], si
             ]
         else:
             rows = json.loads(source.read().decode("utf-8-sig"))
-    except (ValueError, pl.exceptions.PolarsError) as error:
-        raise InputError(f"{source.name} cannot be read as {kind}: {str(error).splitlines()[0]}") from None
     except InputError as error:
         raise InputError(f"{source.name}: {error}") from None
+    except (ValueError, pl.exceptions.PolarsError) as error:
+        raise InputError(f"{source.name} cannot be read as {kind}: {str(error).splitlines()[0]}") from None
     if isinstance(rows, dict):
         return rows
     if not rows or not all(isinstance(row, dict) for row in rows):
