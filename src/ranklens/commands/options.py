@@ -1,0 +1,103 @@
+"""What several commands share: the names of runs, policies as options, and where results are written."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from dataclasses import fields
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ranklens.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+Qrels = Annotated[
+    str, typer.Argument(help="Judgments: TREC, CSV, TSV, JSONL, JSON, Parquet, or a BEIR folder.")
+]
+Runs = Annotated[list[str], typer.Argument(help="Runs, each as PATH or NAME=PATH; - is standard input.")]
+Measures = Annotated[str, typer.Option("-m", "--measures", help="Measures or a preset: nDCG@10,RR or rag.")]
+Output = Annotated[Path | None, typer.Option("-o", "--output", help="A file to write to.")]
+QrelsFormat = Annotated[
+    str | None, typer.Option(help="The format of the judgments, if it is not recognised.")
+]
+RunFormat = Annotated[str | None, typer.Option(help="The format of the runs, if it is not recognised.")]
+
+DEFAULT_MEASURES = "nDCG@10,AP,RR,R@100,P@10"
+
+# One option for each field of Policy, in its order.
+_POLICY: dict[str, tuple[Any, str]] = {
+    "ties": (str, "descending, ascending, input or average."),
+    "missing": (str, "Judged queries that the run lacks: zero, skip or error."),
+    "unjudged_queries": (str, "Queries of the run that nobody judged: ignore or error."),
+    "empty": (str, "Queries without relevant documents: zero or skip."),
+    "duplicates": (str, "Repeated documents: first or error."),
+    "judged_only": (bool, "Take unjudged documents out of the ranking."),
+    "nan": (str, "Scores that are NaN: error or last."),
+    "depth": (int | None, "Use the first N documents of each query."),
+    "rel": (float, "The lowest relevant grade."),
+}
+
+
+def with_policy(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with one option for each field of :class:`~ranklens.policy.Policy` in place of its argument ``policy``."""
+    from ranklens.policy import Policy
+
+    @wraps(command)
+    def run(**arguments: Any) -> None:
+        chosen = {name: arguments.pop(name) for name in _POLICY}
+        command(**arguments, policy=Policy(**chosen))
+
+    defaults = {field.name: field.default for field in fields(Policy)}
+    signature = inspect.signature(command, eval_str=True)
+    own = [p for p in signature.parameters.values() if p.name != "policy"]
+    added = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=defaults[name],
+            annotation=Annotated[kind, typer.Option(help=text)],
+        )
+        for name, (kind, text) in _POLICY.items()
+    ]
+    parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own] + added
+    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in parameters}
+    del run.__wrapped__  # its signature is no longer the command's
+    return run
+
+
+def run_names(runs: Sequence[str]) -> dict[str, str]:
+    """Runs by name: as given, else the file's name without its suffixes."""
+    found: dict[str, str] = {}
+    for run in runs:
+        given, equals, path = run.partition("=")
+        is_named = equals and not Path(run).exists()
+        path = path if is_named else run
+        name = (
+            given
+            if is_named
+            else "standard input"
+            if path == "-"
+            else Path(path).name.partition(".")[0] or path
+        )
+        if name in found and not is_named:
+            name = path
+        if name in found:
+            raise InputError(f"Two runs are called {name!r}; give each a name of its own: NAME={path}.")
+        found[name] = path
+    return found
+
+
+def write(text: str, output: Path | None) -> None:
+    """To a file, as a whole or not at all; else to standard output."""
+    if output is None:
+        sys.stdout.write(text)
+        return
+    from ranklens.writers import write_whole
+
+    write_whole(output, lambda place: place.write_text(text, encoding="utf-8"))
