@@ -37,7 +37,7 @@ def judge(
     (array([2, 3]), array([1., 2.]))
     """
     policy = make_policy(policy, options)
-    qrels, run = _load(qrels, run)
+    qrels, run = load(qrels, run)
     _check_kind("qrels", qrels)
     _check_kind("run", run)
     if isinstance(run, Mapping):
@@ -50,7 +50,7 @@ def judge(
     return _assemble(from_frames(qrels, tables, policy, columns), policy)
 
 
-def _load(qrels: Any, run: Any) -> tuple[Any, Any]:
+def load(qrels: Any, run: Any) -> tuple[Any, Any]:
     """Read what is given as a path."""
     if not _is_path(qrels) and not _is_path(run):
         return qrels, run
