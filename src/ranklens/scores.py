@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ranklens.judged import FloatArray, Judged
     from ranklens.policy import Policy
     from ranklens.report.table import Table
+    from ranklens.stats.inputs import Rng
 
 FORMAT_VERSION = 1  # of to_json; 1: first version
 _GEOMETRIC_FLOOR = 0.00001  # trec_eval's MIN_GEO_MEAN
@@ -78,20 +79,21 @@ class Scores:
 
         return pl.DataFrame({"query": pl.Series(self.queries, dtype=pl.String), **self.values})
 
-    def interval(self, measure: str | Measure, *, level: float = 0.95) -> Interval:
-        """Student's t interval of a mean (of the logarithms, for a geometric mean)."""
+    def interval(
+        self, measure: str | Measure, *, level: float = 0.95, method: str = "t", rng: Rng = None
+    ) -> Interval:
+        """The interval of a mean (of the logarithms, for a geometric mean): ``t``, or bootstrap (``percentile``, ``bca``)."""
         parsed = parse(measure) if isinstance(measure, str) else measure
         values, definition = self[parsed], parsed.definition
         if definition.aggregate == "geometric":
-            logs = interval(
-                logs_with_floor(values), level=level, bounds=Bounds(np.log(_GEOMETRIC_FLOOR), 0.0)
-            )
-            return Interval(
-                float(np.exp(logs.low)), float(np.exp(logs.high)), level, "t of logs", logs.clipped
-            )
+            bounds = Bounds(np.log(_GEOMETRIC_FLOOR), 0.0)
+            logs = interval(logs_with_floor(values), method=method, level=level, bounds=bounds, rng=rng)
+            low, high = (float(np.exp(end)) for end in logs)
+            return Interval(low, high, level, f"{logs.method} of logs", logs.clipped)
         if definition.aggregate != "mean":
             raise MeasureError(f"{parsed} is not a mean, so it has no interval.")
-        return interval(values, level=level, bounds=Bounds(definition.low, definition.high))
+        bounds = Bounds(definition.low, definition.high)
+        return interval(values, method=method, level=level, bounds=bounds, rng=rng)
 
     def to_frame(self) -> pl.DataFrame:
         """A Polars frame with one row a measure: measure, mean, low, high."""

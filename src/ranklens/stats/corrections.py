@@ -1,0 +1,45 @@
+"""Corrections for many tests: who looks often enough finds a small p-value by chance."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ranklens.errors import InputError
+from ranklens.stats import inputs
+
+if TYPE_CHECKING:
+    from ranklens.judged import FloatArray
+
+CORRECTIONS = ("bonferroni", "holm", "hochberg", "bh", "by", "none")
+
+
+def adjust(p_values: Any, *, method: str = "holm") -> FloatArray:
+    """The p-values of several tests, made larger so that they can be compared with alpha as if there were one.
+
+    ``bonferroni``, ``holm`` and ``hochberg`` keep the chance of any false discovery below alpha; ``bh`` and ``by``
+    (Benjamini with Hochberg, with Yekutieli) the expected share of false ones among the discoveries.
+
+    >>> adjust([0.01, 0.04, 0.03], method="holm")
+    array([0.03, 0.06, 0.06])
+    """
+    inputs.choice(method, "method", CORRECTIONS)
+    p = inputs.sample(p_values, "p_values")
+    for position in np.flatnonzero((p < 0) | (p > 1))[:1]:
+        raise InputError(f"p_values[{position}] is {p[position]}: a p-value lies between 0 and 1.")
+    m, order = len(p), np.argsort(p, kind="stable")
+    place = np.arange(1, m + 1)
+    if method == "none":
+        return p.copy()
+    if method == "bonferroni":
+        return np.minimum(p * m, 1)
+    rising = p[order]
+    if method == "holm":
+        adjusted = np.maximum.accumulate(rising * (m + 1 - place))
+    else:
+        weights = {"hochberg": m + 1.0 - place, "bh": m / place, "by": m / place * (1 / place).sum()}[method]
+        adjusted = np.minimum.accumulate((rising * weights)[::-1])[::-1]
+    result = np.empty(m)
+    result[order] = np.minimum(adjusted, 1)
+    return result
