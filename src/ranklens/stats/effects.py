@@ -11,12 +11,18 @@ from ranklens.stats import inputs
 from ranklens.stats.intervals import Bounds, Interval, interval
 
 if TYPE_CHECKING:
+    from ranklens.judged import FloatArray
     from ranklens.stats.inputs import Rng
 
 
 @dataclass(frozen=True)
 class EffectSize:
-    """How much better b is than a: by the mean difference, in standard deviations, and in queries."""
+    """How much better b is than a: by the mean difference, in standard deviations, and in queries.
+
+    ``cohen_dz`` is the mean difference over the standard deviation of the differences, ``hedges_g`` the same without its
+    bias in small samples; both are infinite where all differences are equal but not 0, and 0 for one query.
+    ``probability`` of improvement is the share of queries where b wins, ties counted half.
+    """
 
     difference: float
     interval: Interval
@@ -39,45 +45,70 @@ def effect_size(
     method: str = "t",
     rng: Rng = None,
 ) -> EffectSize:
-    """How much better b is than a; ``bounds`` are those of the measure.
+    """How much better b is than a over the same queries.
+
+    ``bounds`` are those of the measure: differences then reach from low - high to high - low. ``method`` and ``rng`` are for
+    the interval of the mean difference, as in :func:`interval`. The interval of Hedges' g inverts the noncentral t
+    distribution; that of the probability is Wilson's, which is somewhat wide where there are many ties.
 
     >>> effect = effect_size([0.2, 0.4, 0.1, 0.3], [0.3, 0.6, 0.4, 0.3])
-    >>> effect.difference, effect.wins, effect.ties, effect.losses
-    (0.15, 3, 1, 0)
+    >>> effect.wins, effect.ties, effect.losses, effect.probability
+    (3, 1, 0, 0.875)
+    >>> print(round(effect.difference, 4), effect.interval, round(effect.hedges_g, 4), effect.hedges_g_interval)
+    0.15 [-0.0554, 0.3554] 0.8407 [-0.1458, 1.7640]
     """
     change = inputs.differences(*inputs.pair(a, b))
     reach = bounds.high - bounds.low
-    n = len(change)
-    wins, losses = int((change > 0).sum()), int((change < 0).sum())
-    probability = (wins + (n - wins - losses) / 2) / n
-    deviation = change.std(ddof=1) if n > 1 else 0.0
-    dz = (
-        float(change.mean() / deviation)
-        if deviation
-        else float(np.sign(change.mean()) * np.inf)
-        if change.any()
-        else 0.0
-    )
-    g = dz * (1 - 3 / (4 * (n - 1) - 1)) if n > 2 else dz
-    from scipy.special import ndtri
-
-    z = float(ndtri((1 + level) / 2))
-    half = z * float(np.sqrt(1 / n + g**2 / (2 * n)))
+    n, wins, losses = len(change), int((change > 0).sum()), int((change < 0).sum())
+    probability = (n + wins - losses) / (2 * n)
+    dz, small_sample = _cohen_dz(change), _hedges_factor(n)
     return EffectSize(
         difference=float(change.mean()),
         interval=interval(change, method=method, level=level, bounds=Bounds(-reach, reach), rng=rng),
         cohen_dz=dz,
-        hedges_g=g,
-        hedges_g_interval=Interval(g - half, g + half, level, "normal"),
+        hedges_g=small_sample * dz,
+        hedges_g_interval=_hedges_interval(dz, n, level),
         probability=probability,
-        probability_interval=_wilson(probability, n, z, level),
+        probability_interval=_wilson(probability, n, level),
         wins=wins,
         ties=n - wins - losses,
         losses=losses,
     )
 
 
-def _wilson(share: float, n: int, z: float, level: float) -> Interval:
-    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * float(np.sqrt(share * (1 - share) / n + z * z / (4 * n * n)))
-    return Interval(centre - half, centre + half, level, "wilson")
+def _cohen_dz(change: FloatArray) -> float:
+    if len(change) < 2 or not change.any():
+        return 0.0
+    if inputs.constant(change):
+        return float(np.copysign(np.inf, change[0]))
+    return float(change.mean() / change.std(ddof=1))
+
+
+def _hedges_factor(n: int) -> float:
+    """What takes the bias out of dz; for two queries, whose dz has no expected value, 1."""
+    from scipy.special import gammaln
+
+    half = (n - 1) / 2
+    return float(np.exp(gammaln(half) - gammaln(half - 0.5)) / half**0.5) if n > 2 else 1.0
+
+
+def _hedges_interval(dz: float, n: int, level: float) -> Interval:
+    """All g for which a t as far from theirs as the one observed is not rare."""
+    from scipy.special import nctdtrinc
+
+    if n < 2:
+        return Interval(-np.inf, np.inf, level, "noncentral t")
+    if not np.isfinite(dz):
+        return Interval(dz, dz, level, "noncentral t")
+    scale = _hedges_factor(n) / n**0.5
+    low, high = (float(nctdtrinc(n - 1, p, dz * n**0.5)) * scale for p in ((1 + level) / 2, (1 - level) / 2))
+    return Interval(low, high, level, "noncentral t")
+
+
+def _wilson(share: float, n: int, level: float) -> Interval:
+    from scipy.special import ndtri
+
+    z = float(ndtri((1 + level) / 2))
+    centre, half = share + z * z / (2 * n), z * (share * (1 - share) / n + z * z / (4 * n * n)) ** 0.5
+    shrink = 1 + z * z / n
+    return Interval((centre - half) / shrink, (centre + half) / shrink, level, "wilson")

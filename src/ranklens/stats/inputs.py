@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,15 +10,13 @@ import numpy as np
 from ranklens.errors import InputError, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import numpy.typing as npt
 
     from ranklens.judged import FloatArray
 
     Rng = int | np.random.Generator | None
 
-NOISE = 1e-12  # as a share of the largest score: what sums of the same numbers in another order may differ by
+NOISE = 1e-11  # as a share of the largest score: no two measured values differ by so little but for rounding
 
 
 def sample(values: Any, name: str) -> FloatArray:
@@ -27,66 +26,95 @@ def sample(values: Any, name: str) -> FloatArray:
     Traceback (most recent call last):
     ranklens.errors.InputError: a[1] is nan, but every query needs a number: leave the query out of all systems, or decide what it counts.
     """
-    array = _numbers(values, name)
+    if isinstance(values, (str, bytes, dict)) or not isinstance(values, Iterable):
+        raise InputError(
+            f"{name} is a {type(values).__name__}: give a list or an array with one number a query."
+        )
+    try:
+        array = np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} holds what is not a number: {_first_wrong(values)}.") from None
     if array.ndim != 1:
         raise InputError(f"{name} has {array.ndim} dimensions: give one number a query, in one row.")
-    return array
-
-
-def matrix(values: Any, name: str) -> FloatArray:
-    """One row of finite numbers a system, one column a query."""
-    array = _numbers(values, name)
-    if array.ndim != 2 or 0 in array.shape:
+    for position in np.flatnonzero(~np.isfinite(array))[:1]:
         raise InputError(
-            f"{name} has the shape {array.shape}: give one row a system and one column a query, at least one of each."
+            f"{name}[{position}] is {array[position]}, but every query needs a number: "
+            "leave the query out of all systems, or decide what it counts."
         )
     return array
+
+
+def matrix(rows: Any, name: str) -> FloatArray:
+    """One row of finite numbers a system, one column a query.
+
+    >>> matrix([[0.5, 1.0], [0.25]], "scores")
+    Traceback (most recent call last):
+    ranklens.errors.InputError: scores[0] has 2 queries, scores[1] has 1: all systems need the same queries, in the same order.
+    """
+    if isinstance(rows, (str, bytes, dict)) or not isinstance(rows, Iterable):
+        raise InputError(f"{name} is a {type(rows).__name__}: give one list of numbers a system.")
+    samples = [sample(row, f"{name}[{i}]") for i, row in enumerate(rows)]
+    if not samples or not len(samples[0]):
+        raise InputError(f"{name} is empty: give at least one system and one query.")
+    for i, row in enumerate(samples):
+        _refuse_other_length(samples[0], row, f"{name}[0]", f"{name}[{i}]", "all systems need")
+    return np.stack(samples)
 
 
 def pair(a: Any, b: Any) -> tuple[FloatArray, FloatArray]:
     """Two samples over the same queries."""
-    first, second = sample(a, "a"), sample(b, "b")
-    if len(first) != len(second):
-        raise InputError(
-            f"a has {len(first):,} queries, b has {len(second):,}: paired statistics need both over the same queries, in the same order."
-        )
-    if not len(first):
-        raise InputError("a and b are empty: give at least one query.")
+    first, second = not_empty(a, "a"), not_empty(b, "b")
+    _refuse_other_length(first, second, "a", "b", "a paired statistic needs")
     return first, second
 
 
+def not_empty(values: Any, name: str) -> FloatArray:
+    """A sample of at least one query."""
+    array = sample(values, name)
+    if not len(array):
+        raise InputError(f"{name} is empty: give at least one query.")
+    return array
+
+
 def differences(a: FloatArray, b: FloatArray) -> FloatArray:
-    """``b - a`` by query, and 0 where the two differ by no more than floating-point noise.
+    """``b - a`` by query; what is 0, or the same for all queries, but for floating-point noise is made so.
 
     >>> differences(np.array([0.3, 1.0]), np.array([0.1 + 0.2, 0.5]))
     array([ 0. , -0.5])
     """
-    change = b - a
-    largest = max(np.abs(a).max(), np.abs(b).max())
-    change[np.abs(change) <= NOISE * largest] = 0
-    return change
+    change, noise = b - a, NOISE * max(np.abs(a).max(), np.abs(b).max())
+    change[np.abs(change) <= noise] = 0
+    return np.full_like(change, np.median(change)) if np.ptp(change) <= noise else change
 
 
-def share(value: float, name: str) -> float:
+def constant(values: FloatArray) -> bool:
+    """Whether all values are the same but for floating-point noise."""
+    return bool(np.ptp(values) <= NOISE * np.abs(values).max())
+
+
+def share(value: float, name: str, example: float = 0.95) -> float:
     """A number between 0 and 1, both excluded.
 
     >>> share(95, "level")
     Traceback (most recent call last):
     ranklens.errors.InputError: level=95 is not allowed: it is a share between 0 and 1, such as 0.95.
     """
-    if not 0 < value < 1:
-        example = {"alpha": 0.05, "power": 0.8}.get(name, 0.95)
+    if not 0 < number(value, name) < 1:
         raise InputError(
             f"{name}={value!r} is not allowed: it is a share between 0 and 1, such as {example}."
         )
     return value
 
 
-def choice(value: str, name: str, allowed: Iterable[str]) -> str:
-    """One of the allowed names."""
-    if value not in allowed:
-        raise InputError(f"{name}={value!r} is not known: {nearest(str(value), allowed)}")
-    return value
+def number(value: Any, name: str) -> float:
+    """A finite number."""
+    try:
+        found = float(value)
+    except (TypeError, ValueError):
+        found = np.nan
+    if not np.isfinite(found):
+        raise InputError(f"{name}={value!r} is not allowed: it is a number.")
+    return found
 
 
 def count(value: int, name: str, least: int = 1) -> int:
@@ -94,6 +122,13 @@ def count(value: int, name: str, least: int = 1) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
         raise InputError(f"{name}={value!r} is not allowed: it is a whole number of at least {least}.")
     return int(value)
+
+
+def choice(value: str, name: str, allowed: Iterable[str]) -> str:
+    """One of the allowed names."""
+    if value not in allowed:
+        raise InputError(f"{name}={value!r} is not known: {nearest(str(value), allowed)}")
+    return value
 
 
 def generator(rng: Rng) -> np.random.Generator:
@@ -106,8 +141,8 @@ def generator(rng: Rng) -> np.random.Generator:
 def whole_steps(values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     """The values in steps of 2**-40 of the largest.
 
-    Sums of whole numbers are exact in any order, so that resampling gives the same answer on every machine, and sums that
-    are equal but for rounding differ by at most one step a number.
+    Sums of whole numbers are exact in any order. So resampling gives the same answer on every machine, and two sums of n
+    numbers that are equal but for rounding differ by at most n steps.
     """
     largest = np.abs(values).max(initial=0)
     if not largest:
@@ -117,17 +152,22 @@ def whole_steps(values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     return steps
 
 
-def _numbers(values: Any, name: str) -> FloatArray:
+def _first_wrong(values: Iterable[Any]) -> str:
+    wrong = ((i, value) for i, value in enumerate(values) if not _is_number(value))
+    position, value = next(wrong, (0, values))
+    return f"{value!r} at position {position}; give one number a query"
+
+
+def _is_number(value: Any) -> bool:
     try:
-        array = np.asarray(values, dtype=float)
+        float(value)
     except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _refuse_other_length(a: FloatArray, b: FloatArray, a_name: str, b_name: str, need: str) -> None:
+    if len(a) != len(b):
         raise InputError(
-            f"{name} cannot be read as numbers: give a list or an array with one number a query."
-        ) from None
-    if not np.isfinite(array).all():
-        position = np.argwhere(~np.isfinite(array))[0]
-        raise InputError(
-            f"{name}[{', '.join(map(str, position))}] is {array[tuple(position)]}, but every query needs a number: "
-            "leave the query out of all systems, or decide what it counts."
+            f"{a_name} has {len(a):,} queries, {b_name} has {len(b):,}: {need} the same queries, in the same order."
         )
-    return array

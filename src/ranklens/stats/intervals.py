@@ -1,4 +1,4 @@
-"""Intervals of a mean."""
+"""Intervals of a mean: what the mean over all queries like these could be."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ranklens.stats.inputs import Rng
 
 INTERVALS = ("t", "percentile", "bca")
-_CELLS = 1 << 22  # numbers drawn at once, so that memory stays bounded
+_DRAWN = 1 << 18  # numbers at once: they stay in the cache, and memory is bounded
 
 
 class Bounds(NamedTuple):
@@ -56,10 +56,11 @@ def interval(
     rng: Rng = None,
     resamples: int = 10_000,
 ) -> Interval:
-    """The interval of a mean: Student's ``t``, or of the ``percentile`` or ``bca`` bootstrap.
+    """The interval of a mean: Student's ``t``, or that of the ``percentile`` or ``bca`` bootstrap.
 
     One score says nothing about the next, so the interval is then everything that the measure can be. Where all scores
-    are equal it has no width, and ``bca``, which needs variation, answers as ``percentile``.
+    are equal it has no width, and ``bca``, which lives on their variation, falls back to ``percentile``; ``method`` of
+    the result says so.
 
     >>> interval([0.2, 0.4, 0.6])
     Interval(low=-0.0968..., high=0.8968..., level=0.95, method='t', clipped=False)
@@ -68,20 +69,24 @@ def interval(
     >>> print(interval([0.0, 0.0, 0.1, 0.2, 1.0], method="bca", rng=0))
     [0.0400, 0.8000]
     """
-    inputs.share(level, "level")
     inputs.choice(method, "method", INTERVALS)
+    inputs.share(level, "level")
     values = inputs.sample(scores, "scores")
     if len(values) < 2:
         return Interval(float(bounds.low), float(bounds.high), level, method)
-    if method == "t":
-        found = _student(values, level)
-    else:
-        means = _bootstrap_means(values, inputs.generator(rng), inputs.count(resamples, "resamples"))
-        found = _percentile(means, level) if method == "percentile" else _bca(values, means, level)
+    found = _student(values, level) if method == "t" else _bootstrap(values, method, level, rng, resamples)
     low, high = max(bounds.low, found.low), min(bounds.high, found.high)
     return replace(
         found, low=float(low), high=float(high), clipped=bool(low > found.low or high < found.high)
     )
+
+
+def bootstrap_samples(values: FloatArray, rng: np.random.Generator, resamples: int) -> Iterator[FloatArray]:
+    """Samples drawn from the values with replacement, as many as there are values: one a row, some rows at a time."""
+    n = len(values)
+    rows = max(1, _DRAWN // n)
+    for start in range(0, resamples, rows):
+        yield values.take(rng.integers(0, n, (min(rows, resamples - start), n)))
 
 
 def _student(values: FloatArray, level: float) -> Interval:
@@ -92,30 +97,29 @@ def _student(values: FloatArray, level: float) -> Interval:
     return Interval(mean - half, mean + half, level)
 
 
-def _percentile(means: FloatArray, level: float) -> Interval:
-    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(low, high, level, "percentile")
+def _bootstrap(values: FloatArray, method: str, level: float, rng: Rng, resamples: int) -> Interval:
+    drawn = bootstrap_samples(values, inputs.generator(rng), inputs.count(resamples, "resamples"))
+    means = np.concatenate([part.mean(axis=1) for part in drawn])
+    ends = np.array([(1 - level) / 2, (1 + level) / 2])
+    if method == "bca":
+        corrected = _corrected_ends(ends, values, means)
+        method, ends = ("percentile", ends) if corrected is None else ("bca", corrected)
+    low, high = np.quantile(means, ends)
+    return Interval(low, high, level, method)
 
 
-def _bca(values: FloatArray, means: FloatArray, level: float) -> Interval:
-    """Efron's bias-corrected and accelerated interval; of a mean, the acceleration is the skewness / (6 sqrt n)."""
+def _corrected_ends(ends: FloatArray, values: FloatArray, means: FloatArray) -> FloatArray | None:
+    """Efron's correction for bias and acceleration; None where it is not defined.
+
+    The acceleration of a mean, by the jackknife, is the skewness / (6 sqrt n).
+    """
     from scipy.special import ndtr, ndtri
 
-    mean, centred = values.mean(), values - values.mean()
-    spread = (centred**2).sum()
-    below = ((means < mean).mean() + (means <= mean).mean()) / 2
-    if not spread or not 0 < below < 1:
-        return _percentile(means, level)
-    bias, acceleration = ndtri(below), (centred**3).sum() / (6 * spread**1.5)
-    reach = bias + ndtri(np.array([(1 - level) / 2, (1 + level) / 2]))
-    low, high = np.quantile(means, ndtr(bias + reach / (1 - acceleration * reach)))
-    return Interval(low, high, level, "bca")
-
-
-def _bootstrap_means(values: FloatArray, rng: np.random.Generator, resamples: int) -> FloatArray:
-    n, means = len(values), np.empty(resamples)
-    batch = max(1, _CELLS // n)
-    for start in range(0, resamples, batch):
-        part = means[start : start + batch]
-        part[:] = values[rng.integers(0, n, (len(part), n))].mean(axis=1)
-    return means
+    mean, centred, noise = values.mean(), values - values.mean(), inputs.NOISE * np.abs(values).max()
+    below = ((means < mean - noise).mean() + (means <= mean + noise).mean()) / 2  # equal ones count half
+    if inputs.constant(values) or not 0 < below < 1:
+        return None
+    bias, acceleration = ndtri(below), (centred**3).sum() / (6 * (centred**2).sum() ** 1.5)
+    reach = bias + ndtri(ends)
+    stretch = 1 - acceleration * reach
+    return np.asarray(ndtr(bias + reach / stretch)) if (stretch > 0).all() else None

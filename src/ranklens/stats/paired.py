@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import comb
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ranklens.stats import inputs
+from ranklens.stats.intervals import bootstrap_samples
 from ranklens.stats.randomization import sign_flip_p
 
 if TYPE_CHECKING:
@@ -15,8 +17,9 @@ if TYPE_CHECKING:
     from ranklens.stats.inputs import Rng
 
 TESTS = ("randomization", "t", "wilcoxon", "sign", "bootstrap", "welch")
-_CELLS = 1 << 22  # numbers drawn at once, so that memory stays bounded
-_EXACT_RANKS = 50  # up to so many differences the distribution of signed ranks is counted, as in SciPy
+_COUNTED_RANKS = (
+    50  # up to so many differences all sums of ranks are counted, as in SciPy; then they are all but normal
+)
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,8 @@ class TestResult:
     """A two-sided test of ``b - a``.
 
     ``statistic`` is positive where b is better: the mean difference (randomization), t (t, bootstrap, welch), the sum of
-    signed ranks (wilcoxon), wins less losses (sign).
+    signed ranks (wilcoxon), wins less losses (sign). ``exact`` tells that every outcome was counted, ``resamples`` how
+    many were drawn. ``method`` is the test that was done, see :func:`paired_test`.
     """
 
     __test__ = False  # not a test of ours, whatever pytest thinks
@@ -40,40 +44,55 @@ class TestResult:
 def paired_test(
     a: Any, b: Any, *, method: str = "randomization", rng: Rng = None, resamples: int = 100_000
 ) -> TestResult:
-    """How likely so large a difference between a and b would be if the two were equally good.
+    """How often a difference as large as that between a and b would be seen if the two were equally good; two-sided.
+
+    - ``randomization``: signs of the differences are flipped; all of them up to 20 differences, otherwise ``resamples`` times.
+    - ``t``: Student's. ``bootstrap``: the same statistic, its distribution from samples of the differences, shifted to mean 0.
+    - ``wilcoxon``: signed ranks; ties between a and b are left out, equal differences share their mean rank. Counted up to
+      50 differences, then normal.
+    - ``sign``: wins against losses, binomial; ties are left out.
+    - ``welch``: as if a and b came from different queries, whose numbers may differ; ``n`` is the smaller.
+
+    Values that differ by floating-point noise alone are ties. Where a and b are equal, p is 1. Where t has no variation to
+    go by (one query, or all differences equal), ``t`` and ``bootstrap`` answer as ``sign``, ``welch`` as ``permutation``.
 
     >>> result = paired_test([0.2, 0.4, 0.1, 0.3, 0.5], [0.3, 0.6, 0.4, 0.7, 1.0])
     >>> result.p_value, result.exact
     (0.0625, True)
+    >>> paired_test([0.5, 0.5, 0.5], [0.6, 0.6, 0.6], method="t").method
+    'sign'
     """
     inputs.choice(method, "method", TESTS)
     inputs.count(resamples, "resamples")
-    first, second = inputs.pair(a, b)
     if method == "welch":
-        return _welch(first, second)
-    change = inputs.differences(first, second)
+        return _welch(inputs.not_empty(a, "a"), inputs.not_empty(b, "b"))
+    change = inputs.differences(*inputs.pair(a, b))
     if method == "randomization":
-        p, exact = sign_flip_p(change, inputs.generator(rng), resamples)
-        return TestResult(p, float(change.mean()), method, len(change), exact, None if exact else resamples)
+        return _randomization(change, inputs.generator(rng), resamples)
     if method == "wilcoxon":
         return _wilcoxon(change)
-    if method == "sign" or (change == change[0]).all():
+    if method == "sign" or inputs.constant(change):
         return _sign(change)
     if method == "t":
         return _student(change)
     return _bootstrap(change, inputs.generator(rng), resamples)
 
 
+def _randomization(change: FloatArray, rng: np.random.Generator, resamples: int) -> TestResult:
+    p, exact = sign_flip_p(change, rng, resamples)
+    drawn = None if exact else resamples
+    return TestResult(p, float(change.mean()), "randomization", len(change), exact, drawn)
+
+
 def _student(change: FloatArray) -> TestResult:
     from scipy.special import stdtr
 
     n = len(change)
-    t = change.mean() / (change.std(ddof=1) / n**0.5)
-    return TestResult(float(2 * stdtr(n - 1, -abs(t))), float(t), "t", n)
+    t = float(change.mean() / (change.std(ddof=1) / n**0.5))
+    return TestResult(float(2 * stdtr(n - 1, -abs(t))), t, "t", n)
 
 
 def _sign(change: FloatArray) -> TestResult:
-    """The binomial test of wins against losses; ties are left out."""
     from scipy.special import bdtr
 
     wins, losses = int((change > 0).sum()), int((change < 0).sum())
@@ -82,40 +101,64 @@ def _sign(change: FloatArray) -> TestResult:
 
 
 def _wilcoxon(change: FloatArray) -> TestResult:
-    """Wilcoxon's signed ranks; ties between systems are left out, equal differences share their ranks."""
     from scipy.special import ndtr
-    from scipy.stats import rankdata
 
-    steps = inputs.whole_steps(change)
-    steps = steps[steps != 0]
-    ranks = rankdata(np.abs(steps))
-    statistic = float((np.sign(steps) * ranks).sum())
-    if not len(ranks):
-        p, exact = 1.0, True
-    else:
-        p, exact = float(2 * ndtr(-abs(statistic) / np.sqrt((ranks**2).sum()))), False
-    return TestResult(p, statistic, "wilcoxon", len(change), exact)
+    kept = change[change != 0]
+    if not len(kept):
+        return TestResult(1.0, 0.0, "wilcoxon", len(change), exact=True)
+    ranks = _ranks(np.abs(kept))
+    statistic = float((np.sign(kept) * ranks).sum())
+    if len(ranks) <= _COUNTED_RANKS:
+        return TestResult(_counted_ranks_p(ranks, statistic), statistic, "wilcoxon", len(change), exact=True)
+    p = float(2 * ndtr(-abs(statistic) / np.sqrt((ranks**2).sum())))
+    return TestResult(p, statistic, "wilcoxon", len(change))
+
+
+def _ranks(sizes: FloatArray) -> FloatArray:
+    """1 for the smallest; sizes that are equal but for noise share their mean rank."""
+    order = sizes.argsort(kind="stable")
+    group = np.zeros(len(sizes), int)
+    group[order[1:]] = np.cumsum(np.diff(sizes[order]) > inputs.NOISE * sizes.max())
+    members = np.bincount(group)
+    shared: FloatArray = members.cumsum() - (members - 1) / 2
+    return shared[group]
+
+
+def _counted_ranks_p(ranks: FloatArray, statistic: float) -> float:
+    """The share of sign patterns whose sum of signed ranks is as far from 0, counted sum by sum."""
+    halves = np.rint(2 * ranks).astype(int)  # shared ranks end in .5
+    ways = np.ones(1)  # by twice the sum of the positive ranks
+    for rank in halves:
+        ways = np.concatenate((ways, np.zeros(rank))) + np.concatenate((np.zeros(rank), ways))
+    signed = np.arange(len(ways)) - halves.sum() / 2
+    return float(ways[np.abs(signed) >= abs(statistic)].sum() / ways.sum())
 
 
 def _bootstrap(change: FloatArray, rng: np.random.Generator, resamples: int) -> TestResult:
-    """The studentised bootstrap: how often t of a resample, shifted to mean 0, is as far from 0 as t observed."""
-    n, far = len(change), 0
-    observed = _student(change).statistic
-    batch = max(1, _CELLS // n)
-    for start in range(0, resamples, batch):
-        drawn = change[rng.integers(0, n, (min(batch, resamples - start), n))]
-        error = drawn.std(axis=1, ddof=1) / n**0.5
-        far += int((np.abs(drawn.mean(axis=1) - change.mean()) >= abs(observed) * error).sum())
-    return TestResult((far + 1) / (resamples + 1), observed, "bootstrap", n, resamples=resamples)
+    observed, centred, far = _student(change).statistic, change - change.mean(), 0
+    limit = abs(observed) * (1 - inputs.NOISE)
+    for drawn in bootstrap_samples(centred, rng, resamples):
+        error = drawn.std(axis=1, ddof=1) / len(change) ** 0.5
+        far += int((np.abs(drawn.mean(axis=1)) >= limit * error).sum())  # without error, any mean is far
+    return TestResult((far + 1) / (resamples + 1), observed, "bootstrap", len(change), resamples=resamples)
 
 
 def _welch(a: FloatArray, b: FloatArray) -> TestResult:
     from scipy.special import stdtr
 
-    n = len(a)
-    parts = np.array([a.var(ddof=1), b.var(ddof=1)]) / n if n > 1 else np.zeros(2)
-    if not parts.sum():
-        return _sign(inputs.differences(a, b))
-    t = (b.mean() - a.mean()) / np.sqrt(parts.sum())
-    freedom = parts.sum() ** 2 / (parts**2 / (n - 1)).sum()
-    return TestResult(float(2 * stdtr(freedom, -abs(t))), float(t), "welch", n)
+    n, sizes, gap = min(len(a), len(b)), np.array([len(a), len(b)]), float(b.mean() - a.mean())
+    if inputs.constant(a) and inputs.constant(b):
+        return _permutation_of_constants(a, b, gap)
+    if n < 2:
+        return TestResult(1.0, 0.0, "welch", n)  # whose variance is unknown can be anything
+    parts = np.array([a.var(ddof=1), b.var(ddof=1)]) / sizes
+    t = gap / float(np.sqrt(parts.sum()))
+    freedom = parts.sum() ** 2 / (parts**2 / (sizes - 1)).sum()
+    return TestResult(float(2 * stdtr(freedom, -abs(t))), t, "welch", n)
+
+
+def _permutation_of_constants(a: FloatArray, b: FloatArray, gap: float) -> TestResult:
+    """No way to deal the values into two samples puts them farther apart than two constant samples are."""
+    differ = abs(gap) > inputs.NOISE * max(np.abs(a).max(), np.abs(b).max())
+    p = min(1.0, 2 / comb(len(a) + len(b), len(a))) if differ else 1.0
+    return TestResult(p, gap if differ else 0.0, "permutation", min(len(a), len(b)), exact=True)

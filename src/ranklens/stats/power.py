@@ -2,56 +2,87 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
+import numpy as np
+
 from ranklens.errors import InputError
 from ranklens.stats import inputs
 
+_MANY = 1_000_000  # queries, with which Student's t is normal to the last query
+
 
 def detectable_difference(deviation: float, n: int, *, alpha: float = 0.05, power: float = 0.8) -> float:
-    """The smallest mean difference that a paired t test over n queries finds with the given power.
+    """The smallest mean difference that a paired t test over n queries finds with probability ``power``.
 
-    ``deviation`` is the standard deviation of the differences by query.
+    ``deviation`` is the standard deviation of the differences by query. One query finds nothing: the answer is infinity.
 
     >>> round(detectable_difference(0.2, 50), 4)
     0.0808
     """
-    from scipy.optimize import brentq
-
-    inputs.share(alpha, "alpha")
-    inputs.share(power, "power")
-    if n < 2:
-        return float("inf")
-    high = 1.0
-    while _power(high, n, alpha) < power:
-        high *= 2
-    return float(deviation * brentq(lambda d: _power(d, n, alpha) - power, 0, high))
+    _check(alpha, power)
+    spread = _deviation(deviation)
+    return spread * _detectable_effect(n, alpha, power) if inputs.count(n, "n") > 1 else np.inf
 
 
 def queries_needed(difference: float, deviation: float, *, alpha: float = 0.05, power: float = 0.8) -> int:
-    """The number of queries with which a paired t test finds the difference with the given power.
+    """The number of queries with which a paired t test finds the mean difference with probability ``power``.
+
+    ``deviation`` is the standard deviation of the differences by query.
 
     >>> queries_needed(0.05, 0.2)
     128
     """
-    inputs.share(alpha, "alpha")
-    inputs.share(power, "power")
-    if not difference:
+    from scipy.special import ndtri
+
+    _check(alpha, power)
+    gap, spread = abs(inputs.number(difference, "difference")), _deviation(deviation)
+    if not gap:
         raise InputError(
             "difference=0 is not allowed: no number of queries shows a difference where there is none."
         )
-    effect, low, high = abs(difference) / deviation, 1, 2
+    normal = ((ndtri(1 - alpha / 2) + ndtri(power)) * spread / gap) ** 2
+    if normal > _MANY:
+        return int(np.ceil(normal))
+    effect, low, high = gap / spread if spread else np.inf, 1, 2
     while _power(effect, high, alpha) < power:
-        low, high = high, high * 2
+        low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if _power(effect, middle, alpha) >= power else (middle, high)
     return high
 
 
+@lru_cache(maxsize=256)  # a comparison asks for the same queries again and again
+def _detectable_effect(n: int, alpha: float, power: float) -> float:
+    """The smallest difference in standard deviations."""
+    from scipy.optimize import brentq
+
+    high = 1.0
+    while _power(high, n, alpha) < power:
+        high *= 2
+    return float(brentq(lambda effect: _power(effect, n, alpha) - power, 0, high, xtol=1e-14))
+
+
 def _power(effect: float, n: int, alpha: float) -> float:
+    """Of a two-sided paired t test, by the noncentral t distribution."""
     from scipy.special import nctdtr, stdtrit
 
     limit, shift = stdtrit(n - 1, 1 - alpha / 2), effect * n**0.5
-    wrong_side = (
-        nctdtr(n - 1, shift, -limit) if shift < 8 else 0.0
-    )  # less than 1e-15, where it is hard to calculate
+    if not np.isfinite(shift):
+        return 1.0
+    wrong_side = nctdtr(n - 1, shift, -limit) if shift < 8 else 0.0  # less than 1e-15, and hard to calculate
     return float(1 - nctdtr(n - 1, shift, limit) + wrong_side)
+
+
+def _check(alpha: float, power: float) -> None:
+    inputs.share(alpha, "alpha", 0.05)
+    inputs.share(power, "power", 0.8)
+    if power <= alpha:
+        raise InputError(f"power={power!r} is not above alpha={alpha!r}: chance alone finds so much.")
+
+
+def _deviation(deviation: float) -> float:
+    if inputs.number(deviation, "deviation") < 0:
+        raise InputError(f"deviation={deviation!r} is not allowed: a standard deviation is 0 or more.")
+    return float(deviation)
