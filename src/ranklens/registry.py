@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ranklens.judged import FloatArray, Judged
 
 Aggregate = Literal["mean", "sum", "geometric", "none"]
+Better = Literal["higher", "lower", "neither"]
 Value: TypeAlias = "int | float | bool | str | tuple[tuple[float, float], ...] | tuple[float, ...] | None"
 Function = TypeVar("Function", bound="Callable[..., Any]")
 
@@ -140,6 +141,7 @@ class Definition:
     low: float
     high: float
     average_ties: bool
+    better: Better = "higher"
 
     @property
     def description(self) -> str:
@@ -214,12 +216,14 @@ def measure(
     low: float = 0.0,
     high: float = 1.0,
     average_ties: bool = False,
+    better: Better = "higher",
 ) -> Callable[[Function], Function]:
     """Register a function over :class:`~ranklens.judged.Judged` as a measure.
 
     Its keyword-only parameters become the measure's parameters; ``k`` (or ``recall``, ``x``) is what stands behind ``@``.
     An alias may fix parameters: ``{"relative_P": {"cap": True}}``. ``average_ties`` says that the function is exact
     over averaged ties, which holds when it uses only :class:`~ranklens.judged.Hits`' own sums (see CONTRIBUTING).
+    ``better`` says which values are good, for comparisons in words.
 
     >>> from ranklens.registry import measure
     >>> @measure("LastRank", high=float("inf"))
@@ -239,7 +243,7 @@ def measure(
         table: dict[str, Mapping[str, Any]] = {}
         for alias in aliases:
             table.update({alias: {}} if isinstance(alias, str) else alias)
-        new = Definition(name, function, table, parameters, at, aggregate, low, high, average_ties)
+        new = Definition(name, function, table, parameters, at, aggregate, low, high, average_ties, better)
         for spelling in (name, *table):
             known = _spellings().get(spelling.lower())
             if known and known[0] != name:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ranklens.errors import MeasureError, MissingExtraError, nearest
-from ranklens.registry import Measure, parse
+from ranklens.registry import Aggregate, Measure, parse
 from ranklens.stats import Bounds, Interval, interval
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ranklens.stats.inputs import Rng
 
 FORMAT_VERSION = 1  # of to_json; 1: first version
-_GEOMETRIC_FLOOR = 0.00001  # trec_eval's MIN_GEO_MEAN
+GEOMETRIC_FLOOR = 0.00001  # trec_eval's MIN_GEO_MEAN
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Scores:
     def mean(self) -> dict[str, float]:
         """Each measure over all queries: the mean, or the sum (counts) or geometric mean (``gm_``) where that is meant."""
         kept = [m for m in self.measures if m.definition.aggregate != "none"]
-        return _Means({str(m): _aggregate(m, self[m]) for m in kept})
+        return _Means({str(m): total(m.definition.aggregate, self[m]) for m in kept})
 
     @cached_property
     def per_query(self) -> pl.DataFrame:
@@ -84,16 +84,14 @@ class Scores:
     ) -> Interval:
         """The interval of a mean (of the logarithms, for a geometric mean): ``t``, or bootstrap (``percentile``, ``bca``)."""
         parsed = parse(measure) if isinstance(measure, str) else measure
-        values, definition = self[parsed], parsed.definition
-        if definition.aggregate == "geometric":
-            bounds = Bounds(np.log(_GEOMETRIC_FLOOR), 0.0)
-            logs = interval(logs_with_floor(values), method=method, level=level, bounds=bounds, rng=rng)
-            low, high = (float(np.exp(end)) for end in logs)
-            return Interval(low, high, level, f"{logs.method} of logs", logs.clipped)
-        if definition.aggregate != "mean":
-            raise MeasureError(f"{parsed} is not a mean, so it has no interval.")
+        definition = parsed.definition
         bounds = Bounds(definition.low, definition.high)
-        return interval(values, method=method, level=level, bounds=bounds, rng=rng)
+        around = interval_of(
+            definition.aggregate, self[parsed], level=level, bounds=bounds, method=method, rng=rng
+        )
+        if around is None:
+            raise MeasureError(f"{parsed} is not a mean, so it has no interval.")
+        return around
 
     def to_frame(self) -> pl.DataFrame:
         """A Polars frame with one row a measure: measure, mean, low, high."""
@@ -239,20 +237,41 @@ def _judged_share(judged: Judged, measures: Sequence[Measure]) -> str:
     return f"{text} of {'the retrieved documents' if k is None else f'the top {k}'} judged"
 
 
-def _aggregate(measure: Measure, values: FloatArray) -> float:
+def total(kind: Aggregate, values: FloatArray) -> float:
+    """Values over queries put together as the measure asks: mean, geometric mean or sum; 0 without queries."""
     if not len(values):
         return 0.0
-    if measure.definition.aggregate == "geometric":
+    if kind == "geometric":
         return float(np.exp(logs_with_floor(values).mean()))
-    total = float(
+    added = float(
         np.cumsum(values)[-1]
     )  # one after the other, as trec_eval adds: numpy.sum rounds differently
-    return total if measure.definition.aggregate == "sum" else total / len(values)
+    return added if kind == "sum" else added / len(values)
+
+
+def interval_of(
+    kind: Aggregate,
+    values: FloatArray,
+    *,
+    level: float,
+    bounds: Bounds,
+    method: str = "t",
+    rng: Rng = None,
+) -> Interval | None:
+    """The interval that belongs to :func:`total`; None for what is not a mean."""
+    if kind not in ("mean", "geometric"):
+        return None
+    if kind == "mean":
+        return interval(values, method=method, level=level, bounds=bounds, rng=rng)
+    bounds = Bounds(np.log(GEOMETRIC_FLOOR), 0.0)
+    logs = interval(logs_with_floor(values), method=method, level=level, bounds=bounds, rng=rng)
+    low, high = (float(np.exp(end)) for end in logs)
+    return Interval(low, high, level, f"{logs.method} of logs", logs.clipped)
 
 
 def logs_with_floor(values: FloatArray) -> FloatArray:
     """What a geometric mean averages; 0 counts as 0.00001, as in trec_eval."""
-    return np.log(np.maximum(values, _GEOMETRIC_FLOOR))
+    return np.log(np.maximum(values, GEOMETRIC_FLOOR))
 
 
 def _finite(value: float) -> float | None:

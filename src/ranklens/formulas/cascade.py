@@ -60,7 +60,7 @@ def rank_biased_precision(
     return (1 - p) * hits.sum(worth * np.power(p, hits.rank - 1.0))
 
 
-@measure("RBPres", {"rbp_resid": {"p": 0.9}})
+@measure("RBPres", {"rbp_resid": {"p": 0.9}}, better="neither")
 def rank_biased_residual(
     judged: Judged, *, p: Chance = 0.8, tail: Literal["unjudged", "always"] = "unjudged"
 ) -> FloatArray:

@@ -12,7 +12,7 @@ from ranklens.judged import FloatArray, Judged
 from ranklens.registry import Cutoff, Rel, measure
 
 
-@measure("Judged", average_ties=True)
+@measure("Judged", average_ties=True, better="neither")
 def judged_share(judged: Judged, *, k: Cutoff = None) -> FloatArray:
     """The share of the top k that is judged, out of the documents retrieved there: min(k, retrieved).
 
@@ -22,7 +22,7 @@ def judged_share(judged: Judged, *, k: Cutoff = None) -> FloatArray:
     return ratio(judged.relevant(0).top(k).sum(), retrieved)
 
 
-@measure("Unjudged", "unj", average_ties=True)
+@measure("Unjudged", "unj", average_ties=True, better="neither")
 def unjudged_share(judged: Judged, *, k: Cutoff = None) -> FloatArray:
     """Unjudged documents in the top k divided by k, also where fewer were retrieved (trec_eval's unj)."""
     retrieved = judged.retrieved if k is None else np.minimum(k, judged.retrieved)

@@ -119,6 +119,29 @@ def names_grade(table: pl.DataFrame) -> bool:
     return _column(table, {}, "grade", GRADE_NAMES[:-1]) is not None
 
 
+def query_column(table: pl.DataFrame) -> str | None:
+    """The column that holds the queries' ids, if one has a usual name."""
+    return _column(table, {}, "query", QUERY_NAMES)
+
+
+def has_documents(table: pl.DataFrame, columns: Mapping[str, str] | None = None) -> bool:
+    """Whether a table lists documents, as runs and judgments do."""
+    return _column(table, columns or {}, "doc", tuple(DOC_NAMES)) is not None
+
+
+def ids(table: pl.DataFrame, name: str, what: str) -> pl.Series:
+    """A column of ids as text; neither empty nor floating-point."""
+    import polars as pl
+
+    if table.schema[name].is_float():
+        raise InputError(
+            f"{what}: the column {name!r} holds floating-point numbers; make it text or integers."
+        )
+    if table[name].null_count():
+        raise InputError(f"{what}: row {table[name].is_null().arg_true()[0] + 1} has no {name}.")
+    return table[name].cast(pl.String)
+
+
 def by_query(qrels: pl.DataFrame) -> dict[str, list[tuple[str, float]]]:
     """A table of judgments as lists of pairs, so that repeated documents are still seen."""
     found: dict[str, list[tuple[str, float]]] = {}
