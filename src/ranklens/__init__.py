@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ranklens.comparison import Comparison, compare, compare_scores
     from ranklens.errors import (
         InputError,
         MeasureError,
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "comparison": "Comparison compare compare_scores",
     "errors": "InputError MeasureError MissingExtraError PolicyError RankLensError RankLensWarning",
     "evaluation": "evaluate",
     "judging": "judge",
@@ -63,6 +65,7 @@ _WHERE = {name: (module, name) for module, names in _HOME.items() for name in na
 _WHERE["measure"] = ("registry", "parse")  # looks a measure up; the decorator is ranklens.registry.measure
 
 __all__ = [
+    "Comparison",
     "Hits",
     "InputError",
     "Interval",
@@ -76,6 +79,8 @@ __all__ = [
     "RankLensWarning",
     "Scores",
     "average_precision_at_k",
+    "compare",
+    "compare_scores",
     "dcg_at_k",
     "evaluate",
     "f1_at_k",

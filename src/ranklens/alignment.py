@@ -31,7 +31,7 @@ class Quantity:
 
     name: str
     aggregate: Aggregate = "mean"
-    bounds: Bounds = Bounds()
+    bounds: Bounds = Bounds()  # noqa: RUF009  immutable
     better: Better = "higher"
 
     @classmethod
@@ -63,12 +63,9 @@ class Quantity:
         return logs_with_floor(values) if self.is_geometric else values
 
     @property
-    def difference_bounds(self) -> Bounds:
-        """The differences that two systems can have, on the scale of :meth:`for_tests`."""
-        width = (
-            float(-np.log(GEOMETRIC_FLOOR)) if self.is_geometric else self.bounds.high - self.bounds.low
-        )
-        return Bounds(-width, width)
+    def test_bounds(self) -> Bounds:
+        """What :meth:`for_tests` can give."""
+        return Bounds(float(np.log(GEOMETRIC_FLOOR)), 0.0) if self.is_geometric else self.bounds
 
 
 @dataclass(frozen=True)
@@ -210,7 +207,9 @@ def _from_frame(system: str, given: Any) -> _Table:
     frame = frames.to_polars(given)
     key = frames.query_column(frame)
     if key is None:
-        raise InputError(f"{system}: no query among the columns {frame.columns}. Rename the column to 'query'.")
+        raise InputError(
+            f"{system}: no query among the columns {frame.columns}. Rename the column to 'query'."
+        )
     queries = frames.ids(frame, key, system)
     repeated = queries.filter(queries.is_duplicated())
     if len(repeated):

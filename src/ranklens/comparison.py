@@ -1,0 +1,312 @@
+"""Several systems on the same queries: is one really better than another? :func:`compare` → :class:`Comparison`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ranklens import letters
+from ranklens.alignment import Aligned, Quantity, align
+from ranklens.analysis import SliceResult, SystemResult, analyse
+from ranklens.errors import InputError, MeasureError, RankLensWarning, nearest, warn
+from ranklens.evaluation import evaluate
+from ranklens.pairs import Contrasts, PairResult, Pairs, Settings
+from ranklens.policy import make_policy
+from ranklens.readers import frames
+from ranklens.registry import Measure
+from ranklens.scores import Scores
+from ranklens.slicing import in_order, slices_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from ranklens.judged import FloatArray
+    from ranklens.policy import Policy
+    from ranklens.stats.inputs import Rng
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What was compared, as it was given: judgments and rankings to look at."""
+
+    qrels: Any
+    runs: Mapping[str, Any]
+    policy: Policy
+    columns: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Systems compared on the same queries; made by :func:`ranklens.compare`."""
+
+    aligned: Aligned
+    settings: Settings
+    results: tuple[SystemResult, ...]
+    pairs: Sequence[PairResult]
+    slices: tuple[SliceResult, ...] = ()
+    macro: tuple[SystemResult, ...] = ()
+    slice_of: Mapping[str, str] | None = None
+    cautions: tuple[str, ...] = ()
+    scores: Mapping[str, Scores] = field(default_factory=dict)
+    evidence: Evidence | None = None
+    latencies: Mapping[str, Sequence[float]] | None = None
+    status: Mapping[str, Mapping[str, int]] | None = None
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """In the order given."""
+        return self.aligned.systems
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        return tuple(quantity.name for quantity in self.aligned.quantities)
+
+    @property
+    def query_ids(self) -> tuple[str, ...]:
+        return self.aligned.query_ids
+
+    @property
+    def baseline(self) -> str | None:
+        return self.settings.baseline
+
+    @property
+    def test(self) -> str:
+        return self.settings.test
+
+    @property
+    def correction(self) -> str:
+        return self.settings.correction
+
+    @property
+    def alpha(self) -> float:
+        return self.settings.alpha
+
+    @property
+    def level(self) -> float:
+        return self.settings.level
+
+    @property
+    def seed(self) -> int:
+        return self.settings.seed
+
+    def values(self, measure: str | Measure) -> FloatArray:
+        """Systems × queries."""
+        return self.aligned.values[self._measure(measure)]
+
+    def result(self, measure: str | Measure, system: str) -> SystemResult:
+        """One system on one measure, over all queries."""
+        return self._results[self._measure(measure), self._system(system)]
+
+    def pair(self, measure: str | Measure, a: str, b: str) -> PairResult:
+        """Two systems on one measure; signs follow the order asked for."""
+        return self._contrasts(measure).between(self._system(a), self._system(b))
+
+    def ranked(self, measure: str | Measure) -> list[str]:
+        """The systems, best first."""
+        name = self._measure(measure)
+        sign = 1 if self._quantity(name).better == "lower" else -1
+        return sorted(self.systems, key=lambda system: sign * self._results[name, system].mean)
+
+    def groups(self, measure: str | Measure) -> list[list[str]]:
+        """Systems that cannot be told apart stand together, best first; one can stand in several groups."""
+        ranked = self.ranked(measure)
+        order = [self.systems.index(system) for system in ranked]
+        different = self._contrasts(measure).different[np.ix_(order, order)]
+        return [[ranked[i] for i in group] for group in letters.groups(different)]
+
+    def queries(self, measure: str | Measure, a: str | None = None, b: str | None = None) -> pl.DataFrame:
+        """The queries, by how much better b is than a: the largest losses first, the largest gains last."""
+        from ranklens.inspection import by_difference
+
+        first, second = self._two(a, b)
+        return by_difference(self, self._measure(measure), first, second)
+
+    def documents(
+        self, query: str, a: str | None = None, b: str | None = None, *, depth: int = 10
+    ) -> pl.DataFrame:
+        """Two rankings of a query side by side, with grades, what changed, and the relevant documents that both missed."""
+        from ranklens.inspection import side_by_side
+
+        first, second = self._two(a, b)
+        return side_by_side(self, query, first, second, depth)
+
+    def to_html(
+        self, path: str | Path, *, queries: Any = None, corpus: Any = None, title: str | None = None
+    ) -> Path:
+        """A report in one file that works offline."""
+        html = import_module("ranklens.report.html")
+        return Path(html.write_report(self, path, queries=queries, corpus=corpus, title=title))
+
+    @property
+    def plot(self) -> Any:
+        """Charts for notebooks and papers."""
+        return import_module("ranklens.report.charts").ComparisonPlots(self)
+
+    def _two(self, a: str | None, b: str | None) -> tuple[str, str]:
+        """The systems asked for; else the baseline (or the first) and the best of the others."""
+        if len(self.systems) < 2:
+            raise InputError(f"There is only one system, {self.systems[0]}, so there is nothing beside it.")
+        first = self._system(a) if a is not None else self.baseline or self.systems[0]
+        others = [system for system in self.ranked(self.measures[0]) if system != first]
+        second = self._system(b) if b is not None else others[0]
+        if first == second:
+            raise InputError(
+                f"{first} is compared with itself; name two systems of {', '.join(self.systems)}."
+            )
+        return first, second
+
+    @cached_property
+    def _results(self) -> dict[tuple[str, str], SystemResult]:
+        return {(result.measure, result.system): result for result in self.results}
+
+    def _measure(self, measure: str | Measure) -> str:
+        name = str(measure)
+        if name not in self.aligned.values:
+            name = Quantity.named(measure).name
+        if name not in self.aligned.values:
+            raise MeasureError(f"{name} was not compared: {nearest(name, self.measures)}")
+        return name
+
+    def _quantity(self, name: str) -> Quantity:
+        return next(quantity for quantity in self.aligned.quantities if quantity.name == name)
+
+    def _system(self, system: str) -> str:
+        if system not in self.systems:
+            raise InputError(f"There is no system {system!r}: {nearest(str(system), self.systems)}")
+        return system
+
+    def _contrasts(self, measure: str | Measure) -> Contrasts:
+        name = self._measure(measure)
+        assert isinstance(self.pairs, Pairs)
+        found = next((part for part in self.pairs.parts if part.quantity.name == name), None)
+        if found is None:
+            raise MeasureError(f"{name} is a count, so systems are not compared by it.")
+        return found
+
+
+def compare(
+    qrels: Any,
+    runs: Mapping[str, Any],
+    measures: str | Measure | Sequence[str | Measure],
+    *,
+    baseline: str | None = None,
+    test: str = "randomization",
+    correction: str = "holm",
+    alpha: float = 0.05,
+    level: float = 0.95,
+    by: Any = None,
+    queries: Any = None,
+    policy: Policy | None = None,
+    rng: Rng = 0,
+    columns: Mapping[str, str] | None = None,
+    **options: Any,
+) -> Comparison:
+    """Evaluate several runs and tell which differences are more than chance."""
+    chosen = make_policy(policy, options)
+    given, cautions = {}, []
+    rankings = {}
+    for name, run in _checked(runs).items():
+        if isinstance(run, Scores) or _is_per_query(run, columns):
+            given[name] = run
+            continue
+        if qrels is None:
+            raise InputError(f"{name} is a run, but there are no judgments to score it with: give qrels.")
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", RankLensWarning)
+            given[name] = evaluate(qrels, run, measures, chosen, columns=columns)
+        for warning in caught:
+            cautions.append(f"{name}: {warning.message}")
+            warn(cautions[-1])
+        rankings[name] = run
+    wanted = next(
+        (list(s.measures) for n, s in given.items() if n in rankings and isinstance(s, Scores)), None
+    )
+    found = compare_scores(
+        given,
+        wanted or measures,
+        baseline=baseline,
+        test=test,
+        correction=correction,
+        alpha=alpha,
+        level=level,
+        by=by,
+        queries=queries,
+        missing=chosen.missing,
+        rng=rng,
+    )
+    evidence = Evidence(qrels, rankings, chosen, columns) if rankings else None
+    return replace(found, evidence=evidence, cautions=(*cautions, *found.cautions))
+
+
+def compare_scores(
+    scores: Mapping[str, Any],
+    measures: str | Measure | Sequence[str | Measure] | None = None,
+    *,
+    baseline: str | None = None,
+    test: str = "randomization",
+    correction: str = "holm",
+    alpha: float = 0.05,
+    level: float = 0.95,
+    by: Any = None,
+    queries: Any = None,
+    missing: str | None = None,
+    rng: Rng = 0,
+) -> Comparison:
+    """Compare values that are already there: Scores, tables by query, or ``{query: {measure: value}}``."""
+    settings = Settings(baseline, test, correction, alpha, level, _seed(rng))
+    aligned = align(_checked(scores), measures, missing=missing)
+    if baseline is not None and baseline not in aligned.systems:
+        raise InputError(f"The baseline {baseline!r} is no system: {nearest(baseline, aligned.systems)}")
+    # Random signs are drawn by place, so the order in which queries come must not matter.
+    order = np.argsort(np.array(aligned.query_ids, dtype=object), kind="stable")
+    sorted_values = {name: values[:, order] for name, values in aligned.values.items()}
+    results, pairs = analyse(aligned, {None: sorted_values}, settings)[None]
+    slice_of: dict[str, str] | None = None
+    slices: tuple[SliceResult, ...] = ()
+    if by is not None:
+        slice_of = slices_of(by, queries, aligned.query_ids)
+        sorted_ids = [aligned.query_ids[i] for i in order]
+        parts: dict[str | None, dict[str, FloatArray]] = {
+            name: {m: v[:, [slice_of[q] == name for q in sorted_ids]] for m, v in sorted_values.items()}
+            for name in in_order(slice_of.values())
+        }
+        slices = tuple(
+            SliceResult(str(name), found[0][0].n, *found)
+            for name, found in analyse(aligned, parts, settings).items()
+        )
+    return Comparison(
+        aligned,
+        settings,
+        results,
+        pairs,
+        slices=slices,
+        slice_of=slice_of,
+        scores={name: s for name, s in scores.items() if isinstance(s, Scores)},
+    )
+
+
+def _checked(runs: Any) -> Mapping[str, Any]:
+    if not isinstance(runs, Mapping):
+        raise InputError(f"runs is a {type(runs).__name__}; give {{name: run}}, one entry a system.")
+    return {str(name): run for name, run in runs.items()}
+
+
+def _is_per_query(run: Any, columns: Mapping[str, str] | None) -> bool:
+    """Whether a table holds values of measures rather than documents."""
+    if isinstance(run, Mapping) or not frames.is_frame(run):
+        return False
+    return not frames.has_documents(frames.to_polars(run), columns)
+
+
+def _seed(rng: Rng) -> int:
+    """One whole number that everything random follows from, so that it can be told and repeated."""
+    if isinstance(rng, (int, np.integer)) and not isinstance(rng, bool):
+        return int(rng)
+    return int(np.random.default_rng(rng).integers(2**32))
