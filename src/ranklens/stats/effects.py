@@ -9,6 +9,7 @@ import numpy as np
 
 from ranklens.stats import inputs
 from ranklens.stats.intervals import Bounds, Interval, interval
+from ranklens.stats.noncentral import shift_of_tail
 
 if TYPE_CHECKING:
     from ranklens.judged import FloatArray
@@ -93,15 +94,13 @@ def _hedges_factor(n: int) -> float:
 
 
 def _hedges_interval(dz: float, n: int, level: float) -> Interval:
-    """All g for which a t as far from theirs as the one observed is not rare."""
-    from scipy.special import nctdtrinc
-
+    """All g with which a t as far off as the one observed would not be rare."""
     if n < 2:
         return Interval(-np.inf, np.inf, level, "noncentral t")
-    if not np.isfinite(dz):
+    if np.isinf(dz):
         return Interval(dz, dz, level, "noncentral t")
-    scale = _hedges_factor(n) / n**0.5
-    low, high = (float(nctdtrinc(n - 1, p, dz * n**0.5)) * scale for p in ((1 + level) / 2, (1 - level) / 2))
+    shifts = [shift_of_tail(dz * n**0.5, n - 1, share) for share in ((1 - level) / 2, (1 + level) / 2)]
+    low, high = (shift * _hedges_factor(n) / n**0.5 for shift in shifts)
     return Interval(low, high, level, "noncentral t")
 
 

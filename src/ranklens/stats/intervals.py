@@ -115,10 +115,11 @@ def _corrected_ends(ends: FloatArray, values: FloatArray, means: FloatArray) -> 
     """
     from scipy.special import ndtr, ndtri
 
-    mean, centred, noise = values.mean(), values - values.mean(), inputs.NOISE * np.abs(values).max()
+    mean, noise = values.mean(), inputs.NOISE * np.abs(values).max()
     below = ((means < mean - noise).mean() + (means <= mean + noise).mean()) / 2  # equal ones count half
     if inputs.constant(values) or not 0 < below < 1:
         return None
+    centred = (values - mean) / np.abs(values - mean).max()  # so that cubes of the tiniest are not 0
     bias, acceleration = ndtri(below), (centred**3).sum() / (6 * (centred**2).sum() ** 1.5)
     reach = bias + ndtri(ends)
     stretch = 1 - acceleration * reach

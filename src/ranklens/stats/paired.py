@@ -135,11 +135,10 @@ def _counted_ranks_p(ranks: FloatArray, statistic: float) -> float:
 
 
 def _bootstrap(change: FloatArray, rng: np.random.Generator, resamples: int) -> TestResult:
-    observed, centred, far = _student(change).statistic, change - change.mean(), 0
-    limit = abs(observed) * (1 - inputs.NOISE)
-    for drawn in bootstrap_samples(centred, rng, resamples):
-        error = drawn.std(axis=1, ddof=1) / len(change) ** 0.5
-        far += int((np.abs(drawn.mean(axis=1)) >= limit * error).sum())  # without error, any mean is far
+    observed, noise, far = _student(change).statistic, inputs.NOISE * np.abs(change).max(), 0
+    for drawn in bootstrap_samples(change - change.mean(), rng, resamples):
+        limits = abs(observed) * drawn.std(axis=1, ddof=1) / len(change) ** 0.5
+        far += int((np.abs(drawn.mean(axis=1)) >= limits - noise).sum())  # equal but for rounding is as far
     return TestResult((far + 1) / (resamples + 1), observed, "bootstrap", len(change), resamples=resamples)
 
 

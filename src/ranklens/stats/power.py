@@ -8,6 +8,7 @@ import numpy as np
 
 from ranklens.errors import InputError
 from ranklens.stats import inputs
+from ranklens.stats.noncentral import tail
 
 _MANY = 1_000_000  # queries, with which Student's t is normal to the last query
 
@@ -44,7 +45,9 @@ def queries_needed(difference: float, deviation: float, *, alpha: float = 0.05, 
     normal = ((ndtri(1 - alpha / 2) + ndtri(power)) * spread / gap) ** 2
     if normal > _MANY:
         return int(np.ceil(normal))
-    effect, low, high = gap / spread if spread else np.inf, 1, 2
+    if not spread:
+        return 2
+    effect, low, high = gap / spread, 1, 2
     while _power(effect, high, alpha) < power:
         low, high = high, 2 * high
     while high - low > 1:
@@ -58,21 +61,18 @@ def _detectable_effect(n: int, alpha: float, power: float) -> float:
     """The smallest difference in standard deviations."""
     from scipy.optimize import brentq
 
-    high = 1.0
+    high = n**-0.5
     while _power(high, n, alpha) < power:
         high *= 2
-    return float(brentq(lambda effect: _power(effect, n, alpha) - power, 0, high, xtol=1e-14))
+    return float(brentq(lambda effect: _power(effect, n, alpha) - power, 0, high))
 
 
 def _power(effect: float, n: int, alpha: float) -> float:
-    """Of a two-sided paired t test, by the noncentral t distribution."""
-    from scipy.special import nctdtr, stdtrit
+    """Of a two-sided paired t test: t falls beyond either limit."""
+    from scipy.special import stdtrit
 
-    limit, shift = stdtrit(n - 1, 1 - alpha / 2), effect * n**0.5
-    if not np.isfinite(shift):
-        return 1.0
-    wrong_side = nctdtr(n - 1, shift, -limit) if shift < 8 else 0.0  # less than 1e-15, and hard to calculate
-    return float(1 - nctdtr(n - 1, shift, limit) + wrong_side)
+    limit, shift = float(stdtrit(n - 1, 1 - alpha / 2)), effect * n**0.5
+    return tail(limit, n - 1, shift) + tail(limit, n - 1, -shift)
 
 
 def _check(alpha: float, power: float) -> None:

@@ -83,7 +83,7 @@ def _range_survival(statistics: FloatArray, systems: int, freedom: int) -> Float
     from scipy.stats import studentized_range
 
     if len(statistics) <= _KNOTS:
-        return np.clip(studentized_range.sf(statistics, systems, freedom), 0, 1)
+        return np.asarray(np.clip(studentized_range.sf(statistics, systems, freedom), 0, 1))
     from scipy.interpolate import PchipInterpolator
 
     knots = np.sinh(np.linspace(0, np.arcsinh(statistics.max()), _KNOTS))
