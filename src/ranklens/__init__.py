@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ranklens.benchmark import Benchmark
     from ranklens.comparison import Comparison, compare, compare_scores
     from ranklens.errors import (
         InputError,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "benchmark": "Benchmark",
     "comparison": "Comparison compare compare_scores",
     "errors": "InputError MeasureError MissingExtraError PolicyError RankLensError RankLensWarning",
     "evaluation": "evaluate",
@@ -65,6 +67,7 @@ _WHERE = {name: (module, name) for module, names in _HOME.items() for name in na
 _WHERE["measure"] = ("registry", "parse")  # looks a measure up; the decorator is ranklens.registry.measure
 
 __all__ = [
+    "Benchmark",
     "Comparison",
     "Hits",
     "InputError",

@@ -12,7 +12,7 @@ from ranklens.readers import files, frames, text
 from ranklens.readers.sources import open_source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     import polars as pl
 
@@ -27,9 +27,20 @@ def convert(source: PathLike, target: Path, kind: str | None = None) -> tuple[in
     if kind not in (None, "qrels", "run"):
         raise InputError(f"kind={kind!r} is not allowed; it is 'qrels' or 'run'.")
     table, what = _read(source, kind)
+    _write(table, target)
+    return len(table), what
+
+
+def write_run(run: Mapping[str, Mapping[str, float]], target: Path, *, tag: str = "ranklens") -> None:
+    """Write ``{query: {document: score}}`` in the format of the target's suffix; TREC's where that says nothing."""
+    import polars as pl
+
+    _write(_rows(run, "score").with_columns(tag=pl.lit(tag)), target)
+
+
+def _write(table: pl.DataFrame, target: Path) -> None:
     writers = {".parquet": _write_parquet, ".jsonl": _write_jsonl, ".csv": _write_csv, ".tsv": _write_tsv}
     write_whole(target, lambda place: writers.get(target.suffix.lower(), _write_trec)(_tidy(table), place))
-    return len(table), what
 
 
 def _read(source: PathLike, kind: str | None) -> tuple[pl.DataFrame, str]:
@@ -52,14 +63,15 @@ def _read(source: PathLike, kind: str | None) -> tuple[pl.DataFrame, str]:
     what = kind or "run"
     read = files.read_qrels(source) if what == "qrels" else files.read_run(source)
     if isinstance(read, dict):
-        import polars as pl
-
-        rows = [(q, d, float(x)) for q, docs in read.items() for d, x in docs.items()]
-        number = "grade" if what == "qrels" else "score"
-        read = pl.DataFrame(
-            rows, schema={"query": pl.String, "doc": pl.String, number: pl.Float64}, orient="row"
-        )
+        read = _rows(read, "grade" if what == "qrels" else "score")
     return read, what
+
+
+def _rows(by_query: Mapping[str, Mapping[str, float]], number: str) -> pl.DataFrame:
+    import polars as pl
+
+    rows = [(query, doc, float(x)) for query, docs in by_query.items() for doc, x in docs.items()]
+    return pl.DataFrame(rows, schema={"query": pl.String, "doc": pl.String, number: pl.Float64}, orient="row")
 
 
 def _tidy(table: pl.DataFrame) -> pl.DataFrame:

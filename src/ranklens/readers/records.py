@@ -67,6 +67,11 @@ def from_records(
     return qrels, run
 
 
+def says_what_is_relevant(record: Mapping[str, Any]) -> bool:
+    """Whether a record holds judgments."""
+    return any(record.get(key) is not None for key in _RELEVANT)
+
+
 def _as_mapping(number: int, record: Any) -> Mapping[str, Any]:
     if isinstance(record, Mapping):
         return record

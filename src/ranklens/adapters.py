@@ -1,0 +1,164 @@
+"""How to call a retriever: functions and the objects of RAG libraries, recognised by their shape.
+
+============================  =====================================================================================
+``f(text)``                   a function, a bound method or a callable object; ``async def`` and generators, too
+``f(text, k)``                where a parameter is called k, top_k, limit … or a second one is required
+``f(texts: list[str])``       a batch: recognised by this annotation, or by ``batch_size``
+``.invoke(text)``             LangChain (``.batch(texts)`` with a ``batch_size``)
+``.retrieve(text)``           LlamaIndex
+``.run(query=text)``          Haystack
+``.search(text)``             others
+============================  =====================================================================================
+
+An object that can be called synchronously is, in a thread: the asynchronous methods of many libraries only wrap the
+synchronous ones, some of them without letting others run. To use the asynchronous one, give it: ``retriever.ainvoke``.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ranklens.errors import InputError
+
+K_NAMES = ("k", "top_k", "topk", "limit", "n_results", "num_results", "top_n", "similarity_top_k", "size")
+TEXT_NAMES = ("query", "text", "question", "q", "input", "query_text", "search_query")
+_METHODS = (("invoke", "ainvoke"), ("retrieve", "aretrieve"), ("run", "run_async"), ("search", "asearch"))
+_BATCH_SIZE = 32  # where the annotation says that a batch is wanted, but nobody says how large
+_TEXTS = re.compile(r"(list|List|Sequence|Iterable|Collection|tuple|Tuple)\[str\b")
+
+
+@dataclass(frozen=True)
+class Caller:
+    """A retriever that is called in one way: with a text, or with a list of texts where there is a ``batch_size``."""
+
+    call: Callable[[Any], Any]
+    is_async: bool = False
+    batch_size: int | None = None
+    told_k: bool = True
+
+
+def adapt(retriever: Any, *, k: int = 10, batch_size: int | None = None) -> Caller:
+    """Find out how to call a retriever; an :class:`InputError` if it cannot be called with a text.
+
+    >>> adapt(lambda text, k: [f"d{i}" for i in range(k)], k=3).call("why?")
+    ['d0', 'd1', 'd2']
+    """
+    _refuse_what_is_no_retriever(retriever)
+    function = _function(retriever, batch_size)
+    parameters = _parameters(function)
+    size = _batch(function, parameters, batch_size)
+    text_name, k_name, by_position = _text_name(function, parameters), _k_name(parameters), False
+    if k_name is None:
+        by_position = _has_second_required(parameters)
+
+    def call(text: Any) -> Any:
+        named = {} if k_name is None else {k_name: k}
+        if text_name is not None:
+            return function(**{text_name: text}, **named)
+        return function(text, k) if by_position else function(text, **named)
+
+    return Caller(call, _is_async(function), size, k_name is not None or by_position)
+
+
+def _refuse_what_is_no_retriever(retriever: Any) -> None:
+    if inspect.isclass(retriever):
+        raise InputError(
+            f"The retriever is the class {retriever.__name__}; give an object of it, or a function."
+        )
+    known = any(hasattr(retriever, name) for pair in _METHODS for name in pair)
+    if not callable(retriever) and not known:
+        hint = (
+            " Call compare with {name: run} for rankings that exist already."
+            if isinstance(retriever, dict)
+            else ""
+        )
+        raise InputError(
+            f"The retriever is a {type(retriever).__name__}, which cannot be called; give a function from a text to a "
+            f"list of ids, or an object with {', '.join('.' + pair[0] for pair in _METHODS)}.{hint}"
+        )
+
+
+def _function(retriever: Any, batch_size: int | None) -> Callable[..., Any]:
+    """What is called: the method that the libraries' retrievers have, else the object itself."""
+    if inspect.isroutine(retriever) or hasattr(
+        retriever, "func"
+    ):  # a function, a method, a functools.partial
+        return retriever  # type: ignore[no-any-return]
+    if batch_size is not None and callable(getattr(retriever, "batch", None)):
+        return retriever.batch  # type: ignore[no-any-return]
+    for name in (name for pair in _METHODS for name in pair):
+        method = getattr(retriever, name, None)
+        if callable(method):
+            if batch_size is not None:
+                raise InputError(
+                    f"batch_size={batch_size} is given, but {type(retriever).__name__} has no .batch; "
+                    "leave batch_size out, or give a function that takes a list of texts."
+                )
+            return method  # type: ignore[no-any-return]
+    return retriever  # type: ignore[no-any-return]
+
+
+def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):  # some built-in functions do not tell
+        return []
+
+
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def _text_name(function: Callable[..., Any], parameters: list[inspect.Parameter]) -> str | None:
+    """The parameter that takes the text by name; None if it takes it as its first argument."""
+    names = [p.name for p in parameters if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
+    haystack = getattr(function, "__name__", "") in ("run", "run_async") and inspect.ismethod(function)
+    if haystack and "query" in names:
+        return "query"
+    positional = [p for p in parameters if p.kind in (*_POSITIONAL, p.VAR_POSITIONAL)]
+    if not parameters or (positional and not haystack):
+        return None
+    found = None if haystack else next((name for name in TEXT_NAMES if name in names), None)
+    if found is None:
+        raise InputError(
+            f"{getattr(function, '__qualname__', function)!s}({', '.join(names)}) takes no query text that RankLens can find; "
+            "give a function that does: lambda text: …"
+        )
+    return found
+
+
+def _k_name(parameters: list[inspect.Parameter]) -> str | None:
+    names = {p.name for p in parameters[1:] if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
+    names |= {p.name for p in parameters[:1] if p.kind is p.KEYWORD_ONLY}
+    return next((name for name in K_NAMES if name in names), None)
+
+
+def _has_second_required(parameters: list[inspect.Parameter]) -> bool:
+    positional = [p for p in parameters if p.kind in _POSITIONAL]
+    return len(positional) > 1 and positional[1].default is inspect.Parameter.empty
+
+
+def _batch(
+    function: Callable[..., Any], parameters: list[inspect.Parameter], batch_size: int | None
+) -> int | None:
+    annotation = parameters[0].annotation if parameters else inspect.Parameter.empty
+    takes_one = annotation in (str, "str")
+    if batch_size is None:
+        return _BATCH_SIZE if _TEXTS.search(str(annotation)) else None
+    if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
+        raise InputError(f"batch_size={batch_size!r} is not allowed; it is a whole number from 1, or None.")
+    if takes_one:
+        name = getattr(function, "__name__", "The retriever")
+        raise InputError(
+            f"batch_size={batch_size} is given, but {name} takes a single text ({parameters[0].name}: str); "
+            "leave batch_size out, or let it take a list of texts."
+        )
+    return batch_size
+
+
+def _is_async(function: Callable[..., Any]) -> bool:
+    inner = getattr(function, "__call__", None)  # noqa: B004  of an object whose __call__ is async
+    return any(inspect.iscoroutinefunction(f) or inspect.isasyncgenfunction(f) for f in (function, inner))

@@ -1,0 +1,201 @@
+"""What a retriever answered: one :class:`Answer` a query, and a :class:`RetrieverRun` for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, Literal, get_args
+
+from ranklens.errors import InputError
+from ranklens.matching import ById, Matching
+
+Status = Literal["ok", "empty", "failed"]
+STATUSES: tuple[Status, ...] = get_args(Status)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back for one query.
+
+    ``seconds`` is the time of the call alone, of the last attempt where there were several. An empty answer is an
+    answer; a failed one has the error and its traceback instead of ids. ``stored`` tells that it was read from the
+    store instead of asked for.
+
+    >>> Answer("q1", "ok", ("d2", "d1"), seconds=0.01).ids
+    ('d2', 'd1')
+    """
+
+    query: str
+    status: Status
+    ids: tuple[str, ...] = ()
+    scores: tuple[float | None, ...] | None = None
+    seconds: float | None = None
+    attempts: int = 1
+    cut: bool = False  # more than k came
+    error: str | None = None
+    traceback: str | None = None
+    stored: bool = False
+
+    def to_record(self) -> dict[str, Any]:
+        """As a JSON object, without what has its default."""
+        record = {name: getattr(self, name) for name in _RECORDED}
+        return {
+            name: value for name, value in record.items() if value != _DEFAULTS.get(name) or name == "ids"
+        }
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Answer:
+        """What :meth:`to_record` wrote; an :class:`InputError` if it is something else."""
+        known = {name: record[name] for name in _RECORDED if name in record}
+        ids, scores = known.get("ids", []), known.get("scores")
+        if (
+            known.get("status") not in STATUSES
+            or not isinstance(known.get("query"), str)
+            or not isinstance(ids, list)
+            or not all(isinstance(doc, str) for doc in ids)
+        ):
+            raise InputError("not an answer")
+        known["ids"] = tuple(ids)
+        known["scores"] = tuple(scores) if isinstance(scores, list) else None
+        return cls(**known, stored=True)
+
+
+_RECORDED = ("query", "status", "ids", "scores", "seconds", "attempts", "cut", "error", "traceback")
+_DEFAULTS: dict[str, Any] = {
+    "scores": None,
+    "seconds": None,
+    "attempts": 1,
+    "cut": False,
+    "error": None,
+    "traceback": None,
+}
+
+
+@dataclass(frozen=True)
+class Latency:
+    """Seconds that a retriever took to answer: percentiles, the mean, and every single one.
+
+    Between two measurements a percentile is interpolated (NumPy's ``linear``).
+
+    >>> Latency.of([0.1, 0.2, 0.3]).p50
+    0.2
+    """
+
+    p50: float
+    p90: float
+    p95: float
+    p99: float
+    mean: float
+    seconds: tuple[float, ...] = field(repr=False)
+
+    @classmethod
+    def of(cls, seconds: Sequence[float]) -> Latency:
+        import numpy as np
+
+        p50, p90, p95, p99 = np.percentile(seconds, [50, 90, 95, 99]).tolist()
+        return cls(p50, p90, p95, p99, float(np.mean(seconds)), tuple(seconds))
+
+
+@dataclass(frozen=True)
+class RetrieverRun:
+    """What one retriever answered to every query; made by :meth:`ranklens.Benchmark.run`.
+
+    ``wall`` are the seconds from the first call to the last answer, ``asked`` the queries that were really asked
+    (others came from the store). ``told_k`` says whether the retriever was given ``k``.
+    """
+
+    name: str
+    k: int
+    answers: Mapping[str, Answer]
+    wall: float = 0.0
+    asked: int = 0
+    told_k: bool = True
+    version: str = ""
+    params: Mapping[str, Any] = field(default_factory=dict)
+    match: Matching = field(default_factory=ById)
+    judged: Mapping[str, Mapping[str, float]] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def run(self) -> dict[str, list[str]]:
+        """The rankings as judged ids, best first, without the queries that failed: what is evaluated."""
+        return {
+            query: self.match.judged_ids(query, answer.ids, self.judged.get(query, {}))
+            for query, answer in self.answers.items()
+            if answer.status != "failed"
+        }
+
+    @cached_property
+    def status(self) -> dict[str, int]:
+        """How many queries are ok, empty and failed."""
+        found = [answer.status for answer in self.answers.values()]
+        return {status: found.count(status) for status in STATUSES}
+
+    @property
+    def failures(self) -> list[Answer]:
+        """The queries that failed, with their errors."""
+        return [answer for answer in self.answers.values() if answer.status == "failed"]
+
+    @cached_property
+    def seconds(self) -> dict[str, float]:
+        """The seconds of each answered query."""
+        return {
+            query: answer.seconds
+            for query, answer in self.answers.items()
+            if answer.status != "failed" and answer.seconds is not None
+        }
+
+    @cached_property
+    def latency(self) -> Latency | None:
+        """Percentiles over the answered queries; None where nothing was answered."""
+        return Latency.of(list(self.seconds.values())) if self.seconds else None
+
+    @property
+    def throughput(self) -> float | None:
+        """Answered queries a second of the whole run; None where all came from the store."""
+        answered = sum(not a.stored and a.status != "failed" for a in self.answers.values())
+        return answered / self.wall if self.asked and self.wall > 0 else None
+
+    def scored(self) -> dict[str, dict[str, float]]:
+        """The rankings with falling scores: the retriever's own where they give this order, else numbers that do."""
+        own = {
+            query: dict(zip(self.run[query], self.answers[query].scores or (), strict=False))
+            for query in self.run
+        }
+        if all(
+            _fall(list(scores.values())) and len(scores) == len(set(self.run[q])) for q, scores in own.items()
+        ):
+            return own  # type: ignore[return-value]
+        return {
+            query: {doc: float(-rank) for rank, doc in enumerate(dict.fromkeys(docs), 1)}
+            for query, docs in self.run.items()
+        }
+
+    def remarks(self) -> list[str]:
+        """What a reader of the numbers should know."""
+        found = []
+        stored = sum(answer.stored for answer in self.answers.values())
+        if stored:
+            found.append(f"{stored:,} answers from the store")
+        cut = sum(answer.cut for answer in self.answers.values())
+        if cut:
+            found.append(f"more than {self.k} results cut in {cut:,}")
+        longest = max((len(answer.ids) for answer in self.answers.values()), default=0)
+        if not self.told_k and 0 < longest < self.k:
+            found.append(f"never more than {longest} results (it was not told k={self.k})")
+        failures = self.failures
+        if failures:
+            found.append(
+                f"first failure: {failures[0].query!r}, {str(failures[0].error).splitlines()[0]:.100}"
+            )
+        return found
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{number} {status}" for status, number in self.status.items() if number)
+        return f"RetrieverRun({self.name!r}, k={self.k}: {counts or 'nothing asked'})"
+
+
+def _fall(scores: Sequence[float | None]) -> bool:
+    """Whether there is a score everywhere, each lower than the one before it."""
+    return None not in scores and all(a > b for a, b in pairwise(scores))  # type: ignore[operator]

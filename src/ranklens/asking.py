@@ -1,0 +1,236 @@
+"""One retriever, all queries: what is still to be asked, and what becomes of every outcome."""
+
+from __future__ import annotations
+
+import sys
+import time
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any
+
+from ranklens.adapters import Caller, adapt
+from ranklens.answers import Answer, RetrieverRun
+from ranklens.calling import Limits, Outcome, TurnsOutAsync, acall_all, call_all
+from ranklens.errors import InputError, warn
+from ranklens.matching import ById, Matching
+from ranklens.progress import Progress, progress
+from ranklens.reading import Reading, ReadingError
+from ranklens.store import Store, answer_key
+
+_UNREADABLE = 3  # answers that cannot be read before any that can: then the query is not to blame, and asking on is a waste
+_FRAMES = 30  # of a traceback
+
+
+@dataclass(frozen=True)
+class Options:
+    """Everything about a run that :meth:`ranklens.Benchmark.run` explains."""
+
+    k: int = 10
+    concurrency: int = 1
+    timeout: float | None = None
+    retries: int = 0
+    rate_limit: float | None = None
+    backoff: float = 0.5
+    id_from: Any = None
+    score_from: Any = None
+    batch_size: int | None = None
+    version: str = ""
+    params: Mapping[str, Any] | None = None
+    match: Matching | None = None
+    resume: bool = True
+    progress: bool | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1:
+            raise InputError(f"k={self.k!r} is not allowed; it is a whole number from 1.")
+        if self.match is not None and not isinstance(self.match, Matching):
+            raise InputError(
+                f"match={self.match!r:.60} is not allowed; give one of ranklens.matching: ById, ByField, ByParent, Groups, Spans."
+            )
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(self.concurrency, self.timeout, self.retries, self.rate_limit, self.backoff)
+
+    @property
+    def reading(self) -> Reading:
+        inner = self.match.id_from if self.match is not None else None
+        if inner is not None and self.id_from is not None:
+            raise InputError(
+                f"id_from and match={type(self.match).__name__} both say where the id is; give one of them."
+            )
+        return Reading(self.k, inner if inner is not None else self.id_from, self.score_from)
+
+
+@dataclass
+class Asking:
+    """The state of one run: which queries are left, and the answers so far."""
+
+    name: str
+    caller: Caller
+    texts: Mapping[str, str]
+    options: Options
+    store: Store | None = None
+    answers: dict[str, Answer] = field(default_factory=dict)
+    _unreadable: list[ReadingError] = field(default_factory=list)
+    _left: Iterator[str] = field(default_factory=lambda: iter(()))
+    _keys: dict[str, str] = field(default_factory=dict)
+    _shown: Progress | None = None
+    _wall: float = 0.0
+
+    @classmethod
+    def start(
+        cls, name: str, retriever: Any, texts: Mapping[str, str], store: Store | None, options: Options
+    ) -> Asking:
+        """Check everything, and read what the store knows already."""
+        if not isinstance(name, str) or not name.strip():
+            raise InputError(f"name={name!r} is not allowed; give the retriever a name, which is text.")
+        if not texts:
+            raise InputError(
+                "There are no queries to ask; add some with add_query, or give queries and qrels."
+            )
+        caller = adapt(retriever, k=options.k, batch_size=options.batch_size)
+        asking = cls(name, caller, dict(texts), options, store)
+        if store is not None:
+            asking._read_store(store)
+        return asking
+
+    def _read_store(self, store: Store) -> None:
+        options, reading = self.options, self.reading.describe()
+        self._keys = {
+            query: answer_key(
+                self.name, options.version, dict(options.params or {}), options.k, (query, text), reading
+            )
+            for query, text in self.texts.items()
+        }
+        if options.resume:
+            known = store.read(self.name)
+            kept = {query: known[key] for query, key in self._keys.items() if key in known}
+            self.answers = {query: answer for query, answer in kept.items() if answer.status != "failed"}
+
+    @property
+    def reading(self) -> Reading:
+        return self.options.reading
+
+    def run(self) -> None:
+        """Ask what is left, from synchronous code."""
+        with self._watched():
+            try:
+                call_all(
+                    self.caller, self.reading, self._jobs(), self._payload, self.options.limits, self._deliver
+                )
+            except TurnsOutAsync:
+                self._call_on_a_loop()
+                call_all(
+                    self.caller, self.reading, self._jobs(), self._payload, self.options.limits, self._deliver
+                )
+
+    async def arun(self) -> None:
+        """Ask what is left, on the event loop that runs."""
+        with self._watched():
+            try:
+                await acall_all(
+                    self.caller, self.reading, self._jobs(), self._payload, self.options.limits, self._deliver
+                )
+            except TurnsOutAsync:
+                self._call_on_a_loop()
+                await acall_all(
+                    self.caller, self.reading, self._jobs(), self._payload, self.options.limits, self._deliver
+                )
+
+    def result(self, qrels: Mapping[str, Mapping[str, float]]) -> RetrieverRun:
+        """All answers, in the order of the queries."""
+        answers = {query: self.answers[query] for query in self.texts}
+        return RetrieverRun(
+            name=self.name,
+            k=self.options.k,
+            answers=answers,
+            wall=self._wall,
+            asked=sum(not answer.stored for answer in answers.values()),
+            told_k=self.caller.told_k,
+            version=self.options.version,
+            params=dict(self.options.params or {}),
+            match=self.options.match or ById(),
+            judged=qrels,
+        )
+
+    def _jobs(self) -> Iterator[list[str]]:
+        """The queries that have no answer yet, one by one or in batches."""
+        left = (query for query in self.texts if query not in self.answers)
+        size = self.caller.batch_size or 1
+        return iter(lambda: list(islice(left, size)), [])
+
+    def _payload(self, queries: Sequence[str]) -> Any:
+        texts = [self.texts[query] for query in queries]
+        return texts[0] if self.caller.batch_size is None else texts
+
+    def _call_on_a_loop(self) -> None:
+        self.caller = replace(self.caller, is_async=True)
+
+    def _deliver(self, queries: Sequence[str], outcome: Outcome) -> None:
+        values = outcome.value if self.caller.batch_size is not None else [outcome.value]
+        if outcome.error is not None:
+            values = [outcome.error] * len(queries)
+        for query, value in zip(queries, values, strict=True):
+            self._keep(self._answer(query, value, outcome))
+
+    def _answer(self, query: str, value: Any, outcome: Outcome) -> Answer:
+        seconds, attempts = outcome.seconds, outcome.attempts
+        try:
+            if isinstance(value, Exception):
+                raise value  # noqa: TRY301  for its traceback
+            if value is None:
+                raise InputError("The retriever returned None; return an empty list where nothing is found.")  # noqa: TRY301
+            found = self.reading.read(value)
+        except Exception as error:  # noqa: BLE001  of the retriever, or of a callable that reads ids
+            self._watch_for_unreadable(error)
+            what = "".join(traceback.format_exception_only(type(error), error)).strip()
+            trace = "".join(
+                traceback.format_exception(type(error), error, error.__traceback__, limit=-_FRAMES)
+            )
+            return Answer(query, "failed", seconds=seconds, attempts=attempts, error=what, traceback=trace)
+        status = "ok" if found.ids else "empty"
+        return Answer(query, status, found.ids, found.scores, seconds, attempts, found.cut)  # type: ignore[arg-type]
+
+    def _watch_for_unreadable(self, error: Exception) -> None:
+        """Stop where nothing that comes back can be read: that is a mistake in the call of ``run``."""
+        if not isinstance(error, ReadingError):
+            return
+        self._unreadable.append(error)
+        read = any(answer.status == "ok" for answer in self.answers.values())
+        if not read and len(self._unreadable) >= min(_UNREADABLE, len(self.texts)):
+            raise self._unreadable[0] from None
+
+    def _keep(self, answer: Answer) -> None:
+        self.answers[answer.query] = answer
+        if self.store is not None:
+            self.store.write(self.name, self._keys[answer.query], answer)
+        if self._shown is not None:
+            self._shown.advance(failed=answer.status == "failed")
+
+    @contextmanager
+    def _watched(self) -> Iterator[None]:
+        left = len(self.texts) - len(self.answers)
+        started = time.perf_counter()
+        try:
+            with progress(self.name, left, self.options.progress) as self._shown:
+                yield
+        except KeyboardInterrupt:
+            sys.stderr.write(self._how_to_resume() + "\n")
+            raise
+        self._wall = time.perf_counter() - started
+        self._warn_if_all_failed()
+
+    def _how_to_resume(self) -> str:
+        done = f"{self.name}: stopped after {len(self.answers):,} of {len(self.texts):,} queries. "
+        if self.store is None:
+            return done + "Their answers are lost; with Benchmark(…, store=FOLDER) a run can be resumed."
+        return done + f"Their answers are kept in {self.store.folder}; the same run goes on from there."
+
+    def _warn_if_all_failed(self) -> None:
+        failed = [answer for answer in self.answers.values() if answer.status == "failed"]
+        if failed and len(failed) == len(self.answers):
+            warn(f"All {len(failed):,} queries of {self.name!r} failed, the first with {failed[0].error}")

@@ -1,0 +1,180 @@
+"""Answers on disk, so that a run that ends early goes on where it was and no call is made twice.
+
+A store is a folder with one file of JSON lines a retriever. Lines are only ever added, each in one piece and under a lock,
+so that a killed process or a second one cannot spoil what is there. Nothing is unpickled, ever.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ranklens.answers import Answer
+from ranklens.errors import InputError, warn
+
+try:
+    import fcntl
+except ImportError:  # Windows: lines are still added in one piece
+    fcntl = None  # type: ignore[assignment]
+
+FORMAT = "ranklens-answers"
+FORMAT_VERSION = 1  # 1: first version
+
+_README = """\
+Answers of retrievers, kept by RankLens so that a run that was interrupted goes on without asking again.
+
+One file a retriever. Its first line names the format and the retriever; each line after it is one answer:
+  key        SHA-256 over the retriever's name, version, parameters, k, and the query's id and text
+  query, status ("ok", "empty" or "failed"), ids (best first), scores, seconds, attempts, error, traceback
+Lines are only added; of several with the same key the last answered one counts. Failed queries are asked again.
+The folder can be deleted at any time: the retrievers are then asked again.
+"""
+
+
+def answer_key(
+    name: str,
+    version: str,
+    params: Mapping[str, Any],
+    k: int,
+    query: tuple[str, str],
+    reading: Mapping[str, str] | None = None,
+) -> str:
+    """What an answer depends on, as one name; ``query`` is its id and its text.
+
+    >>> answer_key("bm25", "1", {"b": 0.4}, 10, ("q1", "why?"))[:12]
+    '...'
+    """
+    content = [name, version, params, k, *query, *([reading] if reading else [])]
+    try:
+        text = json.dumps(content, sort_keys=True, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"params={params!r:.80} cannot be kept in a store: {error}. Give text, numbers, lists and dicts."
+        ) from None
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+class Store:
+    """A folder of answers; :class:`ranklens.Benchmark` makes one where it is given ``store=FOLDER``."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            readme = self.folder / "README.txt"
+            if not readme.exists():
+                readme.write_text(_README, encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"store={str(folder)!r}: the folder cannot be made: {error.strerror}.") from None
+
+    def path(self, retriever: str) -> Path:
+        """The file of a retriever."""
+        readable = re.sub(r"[^\w.-]+", "-", retriever).strip("-.")[:60]
+        return (
+            self.folder
+            / f"{readable or 'retriever'}-{hashlib.sha256(retriever.encode('utf-8', 'replace')).hexdigest()[:8]}.jsonl"
+        )
+
+    def read(self, retriever: str) -> dict[str, Answer]:
+        """All answers by key; of several the last, unless it failed and one before it did not."""
+        path = self.path(retriever)
+        if not path.exists():
+            return {}
+        found: dict[str, Answer] = {}
+        damaged = 0
+        *lines, last = path.read_bytes().split(b"\n")
+        for number, line in enumerate(lines):
+            entry = _entry(line)
+            if number == 0 and entry and "format" in entry[1]:
+                _check_format(path, entry[1])
+            elif entry is None or entry[0] is None:
+                damaged += 1
+            elif entry[0].status != "failed" or entry[1]["key"] not in found:
+                found[entry[1]["key"]] = entry[0]
+        if last and (entry := _entry(last)) and entry[0]:  # whole but for its line end
+            found.setdefault(entry[1]["key"], entry[0])
+        if damaged:
+            lines_are = "line is damaged and was" if damaged == 1 else "lines are damaged and were"
+            warn(f"{path}: {damaged:,} {lines_are} passed over; what stood there is asked again.")
+        return found
+
+    def write(self, retriever: str, key: str, answer: Answer) -> None:
+        """Add an answer."""
+        record = {"key": key, **answer.to_record()}
+        with _locked(self.path(retriever)) as handle:
+            end = _mend(handle)
+            lines = json.dumps(record) + "\n"
+            if end == 0:
+                header = {"format": FORMAT, "format_version": FORMAT_VERSION, "retriever": retriever}
+                lines = json.dumps(header) + "\n" + lines
+            _append(handle, end, lines.encode())
+
+
+def _entry(line: bytes) -> tuple[Answer | None, dict[str, Any]] | None:
+    """The answer in a line, if it is one, and the line as it is; None if that is no JSON object."""
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return None
+    if not isinstance(record, dict):
+        return None
+    try:
+        return (Answer.from_record(record) if isinstance(record.get("key"), str) else None), record
+    except InputError:
+        return None, record
+
+
+def _check_format(path: Path, header: Mapping[str, Any]) -> None:
+    if header.get("format") != FORMAT or header.get("format_version") != FORMAT_VERSION:
+        raise InputError(
+            f"{path} is of the format {header.get('format')} {header.get('format_version')}, which this version of "
+            f"RankLens does not know ({FORMAT} {FORMAT_VERSION}). Choose another store, or delete it."
+        )
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[int]:
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}.") from None
+    try:
+        if fcntl is not None:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield handle
+    finally:
+        os.close(handle)  # gives the lock back, too
+
+
+def _mend(handle: int) -> int:
+    """Take away a last line that was cut short, as by a killed process; where the file then ends."""
+    end = os.lseek(handle, 0, os.SEEK_END)
+    if end == 0 or os.pread(handle, 1, end - 1) == b"\n":
+        return end
+    start, piece = end, b""
+    while start > 0 and b"\n" not in piece:
+        size = min(1 << 16, start)
+        start -= size
+        piece = os.pread(handle, size, start) + piece
+    last = piece.rpartition(b"\n")[2]
+    entry = _entry(last)
+    if entry is not None:  # only the line end is missing
+        return end + os.write(handle, b"\n")
+    os.ftruncate(handle, end - len(last))
+    return end - len(last)
+
+
+def _append(handle: int, end: int, content: bytes) -> None:
+    try:
+        written = 0
+        while written < len(content):
+            written += os.write(handle, content[written:])
+    except OSError as error:
+        os.ftruncate(handle, end)  # a full disk: no half line
+        raise InputError(f"The store cannot be written: {error.strerror}.") from None
