@@ -11,7 +11,7 @@ from ranklens.asking import Asking, Options
 from ranklens.errors import InputError, nearest, warn
 from ranklens.matching import Matching
 from ranklens.readers import mappings
-from ranklens.readers.queries import Queries, read_corpus, read_queries
+from ranklens.readers.queries import Queries, read_queries
 from ranklens.store import Store
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Benchmark:
         self._texts: dict[str, str] = {}
         self._qrels: dict[str, dict[str, float]] = {}
         self._fields: dict[str, Mapping[str, Any]] = {}
-        self._corpus = corpus
+        self.corpus = corpus
         if queries is not None or qrels is not None:
             self._load(queries, qrels, columns)
         self.store = store if isinstance(store, Store) or store is None else Store(store)
@@ -75,7 +75,7 @@ class Benchmark:
             raise InputError(f"Query {query!r} has no text: {query_text!r}.")
         self._qrels[query] = _as_grades({query: relevant_docs})[query]
         self._texts[query] = query_text
-        self._fields[query] = {**fields, "text": query_text}
+        self._fields[query] = fields
 
     @property
     def queries(self) -> dict[str, str]:
@@ -166,6 +166,8 @@ class Benchmark:
         from ranklens.comparison import compare
 
         finished = self._finished()
+        if isinstance(options.get("by"), str):
+            options.setdefault("queries", self._fields)
         compared = compare(
             self._common_judgments(),
             {name: result.run for name, result in finished.items()},
@@ -181,8 +183,7 @@ class Benchmark:
     def report(self, path: str | Path, measures: str | Sequence[str] = "rag", **options: Any) -> Path:
         """Write the comparison as one HTML page, with the texts of queries and, if there is a corpus, of documents."""
         compared = self.compare(measures, **options)
-        corpus = None if self._corpus is None else read_corpus(self._corpus)
-        return compared.to_html(path, queries=self.queries, corpus=corpus)
+        return compared.to_html(path, queries=self.queries, corpus=self.corpus)
 
     def save_runs(self, folder: str | Path, *, suffix: str = ".txt") -> dict[str, Path]:
         """Write what each retriever found as a run file: TREC's format, or that of another ``suffix`` (.jsonl, .csv, .parquet)."""
@@ -232,8 +233,8 @@ class Benchmark:
                 "There are queries but no judgments; give qrels, or queries that say what is relevant: "
                 '[{"id": …, "query": …, "relevant_docs": [...]}].'
             )
-        if folder is not None and self._corpus is None:
-            self._corpus = next(iter(sorted(folder.glob("corpus.*"))), None)
+        if folder is not None and self.corpus is None:
+            self.corpus = next(iter(sorted(folder.glob("corpus.*"))), None)
         grades = _judgments(qrels, columns)
         self._join(given if given is not None else Queries({query: query for query in grades}), grades)
 

@@ -17,6 +17,7 @@ from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 from ranklens.errors import InputError, nearest
+from ranklens.paths import follow
 
 IdFrom: TypeAlias = "str | Callable[[Any], Any] | None"
 Judgments: TypeAlias = "Mapping[str, Mapping[str, float]]"
@@ -169,8 +170,31 @@ def _first_members(query: Any, groups: Iterable[Collection[str]]) -> dict[str, s
 
 
 Span: TypeAlias = "tuple[str, float, float]"
+SpanFrom: TypeAlias = "tuple[str, str, str] | Callable[[Any], Span | None]"
 Over = Literal["gold", "union"]
 _SPAN = re.compile(r"(.*):(-?\d+(?:\.\d+)?)-(-?\d+(?:\.\d+)?)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class SpanId:
+    """An item's span as its id, ``"document:start-end"``; None where a part is missing."""
+
+    span_from: SpanFrom
+
+    def __call__(self, item: Any) -> str | None:
+        if callable(self.span_from):
+            span: Any = self.span_from(item)
+        else:
+            span = tuple(follow(item, path) for path in self.span_from)
+        if span is None or any(part is None for part in span):
+            return None
+        document, start, end = _checked(span, span)
+        return f"{document}:{_plain(start)}-{_plain(end)}"
+
+    def described(self) -> str:
+        """A name that stays the same from one process to the next."""
+        place = self.span_from
+        return getattr(place, "__qualname__", "callable") if callable(place) else " ".join(place)
 
 
 @dataclass(frozen=True)
@@ -194,7 +218,7 @@ class Spans(Matching):
     gold: Mapping[str, Span] | None = None
     threshold: float = 0.5
     over: Over = "gold"
-    span_from: tuple[str, str, str] | Callable[[Any], Span | None] = ("document", "start", "end")
+    span_from: SpanFrom = ("document", "start", "end")
     _gold: Mapping[str, Span] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -216,19 +240,7 @@ class Spans(Matching):
 
     @property
     def id_from(self) -> IdFrom:
-        return self._span_id
-
-    def _span_id(self, item: Any) -> str | None:
-        from ranklens.reading import follow
-
-        if callable(self.span_from):
-            span = self.span_from(item)
-        else:
-            span = tuple(follow(item, path) for path in self.span_from)
-        if span is None or any(part is None for part in span):
-            return None
-        document, start, end = _checked(span, span)
-        return f"{document}:{_plain(start)}-{_plain(end)}"
+        return SpanId(self.span_from)
 
     def judged_ids(self, query: str, ids: Sequence[str], gold: Mapping[str, float]) -> list[str]:
         judged = {doc: self._judged_span(query, doc) for doc in gold}

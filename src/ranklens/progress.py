@@ -29,7 +29,7 @@ def progress(name: str, total: int, wanted: bool | None = None) -> Iterator[Prog
         with _bar(name, total) as bar:
             yield bar
     else:
-        lines = Lines(name, total)
+        lines = Lines(name, total, always=wanted is True)
         yield lines
         lines.end()
 
@@ -42,8 +42,8 @@ class _Silent:
 class Lines:
     """A line on standard error every ten seconds, and one at the end of a run that took a while."""
 
-    def __init__(self, name: str, total: int) -> None:
-        self._name, self._total = name, total
+    def __init__(self, name: str, total: int, *, always: bool = False) -> None:
+        self._name, self._total, self._always = name, total, always
         self._done = self._failed = 0
         self._start = self._last = time.monotonic()
 
@@ -58,7 +58,7 @@ class Lines:
 
     def end(self) -> None:
         now = time.monotonic()
-        if now - self._start >= _SHORT:
+        if self._always or now - self._start >= _SHORT:
             self._say(now, f", {_duration(now - self._start)} in all")
 
     def _say(self, now: float, rest: str) -> None:

@@ -6,6 +6,7 @@ No such library is imported: containers, ids and scores are found under the name
 from __future__ import annotations
 
 import math
+import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -14,22 +15,14 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 from ranklens.errors import InputError
-from ranklens.matching import IdFrom, unmatched
+from ranklens.matching import IdFrom, SpanId, unmatched
+from ranklens.paths import follow, step
 from ranklens.readers import frames
 
-# Haystack, LlamaIndex, LangChain chains, Pinecone, Elasticsearch, Qdrant, Weaviate, Chroma …
-CONTAINERS = (
-    "documents",
-    "docs",
-    "results",
-    "matches",
-    "hits",
-    "points",
-    "objects",
-    "nodes",
-    "source_nodes",
-    "ids",
-)
+# Chroma, Haystack, LlamaIndex, LangChain chains, Pinecone, Elasticsearch, Qdrant, Weaviate … The ids come first, because Chroma's
+# answers have them beside "documents" that are texts.
+CONTAINERS = ("ids", "documents", "docs", "results", "matches", "hits", "points", "objects", "nodes", "source_nodes",
+              "source_documents", "context", "chunks", "passages", "data")  # fmt: skip
 ID_NAMES = ("id", "_id", "node_id", "doc_id", "docid", "docno", "document_id", "chunk_id", "uuid", "pid")
 SCORE_NAMES = ("score", "_score", "similarity", "relevance_score", "distance")
 INSIDE = ("node", "document", "doc")  # where an item wraps the document
@@ -108,16 +101,16 @@ class Reading:
 
     def _id(self, item: Any) -> str | None:
         if callable(self.id_from):
-            found = self.id_from(item)
+            found = _ask("id_from", self.id_from, item)
         elif self.id_from is not None:
-            found = follow(_without_score(item), self.id_from)
+            found = follow(_document(item), self.id_from)
         else:
-            found = _usual_id(_without_score(item))
+            found = _usual_id(_document(item))
         return _as_id(found, item)
 
     def _score(self, item: Any) -> float | None:
         if callable(self.score_from):
-            found = self.score_from(item)
+            found = _ask("score_from", self.score_from, item)
         elif self.score_from is not None:
             found = follow(item, self.score_from)
         elif _is_scored(item):
@@ -127,7 +120,7 @@ class Reading:
         return float(found) if isinstance(found, Real) and math.isfinite(found) else None
 
     def _without_ids(self, item: Any) -> ReadingError:
-        seen = _without_score(item)
+        seen = _document(item)
         if self.id_from is not None:
             where = f"id_from={_named(self.id_from)!r} finds nothing in it"
         else:
@@ -137,28 +130,13 @@ class Reading:
         )
 
 
-def follow(item: Any, path: str) -> Any:
-    """What stands at a path such as ``metadata.source``: keys, attributes and positions; None where there is nothing.
-
-    >>> follow({"metadata": {"pages": [7, 8]}}, "metadata.pages.1")
-    8
-    """
-    if isinstance(item, Mapping) and path in item:  # a key may hold dots itself
-        return item[path]
-    here = item
-    for part in path.split("."):
-        here = _step(here, part)
-        if here is None:
-            return None
-    return here
-
-
-def _step(here: Any, part: str) -> Any:
-    if isinstance(here, Mapping):
-        return here.get(part)
-    if part.isdecimal() and isinstance(here, (list, tuple)):
-        return here[int(part)] if int(part) < len(here) else None
-    return getattr(here, part, None)
+def _ask(what: str, function: Callable[[Any], Any], item: Any) -> Any:
+    try:
+        return function(item)
+    except Exception as error:
+        raise ReadingError(
+            f"{what} failed with {type(error).__name__} ({error}) for {_shown(item)}."
+        ) from error
 
 
 def _container(value: Any) -> Any:
@@ -166,13 +144,13 @@ def _container(value: Any) -> Any:
     if frames.is_frame(value):
         return frames.to_polars(value).to_dicts()
     if hasattr(value, "tolist"):
-        return value.tolist()
+        value = value.tolist()
     if isinstance(value, (list, tuple)):
-        return (
-            value[0] if len(value) == 1 and isinstance(value[0], list) else value
-        )  # one list a query: of one query
-    for name in CONTAINERS:
-        inner = _step(value, name) if isinstance(value, Mapping) else getattr(value, name, None)
+        # Batch interfaces give one list a query, and here it was one query.
+        nested = len(value) == 1 and isinstance(value[0], list) and not _is_scored(value[0])
+        return value[0] if nested else value
+    for name in (*CONTAINERS, "body"):  # body: of Elasticsearch's client
+        inner = step(value, name)
         if inner is not None and not isinstance(inner, (str, bytes, Real)) and not callable(inner):
             return _container(inner)
     return value
@@ -182,37 +160,40 @@ def _is_scored(item: Any) -> bool:
     return isinstance(item, (tuple, list)) and len(item) == 2 and isinstance(item[1], Real)
 
 
-def _without_score(item: Any) -> Any:
-    return item[0] if _is_scored(item) else item
+def _document(item: Any) -> Any:
+    """The document of a (document, score) pair, or of a row of one column, as databases give it."""
+    return item[0] if _is_scored(item) or (isinstance(item, tuple) and len(item) == 1) else item
 
 
 def _first(item: Any, names: Iterable[str]) -> Any:
-    return next((found for name in names if (found := _step(item, name)) is not None), None)
+    found = (step(item, name) for name in names)
+    return next((value for value in found if value is not None and not callable(value)), None)
 
 
 def _usual_id(item: Any) -> Any:
     if item is None or isinstance(item, (str, Real)):
         return item
     found = _first(item, ID_NAMES)
-    if found is None or callable(found):
-        inner = _first(item, INSIDE)
-        found = None if inner is None or isinstance(inner, (str, Real)) else _first(inner, ID_NAMES)
-    return found
+    inner = None if found is not None else _first(item, INSIDE)
+    return found if inner is None or isinstance(inner, (str, Real)) else _first(inner, ID_NAMES)
+
+
+_NO_IDS = (bool, float, bytes, Mapping, AbstractSet, list, tuple)
 
 
 def _as_id(found: Any, item: Any) -> str | None:
     if found is None or isinstance(found, str):
         return found
-    plain = isinstance(found, (bool, float, bytes, Mapping, AbstractSet, list, tuple)) or callable(found)
-    if plain or not _has_text(found):  # the address of an object is no id
+    if isinstance(found, _NO_IDS) or _is_nameless(found):
         raise ReadingError(
-            f"{found!r:.60} ({type(found).__name__}) was found where a document id should be. {_advice(_without_score(item))}"
+            f"{_shown(found)} was found where a document id should be. {_advice(_document(item))}"
         )
     return str(found)
 
 
-def _has_text(found: object) -> bool:
-    return any("__str__" in vars(one) or "__repr__" in vars(one) for one in type(found).__mro__[:-1])
+def _is_nameless(found: Any) -> bool:
+    """Whether all that can be said of an object is its address, which is no id."""
+    return getattr(type(found), "__repr__", None) is object.__repr__
 
 
 def _not_a_list(value: Any) -> ReadingError:
@@ -226,15 +207,20 @@ def _not_a_list(value: Any) -> ReadingError:
     )
 
 
+_short = reprlib.Repr()
+_short.maxstring = _short.maxother = 80
+
+
 def _shown(value: Any) -> str:
-    return f"a {type(value).__name__} {value!r:.80}"
+    return f"a {type(value).__name__}: {_short.repr(value)}"
 
 
 def _advice(item: Any) -> str:
     """What to set, with a place that exists in this item if one looks right."""
     places = _places(item)
-    example = next((place for place in places if place.rpartition(".")[2] in _LIKELY), "metadata.source")
+    likely = [place for place in places if place.isdecimal() or place.rpartition(".")[2] in _LIKELY]
     there = f" It has {', '.join(places[:12])}." if places else ""
+    example = next(iter(likely), "metadata.source")
     return f'Say where the id is: id_from="{example}", or id_from=lambda item: ….{there}'
 
 
@@ -242,7 +228,10 @@ _LIKELY = (*ID_NAMES, "source", "file_path", "file_name", "path", "url", "title"
 
 
 def _places(item: Any) -> list[str]:
-    """The keys or attributes of an item, and those of its metadata, as paths."""
+    """The positions, keys or attributes of an item, and those of its metadata, as paths."""
+    if isinstance(item, (list, tuple)):
+        texts = [str(i) for i, part in enumerate(item) if isinstance(part, str)]
+        return texts + [str(i) for i in range(len(item)) if str(i) not in texts]
     fields = item if isinstance(item, Mapping) else getattr(item, "__dict__", {})
     top = [str(name) for name in fields if not str(name).startswith("_")]
     inside = [
@@ -255,7 +244,11 @@ def _places(item: Any) -> list[str]:
 
 
 def _named(place: Any) -> str:
+    """A name that stays the same from one process to the next."""
     if isinstance(place, str):
         return place
-    name = getattr(place, "__qualname__", type(place).__qualname__)
-    return f"{getattr(place, '__module__', '')}:{name}"
+    if isinstance(place, SpanId):
+        return place.described()
+    function = getattr(place, "func", place)  # of a functools.partial
+    name = getattr(function, "__qualname__", type(function).__qualname__)
+    return f"{getattr(function, '__module__', '')}:{name}"
