@@ -78,3 +78,10 @@ def test_wrong_records_get_one_clear_error(records, message):
     with pytest.raises(rl.InputError) as error:
         rl.from_records(records)
     assert message in str(error.value)
+
+
+def test_a_relevant_document_listed_twice_counts_with_its_highest_grade():
+    expected = [{"id": "a", "relevance": 3}, {"id": "a", "relevance": 1}]
+    with pytest.warns(rl.RankLensWarning, match="Record 1 lists the relevant document 'a' twice"):
+        qrels, _ = rl.from_records([{"actual_ranking": [], "expected_reference": expected}])
+    assert qrels == {"1": {"a": 3}}

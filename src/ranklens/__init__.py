@@ -24,6 +24,17 @@ if TYPE_CHECKING:
         RankLensWarning,
     )
     from ranklens.evaluation import evaluate
+    from ranklens.items import (
+        AveragePrecisionAtK,
+        DatasetItem,
+        F1AtK,
+        HitRateAtK,
+        MeanReciprocalRank,
+        MetricRunner,
+        NDCGAtK,
+        PrecisionAtK,
+        RecallAtK,
+    )
     from ranklens.judged import Hits, Judged
     from ranklens.judging import judge
     from ranklens.policy import Policy
@@ -53,6 +64,7 @@ _HOME = {
     "comparison": "Comparison compare compare_scores",
     "errors": "InputError MeasureError MissingExtraError PolicyError RankLensError RankLensWarning",
     "evaluation": "evaluate",
+    "items": "AveragePrecisionAtK DatasetItem F1AtK HitRateAtK MeanReciprocalRank MetricRunner NDCGAtK PrecisionAtK RecallAtK",
     "judging": "judge",
     "judged": "Hits Judged",
     "policy": "Policy",
@@ -67,19 +79,28 @@ _WHERE = {name: (module, name) for module, names in _HOME.items() for name in na
 _WHERE["measure"] = ("registry", "parse")  # looks a measure up; the decorator is ranklens.registry.measure
 
 __all__ = [
+    "AveragePrecisionAtK",
     "Benchmark",
     "Comparison",
+    "DatasetItem",
+    "F1AtK",
+    "HitRateAtK",
     "Hits",
     "InputError",
     "Interval",
     "Judged",
+    "MeanReciprocalRank",
     "Measure",
     "MeasureError",
+    "MetricRunner",
     "MissingExtraError",
+    "NDCGAtK",
     "Policy",
     "PolicyError",
+    "PrecisionAtK",
     "RankLensError",
     "RankLensWarning",
+    "RecallAtK",
     "Scores",
     "average_precision_at_k",
     "compare",

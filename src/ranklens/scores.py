@@ -70,7 +70,7 @@ class Scores:
     def mean(self) -> dict[str, float]:
         """Each measure over all queries: the mean, or the sum (counts) or geometric mean (``gm_``) where that is meant."""
         kept = [m for m in self.measures if m.definition.aggregate != "none"]
-        return _Means({str(m): total(m.definition.aggregate, self[m]) for m in kept})
+        return Means({str(m): total(m.definition.aggregate, self[m]) for m in kept})
 
     @cached_property
     def per_query(self) -> pl.DataFrame:
@@ -176,7 +176,7 @@ class Scores:
 _NUMBERS = ("mean", "low", "high")
 
 
-class _Means(dict[str, float]):
+class Means(dict[str, float]):
     """Means by canonical name, found under any spelling."""
 
     def __missing__(self, name: str) -> float:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ranklens.errors import InputError
+from ranklens.errors import InputError, warn
 
 _RETRIEVED = [
     "retrieved",
@@ -28,8 +28,8 @@ _RELEVANT = [
     "relevant_ids",
 ]
 _GRADES = ("relevance_scores", "relevance", "grades")
-_RECORD_IDS = ("id", "query_id", "qid", "_id")
-_TEXTS = ("query", "question", "user_input", "input")
+RECORD_IDS = ("id", "query_id", "qid", "_id")
+TEXTS = ("query", "question", "user_input", "input")
 _DOCUMENT_IDS = ("id", "doc_id", "document_id", "_id", "docid")
 _ITEM_GRADES = ("relevance", "grade", "rel", "expect_score")
 
@@ -54,15 +54,13 @@ def from_records(
     >>> qrels, run
     ({'why?': {'d1': 1.0}}, {'why?': ['d2', 'd1']})
     """
-    rows = [_as_mapping(number, record) for number, record in enumerate(records, 1)]
+    rows = [as_mapping(record, f"Record {number}") for number, record in enumerate(records, 1)]
+    places = [f"Record {number}" for number in range(1, len(rows) + 1)]
     names = _names(rows)
-    answers = _answers(rows, names, results)
-    qrels = {
-        name: _grades(number, row) for number, (name, row) in enumerate(zip(names, rows, strict=True), 1)
-    }
+    answers = _answers(rows, names, places, results)
+    qrels = {name: expected_grades(row, place) for name, row, place in zip(names, rows, places, strict=True)}
     run = {
-        name: [_document_id(number, item) for item in _list(number, answer)]
-        for number, (name, answer) in enumerate(zip(names, answers, strict=True), 1)
+        name: document_ids(answer, place) for name, answer, place in zip(names, answers, places, strict=True)
     }
     return qrels, run
 
@@ -72,20 +70,71 @@ def says_what_is_relevant(record: Mapping[str, Any]) -> bool:
     return any(record.get(key) is not None for key in _RELEVANT)
 
 
-def _as_mapping(number: int, record: Any) -> Mapping[str, Any]:
+def as_mapping(record: Any, where: str) -> Mapping[str, Any]:
+    """A record as a dict, also where it is an object with attributes; ``where`` begins the message if it is neither."""
     if isinstance(record, Mapping):
         return record
     if hasattr(record, "__dict__"):
         return dict(vars(record))
-    raise InputError(f"Record {number} is a {type(record).__name__}; a record is a dict such as {_SHAPES}.")
+    raise InputError(f"{where} is a {type(record).__name__}; a record is a dict such as {_SHAPES}.")
+
+
+def retrieved(row: Mapping[str, Any], where: str) -> Any:
+    """What a record says was retrieved, as it stands there."""
+    return _field(row, where, _RETRIEVED, "what was retrieved")
+
+
+def expected_grades(row: Mapping[str, Any], where: str) -> dict[str, float]:
+    """What a record says is relevant, with grades that may stand apart."""
+    expected = grades(_field(row, where, _RELEVANT, "what is relevant"), where)
+    apart: Mapping[Any, Any] = next((row[key] for key in _GRADES if isinstance(row.get(key), Mapping)), {})
+    return {**expected, **{str(doc): _number(grade, where) for doc, grade in apart.items()}}
+
+
+def document_ids(value: Any, where: str) -> list[str]:
+    """The ids of a list of documents, each an id or a dict with an ``id``.
+
+    >>> document_ids([{"id": 7, "score": 0.9}, "b"], "Record 1")
+    ['7', 'b']
+    """
+    return [_document_id(item, where) for item in _list(value, where)]
+
+
+def grades(value: Any, where: str) -> dict[str, float]:
+    """Grades by document id, from a dict of grades, or a list or set of ids or of dicts with an ``id`` (and ``relevance``).
+
+    Of a document that is listed twice the highest grade counts, with a warning.
+
+    >>> grades([{"id": "a", "relevance": 3}, "b"], "Record 1")
+    {'a': 3.0, 'b': 1.0}
+    """
+    if by_document(value):
+        return {str(doc): _number(grade, where) for doc, grade in value.items()}
+    found: dict[str, float] = {}
+    for item in _list(value, where):
+        doc, grade = _document_id(item, where), _item_grade(item, where)
+        if doc in found:
+            warn(f"{where} lists the relevant document {doc!r} twice; its highest grade counts.")
+        found[doc] = max(grade, found.get(doc, grade))
+    return found
+
+
+def by_document(value: Any) -> bool:
+    """Whether this is a dict of numbers by document, rather than a dict that describes one document."""
+    return isinstance(value, Mapping) and not any(key in value for key in _DOCUMENT_IDS)
+
+
+def first_given(row: Mapping[str, Any], keys: Iterable[str]) -> Any:
+    """The value of the first of these keys that holds one."""
+    return next((row[key] for key in keys if row.get(key) is not None), None)
 
 
 def _names(rows: list[Mapping[str, Any]]) -> list[str]:
     times: Counter[str] = Counter()
     names: dict[str, int] = {}
     for number, row in enumerate(rows, 1):
-        given = next((row[key] for key in _RECORD_IDS if row.get(key) is not None), None)
-        text = next((str(row[key]) for key in _TEXTS if row.get(key)), None)
+        given = first_given(row, RECORD_IDS)
+        text = next((str(row[key]) for key in TEXTS if row.get(key)), None)
         name = given if given is not None else text or number
         if given is None and text:
             times[text] += 1
@@ -98,7 +147,7 @@ def _names(rows: list[Mapping[str, Any]]) -> list[str]:
     return list(names)
 
 
-def _answers(rows: list[Mapping[str, Any]], names: list[str], results: Any) -> list[Any]:
+def _answers(rows: list[Mapping[str, Any]], names: list[str], places: list[str], results: Any) -> list[Any]:
     if isinstance(results, Mapping):
         by_name = {str(key): value for key, value in results.items()}
         return [by_name.get(name, []) for name in names]
@@ -109,54 +158,40 @@ def _answers(rows: list[Mapping[str, Any]], names: list[str], results: Any) -> l
                 f"There are {len(rows)} records but {len(answers)} results; give one list a record."
             )
         return answers
-    return [_field(number, row, _RETRIEVED, "what was retrieved") for number, row in enumerate(rows, 1)]
+    return [retrieved(row, place) for row, place in zip(rows, places, strict=True)]
 
 
-def _grades(number: int, row: Mapping[str, Any]) -> dict[str, float]:
-    expected = _field(number, row, _RELEVANT, "what is relevant")
-    if isinstance(expected, Mapping) and not any(key in expected for key in _DOCUMENT_IDS):
-        return {str(doc): _number(number, grade) for doc, grade in expected.items()}
-    grades = {_document_id(number, item): _item_grade(number, item) for item in _list(number, expected)}
-    given: Mapping[Any, Any] = next((row[key] for key in _GRADES if isinstance(row.get(key), Mapping)), {})
-    return {**grades, **{str(doc): _number(number, grade) for doc, grade in given.items()}}
+def _field(row: Mapping[str, Any], where: str, keys: Iterable[str], meaning: str) -> Any:
+    found = first_given(row, keys)
+    if found is None:
+        raise InputError(f"{where} does not say {meaning}; its keys are {list(row)}. Accepted: {_SHAPES}.")
+    return found
 
 
-def _field(number: int, row: Mapping[str, Any], keys: list[str], meaning: str) -> Any:
-    for key in keys:
-        if row.get(key) is not None:
-            return row[key]
-    raise InputError(
-        f"Record {number} does not say {meaning}; its keys are {list(row)}. Accepted: {_SHAPES}."
-    )
-
-
-def _list(number: int, value: Any) -> list[Any]:
+def _list(value: Any, where: str) -> list[Any]:
     if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
-        raise InputError(f"Record {number} holds {value!r:.60} where a list of documents should be.")
+        raise InputError(f"{where} holds {value!r:.60} where a list of documents should be.")
     return [value] if isinstance(value, Mapping) else list(value)
 
 
-def _document_id(number: int, item: Any) -> str:
-    found = (
-        next((item[key] for key in _DOCUMENT_IDS if item.get(key) is not None), None)
-        if isinstance(item, Mapping)
-        else item
-    )
+def _document_id(item: Any, where: str) -> str:
+    found = first_given(item, _DOCUMENT_IDS) if isinstance(item, Mapping) else item
     if found is None or isinstance(found, (list, dict, set)):
         raise InputError(
-            f"Record {number}: {item!r:.60} has no document id; give an id, or a dict with the key 'id'."
+            f"{where}: {item!r:.60} has no document id; give an id, or a dict with the key 'id'."
         )
     return str(found)
 
 
-def _item_grade(number: int, item: Any) -> float:
+def _item_grade(item: Any, where: str) -> float:
     if not isinstance(item, Mapping):
         return 1.0
-    return _number(number, next((item[key] for key in _ITEM_GRADES if item.get(key) is not None), 1))
+    given = first_given(item, _ITEM_GRADES)
+    return 1.0 if given is None else _number(given, where)
 
 
-def _number(number: int, grade: Any) -> float:
+def _number(grade: Any, where: str) -> float:
     try:
         return float(grade)
     except (TypeError, ValueError):
-        raise InputError(f"Record {number}: the grade {grade!r} is not a number.") from None
+        raise InputError(f"{where}: the grade {grade!r} is not a number.") from None
