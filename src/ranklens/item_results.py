@@ -14,6 +14,7 @@ from ranklens.errors import InputError, MeasureError, nearest
 from ranklens.gate import reaches
 from ranklens.item_metrics import Batch, DatasetItem, MeanReciprocalRank, Metric, MetricResult
 from ranklens.registry import parse
+from ranklens.report.table import Shown, Table
 from ranklens.scores import Means, Scores
 from ranklens.stats import Interval, interval
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from ranklens.judged import FloatArray
-    from ranklens.report.table import Table
 
 FORMAT_VERSION = 1  # of to_json; 1: first version
 
@@ -58,7 +58,7 @@ class MetricSummary:
 
 
 @dataclass(frozen=True)
-class RunnerResult:
+class RunnerResult(Shown):
     """What :class:`MetricRunner` gives back: a result an item, and means with intervals."""
 
     metrics: tuple[Any, ...]
@@ -155,8 +155,6 @@ class RunnerResult:
 
     def table(self) -> Table:
         """Means and intervals as text, beside the thresholds if there are any."""
-        from ranklens.report.table import Table
-
         header = ["measure", "mean", "95% interval"]
         rows = [[row.measure, f"{row.mean:.4f}", str(row.interval)] for row in self.summary]
         if self.thresholds:
@@ -172,12 +170,6 @@ class RunnerResult:
             f"{name} failed for {n} of {len(self)} items, which count as 0" for name, n in failed.items() if n
         ]
         return "; ".join([self.scores.note.rstrip("."), *told]) + "."
-
-    def __str__(self) -> str:
-        return str(self.table())
-
-    def _repr_html_(self) -> str:
-        return self.table().to_html()
 
     def __repr__(self) -> str:
         means = ", ".join(f"{name}={value:.4f}" for name, value in self.mean.items())

@@ -88,6 +88,20 @@ class Table:
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}"
 
 
+class Shown:
+    """What a result shows of itself, in a terminal and in a notebook: its table."""
+
+    def table(self) -> Table:
+        """The result as text."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return str(self.table())
+
+    def _repr_html_(self) -> str:
+        return self.table().to_html()
+
+
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
     first, *rest = zip(cells, widths, strict=True)
     return "  ".join([first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in rest)]).rstrip()

@@ -5,6 +5,7 @@ from ranklens.stats.effects import EffectSize, effect_size
 from ranklens.stats.intervals import INTERVALS, Bounds, Interval, interval
 from ranklens.stats.paired import TESTS, TestResult, paired_test
 from ranklens.stats.power import detectable_difference, queries_needed
+from ranklens.stats.ratios import relative_interval, share_interval
 from ranklens.stats.tukey import TukeyResult, tukey_hsd
 
 __all__ = [
@@ -22,5 +23,7 @@ __all__ = [
     "interval",
     "paired_test",
     "queries_needed",
+    "relative_interval",
+    "share_interval",
     "tukey_hsd",
 ]

@@ -10,6 +10,7 @@ import numpy as np
 from ranklens.stats import inputs
 from ranklens.stats.intervals import Bounds, Interval, interval
 from ranklens.stats.noncentral import shift_of_tail
+from ranklens.stats.ratios import share_interval
 
 if TYPE_CHECKING:
     from ranklens.judged import FloatArray
@@ -70,7 +71,7 @@ def effect_size(
         hedges_g=small_sample * dz,
         hedges_g_interval=_hedges_interval(dz, n, level),
         probability=probability,
-        probability_interval=_wilson(probability, n, level),
+        probability_interval=share_interval(probability, n, level=level),
         wins=wins,
         ties=n - wins - losses,
         losses=losses,
@@ -102,12 +103,3 @@ def _hedges_interval(dz: float, n: int, level: float) -> Interval:
     shifts = [shift_of_tail(dz * n**0.5, n - 1, share) for share in ((1 - level) / 2, (1 + level) / 2)]
     low, high = (shift * _hedges_factor(n) / n**0.5 for shift in shifts)
     return Interval(low, high, level, "noncentral t")
-
-
-def _wilson(share: float, n: int, level: float) -> Interval:
-    from scipy.special import ndtri
-
-    z = float(ndtri((1 + level) / 2))
-    centre, half = share + z * z / (2 * n), z * (share * (1 - share) / n + z * z / (4 * n * n)) ** 0.5
-    shrink = 1 + z * z / n
-    return Interval((centre - half) / shrink, (centre + half) / shrink, level, "wilson")
