@@ -474,3 +474,11 @@ def test_progress_is_told():
         [FOURTEEN] * 2
     )
     assert told == [(2, 4), (3, 4), (4, 4)]
+
+
+def test_progress_true_shows_lines_where_there_is_no_terminal(capsys, monkeypatch):
+    monkeypatch.setattr("ranklens.progress._SHORT", 0)
+    MetricRunner([Fixed(1)], progress=True).run([FOURTEEN] * 3)
+    assert "Metrics: 3 of 3" in capsys.readouterr().err
+    MetricRunner([Fixed(1)]).run([FOURTEEN] * 3)
+    assert capsys.readouterr().err == ""

@@ -34,6 +34,7 @@ from ranklens.item_metrics import (
 )
 from ranklens.item_results import ItemResult, MetricSummary, RunnerResult, canonical_name, metric_name
 from ranklens.policy import Policy, make_policy
+from ranklens.progress import progress
 from ranklens.scores import Scores
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class MetricRunner:
     ``concurrency`` of them at a time; one that fails counts as 0, with the error kept.
 
     ``thresholds`` are the least values by measure, ``{"nDCG@10": 0.7, "hit@5": 0.9}``; they are applied to each item and
-    to the mean. ``progress`` is True for a progress bar, or a function that is called with how many results are there
+    to the mean. ``progress`` is True for a bar over the calls of your own metrics, or a function that is called with how many results are there
     and how many there will be. Policies are given as for :func:`ranklens.evaluate`: ``empty="skip"`` leaves out items
     without anything relevant, which otherwise count as 0.
     """
@@ -104,11 +105,13 @@ class MetricRunner:
     async def _evaluate(self, batch: Batch) -> RunnerResult:
         values: dict[Measure, FloatArray] = {}
         own: dict[str, tuple[MetricResult, ...]] = {}
-        with _reporting(self.progress, len(self.metrics) * len(batch.items)) as report:
+        slow = sum(not isinstance(metric, Metric) for metric in self.metrics)
+        each = len(batch.items)
+        with _reporting(self.progress, len(self.metrics) * each, slow * each) as report:
             for metric in self.metrics:
                 if isinstance(metric, Metric):
                     values |= {measure: measure(batch.judged) for measure in metric.measures.values()}
-                    report(len(batch.items))
+                    report(each)
                 else:
                     name = metric_name(metric)
                     found = await _ask(metric, batch.items, self.concurrency, report)
@@ -120,7 +123,7 @@ class MetricRunner:
 
 
 async def _ask(
-    metric: Any, items: Sequence[DatasetItem], concurrency: int, report: Callable[[int], None]
+    metric: Any, items: Sequence[DatasetItem], concurrency: int, report: Callable[..., None]
 ) -> list[MetricResult]:
     """A metric that is not RankLens's, item by item; async ones in this event loop, others in threads."""
     import asyncio
@@ -141,7 +144,7 @@ async def _ask(
                 result = _read(metric_name(metric), await answer(item))
             except Exception as error:  # noqa: BLE001  one item must not lose the results of the others
                 result = MetricResult(metric_name(metric), 0.0, error=f"{type(error).__name__}: {error}")
-        report(1)
+        report(1, failed=result.error is not None)
         return result
 
     with ThreadPoolExecutor(concurrency) as threads:
@@ -149,25 +152,20 @@ async def _ask(
 
 
 @contextmanager
-def _reporting(progress: Progress, total: int) -> Iterator[Callable[[int], None]]:
-    """A function to be told how many results have come in."""
+def _reporting(wanted: Progress, total: int, calls: int) -> Iterator[Callable[..., None]]:
+    """A function to be told how many results have come in; a bar moves with the calls of metrics that take their time."""
     done = 0
+    with progress("Metrics", calls, wanted is True) as bar:
 
-    def tell(number: int) -> None:
-        nonlocal done
-        done += number
-        if callable(progress):
-            progress(done, total)
+        def tell(number: int, *, failed: bool | None = None) -> None:
+            nonlocal done
+            done += number
+            if callable(wanted):
+                wanted(done, total)
+            if failed is not None:
+                bar.advance(failed=failed)
 
-    if progress is not True:
         yield tell
-        return
-    from rich.console import Console
-    from rich.progress import Progress as Bar
-
-    with Bar(console=Console(stderr=True)) as bar:
-        task = bar.add_task("Evaluating", total=total)
-        yield lambda number: bar.advance(task, number)
 
 
 def _read(name: str, answer: Any) -> MetricResult:
