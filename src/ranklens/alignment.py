@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,6 +62,13 @@ class Quantity:
     def for_tests(self, values: FloatArray) -> FloatArray:
         """The values whose mean is compared: the logarithms, for a geometric mean."""
         return logs_with_floor(values) if self.is_geometric else values
+
+    def back(self, mean: float) -> float:
+        """A mean of :meth:`for_tests` as a mean of values."""
+        return math.exp(mean) if self.is_geometric else mean
+
+    def interval_back(self, around: Interval) -> Interval:
+        return replace(around, low=self.back(around.low), high=self.back(around.high))
 
     @property
     def test_bounds(self) -> Bounds:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ranklens import letters
-from ranklens.pairs import Contrasts, PairResult, Pairs, Settings, contrasts
+from ranklens.pairs import Contrasts, Pairs, Settings, contrasts
+from ranklens.stats.strata import macro_interval
 
 if TYPE_CHECKING:
-    from ranklens.alignment import Aligned, Quantity
+    from ranklens.alignment import Aligned
     from ranklens.judged import FloatArray
     from ranklens.stats import Interval
+
+MACRO = "macro-average"
 
 
 @dataclass(frozen=True)
@@ -40,50 +43,52 @@ class SliceResult:
     name: str
     n: int
     results: tuple[SystemResult, ...]
-    pairs: Sequence[PairResult]
+    pairs: Pairs
 
 
 def analyse(
-    aligned: Aligned, parts: dict[str | None, dict[str, FloatArray]], settings: Settings
+    aligned: Aligned, parts: Mapping[str | None, Mapping[str, FloatArray]], settings: Settings
 ) -> dict[str | None, tuple[tuple[SystemResult, ...], Pairs]]:
     """Results and pairs for each part of the queries, corrected over all parts."""
-    results: dict[str | None, list[SystemResult]] = {name: [] for name in parts}
-    pairs: dict[str | None, list[Contrasts]] = {name: [] for name in parts}
+    tested = contrasts(aligned.quantities, aligned.systems, parts, settings)
+    found = {}
+    for name, values in parts.items():
+        letters_of = {one.quantity.name: _letters(one) for one in tested[name]}
+        results = [
+            SystemResult(
+                quantity.name,
+                system,
+                name,
+                len(row),
+                quantity.mean(row),
+                quantity.interval(row, settings.level),
+                letters_of.get(quantity.name, {}).get(system, ""),
+            )
+            for quantity in aligned.quantities
+            for system, row in zip(aligned.systems, values[quantity.name], strict=True)
+        ]
+        found[name] = (tuple(results), Pairs(tested[name]))
+    return found
+
+
+def macro_averages(
+    aligned: Aligned, parts: Mapping[str | None, Mapping[str, FloatArray]], settings: Settings
+) -> Iterator[SystemResult]:
+    """For each measure and system the mean over slices of the slices' means."""
     for quantity in aligned.quantities:
-        values = {name: part[quantity.name] for name, part in parts.items()}
         if not quantity.is_tested:
-            for name, numbers in values.items():
-                results[name] += _results(aligned, quantity, numbers, name, settings, None)
             continue
-        for found in contrasts(quantity, aligned.systems, values, settings):
-            pairs[found.part].append(found)
-            results[found.part] += _results(aligned, quantity, found.values, found.part, settings, found)
-    return {name: (tuple(results[name]), Pairs(pairs[name])) for name in parts}
+        for i, system in enumerate(aligned.systems):
+            rows = [quantity.for_tests(values[quantity.name][i]) for values in parts.values()]
+            mean = float(np.mean([row.mean() for row in rows]))
+            around = macro_interval(rows, level=settings.level, bounds=quantity.test_bounds)
+            n = sum(map(len, rows))
+            yield SystemResult(
+                quantity.name, system, MACRO, n, quantity.back(mean), quantity.interval_back(around)
+            )
 
 
-def _results(
-    aligned: Aligned,
-    quantity: Quantity,
-    values: FloatArray,
-    slice_name: str | None,
-    settings: Settings,
-    found: Contrasts | None,
-) -> list[SystemResult]:
-    means = [quantity.mean(row) for row in values]
-    group = [""] * len(means)
-    if found is not None:
-        order = np.argsort(np.array(means) * (1 if quantity.better == "lower" else -1), kind="stable")
-        for system, text in zip(order, letters.letters(found.different[np.ix_(order, order)]), strict=True):
-            group[system] = text
-    return [
-        SystemResult(
-            quantity.name,
-            system,
-            slice_name,
-            values.shape[1],
-            mean,
-            quantity.interval(row, settings.level),
-            text,
-        )
-        for system, mean, row, text in zip(aligned.systems, means, values, group, strict=True)
-    ]
+def _letters(found: Contrasts) -> dict[str, str]:
+    order = found.order
+    texts = letters.letters(found.different[np.ix_(order, order)])
+    return {found.systems[system]: text for system, text in zip(order, texts, strict=True)}

@@ -12,23 +12,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ranklens import letters
+from ranklens import letters, verdicts
 from ranklens.alignment import Aligned, Quantity, align
-from ranklens.analysis import SliceResult, SystemResult, analyse
+from ranklens.analysis import SliceResult, SystemResult, analyse, macro_averages
+from ranklens.cautions import cautions
 from ranklens.errors import InputError, MeasureError, RankLensWarning, nearest, warn
 from ranklens.evaluation import evaluate
-from ranklens.pairs import Contrasts, PairResult, Pairs, Settings
+from ranklens.pairs import Contrasts, PairResult, Pairs, Settings, affordable
 from ranklens.policy import make_policy
 from ranklens.readers import frames
 from ranklens.registry import Measure
 from ranklens.scores import Scores
 from ranklens.slicing import in_order, slices_of
+from ranklens.stats import queries_needed
 
 if TYPE_CHECKING:
     import polars as pl
 
     from ranklens.judged import FloatArray
     from ranklens.policy import Policy
+    from ranklens.report.table import Printout, Table
     from ranklens.stats.inputs import Rng
 
 
@@ -49,7 +52,7 @@ class Comparison:
     aligned: Aligned
     settings: Settings
     results: tuple[SystemResult, ...]
-    pairs: Sequence[PairResult]
+    pairs: Pairs
     slices: tuple[SliceResult, ...] = ()
     macro: tuple[SystemResult, ...] = ()
     slice_of: Mapping[str, str] | None = None
@@ -106,20 +109,42 @@ class Comparison:
 
     def pair(self, measure: str | Measure, a: str, b: str) -> PairResult:
         """Two systems on one measure; signs follow the order asked for."""
-        return self._contrasts(measure).between(self._system(a), self._system(b))
+        return self.contrasts(measure).between(self._system(a), self._system(b))
 
     def ranked(self, measure: str | Measure) -> list[str]:
         """The systems, best first."""
         name = self._measure(measure)
-        sign = 1 if self._quantity(name).better == "lower" else -1
+        sign = 1 if self.quantity(name).better == "lower" else -1
         return sorted(self.systems, key=lambda system: sign * self._results[name, system].mean)
 
     def groups(self, measure: str | Measure) -> list[list[str]]:
         """Systems that cannot be told apart stand together, best first; one can stand in several groups."""
-        ranked = self.ranked(measure)
-        order = [self.systems.index(system) for system in ranked]
-        different = self._contrasts(measure).different[np.ix_(order, order)]
-        return [[ranked[i] for i in group] for group in letters.groups(different)]
+        found = self.contrasts(measure)
+        different = found.different[np.ix_(found.order, found.order)]
+        return [[self.systems[found.order[i]] for i in group] for group in letters.groups(different)]
+
+    def told_apart(self, measure: str | Measure, system: str) -> set[str]:
+        """The systems that were shown to differ from this one."""
+        different = self.contrasts(measure).different[self.systems.index(self._system(system))]
+        return {other for other, differs in zip(self.systems, different, strict=True) if differs}
+
+    def facts(self, pair: PairResult) -> str:
+        """The size of a difference, how likely it is by chance, and what could not have been seen."""
+        found = self.contrasts(pair.measure)
+        return verdicts.facts(pair, found.quantity, self.settings, found.family)
+
+    def queries_needed(self, pair: PairResult) -> int | None:
+        """How many queries like these would show the difference of a pair with a power of 80%; None where none could tell."""
+        if not pair.difference or pair.n < 2 or not np.isfinite(pair.effect.cohen_dz):
+            return None
+        deviation = abs(pair.difference / pair.effect.cohen_dz)
+        return queries_needed(pair.difference, deviation, alpha=self.contrasts(pair.measure).alpha)
+
+    def verdict(self, measure: str | Measure | None = None) -> str:
+        """What to conclude, in words; for all measures, one a line."""
+        if measure is not None:
+            return verdicts.of_measure(self, self._measure(measure))
+        return "\n".join(f"{name}: {verdicts.of_measure(self, name)}" for name in self.measures)
 
     def queries(self, measure: str | Measure, a: str | None = None, b: str | None = None) -> pl.DataFrame:
         """The queries, by how much better b is than a: the largest losses first, the largest gains last."""
@@ -136,6 +161,65 @@ class Comparison:
 
         first, second = self._two(a, b)
         return side_by_side(self, query, first, second, depth)
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row a measure, system and slice (null: all queries): n, mean, low, high, group."""
+        from ranklens.report.comparison_data import systems_frame
+
+        return systems_frame(self)
+
+    def pairs_frame(self) -> pl.DataFrame:
+        """One row a measure, pair and slice: means, difference, interval, p-values, effect sizes, wins, verdict."""
+        from ranklens.report.comparison_data import pairs_frame
+
+        return pairs_frame(self)
+
+    def queries_frame(self) -> pl.DataFrame:
+        """One row a query, measure and system: query, slice, measure, system, value."""
+        from ranklens.report.comparison_data import queries_frame
+
+        return queries_frame(self)
+
+    def to_csv(self, separator: str = ",") -> str:
+        """:meth:`to_frame` as text, with all digits; the other frames have ``write_csv``, too."""
+        return self.to_frame().write_csv(separator=separator)
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """Everything, with a format version; ``ranklens/report/comparison.schema.json`` describes it."""
+        from ranklens.report.comparison_data import to_json
+
+        return to_json(self, indent=indent)
+
+    def table(self) -> Table:
+        """One row a measure and system: mean, interval, and letters for systems that cannot be told apart."""
+        from ranklens.report.comparison_tables import leaders
+
+        return leaders(self)
+
+    def __str__(self) -> str:
+        return str(self._printout())
+
+    def __repr__(self) -> str:
+        systems = f"{len(self.systems)} {'system' if len(self.systems) == 1 else 'systems'}"
+        return f"Comparison({systems}, {', '.join(self.measures)}; {verdicts.queries(len(self.query_ids))})"
+
+    def _repr_html_(self) -> str:
+        return self._printout().to_html()
+
+    def to_markdown(self) -> str:
+        """All that print shows, for GitHub and its like."""
+        return self._printout().to_markdown()
+
+    def to_latex(self) -> str:
+        """The table of a paper (booktabs): systems × measures, the best in bold, raised letters for significance."""
+        from ranklens.report.comparison_tables import paper
+
+        return paper(self).to_latex()
+
+    def _printout(self) -> Printout:
+        from ranklens.report.comparison_tables import printout
+
+        return printout(self)
 
     def to_html(
         self, path: str | Path, *, queries: Any = None, corpus: Any = None, title: str | None = None
@@ -174,7 +258,9 @@ class Comparison:
             raise MeasureError(f"{name} was not compared: {nearest(name, self.measures)}")
         return name
 
-    def _quantity(self, name: str) -> Quantity:
+    def quantity(self, measure: str | Measure) -> Quantity:
+        """What is known about a measure: how it is put together, its range, and which values are better."""
+        name = self._measure(measure)
         return next(quantity for quantity in self.aligned.quantities if quantity.name == name)
 
     def _system(self, system: str) -> str:
@@ -182,9 +268,9 @@ class Comparison:
             raise InputError(f"There is no system {system!r}: {nearest(str(system), self.systems)}")
         return system
 
-    def _contrasts(self, measure: str | Measure) -> Contrasts:
+    def contrasts(self, measure: str | Measure) -> Contrasts:
+        """All tested pairs of a measure, with their p-values as arrays."""
         name = self._measure(measure)
-        assert isinstance(self.pairs, Pairs)
         found = next((part for part in self.pairs.parts if part.quantity.name == name), None)
         if found is None:
             raise MeasureError(f"{name} is a count, so systems are not compared by it.")
@@ -264,12 +350,14 @@ def compare_scores(
     aligned = align(_checked(scores), measures, missing=missing)
     if baseline is not None and baseline not in aligned.systems:
         raise InputError(f"The baseline {baseline!r} is no system: {nearest(baseline, aligned.systems)}")
+    asked, settings = settings, affordable(settings, len(aligned.systems))
     # Random signs are drawn by place, so the order in which queries come must not matter.
     order = np.argsort(np.array(aligned.query_ids, dtype=object), kind="stable")
     sorted_values = {name: values[:, order] for name, values in aligned.values.items()}
     results, pairs = analyse(aligned, {None: sorted_values}, settings)[None]
     slice_of: dict[str, str] | None = None
     slices: tuple[SliceResult, ...] = ()
+    macro: tuple[SystemResult, ...] = ()
     if by is not None:
         slice_of = slices_of(by, queries, aligned.query_ids)
         sorted_ids = [aligned.query_ids[i] for i in order]
@@ -277,18 +365,23 @@ def compare_scores(
             name: {m: v[:, [slice_of[q] == name for q in sorted_ids]] for m, v in sorted_values.items()}
             for name in in_order(slice_of.values())
         }
+        macro = tuple(macro_averages(aligned, parts, settings))
         slices = tuple(
             SliceResult(str(name), found[0][0].n, *found)
             for name, found in analyse(aligned, parts, settings).items()
         )
+    evaluated = {name: s for name, s in scores.items() if isinstance(s, Scores)}
+    tested = [part for found in (pairs, *(one.pairs for one in slices)) for part in found.parts]
     return Comparison(
         aligned,
         settings,
         results,
         pairs,
         slices=slices,
+        macro=macro,
         slice_of=slice_of,
-        scores={name: s for name, s in scores.items() if isinstance(s, Scores)},
+        cautions=tuple(cautions(aligned, asked, tested, evaluated, slice_of)),
+        scores=evaluated,
     )
 
 

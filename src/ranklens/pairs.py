@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -19,13 +20,14 @@ from ranklens.stats import (
     adjust,
     detectable_difference,
     effect_size,
-    paired_test,
     tukey_hsd,
 )
+from ranklens.stats.pairwise import pairwise_p
+from ranklens.stats.randomization import EXACT_UP_TO
 
 if TYPE_CHECKING:
     from ranklens.alignment import Quantity
-    from ranklens.judged import BoolArray, FloatArray
+    from ranklens.judged import BoolArray, FloatArray, IntArray
 
 _TUKEY = ("tukey", "tukey-randomized")  # correct for all pairs by themselves
 ALL_TESTS = (*TESTS, *_TUKEY)
@@ -59,6 +61,10 @@ class Settings:
     @property
     def is_tukey(self) -> bool:
         return self.test in _TUKEY
+
+    @property
+    def is_resampled(self) -> bool:
+        return self.test in ("randomization", "bootstrap")
 
 
 @dataclass(frozen=True)
@@ -106,8 +112,8 @@ class Contrasts:
     systems: tuple[str, ...]
     values: FloatArray  # systems × queries
     part: str | None  # the slice
-    first: Sequence[int]  # the systems of each pair
-    second: Sequence[int]
+    first: IntArray  # the systems of each pair
+    second: IntArray
     p_values: FloatArray
     adjusted: FloatArray
     settings: Settings
@@ -117,7 +123,7 @@ class Contrasts:
         return len(self.first)
 
     def at(self, index: int) -> PairResult:
-        return self._result(index, self.first[index], self.second[index])
+        return self._result(index, int(self.first[index]), int(self.second[index]))
 
     def between(self, a: str, b: str) -> PairResult:
         """The pair in the order asked for."""
@@ -129,20 +135,46 @@ class Contrasts:
 
     @cached_property
     def _where(self) -> dict[tuple[int, int], int]:
-        return {pair: i for i, pair in enumerate(zip(self.first, self.second, strict=True))}
+        pairs = zip(self.first.tolist(), self.second.tolist(), strict=True)
+        return {pair: i for i, pair in enumerate(pairs)}
 
-    @property
+    @cached_property
     def different(self) -> BoolArray:
         """Systems × systems: which were shown to differ."""
         found = np.zeros((len(self.systems), len(self.systems)), dtype=bool)
         found[self.first, self.second] = self.adjusted <= self.settings.alpha
         return found | found.T
 
+    @cached_property
+    def order(self) -> list[int]:
+        """The systems, best first; of equal ones the first given comes first."""
+        means = np.array([self.quantity.mean(row) for row in self.values])
+        sign = 1 if self.quantity.better == "lower" else -1
+        return [int(i) for i in np.argsort(sign * means, kind="stable")]
+
     @property
     def alpha(self) -> float:
         """What a single p-value has to stay below in the worst case."""
         strict = self.settings.is_tukey or self.settings.correction in _STRICT
         return self.settings.alpha / self.family.pairs if strict else self.settings.alpha
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the test counts all possibilities rather than drawing some."""
+        return self.settings.test == "randomization" and self.values.shape[1] <= EXACT_UP_TO
+
+    @property
+    def smallest_p(self) -> float:
+        """The smallest p-value that the test can give over so many queries, however large the difference."""
+        n, test = self.values.shape[1], self.settings.test
+        by_signs = 2.0 ** (1 - n) if test in ("randomization", "wilcoxon", "sign") else 0.0
+        is_drawn = self.settings.is_resampled and not self.is_exact
+        return max(by_signs, 1 / (self.settings.resamples + 1) if is_drawn else 0.0)
+
+    @cached_property
+    def _detectable(self) -> float:
+        """For differences with a standard deviation of 1."""
+        return detectable_difference(1.0, self.values.shape[1], alpha=self.alpha)
 
     def _result(self, index: int, a: int, b: int) -> PairResult:
         quantity, settings = self.quantity, self.settings
@@ -168,7 +200,7 @@ class Contrasts:
             wins=effect.wins,
             ties=effect.ties,
             losses=effect.losses,
-            detectable=detectable_difference(deviation, n, alpha=self.alpha),
+            detectable=deviation * self._detectable if n > 1 else math.inf,
         )
         return replace(found, verdict=verdicts.of_pair(found, quantity, settings, self.family))
 
@@ -196,59 +228,81 @@ class Pairs(Sequence[PairResult]):
             place -= len(part)
         raise IndexError(index)
 
+    def won(self, measure: str) -> Iterator[tuple[str, str]]:
+        """The pairs of a measure that differ, the better system first."""
+        for part in self.parts:
+            if part.quantity.name == measure:
+                place = {system: i for i, system in enumerate(part.order)}
+                for a, b in zip(*np.nonzero(np.triu(part.different)), strict=True):
+                    ahead, behind = sorted((int(a), int(b)), key=lambda system: place[system])
+                    yield part.systems[ahead], part.systems[behind]
+
     def __iter__(self) -> Iterator[PairResult]:
         return (part.at(i) for part in self.parts for i in range(len(part)))
 
 
 def contrasts(
-    quantity: Quantity,
+    quantities: Sequence[Quantity],
     systems: tuple[str, ...],
-    values_by_slice: dict[str | None, FloatArray],
+    parts: Mapping[str | None, Mapping[str, FloatArray]],
     settings: Settings,
-) -> list[Contrasts]:
-    """Test all pairs, or all with the baseline, in each slice, and correct over all these tests."""
+) -> dict[str | None, list[Contrasts]]:
+    """Test all pairs, or all with the baseline, in each part of the queries; correct over all tests of a measure."""
     first, second = _pairs(systems, settings.baseline)
-    family = Family(len(systems), len(first) * len(values_by_slice), len(values_by_slice))
-    found = [_p_values(quantity.for_tests(v), first, second, settings) for v in values_by_slice.values()]
-    together = np.concatenate(found)
-    if settings.is_tukey:
-        adjusted = np.minimum(together * len(values_by_slice), 1.0)
-    else:
-        adjusted = adjust(together, method=settings.correction)
-    parts = np.split(adjusted, len(values_by_slice))
-    return [
-        Contrasts(quantity, systems, values, name, first, second, p, part, settings, family)
-        for (name, values), p, part in zip(values_by_slice.items(), found, parts, strict=True)
-    ]
+    family = Family(len(systems), len(first) * len(parts), len(parts))
+    tested = [quantity for quantity in quantities if quantity.is_tested]
+    p_values = {
+        name: _p_values([q.for_tests(values[q.name]) for q in tested], first, second, settings)
+        for name, values in parts.items()
+    }
+    found: dict[str | None, list[Contrasts]] = {name: [] for name in parts}
+    for i, quantity in enumerate(tested):
+        adjusted = _adjusted([p[i] for p in p_values.values()], settings)
+        for (name, values), corrected in zip(parts.items(), adjusted, strict=True):
+            numbers, p = values[quantity.name], p_values[name][i]
+            found[name].append(
+                Contrasts(quantity, systems, numbers, name, first, second, p, corrected, settings, family)
+            )
+    return found
 
 
-def _pairs(systems: Sequence[str], baseline: str | None) -> tuple[list[int], list[int]]:
-    if baseline is not None:
-        base = systems.index(baseline)
-        others = [i for i in range(len(systems)) if i != base]
-        return [base] * len(others), others
-    upper = [(i, j) for i in range(len(systems)) for j in range(i + 1, len(systems))]
-    return [i for i, _ in upper], [j for _, j in upper]
+def affordable(settings: Settings, systems: int) -> Settings:
+    """The t test in place of one that would have to be resampled more often than anybody wants to wait.
+
+    The smallest p-value of a resampled test is one in the number of resamples. Corrected for many pairs that is not small,
+    so all systems would look alike.
+    """
+    pairs = systems - 1 if settings.baseline is not None else systems * (systems - 1) // 2
+    too_many = 2 * pairs > settings.alpha * settings.resamples
+    return replace(settings, test="t") if settings.is_resampled and too_many else settings
+
+
+def _pairs(systems: Sequence[str], baseline: str | None) -> tuple[IntArray, IntArray]:
+    if baseline is None:
+        first, second = np.triu_indices(len(systems), 1)
+        return first, second
+    base = systems.index(baseline)
+    others = np.delete(np.arange(len(systems)), base)
+    return np.full(len(others), base), others
 
 
 def _p_values(
-    values: FloatArray, first: Sequence[int], second: Sequence[int], settings: Settings
-) -> FloatArray:
-    """One for each pair, from the same random numbers, so that neither the order nor the number of systems matters."""
-    if not first:
-        return np.zeros(0)
+    values: Sequence[FloatArray], first: IntArray, second: IntArray, settings: Settings
+) -> list[FloatArray]:
+    """For each measure one for each pair, from the same random numbers, so that the order of systems does not matter."""
+    if not len(first):
+        return [np.zeros(0) for _ in values]
+    if not settings.is_tukey:
+        how: dict[str, Any] = {"method": settings.test, "rng": settings.seed, "resamples": settings.resamples}
+        return pairwise_p(values, first, second, **how)
+    randomized = settings.test != "tukey"
+    found = (tukey_hsd(scores, randomized=randomized, rng=settings.seed) for scores in values)
+    return [together.p_values[first, second] for together in found]
+
+
+def _adjusted(p_values: Sequence[FloatArray], settings: Settings) -> list[FloatArray]:
+    """Corrected over the slices, too; Tukey's test has corrected for the pairs already."""
     if settings.is_tukey:
-        together = tukey_hsd(values, randomized=settings.test != "tukey", rng=settings.seed)
-        return together.p_values[list(first), list(second)]
-    return np.array(
-        [
-            paired_test(
-                values[i],
-                values[j],
-                method=settings.test,
-                rng=settings.seed,
-                resamples=settings.resamples,
-            ).p_value
-            for i, j in zip(first, second, strict=True)
-        ]
-    )
+        return [np.minimum(p * len(p_values), 1.0) for p in p_values]
+    together = adjust(np.concatenate(p_values), method=settings.correction)
+    return np.split(together, len(p_values))

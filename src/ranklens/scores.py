@@ -226,15 +226,25 @@ def _ties_at_cutoffs(judged: Judged, measures: Sequence[Measure]) -> str:
 
 
 def _judged_share(judged: Judged, measures: Sequence[Measure]) -> str:
-    from ranklens.formulas.counts import judged_share
-
-    k = max((m.k for m in measures if m.k is not None), default=None)
-    retrieved = judged.retrieved > 0
-    if not retrieved.any() or judged.policy.judged_only:
+    share, k = share_judged(judged, measures), _deepest(measures)
+    if share is None:
         return ""
-    share = float(judged_share(judged, k=k)[retrieved].mean())
     text = f"{share:.0%}" if share in (0, 1) or 0.005 <= share < 0.995 else f"{100 * share:.2g}%"
     return f"{text} of {'the retrieved documents' if k is None else f'the top {k}'} judged"
+
+
+def share_judged(judged: Judged, measures: Sequence[Measure]) -> float | None:
+    """How much of what was retrieved, down to the deepest cutoff, is judged; None where that says nothing."""
+    from ranklens.formulas.counts import judged_share
+
+    retrieved = judged.retrieved > 0
+    if not retrieved.any() or judged.policy.judged_only:
+        return None
+    return float(judged_share(judged, k=_deepest(measures))[retrieved].mean())
+
+
+def _deepest(measures: Sequence[Measure]) -> int | None:
+    return max((m.k for m in measures if m.k is not None), default=None)
 
 
 def total(kind: Aggregate, values: FloatArray) -> float:

@@ -6,7 +6,10 @@ import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ranklens.alignment import Quantity
+    from ranklens.comparison import Comparison
     from ranklens.pairs import Family, PairResult, Settings
 
 _CORRECTIONS = {
@@ -35,14 +38,128 @@ def of_pair(pair: PairResult, quantity: Quantity, settings: Settings, family: Fa
         return (
             f"{ahead} and {behind} have the same value for {'every query' if pair.n > 1 else 'the one query'}"
         )
-    size = _size(pair, quantity)
-    chance = f"{p_text(pair.adjusted_p, settings.alpha)}{correction_text(settings, family)}"
+    amount = facts(pair, quantity, settings, family)
     if pair.significant:
-        word = {"higher": "better", "lower": "better", "neither": "higher"}[quantity.better]
-        return f"{ahead} is {word} than {behind} by {size}, {chance}" + _unseen(pair, quantity)
-    return f"{ahead} and {behind} cannot be told apart: the difference is {size}, {chance}" + _unseen(
-        pair, quantity
-    )
+        return f"{ahead} is {_superior(quantity)} than {behind} by {amount}"
+    return f"{ahead} and {behind} cannot be told apart: the difference is {amount}"
+
+
+def of_measure(comparison: Comparison, measure: str) -> str:
+    """Which system to choose by one measure, and how sure that is."""
+    quantity, ranked = comparison.quantity(measure), comparison.ranked(measure)
+    if not quantity.is_tested:
+        return "A count: shown, but not tested."
+    if len(ranked) == 1:
+        found = comparison.result(measure, ranked[0])
+        return (
+            f"{found.mean:.4f} {found.interval} for {ranked[0]} alone; there is nothing to compare it with."
+        )
+    if len(ranked) == 2:
+        return f"{comparison.pair(measure, *ranked).verdict}.{_advice(comparison, measure, ranked)}"
+    if comparison.baseline is not None:
+        return _against_baseline(comparison, measure, ranked)
+    return _leader(comparison, measure, ranked)
+
+
+def _leader(comparison: Comparison, measure: str, ranked: Sequence[str]) -> str:
+    """The first, and whoever cannot be told apart from it."""
+    best, *others = ranked
+    word = _superior(comparison.quantity(measure))
+    different = comparison.told_apart(measure, best)
+    rivals = [system for system in others if system not in different]
+    behind = [system for system in others if system in different]
+    most = "best" if word == "better" else "highest"
+    near = comparison.facts(comparison.pair(measure, best, (rivals or others)[0]))
+    if not rivals:
+        said = f"{best} is {word} than all {len(others)} others; than the closest, {others[0]}, by {near}."
+    else:
+        said = f"{best} has the {most} mean, but cannot be told apart from {several(rivals)}"
+        said += (
+            f": the difference to {rivals[0]} is {near}."
+            if len(rivals) > 1
+            else f": the difference is {near}."
+        )
+        said += f" It is {word} than {several(behind)}." if behind else ""
+    return said + _advice(comparison, measure, [best, *rivals])
+
+
+def _against_baseline(comparison: Comparison, measure: str, ranked: Sequence[str]) -> str:
+    baseline, word = str(comparison.baseline), _superior(comparison.quantity(measure))
+    different = comparison.told_apart(measure, baseline)
+    above = ranked[: ranked.index(baseline)]
+    better = [system for system in above if system in different]
+    worse = [system for system in ranked if system in different and system not in above]
+    same = [system for system in ranked if system not in different and system != baseline]
+    parts = []
+    if better:
+        near = comparison.facts(comparison.pair(measure, baseline, better[0]))
+        parts.append(f"{several(better)} {'is' if len(better) == 1 else 'are'} {word} than {baseline}")
+        parts[0] += f" by {near}." if len(better) == 1 else f"; {better[0]} by {near}."
+    else:
+        parts.append(f"No system is {word} than {baseline}.")
+    if same:
+        near = comparison.facts(comparison.pair(measure, baseline, same[0]))
+        parts.append(f"Cannot be told apart from it: {several(same)}; the difference to {same[0]} is {near}.")
+    if worse:
+        parts.append(f"{'Worse' if word == 'better' else 'Lower'}: {several(worse)}.")
+    if len(better) > 1:
+        parts.append(
+            "Only pairs with the baseline were tested: the systems that beat it may be equally good."
+        )
+    return " ".join(parts)
+
+
+def of_slices(comparison: Comparison, measure: str) -> str:
+    """Which pairs differ in which slices."""
+    if not comparison.slices or not comparison.quantity(measure).is_tested or len(comparison.systems) < 2:
+        return ""
+    found: dict[tuple[str, str], list[str]] = {}
+    for part in comparison.slices:
+        for ahead, behind in part.pairs.won(measure):
+            found.setdefault((ahead, behind), []).append(part.name)
+    word = _superior(comparison.quantity(measure))
+    told = [f"{a} is {word} than {b} in {several(names)}" for (a, b), names in list(found.items())[:6]]
+    if not told:
+        return f"no two systems can be told apart in any of the {len(comparison.slices):,} slices."
+    hidden = f"; {len(found) - 6:,} more pairs differ in some slice" if len(found) > 6 else ""
+    return "; ".join(told) + f"{hidden}. No other pair can be told apart in a slice."
+
+
+def facts(pair: PairResult, quantity: Quantity, settings: Settings, family: Family) -> str:
+    """The size of a difference, how likely it is by chance, and what could not have been seen."""
+    return f"{_size(pair, quantity)}, {_chance(pair, settings, family)}{_unseen(pair, quantity)}"
+
+
+def _advice(comparison: Comparison, measure: str, ranked: Sequence[str]) -> str:
+    """What to do: choose the best, or the cheapest of those that cannot be told apart, or ask more queries."""
+    if comparison.quantity(measure).better == "neither":
+        return ""
+    best, *others = ranked
+    rivals = [system for system in others if system not in comparison.told_apart(measure, best)]
+    if not rivals:
+        return f" Choose {best}."
+    pair = comparison.pair(measure, best, rivals[0])
+    choice = f" Choose the {'cheaper' if len(rivals) == 1 else 'cheapest'} of {several([best, *rivals])}"
+    needed = comparison.queries_needed(pair)
+    if needed is None:
+        return f"{choice}."
+    return f"{choice}; if the difference{' to ' + rivals[0] if len(rivals) > 1 else ''} is real, about {queries(needed)} would show it."
+
+
+def several(names: Sequence[str], most: int = 5) -> str:
+    """Names in a sentence, the first few where they are many.
+
+    >>> several(["a"]), several(["a", "b", "c"]), several(list("abcdefgh"))
+    ('a', 'a, b and c', 'a, b, c, d, e and 3 more')
+    """
+    if len(names) > most + 1:
+        return f"{', '.join(names[:most])} and {len(names) - most:,} more"
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def queries(n: int) -> str:
+    """Counted, in words."""
+    return f"{n:,} {'query' if n == 1 else 'queries'}"
 
 
 def p_text(p: float, alpha: float = 0.05) -> str:
@@ -74,8 +191,23 @@ def correction_text(settings: Settings, family: Family) -> str:
 
 
 def name_of_test(test: str) -> str:
-    """For captions."""
+    """In words, for captions."""
     return _TESTS[test]
+
+
+def name_of_correction(correction: str) -> str:
+    """In words; empty for none."""
+    return _CORRECTIONS.get(correction, "")
+
+
+def in_a_word(pair: PairResult, quantity: Quantity) -> str:
+    """Of b, compared with a."""
+    if not pair.significant:
+        return "not told apart"
+    is_up = (pair.difference > 0) != (quantity.better == "lower")
+    return (
+        ("higher" if is_up else "lower") if quantity.better == "neither" else "better" if is_up else "worse"
+    )
 
 
 def _a_leads(pair: PairResult, quantity: Quantity) -> bool:
@@ -83,6 +215,14 @@ def _a_leads(pair: PairResult, quantity: Quantity) -> bool:
     if pair.difference == 0:
         return pair.a < pair.b
     return (pair.difference < 0) != (quantity.better == "lower")
+
+
+def _superior(quantity: Quantity) -> str:
+    return "higher" if quantity.better == "neither" else "better"
+
+
+def _chance(pair: PairResult, settings: Settings, family: Family) -> str:
+    return f"{p_text(pair.adjusted_p, settings.alpha)}{correction_text(settings, family)}"
 
 
 def _size(pair: PairResult, quantity: Quantity) -> str:

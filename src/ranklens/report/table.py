@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import html
 import io
+import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,9 +13,25 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+_WIDTH = 110  # of paragraphs in plain text
+
+
+class Cell(str):
+    """Text with a mark: bold, or with raised letters behind it, where the output can show that."""
+
+    __slots__ = ("raised", "strong")
+    raised: str
+    strong: bool
+
+    def __new__(cls, text: str, *, strong: bool = False, raised: str = "") -> Cell:  # noqa: PYI034  Self needs Python 3.11
+        cell = super().__new__(cls, text)
+        cell.strong, cell.raised = strong, raised
+        return cell
+
+
 @dataclass(frozen=True)
 class Table:
-    """Text in rows and columns; the first column is aligned to the left, the others to the right.
+    """Text in rows and columns; the first column (or the first few) aligned to the left, the others to the right.
 
     >>> print(Table(["measure", "mean"], [["P@5", "0.4000"]], note="1 query"))
     measure    mean
@@ -27,14 +44,19 @@ class Table:
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
     note: str = ""
+    title: str = ""
+    left: int = 1  # columns aligned to the left
 
     def __str__(self) -> str:
         widths = [max(map(len, column)) for column in zip(self.header, *self.rows, strict=True)]
-        lines = [_line(row, widths) for row in (self.header, ["-" * w for w in widths], *self.rows)]
-        return "\n".join(lines + (["", self.note] if self.note else []))
+        lines = [
+            _line(row, widths, self.left) for row in (self.header, ["-" * w for w in widths], *self.rows)
+        ]
+        before = [self.title, ""] if self.title else []
+        return "\n".join(before + lines + (["", self.note] if self.note else []))
 
     def to_csv(self, separator: str = ",") -> str:
-        """Comma- or tab-separated values, without the note."""
+        """Comma- or tab-separated values, without title and note."""
         out = io.StringIO()
         csv.writer(out, delimiter=separator, lineterminator="\n").writerows([self.header, *self.rows])
         return out.getvalue()
@@ -42,50 +64,50 @@ class Table:
     def to_markdown(self) -> str:
         """A table for GitHub and its like.
 
-        >>> print(Table(["measure", "mean"], [["P@5", "0.4000"]]).to_markdown())
+        >>> print(Table(["measure", "mean"], [["P@5", Cell("0.4000", strong=True, raised="a")]]).to_markdown())
         | measure | mean |
         | :-- | --: |
-        | P@5 | 0.4000 |
+        | P@5 | **0.4000**<sup>a</sup> |
         """
-        align = [":--", *["--:"] * (len(self.header) - 1)]
-        rows = [[cell.replace("|", "\\|") for cell in row] for row in (self.header, align, *self.rows)]
+        align = [":--" if i < self.left else "--:" for i in range(len(self.header))]
+        rows = [[_markdown(cell) for cell in row] for row in (self.header, align, *self.rows)]
         lines = [f"| {' | '.join(row)} |" for row in rows]
-        return "\n".join(lines + (["", self.note] if self.note else []))
+        before = [f"### {_markdown(self.title)}", ""] if self.title else []
+        return "\n".join(before + lines + (["", self.note] if self.note else []))
 
     def to_latex(self) -> str:
         """A table with booktabs, the note as its caption."""
-        lines = [" & ".join(map(_escape_latex, row)) + r" \\" for row in (self.header, *self.rows)]
+        lines = [_latex_row(row) for row in (self.header, *self.rows)]
+        columns = "l" * self.left + "r" * (len(self.header) - self.left)
         return "\n".join(
             [
                 r"\begin{table}",
                 r"\centering",
-                rf"\begin{{tabular}}{{l{'r' * (len(self.header) - 1)}}}",
+                rf"\begin{{tabular}}{{{columns}}}",
                 r"\toprule",
                 lines[0],
                 r"\midrule",
                 *lines[1:],
                 r"\bottomrule",
                 r"\end{tabular}",
-                rf"\caption{{{_escape_latex(self.note)}}}",
+                rf"\caption{{{_latex(self.note)}}}",
                 r"\end{table}",
             ]
         )
 
     def to_html(self) -> str:
         """The table as HTML; every cell is escaped."""
-        head = "".join(
-            f"<th style='text-align:{_side(i)}'>{html.escape(c)}</th>" for i, c in enumerate(self.header)
-        )
+        head = "".join(f"<th{self._side(i)}>{html.escape(c)}</th>" for i, c in enumerate(self.header))
         body = "".join(
-            "<tr>"
-            + "".join(
-                f"<td style='text-align:{_side(i)}'>{html.escape(cell)}</td>" for i, cell in enumerate(row)
-            )
-            + "</tr>"
+            "<tr>" + "".join(f"<td{self._side(i)}>{_html(cell)}</td>" for i, cell in enumerate(row)) + "</tr>"
             for row in self.rows
         )
+        title = f"<h4>{html.escape(self.title)}</h4>" if self.title else ""
         note = f"<p><small>{html.escape(self.note)}</small></p>" if self.note else ""
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}"
+        return f"{title}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}"
+
+    def _side(self, column: int) -> str:
+        return f" style='text-align:{'left' if column < self.left else 'right'}'"
 
 
 class Shown:
@@ -102,15 +124,98 @@ class Shown:
         return self.table().to_html()
 
 
-def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
-    first, *rest = zip(cells, widths, strict=True)
-    return "  ".join([first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in rest)]).rstrip()
+@dataclass(frozen=True)
+class Lines:
+    """Sentences below a title."""
+
+    title: str
+    lines: Sequence[str]
+
+    def __str__(self) -> str:
+        return "\n".join([self.title, *map(_wrapped, self.lines)])
+
+    def to_markdown(self) -> str:
+        return "\n".join([f"**{self.title}**", "", *(f"- {_markdown(line)}" for line in self.lines)])
+
+    def to_html(self) -> str:
+        items = "".join(f"<li>{html.escape(line)}</li>" for line in self.lines)
+        return f"<p><b>{html.escape(self.title)}</b></p><ul>{items}</ul>"
 
 
-def _escape_latex(cell: str) -> str:
-    special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    return "".join(special.get(c, rf"\{c}" if c in "&%$#_{}" else c) for c in cell)
+@dataclass(frozen=True)
+class Printout:
+    """Tables and sentences, one after the other."""
+
+    parts: Sequence[Table | Lines]
+
+    def __str__(self) -> str:
+        return "\n\n".join(map(str, self.parts))
+
+    def to_markdown(self) -> str:
+        return "\n\n".join(part.to_markdown() for part in self.parts)
+
+    def to_html(self) -> str:
+        return "".join(part.to_html() for part in self.parts)
 
 
-def _side(column: int) -> str:
-    return "right" if column else "left"
+def _wrapped(line: str) -> str:
+    """A sentence in as many lines as it needs."""
+    return textwrap.fill(
+        line,
+        _WIDTH,
+        initial_indent="- ",
+        subsequent_indent="  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], left: int) -> str:
+    aligned = [
+        cell.ljust(width) if i < left else cell.rjust(width)
+        for i, (cell, width) in enumerate(zip(cells, widths, strict=True))
+    ]
+    return "  ".join(aligned).rstrip()
+
+
+def _marks(cell: str) -> tuple[bool, str]:
+    return (cell.strong, cell.raised) if isinstance(cell, Cell) else (False, "")
+
+
+def _markdown(cell: str) -> str:
+    strong, raised = _marks(cell)
+    text = "".join(f"\\{c}" if c in "\\`*<|" else c for c in cell.replace("\n", " "))
+    return (f"**{text}**" if strong else text) + (f"<sup>{raised}</sup>" if raised else "")
+
+
+def _latex_row(cells: Sequence[str]) -> str:
+    line = " & ".join(map(_latex, cells)) + r" \\"
+    return (
+        f"{{}}{line}" if line.startswith(("[", "*")) else line
+    )  # these would belong to the line break before
+
+
+def _latex(cell: str) -> str:
+    strong, raised = _marks(cell)
+    text = _escape_latex(cell)
+    return (rf"\textbf{{{text}}}" if strong else text) + (
+        rf"\textsuperscript{{{_escape_latex(raised)}}}" if raised else ""
+    )
+
+
+def _escape_latex(text: str) -> str:
+    special = {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "\n": " ",
+    }
+    return "".join(special.get(c, rf"\{c}" if c in "&%$#_{}" else c) for c in text)
+
+
+def _html(cell: str) -> str:
+    strong, raised = _marks(cell)
+    text = html.escape(cell)
+    return (f"<b>{text}</b>" if strong else text) + (f"<sup>{html.escape(raised)}</sup>" if raised else "")

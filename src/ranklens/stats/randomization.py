@@ -35,7 +35,7 @@ def sign_flip_p(differences: FloatArray, rng: np.random.Generator, resamples: in
     limit = abs(int(steps.sum())) - len(steps)  # equal but for rounding is as far
     if len(steps) <= EXACT_UP_TO:
         return float((np.abs(_all_sums(steps)) >= limit).mean()), True
-    far = sum(int((np.abs(sums) >= limit).sum()) for sums in _random_sums(steps, rng, resamples))
+    far = sum(int((np.abs(sums) >= limit).sum()) for sums in random_sums(steps[None], rng, resamples))
     return (far + 1) / (resamples + 1), False
 
 
@@ -47,15 +47,20 @@ def _all_sums(steps: IntArray) -> IntArray:
     return sums
 
 
-def _random_sums(steps: IntArray, rng: np.random.Generator, resamples: int) -> Iterator[IntArray]:
-    """Sums under random signs; a random byte decides eight signs at once, and their sum is looked up."""
+def random_sums(steps: IntArray, rng: np.random.Generator, resamples: int) -> Iterator[IntArray]:
+    """The sum of each row under random signs of the columns, some resamples at a time: rows × resamples.
+
+    A random byte decides eight signs at once, and their sum is looked up.
+    """
     for start in range(0, resamples, _AT_ONCE):
-        sums = np.zeros(min(_AT_ONCE, resamples - start), np.int64)
-        for first in range(0, len(steps), 8 * _BYTES):
-            tables = _sums_by_byte(steps[first : first + 8 * _BYTES])
-            drawn = np.frombuffer(rng.bytes(len(tables) * len(sums)), np.uint8)
-            for table, signs in zip(tables, drawn.reshape(len(tables), -1), strict=True):
-                sums += table.take(signs)
+        sums = np.zeros((len(steps), min(_AT_ONCE, resamples - start)), np.int64)
+        for first in range(0, steps.shape[1], 8 * _BYTES):
+            part = steps[:, first : first + 8 * _BYTES]
+            width = -(-part.shape[1] // 8)
+            drawn = np.frombuffer(rng.bytes(width * sums.shape[1]), np.uint8).reshape(width, -1)
+            for row, numbers in enumerate(part):
+                for table, signs in zip(_sums_by_byte(numbers), drawn, strict=True):
+                    sums[row] += table.take(signs)
         yield sums
 
 

@@ -1,0 +1,103 @@
+"""Tests of many pairs of systems over the same queries, with the random numbers shared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ranklens.stats import inputs
+from ranklens.stats.paired import paired_test
+from ranklens.stats.randomization import EXACT_UP_TO, random_sums, sign_flip_p
+
+if TYPE_CHECKING:
+    from ranklens.judged import FloatArray, IntArray
+    from ranklens.stats.inputs import Rng
+
+_CELLS = 1 << 20  # differences of sums held at once
+
+
+def pairwise_p(
+    scores: Sequence[FloatArray],
+    first: IntArray,
+    second: IntArray,
+    *,
+    method: str = "randomization",
+    rng: Rng = None,
+    resamples: int = 100_000,
+) -> list[FloatArray]:
+    """The p-values of :func:`~ranklens.stats.paired_test` for pairs of rows, for several measures of the same systems.
+
+    ``scores`` holds a matrix a measure, systems × queries. The randomisation test draws its signs once for all systems and
+    measures and keeps the signed sum of each *system*: those of the pairs are their differences.
+
+    >>> scores = np.array([[0.2, 0.4, 0.1, 0.3, 0.5], [0.3, 0.6, 0.4, 0.7, 1.0], [0.2, 0.5, 0.1, 0.3, 0.5]])
+    >>> pairwise_p([scores], np.array([0, 0]), np.array([1, 2]))
+    [array([0.0625, 1.    ])]
+    """
+    if method == "randomization":
+        return _sign_flips(scores, first, second, inputs.generator(rng), resamples)
+    pairs = list(zip(first.tolist(), second.tolist(), strict=True))
+    return [
+        np.array(
+            [
+                paired_test(values[i], values[j], method=method, rng=rng, resamples=resamples).p_value
+                for i, j in pairs
+            ]
+        )
+        for values in scores
+    ]
+
+
+def _sign_flips(
+    scores: Sequence[FloatArray],
+    first: IntArray,
+    second: IntArray,
+    rng: np.random.Generator,
+    resamples: int,
+) -> list[FloatArray]:
+    found = [np.ones(len(first)) for _ in scores]
+    drawn: list[IntArray] = []  # the pairs of each measure that are too long to be counted exactly
+    for p, values in zip(found, scores, strict=True):
+        long = []
+        for pair, (i, j) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
+            change = inputs.differences(values[i], values[j])
+            if np.count_nonzero(change) > EXACT_UP_TO:
+                long.append(pair)
+            else:
+                p[pair] = sign_flip_p(change, rng, resamples)[0]
+        drawn.append(np.array(long, dtype=np.int64))
+    if any(len(pairs) for pairs in drawn):
+        counts = _count_far(scores, first, second, drawn, rng, resamples)
+        for p, pairs, far in zip(found, drawn, counts, strict=True):
+            p[pairs] = (far + 1) / (resamples + 1)
+    return found
+
+
+def _count_far(
+    scores: Sequence[FloatArray],
+    first: IntArray,
+    second: IntArray,
+    drawn: Sequence[IntArray],
+    rng: np.random.Generator,
+    resamples: int,
+) -> list[IntArray]:
+    """How many random sign patterns give each pair a sum at least as far from 0 as the one observed."""
+    systems, queries = scores[0].shape
+    steps = np.concatenate([inputs.whole_steps(values) for values in scores])
+    total = steps.sum(axis=1)
+    rows = [(first[pairs] + m * systems, second[pairs] + m * systems) for m, pairs in enumerate(drawn)]
+    limits = [np.abs(total[b] - total[a]) - 2 * queries for a, b in rows]  # equal but for rounding is as far
+    far = [np.zeros(len(pairs), np.int64) for pairs in drawn]
+    for sums in random_sums(steps, rng, resamples):
+        for (a, b), limit, count in zip(rows, limits, far, strict=True):
+            for part in _parts(len(a), sums.shape[1]):
+                apart = np.abs(sums[b[part]] - sums[a[part]])
+                count[part] += (apart >= limit[part, None]).sum(axis=1)
+    return far
+
+
+def _parts(pairs: int, resamples: int) -> Iterator[slice]:
+    at_once = max(1, _CELLS // resamples)
+    return (slice(start, start + at_once) for start in range(0, pairs, at_once))
