@@ -151,10 +151,16 @@ class _Table:
 
 
 def _names(measures: str | Measure | Sequence[str | Measure]) -> list[str]:
-    """Canonical names; those that are no measure of the registry stay as they are, if they are given one by one."""
-    if isinstance(measures, (str, Measure)):
-        measures = [measures] if isinstance(measures, Measure) else list(map(str, parse_many(measures)))
-    return list(dict.fromkeys(Quantity.named(m).name for m in measures))
+    given = [measures] if isinstance(measures, (str, Measure)) else measures
+    return list(dict.fromkeys(name for one in given for name in _canonical(one)))
+
+
+def _canonical(measure: str | Measure) -> list[str]:
+    """Names of the registry (of a preset, several); a column made elsewhere may have a name of its own."""
+    try:
+        return list(map(str, parse_many(measure)))
+    except MeasureError:
+        return [str(measure)]
 
 
 def _table(system: str, value: Any, wanted: Sequence[str] | None) -> _Table:
@@ -257,26 +263,22 @@ def _matrix(
 
 def _refuse_different_judgments(scores: Mapping[str, Scores]) -> None:
     """Values are comparable only if the same documents were judged in the same way."""
-    if len(scores) < 2:
-        return
-    (first, reference), *others = scores.items()
-    known = _judgments(reference.judged)
-    for name, other in others:
-        if _same_arrays(reference.judged, other.judged):
+    for (first, one), (name, other) in zip(scores.items(), list(scores.items())[1:], strict=False):
+        if _same_arrays(one.judged, other.judged):
             continue
-        found = _judgments(other.judged)
-        both = "skip" not in (reference.policy.missing, other.policy.missing)
-        lacking = next((q for q in [*known, *found] if q not in known or q not in found), None)
+        known, found = _judgments(one.judged), _judgments(other.judged)
         differing = next((q for q in known if q in found and not np.array_equal(known[q], found[q])), None)
-        if differing is not None or (lacking is not None and both):
-            what = (
-                f"query {differing!r} has {len(known[differing])} and {len(found[differing])} judged documents, or other grades"
-                if differing is not None
-                else f"query {lacking!r} is judged for one of them only"
-            )
-            raise InputError(
-                f"{first} and {name} were evaluated with different judgments: {what}. Evaluate both with the same ones."
-            )
+        may_lack = "skip" in (one.policy.missing, other.policy.missing)
+        lacking = next((q for q in [*known, *found] if q not in known or q not in found), None)
+        if differing is not None:
+            what = f"query {differing!r} has other judged documents or grades"
+        elif lacking is not None and not may_lack:
+            what = f"query {lacking!r} is judged for one of them only"
+        else:
+            continue
+        raise InputError(
+            f"{first} and {name} were evaluated with different judgments: {what}. Evaluate both with the same ones."
+        )
 
 
 def _same_arrays(one: Judged, other: Judged) -> bool:

@@ -89,6 +89,5 @@ def macro_averages(
 
 
 def _letters(found: Contrasts) -> dict[str, str]:
-    order = found.order
-    texts = letters.letters(found.different[np.ix_(order, order)])
-    return {found.systems[system]: text for system, text in zip(order, texts, strict=True)}
+    texts = letters.letters(found.groups, len(found.systems))
+    return dict(zip(found.systems, texts, strict=True))

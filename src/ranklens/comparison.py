@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ranklens import letters, verdicts
+from ranklens import verdicts
 from ranklens.alignment import Aligned, Quantity, align
 from ranklens.analysis import SliceResult, SystemResult, analyse, macro_averages
 from ranklens.cautions import cautions
@@ -24,7 +24,7 @@ from ranklens.readers import frames
 from ranklens.registry import Measure
 from ranklens.scores import Scores
 from ranklens.slicing import in_order, slices_of
-from ranklens.stats import queries_needed
+from ranklens.stats import inputs, queries_needed
 
 if TYPE_CHECKING:
     import polars as pl
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What was compared, as it was given: judgments and rankings to look at."""
+    """What was compared: judgments (read, if they were given as a file) and rankings as given, to look at."""
 
     qrels: Any
     runs: Mapping[str, Any]
@@ -119,9 +119,7 @@ class Comparison:
 
     def groups(self, measure: str | Measure) -> list[list[str]]:
         """Systems that cannot be told apart stand together, best first; one can stand in several groups."""
-        found = self.contrasts(measure)
-        different = found.different[np.ix_(found.order, found.order)]
-        return [[self.systems[found.order[i]] for i in group] for group in letters.groups(different)]
+        return [[self.systems[i] for i in group] for group in self.contrasts(measure).groups]
 
     def told_apart(self, measure: str | Measure, system: str) -> set[str]:
         """The systems that were shown to differ from this one."""
@@ -292,43 +290,33 @@ def compare(
     policy: Policy | None = None,
     rng: Rng = 0,
     columns: Mapping[str, str] | None = None,
+    progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
     **options: Any,
 ) -> Comparison:
-    """Evaluate several runs and tell which differences are more than chance."""
+    """Evaluate several runs on the same queries and tell which differences are more than chance.
+
+    ``runs`` maps names to runs of any shape, :class:`~ranklens.scores.Scores` or tables of values by query; ``qrels`` may be
+    None if there is no run among them. Every pair is tested, or each system against the ``baseline``. p-values are corrected
+    over the pairs of a measure, and with ``by`` over its slices: ``by`` is ``{query: slice}`` or a column of ``queries``.
+    ``test`` is one of randomization, t, wilcoxon, sign, bootstrap, welch, tukey and tukey-randomized; ``correction`` one of
+    bonferroni, holm, hochberg, bh, by and none. ``rng`` is a seed, so the same call gives the same answer. ``progress`` wraps
+    the loop over runs, as ``tqdm.tqdm`` does. Policies are given as in :func:`ranklens.evaluate`.
+
+    >>> qrels = {f"q{i}": {"a": 1} for i in range(8)}
+    >>> good, bad = {q: ["a", "b"] for q in qrels}, {q: ["b", "a"] for q in qrels}
+    >>> compare(qrels, {"bad": bad, "good": good}, "RR").verdict("RR")
+    'good is better than bad by 0.500 [0.500, 0.500], p = 0.008. Choose good.'
+    """
     chosen = make_policy(policy, options)
-    given, cautions = {}, []
-    rankings = {}
-    for name, run in _checked(runs).items():
-        if isinstance(run, Scores) or _is_per_query(run, columns):
-            given[name] = run
-            continue
-        if qrels is None:
-            raise InputError(f"{name} is a run, but there are no judgments to score it with: give qrels.")
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", RankLensWarning)
-            given[name] = evaluate(qrels, run, measures, chosen, columns=columns)
-        for warning in caught:
-            cautions.append(f"{name}: {warning.message}")
-            warn(cautions[-1])
-        rankings[name] = run
-    wanted = next(
-        (list(s.measures) for n, s in given.items() if n in rankings and isinstance(s, Scores)), None
-    )
-    found = compare_scores(
-        given,
-        wanted or measures,
-        baseline=baseline,
-        test=test,
-        correction=correction,
-        alpha=alpha,
-        level=level,
-        by=by,
-        queries=queries,
-        missing=chosen.missing,
-        rng=rng,
-    )
-    evidence = Evidence(qrels, rankings, chosen, columns) if rankings else None
-    return replace(found, evidence=evidence, cautions=(*cautions, *found.cautions))
+    settings = Settings(baseline, test, correction, alpha, level, _seed(rng))
+    given = _checked(runs)
+    rankings = {name: run for name, run in given.items() if not _holds_values(run, columns)}
+    gold = _judgments(qrels, rankings)
+    evaluated, said = _evaluated(gold, rankings, measures, chosen, columns, progress)
+    wanted = list(next(iter(evaluated.values())).measures) if evaluated else measures
+    found = _compared({**given, **evaluated}, wanted, settings, by, queries, chosen.missing)
+    evidence = Evidence(gold, rankings, chosen, columns) if rankings else None
+    return replace(found, evidence=evidence, cautions=(*said, *found.cautions))
 
 
 def compare_scores(
@@ -345,12 +333,33 @@ def compare_scores(
     missing: str | None = None,
     rng: Rng = 0,
 ) -> Comparison:
-    """Compare values that are already there: Scores, tables by query, or ``{query: {measure: value}}``."""
+    """Compare values that are there already: Scores, tables by query, or ``{query: {measure: value}}``.
+
+    ``measures`` are all that the systems have in common, unless some are named; ``missing`` says what a query counts that a
+    system lacks (``zero``, ``skip``, ``error``). The rest is as in :func:`compare`.
+
+    >>> found = compare_scores({"a": {"q1": {"RR": 1.0}, "q2": {"RR": 0.5}}, "b": {"q1": {"RR": 1.0}, "q2": {"RR": 0.25}}})
+    >>> found.result("RR", "a").mean, found.pair("RR", "a", "b").wins, found.pair("RR", "a", "b").losses
+    (0.75, 0, 1)
+    """
     settings = Settings(baseline, test, correction, alpha, level, _seed(rng))
-    aligned = align(_checked(scores), measures, missing=missing)
-    if baseline is not None and baseline not in aligned.systems:
-        raise InputError(f"The baseline {baseline!r} is no system: {nearest(baseline, aligned.systems)}")
-    asked, settings = settings, affordable(settings, len(aligned.systems))
+    return _compared(_checked(scores), measures, settings, by, queries, missing)
+
+
+def _compared(
+    scores: Mapping[str, Any],
+    measures: Any,
+    asked: Settings,
+    by: Any,
+    queries: Any,
+    missing: str | None,
+) -> Comparison:
+    aligned = align(scores, measures, missing=missing)
+    if asked.baseline is not None and asked.baseline not in aligned.systems:
+        raise InputError(
+            f"The baseline {asked.baseline!r} is no system: {nearest(asked.baseline, aligned.systems)}"
+        )
+    settings = affordable(asked, len(aligned.systems))
     # Random signs are drawn by place, so the order in which queries come must not matter.
     order = np.argsort(np.array(aligned.query_ids, dtype=object), kind="stable")
     sorted_values = {name: values[:, order] for name, values in aligned.values.items()}
@@ -385,21 +394,59 @@ def compare_scores(
     )
 
 
-def _checked(runs: Any) -> Mapping[str, Any]:
-    if not isinstance(runs, Mapping):
-        raise InputError(f"runs is a {type(runs).__name__}; give {{name: run}}, one entry a system.")
-    return {str(name): run for name, run in runs.items()}
+def _evaluated(
+    qrels: Any,
+    runs: Mapping[str, Any],
+    measures: Any,
+    policy: Policy,
+    columns: Mapping[str, str] | None,
+    progress: Callable[[Iterable[Any]], Iterable[Any]],
+) -> tuple[dict[str, Scores], list[str]]:
+    """Scores by system, and what evaluation warned of."""
+    scores, said = {}, []
+    for name in progress(list(runs)):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", RankLensWarning)
+            scores[name] = evaluate(qrels, runs[name], measures, policy, columns=columns)
+        for warning in caught:
+            said.append(f"{name}: {warning.message}")
+            warn(said[-1])
+    return scores, said
 
 
-def _is_per_query(run: Any, columns: Mapping[str, str] | None) -> bool:
-    """Whether a table holds values of measures rather than documents."""
-    if isinstance(run, Mapping) or not frames.is_frame(run):
-        return False
-    return not frames.has_documents(frames.to_polars(run), columns)
+def _judgments(qrels: Any, runs: Mapping[str, Any]) -> Any:
+    """Read once, not for every run; svmlight judgments belong to a run's scores line by line, and are read with them."""
+    if runs and qrels is None:
+        raise InputError(
+            f"{next(iter(runs))} is a run, but there are no judgments to score it with: give qrels."
+        )
+    if not runs or not isinstance(qrels, (str, Path)):
+        return qrels
+    from ranklens.readers import files
+
+    return qrels if files.recognise(qrels, "qrels") == "svmlight" else files.read_qrels(qrels)
+
+
+def _checked(systems: Any) -> dict[str, Any]:
+    if not isinstance(systems, Mapping):
+        raise InputError(
+            f"The systems are a {type(systems).__name__}; give {{name: run}}, one entry a system."
+        )
+    named = {str(name): system for name, system in systems.items()}
+    if len(named) < len(systems):
+        raise InputError(f"Two systems have the same name: {', '.join(map(repr, systems))}.")
+    return named
+
+
+def _holds_values(system: Any, columns: Mapping[str, str] | None) -> bool:
+    """Whether these are values of measures rather than documents."""
+    if isinstance(system, (Scores, Mapping)) or not frames.is_frame(system):
+        return isinstance(system, Scores)
+    return not frames.has_documents(frames.to_polars(system), columns)
 
 
 def _seed(rng: Rng) -> int:
     """One whole number that everything random follows from, so that it can be told and repeated."""
-    if isinstance(rng, (int, np.integer)) and not isinstance(rng, bool):
-        return int(rng)
-    return int(np.random.default_rng(rng).integers(2**32))
+    if rng is None or isinstance(rng, np.random.Generator):
+        return int(np.random.default_rng(rng).integers(2**32))
+    return inputs.count(rng, "rng", 0)

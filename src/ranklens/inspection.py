@@ -22,8 +22,7 @@ def by_difference(comparison: Comparison, measure: str, a: str, b: str) -> pl.Da
     table = pl.DataFrame(
         {
             "query": pl.Series(comparison.query_ids, dtype=pl.String),
-            a: first,
-            b: second,
+            **dict(zip(_columns(a, b), (first, second), strict=True)),
             "difference": second - first,
         }
     )
@@ -31,6 +30,11 @@ def by_difference(comparison: Comparison, measure: str, a: str, b: str) -> pl.Da
         slice_of = comparison.slice_of
         table = table.with_columns(pl.Series("slice", [slice_of[q] for q in comparison.query_ids]))
     return table.sort("difference", "query")
+
+
+def _columns(*systems: str) -> list[str]:
+    """The systems' names, told apart from the other columns."""
+    return [f"{name} (system)" if name in ("query", "difference", "slice") else name for name in systems]
 
 
 def side_by_side(comparison: Comparison, query: str, a: str, b: str, depth: int) -> pl.DataFrame:
@@ -71,7 +75,7 @@ def side_by_side(comparison: Comparison, query: str, a: str, b: str, depth: int)
     order = pl.when(in_b).then(rank_b).when(in_a).then(rank_a).otherwise(None)
     return (
         table.with_columns(change.alias("change"))
-        .sort(place, order, -pl.col("grade"), "doc", nulls_last=True)
+        .sort(place, order, -pl.col("grade"), pl.min_horizontal(rank_a, rank_b), "doc", nulls_last=True)
         .select("doc", "grade", f"rank_{a}", f"rank_{b}", "change")
     )
 
@@ -83,7 +87,11 @@ def _ranks(comparison: Comparison, query: str, name: str) -> pl.DataFrame:
             f"The ranking of {name} is not known: it was given as values. Compare runs with ranklens.compare to see documents."
         )
     if query not in comparison.query_ids:
-        raise InputError(f"There is no query {query!r}: {nearest(str(query), comparison.query_ids)}")
+        known = comparison.query_ids
+        raise InputError(
+            f"There is no query {query!r} among the {len(known):,} compared, such as {known[0]!r}: "
+            f"{nearest(str(query), known)}".rstrip(": ")
+        )
     found = ranking(
         evidence.qrels, evidence.runs[name], evidence.policy, queries=[query], columns=evidence.columns
     )

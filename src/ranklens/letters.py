@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from string import ascii_letters
+from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ def groups(different: BoolArray) -> list[list[int]]:
     >>> import numpy as np
     >>> different = np.zeros((3, 3), dtype=bool)
     >>> different[0, 2] = different[2, 0] = True
-    >>> groups(different), letters(different)
+    >>> groups(different), letters(groups(different), 3)
     ([[0, 1], [1, 2]], ['a', 'ab', 'b'])
     """
     n = len(different)
@@ -42,13 +42,18 @@ def groups(different: BoolArray) -> list[list[int]]:
     return sorted(found)
 
 
-def letters(different: BoolArray) -> list[str]:
-    """The letters of each system; from the 53rd group on numbers in brackets."""
-    found = [""] * len(different)
-    for number, members in enumerate(groups(different)):
+def letters(groups: Sequence[Sequence[int]], systems: int) -> list[str]:
+    """The letters of each system; where 26 are not enough, an a for the leading group alone."""
+    found = [""] * systems
+    for letter, members in zip(ascii_lowercase, groups if fit(groups) else groups[:1], strict=False):
         for system in members:
-            found[system] += _letter(number)
+            found[system] += letter
     return found
+
+
+def fit(groups: Sequence[Sequence[int]]) -> bool:
+    """Whether there are letters enough."""
+    return len(groups) <= len(ascii_lowercase)
 
 
 def label(position: int) -> str:
@@ -61,7 +66,7 @@ def label(position: int) -> str:
     position += 1
     while position:
         position, rest = divmod(position - 1, 26)
-        text = ascii_letters[rest] + text
+        text = ascii_lowercase[rest] + text
     return text
 
 
@@ -71,7 +76,3 @@ def _grow(members: int, alike: Sequence[int], n: int) -> list[int]:
         if members & ~alike[candidate] == 0:
             members |= 1 << candidate
     return [m for m in range(n) if members >> m & 1]
-
-
-def _letter(group: int) -> str:
-    return ascii_letters[group] if group < len(ascii_letters) else f"({group + 1})"

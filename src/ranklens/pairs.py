@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from ranklens import verdicts
+from ranklens import letters, verdicts
 from ranklens.errors import InputError, nearest
 from ranklens.stats import (
     CORRECTIONS,
@@ -151,6 +151,12 @@ class Contrasts:
         means = np.array([self.quantity.mean(row) for row in self.values])
         sign = 1 if self.quantity.better == "lower" else -1
         return [int(i) for i in np.argsort(sign * means, kind="stable")]
+
+    @cached_property
+    def groups(self) -> list[list[int]]:
+        """Systems that cannot be told apart, best first; a system can stand in several groups."""
+        found = letters.groups(self.different[np.ix_(self.order, self.order)])
+        return [[self.order[place] for place in group] for group in found]
 
     @property
     def alpha(self) -> float:

@@ -117,8 +117,9 @@ def of_slices(comparison: Comparison, measure: str) -> str:
     for part in comparison.slices:
         for ahead, behind in part.pairs.won(measure):
             found.setdefault((ahead, behind), []).append(part.name)
-    word = _superior(comparison.quantity(measure))
-    told = [f"{a} is {word} than {b} in {several(names)}" for (a, b), names in list(found.items())[:6]]
+    word, ranked = _superior(comparison.quantity(measure)), comparison.ranked(measure)
+    order = sorted(found, key=lambda pair: (ranked.index(pair[0]), ranked.index(pair[1])))
+    told = [f"{a} is {word} than {b} in {several(found[a, b])}" for a, b in order[:6]]
     if not told:
         return f"no two systems can be told apart in any of the {len(comparison.slices):,} slices."
     hidden = f"; {len(found) - 6:,} more pairs differ in some slice" if len(found) > 6 else ""

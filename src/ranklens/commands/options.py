@@ -14,7 +14,7 @@ import typer
 from ranklens.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 Qrels = Annotated[
     str, typer.Argument(help="Judgments: TREC, CSV, TSV, JSONL, JSON, Parquet, or a BEIR folder.")
@@ -91,6 +91,39 @@ def run_names(runs: Sequence[str]) -> dict[str, str]:
             raise InputError(f"Two runs are called {name!r}; give each a name of its own: NAME={path}.")
         found[name] = path
     return found
+
+
+def run_names_by_tag(runs: Sequence[str]) -> dict[str, str]:
+    """Runs by name: as given, else the tags of TREC files where each has one of its own, else the files' names."""
+    by_file = run_names(runs)
+    unnamed = [path for path in by_file.values() if path in runs]
+    tags = {path: _tag(path) for path in unnamed}
+    names = {path: tags.get(path) or name for name, path in by_file.items()}
+    usable = all(tags.values()) and len(set(names.values())) == len(names) == len(by_file)
+    return {name: path for path, name in names.items()} if usable else by_file
+
+
+def _tag(path: str) -> str | None:
+    """The sixth field of a TREC run, unless it is a mere number or too long to be a name."""
+    from ranklens.readers import files, text
+    from ranklens.readers.sources import open_source
+
+    if path == "-" or files.recognise(path, "run") != "trec":
+        return None
+    fields = text.first_fields(open_source(path))
+    tag = fields[5] if len(fields) == len(text.TREC_RUN) else ""
+    return tag if 0 < len(tag) <= 40 and not tag.replace(".", "").isdigit() else None
+
+
+def progress(items: Iterable[Any]) -> Iterable[Any]:
+    """A bar on the terminal while several items are worked on."""
+    waiting = list(items)
+    if len(waiting) < 2 or not sys.stderr.isatty():
+        return waiting
+    from rich.console import Console
+    from rich.progress import track
+
+    return track(waiting, "Reading runs", console=Console(stderr=True), transient=True)
 
 
 def write(text: str, output: Path | None) -> None:

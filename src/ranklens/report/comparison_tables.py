@@ -82,6 +82,35 @@ def slices(comparison: Comparison) -> Table:
     return Table(header, rows, left=3)
 
 
+def queries(comparison: Comparison, measure: str, a: str | None, b: str | None, most: int) -> Table:
+    """The queries with the largest differences, from the largest loss of b to its largest gain."""
+    found = comparison.queries(measure, a, b)
+    largest = sorted(found.rows(), key=lambda row: -abs(row[3]))[:most]
+    rows = [
+        [row[0], f"{row[1]:.4f}", f"{row[2]:.4f}", f"{row[3]:+.4f}", *row[4:]]
+        for row in sorted(largest, key=lambda row: row[3])
+    ]
+    title = f"{measure}: the {len(rows):,} queries of {len(found):,} that differ most"
+    return Table(found.columns, rows, title=title)
+
+
+def documents(comparison: Comparison, query: str, a: str | None, b: str | None) -> Table:
+    """Two rankings of a query side by side."""
+    found = comparison.documents(query, a, b)
+    rows = [
+        [
+            doc,
+            "" if grade is None else f"{grade:g}",
+            *("" if rank is None else f"{rank:,}" for rank in ranks),
+            change,
+        ]
+        for doc, grade, *ranks, change in found.iter_rows()
+    ]
+    return Table(
+        found.columns, rows, title=f"Query {query}: the first documents of both, and relevant ones missed"
+    )
+
+
 def paper(comparison: Comparison) -> Table:
     """Systems × measures with a letter for each system; raised letters name the systems that one significantly beats."""
     columns = [_paper_column(comparison, name) for name in comparison.measures]
@@ -142,6 +171,11 @@ def note(comparison: Comparison) -> list[str]:
         lines.append(
             f"{text[0].upper()}{text[1:]}, alpha = {comparison.alpha:g}, seed {comparison.seed}. Systems that share a group letter "
             "could not be told apart. Intervals are Student's t, not corrected for the number of pairs."
+        )
+    if comparison.slices and len(comparison.pairs):
+        count = len(comparison.slices[0].pairs.parts[0]) * len(comparison.slices)
+        lines.append(
+            f"In slices, p-values are corrected over the {count:,} tests of each measure in all slices."
         )
     return lines
 

@@ -148,6 +148,9 @@ class Printout:
 
     parts: Sequence[Table | Lines]
 
+    def with_part(self, part: Table | Lines) -> Printout:
+        return Printout([*self.parts, part])
+
     def __str__(self) -> str:
         return "\n\n".join(map(str, self.parts))
 

@@ -85,11 +85,17 @@ def _randomization(change: FloatArray, rng: np.random.Generator, resamples: int)
 
 
 def _student(change: FloatArray) -> TestResult:
+    t, p = student(change)
+    return TestResult(float(p), float(t), "t", len(change))
+
+
+def student(change: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """T and its two-sided p-value over the last axis."""
     from scipy.special import stdtr
 
-    n = len(change)
-    t = float(change.mean() / (change.std(ddof=1) / n**0.5))
-    return TestResult(float(2 * stdtr(n - 1, -abs(t))), t, "t", n)
+    n = change.shape[-1]
+    t = change.mean(axis=-1) / (change.std(axis=-1, ddof=1) / n**0.5)
+    return t, 2 * stdtr(n - 1, -np.abs(t))
 
 
 def _sign(change: FloatArray) -> TestResult:
