@@ -119,12 +119,19 @@ class RetrieverRun:
 
     @cached_property
     def run(self) -> dict[str, list[str]]:
-        """The rankings as judged ids, best first, without the queries that failed: what is evaluated."""
+        """The rankings as judged ids, best first, without the queries that failed: what is evaluated.
+
+        Where matching makes two results the same judged document, the first one stays. An id that the retriever itself returned
+        twice is left for :func:`ranklens.judge`, which drops, counts and reports it.
+        """
         return {
-            query: self.match.judged_ids(query, answer.ids, self.judged.get(query, {}))
+            query: _first_of_each(answer.ids, self._judged_ids(answer))
             for query, answer in self.answers.items()
             if answer.status != "failed"
         }
+
+    def _judged_ids(self, answer: Answer) -> list[str]:
+        return self.match.judged_ids(answer.query, answer.ids, self.judged.get(answer.query, {}))
 
     @cached_property
     def status(self) -> dict[str, int]:
@@ -177,13 +184,16 @@ class RetrieverRun:
         found = []
         stored = sum(answer.stored for answer in self.answers.values())
         if stored:
-            found.append(f"{stored:,} answers from the store")
+            found.append(f"{counted(stored, 'answer')} from the store")
         cut = sum(answer.cut for answer in self.answers.values())
         if cut:
-            found.append(f"more than {self.k} results cut in {cut:,}")
+            found.append(f"more than {self.k} results cut in {counted(cut, 'query', 'queries')}")
         longest = max((len(answer.ids) for answer in self.answers.values()), default=0)
         if not self.told_k and 0 < longest < self.k:
             found.append(f"never more than {longest} results (it was not told k={self.k})")
+        merged = sum(len(self.answers[query].ids) - len(docs) for query, docs in self.run.items())
+        if merged:
+            found.append(f"{counted(merged, 'result')} of documents that were found before dropped")
         failures = self.failures
         if failures:
             found.append(
@@ -194,6 +204,21 @@ class RetrieverRun:
     def __repr__(self) -> str:
         counts = ", ".join(f"{number} {status}" for status, number in self.status.items() if number)
         return f"RetrieverRun({self.name!r}, k={self.k}: {counts or 'nothing asked'})"
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """A number with its noun.
+
+    >>> counted(1, "query", "queries"), counted(2000, "answer")
+    ('1 query', '2,000 answers')
+    """
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def _first_of_each(ids: Sequence[str], judged: Sequence[str]) -> list[str]:
+    """The judged ids without those that repeat another result's; a result that comes twice stays."""
+    by: dict[str, str] = {}
+    return [name for doc, name in zip(ids, judged, strict=True) if by.setdefault(name, doc) == doc]
 
 
 def _fall(scores: Sequence[float | None]) -> bool:

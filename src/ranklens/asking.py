@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import time
 import traceback
@@ -12,8 +13,8 @@ from itertools import islice
 from typing import Any
 
 from ranklens.adapters import Caller, adapt
-from ranklens.answers import Answer, RetrieverRun
-from ranklens.calling import Limits, Outcome, TurnsOutAsync, acall_all, call_all
+from ranklens.answers import Answer, RetrieverRun, counted
+from ranklens.calling import Limits, Outcome, TurnsOutAsync, Work, acall_all, call_all
 from ranklens.errors import InputError, warn
 from ranklens.matching import ById, Matching
 from ranklens.progress import Progress, progress
@@ -76,7 +77,6 @@ class Asking:
     store: Store | None = None
     answers: dict[str, Answer] = field(default_factory=dict)
     _unreadable: list[ReadingError] = field(default_factory=list)
-    _left: Iterator[str] = field(default_factory=lambda: iter(()))
     _keys: dict[str, str] = field(default_factory=dict)
     _shown: Progress | None = None
     _wall: float = 0.0
@@ -119,27 +119,19 @@ class Asking:
         """Ask what is left, from synchronous code."""
         with self._watched():
             try:
-                call_all(
-                    self.caller, self.reading, self._jobs(), self._payload, self.options.limits, self._deliver
-                )
+                call_all(self._work())
             except TurnsOutAsync:
-                self._call_on_a_loop()
-                call_all(
-                    self.caller, self.reading, self._jobs(), self._payload, self.options.limits, self._deliver
-                )
+                self.caller = replace(self.caller, is_async=True)
+                call_all(self._work())
 
     async def arun(self) -> None:
         """Ask what is left, on the event loop that runs."""
         with self._watched():
             try:
-                await acall_all(
-                    self.caller, self.reading, self._jobs(), self._payload, self.options.limits, self._deliver
-                )
+                await acall_all(self._work())
             except TurnsOutAsync:
-                self._call_on_a_loop()
-                await acall_all(
-                    self.caller, self.reading, self._jobs(), self._payload, self.options.limits, self._deliver
-                )
+                self.caller = replace(self.caller, is_async=True)
+                await acall_all(self._work())
 
     def result(self, qrels: Mapping[str, Mapping[str, float]]) -> RetrieverRun:
         """All answers, in the order of the queries."""
@@ -157,18 +149,16 @@ class Asking:
             judged=qrels,
         )
 
-    def _jobs(self) -> Iterator[list[str]]:
-        """The queries that have no answer yet, one by one or in batches."""
+    def _work(self) -> Work[list[str]]:
+        return Work(self.caller, self.reading, self.options.limits, self._jobs(), self._deliver)
+
+    def _jobs(self) -> Iterator[tuple[list[str], Any]]:
+        """The queries that have no answer yet, one by one or in batches, and what to call for them."""
         left = (query for query in self.texts if query not in self.answers)
-        size = self.caller.batch_size or 1
-        return iter(lambda: list(islice(left, size)), [])
-
-    def _payload(self, queries: Sequence[str]) -> Any:
-        texts = [self.texts[query] for query in queries]
-        return texts[0] if self.caller.batch_size is None else texts
-
-    def _call_on_a_loop(self) -> None:
-        self.caller = replace(self.caller, is_async=True)
+        size = self.caller.batch_size
+        while queries := list(islice(left, size or 1)):
+            texts = [self.texts[query] for query in queries]
+            yield queries, texts[0] if size is None else texts
 
     def _deliver(self, queries: Sequence[str], outcome: Outcome) -> None:
         values = outcome.value if self.caller.batch_size is not None else [outcome.value]
@@ -218,7 +208,7 @@ class Asking:
         try:
             with progress(self.name, left, self.options.progress) as self._shown:
                 yield
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, asyncio.CancelledError):
             sys.stderr.write(self._how_to_resume() + "\n")
             raise
         self._wall = time.perf_counter() - started
@@ -233,4 +223,7 @@ class Asking:
     def _warn_if_all_failed(self) -> None:
         failed = [answer for answer in self.answers.values() if answer.status == "failed"]
         if failed and len(failed) == len(self.answers):
-            warn(f"All {len(failed):,} queries of {self.name!r} failed, the first with {failed[0].error}")
+            warn(
+                f"{self.name!r} failed for {counted(len(failed), 'query', 'queries')} out of {len(failed):,}, "
+                f"for the first with {failed[0].error}"
+            )

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from ranklens.answers import STATUSES, RetrieverRun
+from ranklens.answers import STATUSES, RetrieverRun, counted
 from ranklens.asking import Asking, Options
 from ranklens.errors import InputError, nearest, warn
 from ranklens.matching import Matching
 from ranklens.readers import mappings
 from ranklens.readers.queries import Queries, read_queries
+from ranklens.registry import parse_many
 from ranklens.store import Store
 
 if TYPE_CHECKING:
@@ -148,6 +149,7 @@ class Benchmark:
         from ranklens.evaluation import evaluate
 
         options = self._policy(failed, policy)
+        self._warn_of_shallow(measures)
         return {
             name: evaluate(result.match.judgments(self._qrels), result.run, measures, **options)
             for name, result in self._finished().items()
@@ -166,6 +168,7 @@ class Benchmark:
         from ranklens.comparison import compare
 
         finished = self._finished()
+        self._warn_of_shallow(measures)
         if isinstance(options.get("by"), str):
             options.setdefault("queries", self._fields)
         compared = compare(
@@ -192,6 +195,12 @@ class Benchmark:
         place = Path(folder)
         place.mkdir(parents=True, exist_ok=True)
         paths = {name: place / f"{_file_name(name)}{suffix}" for name in self._finished()}
+        by_path = {path: name for name, path in paths.items()}
+        for name, path in paths.items():
+            if by_path[path] != name:
+                raise InputError(
+                    f"{name!r} and {by_path[path]!r} would both be written to {path.name}; rename one."
+                )
         for name, path in paths.items():
             write_run(self.results[name].scored(), path, tag=_file_name(name))
         return paths
@@ -254,7 +263,8 @@ class Benchmark:
         if self.without_text:
             first = next(query for query in grades if query not in self._texts)
             warn(
-                f"{self.without_text:,} judged queries have no text, the first is {first!r}. They cannot be asked and are left out."
+                f"{counted(self.without_text, 'judged query has', 'judged queries have')} no text, the first is {first!r}; "
+                "what cannot be asked is left out."
             )
 
     def _finished(self) -> dict[str, RetrieverRun]:
@@ -264,7 +274,7 @@ class Benchmark:
             later = [query for query in self._texts if query not in result.answers]
             if later:
                 raise InputError(
-                    f"{name!r} ran before {len(later):,} of the queries were added, the first is {later[0]!r}; run it again."
+                    f"{name!r} ran before {counted(len(later), 'query was', 'queries were')} added, the first is {later[0]!r}; run it again."
                 )
         return self.results
 
@@ -281,6 +291,17 @@ class Benchmark:
                 )
         return common
 
+    def _warn_of_shallow(self, measures: str | Measure | Sequence[str | Measure]) -> None:
+        """R@100 of ten results is R@10: say so."""
+        deepest = max(
+            (m for m in parse_many(measures) if m.k is not None), key=lambda m: m.k or 0, default=None
+        )
+        for name, result in self._finished().items():
+            if deepest is not None and result.k < (deepest.k or 0):
+                warn(
+                    f"{deepest} looks at {deepest.k} results, but {name!r} ran with k={result.k}; run it with k={deepest.k}."
+                )
+
     @staticmethod
     def _policy(failed: str, policy: dict[str, Any]) -> dict[str, Any]:
         if failed not in ("zero", "skip"):
@@ -290,9 +311,11 @@ class Benchmark:
     def _note(self) -> str:
         parts = []
         if self.unjudged:
-            parts.append(f"{self.unjudged:,} queries without judgments not asked")
+            parts.append(f"{counted(self.unjudged, 'query', 'queries')} without judgments not asked")
         if self.without_text:
-            parts.append(f"{self.without_text:,} judged queries without text left out")
+            parts.append(
+                f"{counted(self.without_text, 'judged query', 'judged queries')} without text left out"
+            )
         for name, result in self.results.items():
             parts += [f"{name}: {what}" for what in result.remarks()]
         return "; ".join(parts) + "." if parts else ""

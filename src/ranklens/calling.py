@@ -14,11 +14,11 @@ import inspect
 import random
 import time
 from collections.abc import Callable, Coroutine, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from queue import SimpleQueue
 from threading import Thread
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from ranklens.adapters import Caller
 from ranklens.errors import InputError
@@ -27,6 +27,7 @@ from ranklens.reading import Reading
 T = TypeVar("T")
 _LONGEST_PAUSE = 30.0  # seconds between two attempts
 _GRACE = 1.0  # seconds that cancelled calls get to come to an end
+_LOOK = 0.1  # seconds between two looks whether to stop
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,14 @@ class TurnsOutAsync(Exception):  # noqa: N818  tells, does not fail
     """A plain callable returned something to await: it has to be called on an event loop."""
 
 
+class _EndsItAllError(Exception):
+    """Carries SystemExit or KeyboardInterrupt from a retriever to the top; raised itself, it would tear the event loop."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__()
+        self.error = error
+
+
 class Line(Protocol):
     """One way to make calls, one after the other."""
 
@@ -88,68 +97,66 @@ class Line(Protocol):
     def close(self) -> None: ...
 
 
-def call_all(
-    caller: Caller,
-    reading: Reading,
-    jobs: Iterator[T],
-    payload: Callable[[T], Any],
-    limits: Limits,
-    deliver: Callable[[T, Outcome], None],
-) -> None:
+@dataclass(frozen=True)
+class Work(Generic[T]):
+    """Everything about a series of calls: jobs with what to call for each, and whom to give the outcomes."""
+
+    caller: Caller
+    reading: Reading
+    limits: Limits
+    jobs: Iterator[tuple[T, Any]]
+    deliver: Callable[[T, Outcome], None]
+
+
+def call_all(work: Work[Any]) -> None:
     """Make all calls and hand each outcome over as it arrives; also where an event loop runs already."""
-    if caller.is_async or limits.concurrency > 1 or limits.timeout is not None:
-        _on_a_loop(acall_all(caller, reading, jobs, payload, limits, deliver))
-    else:
-        pace, here = _Pace(limits), _Here(caller, reading)
-        _without_a_loop(_work(here, pace, jobs, payload, limits, deliver))
-
-
-async def acall_all(
-    caller: Caller,
-    reading: Reading,
-    jobs: Iterator[T],
-    payload: Callable[[T], Any],
-    limits: Limits,
-    deliver: Callable[[T, Outcome], None],
-) -> None:
-    """The same on the running event loop."""
-    pace = _Pace(limits)
-    lines: list[Line] = [
-        _OnLoop(caller, reading, limits.timeout)
-        if caller.is_async
-        else _InThread(caller, reading, limits.timeout)
-        for _ in range(limits.concurrency)
-    ]
-    workers = [asyncio.ensure_future(_work(line, pace, jobs, payload, limits, deliver)) for line in lines]
+    limits = work.limits
     try:
-        await asyncio.gather(*workers)
+        if work.caller.is_async or limits.concurrency > 1 or limits.timeout is not None:
+            _on_a_loop(_serve_all(work))
+        else:
+            _without_a_loop(_serve(_Here(work.caller, work.reading), _Pace(limits), work))
+    except _EndsItAllError as ends:
+        raise ends.error from None
+
+
+async def acall_all(work: Work[Any]) -> None:
+    """The same on the running event loop."""
+    try:
+        await _serve_all(work)
+    except _EndsItAllError as ends:
+        raise ends.error from None
+
+
+async def _serve_all(work: Work[Any]) -> None:
+    kind = _OnLoop if work.caller.is_async else _InThread
+    timeout, pace = work.limits.timeout, _Pace(work.limits)
+    lines: list[Line] = [kind(work.caller, work.reading, timeout) for _ in range(work.limits.concurrency)]
+    servers = [asyncio.ensure_future(_serve(line, pace, work)) for line in lines]
+    try:
+        await asyncio.gather(*servers)
     finally:
-        for worker in workers:
-            worker.cancel()
-        await asyncio.gather(*workers, return_exceptions=True)
+        for server in servers:
+            server.cancel()
+        await asyncio.gather(*servers, return_exceptions=True)
         for line in lines:
             line.close()
 
 
-async def _work(
-    line: Line,
-    pace: _Pace,
-    jobs: Iterator[T],
-    payload: Callable[[T], Any],
-    limits: Limits,
-    deliver: Callable[[T, Outcome], None],
-) -> None:
-    """Take one job after the other, as long as there are any; others may take from the same ones."""
-    for job in jobs:
-        deliver(job, await _attempts(line, pace, payload(job), limits))
+async def _serve(line: Line, pace: _Pace, work: Work[Any]) -> None:
+    """Do one job after the other, as long as there are any; others may take from the same ones."""
+    for job, payload in work.jobs:
+        work.deliver(job, await _attempts(line, pace, payload, work.limits))
 
 
 async def _attempts(line: Line, pace: _Pace, payload: Any, limits: Limits) -> Outcome:
     for attempt in range(1, limits.retries + 2):
         await pace.turn(line)
         outcome = await line.call(payload)
-        if isinstance(outcome.error, TurnsOutAsync) or not isinstance(outcome.error, (Exception, type(None))):
+        if isinstance(outcome.error, TurnsOutAsync):
             raise outcome.error
+        if not isinstance(outcome.error, (Exception, type(None))):
+            raise _EndsItAllError(outcome.error)
         if outcome.error is None or attempt > limits.retries:
             break
         await line.sleep(limits.pause(attempt))
@@ -258,7 +265,7 @@ class _OnLoop:
                 value = await self._reading.acollect(value)
             else:
                 value = _collect(self._caller, self._reading, value)
-        except Exception as error:  # noqa: BLE001  whatever it is, it is this query's failure
+        except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001  not one that cancels
             return Outcome(error=error, seconds=time.perf_counter() - start)
         return _checked(self._caller, payload, value, time.perf_counter() - start)
 
@@ -352,10 +359,19 @@ def _on_a_loop(work: Coroutine[Any, Any, None]) -> None:
     run = contextvars.copy_context().run
     Thread(target=run, args=(_fulfil, ended, _run, loop, task), daemon=True).start()
     try:
-        ended.result()
-    except KeyboardInterrupt:  # of a notebook: it came here, the work is in the other thread
+        _wait_for(ended)
+    except (KeyboardInterrupt, asyncio.CancelledError):  # it came here, but the work is in the other thread
         loop.call_soon_threadsafe(task.cancel)
         raise
+
+
+def _wait_for(ended: Future[None]) -> None:
+    """Wait inside of a running loop, which cannot run meanwhile. asyncio.run turns Ctrl-C into a mere request to cancel: look for it."""
+    here = asyncio.current_task()
+    while not wait([ended], timeout=_LOOK).done:
+        if here is not None and hasattr(here, "cancelling") and here.cancelling():  # Python 3.11
+            raise asyncio.CancelledError
+    ended.result()
 
 
 def _run(loop: asyncio.AbstractEventLoop, task: asyncio.Task[None]) -> None:

@@ -72,7 +72,9 @@ class Reading:
     def read(self, value: Any) -> Retrieved:
         """Ids and scores; a :class:`ReadingError` says what came instead."""
         items = list(islice(self._items(value), self.k + 1))
-        kept = items[: self.k]
+        kept, cut = items[: self.k], len(items) > self.k
+        if self.id_from is None and self.score_from is None and all(type(item) is str for item in kept):
+            return Retrieved(tuple(kept), None, cut)  # the usual case, at once
         ids = [self._id(item) for item in kept]
         if kept and all(doc is None for doc in ids):
             raise self._without_ids(kept[0])
@@ -80,7 +82,7 @@ class Reading:
         return Retrieved(
             tuple(doc if doc is not None else unmatched(rank) for rank, doc in enumerate(ids, 1)),
             tuple(scores) if any(score is not None for score in scores) else None,
-            len(items) > self.k,
+            cut,
         )
 
     def describe(self) -> dict[str, str]:

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ranklens.answers import Answer
+from ranklens.answers import Answer, counted
 from ranklens.errors import InputError, warn
 
 try:
@@ -25,6 +25,8 @@ except ImportError:  # Windows: lines are still added in one piece
 
 FORMAT = "ranklens-answers"
 FORMAT_VERSION = 1  # 1: first version
+
+_FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
 
 _README = """\
 Answers of retrievers, kept by RankLens so that a run that was interrupted goes on without asking again.
@@ -47,8 +49,8 @@ def answer_key(
 ) -> str:
     """What an answer depends on, as one name; ``query`` is its id and its text.
 
-    >>> answer_key("bm25", "1", {"b": 0.4}, 10, ("q1", "why?"))[:12]
-    '...'
+    >>> len(answer_key("bm25", "1", {"b": 0.4}, 10, ("q1", "why?")))
+    64
     """
     content = [name, version, params, k, *query, *([reading] if reading else [])]
     try:
@@ -65,6 +67,7 @@ class Store:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
+        self._paths: dict[str, Path] = {}
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             readme = self.folder / "README.txt"
@@ -75,11 +78,11 @@ class Store:
 
     def path(self, retriever: str) -> Path:
         """The file of a retriever."""
-        readable = re.sub(r"[^\w.-]+", "-", retriever).strip("-.")[:60]
-        return (
-            self.folder
-            / f"{readable or 'retriever'}-{hashlib.sha256(retriever.encode('utf-8', 'replace')).hexdigest()[:8]}.jsonl"
-        )
+        if retriever not in self._paths:
+            readable = re.sub(r"[^\w.-]+", "-", retriever).strip("-.")[:60]
+            digest = hashlib.sha256(retriever.encode("utf-8", "replace")).hexdigest()
+            self._paths[retriever] = self.folder / f"{readable or 'retriever'}-{digest[:8]}.jsonl"
+        return self._paths[retriever]
 
     def read(self, retriever: str) -> dict[str, Answer]:
         """All answers by key; of several the last, unless it failed and one before it did not."""
@@ -100,8 +103,8 @@ class Store:
         if last and (entry := _entry(last)) and entry[0]:  # whole but for its line end
             found.setdefault(entry[1]["key"], entry[0])
         if damaged:
-            lines_are = "line is damaged and was" if damaged == 1 else "lines are damaged and were"
-            warn(f"{path}: {damaged:,} {lines_are} passed over; what stood there is asked again.")
+            are = counted(damaged, "line is damaged and was", "lines are damaged and were")
+            warn(f"{path}: {are} passed over; what stood there is asked again.")
         return found
 
     def write(self, retriever: str, key: str, answer: Answer) -> None:
@@ -141,7 +144,7 @@ def _check_format(path: Path, header: Mapping[str, Any]) -> None:
 @contextmanager
 def _locked(path: Path) -> Iterator[int]:
     try:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        handle = os.open(path, _FLAGS, 0o666)
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror}.") from None
     try:
@@ -155,19 +158,24 @@ def _locked(path: Path) -> Iterator[int]:
 def _mend(handle: int) -> int:
     """Take away a last line that was cut short, as by a killed process; where the file then ends."""
     end = os.lseek(handle, 0, os.SEEK_END)
-    if end == 0 or os.pread(handle, 1, end - 1) == b"\n":
+    if end == 0 or _bytes_at(handle, end - 1, 1) == b"\n":
         return end
     start, piece = end, b""
     while start > 0 and b"\n" not in piece:
         size = min(1 << 16, start)
         start -= size
-        piece = os.pread(handle, size, start) + piece
+        piece = _bytes_at(handle, start, size) + piece
     last = piece.rpartition(b"\n")[2]
     entry = _entry(last)
     if entry is not None:  # only the line end is missing
         return end + os.write(handle, b"\n")
     os.ftruncate(handle, end - len(last))
     return end - len(last)
+
+
+def _bytes_at(handle: int, start: int, size: int) -> bytes:
+    os.lseek(handle, start, os.SEEK_SET)
+    return os.read(handle, size)
 
 
 def _append(handle: int, end: int, content: bytes) -> None:
