@@ -60,6 +60,14 @@ class Called:
         return [text, limit]
 
 
+class CalledOrSearched:
+    def __call__(self, text):
+        return ["called", text]
+
+    def search(self, vector):
+        raise AssertionError
+
+
 class CalledAsync:
     async def __call__(self, text):
         return [text]
@@ -85,6 +93,7 @@ class CalledAsync:
         (Runs(), {"documents": ["why?", 3]}),
         (Searches(), ["why?", 3]),
         (Called(), ["why?", 3]),
+        (CalledOrSearched(), ["called", "why?"]),
         (str.split, ["why?"]),
     ],
 )

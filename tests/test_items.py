@@ -394,7 +394,7 @@ class Fixed:
     def __init__(self, score):
         self.score = score
 
-    def evaluate(self, item):  # noqa: ARG002
+    def evaluate(self, item):
         return self.score
 
 

@@ -1,13 +1,13 @@
 """How to call a retriever: functions and the objects of RAG libraries, recognised by their shape.
 
 ============================  =====================================================================================
-``f(text)``                   a function, a bound method or a callable object; ``async def`` and generators, too
+``f(text)``                   a function, a method or a callable object; ``async def`` and generators, too
 ``f(text, k)``                where a parameter is called k, top_k, limit … or a second one is required
 ``f(texts: list[str])``       a batch: recognised by this annotation, or by ``batch_size``
 ``.invoke(text)``             LangChain (``.batch(texts)`` with a ``batch_size``)
 ``.retrieve(text)``           LlamaIndex
 ``.run(query=text)``          Haystack
-``.search(text)``             others
+``.search(text)``             others, where the object cannot be called itself
 ============================  =====================================================================================
 
 An object that can be called synchronously is, in a thread: the asynchronous methods of many libraries only wrap the
@@ -16,6 +16,7 @@ synchronous ones, some of them without letting others run. To use the asynchrono
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
 from collections.abc import Callable
@@ -26,7 +27,8 @@ from ranklens.errors import InputError
 
 K_NAMES = ("k", "top_k", "topk", "limit", "n_results", "num_results", "top_n", "similarity_top_k", "size")
 TEXT_NAMES = ("query", "text", "question", "q", "input", "query_text", "search_query")
-_METHODS = (("invoke", "ainvoke"), ("retrieve", "aretrieve"), ("run", "run_async"), ("search", "asearch"))
+_DECIDING = ("invoke", "ainvoke", "retrieve", "aretrieve")
+_OTHERS = ("run", "run_async", "search", "asearch")  # of an object that cannot be called itself
 _BATCH_SIZE = 32  # where the annotation says that a batch is wanted, but nobody says how large
 _TEXTS = re.compile(r"(list|List|Sequence|Iterable|Collection|tuple|Tuple)\[str\b")
 
@@ -69,7 +71,7 @@ def _refuse_what_is_no_retriever(retriever: Any) -> None:
         raise InputError(
             f"The retriever is the class {retriever.__name__}; give an object of it, or a function."
         )
-    known = any(hasattr(retriever, name) for pair in _METHODS for name in pair)
+    known = any(hasattr(retriever, name) for name in (*_DECIDING, *_OTHERS))
     if not callable(retriever) and not known:
         hint = (
             " Call compare with {name: run} for rankings that exist already."
@@ -78,28 +80,26 @@ def _refuse_what_is_no_retriever(retriever: Any) -> None:
         )
         raise InputError(
             f"The retriever is a {type(retriever).__name__}, which cannot be called; give a function from a text to a "
-            f"list of ids, or an object with {', '.join('.' + pair[0] for pair in _METHODS)}.{hint}"
+            f"list of ids, or an object with .invoke, .retrieve, .run or .search.{hint}"
         )
 
 
 def _function(retriever: Any, batch_size: int | None) -> Callable[..., Any]:
     """What is called: the method that the libraries' retrievers have, else the object itself."""
-    if inspect.isroutine(retriever) or hasattr(
-        retriever, "func"
-    ):  # a function, a method, a functools.partial
+    if inspect.isroutine(retriever) or isinstance(retriever, functools.partial):
         return retriever  # type: ignore[no-any-return]
     if batch_size is not None and callable(getattr(retriever, "batch", None)):
         return retriever.batch  # type: ignore[no-any-return]
-    for name in (name for pair in _METHODS for name in pair):
-        method = getattr(retriever, name, None)
-        if callable(method):
-            if batch_size is not None:
-                raise InputError(
-                    f"batch_size={batch_size} is given, but {type(retriever).__name__} has no .batch; "
-                    "leave batch_size out, or give a function that takes a list of texts."
-                )
-            return method  # type: ignore[no-any-return]
-    return retriever  # type: ignore[no-any-return]
+    names = _DECIDING if callable(retriever) else (*_DECIDING, *_OTHERS)
+    method = next((found for name in names if callable(found := getattr(retriever, name, None))), None)
+    if method is None:
+        return retriever  # type: ignore[no-any-return]
+    if batch_size is not None:
+        raise InputError(
+            f"batch_size={batch_size} is given, but {type(retriever).__name__} has no .batch; "
+            "leave batch_size out, or give a function that takes a list of texts."
+        )
+    return method  # type: ignore[no-any-return]
 
 
 def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:

@@ -5,6 +5,7 @@ No such library is imported: containers, ids and scores are found under the name
 
 from __future__ import annotations
 
+import functools
 import math
 import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -251,6 +252,6 @@ def _named(place: Any) -> str:
         return place
     if isinstance(place, SpanId):
         return place.described()
-    function = getattr(place, "func", place)  # of a functools.partial
+    function = place.func if isinstance(place, functools.partial) else place
     name = getattr(function, "__qualname__", type(function).__qualname__)
     return f"{getattr(function, '__module__', '')}:{name}"
