@@ -33,6 +33,7 @@ NOT = {
     "infAP": {"ideal"},  # smoothed by a small epsilon, so it stays just under 1
     "yaap": {"ideal"},
     "DCG@5": {"ideal"},
+    "IDCG@5": {"ideal"},
     "nDCG": set(),
     "nDCG@3": set(),
     "nDCG(gain=exp)@5": set(),

@@ -51,12 +51,26 @@ def ndcg(
 
     Parameters as for DCG.
     """
-    if gains is None:  # then the ideal is in order as it stands, and gains of 0 add nothing
-        ideal = _worth(judged.ideal.top(k), gain, None)
-    else:
-        ideal = _best_first(_worth(judged.ideal, gain, gains)).top(k)
     actual = _worth(judged.hits.top(k), gain, gains)
-    return ratio(_dcg(actual, discount, log_base), _dcg(ideal, discount, log_base))
+    best = _dcg(_ideal(judged, k, gain, gains), discount, log_base)
+    return ratio(_dcg(actual, discount, log_base), best)
+
+
+@measure("IDCG", "ideal_dcg", high=np.inf, average_ties=True)
+def ideal_dcg(
+    judged: Judged,
+    *,
+    k: Cutoff = None,
+    gain: Gain = "linear",
+    gains: Gains = None,
+    discount: Discount | None = None,
+    log_base: Base = None,
+) -> FloatArray:
+    """The DCG of the ideal ranking, which nDCG divides by: all judged documents, best first, cut at k.
+
+    Parameters as for DCG. It does not depend on the run.
+    """
+    return _dcg(_ideal(judged, k, gain, gains), discount, log_base)
 
 
 @measure("ndcg_rel")
@@ -105,6 +119,13 @@ def normalized_gain(judged: Judged, *, gains: Gains = None) -> FloatArray:
     extra = ideal.upto(np.maximum(ideal.grade, 1) - 1, hits.query, hits.rank)
     missed = hits.rank + extra - hits.cumulative(hits.grade)
     return ratio(hits.sum(hits.grade / np.log2(2 + missed)), ideal.sum(ideal.grade))
+
+
+def _ideal(judged: Judged, k: int | None, gain: Gain, gains: Mapping[float, float] | None) -> Hits:
+    """All judged documents by descending gain, cut at k."""
+    if gains is None:  # then they are in order as they stand, and gains of 0 add nothing
+        return _worth(judged.ideal.top(k), gain, None)
+    return _best_first(_worth(judged.ideal, gain, gains)).top(k)
 
 
 def _dcg(hits: Hits, discount: Discount | None, log_base: float | None) -> FloatArray:
