@@ -117,6 +117,7 @@ def test_more_certainty_needs_a_wider_interval(scores):
         ([[0.1, 0.2]], {}, "2 dimensions"),
         ({"q": 0.5}, {}, "scores is a dict"),
         (0.5, {}, "scores is a float"),
+        ([0.1, -1e200], {}, r"scores\[1\] is -1e\+200"),
         ([0.1, 0.2], {"method": "BCA"}, "did you mean 'bca'"),
         ([0.1, 0.2], {"level": 95}, "level=95"),
         ([0.1, 0.2], {"level": "x"}, "level='x'"),

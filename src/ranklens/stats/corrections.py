@@ -25,7 +25,7 @@ def adjust(p_values: Any, *, method: str = "holm") -> FloatArray:
     array([0.03, 0.06, 0.06])
     """
     inputs.choice(method, "method", CORRECTIONS)
-    p = inputs.sample(p_values, "p_values")
+    p = inputs.numbers(p_values, "p_values")
     for position in np.flatnonzero((p < 0) | (p > 1))[:1]:
         raise InputError(f"p_values[{position}] is {p[position]}: a p-value lies between 0 and 1.")
     m, order = len(p), np.argsort(p, kind="stable")

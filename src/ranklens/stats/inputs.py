@@ -16,15 +16,16 @@ if TYPE_CHECKING:
 
     Rng = int | np.random.Generator | None
 
+_LARGEST = 1e60
 NOISE = 1e-11  # as a share of the largest score: no two measured values differ by so little but for rounding
 
 
-def sample(values: Any, name: str) -> FloatArray:
-    """One finite number a query.
+def numbers(values: Any, name: str) -> FloatArray:
+    """One row of finite numbers.
 
-    >>> sample([0.5, float("nan")], "a")
+    >>> numbers([0.5, float("nan")], "a")
     Traceback (most recent call last):
-    ranklens.errors.InputError: a[1] is nan, but every query needs a number: leave the query out of all systems, or decide what it counts.
+    ranklens.errors.InputError: a[1] is nan, which is not a number: leave the query out of all systems, or decide what it counts.
     """
     if isinstance(values, (str, bytes, dict)) or not isinstance(values, Iterable):
         raise InputError(
@@ -38,10 +39,19 @@ def sample(values: Any, name: str) -> FloatArray:
         raise InputError(f"{name} has {array.ndim} dimensions: give one number a query, in one row.")
     for position in np.flatnonzero(~np.isfinite(array))[:1]:
         raise InputError(
-            f"{name}[{position}] is {array[position]}, but every query needs a number: "
+            f"{name}[{position}] is {array[position]}, which is not a number: "
             "leave the query out of all systems, or decide what it counts."
         )
     return array
+
+
+def sample(values: Any, name: str) -> FloatArray:
+    """One score a query, of a size that can be squared twice: what is smaller counts as 0, what is larger is refused."""
+    array = numbers(values, name)
+    sizes = np.abs(array)
+    for position in np.flatnonzero(sizes > _LARGEST)[:1]:
+        raise InputError(f"{name}[{position}] is {array[position]}: scores go up to {_LARGEST:g}.")
+    return np.where(sizes < 1 / _LARGEST, 0.0, array)
 
 
 def matrix(rows: Any, name: str) -> FloatArray:
@@ -99,14 +109,14 @@ def share(value: float, name: str, example: float = 0.95) -> float:
     Traceback (most recent call last):
     ranklens.errors.InputError: level=95 is not allowed: it is a share between 0 and 1, such as 0.95.
     """
-    if not 0 < number(value, name) < 1:
+    if not 0 < finite(value, name) < 1:
         raise InputError(
             f"{name}={value!r} is not allowed: it is a share between 0 and 1, such as {example}."
         )
     return value
 
 
-def number(value: Any, name: str) -> float:
+def finite(value: Any, name: str) -> float:
     """A finite number."""
     try:
         found = float(value)

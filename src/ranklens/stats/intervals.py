@@ -119,7 +119,7 @@ def _corrected_ends(ends: FloatArray, values: FloatArray, means: FloatArray) -> 
     below = ((means < mean - noise).mean() + (means <= mean + noise).mean()) / 2  # equal ones count half
     if inputs.constant(values) or not 0 < below < 1:
         return None
-    centred = (values - mean) / np.abs(values - mean).max()  # so that cubes of the tiniest are not 0
+    centred = (values - mean) / np.abs(values - mean).max()  # the cube of a tiny number is 0
     bias, acceleration = ndtri(below), (centred**3).sum() / (6 * (centred**2).sum() ** 1.5)
     reach = bias + ndtri(ends)
     stretch = 1 - acceleration * reach

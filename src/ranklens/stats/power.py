@@ -37,7 +37,7 @@ def queries_needed(difference: float, deviation: float, *, alpha: float = 0.05, 
     from scipy.special import ndtri
 
     _check(alpha, power)
-    gap, spread = abs(inputs.number(difference, "difference")), _deviation(deviation)
+    gap, spread = abs(inputs.finite(difference, "difference")), _deviation(deviation)
     if not gap:
         raise InputError(
             "difference=0 is not allowed: no number of queries shows a difference where there is none."
@@ -83,6 +83,6 @@ def _check(alpha: float, power: float) -> None:
 
 
 def _deviation(deviation: float) -> float:
-    if inputs.number(deviation, "deviation") < 0:
+    if inputs.finite(deviation, "deviation") < 0:
         raise InputError(f"deviation={deviation!r} is not allowed: a standard deviation is 0 or more.")
     return float(deviation)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -61,7 +62,7 @@ def tukey_hsd(
         return TukeyResult(p, gaps, "randomized tukey", values.shape[1], resamples)
     p = np.ones_like(gaps)
     above, below = np.triu_indices(len(values), 1), np.tril_indices(len(values), -1)
-    p[above] = _range_survival(np.abs(gaps[above]) / error, len(values), freedom)
+    p[above] = _range_tail(np.abs(gaps[above]) / error, len(values), freedom)
     p[below] = p.T[below]
     return TukeyResult(p, gaps, "tukey" if paired else "unpaired tukey", values.shape[1])
 
@@ -78,14 +79,20 @@ def _standard_error(values: FloatArray, *, paired: bool) -> tuple[float, int]:
     return float(np.sqrt((rest**2).sum() / freedom / queries)), freedom
 
 
-def _range_survival(statistics: FloatArray, systems: int, freedom: int) -> FloatArray:
+def _range_tail(statistics: FloatArray, systems: int, freedom: int) -> FloatArray:
     """P(studentised range > statistic)."""
-    from scipy.stats import studentized_range
-
     if len(statistics) <= _KNOTS:
-        return np.asarray(np.clip(studentized_range.sf(statistics, systems, freedom), 0, 1))
+        return _range_tail_of_scipy(statistics, systems, freedom)
     from scipy.interpolate import PchipInterpolator
 
     knots = np.sinh(np.linspace(0, np.arcsinh(statistics.max()), _KNOTS))
-    survival = np.clip(studentized_range.sf(knots, systems, freedom), 1e-14, 1)
-    return np.asarray(np.exp(PchipInterpolator(knots, np.log(survival))(statistics)))
+    tails = np.maximum(_range_tail_of_scipy(knots, systems, freedom), 1e-14)  # what SciPy's are exact to
+    return np.asarray(np.exp(PchipInterpolator(knots, np.log(tails))(statistics)))
+
+
+def _range_tail_of_scipy(statistics: FloatArray, systems: int, freedom: int) -> FloatArray:
+    from scipy.stats import studentized_range
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that an integral converges slowly; it does converge
+        return np.asarray(np.clip(studentized_range.sf(statistics, systems, freedom), 0, 1))

@@ -1,0 +1,185 @@
+"""Do the statistics keep their promises? Thousands of simulated experiments in which the truth is known.
+
+Scores are as evaluations give them: bounded by 0 and 1, skewed, with many zeros, and easy for all systems or hard for all.
+``nDCG-like`` scores are continuous between a heap at 0 and a few at 1, ``RR-like`` ones are 1, 1/2, 1/3 … or 0.
+
+Each line counts how often something happened that should happen with a known probability: a test that rejects where there
+is nothing to find (5%), an interval that holds the true mean (95%), a test that finds the difference it was promised to
+find (80%). Tests draw 9,999 permutations. The first line is the time and memory of the largest test. The exit code is 1 where a
+rate is out of its limits.
+"""
+
+import argparse
+import resource
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from itertools import combinations
+
+import numpy as np
+
+from ranklens import stats
+
+SYSTEMS, ALPHA = 5, 0.05
+PAIRED = [test for test in stats.TESTS if test != "welch"]
+CORRECTIONS = ["none", "bonferroni", "holm", "hochberg"]
+BETTER = 0.25  # by which the better system is, on the scale below
+
+
+def ndcg_like(latent):
+    return np.clip(0.1 + 0.35 * latent, 0, 1) ** 1.25
+
+
+def rr_like(latent):
+    rank = np.ceil(np.exp(1.2 - 1.3 * latent))
+    return np.where(rank <= 10, 1 / rank, 0.0)
+
+
+KINDS = {"nDCG-like": ndcg_like, "RR-like": rr_like}
+
+
+def draw(rng, kind, queries, systems=2, better=0.0):
+    """One row a system; the last is better. Queries are hard or easy for all systems, and each has its own luck."""
+    latent = rng.normal(0, 1, queries) + rng.normal(0, 0.7, (systems, queries))
+    latent[-1] += better
+    return KINDS[kind](latent)
+
+
+def population(kind):
+    """The truth: mean of a system, mean and standard deviation of the difference of a better one; from ten million queries."""
+    rng = np.random.default_rng(0)
+    parts = [draw(rng, kind, 1_000_000, better=BETTER) for _ in range(10)]
+    a, b = np.concatenate(parts, axis=1)
+    return {
+        "mean": a.mean(),
+        "difference": (b - a).mean(),
+        "deviation": (b - a).std(),
+        "zeros": (a == 0).mean(),
+        "skewness": ((a - a.mean()) ** 3).mean() / a.std() ** 3,
+    }
+
+
+def experiment(task):
+    """What happened in one experiment of each sort."""
+    kind, seed, queries, truth, needed = task
+    rng = np.random.default_rng(seed)
+    return {
+        **tests_of_equal_systems(rng, kind, queries),
+        **tests_of_a_lottery(rng, kind, queries, truth),
+        **intervals(rng, kind, queries, truth),
+        **tests_of_five_equal_systems(rng, kind, queries),
+        **tests_of_a_better_system(rng, kind, needed),
+    }
+
+
+def rejects(a, b, rng, test="randomization"):
+    return stats.paired_test(a, b, method=test, rng=rng, resamples=9_999).p_value <= ALPHA
+
+
+def tests_of_equal_systems(rng, kind, queries):
+    a, b = draw(rng, kind, queries)
+    return {("false positive", test): rejects(a, b, rng, test) for test in PAIRED}
+
+
+def tests_of_a_lottery(rng, kind, queries, truth):
+    """Equal means only: b loses a fifth everywhere but for some queries, drawn by lot, which it answers perfectly."""
+    a = draw(rng, kind, queries, systems=1)[0]
+    prizes = 0.2 * truth["mean"] / (1 - 0.8 * truth["mean"])
+    b = np.where(rng.random(queries) < prizes, 1, 0.8 * a)
+    return {("the same, of a lottery", test): rejects(a, b, rng, test) for test in PAIRED}
+
+
+def intervals(rng, kind, queries, truth):
+    a, b = draw(rng, kind, queries, better=BETTER)
+    held = {}
+    for what, values in (("mean", a), ("difference", b - a)):
+        for method in stats.INTERVALS:
+            low, high = stats.interval(values, method=method, rng=rng)
+            held[f"coverage of a {what}", method] = low <= truth[what] <= high
+    return held
+
+
+def tests_of_five_equal_systems(rng, kind, queries):
+    scores = draw(rng, kind, queries, systems=SYSTEMS)
+    p = [stats.paired_test(a, b, rng=rng, resamples=9_999).p_value for a, b in combinations(scores, 2)]
+    smallest = {correction: stats.adjust(p, method=correction).min() for correction in CORRECTIONS}
+    smallest["tukey"] = stats.tukey_hsd(scores).p_values.min()
+    smallest["randomized tukey"] = stats.tukey_hsd(
+        scores, randomized=True, rng=rng, resamples=1_999
+    ).p_values.min()
+    return {("any false positive", how): p <= ALPHA for how, p in smallest.items()}
+
+
+def tests_of_a_better_system(rng, kind, needed):
+    a, b = draw(rng, kind, needed, better=BETTER)
+    return {("difference found", test): rejects(a, b, rng, test) for test in ("randomization", "t")}
+
+
+LIMITS = {
+    ("false positive", "randomization"): (0.04, 0.06),
+    **{
+        (f"coverage of a {what}", method): (0.93, 0.97)
+        for what in ("mean", "difference")
+        for method in stats.INTERVALS
+    },
+    **{
+        ("any false positive", how): (0, 0.06)
+        for how in ("bonferroni", "holm", "hochberg", "tukey", "randomized tukey")
+    },
+}
+
+
+def simulate(kind, options, pool):
+    """Rates of everything, by name."""
+    truth = population(kind)
+    needed = stats.queries_needed(truth["difference"], truth["deviation"])
+    print(
+        f"\n{kind}: mean {truth['mean']:.3f}, {truth['zeros']:.0%} zeros, skewness {truth['skewness']:.2f}; the better system gains "
+        f"{truth['difference']:.4f}, its differences deviate by {truth['deviation']:.3f}, which needs {needed} queries\n"
+    )
+    tasks = ((kind, [options.seed, i], options.queries, truth, needed) for i in range(options.experiments))
+    results = list(pool.map(experiment, tasks, chunksize=20))
+    return {name: float(np.mean([happened[name] for happened in results])) for name in results[0]}
+
+
+def show(rates, experiments):
+    """Prints the rates and returns whether all are within their limits."""
+    fine = True
+    for (what, how), rate in rates.items():
+        error = (rate * (1 - rate) / experiments) ** 0.5
+        low, high = LIMITS.get((what, how), (0, 1))
+        within = low <= rate <= high
+        fine = fine and within
+        asked = f"{low:.2f} to {high:.2f}  {'yes' if within else 'NO'}" if (what, how) in LIMITS else ""
+        print(f"{what:26}{how:18}{rate:7.4f} ± {error:.4f}  {asked}".rstrip())
+    return fine
+
+
+def largest_test():
+    rng = np.random.default_rng(0)
+    a, b = draw(rng, "nDCG-like", 10_000)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start = time.perf_counter()
+    stats.paired_test(a, b, rng=0, resamples=100_000)
+    seconds = time.perf_counter() - start
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    print(f"100,000 permutations of 10,000 queries: {seconds:.2f} s, {grown:.0f} MB beside the data\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--experiments", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--queries", type=int, default=100)
+    options = parser.parse_args()
+    largest_test()
+    print(
+        f"{options.experiments:,} experiments of {options.queries} queries, five systems where there are several, alpha {ALPHA}"
+    )
+    with ProcessPoolExecutor() as pool:
+        fine = [show(simulate(kind, options, pool), options.experiments) for kind in KINDS]
+    sys.exit(not all(fine))
+
+
+if __name__ == "__main__":
+    main()
