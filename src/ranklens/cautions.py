@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ranklens import letters
 from ranklens.scores import share_judged
 from ranklens.slicing import NONE
 from ranklens.verdicts import name_of_test, queries, several
@@ -34,8 +33,8 @@ def cautions(
     yield from _few(len(aligned.query_ids))
     yield from _replaced(asked, tested)
     yield from _out_of_reach(tested)
-    if not all(letters.fit(found.groups) for found in tested):
-        yield "There are more groups than letters: an a marks the systems that cannot be told apart from the best."
+    if any(found.has_tiers for found in tested):
+        yield "Groups overlap too much for letters: those who share one cannot be told apart from the best of their group."
     yield from _twins(aligned)
     yield from _policies(scores)
     yield from _judged(scores)

@@ -343,6 +343,8 @@ def compare_scores(
     (0.75, 0, 1)
     """
     settings = Settings(baseline, test, correction, alpha, level, _seed(rng))
+    if missing is not None:
+        make_policy(None, {"missing": missing})  # refuses what is no policy
     return _compared(_checked(scores), measures, settings, by, queries, missing)
 
 

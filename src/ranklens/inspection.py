@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from ranklens.errors import InputError, nearest
 from ranklens.ranking import judgments, ranking
+from ranklens.stats import inputs
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from ranklens.comparison import Comparison
+    from ranklens.comparison import Comparison, Evidence
 
 
 def by_difference(comparison: Comparison, measure: str, a: str, b: str) -> pl.DataFrame:
@@ -40,59 +42,61 @@ def _columns(*systems: str) -> list[str]:
 def side_by_side(comparison: Comparison, query: str, a: str, b: str, depth: int) -> pl.DataFrame:
     """The columns doc, grade, rank_<a>, rank_<b> and change; ranks are over the whole ranking.
 
-    Rows stand in the order of b's first ``depth`` documents, then follow those that only a has there, then the relevant
-    documents that neither has.
+    Rows stand in the order of b's first ``depth`` documents, then come those that only a has there, then the relevant
+    documents that both missed. The grade is null for a document that nobody judged.
     """
     import polars as pl
 
-    ranks = {name: _ranks(comparison, query, name).rename({"rank": f"rank_{name}"}) for name in (a, b)}
-    assert comparison.evidence is not None
-    evidence = comparison.evidence
+    inputs.count(depth, "depth")
+    evidence = _evidence(comparison, query, a, b)
+    before, after = (_ranks(evidence, query, name) for name in (a, b))
     judged = judgments(evidence.qrels, columns=evidence.columns).filter(pl.col("query") == query)
-    rank_a, rank_b = pl.col(f"rank_{a}"), pl.col(f"rank_{b}")
-    in_a, in_b = (rank_a <= depth).fill_null(value=False), (rank_b <= depth).fill_null(value=False)
-    relevant = (pl.col("grade") >= evidence.policy.rel).fill_null(value=False)
-    table = (
-        ranks[a]
-        .join(ranks[b], on="doc", how="full", coalesce=True)
-        .join(judged.select("doc", "grade"), on="doc", how="full", coalesce=True)
-        .filter(in_a | in_b | relevant)
-    )
-    change = (
-        pl.when(in_a & in_b & (rank_a == rank_b))
-        .then(pl.lit("same"))
-        .when(in_a & in_b & (rank_b < rank_a))
-        .then(pl.lit("up"))
-        .when(in_a & in_b)
-        .then(pl.lit("down"))
-        .when(in_b)
-        .then(pl.lit("new"))
-        .when(in_a)
-        .then(pl.lit("lost"))
-        .otherwise(pl.lit("missed"))
-    )
-    place = pl.when(in_b).then(0).when(in_a).then(1).otherwise(2)
-    order = pl.when(in_b).then(rank_b).when(in_a).then(rank_a).otherwise(None)
-    return (
-        table.with_columns(change.alias("change"))
-        .sort(place, order, -pl.col("grade"), pl.min_horizontal(rank_a, rank_b), "doc", nulls_last=True)
-        .select("doc", "grade", f"rank_{a}", f"rank_{b}", "change")
+    grades = dict(judged.select("doc", "grade").iter_rows())
+    rows = []
+    for doc in {*before, *after, *grades}:
+        grade, first, second = grades.get(doc), before.get(doc, math.inf), after.get(doc, math.inf)
+        if min(first, second) <= depth or (grade is not None and grade >= evidence.policy.rel):
+            place = (
+                (0.0, second) if second <= depth else (1.0, first) if first <= depth else (2.0, -(grade or 0))
+            )
+            rows.append((*place, doc, grade, first, second))
+    schema = {"doc": pl.String, "grade": pl.Float64, f"rank_{a}": pl.Int64, f"rank_{b}": pl.Int64}
+    return pl.DataFrame(
+        [
+            (doc, grade, before.get(doc), after.get(doc), _change(first, second, depth))
+            for _, _, doc, grade, first, second in sorted(rows)
+        ],
+        schema={**schema, "change": pl.String},
+        orient="row",
     )
 
 
-def _ranks(comparison: Comparison, query: str, name: str) -> pl.DataFrame:
+def _change(before: float, after: float, depth: int) -> str:
+    """What became of a document's rank; infinity is a document that was not retrieved."""
+    if max(before, after) <= depth:
+        return "same" if after == before else "up" if after < before else "down"
+    return "new" if after <= depth else "lost" if before <= depth else "missed"
+
+
+def _evidence(comparison: Comparison, query: str, a: str, b: str) -> Evidence:
     evidence = comparison.evidence
-    if evidence is None or name not in evidence.runs:
+    unknown = next((name for name in (a, b) if evidence is None or name not in evidence.runs), None)
+    if evidence is None or unknown is not None:
         raise InputError(
-            f"The ranking of {name} is not known: it was given as values. Compare runs with ranklens.compare to see documents."
+            f"The ranking of {unknown} is not known: it was given as values. Compare runs with ranklens.compare to see documents."
         )
-    if query not in comparison.query_ids:
-        known = comparison.query_ids
+    known = comparison.query_ids
+    if query not in known:
+        close = nearest(str(query), known)
         raise InputError(
-            f"There is no query {query!r} among the {len(known):,} compared, such as {known[0]!r}: "
-            f"{nearest(str(query), known)}".rstrip(": ")
+            f"There is no query {query!r} among the {len(known):,} compared, the first is {known[0]!r}"
+            + (f"; {close.strip()}" if close else ".")
         )
+    return evidence
+
+
+def _ranks(evidence: Evidence, query: str, name: str) -> dict[str, int]:
     found = ranking(
         evidence.qrels, evidence.runs[name], evidence.policy, queries=[query], columns=evidence.columns
     )
-    return found.select("doc", "rank")
+    return dict(found.select("doc", "rank").iter_rows())

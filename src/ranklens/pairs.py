@@ -154,9 +154,18 @@ class Contrasts:
 
     @cached_property
     def groups(self) -> list[list[int]]:
-        """Systems that cannot be told apart, best first; a system can stand in several groups."""
-        found = letters.groups(self.different[np.ix_(self.order, self.order)])
+        """Systems that cannot be told apart, best first; a system can stand in several groups.
+
+        Where that takes more groups than there are letters: systems that cannot be told apart from the best of their group.
+        """
+        different = self.different[np.ix_(self.order, self.order)]
+        found = letters.groups(different) or letters.tiers(different)
         return [[self.order[place] for place in group] for group in found]
+
+    @property
+    def has_tiers(self) -> bool:
+        """Whether a group holds systems that differ."""
+        return any(self.different[np.ix_(group, group)].any() for group in self.groups)
 
     @property
     def alpha(self) -> float:

@@ -103,9 +103,10 @@ def _against_baseline(comparison: Comparison, measure: str, ranked: Sequence[str
     if worse:
         parts.append(f"{'Worse' if word == 'better' else 'Lower'}: {several(worse)}.")
     if len(better) > 1:
-        parts.append(
-            "Only pairs with the baseline were tested: the systems that beat it may be equally good."
-        )
+        parts.append("Only pairs with the baseline were tested: those that beat it may be equally good.")
+    elif word == "better":
+        cheapest = f"the {'cheaper' if len(same) == 1 else 'cheapest'} of {several([baseline, *same])}"
+        parts.append(f"Choose {better[0] if better else cheapest if same else baseline}.")
     return " ".join(parts)
 
 
