@@ -253,7 +253,7 @@ def test_no_winner_where_the_test_does_not_support_one():
 def test_a_leader_is_named_where_it_beats_all():
     found = three()
     assert found.verdict("RR").startswith(
-        "high is better than all 2 others; than the closest, middle, by 0.300"
+        "high is better than both others; than the closest, middle, by 0.300"
     )
     assert found.verdict("RR").endswith("Choose high.")
 

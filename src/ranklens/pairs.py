@@ -20,6 +20,7 @@ from ranklens.stats import (
     adjust,
     detectable_difference,
     effect_size,
+    inputs,
     tukey_hsd,
 )
 from ranklens.stats.pairwise import pairwise_p
@@ -196,8 +197,8 @@ class Contrasts:
         before, after = self.values[a], self.values[b]
         tested = quantity.for_tests(before), quantity.for_tests(after)
         effect = effect_size(*tested, level=settings.level, bounds=quantity.test_bounds, rng=settings.seed)
-        n = len(before)
-        deviation = float(np.std(tested[1] - tested[0], ddof=1)) if n > 1 else 0.0
+        n, change = len(before), inputs.differences(*tested)
+        deviation = float(change.std(ddof=1)) if n > 1 and np.ptp(change) else 0.0
         found = PairResult(
             measure=quantity.name,
             a=self.systems[a],

@@ -71,7 +71,8 @@ def _leader(comparison: Comparison, measure: str, ranked: Sequence[str]) -> str:
     most = "best" if word == "better" else "highest"
     near = comparison.facts(comparison.pair(measure, best, (rivals or others)[0]))
     if not rivals:
-        said = f"{best} is {word} than all {len(others)} others; than the closest, {others[0]}, by {near}."
+        all_others = "both others" if len(others) == 2 else f"all {len(others):,} others"
+        said = f"{best} is {word} than {all_others}; than the closest, {others[0]}, by {near}."
     else:
         said = f"{best} has the {most} mean, but cannot be told apart from {several(rivals)}"
         said += (

@@ -202,9 +202,15 @@ def _described(comparison: Comparison) -> list[str]:
     if given:
         text = f"{verdicts.queries(len(comparison.query_ids))} averaged, values as given"
         lines.setdefault(text, []).extend(given)
+    if comparison.aligned.left_out:
+        compared = [f"{verdicts.queries(len(comparison.query_ids))} compared, which all systems have."]
+    else:
+        compared = []
     if len(lines) == 1:
-        return [f"{next(iter(lines))}."]
-    told = [f"{verdicts.several(systems)}: {line}." for line, systems in list(lines.items())[:MOST_NOTES]]
+        return [*compared, f"{next(iter(lines))}."]
+    told = compared + [
+        f"{verdicts.several(systems)}: {line}." for line, systems in list(lines.items())[:MOST_NOTES]
+    ]
     return told + ([f"… and {len(lines) - MOST_NOTES:,} more such lines."] if len(lines) > MOST_NOTES else [])
 
 
