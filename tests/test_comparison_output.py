@@ -231,7 +231,7 @@ class Balance(HTMLParser):
         super().__init__()
         self.stack, self.cells = [], 0
 
-    def handle_starttag(self, tag, attrs):  # noqa: ARG002
+    def handle_starttag(self, tag, attrs):
         self.stack.append(tag)
         self.cells += tag == "td"
 
