@@ -11,7 +11,7 @@ from worked import BENCH_A, BENCH_B, BENCH_QRELS
 import ranklens as rl
 from ranklens.answers import Latency, RetrieverRun
 from ranklens.errors import InputError
-from ranklens.matching import Groups
+from ranklens.matching import ByParent, Groups
 from ranklens.readers.queries import read_queries
 
 TEXTS = {"ml": "what is machine learning?", "py": "what is python?", "rag": "what is rag?"}
@@ -165,6 +165,11 @@ def test_judged_queries_without_text_are_left_out_and_said():
     assert "2 judged queries without text left out" in str(bench)
 
 
+def test_repeated_judgments_are_said():
+    with pytest.warns(rl.RankLensWarning, match="qrels: 1 repeated"):
+        assert rl.Benchmark(qrels={"a": ["d1", "d1"]}).qrels == {"a": {"d1": 1}}
+
+
 def test_relevant_documents_are_sets_lists_or_grades():
     bench = rl.Benchmark()
     bench.add_query("a", "text", {"d1"})
@@ -195,6 +200,9 @@ def test_relevant_documents_are_sets_lists_or_grades():
             lambda b: rl.Benchmark([{"_id": "a", "text": "x"}, {"_id": "a", "text": "y"}], {"a": {"d"}}),
             "1 and 2 have the same id 'a'",
         ),
+        (lambda b: b.add_query("x", "text", {None: 1}), "None never matches"),
+        (lambda b: b.add_query("x", "text", [None]), "holds None where a document id"),
+        (lambda b: b.run("A", lambda text: BENCH_A) and b.save_runs(__file__), "the folder cannot be made"),
         (lambda b: rl.Benchmark({"a": " "}, {"a": {"d"}}), "query 'a' has no text"),
         (lambda b: rl.Benchmark([{"_id": "a"}], {"a": {"d"}}), "query 'a' has no text.*A query has an id"),
         (lambda b: rl.Benchmark([7], {"a": {"d"}}), "entry 1 is a int 7"),
@@ -325,6 +333,13 @@ def test_saved_scores_are_the_retrievers_own_where_they_give_its_order(tmp_path)
     assert bench.results["A"].scored()["ml"] == {"ml_1": -1, "other": -2, "ml_2": -3, "py_1": -4, "rag_1": -5}
     text = bench.save_runs(tmp_path)["B"].read_text()
     assert text.splitlines()[0] == "ml Q0 other 1 1.0 B"
+
+
+def test_saved_scores_stay_with_their_documents_where_matching_drops_some(tmp_path):
+    bench = rl.Benchmark(qrels={"q": {"d2"}}, match=ByParent(separator="#"))
+    bench.run("mine", lambda text: [("d1#0", 0.9), ("d1#1", 0.8), ("d2#0", 0.7)])
+    assert bench.results["mine"].scored() == {"q": {"d1": 0.9, "d2": 0.7}}
+    assert "1 result of documents that were found before dropped" in str(bench)
 
 
 def test_two_names_that_make_the_same_file_are_refused(tmp_path):

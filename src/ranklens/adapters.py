@@ -87,7 +87,7 @@ def _refuse_what_is_no_retriever(retriever: Any) -> None:
 def _function(retriever: Any, batch_size: int | None) -> Callable[..., Any]:
     """What is called: the method that the libraries' retrievers have, else the object itself."""
     if inspect.isroutine(retriever) or isinstance(retriever, functools.partial):
-        return retriever  # type: ignore[no-any-return]
+        return retriever
     if batch_size is not None and callable(getattr(retriever, "batch", None)):
         return retriever.batch  # type: ignore[no-any-return]
     names = _DECIDING if callable(retriever) else (*_DECIDING, *_OTHERS)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
-from typing import Any, Literal, get_args
+from itertools import pairwise, zip_longest
+from types import NoneType
+from typing import Any, Literal, TypeGuard, get_args
 
 from ranklens.errors import InputError
 from ranklens.matching import ById, Matching
@@ -49,17 +50,21 @@ class Answer:
     def from_record(cls, record: Mapping[str, Any]) -> Answer:
         """What :meth:`to_record` wrote; an :class:`InputError` if it is something else."""
         known = {name: record[name] for name in _RECORDED if name in record}
-        ids, scores = known.get("ids", []), known.get("scores")
+        ids, scores = known.get("ids"), known.get("scores")
         if (
             known.get("status") not in STATUSES
             or not isinstance(known.get("query"), str)
-            or not isinstance(ids, list)
-            or not all(isinstance(doc, str) for doc in ids)
+            or not isinstance(known.get("seconds"), (int, float, NoneType))
+            or not _holds(ids, str)
+            or not (scores is None or (_holds(scores, (int, float, NoneType)) and len(scores) == len(ids)))
         ):
             raise InputError("not an answer")
-        known["ids"] = tuple(ids)
-        known["scores"] = tuple(scores) if isinstance(scores, list) else None
+        known["ids"], known["scores"] = tuple(ids), None if scores is None else tuple(scores)
         return cls(**known, stored=True)
+
+
+def _holds(value: Any, types: Any) -> TypeGuard[list[Any]]:
+    return isinstance(value, list) and all(isinstance(item, types) for item in value)
 
 
 _RECORDED = ("query", "status", "ids", "scores", "seconds", "attempts", "cut", "error", "traceback")
@@ -166,18 +171,19 @@ class RetrieverRun:
 
     def scored(self) -> dict[str, dict[str, float]]:
         """The rankings with falling scores: the retriever's own where they give this order, else numbers that do."""
-        own = {
-            query: dict(zip(self.run[query], self.answers[query].scores or (), strict=False))
-            for query in self.run
-        }
-        if all(
-            _fall(list(scores.values())) and len(scores) == len(set(self.run[q])) for q, scores in own.items()
-        ):
+        own = {query: self._scores(self.answers[query]) for query in self.run}
+        if all(_fall(list(scores.values())) for scores in own.values()):
             return own  # type: ignore[return-value]
         return {
-            query: {doc: float(-rank) for rank, doc in enumerate(dict.fromkeys(docs), 1)}
-            for query, docs in self.run.items()
+            query: {doc: float(-rank) for rank, doc in enumerate(scores, 1)} for query, scores in own.items()
         }
+
+    def _scores(self, answer: Answer) -> dict[str, float | None]:
+        """The first score of each judged id."""
+        found: dict[str, float | None] = {}
+        for doc, score in zip_longest(self._judged_ids(answer), answer.scores or ()):
+            found.setdefault(doc, score)
+        return found
 
     def remarks(self) -> list[str]:
         """What a reader of the numbers should know."""

@@ -9,11 +9,12 @@ import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
 from ranklens.adapters import Caller, adapt
-from ranklens.answers import Answer, RetrieverRun, counted
+from ranklens.answers import Answer, RetrieverRun, Status, counted
 from ranklens.calling import Limits, Outcome, TurnsOutAsync, Work, acall_all, call_all
 from ranklens.errors import InputError, warn
 from ranklens.matching import ById, Matching
@@ -56,7 +57,7 @@ class Options:
     def limits(self) -> Limits:
         return Limits(self.concurrency, self.timeout, self.retries, self.rate_limit, self.backoff)
 
-    @property
+    @cached_property
     def reading(self) -> Reading:
         inner = self.match.id_from if self.match is not None else None
         if inner is not None and self.id_from is not None:
@@ -168,22 +169,16 @@ class Asking:
             self._keep(self._answer(query, value, outcome))
 
     def _answer(self, query: str, value: Any, outcome: Outcome) -> Answer:
-        seconds, attempts = outcome.seconds, outcome.attempts
         try:
-            if isinstance(value, Exception):
-                raise value  # noqa: TRY301  for its traceback
-            if value is None:
-                raise InputError("The retriever returned None; return an empty list where nothing is found.")  # noqa: TRY301
-            found = self.reading.read(value)
-        except Exception as error:  # noqa: BLE001  of the retriever, or of a callable that reads ids
+            found = None if isinstance(value, BaseException) else self.reading.read(value)
+        except Exception as error:  # noqa: BLE001  whatever reading runs into, this query failed
+            value, found = error, None
             self._watch_for_unreadable(error)
-            what = "".join(traceback.format_exception_only(type(error), error)).strip()
-            trace = "".join(
-                traceback.format_exception(type(error), error, error.__traceback__, limit=-_FRAMES)
-            )
-            return Answer(query, "failed", seconds=seconds, attempts=attempts, error=what, traceback=trace)
-        status = "ok" if found.ids else "empty"
-        return Answer(query, status, found.ids, found.scores, seconds, attempts, found.cut)  # type: ignore[arg-type]
+        if found is None:
+            what, trace = _told(value)
+            return Answer(query, "failed", (), None, outcome.seconds, outcome.attempts, False, what, trace)
+        status: Status = "ok" if found.ids else "empty"
+        return Answer(query, status, found.ids, found.scores, outcome.seconds, outcome.attempts, found.cut)
 
     def _watch_for_unreadable(self, error: Exception) -> None:
         """Stop where nothing that comes back can be read: that is a mistake in the call of ``run``."""
@@ -227,3 +222,10 @@ class Asking:
                 f"{self.name!r} failed for {counted(len(failed), 'query', 'queries')} out of {len(failed):,}, "
                 f"for the first with {failed[0].error}"
             )
+
+
+def _told(error: BaseException) -> tuple[str, str]:
+    """An error and its traceback as text, also where the error cannot say what it is."""
+    lines = traceback.format_exception(type(error), error, error.__traceback__, limit=-_FRAMES)
+    what = traceback.format_exception_only(type(error), error)
+    return "".join(what).strip(), "".join(lines)

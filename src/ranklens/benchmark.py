@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -179,21 +180,31 @@ class Benchmark:
         )
         return replace(
             compared,
-            latencies={name: list(result.seconds.values()) for name, result in finished.items()},
+            latencies={name: list(r.seconds.values()) for name, r in finished.items() if r.seconds},
             status={name: result.status for name, result in finished.items()},
         )
 
-    def report(self, path: str | Path, measures: str | Sequence[str] = "rag", **options: Any) -> Path:
+    def report(
+        self,
+        path: str | Path,
+        measures: str | Measure | Sequence[str | Measure] = "rag",
+        *,
+        title: str | None = None,
+        **options: Any,
+    ) -> Path:
         """Write the comparison as one HTML page, with the texts of queries and, if there is a corpus, of documents."""
         compared = self.compare(measures, **options)
-        return compared.to_html(path, queries=self.queries, corpus=self.corpus)
+        return compared.to_html(path, queries=self.queries, corpus=self.corpus, title=title)
 
     def save_runs(self, folder: str | Path, *, suffix: str = ".txt") -> dict[str, Path]:
         """Write what each retriever found as a run file: TREC's format, or that of another ``suffix`` (.jsonl, .csv, .parquet)."""
         from ranklens.writers import write_run
 
         place = Path(folder)
-        place.mkdir(parents=True, exist_ok=True)
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{folder}: the folder cannot be made: {error.strerror}.") from None
         paths = {name: place / f"{_file_name(name)}{suffix}" for name in self._finished()}
         by_path = {path: name for name, path in paths.items()}
         for name, path in paths.items():
@@ -209,18 +220,8 @@ class Benchmark:
         """Status and latency of every retriever."""
         from ranklens.report.table import Table
 
-        header = [
-            "retriever",
-            "k",
-            "queries",
-            *STATUSES,
-            "p50 ms",
-            "p90 ms",
-            "p95 ms",
-            "p99 ms",
-            "mean ms",
-            "per second",
-        ]
+        times = [f"{name} ms" for name in ("p50", "p90", "p95", "p99", "mean")]
+        header = ["retriever", "k", "queries", *STATUSES, *times, "per second"]
         return Table(header, [_row(result) for result in self.results.values()], note=self._note())
 
     def __str__(self) -> str:
@@ -340,8 +341,16 @@ def _judgments(qrels: Any, columns: Mapping[str, str] | None) -> dict[str, dict[
 
 def _as_grades(qrels: Mapping[Any, Any]) -> dict[str, dict[str, float]]:
     from ranklens.from_dicts import grades
+    from ranklens.policy import Policy
+    from ranklens.standing import check_duplicates
 
-    found = mappings.as_text(mappings.judgments(qrels).by_query)
+    given = mappings.judgments(qrels)
+    check_duplicates("qrels", given.duplicates, given.first_duplicate, Policy())
+    if None in given.by_query or any(None in docs for docs in given.by_query.values()):
+        raise InputError(
+            "qrels: None stands where the id of a query or document should be; None never matches."
+        )
+    found = mappings.as_text(given.by_query)
     grades(list(found), list(found.values()))  # refuses what is no number
     return {query: {doc: float(grade) for doc, grade in docs.items()} for query, docs in found.items()}
 
@@ -358,6 +367,4 @@ def _row(result: RetrieverRun) -> list[str]:
 
 
 def _file_name(name: str) -> str:
-    import re
-
     return re.sub(r"[^\w.-]+", "-", name).strip("-.") or "run"

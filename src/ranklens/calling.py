@@ -67,7 +67,10 @@ class Limits:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a call gave: a value or an error, and the seconds of the last attempt."""
+    """What a call gave: a value or an error, and the seconds of the last attempt.
+
+    The value of a batch is a list, with an error in the place of a text that failed alone.
+    """
 
     value: Any = None
     error: BaseException | None = None
@@ -202,15 +205,21 @@ def _collect(caller: Caller, reading: Reading, value: Any) -> Any:
 
 def _checked(caller: Caller, payload: Any, value: Any, seconds: float) -> Outcome:
     """None is a failure: a retriever that finds nothing returns an empty list."""
-    error: Exception | None = None
     if value is None:
-        error = InputError("The retriever returned None; return an empty list where nothing is found.")
-    elif caller.batch_size is not None and (not isinstance(value, list) or len(value) != len(payload)):
-        given = f"{len(value)} results" if isinstance(value, list) else f"a {type(value).__name__}"
-        error = InputError(
-            f"The retriever returned {given} for a batch of {len(payload)} texts; return a list with one result a text."
-        )
-    return Outcome(None if error else value, error, seconds)
+        return Outcome(error=_returned_none(), seconds=seconds)
+    if caller.batch_size is None:
+        return Outcome(value, seconds=seconds)
+    if isinstance(value, list) and len(value) == len(payload):
+        return Outcome([_returned_none() if one is None else one for one in value], seconds=seconds)
+    given = f"{len(value)} results" if isinstance(value, list) else f"a {type(value).__name__}"
+    error = InputError(
+        f"The retriever returned {given} for a batch of {len(payload)} texts; return a list with one result a text."
+    )
+    return Outcome(error=error, seconds=seconds)
+
+
+def _returned_none() -> InputError:
+    return InputError("The retriever returned None; return an empty list where nothing is found.")
 
 
 class _Here:

@@ -164,8 +164,8 @@ def method(comparison: Comparison) -> str:
 
 
 def note(comparison: Comparison) -> list[str]:
-    """What was averaged over, and how differences were tested."""
-    lines = _described(comparison)
+    """What was averaged over, what retrievers answered, and how differences were tested."""
+    lines = [*_described(comparison), *_answered(comparison)]
     if len(comparison.pairs):
         text = method(comparison)
         lines.append(
@@ -212,6 +212,15 @@ def _described(comparison: Comparison) -> list[str]:
         f"{verdicts.several(systems)}: {line}." for line, systems in list(lines.items())[:MOST_NOTES]
     ]
     return told + ([f"… and {len(lines) - MOST_NOTES:,} more such lines."] if len(lines) > MOST_NOTES else [])
+
+
+def _answered(comparison: Comparison) -> list[str]:
+    """The status of the queries where retrievers were run, once for those that share it."""
+    lines: dict[str, list[str]] = {}
+    for system, counts in (comparison.status or {}).items():
+        text = ", ".join(f"{count:,} {status}" for status, count in counts.items())
+        lines.setdefault(text, []).append(system)
+    return [f"Answers of {verdicts.several(systems)}: {text}." for text, systems in lines.items()]
 
 
 def _numbers(comparison: Comparison, found: SystemResult, *, best: bool = False) -> list[str]:
