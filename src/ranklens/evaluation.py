@@ -38,7 +38,7 @@ def evaluate(
     {'nDCG@10': 0.79058..., 'RR': 0.75}
     """
     chosen = make_policy(policy, options)
-    wanted = [_with_rel(measure, chosen.rel) for measure in parse_many(measures)]
+    wanted = [with_rel(measure, chosen.rel) for measure in parse_many(measures)]
     return score(judge(qrels, run, chosen, columns=columns), wanted)
 
 
@@ -50,7 +50,7 @@ def score(judged: Judged, measures: str | Measure | Sequence[str | Measure]) -> 
     return Scores(wanted, judged, {str(measure): measure(judged) for measure in wanted})
 
 
-def _with_rel(measure: Measure, rel: float) -> Measure:
+def with_rel(measure: Measure, rel: float) -> Measure:
     """``measure`` with the policy's relevance level, unless it names one of its own; the name then shows it."""
     own = dict(measure.params)
     return (

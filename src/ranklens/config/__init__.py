@@ -1,0 +1,43 @@
+"""What ``ranklens bench`` reads: a YAML or TOML file, checked before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from ranklens.config.files import read, tell
+from ranklens.config.model import Config
+
+if TYPE_CHECKING:
+    from ranklens.config.running import BenchResult
+
+
+def load(source: str | Path | Mapping[str, Any], *, folder: str | Path | None = None) -> Config:
+    """A checked configuration from a YAML or TOML file, or from a dict; paths in it start at the file's folder.
+
+    >>> load({"data": {"qrels": "qrels.txt", "runs": {"bm25": "run.txt"}}}).systems
+    ['bm25']
+    >>> load({"data": {"qrels": "qrels.txt", "rums": {"bm25": "run.txt"}}})
+    Traceback (most recent call last):
+    ranklens.errors.InputError: data.rums: there is no such key: did you mean 'runs'? Allowed: 'qrels', 'queries', 'corpus', 'runs'.
+    """
+    path = None if isinstance(source, Mapping) else Path(source)
+    content, lines = (source, {}) if isinstance(source, Mapping) else read(Path(source))
+    place = Path(folder) if folder is not None else path.parent if path is not None else Path()
+    try:
+        return Config.model_validate(content, context={"folder": place, "file": path})
+    except ValidationError as error:
+        raise tell(error, Config, path, lines) from None
+
+
+def run_config(config: Config | str | Path) -> BenchResult:
+    """Run what a configuration, or its file, describes, and write its outputs."""
+    from ranklens.config.running import run
+
+    return run(config if isinstance(config, Config) else load(config))
+
+
+__all__ = ["Config", "load", "run_config"]

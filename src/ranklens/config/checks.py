@@ -1,0 +1,100 @@
+"""Whether the keys of a configuration go together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from ranklens.errors import nearest
+
+if TYPE_CHECKING:
+    from ranklens.config.model import Config
+
+
+class WrongKeyError(ValueError):
+    """Keys that do not go together; ``key`` is where to look."""
+
+    def __init__(self, message: str, *key: str | int) -> None:
+        super().__init__(message)
+        self.key = key
+
+
+def check(config: Config) -> None:
+    """Raise the first :class:`WrongKeyError` that there is."""
+    _systems(config)
+    _texts(config)
+    _grades(config)
+    _measure_gates(config)
+    _retriever_gates(config)
+    _outputs(config)
+
+
+def _systems(config: Config) -> None:
+    if not config.systems:
+        raise WrongKeyError("There is nothing to measure: give retrievers, or data.runs.", "retrievers")
+    parallel = config.retrieval_metrics.performance.parallel_processing
+    for number, retriever in enumerate(config.retrievers):
+        if config.systems.count(retriever.name) > 1:
+            message = f"two systems are called {retriever.name!r}; give each its own name."
+            raise WrongKeyError(message, "retrievers", number, "name")
+        if parallel is False and (retriever.concurrency or 1) > 1:
+            other = "retrieval_metrics.performance.parallel_processing"
+            message = f"more than 1, but {other} is false; change one of them."
+            raise WrongKeyError(message, "retrievers", number, "concurrency")
+    _names(config, [config.baseline] if config.baseline is not None else [], "baseline")
+    _names(config, config.gates.systems or (), "gates", "systems")
+
+
+def _names(config: Config, names: Iterable[str], *key: str) -> None:
+    for name in names:
+        if name not in config.systems:
+            raise WrongKeyError(f"there is no system {name!r}: {nearest(name, config.systems)}", *key)
+
+
+def _texts(config: Config) -> None:
+    without = config.data.queries is None and not config.data.qrels.is_dir()
+    if without and (config.retrievers or config.by):
+        what = "retrievers are asked the texts of" if config.retrievers else "by needs the fields of"
+        raise WrongKeyError(f"is missing: {what} the queries.", "data", "queries")
+
+
+def _grades(config: Config) -> None:
+    for measure in config.measures:
+        if not config.retrieval_metrics.graded_relevance and dict(measure.params).get("rel", 1) != 1:
+            message = (
+                f"{measure} asks for grades, but graded_relevance is false; leave rel out, or set policy.rel."
+            )
+            raise WrongKeyError(message, "retrieval_metrics", "enabled_metrics")
+
+
+def _measure_gates(config: Config) -> None:
+    usable = [m for m in config.measures if m.definition.aggregate in ("mean", "geometric")]
+    known = [str(m) for m in usable if m.definition.better != "lower"]
+    for gate in ("floors", "max_regression"):
+        for name in getattr(config.gates, gate):
+            if config.measure(name) not in known:
+                message = (
+                    f"{name} is no mean of enabled_metrics for which more is better: {nearest(name, known)}"
+                )
+                raise WrongKeyError(message, "gates", gate, name)
+    if config.gates.max_regression and not {*config.gated} - {config.baseline}:
+        raise WrongKeyError("there is only the baseline to check.", "gates", "max_regression")
+    if config.gates.max_regression and config.baseline is None:
+        raise WrongKeyError("needs a baseline to compare with.", "gates", "max_regression")
+
+
+def _retriever_gates(config: Config) -> None:
+    checked = {*config.gated} & {retriever.name for retriever in config.retrievers}
+    for gate in ("max_failed", "max_latency_p95"):
+        if getattr(config.gates, gate) is not None and not checked:
+            raise WrongKeyError("is for retrievers, and there is none to check.", "gates", gate)
+
+
+def _outputs(config: Config) -> None:
+    tested = config.retrieval_metrics.statistical_analysis.significance_testing
+    for key, wanted in ((("outputs", "report"), config.outputs.report), (("by",), config.by)):
+        if wanted is not None and not tested:
+            needed = "retrieval_metrics.statistical_analysis.significance_testing: true"
+            raise WrongKeyError(f"needs {needed}.", *key)
+    if config.outputs.runs is not None and not config.retrievers:
+        raise WrongKeyError("is for the rankings of retrievers, and there is none.", "outputs", "runs")

@@ -1,0 +1,153 @@
+"""Configuration files as dicts, with the line of every key; and what is wrong in them, in words."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, get_args, get_origin
+
+from ranklens.errors import InputError, nearest
+
+if TYPE_CHECKING:
+    import yaml
+    from pydantic import BaseModel, ValidationError
+
+KeyPath: TypeAlias = "tuple[str | int, ...]"  # ("retrievers", 1, "k")
+
+
+def read(path: Path) -> tuple[dict[str, Any], dict[KeyPath, int]]:
+    """The content of a YAML or TOML file, and on which line each key stands (not known for TOML)."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not UTF-8 text: {error}.") from None
+    content, lines = _read_toml(path, text) if path.suffix.lower() == ".toml" else _read_yaml(path, text)
+    if not isinstance(content, dict):
+        what = "empty" if content is None else f"a {type(content).__name__}"
+        raise InputError(f"{path} is {what}; 'ranklens bench --init' writes an example.")
+    return content, lines
+
+
+def _read_toml(path: Path, text: str) -> tuple[Any, dict[KeyPath, int]]:
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    try:
+        return tomllib.loads(text), {}
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path} is no TOML: {error}.") from None
+
+
+def _read_yaml(path: Path, text: str) -> tuple[Any, dict[KeyPath, int]]:
+    import yaml
+
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        lines = dict(_lines(path, node, ())) if node is not None else {}
+        return yaml.safe_load(text), lines  # safe: numbers, text, lists and dicts, never objects
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f"{path}:{mark.line + 1}" if mark else str(path)
+        raise InputError(
+            f"{where}: no YAML that can be read: {getattr(error, 'problem', None) or error}."
+        ) from None
+
+
+def _lines(path: Path, node: yaml.Node, at: KeyPath) -> Iterator[tuple[KeyPath, int]]:
+    import yaml
+
+    yield at, node.start_mark.line + 1
+    if isinstance(node, yaml.SequenceNode):
+        for number, item in enumerate(node.value):
+            yield from _lines(path, item, (*at, number))
+    elif isinstance(node, yaml.MappingNode):
+        seen: dict[Any, int] = {}
+        for key, value in node.value:
+            line = key.start_mark.line + 1
+            here = (*at, str(key.value))
+            if here[-1] in seen:
+                raise InputError(f"{path}:{line}: {spell(here)} is there already, on line {seen[here[-1]]}.")
+            seen[here[-1]] = line
+            yield from _lines(path, value, here)
+            yield here, line  # after the value's own, so that the key's line stays
+
+
+def spell(at: KeyPath) -> str:
+    """A key as people write it.
+
+    >>> spell(("retrievers", 1, "k"))
+    'retrievers[1].k'
+    """
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in at).lstrip(".")
+
+
+def tell(
+    error: ValidationError, model: type[BaseModel], path: Path | None, lines: Mapping[KeyPath, int]
+) -> InputError:
+    """Everything that is wrong, one line each: where, what was given, what is allowed."""
+    found = sorted({_sentence(detail, model, path, lines) for detail in error.errors()})
+    return InputError("\n".join(sentence for _, sentence in found))
+
+
+def _sentence(
+    detail: Any, model: type[BaseModel], path: Path | None, lines: Mapping[KeyPath, int]
+) -> tuple[int, str]:
+    """The line, to sort by, and what is wrong there."""
+    own = (detail.get("ctx") or {}).get("error")
+    at: KeyPath = getattr(own, "key", None) or tuple(part for part in detail["loc"] if part != "[key]")
+    line = next((lines[at[:n]] for n in range(len(at), 0, -1) if at[:n] in lines), None)
+    where = "" if path is None else f"{path}: " if line is None else f"{path}:{line}: "
+    return line or 0, f"{where}{spell(at)}: {_what_is_wrong(detail, at, model, own)}"
+
+
+def _what_is_wrong(detail: Any, at: KeyPath, model: type[BaseModel], own: Exception | None) -> str:
+    if detail["type"] == "extra_forbidden":
+        parent = _model_at(at[:-1], model)
+        return f"there is no such key: {nearest(str(at[-1]), _keys(parent))}"
+    description = _description(at, model)
+    if detail["type"] == "missing":
+        return f"is missing. {description}"
+    if own is not None:
+        return str(own)
+    if detail["type"] == "model_type":
+        description += f" Its keys are {', '.join(_keys(_model_at(at, model)))}."
+    return f"{detail['input']!r:.60} is not allowed. {description}"
+
+
+def _keys(model: type[BaseModel] | None) -> list[str]:
+    return [field.alias or name for name, field in model.model_fields.items()] if model else []
+
+
+def _model_at(at: KeyPath, model: type[BaseModel]) -> type[BaseModel] | None:
+    """The model that describes what stands at a path; None for what has no keys of its own."""
+    found: Any = model
+    for part in at:
+        if isinstance(part, int):
+            continue
+        field = next((f for name, f in found.model_fields.items() if (f.alias or name) == part), None)
+        kinds = [field.annotation, *get_args(field.annotation)] if field else []
+        found = next((kind for kind in kinds if not get_origin(kind) and _is_model(kind)), None)
+        if found is None:
+            return None
+    return found  # type: ignore[no-any-return]
+
+
+def _is_model(kind: Any) -> bool:
+    from pydantic import BaseModel
+
+    return isinstance(kind, type) and issubclass(kind, BaseModel)
+
+
+def _description(at: KeyPath, model: type[BaseModel]) -> str:
+    """What the model says about the last named key of a path."""
+    names = [n for n, part in enumerate(at) if isinstance(part, str)]
+    for n in reversed(names):
+        parent = _model_at(at[:n], model)
+        for name, field in parent.model_fields.items() if parent else ():
+            if (field.alias or name) == at[n]:
+                return field.description or ""
+    return ""

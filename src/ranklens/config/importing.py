@@ -1,0 +1,105 @@
+"""Retrievers named in a configuration as ``module:function`` → objects, or one sentence on why not."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import sys
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from ranklens.errors import InputError, nearest
+
+
+@contextmanager
+def importable(*folders: Path) -> Iterator[None]:
+    """Modules in these folders can be imported, the first folder before the others, before installed packages."""
+    added = [str(folder.resolve()) for folder in folders]
+    before = list(sys.path)
+    sys.path[:0] = dict.fromkeys(added)
+    try:
+        yield
+    finally:
+        sys.path[:] = before
+
+
+def import_retriever(name: str, *, factory: bool = False, params: Mapping[str, Any] | None = None) -> Any:
+    """The object that ``module:name`` stands for; called first where it is a ``factory`` or ends in ``()``.
+
+    ``params`` are arguments of the factory, else of the function.
+
+    >>> import_retriever("math:hypot")(3, 4)
+    5.0
+    >>> import_retriever("collections:deque()")
+    deque([])
+    """
+    module_name, _, path = name.removesuffix("()").partition(":")
+    found: Any = _module(module_name)
+    for part in path.split("."):
+        if not hasattr(found, part):
+            known = [known for known in dir(found) if not known.startswith("_")]
+            raise InputError(f"{name!r}: {module_name} has no {part!r}: {nearest(part, known)}")
+        found = getattr(found, part)
+    if factory or name.endswith("()"):
+        return _made(name, found, params or {})
+    if inspect.isclass(found):
+        raise InputError(f"{name!r} is a class; write {name}() to make an object of it.")
+    if not params:
+        return found
+    if not inspect.isroutine(found):
+        raise InputError(
+            f"{name!r} is an object, so it takes no params; they are for functions and factories."
+        )
+    return partial(found, **params)
+
+
+def source_version(name: str) -> str:
+    """A name for the state of the file that a retriever's module is in; empty where there is none.
+
+    >>> source_version("json:loads") == source_version("json:dumps") != ""
+    True
+    """
+    file = getattr(sys.modules.get(name.partition(":")[0]), "__file__", None)
+    if file is None or not Path(file).is_file():
+        return ""
+    return "file-" + hashlib.sha256(Path(file).read_bytes()).hexdigest()[:12]
+
+
+def _module(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
+            raise InputError(
+                f"there is no module {error.name!r}. It is looked for in the folder of the configuration, in the current "
+                "folder and among the installed packages."
+            ) from None
+        raise InputError(f"the module {name!r} cannot be imported: {_told(error)}") from None
+    except Exception as error:  # noqa: BLE001  whatever a module does when it is imported
+        raise InputError(f"the module {name!r} cannot be imported: {_told(error)}") from None
+
+
+def _made(name: str, factory: Any, params: Mapping[str, Any]) -> Any:
+    if not callable(factory):
+        raise InputError(
+            f"{name!r} is a {type(factory).__name__}, which cannot be called to make a retriever."
+        )
+    try:
+        return factory(**params)
+    except Exception as error:  # noqa: BLE001  whatever a factory does
+        raise InputError(f"{name!r} made no retriever: {_told(error)}") from None
+
+
+def _told(error: Exception) -> str:
+    """What went wrong, and on which line of somebody's code."""
+    what = "".join(traceback.format_exception_only(type(error), error)).strip().splitlines()[-1]
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if "importlib" not in f.filename]
+    own = [frame for frame in frames if frame.filename != __file__]
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{what} ({error.filename}:{error.lineno})"
+    return f"{what} ({own[-1].filename}:{own[-1].lineno})" if own else what

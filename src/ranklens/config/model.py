@@ -1,0 +1,324 @@
+"""The keys of a configuration. Each is described once, here: it is what the documentation and the error messages say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    InstanceOf,
+    PrivateAttr,
+    ValidationInfo,
+    model_validator,
+)
+
+from ranklens.config.checks import check
+from ranklens.errors import InputError, nearest
+from ranklens.evaluation import with_rel
+from ranklens.gate import Drop
+from ranklens.policy import Policy, make_policy
+from ranklens.registry import Measure, parse, parse_many
+from ranklens.stats import CORRECTIONS, TESTS
+
+
+def _beside_the_file(path: Path, info: ValidationInfo) -> Path:
+    return Path((info.context or {}).get("folder", "")) / path.expanduser()
+
+
+def _named_runs(value: Any) -> Any:
+    """A list of paths, or of ``NAME=PATH``, as a dict."""
+    if not isinstance(value, list):
+        return value
+    from ranklens.commands.options import run_names
+
+    return run_names([str(run) for run in value])
+
+
+def _one_of(allowed: tuple[str, ...]) -> AfterValidator:
+    def check(value: str) -> str:
+        if value not in allowed:
+            raise ValueError(f"{value!r} is not allowed: {nearest(value, allowed)}")
+        return value
+
+    return AfterValidator(check)
+
+
+def _policy(given: Any) -> Any:
+    if isinstance(given, Policy):
+        return given
+    if not isinstance(given, Mapping):
+        raise InputError(f"{given!r:.60} is not allowed: give names with values, such as ties: average.")
+    return make_policy(None, {str(name): value for name, value in given.items()})
+
+
+def _listed(value: Any) -> Any:
+    return (value,) if isinstance(value, str) else value
+
+
+def _measures(names: tuple[str, ...]) -> tuple[str, ...]:
+    parse_many(names)
+    return names
+
+
+def _measure(name: str) -> str:
+    parse(name)
+    return name
+
+
+Place = Annotated[Path, AfterValidator(_beside_the_file)]
+Above0 = Annotated[float, Field(gt=0)]
+From1 = Annotated[int, Field(ge=1)]
+Named = Annotated[str, AfterValidator(_measure)]  # a measure
+Allowed = Annotated[InstanceOf[Drop], BeforeValidator(Drop.parse)]
+
+
+class Part(BaseModel):
+    """What all parts have in common: unknown keys are errors, numbers may stand for text, null for the default."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _null_is_the_default(cls, given: Any) -> Any:
+        if not isinstance(given, Mapping):
+            return given
+        optional = {
+            field.alias or name for name, field in cls.model_fields.items() if not field.is_required()
+        }
+        return {key: value for key, value in given.items() if value is not None or key not in optional}
+
+
+class StatisticalAnalysis(Part):
+    """How sure the numbers are."""
+
+    confidence_intervals: bool = Field(
+        default=True,
+        description="Show an interval beside every mean in tables: true or false (JSON always has them).",
+    )
+    significance_testing: bool = Field(
+        default=True,
+        description="Test which differences between systems are more than chance: true or false.",
+    )
+    alpha_level: float = Field(
+        default=0.05,
+        gt=0,
+        lt=1,
+        description="The level of the tests, a share between 0 and 1; intervals cover 1 - alpha_level.",
+    )
+
+
+class Performance(Part):
+    """How retrievers are asked, unless they say otherwise."""
+
+    batch_size: From1 | None = Field(
+        default=None,
+        description="How many texts a retriever that takes lists of texts gets at once: a whole number from 1.",
+    )
+    caching_enabled: bool = Field(
+        default=False,
+        description="Keep every answer on disk (outputs.store), so that a run that was stopped goes on, and "
+        "asks nothing twice: true or false.",
+    )
+    parallel_processing: bool | None = Field(
+        default=None,
+        description="true asks 8 queries at a time unless a retriever has its own concurrency, false one at a time.",
+    )
+
+
+class RetrievalMetrics(Part):
+    """What is measured."""
+
+    enabled_metrics: Annotated[tuple[str, ...], BeforeValidator(_listed), AfterValidator(_measures)] = Field(
+        default=("rag",),
+        min_length=1,
+        description="Measures in any spelling (hit@5, nDCG@10, map) or presets (rag, search, beir): a list.",
+    )
+    graded_relevance: bool = Field(
+        default=True,
+        description="true takes grades as they are, false makes every relevant document count the same: true or false.",
+    )
+    statistical_analysis: StatisticalAnalysis = Field(
+        default_factory=StatisticalAnalysis, description="How sure the numbers are."
+    )
+    performance: Performance = Field(default_factory=Performance, description="How retrievers are asked.")
+
+
+class Data(Part):
+    """What is measured on. Paths start at the folder of the configuration."""
+
+    qrels: Place = Field(
+        description="Judgments: a file (TREC, CSV, TSV, JSONL, JSON, Parquet) or a BEIR folder."
+    )
+    queries: Place | None = Field(
+        default=None, description="The texts of the queries: JSONL, JSON, CSV, TSV, Parquet or a BEIR folder."
+    )
+    corpus: Place | None = Field(default=None, description="The texts of the documents, for the report.")
+    runs: Annotated[dict[str, Place], BeforeValidator(_named_runs)] = Field(
+        default_factory=dict,
+        description="Runs that exist already: names with files, or a list of files.",
+    )
+
+
+class Retriever(Part):
+    """A function of yours that is asked every query."""
+
+    name: str = Field(min_length=1, description="What it is called in tables: text.")
+    retriever: str = Field(
+        pattern=r"^[\w.]+:[\w.]+(\(\))?$",
+        description="The function or object, as module:function; module:function() calls it first to get the retriever.",
+    )
+    k: From1 = Field(default=10, description="How many documents a query: a whole number from 1.")
+    factory: bool = Field(
+        default=False,
+        description="Whether the function makes the retriever instead of being it: true or false.",
+    )
+    params: dict[str, Any] = Field(
+        default_factory=dict,
+        description="Arguments by name, for the function or the factory: keys and values.",
+    )
+    version: str | None = Field(
+        default=None,
+        description="Answers in the store belong to a version: text. Unless given, it changes with the module's file.",
+    )
+    concurrency: From1 | None = Field(default=None, description="Calls at a time: a whole number from 1.")
+    batch_size: From1 | None = Field(
+        default=None, description="Give it lists of so many texts at once: a whole number from 1."
+    )
+    timeout: Above0 | None = Field(
+        default=None, description="Seconds that a call may take: a number above 0."
+    )
+    retries: Annotated[int, Field(ge=0)] = Field(
+        default=0, description="Further attempts after a failure: a whole number from 0."
+    )
+    rate_limit: Above0 | None = Field(default=None, description="Calls a second at most: a number above 0.")
+    id_from: str | None = Field(
+        default=None, description="Where the id stands in what it returns, e.g. metadata.source: text."
+    )
+
+
+class Gates(Part):
+    """What must hold; else the exit status is 1."""
+
+    floors: dict[Named, float] = Field(
+        default_factory=dict, description="The least mean by measure: names with numbers."
+    )
+    max_regression: dict[Named, Allowed] = Field(
+        default_factory=dict,
+        description="How far a mean may be below the baseline's, by measure: a number, or text such as 2% of the baseline.",
+    )
+    max_failed: Annotated[int, Field(ge=0)] | None = Field(
+        default=None, description="How many queries of a retriever may fail: a whole number from 0."
+    )
+    max_latency_p95: Above0 | None = Field(
+        default=None, description="The 95th percentile of a retriever's seconds a query: a number above 0."
+    )
+    systems: tuple[str, ...] | None = Field(
+        default=None,
+        description="The systems that the gates are for: a list. All but the baseline unless given.",
+    )
+
+
+class Outputs(Part):
+    """What is written besides the table that is printed. Paths start at the folder of the configuration."""
+
+    table: Place | None = Field(default=None, description="The table as text: a file.")
+    json_file: Place | None = Field(default=None, alias="json", description="Everything as JSON: a file.")
+    markdown: Place | None = Field(default=None, description="The table as markdown: a file.")
+    csv: Place | None = Field(default=None, description="The numbers as CSV: a file.")
+    latex: Place | None = Field(default=None, description="The table for LaTeX: a file.")
+    report: Place | None = Field(default=None, description="A page to look at, in one HTML file.")
+    runs: Place | None = Field(
+        default=None, description="A folder for the rankings of the retrievers, as TREC run files."
+    )
+    store: Place | None = Field(
+        default=None,
+        description="The folder that keeps answers if caching_enabled is true; .ranklens beside the configuration unless given.",
+    )
+
+
+class Config(Part):
+    """A benchmark: what to run, on which data, how to measure, what must hold and what to write."""
+
+    retrieval_metrics: RetrievalMetrics = Field(
+        default_factory=RetrievalMetrics, description="What is measured."
+    )
+    data: Data = Field(description="What is measured on.")
+    retrievers: tuple[Retriever, ...] = Field(
+        default=(), description="Functions that are asked every query: a list."
+    )
+    baseline: str | None = Field(
+        default=None, description="The system that the others are compared with: a name."
+    )
+    test: Annotated[str, _one_of(TESTS)] = Field(
+        default="randomization", description=f"The paired test: {', '.join(TESTS)}."
+    )
+    correction: Annotated[str, _one_of(CORRECTIONS)] = Field(
+        default="holm",
+        description=f"How p-values are corrected for the number of tests: {', '.join(CORRECTIONS)}.",
+    )
+    by: str | None = Field(
+        default=None, description="A field of the queries, to compare slice by slice: a name."
+    )
+    seed: Annotated[int, Field(ge=0)] = Field(
+        default=0,
+        description="Where random numbers start, so that results can be repeated: a whole number from 0.",
+    )
+    policy: Annotated[InstanceOf[Policy], BeforeValidator(_policy)] = Field(
+        default_factory=Policy,
+        description="What is done about ties, missing queries and so on: names with values, as in the policies of evaluate.",
+    )
+    gates: Gates = Field(default_factory=Gates, description="What must hold.")
+    outputs: Outputs = Field(default_factory=Outputs, description="What is written.")
+
+    _file: Path | None = PrivateAttr(default=None)
+    _folder: Path = PrivateAttr(default=Path())
+
+    def model_post_init(self, context: Any) -> None:
+        """Remember where the configuration came from."""
+        self._file, self._folder = (context or {}).get("file"), Path((context or {}).get("folder", ""))
+
+    @property
+    def file(self) -> Path | None:
+        """The file that it was read from."""
+        return self._file
+
+    @property
+    def folder(self) -> Path:
+        """Where paths start, and modules are looked for."""
+        return self._folder
+
+    @property
+    def measures(self) -> list[Measure]:
+        """The measures as they are reported."""
+        return [self._reported(m) for m in parse_many(self.retrieval_metrics.enabled_metrics)]
+
+    def measure(self, name: str) -> str:
+        """The name under which a measure is reported, from any spelling."""
+        return str(self._reported(parse(name)))
+
+    def _reported(self, measure: Measure) -> Measure:
+        """With the policy's relevance level where it does not name its own."""
+        graded = self.retrieval_metrics.graded_relevance
+        return with_rel(measure, self.policy.rel if graded else 1)
+
+    @property
+    def systems(self) -> list[str]:
+        """The names of all runs and retrievers."""
+        return [*self.data.runs, *(retriever.name for retriever in self.retrievers)]
+
+    @property
+    def gated(self) -> list[str]:
+        """The systems that the gates are for."""
+        others = [name for name in self.systems if name != self.baseline]
+        return list(self.gates.systems) if self.gates.systems is not None else others or self.systems
+
+    @model_validator(mode="after")
+    def _goes_together(self) -> Config:
+        check(self)
+        return self
