@@ -12,7 +12,7 @@ from scipy import stats as scipy_stats
 
 import ranklens as rl
 from ranklens.cli import main
-from ranklens.commands.bench import _EXAMPLE
+from ranklens.commands.bench import EXAMPLE
 from ranklens.config import Config, load, run_config
 
 MODULE = '''
@@ -478,10 +478,10 @@ EFFECTS = {
 
 
 def keys(model=Config, before=""):
-    from ranklens.config.files import _keys, _model_at
+    from ranklens.config.files import keys_of, model_at
 
-    for key in _keys(model):
-        inside = _model_at((key,), model)
+    for key in keys_of(model):
+        inside = model_at((key,), model)
         yield from keys(inside, f"{before}{key}.") if inside else [f"{before}{key}"]
 
 
@@ -538,7 +538,7 @@ def test_yaml_and_toml_say_the_same(folder):
 
 
 def test_the_example_has_every_key_and_loads(tmp_path):
-    content = yaml.safe_load(_EXAMPLE.read_text())
+    content = yaml.safe_load(EXAMPLE.read_text())
 
     def named(value, before=""):
         for key, inside in value.items():
@@ -547,10 +547,10 @@ def test_the_example_has_every_key_and_loads(tmp_path):
             yield from named(inside, f"{before}{key}.") if nested else [f"{before}{key}"]
 
     assert {*named(content)} == {*keys()}
-    read = load(_EXAMPLE)
+    read = load(EXAMPLE)
     defaults = load(
         {"data": content["data"], "retrievers": [{"name": "mine", "retriever": "my_search:search"}]},
-        folder=_EXAMPLE.parent,
+        folder=EXAMPLE.parent,
     )
     same = ("baseline", "test", "correction", "by", "seed", "policy", "gates", "outputs", "retrievers")
     assert [getattr(read, name) for name in same] == [getattr(defaults, name) for name in same]

@@ -482,3 +482,11 @@ def test_progress_true_shows_lines_where_there_is_no_terminal(capsys, monkeypatc
     assert "Metrics: 3 of 3" in capsys.readouterr().err
     MetricRunner([Fixed(1)]).run([FOURTEEN] * 3)
     assert capsys.readouterr().err == ""
+
+
+def test_a_relevant_document_listed_twice_counts_once():
+    gold = [{"id": "a", "relevance": 1}, {"id": "a", "relevance": 3}]
+    with pytest.warns(rl.RankLensWarning, match="lists a relevant document twice; its highest grade counts"):
+        assert item(["a"], gold).expected_reference == {"a": 3}
+    with pytest.warns(rl.RankLensWarning, match="lists a relevant document twice"):
+        assert RecallAtK(1).evaluate({"retrieved": ["a"], "relevant": ["a", "a"]}).score == 1

@@ -82,6 +82,10 @@ def test_wrong_records_get_one_clear_error(records, message):
 
 def test_a_relevant_document_listed_twice_counts_with_its_highest_grade():
     expected = [{"id": "a", "relevance": 3}, {"id": "a", "relevance": 1}]
-    with pytest.warns(rl.RankLensWarning, match="Record 1 lists the relevant document 'a' twice"):
-        qrels, _ = rl.from_records([{"actual_ranking": [], "expected_reference": expected}])
-    assert qrels == {"1": {"a": 3}}
+    record = {"actual_ranking": [], "expected_reference": expected}
+    with pytest.warns(
+        rl.RankLensWarning, match="2 relevant documents are listed twice, the first is 'a' in Record 1"
+    ) as told:
+        qrels, _ = rl.from_records([record, record])
+    assert qrels == {"1": {"a": 3}, "2": {"a": 3}}
+    assert len(told) == 1

@@ -54,13 +54,15 @@ class DatasetItem:
         if len(given) != 1 and (not given or given[0] != given[1]):
             what = "neither of them" if not given else "both, and they differ"
             raise InputError(f"{where}: give expected_reference or expected_ranking; there is {what}.")
+        repeated: list[str] = []
         for name, value in (
             ("id", None if id is None else str(id)),
             ("query", query),
             ("actual_ranking", _ranking(actual_ranking, where)),
-            ("expected_reference", records.grades(given[0], where)),
+            ("expected_reference", records.grades(given[0], where, repeated)),
         ):
             object.__setattr__(self, name, value)
+        _warn_of(repeated)
 
     @property
     def expected_ranking(self) -> dict[str, float]:
@@ -77,11 +79,14 @@ class DatasetItem:
         if isinstance(record, DatasetItem):
             return record
         row = records.as_mapping(record, where)
+        repeated: list[str] = []
+        grades = records.expected_grades(row, where, repeated)
+        _warn_of(repeated)
         return cls(
             id=records.first_given(row, records.RECORD_IDS),
             query=records.first_given(row, records.TEXTS),
             actual_ranking=records.retrieved(row, where),
-            expected_reference=records.expected_grades(row, where),
+            expected_reference=grades,
         )
 
 
@@ -91,6 +96,11 @@ def _ranking(value: Any, where: str) -> list[str] | dict[str, float]:
     if records.by_document(value):
         return {str(doc): score for doc, score in value.items()}
     return records.document_ids(value, where)
+
+
+def _warn_of(repeated: list[str]) -> None:
+    if repeated:  # in words that are the same for every item, so that Python shows them once
+        warn("An item lists a relevant document twice; its highest grade counts.")
 
 
 def names_of(items: Sequence[DatasetItem]) -> list[str]:
@@ -328,9 +338,10 @@ class Batch:
         details = zip(*by_k, strict=True) if by_k else (() for _ in self.items)
         scores = metric.measures[metric.main_k](self.judged).tolist()
         total, first = self.judged.total(metric.rel).astype(int).tolist(), self.first_ranks(metric).tolist()
+        name = metric.name
         for score, relevant, rank, columns in zip(scores, total, first, details, strict=True):
             found = {k: AtK(*column) for k, column in zip(metric.ks, columns, strict=True)}
-            yield MetricResult(metric.name, score, Signals(found, rank or None, relevant, metric.main_k))
+            yield MetricResult(name, score, Signals(found, rank or None, relevant, metric.main_k))
 
     def warn_of_low_grades(self, metrics: Iterable[Metric]) -> None:
         """Grades between 0 and 1 are easily taken for relevant."""

@@ -99,9 +99,7 @@ class RunnerResult(Shown):
     def results(self) -> tuple[ItemResult, ...]:
         """The items with their results, in the order given."""
         columns = [
-            [self._judged(result, metric) for result in self.batch.results(metric)]
-            if isinstance(metric, Metric)
-            else self.own[metric_name(metric)]
+            self._passing(metric) if isinstance(metric, Metric) else self.own[metric_name(metric)]
             for metric in self.metrics
         ]
         rows = zip(self.batch.judged.queries, self.batch.items, zip(*columns, strict=True), strict=True)
@@ -188,12 +186,17 @@ class RunnerResult(Shown):
         share = f"{row.passed_items:,} of {len(self):,}"
         return [f"{row.threshold:g}", share, "passed" if row.passed else "FAILED"]
 
-    def _judged(self, result: MetricResult, metric: Metric) -> MetricResult:
-        """With the thresholds of all its k."""
-        at_k = {k: found.score for k, found in result.signals.results_by_k.items()} or {None: result.score}
-        floors = {k: self.thresholds.get(str(measure)) for k, measure in metric.measures.items()}
-        told = [reaches(at_k[k], floor) for k, floor in floors.items() if floor is not None]
-        return replace(result, passed=all(told)) if told else result
+    def _passing(self, metric: Metric) -> list[MetricResult]:
+        """The results of a metric, measured by the thresholds of all its k."""
+        results = list(self.batch.results(metric))
+        names = map(str, metric.measures.values())
+        floors = [(self.values[n].tolist(), self.thresholds[n]) for n in names if n in self.thresholds]
+        if not floors:
+            return results
+        return [
+            replace(result, passed=all(reaches(values[i], floor) for values, floor in floors))
+            for i, result in enumerate(results)
+        ]
 
 
 def metric_name(metric: Any) -> str:

@@ -24,7 +24,7 @@ Examples:
 
   ranklens bench bench.toml --format markdown -o results.md
 """
-_EXAMPLE = Path(__file__).with_name("bench_example.yaml")
+EXAMPLE = Path(__file__).with_name("bench_example.yaml")
 _DEFAULT = Path("bench.yaml")
 
 
@@ -80,5 +80,5 @@ def _write_example(path: Path, force: bool) -> None:
         raise InputError(f"{path}: the example is YAML; give a name that ends in .yaml.")
     if path.exists() and not force:
         raise InputError(f"{path} exists already; choose another name, or --force to overwrite it.")
-    options.write(_EXAMPLE.read_text(encoding="utf-8"), path)
+    options.write(EXAMPLE.read_text(encoding="utf-8"), path)
     typer.echo(f"{path}: an example with every key. Set data and retrievers, then: ranklens bench {path}")

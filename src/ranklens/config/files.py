@@ -106,23 +106,24 @@ def _sentence(
 
 def _what_is_wrong(detail: Any, at: KeyPath, model: type[BaseModel], own: Exception | None) -> str:
     if detail["type"] == "extra_forbidden":
-        parent = _model_at(at[:-1], model)
-        return f"there is no such key: {nearest(str(at[-1]), _keys(parent))}"
+        parent = model_at(at[:-1], model)
+        return f"there is no such key: {nearest(str(at[-1]), keys_of(parent))}"
     description = _description(at, model)
     if detail["type"] == "missing":
         return f"is missing. {description}"
     if own is not None:
         return str(own)
     if detail["type"] == "model_type":
-        description += f" Its keys are {', '.join(_keys(_model_at(at, model)))}."
+        description += f" Its keys are {', '.join(keys_of(model_at(at, model)))}."
     return f"{detail['input']!r:.60} is not allowed. {description}"
 
 
-def _keys(model: type[BaseModel] | None) -> list[str]:
+def keys_of(model: type[BaseModel] | None) -> list[str]:
+    """The keys as they are written in a file."""
     return [field.alias or name for name, field in model.model_fields.items()] if model else []
 
 
-def _model_at(at: KeyPath, model: type[BaseModel]) -> type[BaseModel] | None:
+def model_at(at: KeyPath, model: type[BaseModel]) -> type[BaseModel] | None:
     """The model that describes what stands at a path; None for what has no keys of its own."""
     found: Any = model
     for part in at:
@@ -146,7 +147,7 @@ def _description(at: KeyPath, model: type[BaseModel]) -> str:
     """What the model says about the last named key of a path."""
     names = [n for n, part in enumerate(at) if isinstance(part, str)]
     for n in reversed(names):
-        parent = _model_at(at[:n], model)
+        parent = model_at(at[:n], model)
         for name, field in parent.model_fields.items() if parent else ():
             if (field.alias or name) == at[n]:
                 return field.description or ""

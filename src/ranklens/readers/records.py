@@ -58,7 +58,15 @@ def from_records(
     places = [f"Record {number}" for number in range(1, len(rows) + 1)]
     names = _names(rows)
     answers = _answers(rows, names, places, results)
-    qrels = {name: expected_grades(row, place) for name, row, place in zip(names, rows, places, strict=True)}
+    repeated: list[str] = []
+    qrels = {
+        name: expected_grades(row, place, repeated)
+        for name, row, place in zip(names, rows, places, strict=True)
+    }
+    if repeated:
+        warn(
+            f"{len(repeated):,} relevant documents are listed twice, the first is {repeated[0]}; the highest grade of each counts."
+        )
     run = {
         name: document_ids(answer, place) for name, answer, place in zip(names, answers, places, strict=True)
     }
@@ -84,9 +92,9 @@ def retrieved(row: Mapping[str, Any], where: str) -> Any:
     return _field(row, where, _RETRIEVED, "what was retrieved")
 
 
-def expected_grades(row: Mapping[str, Any], where: str) -> dict[str, float]:
+def expected_grades(row: Mapping[str, Any], where: str, repeated: list[str]) -> dict[str, float]:
     """What a record says is relevant, with grades that may stand apart."""
-    expected = grades(_field(row, where, _RELEVANT, "what is relevant"), where)
+    expected = grades(_field(row, where, _RELEVANT, "what is relevant"), where, repeated)
     apart: Mapping[Any, Any] = next((row[key] for key in _GRADES if isinstance(row.get(key), Mapping)), {})
     return {**expected, **{str(doc): _number(grade, where) for doc, grade in apart.items()}}
 
@@ -100,12 +108,12 @@ def document_ids(value: Any, where: str) -> list[str]:
     return [_document_id(item, where) for item in _list(value, where)]
 
 
-def grades(value: Any, where: str) -> dict[str, float]:
+def grades(value: Any, where: str, repeated: list[str]) -> dict[str, float]:
     """Grades by document id, from a dict of grades, or a list or set of ids or of dicts with an ``id`` (and ``relevance``).
 
-    Of a document that is listed twice the highest grade counts, with a warning.
+    Of a document that is listed twice the highest grade counts; it is added to ``repeated``.
 
-    >>> grades([{"id": "a", "relevance": 3}, "b"], "Record 1")
+    >>> grades([{"id": "a", "relevance": 3}, "b"], "Record 1", [])
     {'a': 3.0, 'b': 1.0}
     """
     if by_document(value):
@@ -114,7 +122,7 @@ def grades(value: Any, where: str) -> dict[str, float]:
     for item in _list(value, where):
         doc, grade = _document_id(item, where), _item_grade(item, where)
         if doc in found:
-            warn(f"{where} lists the relevant document {doc!r} twice; its highest grade counts.")
+            repeated.append(f"{doc!r} in {where}")
         found[doc] = max(grade, found.get(doc, grade))
     return found
 

@@ -1,0 +1,109 @@
+"""Writes docs/configuration.md from the models of the configuration. Run by scripts/docs; a test keeps the page up to date."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ranklens.commands.bench import EXAMPLE
+from ranklens.config.files import model_at
+from ranklens.config.model import Config
+from ranklens.policy import Policy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pydantic import BaseModel
+
+PAGE = Path(__file__).parent / "configuration.md"
+
+HEAD = """<!-- Generated from the models of the configuration by scripts/docs. Do not edit. -->
+# Configuration
+
+A benchmark in one file, YAML or TOML: which retrievers to ask, on which data, what to measure, what must hold, what to write.
+
+```bash
+ranklens bench --init bench.yaml   # writes a commented example with every key
+ranklens bench bench.yaml          # runs it; exit status 1 if a gate fails, 2 if something is wrong with the file
+```
+
+A small one:
+
+```yaml
+data: {qrels: qrels.tsv, queries: queries.jsonl}
+retrievers:
+  - {name: bm25, retriever: my_search:bm25, k: 10}
+  - {name: dense, retriever: my_search:make_dense(), k: 10, params: {model: small}, concurrency: 8, timeout: 10, retries: 2}
+baseline: bm25
+retrieval_metrics: {enabled_metrics: [ndcg@10, mrr, hit@5]}
+gates: {floors: {ndcg@10: 0.4}, max_regression: {ndcg@10: 2%}, max_failed: 0}
+outputs: {json: results.json, report: report.html, runs: runs}
+```
+
+- Paths start at the folder of the file. Modules are looked for there first, then in the current folder, then among the installed packages.
+- A retriever is a function, or anything else that [Benchmark.run](tutorial.md) takes, as `module:name`. `module:name()`, or `factory: true`, calls it first, with `params`, and takes
+  what comes back. Without a factory, `params` are passed to the function with every call.
+- Every mistake is told with its line, its key (`retrievers[1].k`) and what is allowed; unknown keys with the nearest right one. Nothing runs before all is well.
+- The file is read as plain data: no tag of YAML can run anything, and nothing is unpickled.
+- `null` stands for the default.
+
+In Python:
+
+```python
+from ranklens.config import load
+
+config = load({"data": {"qrels": "qrels.tsv", "runs": {"bm25": "bm25.txt"}}})  # or the path of a file
+print(config.systems, [str(measure) for measure in config.measures])
+```
+
+```
+['bm25'] ['R@5', 'P@5', 'RR']
+```
+
+`ranklens.config.run_config(config)` runs it and gives a result with `scores`, `comparison`, `benchmark`, `checks` and `passed`.
+"""
+
+
+def page() -> str:
+    """The whole page as text."""
+    example = EXAMPLE.read_text(encoding="utf-8").rstrip()
+    parts = [HEAD, "## Keys\n", *_sections(Config, ""), "## The example\n", f"```yaml\n{example}\n```\n"]
+    return "\n".join(parts)
+
+
+def _sections(model: type[BaseModel], before: str) -> Iterator[str]:
+    """A table of the keys of a model, then one for each key that has keys of its own."""
+    inside = {key: model_at((key,), model) for key in _fields(model)}
+    rows = [_row(key, field) for key, field in _fields(model).items() if inside[key] is None]
+    if rows:
+        title = f"### `{before.rstrip('.')}`\n\n{model.__doc__}\n\n" if before else ""
+        yield f"{title}| key | default | meaning |\n| --- | --- | --- |\n" + "\n".join(rows) + "\n"
+    for key, part in inside.items():
+        if part is not None:
+            yield from _sections(part, f"{before}{key}.")
+
+
+def _fields(model: type[BaseModel]) -> dict[str, Any]:
+    return {field.alias or name: field for name, field in model.model_fields.items()}
+
+
+def _row(key: str, field: Any) -> str:
+    meaning = field.description
+    if key == "policy":
+        meaning += f" The names are {', '.join(f.name for f in fields(Policy))}; see [policies](policies.md)."
+    return f"| `{key}` | {_default(field)} | {meaning} |"
+
+
+def _default(field: Any) -> str:
+    if field.is_required():
+        return "must be given"
+    value = field.get_default(call_default_factory=True)
+    if value in (None, (), {}) or isinstance(value, Policy):
+        return ""
+    shown = f"[{', '.join(value)}]" if isinstance(value, tuple) else str(value)
+    return f"`{shown.lower() if isinstance(value, bool) else shown}`"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
