@@ -163,12 +163,18 @@ def graded_relevance(bench):
 
 
 def confidence_intervals(bench):
-    shown, hidden = (
-        bench(**metrics(statistical_analysis={"confidence_intervals": on})) for on in (True, False)
-    )
-    assert "interval" in str(shown)
-    for text in (str(hidden), hidden.to_markdown(), hidden.to_latex()):
-        assert "interval" not in text
+    for tested in (True, False):
+        shown, hidden = (
+            bench(
+                **metrics(statistical_analysis={"confidence_intervals": on, "significance_testing": tested})
+            )
+            for on in (True, False)
+        )
+        for text in (str(shown), str(shown.table()), shown.to_markdown()):
+            assert "[1.0000, 1.0000]" in text
+        for text in (str(hidden), str(hidden.table()), hidden.to_markdown(), hidden.to_latex()):
+            assert "1.0000" in text
+            assert "[1.0000" not in text
 
 
 def significance_testing(bench):
@@ -298,7 +304,7 @@ def retriever_batch_size(bench):
 
 
 def retriever_timeout(bench):
-    with pytest.warns(rl.RankLensWarning, match="All 4 queries of 'mine' failed"):
+    with pytest.warns(rl.RankLensWarning, match="'mine' failed for 4 queries out of 4"):
         failed = bench(**retriever("slow", timeout=0.01, concurrency=4))
     assert failed.benchmark.results["mine"].status["failed"] == 4
     assert (
@@ -658,6 +664,8 @@ WRONG_RETRIEVERS = [
     ("my_search:goood", {}, "my_search has no 'goood': did you mean 'good'?"),
     ("my_search:Searcher", {}, "is a class; write my_search:Searcher() to make an object of it."),
     ("my_search:searcher", {"params": {"by": 1}}, "is an object, so it takes no params"),
+    ("my_search:not_callable", {}, "The retriever is a int, which cannot be called"),
+    ("my_search:shifted", {"params": {"bye": 1}}, "takes no 'bye' (params): did you mean 'by'? Allowed: 'text', 'k', 'by'."),
     ("my_search:not_callable()", {}, "is a int, which cannot be called to make a retriever"),
     ("my_search:broken_factory()", {}, "made no retriever: OSError: no index ("),
     ("my_search:make()", {"params": {"bye": 1}}, "made no retriever: TypeError: make() got an unexpected keyword argument 'bye'"),
@@ -679,6 +687,22 @@ def test_retrievers_that_cannot_be_had(name, more, message, bench):
     assert message in str(error.value)
     assert sys.path == before
     assert not (bench.folder / "calls.txt").exists()  # nobody is asked before all are there
+
+
+def test_outputs_that_cannot_be_written_are_refused_before_anything_runs(bench):
+    (bench.folder / "taken").mkdir()
+    for path, message in (("taken", "is a folder"), ("my_search.py/out.json", "cannot be written")):
+        with pytest.raises(rl.InputError, match=f"outputs.json: .*{message}"):
+            bench(outputs={"json": path})
+    assert not (bench.folder / "calls.txt").exists()
+
+
+def test_gates_look_at_the_means_that_are_shown(bench):
+    """Where a failed query is left out, it is left out of all systems."""
+    some = {"retrievers": [GOOD, {"name": "failing", "retriever": "my_search:failing", "k": 6}]}
+    found = bench(**some, policy={"missing": "skip"}, gates={"floors": {"RR": 1}})
+    assert found.comparison.result("RR", "failing").n == 2
+    assert [check.value for check in found.checks] == [1, 1]
 
 
 # The command

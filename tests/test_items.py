@@ -450,6 +450,8 @@ def test_no_nan_gets_in(answer):
     result = MetricRunner([Fixed(answer)]).run([FOURTEEN])
     assert result.mean == {"fixed": 0}
     assert result[0].results[0].error
+    told = json.loads(result.to_json(), parse_constant=pytest.fail)  # one item: its interval has no ends
+    assert told["measures"][0]["low"] is None
 
 
 def test_inside_a_running_loop():

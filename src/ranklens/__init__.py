@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     )
     from ranklens.judged import Hits, Judged
     from ranklens.judging import judge
+    from ranklens.pipeline import gate_efficiency, k_sweep, reranking_improvement, routing_accuracy
     from ranklens.policy import Policy
     from ranklens.readers.records import from_records
     from ranklens.registry import Measure, measures, preset
@@ -67,6 +68,7 @@ _HOME = {
     "items": "AveragePrecisionAtK DatasetItem F1AtK HitRateAtK MeanReciprocalRank MetricRunner NDCGAtK PrecisionAtK RecallAtK",
     "judging": "judge",
     "judged": "Hits Judged",
+    "pipeline": "gate_efficiency k_sweep reranking_improvement routing_accuracy",
     "policy": "Policy",
     "readers.records": "from_records",
     "registry": "Measure measures preset",
@@ -109,8 +111,10 @@ __all__ = [
     "evaluate",
     "f1_at_k",
     "from_records",
+    "gate_efficiency",
     "hit_rate_at_k",
     "judge",
+    "k_sweep",
     "mean_reciprocal_rank",
     "measure",
     "measures",
@@ -120,6 +124,8 @@ __all__ = [
     "preset",
     "recall_at_k",
     "reciprocal_rank",
+    "reranking_improvement",
+    "routing_accuracy",
     "success_at_k",
 ]
 

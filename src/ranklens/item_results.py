@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -124,10 +125,10 @@ class RunnerResult(Shown):
         """A Polars frame with one row a measure."""
         import polars as pl
 
-        rows = [
-            {**vars(row), "interval": None, "low": row.interval.low, "high": row.interval.high}
-            for row in self.summary
-        ]
+        rows = []
+        for row in self.summary:
+            low, high = (end if isfinite(end) else None for end in row.interval)
+            rows.append({**vars(row), "low": low, "high": high})
         schema = {"measure": pl.String, "mean": pl.Float64, "low": pl.Float64, "high": pl.Float64, "threshold": pl.Float64,
                   "passed_items": pl.Int64, "passed": pl.Boolean}  # fmt: skip
         return pl.DataFrame([{name: row[name] for name in schema} for row in rows], schema=schema)

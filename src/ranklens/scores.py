@@ -93,12 +93,12 @@ class Scores:
             raise MeasureError(f"{parsed} is not a mean, so it has no interval.")
         return around
 
-    def to_frame(self) -> pl.DataFrame:
+    def to_frame(self, *, level: float = 0.95) -> pl.DataFrame:
         """A Polars frame with one row a measure: measure, mean, low, high."""
         import polars as pl
 
         return pl.DataFrame(
-            self._summary(), schema={"measure": pl.String, **dict.fromkeys(_NUMBERS, pl.Float64)}
+            self._summary(level), schema={"measure": pl.String, **dict.fromkeys(_NUMBERS, pl.Float64)}
         )
 
     def to_pandas(self) -> pd.DataFrame:
@@ -111,11 +111,11 @@ class Scores:
             ) from None
         return pd.DataFrame(dict(self.values), index=pd.Index(self.queries, name="query"))
 
-    def to_json(self) -> str:
+    def to_json(self, *, level: float = 0.95) -> str:
         """Everything, with a format version: means, intervals, values by query, the policy and what it did."""
         content = {
             "format_version": FORMAT_VERSION,
-            "measures": self._summary(),
+            "measures": self._summary(level),
             "queries": list(self.queries),
             "values": {name: values.tolist() for name, values in self.values.items()},
             "policy": asdict(self.judged.policy),
@@ -155,13 +155,13 @@ class Scores:
         means = ", ".join(f"{name}={value:.4f}" for name, value in self.mean.items())
         return f"Scores({means}; {len(self.queries)} queries)"
 
-    def _summary(self) -> list[dict[str, Any]]:
+    def _summary(self, level: float) -> list[dict[str, Any]]:
         rows = []
         for measure in self.measures:
             if measure.definition.aggregate == "none":
                 continue
             is_sum = measure.definition.aggregate == "sum"
-            around = None if is_sum else self.interval(measure)
+            around = None if is_sum else self.interval(measure, level=level)
             rows.append(
                 {
                     "measure": str(measure),

@@ -12,7 +12,7 @@ from ranklens.commands import options
 from ranklens.errors import InputError
 
 if TYPE_CHECKING:
-    from ranklens.config.running import BenchResult
+    from ranklens.config.result import BenchResult
 
 EXAMPLES = """
 
@@ -53,10 +53,12 @@ def bench(
         return
     if config is None:
         raise InputError("Give a configuration, or write an example first: ranklens bench --init bench.yaml")
-    from ranklens.config import load, run_config
+    from ranklens.config import load
+    from ranklens.config.running import measure, write_outputs
 
-    result = run_config(load(config))
-    options.write(_render(result, format).rstrip("\n") + "\n", output)
+    result = measure(load(config))
+    options.write(_render(result, format).rstrip("\n") + "\n", output)  # before a file that cannot be written
+    write_outputs(result)
     for check in result.checks:
         if not check.passed:
             typer.echo(f"ranklens: gate {check.gate} failed: {check.text}", err=True)

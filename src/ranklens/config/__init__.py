@@ -12,7 +12,7 @@ from ranklens.config.files import read, tell
 from ranklens.config.model import Config
 
 if TYPE_CHECKING:
-    from ranklens.config.running import BenchResult
+    from ranklens.config.result import BenchResult
 
 
 def load(source: str | Path | Mapping[str, Any], *, folder: str | Path | None = None) -> Config:

@@ -55,7 +55,21 @@ def import_retriever(name: str, *, factory: bool = False, params: Mapping[str, A
         raise InputError(
             f"{name!r} is an object, so it takes no params; they are for functions and factories."
         )
+    _check_params(name, found, params)
     return partial(found, **params)
+
+
+def _check_params(name: str, function: Any, params: Mapping[str, Any]) -> None:
+    try:
+        known = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # some built-in functions do not tell
+        return
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in known):
+        return
+    names = [p.name for p in known if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    for param in params:
+        if param not in names:
+            raise InputError(f"{name!r} takes no {param!r} (params): {nearest(param, names)}")
 
 
 def source_version(name: str) -> str:

@@ -22,9 +22,10 @@ from ranklens.config.checks import check
 from ranklens.errors import InputError, nearest
 from ranklens.evaluation import with_rel
 from ranklens.gate import Drop
+from ranklens.pairs import ALL_TESTS
 from ranklens.policy import Policy, make_policy
 from ranklens.registry import Measure, parse, parse_many
-from ranklens.stats import CORRECTIONS, TESTS
+from ranklens.stats import CORRECTIONS
 
 
 def _beside_the_file(path: Path, info: ValidationInfo) -> Path:
@@ -255,8 +256,8 @@ class Config(Part):
     baseline: str | None = Field(
         default=None, description="The system that the others are compared with: a name."
     )
-    test: Annotated[str, _one_of(TESTS)] = Field(
-        default="randomization", description=f"The paired test: {', '.join(TESTS)}."
+    test: Annotated[str, _one_of(ALL_TESTS)] = Field(
+        default="randomization", description=f"The paired test: {', '.join(ALL_TESTS)}."
     )
     correction: Annotated[str, _one_of(CORRECTIONS)] = Field(
         default="holm",

@@ -1,0 +1,155 @@
+"""What came of a configuration, in every format."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from ranklens import gate
+from ranklens.report.table import Lines, Printout, Table
+from ranklens.scores import Scores, describe
+
+if TYPE_CHECKING:
+    from ranklens.benchmark import Benchmark
+    from ranklens.comparison import Comparison
+    from ranklens.config.model import Config, StatisticalAnalysis
+
+FORMAT_VERSION = 1  # of to_json; 1: first version
+_INTERVAL = re.compile(r" \[-?[\d.]+, -?[\d.]+\]")
+
+
+@dataclass(frozen=True)
+class BenchResult:
+    """What came of a configuration: scores by system, how they compare, which gates held."""
+
+    config: Config
+    scores: Mapping[str, Scores]
+    comparison: Comparison | None
+    benchmark: Benchmark | None
+    checks: tuple[gate.Check, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether all gates held."""
+        return all(check.passed for check in self.checks)
+
+    def table(self) -> Table:
+        """Means by system, with intervals unless the configuration says otherwise."""
+        if self.comparison is None:
+            return _means(self.scores, self._level if self._analysis.confidence_intervals else None)
+        table = self.comparison.table()
+        return table if self._analysis.confidence_intervals else _plain_table(table)
+
+    def __str__(self) -> str:
+        return str(self._printout())
+
+    def _repr_html_(self) -> str:
+        return self._printout().to_html()
+
+    def to_markdown(self) -> str:
+        """All that print shows, for GitHub and its like."""
+        return self._printout().to_markdown()
+
+    def to_latex(self) -> str:
+        """A table for a paper."""
+        return self.comparison.to_latex() if self.comparison is not None else self.table().to_latex()
+
+    def to_csv(self) -> str:
+        """The numbers."""
+        if self.comparison is not None:
+            return self.comparison.to_csv()
+        import polars as pl
+
+        frames = {name: found.to_frame(level=self._level) for name, found in self.scores.items()}
+        return pl.concat(
+            f.select(pl.lit(name).alias("system"), "*") for name, f in frames.items()
+        ).write_csv()
+
+    def to_json(self) -> str:
+        """Everything, with a format version."""
+        content: dict[str, Any] = {"format_version": FORMAT_VERSION}
+        if self.comparison is not None:
+            content["comparison"] = json.loads(self.comparison.to_json())
+        else:
+            content["level"] = self._level
+            content["scores"] = {
+                name: json.loads(found.to_json(level=self._level)) for name, found in self.scores.items()
+            }
+        if self.benchmark is not None:
+            content["retrievers"] = [_told(result) for result in self.benchmark.results.values()]
+        content["gates"] = [asdict(check) for check in self.checks]
+        content["passed"] = self.passed
+        return json.dumps(content, ensure_ascii=False)
+
+    @property
+    def _level(self) -> float:
+        return 1 - self._analysis.alpha_level
+
+    @property
+    def _analysis(self) -> StatisticalAnalysis:
+        return self.config.retrieval_metrics.statistical_analysis
+
+    def _printout(self) -> Printout:
+        from ranklens.report.comparison_tables import printout
+
+        parts: list[Table | Lines] = [self.benchmark.table()] if self.benchmark is not None else []
+        if self.comparison is None:
+            parts.append(self.table())
+        elif self._analysis.confidence_intervals:
+            parts += printout(self.comparison).parts
+        else:
+            parts += map(_plain, printout(self.comparison).parts)
+        lines = [f"{'passed' if check.passed else 'FAILED'}: {check.text}" for check in self.checks]
+        return Printout([*parts, Lines("Gates", lines)] if lines else parts)
+
+
+def _plain(part: Table | Lines) -> Table | Lines:
+    """Without intervals: neither columns of them, nor those that stand behind numbers in sentences."""
+    if isinstance(part, Table):
+        return _plain_table(part)
+    return replace(part, lines=[_INTERVAL.sub("", line) for line in part.lines])
+
+
+def _plain_table(table: Table) -> Table:
+    kept = [i for i, name in enumerate(table.header) if not name.endswith(" interval")]
+    header, *rows = ([row[i] for i in kept] for row in (table.header, *table.rows))
+    return replace(table, header=header, rows=rows)
+
+
+def _means(scores: Mapping[str, Scores], level: float | None) -> Table:
+    """A row a system, a column a measure."""
+    first = next(iter(scores.values()))
+    measures = [m for m in first.measures if m.definition.aggregate != "none"]
+    rows = [[name, *(_mean(found, measure, level) for measure in measures)] for name, found in scores.items()]
+    notes: dict[str, list[str]] = {}
+    for name, found in scores.items():
+        notes.setdefault(describe(found.judged, found.measures), []).append(name)
+    told = [line if len(notes) == 1 else f"{', '.join(names)}: {line}" for line, names in notes.items()]
+    if level is not None:
+        told.append(f"{level:.0%} intervals")
+    return Table(["system", *map(str, measures)], rows, note=".\n".join(told) + ".")
+
+
+def _mean(scores: Scores, measure: Any, level: float | None) -> str:
+    mean, kind = scores.mean[str(measure)], measure.definition.aggregate
+    if kind == "sum":
+        return f"{mean:,.0f}"
+    return f"{mean:.4f}" if level is None else f"{mean:.4f} {scores.interval(measure, level=level)}"
+
+
+def _told(result: Any) -> dict[str, Any]:
+    """A retriever's run for JSON."""
+    latency = result.latency and {
+        key: getattr(result.latency, key) for key in ("p50", "p90", "p95", "p99", "mean")
+    }
+    return {
+        "name": result.name,
+        "k": result.k,
+        "status": result.status,
+        "latency": latency,
+        "throughput": result.throughput,
+        "version": result.version,
+    }
