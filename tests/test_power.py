@@ -13,7 +13,7 @@ from statsmodels.stats.power import TTestPower
 
 import ranklens as rl
 from ranklens.stats import detectable_difference, queries_needed
-from ranklens.stats.noncentral import tail
+from ranklens.stats.distributions import noncentral_t_tail
 
 
 @pytest.mark.parametrize("n", [5, 25, 50, 250, 5000])  # with fewer, theirs does not converge
@@ -56,7 +56,7 @@ def test_the_noncentral_t_equals_its_definition(limit, freedom, shift):
         for a, b in itertools.pairwise([low, *knots, high])
         if b > a
     )
-    assert tail(limit, freedom, shift) == pytest.approx(expected, abs=1e-9)
+    assert noncentral_t_tail(limit, freedom, shift) == pytest.approx(expected, abs=1e-9)
 
 
 def test_the_test_finds_what_was_promised():

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ranklens.stats import inputs
+from ranklens.stats.distributions import shift_of_tail
 from ranklens.stats.intervals import Bounds, Interval, interval
-from ranklens.stats.noncentral import shift_of_tail
 from ranklens.stats.ratios import share_interval
 
 if TYPE_CHECKING:

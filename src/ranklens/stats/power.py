@@ -8,7 +8,7 @@ import numpy as np
 
 from ranklens.errors import InputError
 from ranklens.stats import inputs
-from ranklens.stats.noncentral import tail
+from ranklens.stats.distributions import noncentral_t_tail
 
 _MANY = 1_000_000  # queries, with which Student's t is normal to the last query
 
@@ -72,7 +72,7 @@ def _power(effect: float, n: int, alpha: float) -> float:
     from scipy.special import stdtrit
 
     limit, shift = float(stdtrit(n - 1, 1 - alpha / 2)), effect * n**0.5
-    return tail(limit, n - 1, shift) + tail(limit, n - 1, -shift)
+    return noncentral_t_tail(limit, n - 1, shift) + noncentral_t_tail(limit, n - 1, -shift)
 
 
 def _check(alpha: float, power: float) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 EXACT_UP_TO = 20  # differences other than 0; a million ways to set their signs take milliseconds
 _AT_ONCE = 1 << 14  # resamples, so that their sums stay in the cache
 _BYTES = 1 << 10  # of random signs for each of them, so that memory is bounded
+_SUMS = 1 << 24  # held at once
 _DEALT = 1 << 18  # scores at once
 
 
@@ -52,8 +53,9 @@ def random_sums(steps: IntArray, rng: np.random.Generator, resamples: int) -> It
 
     A random byte decides eight signs at once, and their sum is looked up.
     """
-    for start in range(0, resamples, _AT_ONCE):
-        sums = np.zeros((len(steps), min(_AT_ONCE, resamples - start)), np.int64)
+    at_once = max(1, min(_AT_ONCE, _SUMS // len(steps)))
+    for start in range(0, resamples, at_once):
+        sums = np.zeros((len(steps), min(at_once, resamples - start)), np.int64)
         for first in range(0, steps.shape[1], 8 * _BYTES):
             part = steps[:, first : first + 8 * _BYTES]
             width = -(-part.shape[1] // 8)

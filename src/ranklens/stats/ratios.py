@@ -26,7 +26,9 @@ def share_interval(share: float, n: int, *, level: float = 0.95) -> Interval:
     centre, half = share + z * z / (2 * n), z * (share * (1 - share) / n + z * z / (4 * n * n)) ** 0.5
     shrink = 1 + z * z / n
     low, high = (centre - half) / shrink, (centre + half) / shrink
-    return Interval(max(low, 0.0), min(high, 1.0), level, "wilson")
+    return Interval(
+        max(min(low, share), 0.0), min(max(high, share), 1.0), level, "wilson"
+    )  # but for rounding
 
 
 def relative_interval(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,13 +9,14 @@ import numpy as np
 
 from ranklens.errors import InputError
 from ranklens.stats import inputs
+from ranklens.stats.distributions import studentized_range_tail
 from ranklens.stats.randomization import range_p
 
 if TYPE_CHECKING:
     from ranklens.judged import FloatArray
     from ranklens.stats.inputs import Rng
 
-_KNOTS = 200  # more statistics than this are interpolated between so many: SciPy takes 10 ms for each
+_KNOTS = 1000  # more statistics than this are interpolated between so many
 
 
 @dataclass(frozen=True)
@@ -80,19 +80,10 @@ def _standard_error(values: FloatArray, *, paired: bool) -> tuple[float, int]:
 
 
 def _range_tail(statistics: FloatArray, systems: int, freedom: int) -> FloatArray:
-    """P(studentised range > statistic)."""
     if len(statistics) <= _KNOTS:
-        return _range_tail_of_scipy(statistics, systems, freedom)
+        return studentized_range_tail(statistics, systems, freedom)
     from scipy.interpolate import PchipInterpolator
 
     knots = np.sinh(np.linspace(0, np.arcsinh(statistics.max()), _KNOTS))
-    tails = np.maximum(_range_tail_of_scipy(knots, systems, freedom), 1e-14)  # what SciPy's are exact to
+    tails = np.maximum(studentized_range_tail(knots, systems, freedom), 1e-14)  # a logarithm must exist
     return np.asarray(np.exp(PchipInterpolator(knots, np.log(tails))(statistics)))
-
-
-def _range_tail_of_scipy(statistics: FloatArray, systems: int, freedom: int) -> FloatArray:
-    from scipy.stats import studentized_range
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that an integral converges slowly; it does converge
-        return np.asarray(np.clip(studentized_range.sf(statistics, systems, freedom), 0, 1))
