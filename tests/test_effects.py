@@ -94,6 +94,14 @@ def test_exchanging_the_systems_turns_every_effect_around(pair):
     assert 0 <= there.probability_interval.low <= there.probability <= there.probability_interval.high <= 1
 
 
+def test_any_level_is_answered():
+    wide = effect_size(A, B, level=1 - 1e-15)
+    assert wide.hedges_g_interval.low < effect_size(A, B).hedges_g_interval.low
+    assert wide.hedges_g_interval.high < math.inf
+    narrow = effect_size(A, B, level=1e-12)
+    assert narrow.hedges_g_interval.low == pytest.approx(narrow.hedges_g_interval.high)
+
+
 def test_identical_systems():
     effect = effect_size([0.3] * 10, [0.3] * 10)
     assert (effect.difference, effect.cohen_dz, effect.hedges_g, effect.probability) == (0, 0, 0, 0.5)

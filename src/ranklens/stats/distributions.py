@@ -43,6 +43,7 @@ def shift_of_tail(limit: float, freedom: float, share: float) -> float:
 
     if limit < 0:
         return -shift_of_tail(-limit, freedom, 1 - share)
+    share = min(max(share, 1e-12), 1 - 1e-12)  # what the quadrature can tell from 0 and 1
     farthest = _FAR + limit * (1 + _FAR / (2 * freedom) ** 0.5 + _FAR / freedom)
     return float(brentq(lambda shift: noncentral_t_tail(limit, freedom, shift) - share, -_FAR, farthest))
 

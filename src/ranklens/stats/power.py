@@ -12,6 +12,8 @@ from ranklens.stats.distributions import noncentral_t_tail
 
 _MANY = 1_000_000  # queries, with which Student's t is normal to the last query
 
+_LEAST = 1e-9  # standard deviations; a smaller difference would need more than 10**18 queries
+
 
 def detectable_difference(deviation: float, n: int, *, alpha: float = 0.05, power: float = 0.8) -> float:
     """The smallest mean difference that a paired t test over n queries finds with probability ``power``.
@@ -38,9 +40,9 @@ def queries_needed(difference: float, deviation: float, *, alpha: float = 0.05, 
 
     _check(alpha, power)
     gap, spread = abs(inputs.finite(difference, "difference")), _deviation(deviation)
-    if not gap:
+    if gap <= _LEAST * spread or not gap:
         raise InputError(
-            "difference=0 is not allowed: no number of queries shows a difference where there is none."
+            f"difference={difference!r} is not allowed: no number of queries shows a difference where there is none."
         )
     normal = ((ndtri(1 - alpha / 2) + ndtri(power)) * spread / gap) ** 2
     if normal > _MANY:
