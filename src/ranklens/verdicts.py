@@ -80,7 +80,7 @@ def _leader(comparison: Comparison, measure: str, ranked: Sequence[str]) -> str:
             if len(rivals) > 1
             else f": the difference is {near}."
         )
-        said += f" It is {word} than {several(behind)}." if behind else ""
+        said += f" {best} is {word} than {several(behind)}." if behind else ""
     return said + _advice(comparison, measure, [best, *rivals])
 
 

@@ -36,19 +36,24 @@ def printout(comparison: Comparison) -> Printout:
 
 
 def leaders(comparison: Comparison) -> Table:
-    """One row a measure and system, best first; systems that share a letter could not be told apart."""
+    """One row a measure and system, best first; those that cannot be told apart from the best are bold."""
     rows = []
     for name in comparison.measures:
         ranked = comparison.ranked(name)
-        shown = [comparison.result(name, system) for system in ranked[:MOST_SYSTEMS]]
-        rows += [
-            [name if i == 0 else "", found.system, *_numbers(comparison, found, best=i == 0)]
-            for i, found in enumerate(shown)
-        ]
-        if len(ranked) > len(shown):
-            rows.append(["", f"… {len(ranked) - len(shown):,} more", "", "", ""])
+        behind = comparison.told_apart(name, ranked[0]) if _is_rated(comparison, name) else set(ranked)
+        for i, system in enumerate(ranked[:MOST_SYSTEMS]):
+            numbers = _numbers(comparison, comparison.result(name, system), strong=system not in behind)
+            rows.append([name if i == 0 else "", system, *numbers])
+        if len(ranked) > MOST_SYSTEMS:
+            rows.append(["", f"… {len(ranked) - MOST_SYSTEMS:,} more", "", "", ""])
     header = ["measure", "system", "mean", f"{comparison.level:.0%} interval", "group"]
     return _without_empty(Table(header, rows, left=2))
+
+
+def _is_rated(comparison: Comparison, measure: str) -> bool:
+    """Whether systems are tested by this measure, and one can be better than another."""
+    quantity = comparison.quantity(measure)
+    return quantity.is_tested and quantity.better != "neither"
 
 
 def pairs(comparison: Comparison) -> Table:
@@ -62,7 +67,8 @@ def pairs(comparison: Comparison) -> Table:
         hidden += len(tested) - len(shown)
         rows += [[name if i == 0 else "", *_pair(comparison, pair)] for i, pair in enumerate(shown)]
     corrected = verdicts.name_of_correction(comparison.correction)
-    chance = "p" if comparison.settings.is_tukey or not corrected else f"p ({corrected})"
+    is_plain = comparison.settings.is_tukey or not corrected or comparison.pairs.parts[0].family.pairs < 2
+    chance = "p" if is_plain else f"p ({corrected})"
     header = ["measure", "pair", "difference", f"{comparison.level:.0%} interval", chance, "win/tie/loss", ""]
     more = f"{hidden:,} more pairs are not shown; pairs_frame() and the JSON have all." if hidden else ""
     return Table(header, rows, left=2, note=more)
@@ -122,7 +128,7 @@ def paper(comparison: Comparison) -> Table:
 
 def _paper_column(comparison: Comparison, measure: str) -> list[Cell]:
     quantity, ranked = comparison.quantity(measure), comparison.ranked(measure)
-    is_rated = quantity.is_tested and quantity.better != "neither"
+    is_rated = _is_rated(comparison, measure)
     place = {system: i for i, system in enumerate(ranked)}
     separator = "," if len(ranked) > 26 else ""
     cells = []
@@ -223,12 +229,11 @@ def _answered(comparison: Comparison) -> list[str]:
     return [f"Answers of {verdicts.several(systems)}: {text}." for text, systems in lines.items()]
 
 
-def _numbers(comparison: Comparison, found: SystemResult, *, best: bool = False) -> list[str]:
+def _numbers(comparison: Comparison, found: SystemResult, *, strong: bool = False) -> list[str]:
     """Mean, interval and group."""
-    quantity = comparison.quantity(found.measure)
-    strong = best and quantity.is_tested and quantity.better != "neither"
+    mean = _number(found.mean, comparison.quantity(found.measure).aggregate)
     interval = str(found.interval) if found.interval is not None else ""
-    return [Cell(_number(found.mean, quantity.aggregate), strong=strong), interval, found.group]
+    return [Cell(mean, strong=strong), interval, found.group]
 
 
 def _slice_rows(comparison: Comparison, found: Sequence[SystemResult]) -> list[list[str]]:

@@ -158,7 +158,7 @@ class Printout:
         return "\n\n".join(part.to_markdown() for part in self.parts)
 
     def to_html(self) -> str:
-        return "".join(part.to_html() for part in self.parts)
+        return "".join(f"<div style='margin:1em 0'>{part.to_html()}</div>" for part in self.parts)
 
 
 def _wrapped(line: str) -> str:
