@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from ranklens.judged import FloatArray, Judged
+
+_ROUNDING = 1e-9  # by which values of other tools may leave a measure's range
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,11 @@ class Quantity:
     def interval_back(self, around: Interval) -> Interval:
         return replace(around, low=self.back(around.low), high=self.back(around.high))
 
+    def best_first(self, means: Sequence[float]) -> list[int]:
+        """The places of the means, the best first; of equal ones the first comes first."""
+        sign = 1 if self.better == "lower" else -1
+        return sorted(range(len(means)), key=lambda i: sign * means[i])
+
     @property
     def test_bounds(self) -> Bounds:
         """What :meth:`for_tests` can give."""
@@ -86,11 +94,7 @@ class Aligned:
     values: Mapping[str, FloatArray]  # measure → systems × queries
     missing: Mapping[str, int] = field(default_factory=dict)  # queries that a system lacks and others have
     left_out: int = 0  # queries that are not compared because a system lacks them
-    dropped: tuple[str, ...] = ()  # measures that not all systems have
-
-    def only(self, rows: Sequence[int]) -> dict[str, FloatArray]:
-        """The values of some queries."""
-        return {name: values[:, rows] for name, values in self.values.items()}
+    dropped: Mapping[str, Sequence[str]] = field(default_factory=dict)  # reason → measures left out
 
 
 def align(
@@ -111,15 +115,34 @@ def align(
     if not given:
         raise InputError("There is no system to compare; give at least one, as {name: run}.")
     scores = {name: value for name, value in given.items() if isinstance(value, Scores)}
-    policy = missing or next((s.policy.missing for s in scores.values()), "zero")
     _refuse_different_judgments(scores)
-    wanted = None if measures is None else _names(measures)
+    wanted, texts = _wanted(measures)
     tables = {name: _table(name, value, wanted) for name, value in given.items()}
     kept = wanted or _common(tables)
-    position = {name: {q: i for i, q in enumerate(table.queries)} for name, table in tables.items()}
+    odd = [name for name in _every_name(tables) if wanted is None and name not in kept]
     every = list(dict.fromkeys(q for table in tables.values() for q in table.queries))
-    lacking = {name: [q for q in every if q not in at] for name, at in position.items()}
-    lacking = {name: queries for name, queries in lacking.items() if queries}
+    lacking = _lacking(tables, every)
+    policy = missing or next((s.policy.missing for s in scores.values()), "zero")
+    ids = _ids(every, lacking, policy)
+    return Aligned(
+        systems=tuple(given),
+        quantities=tuple(Quantity.named(name) for name in kept),
+        query_ids=ids,
+        values={name: np.stack([_row(table, name, ids) for table in tables.values()]) for name in kept},
+        missing={name: len(queries) for name, queries in lacking.items()},
+        left_out=len(every) - len(ids),
+        dropped={"not every system has them": odd, "they are texts": texts},
+    )
+
+
+def _lacking(tables: Mapping[str, _Table], every: Sequence[str]) -> dict[str, list[str]]:
+    """The queries that each system lacks, for those that lack any."""
+    found = {name: [q for q in every if q not in table.place] for name, table in tables.items()}
+    return {name: queries for name, queries in found.items() if queries}
+
+
+def _ids(every: Sequence[str], lacking: Mapping[str, Sequence[str]], policy: str) -> tuple[str, ...]:
+    """The queries that are compared."""
     if policy == "error" and lacking:
         name, queries = next(iter(lacking.items()))
         raise PolicyError(
@@ -130,29 +153,37 @@ def align(
     ids = tuple(q for q in every if q not in absent)
     if not ids:
         raise InputError(
-            f"The systems {', '.join(map(repr, given))} have no query in common, so there is nothing to compare. "
-            "Are their query ids of the same kind?"
+            "The systems have no query in common, so there is nothing to compare. Are their query ids of the same kind?"
         )
-    return Aligned(
-        systems=tuple(given),
-        quantities=tuple(Quantity.named(name) for name in kept),
-        query_ids=ids,
-        values={name: _matrix(name, tables, position, ids) for name in kept},
-        missing={name: len(queries) for name, queries in lacking.items()},
-        left_out=len(absent),
-        dropped=tuple(name for name in _every_name(tables) if wanted is None and name not in kept),
-    )
+    return ids
 
 
 @dataclass(frozen=True)
 class _Table:
+    """What one system brings."""
+
     queries: Sequence[str]
     values: Mapping[str, FloatArray]
 
+    @cached_property
+    def place(self) -> dict[str, int]:
+        return {query: i for i, query in enumerate(self.queries)}
 
-def _names(measures: str | Measure | Sequence[str | Measure]) -> list[str]:
+
+def _wanted(
+    measures: str | Measure | Sequence[str | Measure] | None,
+) -> tuple[list[str] | None, list[str]]:
+    """Canonical names of what can be compared, None for all; and of what cannot, since it is text."""
+    if measures is None:
+        return None, []
     given = [measures] if isinstance(measures, (str, Measure)) else measures
-    return list(dict.fromkeys(name for one in given for name in _canonical(one)))
+    names = list(dict.fromkeys(name for one in given for name in _canonical(one)))
+    texts = [name for name in names if Quantity.named(name).aggregate == "none"]
+    if len(texts) == len(names):
+        raise MeasureError(
+            f"There is nothing to compare by: {', '.join(texts) or 'no measure'} holds no numbers."
+        )
+    return [name for name in names if name not in texts], texts
 
 
 def _canonical(measure: str | Measure) -> list[str]:
@@ -171,13 +202,21 @@ def _table(system: str, value: Any, wanted: Sequence[str] | None) -> _Table:
     if lacking is not None:
         raise MeasureError(f"{system}: there is no {lacking}: {nearest(lacking, table.values)}")
     for name in wanted or table.values:
-        wrong = ~np.isfinite(table.values[name])
-        if wrong.any():
-            query = table.queries[int(np.argmax(wrong))]
-            raise InputError(
-                f"{system}: {name} of query {query!r} is not a number. Give every query a value, or leave the query out."
-            )
+        _check_range(system, table, Quantity.named(name))
     return table
+
+
+def _check_range(system: str, table: _Table, quantity: Quantity) -> None:
+    values, (low, high) = table.values[quantity.name], quantity.bounds
+    for at in np.flatnonzero(~np.isfinite(values))[:1]:
+        raise InputError(
+            f"{system}: {quantity.name} of query {table.queries[at]!r} is not a number. Give every query a value, or leave the query out."
+        )
+    for at in np.flatnonzero((values < low - _ROUNDING) | (values > high + _ROUNDING))[:1]:
+        raise InputError(
+            f"{system}: {quantity.name} of query {table.queries[at]!r} is {values[at]:g}, but lies between {low:g} and {high:g}. "
+            "Is it in percent, or something else of that name? Divide it, or call it otherwise."
+        )
 
 
 def _from_scores(scores: Scores, wanted: Sequence[str] | None) -> _Table:
@@ -250,15 +289,10 @@ def _common(tables: Mapping[str, _Table]) -> list[str]:
     return found
 
 
-def _matrix(
-    name: str, tables: Mapping[str, _Table], position: Mapping[str, Mapping[str, int]], ids: Sequence[str]
-) -> FloatArray:
-    """Systems × queries; 0 where a system lacks a query."""
-    rows = []
-    for system, table in tables.items():
-        at = np.array([position[system].get(q, -1) for q in ids])
-        rows.append(np.where(at >= 0, np.append(table.values[name], 0.0)[at], 0.0))
-    return np.stack(rows).astype(np.float64)
+def _row(table: _Table, name: str, ids: Sequence[str]) -> FloatArray:
+    """The values of some queries; 0 where a query is lacking."""
+    at = np.array([table.place.get(query, -1) for query in ids])
+    return np.where(at >= 0, np.append(table.values[name], 0.0)[at], 0.0)
 
 
 def _refuse_different_judgments(scores: Mapping[str, Scores]) -> None:

@@ -51,8 +51,9 @@ def _missing(aligned: Aligned, scores: Mapping[str, Scores]) -> Iterator[str]:
     zero = {name: s.judged.applied.missing for name, s in scores.items() if s.policy.missing == "zero"}
     if any(zero.values()):
         yield f"Judged queries that a run lacks count as 0 for it: {_counts(zero)}."
-    if aligned.dropped:
-        yield f"Left out, because not every system has them: {several(aligned.dropped)}."
+    for reason, measures in aligned.dropped.items():
+        if measures:
+            yield f"Left out, because {reason}: {several(measures)}."
 
 
 def _few(n: int) -> Iterator[str]:

@@ -113,9 +113,8 @@ class Comparison:
 
     def ranked(self, measure: str | Measure) -> list[str]:
         """The systems, best first."""
-        name = self._measure(measure)
-        sign = 1 if self.quantity(name).better == "lower" else -1
-        return sorted(self.systems, key=lambda system: sign * self._results[name, system].mean)
+        means = [self.result(measure, system).mean for system in self.systems]
+        return [self.systems[i] for i in self.quantity(measure).best_first(means)]
 
     def groups(self, measure: str | Measure) -> list[list[str]]:
         """Systems that cannot be told apart stand together, best first; one can stand in several groups."""

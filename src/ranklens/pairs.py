@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from ranklens import letters, verdicts
-from ranklens.errors import InputError, nearest
+from ranklens.errors import InputError
 from ranklens.stats import (
     CORRECTIONS,
     TESTS,
@@ -21,6 +21,7 @@ from ranklens.stats import (
     detectable_difference,
     effect_size,
     inputs,
+    paired_test,
     tukey_hsd,
 )
 from ranklens.stats.pairwise import pairwise_p
@@ -48,16 +49,10 @@ class Settings:
     resamples: int = 100_000
 
     def __post_init__(self) -> None:
-        for name, allowed in (("test", ALL_TESTS), ("correction", CORRECTIONS)):
-            given = getattr(self, name)
-            if given not in allowed:
-                raise InputError(f"{name}={given!r} is not allowed: {nearest(str(given), allowed)}")
-        for name, example in (("alpha", 0.05), ("level", 0.95)):
-            given = getattr(self, name)
-            if not 0 < given < 1:
-                raise InputError(
-                    f"{name}={given!r} is not allowed: it is a share between 0 and 1, such as {example}."
-                )
+        inputs.choice(self.test, "test", ALL_TESTS)
+        inputs.choice(self.correction, "correction", CORRECTIONS)
+        inputs.share(self.alpha, "alpha", 0.05)
+        inputs.share(self.level, "level")
 
     @property
     def is_tukey(self) -> bool:
@@ -81,6 +76,8 @@ class Family:
 class PairResult:
     """Two systems on one measure; every number is of b compared with a.
 
+    ``significant`` says that ``adjusted_p`` is not above alpha and that the test speaks for the system with the better mean:
+    the sign and Wilcoxon tests can speak for the other.
     ``difference`` is the mean of b less that of a. For a geometric mean (``gm_AP``) the logarithms are compared:
     ``difference``, ``interval``, ``effect`` and ``detectable`` are theirs, and ``exp(difference)`` is the factor between the means.
     """
@@ -117,6 +114,7 @@ class Contrasts:
     second: IntArray
     p_values: FloatArray
     adjusted: FloatArray
+    significant: BoolArray
     settings: Settings
     family: Family
 
@@ -143,15 +141,13 @@ class Contrasts:
     def different(self) -> BoolArray:
         """Systems × systems: which were shown to differ."""
         found = np.zeros((len(self.systems), len(self.systems)), dtype=bool)
-        found[self.first, self.second] = self.adjusted <= self.settings.alpha
+        found[self.first, self.second] = self.significant
         return found | found.T
 
     @cached_property
     def order(self) -> list[int]:
         """The systems, best first; of equal ones the first given comes first."""
-        means = np.array([self.quantity.mean(row) for row in self.values])
-        sign = 1 if self.quantity.better == "lower" else -1
-        return [int(i) for i in np.argsort(sign * means, kind="stable")]
+        return self.quantity.best_first([self.quantity.mean(row) for row in self.values])
 
     @cached_property
     def groups(self) -> list[list[int]]:
@@ -211,7 +207,7 @@ class Contrasts:
             interval=effect.interval,
             p_value=float(self.p_values[index]),
             adjusted_p=float(self.adjusted[index]),
-            significant=bool(self.adjusted[index] <= settings.alpha),
+            significant=bool(self.significant[index]),
             effect=effect,
             wins=effect.wins,
             ties=effect.ties,
@@ -276,8 +272,12 @@ def contrasts(
         adjusted = _adjusted([p[i] for p in p_values.values()], settings)
         for (name, values), corrected in zip(parts.items(), adjusted, strict=True):
             numbers, p = values[quantity.name], p_values[name][i]
+            is_small = corrected <= settings.alpha
+            is_small &= _speaks_for_the_better_mean(quantity.for_tests(numbers), first, second, settings)
             found[name].append(
-                Contrasts(quantity, systems, numbers, name, first, second, p, corrected, settings, family)
+                Contrasts(
+                    quantity, systems, numbers, name, first, second, p, corrected, is_small, settings, family
+                )
             )
     return found
 
@@ -314,6 +314,18 @@ def _p_values(
     randomized = settings.test != "tukey"
     found = (tukey_hsd(scores, randomized=randomized, rng=settings.seed) for scores in values)
     return [together.p_values[first, second] for together in found]
+
+
+def _speaks_for_the_better_mean(
+    values: FloatArray, first: IntArray, second: IntArray, settings: Settings
+) -> BoolArray:
+    """Whether the test found the difference in the direction of the means, which those of ranks and signs need not."""
+    if settings.test not in ("sign", "wilcoxon"):
+        return np.ones(len(first), dtype=bool)
+    means = values.mean(axis=1)
+    pairs = zip(first, second, strict=True)
+    found = [paired_test(values[i], values[j], method=settings.test).statistic for i, j in pairs]
+    return np.asarray(np.sign(found) == np.sign(means[second] - means[first]))
 
 
 def _adjusted(p_values: Sequence[FloatArray], settings: Settings) -> list[FloatArray]:

@@ -41,6 +41,8 @@ def of_pair(pair: PairResult, quantity: Quantity, settings: Settings, family: Fa
     amount = facts(pair, quantity, settings, family)
     if pair.significant:
         return f"{ahead} is {_superior(quantity)} than {behind} by {amount}"
+    if pair.adjusted_p <= settings.alpha:
+        return f"{ahead} and {behind} cannot be told apart: {behind} wins more often, but the mean speaks for {ahead} by {amount}"
     return f"{ahead} and {behind} cannot be told apart: the difference is {amount}"
 
 
