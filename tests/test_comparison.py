@@ -273,6 +273,11 @@ def test_identical_systems():
     assert found.verdict("RR").endswith("Choose the cheaper of one and two.")
 
 
+def test_systems_with_the_same_mean():
+    found = compare_scores({name: by_query(*HIGH) for name in "abc"})
+    assert found.verdict("RR") == "All 3 systems have the same mean. Choose the cheapest of a, b and c."
+
+
 def test_one_system_has_nothing_to_be_compared_with():
     found = compare_scores({"alone": by_query(*HIGH)})
     assert len(found.pairs) == 0

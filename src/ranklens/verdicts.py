@@ -70,20 +70,20 @@ def _leader(comparison: Comparison, measure: str, ranked: Sequence[str]) -> str:
     different = comparison.told_apart(measure, best)
     rivals = [system for system in others if system not in different]
     behind = [system for system in others if system in different]
-    most = "best" if word == "better" else "highest"
-    near = comparison.facts(comparison.pair(measure, best, (rivals or others)[0]))
+    pair = comparison.pair(measure, best, (rivals or others)[0])
+    advice = _advice(comparison, measure, [best, *rivals])
     if not rivals:
         all_others = "both others" if len(others) == 2 else f"all {len(others):,} others"
-        said = f"{best} is {word} than {all_others}; than the closest, {others[0]}, by {near}."
-    else:
-        said = f"{best} has the {most} mean, but cannot be told apart from {several(rivals)}"
-        said += (
-            f": the difference to {rivals[0]} is {near}."
-            if len(rivals) > 1
-            else f": the difference is {near}."
-        )
-        said += f" {best} is {word} than {several(behind)}." if behind else ""
-    return said + _advice(comparison, measure, [best, *rivals])
+        return f"{best} is {word} than {all_others}; than the closest, {others[0]}, by {comparison.facts(pair)}.{advice}"
+    if comparison.result(measure, best).mean == comparison.result(measure, others[-1]).mean:
+        return f"All {len(ranked):,} systems have the same mean.{advice}"
+    most = "best" if word == "better" else "highest"
+    to_whom = f" to {rivals[0]}" if len(rivals) > 1 else ""
+    beaten = f" {best} is {word} than {several(behind)}." if behind else ""
+    return (
+        f"{best} has the {most} mean, but cannot be told apart from {several(rivals)}: "
+        f"the difference{to_whom} is {comparison.facts(pair)}.{beaten}{advice}"
+    )
 
 
 def _against_baseline(comparison: Comparison, measure: str, ranked: Sequence[str]) -> str:
