@@ -452,6 +452,13 @@ def test_wrong_settings_are_named(options, message):
         three(**options)
 
 
+def test_names_may_be_numbers():
+    found = compare_scores({1: by_query(*LOW), 2: by_query(*HIGH)}, baseline=1)
+    assert found.pair("RR", 1, 2).wins == 7
+    with pytest.raises(rl.InputError, match="The baseline '3' is no system"):
+        compare_scores({1: by_query(*LOW)}, baseline=3)
+
+
 def test_wrong_names_are_answered_with_the_nearest():
     found = three()
     with pytest.raises(rl.InputError, match="There is no system 'hihg': did you mean 'high'"):

@@ -261,9 +261,9 @@ class Comparison:
         return next(quantity for quantity in self.aligned.quantities if quantity.name == name)
 
     def _system(self, system: str) -> str:
-        if system not in self.systems:
+        if str(system) not in self.systems:
             raise InputError(f"There is no system {system!r}: {nearest(str(system), self.systems)}")
-        return system
+        return str(system)
 
     def contrasts(self, measure: str | Measure) -> Contrasts:
         """All tested pairs of a measure, with their p-values as arrays."""
@@ -307,7 +307,7 @@ def compare(
     'good is better than bad by 0.500 [0.500, 0.500], p = 0.008. Choose good.'
     """
     chosen = make_policy(policy, options)
-    settings = Settings(baseline, test, correction, alpha, level, _seed(rng))
+    settings = Settings(_name(baseline), test, correction, alpha, level, _seed(rng))
     given = _checked(runs)
     rankings = {name: run for name, run in given.items() if not _holds_values(run, columns)}
     gold = _judgments(qrels, rankings)
@@ -341,7 +341,7 @@ def compare_scores(
     >>> found.result("RR", "a").mean, found.pair("RR", "a", "b").wins, found.pair("RR", "a", "b").losses
     (0.75, 0, 1)
     """
-    settings = Settings(baseline, test, correction, alpha, level, _seed(rng))
+    settings = Settings(_name(baseline), test, correction, alpha, level, _seed(rng))
     if missing is not None:
         make_policy(None, {"missing": missing})  # refuses what is no policy
     return _compared(_checked(scores), measures, settings, by, queries, missing)
@@ -437,6 +437,10 @@ def _checked(systems: Any) -> dict[str, Any]:
     if len(named) < len(systems):
         raise InputError(f"Two systems have the same name: {', '.join(map(repr, systems))}.")
     return named
+
+
+def _name(baseline: Any) -> str | None:
+    return None if baseline is None else str(baseline)
 
 
 def _holds_values(system: Any, columns: Mapping[str, str] | None) -> bool:
