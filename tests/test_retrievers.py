@@ -81,6 +81,32 @@ def test_sqlite_tells_when_it_is_called_from_another_thread(database):
         bench.run("any word", matching(database, "OR"), k=5, concurrency=2)
 
 
+def test_an_embedding_model_in_batches():
+    """Latent semantic analysis: dense vectors that need no download."""
+    from sklearn.decomposition import TruncatedSVD
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import normalize
+
+    model = make_pipeline(TfidfVectorizer(), TruncatedSVD(5, random_state=0))
+    vectors = normalize(model.fit_transform(CORPUS.values()))
+
+    def nearest(texts: list[str], k: int):
+        similarities = normalize(model.transform(texts)) @ vectors.T
+        return [
+            sorted(zip(CORPUS, row.tolist(), strict=True), key=lambda pair: -pair[1])[:k]
+            for row in similarities
+        ]
+
+    bench = rl.Benchmark(GOLD)
+    found = bench.run("lsa", nearest, k=3, batch_size=2, concurrency=2)
+    assert found.status == {"ok": 5, "empty": 0, "failed": 0}
+    alone = dict(zip(bench.queries, nearest(list(bench.queries.values()), 3), strict=True))
+    expected = rl.evaluate(bench.qrels, alone, "nDCG@3, RR").mean
+    assert bench.evaluate("nDCG@3, RR")["lsa"].mean == pytest.approx(expected)
+    assert expected["RR"] >= 0.5
+
+
 def one_query(text, relevant):
     bench = rl.Benchmark()
     bench.add_query("q", text, relevant)
