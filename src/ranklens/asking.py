@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any
 
 from ranklens.adapters import Caller, adapt
-from ranklens.answers import Answer, RetrieverRun, Status, counted
+from ranklens.answers import Answer, RetrieverRun, Status
 from ranklens.calling import Limits, Outcome, TurnsOutAsync, Work, acall_all, call_all
 from ranklens.errors import InputError, warn
 from ranklens.matching import ById, Matching
@@ -218,10 +218,9 @@ class Asking:
     def _warn_if_all_failed(self) -> None:
         failed = [answer for answer in self.answers.values() if answer.status == "failed"]
         if failed and len(failed) == len(self.answers):
-            warn(
-                f"{self.name!r} failed for {counted(len(failed), 'query', 'queries')} out of {len(failed):,}, "
-                f"for the first with {failed[0].error}"
-            )
+            all_of_them = f"All {len(failed):,} queries of {self.name!r} failed, the first"
+            one = f"The only query of {self.name!r} failed"
+            warn(f"{one if len(failed) == 1 else all_of_them} with {failed[0].error}")
 
 
 def _told(error: BaseException) -> tuple[str, str]:
