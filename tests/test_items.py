@@ -241,6 +241,7 @@ WRONG_ITEMS = [
     ({"actual_ranking": ["a"], "expected_reference": ["a"], "expected_ranking": ["b"], "id": 3}, "Item 3: give expected_reference or expected_ranking; there is both, and they differ"),
     ({"actual_ranking": {"a", "b"}, "expected_reference": ["a"]}, "actual_ranking is a set, which has no order"),
     ({"actual_ranking": None, "expected_reference": ["a"], "query": "why"}, "The item 'why' holds None where a list"),
+    ({"actual_ranking": [("a", 0.9)], "expected_reference": ["a"]}, "('a', 0.9) has no document id; give an id, or a dict"),
     ({"actual_ranking": [None], "expected_reference": ["a"]}, "None has no document id"),
     ({"actual_ranking": ["a"], "expected_reference": [{"id": None}]}, "has no document id"),
     ({"actual_ranking": ["a"], "expected_reference": {"a": "high"}}, "the grade 'high' is not a number"),
@@ -422,6 +423,19 @@ def test_concurrency_is_how_many_calls_run_at_once(concurrency):
     assert metric.most == concurrency
     assert result.mean == {"watching": 0.5}
     assert result[0]["watching"].signals.rank_of_first_relevant == 2
+
+
+def test_a_metric_that_belongs_to_its_thread_is_called_there():
+    import threading
+
+    class Threaded:
+        name = "threaded"
+
+        def evaluate(self, item):
+            return float(threading.current_thread() is threading.main_thread())
+
+    assert MetricRunner([Threaded()]).run([FOURTEEN] * 3).mean == {"threaded": 1}
+    assert MetricRunner([Threaded()], concurrency=2).run([FOURTEEN] * 3).mean == {"threaded": 0}
 
 
 def test_a_failing_metric_counts_as_0_and_says_why():

@@ -214,7 +214,9 @@ class Metric:
 
     def evaluate(self, item: Any) -> MetricResult:
         """The score of one item, or of a record of any shape that :func:`ranklens.from_records` knows."""
-        return next(iter(Batch([DatasetItem.from_record(item)], Policy()).results(self)))
+        batch = Batch([DatasetItem.from_record(item)], Policy())
+        batch.warn_of_low_grades([self])
+        return next(iter(batch.results(self)))
 
     async def execute(self, item: Any) -> MetricResult:
         """The same as :meth:`evaluate`, to be awaited."""

@@ -49,11 +49,11 @@ class MetricRunner:
 
     RankLens's metrics are computed for all items together. Metrics of your own, objects with a method ``execute(item)``
     (async or not) or ``evaluate(item)`` that answers with a number or something with a ``score``, are asked item by item,
-    ``concurrency`` of them at a time; one that fails counts as 0, with the error kept.
+    ``concurrency`` of them at a time (in threads unless async); one that fails counts as 0, with the error kept.
 
     ``thresholds`` are the least values by measure, ``{"nDCG@10": 0.7, "hit@5": 0.9}``; they are applied to each item and
-    to the mean. ``progress`` is True for a bar over the calls of your own metrics, or a function that is called with how many results are there
-    and how many there will be. Policies are given as for :func:`ranklens.evaluate`: ``empty="skip"`` leaves out items
+    to the mean. ``progress`` is True for a bar over the calls of your own metrics, or a function that is called with how
+    many results are there and how many there will be. Policies are given as for :func:`ranklens.evaluate`: ``empty="skip"`` leaves out items
     without anything relevant, which otherwise count as 0.
     """
 
@@ -61,7 +61,7 @@ class MetricRunner:
         self,
         metrics: Any,
         *,
-        concurrency: int = 8,
+        concurrency: int = 1,
         thresholds: Mapping[Any, float] | None = None,
         progress: Progress = False,
         policy: Policy | None = None,
@@ -125,7 +125,7 @@ class MetricRunner:
 async def _ask(
     metric: Any, items: Sequence[DatasetItem], concurrency: int, report: Callable[..., None]
 ) -> list[MetricResult]:
-    """A metric that is not RankLens's, item by item; async ones in this event loop, others in threads."""
+    """A metric that is not RankLens's, item by item; async ones in this event loop, others in threads if several at once."""
     import asyncio
     from concurrent.futures import ThreadPoolExecutor
 
@@ -135,7 +135,8 @@ async def _ask(
     async def answer(item: DatasetItem) -> Any:
         if inspect.iscoroutinefunction(function):
             return await function(item)
-        found = await asyncio.get_running_loop().run_in_executor(threads, function, item)
+        loop = asyncio.get_running_loop()
+        found = function(item) if concurrency == 1 else await loop.run_in_executor(threads, function, item)
         return await found if inspect.isawaitable(found) else found
 
     async def ask(item: DatasetItem) -> MetricResult:

@@ -183,8 +183,10 @@ def _list(value: Any, where: str) -> list[Any]:
 
 
 def _document_id(item: Any, where: str) -> str:
+    if isinstance(item, str):
+        return item
     found = first_given(item, _DOCUMENT_IDS) if isinstance(item, Mapping) else item
-    if found is None or isinstance(found, (list, dict, set)):
+    if found is None or isinstance(found, (list, tuple, dict, set)):
         raise InputError(
             f"{where}: {item!r:.60} has no document id; give an id, or a dict with the key 'id'."
         )
