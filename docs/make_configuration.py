@@ -42,7 +42,7 @@ outputs: {json: results.json, report: report.html, runs: runs}
 ```
 
 - Paths start at the folder of the file. Modules are looked for there first, then in the current folder, then among the installed packages.
-- A retriever is a function, or anything else that [Benchmark.run](tutorial.md) takes, as `module:name`. `module:name()`, or `factory: true`, calls it first, with `params`, and takes
+- A retriever is a function, or anything else that [`Benchmark.run`](rag-tutorial.md) takes, as `module:name`. `module:name()`, or `factory: true`, calls it first, with `params`, and takes
   what comes back. Without a factory, `params` are passed to the function with every call.
 - Every mistake is told with its line, its key (`retrievers[1].k`) and what is allowed; unknown keys with the nearest right one. Nothing runs before all is well.
 - The file is read as plain data: no tag of YAML can run anything, and nothing is unpickled.

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ranklens.errors import InputError, MeasureError, PolicyError, warn
@@ -19,7 +18,7 @@ from ranklens.registry import Measure, make, parse
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from ranklens.judged import FloatArray, IntArray, Judged
+    from ranklens.judged import IntArray, Judged
 
 
 @dataclass(frozen=True, init=False)
@@ -223,10 +222,10 @@ class Metric:
         return self.evaluate(item)
 
     def discounted(self, k: int | None) -> tuple[Measure, Measure]:
-        """DCG and nDCG as this metric understands them."""
+        """DCG and the DCG of the ideal ranking, as this metric understands them."""
         params = self.params if self.measure == "nDCG" else {}
-        dcg, ndcg = (make(parse(name).definition, {"k": k, **params}) for name in ("DCG", "nDCG"))
-        return dcg, ndcg
+        dcg, ideal = (make(parse(name).definition, {"k": k, **params}) for name in ("DCG", "IDCG"))
+        return dcg, ideal
 
     def _make(self, name: str, k: int | None) -> Measure:
         return make(parse(name).definition, {"k": k, **self.params})
@@ -329,11 +328,6 @@ class Batch:
         by_name = dict(zip(names, items, strict=True))
         self.items = [by_name[name] for name in self.judged.queries]  # the policy may leave some out
 
-    @cached_property
-    def ideal(self) -> Judged:
-        """The best possible rankings, to be measured like any other."""
-        return replace(self.judged, hits=self.judged.ideal, _cache={})
-
     def results(self, metric: Metric) -> Iterator[MetricResult]:
         """The results of a metric, item by item."""
         by_k = [zip(*self._columns(metric, k), strict=True) for k in metric.ks]
@@ -359,7 +353,7 @@ class Batch:
     def _columns(self, metric: Metric, k: int) -> list[list[Any]]:
         """The fields of :class:`AtK`, a list each."""
         judged, rel = self._ranked(metric), metric.rel
-        dcg, ndcg = metric.discounted(k)
+        dcg, ideal = metric.discounted(k)
         hits = judged.relevant(rel).top(k).sum()
         columns: list[npt.NDArray[Any]] = [
             metric.measures[k](judged),
@@ -367,7 +361,7 @@ class Batch:
             judged.retrieved.clip(max=k),
             judged.total(rel).astype(int),
             dcg(judged),
-            _ideal(dcg(self.ideal), ndcg(self.ideal)),
+            ideal(judged),
             hits > 0,
         ]
         return [column.tolist() for column in columns]
@@ -384,13 +378,3 @@ class Batch:
         ranks = np.zeros(len(self.judged), dtype=np.int64)
         ranks[hits.query[is_first]] = hits.rank[is_first]
         return ranks
-
-
-def _ideal(dcg: FloatArray, share: FloatArray) -> FloatArray:
-    """The DCG that nDCG divides by: documents by grade have this ``dcg``, which is this ``share`` of the ideal.
-
-    The share is 1 unless a table of gains puts grades in another order.
-    """
-    from ranklens.formulas.ratio import ratio
-
-    return ratio(dcg, share)
