@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         RankLensWarning,
     )
     from ranklens.evaluation import evaluate
+    from ranklens.explanation import Explanation, explain
     from ranklens.items import (
         AveragePrecisionAtK,
         DatasetItem,
@@ -65,6 +66,7 @@ _HOME = {
     "comparison": "Comparison compare compare_scores",
     "errors": "InputError MeasureError MissingExtraError PolicyError RankLensError RankLensWarning",
     "evaluation": "evaluate",
+    "explanation": "Explanation explain",
     "items": "AveragePrecisionAtK DatasetItem F1AtK HitRateAtK MeanReciprocalRank MetricRunner NDCGAtK PrecisionAtK RecallAtK",
     "judging": "judge",
     "judged": "Hits Judged",
@@ -85,6 +87,7 @@ __all__ = [
     "Benchmark",
     "Comparison",
     "DatasetItem",
+    "Explanation",
     "F1AtK",
     "HitRateAtK",
     "Hits",
@@ -109,6 +112,7 @@ __all__ = [
     "compare_scores",
     "dcg_at_k",
     "evaluate",
+    "explain",
     "f1_at_k",
     "from_records",
     "gate_efficiency",

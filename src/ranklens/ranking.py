@@ -31,7 +31,8 @@ def ranking(
 
     ``grade`` is null for a document that nobody judged, ``tied`` tells that another document has the same score, and
     ``repeats`` how often the document came again further down (those rows are dropped, as for measures). ``queries``
-    keeps some queries, the policy's ``depth`` the first ranks. Averaged ties are shown in the order of trec_eval.
+    chooses queries, also some without judgments, the policy's ``depth`` the first ranks. Averaged ties are shown in the order
+    of trec_eval.
 
     >>> ranking({"q": {"a": 2, "b": 1}}, {"q": ["x", "a", "x"]}).select("rank", "doc", "grade", "repeats").rows()
     [(1, 'x', None, 1), (2, 'a', 2.0, 0)]
@@ -41,9 +42,11 @@ def ranking(
     policy = make_policy(policy, options)
     qrels, run = load(qrels, run)
     gold = judgments(qrels, columns=columns)
-    if queries is not None:
-        gold = gold.filter(pl.col("query").is_in(list(queries)))
     wanted = gold["query"].unique(maintain_order=True)
+    if queries is not None:
+        asked = pl.Series(list(queries), dtype=pl.String)
+        wanted = pl.concat([wanted, asked]).unique(maintain_order=True)
+        wanted = wanted.filter(wanted.is_in(asked.implode()))
     rows = _run_rows(run, wanted, columns).with_row_index("row")
     number = pl.DataFrame({"query": wanted, "number": range(len(wanted))})
     rows = rows.join(number, on="query").sort(_order(policy), descending=_descending(policy), nulls_last=True)

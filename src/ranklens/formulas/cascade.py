@@ -54,7 +54,7 @@ def rank_biased_precision(
     """
     hits = judged.hits.top(k)
     if gain == "linear":
-        worth = np.clip(hits.grade / _highest(judged, max_grade), 0, 1)
+        worth = np.clip(hits.grade / highest_grade(judged, max_grade), 0, 1)
     else:
         worth = (hits.grade >= rel).astype(np.float64)
     return (1 - p) * hits.sum(worth * np.power(p, hits.rank - 1.0))
@@ -75,11 +75,18 @@ def rank_biased_residual(
 
 
 def _err(hits: Hits, judged: Judged, max_grade: float | None) -> FloatArray:
-    highest = _highest(judged, max_grade)
+    highest = highest_grade(judged, max_grade)
     hits = hits.where(hits.grade > 0)
-    stop = np.exp2(np.minimum(hits.grade, highest) - highest) - np.exp2(-highest)
+    stop = satisfied(hits, highest)
     return hits.sum(stop * hits.survival(stop) / hits.rank)
 
 
-def _highest(judged: Judged, max_grade: float | None) -> float:
+def satisfied(hits: Hits, highest: float) -> FloatArray:
+    """The chance that a document satisfies the user, who then stops."""
+    stop: FloatArray = np.exp2(np.clip(hits.grade, 0, highest) - highest) - np.exp2(-highest)
+    return stop
+
+
+def highest_grade(judged: Judged, max_grade: float | None) -> float:
+    """The grade that counts as the best: the one given, else the highest of the judgments."""
     return max_grade or judged.max_grade or 1.0

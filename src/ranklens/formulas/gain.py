@@ -34,7 +34,7 @@ def dcg(
     list keep their own value). A negative grade gains 0. ``log_base=b`` divides by log_b(rank) from rank b on
     (Järvelin and Kekäläinen, ``discount=jk``); ``discount=burges`` and ``ms`` are log2(rank + 1).
     """
-    return _dcg(_worth(judged.hits, gain, gains).top(k), discount, log_base)
+    return _dcg(worth(judged.hits, gain, gains).top(k), discount, log_base)
 
 
 @measure("nDCG", average_ties=True)
@@ -51,7 +51,7 @@ def ndcg(
 
     Parameters as for DCG.
     """
-    actual = _worth(judged.hits.top(k), gain, gains)
+    actual = worth(judged.hits.top(k), gain, gains)
     best = _dcg(_ideal(judged, k, gain, gains), discount, log_base)
     return ratio(_dcg(actual, discount, log_base), best)
 
@@ -76,7 +76,7 @@ def ideal_dcg(
 @measure("ndcg_rel")
 def ndcg_at_relevant(judged: Judged, *, gains: Gains = None) -> FloatArray:
     """NDCG averaged over the ranks of the relevant documents (gain above 0); the end of the ranking for missed ones."""
-    hits, ideal = _worth(judged.hits, "linear", gains), _best_first(_worth(judged.ideal, "linear", gains))
+    hits, ideal = worth(judged.hits, "linear", gains), _best_first(worth(judged.ideal, "linear", gains))
     discounted, ideal_discounted = hits.grade / _log_discount(hits), ideal.grade / _log_discount(ideal)
     so_far = hits.cumulative(discounted)
     positive = hits.grade > 0
@@ -90,7 +90,7 @@ def ndcg_at_relevant(judged: Judged, *, gains: Gains = None) -> FloatArray:
 @measure("Rndcg")
 def ndcg_at_levels(judged: Judged, *, rel: Rel = 1, gains: Gains = None) -> FloatArray:
     """NDCG averaged over the ranks at which the ideal ranking's gain changes, and over the end of the ranking."""
-    hits, ideal = _worth(judged.hits, "linear", gains), _best_first(_worth(judged.ideal, "linear", gains))
+    hits, ideal = worth(judged.hits, "linear", gains), _best_first(worth(judged.ideal, "linear", gains))
     discounted, ideal_discounted = hits.grade / _log_discount(hits), ideal.grade / _log_discount(ideal)
     same_query = np.diff(ideal.query, append=-1) == 0
     last_of_level = ~same_query | (np.diff(ideal.grade, append=np.nan) != 0)
@@ -114,7 +114,7 @@ def binary_g(judged: Judged, *, rel: Rel = 1) -> FloatArray:
 @measure("G")
 def normalized_gain(judged: Judged, *, gains: Gains = None) -> FloatArray:
     """The sum of gain / log2(2 + gain that the ranking has missed so far), divided by all gain (trec_eval's G)."""
-    hits, ideal = _worth(judged.hits, "linear", gains), _best_first(_worth(judged.ideal, "linear", gains))
+    hits, ideal = worth(judged.hits, "linear", gains), _best_first(worth(judged.ideal, "linear", gains))
     # Every rank costs at least 1, so the ideal's cost goes on growing behind its last document.
     extra = ideal.upto(np.maximum(ideal.grade, 1) - 1, hits.query, hits.rank)
     missed = hits.rank + extra - hits.cumulative(hits.grade)
@@ -124,21 +124,27 @@ def normalized_gain(judged: Judged, *, gains: Gains = None) -> FloatArray:
 def _ideal(judged: Judged, k: int | None, gain: Gain, gains: Mapping[float, float] | None) -> Hits:
     """All judged documents by descending gain, cut at k."""
     if gains is None:  # then they are in order as they stand, and gains of 0 add nothing
-        return _worth(judged.ideal.top(k), gain, None)
-    return _best_first(_worth(judged.ideal, gain, gains)).top(k)
+        return worth(judged.ideal.top(k), gain, None)
+    return _best_first(worth(judged.ideal, gain, gains)).top(k)
+
+
+def discounts(hits: Hits, discount: Discount | None, log_base: float | None) -> FloatArray:
+    """What the gain at each rank is divided by."""
+    by: FloatArray = _log_discount(hits) / np.log2(log_base or 2)
+    if discount == "jk" or (discount is None and log_base is not None):
+        by = np.maximum(1, np.log(hits.rank) / np.log(log_base or 2))
+    return by
 
 
 def _dcg(hits: Hits, discount: Discount | None, log_base: float | None) -> FloatArray:
-    if discount == "jk" or (discount is None and log_base is not None):
-        return hits.sum(hits.grade / np.maximum(1, np.log(hits.rank) / np.log(log_base or 2)))
-    return hits.sum(hits.grade / (_log_discount(hits) / np.log2(log_base or 2)))
+    return hits.sum(hits.grade / discounts(hits, discount, log_base))
 
 
 def _log_discount(hits: Hits) -> FloatArray:
     return np.log2(hits.rank + 1)
 
 
-def _worth(hits: Hits, gain: Gain, gains: Mapping[float, float] | None) -> Hits:
+def worth(hits: Hits, gain: Gain, gains: Mapping[float, float] | None) -> Hits:
     """``hits`` with gains in place of grades."""
     worth = np.maximum(hits.grade, 0)
     if gain == "exp":

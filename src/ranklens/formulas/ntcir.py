@@ -21,7 +21,7 @@ def q_measure(judged: Judged, *, k: Cutoff = None, rel: Rel = 1, beta: Beta = 1)
     R, and with a cutoff by min(R, k). ``beta=0`` is AP.
     """
     hits = judged.relevant(rel)
-    value = (hits.position() + beta * hits.cumulative(hits.grade)) / _ideal_effort(judged, hits, rel, beta)
+    value = blended_ratio(judged, hits, rel, beta)
     inside = np.ones(len(hits), dtype=bool) if k is None else hits.rank <= k
     total = judged.total(rel)
     return ratio(hits.where(inside).sum(value[inside]), total if k is None else np.minimum(total, k))
@@ -41,8 +41,13 @@ def p_plus(judged: Judged, *, rel: Rel = 1, beta: Beta = 1) -> FloatArray:
     best_so_far = hits.scan(np.maximum, hits.grade)
     best = hits.max(hits.grade)[hits.query]
     wanted = (best_so_far < best) | ((hits.grade == best) & (_repeats(hits, best) == 1))
-    value = (hits.position() + beta * hits.cumulative(hits.grade)) / _ideal_effort(judged, hits, rel, beta)
+    value = blended_ratio(judged, hits, rel, beta)
     return ratio(hits.where(wanted).sum(value[wanted]), hits.where(wanted).sum())
+
+
+def blended_ratio(judged: Judged, hits: Hits, rel: float, beta: float) -> FloatArray:
+    """Precision and normalised cumulated gain in one, at each of the relevant ``hits``."""
+    return (hits.position() + beta * hits.cumulative(hits.grade)) / _ideal_effort(judged, hits, rel, beta)
 
 
 def _ideal_effort(judged: Judged, hits: Hits, rel: float, beta: float) -> FloatArray:

@@ -135,7 +135,9 @@ class Lines:
         return "\n".join([self.title, *map(_wrapped, self.lines)])
 
     def to_markdown(self) -> str:
-        return "\n".join([f"**{self.title}**", "", *(f"- {_markdown(line)}" for line in self.lines)])
+        return "\n".join(
+            [f"**{_markdown(self.title)}**", "", *(f"- {_markdown(line)}" for line in self.lines)]
+        )
 
     def to_html(self) -> str:
         items = "".join(f"<li>{html.escape(line)}</li>" for line in self.lines)

@@ -1,0 +1,100 @@
+"""``ranklens explain``: how a measure comes to its value for one query."""
+
+from __future__ import annotations
+
+from enum import Enum
+from html import escape
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ranklens.commands import options
+from ranklens.errors import InputError
+from ranklens.policy import Policy
+
+if TYPE_CHECKING:
+    from ranklens.explanation import Explanation
+
+EXAMPLES = """
+
+Examples:
+
+  ranklens explain nDCG@10 qrels.txt run.txt --query q7
+
+  ranklens explain AP qrels.txt run.txt
+
+  ranklens explain 'RBP(p=0.5)' qrels.txt run.txt --query q7 --ties average --format markdown
+"""
+
+
+class Format(str, Enum):
+    """How an explanation is written."""
+
+    table = "table"
+    markdown = "markdown"
+    html = "html"
+    json = "json"
+
+
+@options.with_policy
+def explain(
+    measure: Annotated[str, typer.Argument(help="One measure, e.g. nDCG@10.")],
+    qrels: options.Qrels,
+    run: Annotated[str, typer.Argument(help="The run; - is standard input.")],
+    policy: Policy,
+    query: Annotated[
+        str | None, typer.Option("--query", help="The query; without it, the lowest ones are listed.")
+    ] = None,
+    rows: Annotated[int, typer.Option(help="About how many lines to show.")] = 20,
+    format: Annotated[Format, typer.Option("--format", help="How to write it.")] = Format.table,  # noqa: A002
+    output: options.Output = None,
+    qrels_format: options.QrelsFormat = None,
+    run_format: options.RunFormat = None,
+) -> None:
+    """Show step by step how a measure comes to its value for one query."""
+    from ranklens.explanation import explain as work_out
+    from ranklens.ranking import judgments
+    from ranklens.readers import files
+
+    if run_format is None:
+        gold, ranked = files.read_pair(qrels, run, qrels_format)
+    else:
+        gold, ranked = files.read_qrels(qrels, qrels_format), files.stream_run(run, run_format)
+    queries = judgments(gold)["query"].unique()
+    query = queries[0] if query is None and len(queries) == 1 else query
+    if query is None:
+        if format is not Format.table or output is not None:
+            raise InputError(
+                "Which query? Name it with --query; without -o and --format the lowest ones are listed."
+            )
+        typer.echo(_which_query(measure, gold, ranked, policy))
+        return
+    found = work_out(measure, gold, ranked, query=query, policy=policy, rows=rows)
+    options.write(_render(found, format).rstrip("\n") + "\n", output)
+
+
+def _render(found: Explanation, format: Format) -> str:  # noqa: A002
+    if format is Format.html:
+        return f"<!doctype html>\n<meta charset='utf-8'>\n<title>{escape(str(found.measure))}</title>\n{found.to_html()}"
+    if format is Format.table:
+        return str(found)
+    return found.to_markdown() if format is Format.markdown else found.to_json()
+
+
+def _which_query(measure: str, qrels: Any, run: Any, policy: Policy) -> str:
+    """The queries that one most likely wants to look at: the lowest, one in the middle, the highest."""
+    from ranklens.evaluation import evaluate
+    from ranklens.registry import parse
+    from ranklens.report.table import Table
+
+    scores = evaluate(qrels, run, parse(measure), policy)
+    name = str(scores.measures[0])
+    order = sorted(zip(scores[name].tolist(), scores.queries, strict=True))
+    chosen = {*range(5), len(order) // 2, len(order) - 1}
+    rows = [[query, _show(value)] for i, (value, query) in enumerate(order) if i in chosen]
+    note = f"{len(order):,} queries: the lowest, one in the middle and the highest. See one step by step with --query."
+    return str(Table(["query", name], rows, note=note))
+
+
+def _show(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:.4f}"
