@@ -1,6 +1,6 @@
 """Two retrievers on the same ten questions: evaluate each, look at one query, ask about ties.
 
-Run it with ``scripts/demo`` or ``python examples/first_evaluation.py``.
+Run it with ``python examples/first_evaluation.py``.
 """
 
 import ranklens as rl

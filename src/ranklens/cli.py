@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ranklens import __version__
-from ranklens.commands import bench, compare, convert, evaluate, lint, measures
+from ranklens.commands import bench, compare, convert, demo, evaluate, explain, lint, measures
 from ranklens.errors import RankLensError, RankLensWarning
 
 if TYPE_CHECKING:
@@ -43,9 +43,11 @@ def _main(
 app.command(epilog=evaluate.EXAMPLES)(evaluate.evaluate)
 app.command(epilog=compare.EXAMPLES)(compare.compare)
 app.command(epilog=bench.EXAMPLES)(bench.bench)
+app.command(epilog=explain.EXAMPLES)(explain.explain)
 app.command(name="measures", epilog=measures.EXAMPLES)(measures.list_measures)
 app.command(epilog=lint.EXAMPLES)(lint.lint)
 app.command(epilog=convert.EXAMPLES)(convert.convert)
+app.command(epilog=demo.EXAMPLES)(demo.demo)
 
 
 @app.command(

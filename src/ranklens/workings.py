@@ -237,6 +237,7 @@ _FORMULAS: dict[str, str | Callable[[Params], str]] = {
     "gm_AP": _over_relevant("the precision at each relevant document", cut=False),
     "IPrec": "the best precision from the given recall on",
     "DCG": "sum of gain / discount",
+    "IDCG": "sum of gain / discount over the ideal ranking",
     "nDCG": "{DCG} / {ideal DCG}",
     "ERR": "sum of satisfied · still looking / rank",
     "nERR": "{ERR} / {ideal ERR}",
@@ -258,13 +259,6 @@ def _value(name: str, *kept: str) -> Callable[[Judged, Params], float]:
     return compute
 
 
-def _of_ideal(value: Callable[[Judged, Params], float]) -> Callable[[Judged, Params], float]:
-    def compute(judged: Judged, params: Params) -> float:
-        return value(ideally(judged, params.get("gain", "linear"), params.get("gains")), params)
-
-    return compute
-
-
 def _found_in_top(judged: Judged, params: Params) -> float:
     return _value("NumRelRet", "rel")(_top(judged, params["k"]), params)
 
@@ -282,7 +276,7 @@ def _in_top_r(judged: Judged, params: Params) -> float:
     return _found_in_top(judged, {**params, "k": relevant})
 
 
-_DCG = _value("DCG", "k", "gain", "gains", "discount", "log_base")
+_CUMULATED = ("k", "gain", "gains", "discount", "log_base")
 _ERR = _value("ERR", "k", "max_grade")
 _NUMBERS: dict[str, Callable[[Judged, Params], float]] = {
     "relevant found": _found_in_top,
@@ -295,8 +289,8 @@ _NUMBERS: dict[str, Callable[[Judged, Params], float]] = {
     "beta²": lambda _, params: float(params["beta"]) ** 2,
     "SetP": _value("SetP", "rel"),
     "SetR": _value("SetR", "rel"),
-    "DCG": _DCG,
-    "ideal DCG": _of_ideal(_DCG),
+    "DCG": _value("DCG", *_CUMULATED),
+    "ideal DCG": _value("IDCG", *_CUMULATED),
     "ERR": _ERR,
-    "ideal ERR": _of_ideal(_ERR),
+    "ideal ERR": lambda judged, params: _ERR(ideally(judged), params),
 }

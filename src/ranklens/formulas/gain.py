@@ -146,16 +146,16 @@ def _log_discount(hits: Hits) -> FloatArray:
 
 def worth(hits: Hits, gain: Gain, gains: Mapping[float, float] | None) -> Hits:
     """``hits`` with gains in place of grades."""
-    worth = np.maximum(hits.grade, 0)
+    gained = np.maximum(hits.grade, 0)
     if gain == "exp":
-        if worth.max(initial=0) > 1000:
+        if gained.max(initial=0) > 1000:
             raise MeasureError(
-                f"gain=exp cannot take 2 to the grade {worth.max():g}; use gain=linear or gains={{…}}."
+                f"gain=exp cannot take 2 to the grade {gained.max():g}; use gain=linear or gains={{…}}."
             )
-        worth = np.exp2(worth) - 1
+        gained = np.exp2(gained) - 1
     for grade, value in (gains or {}).items():
-        worth[hits.grade == grade] = value
-    return replace(hits, grade=worth)
+        gained[hits.grade == grade] = value
+    return replace(hits, grade=gained)
 
 
 def _best_first(ideal: Hits) -> Hits:
