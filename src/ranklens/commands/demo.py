@@ -40,7 +40,7 @@ def demo(
 
 
 def _next_steps(compared: Comparison, folder: Path | None) -> str:
-    if folder is None:
+    if folder is None or len(compared.systems) == 1:
         return "Try next:\n  ranklens demo --save demo-data    # the same, with files for the other commands"
     first, second = compared.systems[0], compared.systems[-1]
     one, other = (folder / "runs" / f"{name}.txt" for name in (first, second))

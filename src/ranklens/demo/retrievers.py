@@ -6,7 +6,6 @@ A retriever is a function from a question and a number to the best documents wit
 from __future__ import annotations
 
 import re
-import sqlite3
 from collections import Counter
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -74,6 +73,10 @@ def _full_text(
 ) -> FullText | str:
     """The index, or why SQLite cannot make it: not every one has full-text search, or knows trigrams."""
     try:
+        import sqlite3
+    except ImportError as error:
+        return str(error)
+    try:
         return FullText(documents, tokenizer, terms)
     except sqlite3.OperationalError as error:
         return str(error)
@@ -85,6 +88,8 @@ class FullText:
     def __init__(
         self, documents: Mapping[str, str], tokenizer: str, terms: Callable[[str], list[str]]
     ) -> None:
+        import sqlite3
+
         self.terms = terms
         self.database = sqlite3.connect(":memory:", check_same_thread=False)
         self.database.execute(f"CREATE VIRTUAL TABLE docs USING fts5(name, text, tokenize = '{tokenizer}')")
