@@ -156,6 +156,17 @@ def one_text(text: str):
         (Retrieves(), {"batch_size": 4}, r"Retrieves has no \.batch"),
         (one_text, {"batch_size": 0}, "batch_size=0 is not allowed"),
         (lambda *, embedding: [], {}, "takes no query text"),
+        (lambda: ["d1"], {}, r"<lambda>\(\) cannot be called with \(text\): too many positional arguments"),
+        (
+            lambda text, k, index: [],
+            {},
+            r"cannot be called with \(text, k=10\): missing a required argument: 'index'",
+        ),
+        (
+            lambda text, one, two: [],
+            {},
+            r"cannot be called with \(text, 10\): missing a required argument: 'two'",
+        ),
     ],
 )
 def test_what_is_no_retriever_is_refused(retriever, options, message):

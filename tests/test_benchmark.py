@@ -203,6 +203,14 @@ def test_relevant_documents_are_sets_lists_or_grades():
         (lambda b: b.add_query("x", "text", {None: 1}), "None never matches"),
         (lambda b: b.add_query("x", "text", [None]), "holds None where a document id"),
         (lambda b: b.run("A", lambda text: BENCH_A) and b.save_runs(__file__), "the folder cannot be made"),
+        (
+            lambda b: asyncio.run(b.arun("A", lambda text: BENCH_A, time_out=3)),
+            "no option 'time_out': did you mean 'timeout'",
+        ),
+        (
+            lambda b: b.run("A", lambda text: BENCH_A) and b.compare("RR", by="kind"),
+            "by='kind': no query has such a field",
+        ),
         (lambda b: rl.Benchmark({"a": " "}, {"a": {"d"}}), "query 'a' has no text"),
         (lambda b: rl.Benchmark([{"_id": "a"}], {"a": {"d"}}), "query 'a' has no text.*A query has an id"),
         (lambda b: rl.Benchmark([7], {"a": {"d"}}), "entry 1 is a int 7"),

@@ -467,7 +467,7 @@ def test_ctrl_c_ends_at_once_keeps_the_answers_and_says_how_to_go_on(code, tmp_p
     assert "never awaited" not in errors
     assert "was destroyed" not in errors
     kept = {answer.query for answer in Store(tmp_path / "store").read("mine").values()}
-    assert {f"q{i}" for i in range(5)} <= kept  # two others may have been under way
+    assert len(kept) >= 5  # of the seven before it two may have been under way
     calls = []
     again = bench(50, store=tmp_path / "store")
     found = again.run("mine", lambda text: calls.append(text) or ["d1"])

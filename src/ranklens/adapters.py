@@ -57,12 +57,17 @@ def adapt(retriever: Any, *, k: int = 10, batch_size: int | None = None) -> Call
     if k_name is None:
         by_position = _has_second_required(parameters)
 
-    def call(text: Any) -> Any:
+    def arguments(text: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
         named = {} if k_name is None else {k_name: k}
         if text_name is not None:
-            return function(**{text_name: text}, **named)
-        return function(text, k) if by_position else function(text, **named)
+            return (), {text_name: text, **named}
+        return ((text, k) if by_position else (text,)), named
 
+    def call(text: Any) -> Any:
+        positional, named = arguments(text)
+        return function(*positional, **named)
+
+    _refuse_what_does_not_fit(function, *arguments("text"))
     return Caller(call, _is_async(function), size, k_name is not None or by_position)
 
 
@@ -109,6 +114,27 @@ def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
         return []
 
 
+def _refuse_what_does_not_fit(
+    function: Callable[..., Any], positional: tuple[Any, ...], named: dict[str, Any]
+) -> None:
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(*positional, **named)
+    except TypeError as error:
+        shown = ", ".join([*map(str, positional), *(f"{name}={value}" for name, value in named.items())])
+        raise InputError(
+            f"The retriever {_name(function)}{signature} cannot be called with ({shown}): {error}. Give a function that can: "
+            "lambda text: …"
+        ) from None
+
+
+def _name(function: Callable[..., Any]) -> str:
+    return str(getattr(function, "__qualname__", type(function).__name__))
+
+
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -124,7 +150,7 @@ def _text_name(function: Callable[..., Any], parameters: list[inspect.Parameter]
     found = None if haystack else next((name for name in TEXT_NAMES if name in names), None)
     if found is None:
         raise InputError(
-            f"{getattr(function, '__qualname__', function)!s}({', '.join(names)}) takes no query text that RankLens can find; "
+            f"{_name(function)}({', '.join(names)}) takes no query text that RankLens can find; "
             "give a function that does: lambda text: …"
         )
     return found

@@ -124,6 +124,7 @@ class Asking:
             except TurnsOutAsync:
                 self.caller = replace(self.caller, is_async=True)
                 call_all(self._work())
+        self._warn_if_all_failed()
 
     async def arun(self) -> None:
         """Ask what is left, on the event loop that runs."""
@@ -133,6 +134,7 @@ class Asking:
             except TurnsOutAsync:
                 self.caller = replace(self.caller, is_async=True)
                 await acall_all(self._work())
+        self._warn_if_all_failed()
 
     def result(self, qrels: Mapping[str, Mapping[str, float]]) -> RetrieverRun:
         """All answers, in the order of the queries."""
@@ -207,7 +209,6 @@ class Asking:
             sys.stderr.write(self._how_to_resume() + "\n")
             raise
         self._wall = time.perf_counter() - started
-        self._warn_if_all_failed()
 
     def _how_to_resume(self) -> str:
         done = f"{self.name}: stopped after {len(self.answers):,} of {len(self.texts):,} queries. "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -130,6 +131,10 @@ class Benchmark:
 
     async def arun(self, name: str, retriever: Any, **options: Any) -> RetrieverRun:
         """:meth:`run`, with the same options, on the event loop that runs already: for clients that belong to it."""
+        known = [option.name for option in dataclasses.fields(Options)]
+        wrong = next((name for name in options if name not in known), None)
+        if wrong is not None:
+            raise InputError(f"There is no option {wrong!r}: {nearest(wrong, known)} See Benchmark.run.")
         chosen = Options(**{**options, "match": options.get("match") or self.match})
         asking = Asking.start(name, retriever, self._texts, self.store, chosen)
         await asking.arun()
@@ -164,21 +169,19 @@ class Benchmark:
         **options: Any,
     ) -> Comparison:
         """Compare all retrievers that have run, as :func:`ranklens.compare` does, with their latencies and status."""
-        from dataclasses import replace
-
         from ranklens.comparison import compare
 
         finished = self._finished()
         self._warn_of_shallow(measures)
-        if isinstance(options.get("by"), str):
-            options.setdefault("queries", self._fields)
+        if isinstance(options.get("by"), str) and "queries" not in options:
+            options["queries"] = self._fields_with(options["by"])
         compared = compare(
             self._common_judgments(),
             {name: result.run for name, result in finished.items()},
             measures,
             **self._policy(failed, options),
         )
-        return replace(
+        return dataclasses.replace(
             compared,
             latencies={name: list(r.seconds.values()) for name, r in finished.items() if r.seconds},
             status={name: result.status for name, result in finished.items()},
@@ -291,6 +294,16 @@ class Benchmark:
                     "or to Benchmark(match=…)."
                 )
         return common
+
+    def _fields_with(self, name: str) -> Mapping[str, Mapping[str, Any]]:
+        """The fields of the queries, if ``name`` is among them; BEIR has its own under ``metadata``."""
+        known = {key for row in self._fields.values() for key in (*row, *(row.get("metadata") or {}))}
+        if name not in known:
+            raise InputError(
+                f"by={name!r}: no query has such a field. {nearest(name, sorted(known)) if known else ''}"
+                "Give it with add_query(…, " + f"{name}=…), or as a column of the queries."
+            )
+        return self._fields
 
     def _warn_of_shallow(self, measures: str | Measure | Sequence[str | Measure]) -> None:
         """R@100 of ten results is R@10: say so."""

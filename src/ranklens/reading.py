@@ -223,7 +223,7 @@ def _advice(item: Any) -> str:
     places = _places(item)
     likely = [place for place in places if place.isdecimal() or place.rpartition(".")[2] in _LIKELY]
     there = f" It has {', '.join(places[:12])}." if places else ""
-    example = next(iter(likely), "metadata.source")
+    example = next(iter([*likely, *places]), "metadata.source")
     return f'Say where the id is: id_from="{example}", or id_from=lambda item: ….{there}'
 
 
