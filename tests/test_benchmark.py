@@ -350,6 +350,16 @@ def test_saved_scores_stay_with_their_documents_where_matching_drops_some(tmp_pa
     assert "1 result of documents that were found before dropped" in str(bench)
 
 
+def test_a_report_with_texts_latency_and_status(tmp_path):
+    pytest.importorskip("ranklens.report.html", reason="reports are not there yet")
+    bench = rl.Benchmark(TEXTS, BENCH_QRELS, corpus={"ml_1": "Machines learn."})
+    bench.run("A", lambda text: BENCH_A)
+    with pytest.warns(rl.RankLensWarning, match="All 3 queries of 'bad' failed"):
+        bench.run("bad", lambda text: 1 / 0)
+    path = bench.report(tmp_path / "report.html", "RR, R@5", title="Retrievers of May")
+    assert "Retrievers of May" in path.read_text(encoding="utf-8")
+
+
 def test_two_names_that_make_the_same_file_are_refused(tmp_path):
     bench = rl.Benchmark(TEXTS, BENCH_QRELS)
     bench.run("a b", lambda text: [])
