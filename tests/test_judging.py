@@ -205,7 +205,7 @@ def test_tables_with_other_column_names():
 
 def test_missing_ids_of_pandas_are_refused():
     run = pd.DataFrame({"query": ["q1", "q1"], "doc": ["a", None], "score": [1.0, 2.0]})
-    with pytest.raises(rl.InputError, match="run: row 2 has no doc"):
+    with pytest.raises(rl.InputError, match="run: row 2: there is no doc"):
         rl.judge(QRELS, run)
 
 
@@ -258,7 +258,7 @@ WRONG_INPUT = [
     (QRELS, pl.DataFrame({"query": ["q1"], "score": [1.0]}), "run: no doc among the columns ['query', 'score']"),
     (QRELS, pl.DataFrame({"query": ["q1"], "doc": ["a"]}), "run: no score or rank"),
     (QRELS, pl.DataFrame({"query": ["q1"], "doc": ["a"], "score": ["x"]}), "run: row 1: 'x' in column 'score' is not a number"),
-    (QRELS, pl.DataFrame({"query": ["q1"], "doc": [None], "score": [1.0]}), "run: row 1 has no doc"),
+    (QRELS, pl.DataFrame({"query": ["q1"], "doc": [None], "score": [1.0]}), "run: row 1: there is no doc"),
     (QRELS, pl.DataFrame({"query": [1.0], "doc": ["a"], "score": [1.0]}), "holds floating-point numbers"),
     (pl.DataFrame({"query": ["q"], "doc": ["a"], "x": [1]}), pl.DataFrame({"query": ["q"], "doc": ["a"], "score": [1]}), "qrels: no grade"),
     (pl.DataFrame({"query": ["q"], "doc": ["a"], "rel": [None]}, schema_overrides={"rel": pl.Int64}), pl.DataFrame({"query": ["q"], "doc": ["a"], "score": [1]}), "is None, not a number"),

@@ -199,16 +199,16 @@ lines = st.lists(
 @given(lines=lines)
 def test_the_fast_path_equals_the_careful_one(lines):
     content = "".join(f"{q} Q0 {d} 1 {s!r} tag\n" for q, d, s in lines).encode()
-    names, wanted = text.TREC_RUN, {"query": False, "document": False, "score": True}
+    names, wanted = text.TREC_RUN, {"query": False, "doc": False, "score": True}
     fast = text.read_fast(content, names, wanted)
     assert fast is not None
     assert fast.equals(text.read_carefully(content, names, wanted))
 
 
 WRONG = [
-    ("", "", "the file is empty"),
+    ("", "", "there is nothing in it"),
     ("# only a comment\n", trec_run(), "holds no line of data"),
-    (trec_qrels(), "q1 Q0 d1 1 2.5 tag\nq1 Q0 d2\n", r"r:2: expected 6 fields \(query, Q0, document, rank, score, tag\) but found 3: 'q1 Q0 d2'"),
+    (trec_qrels(), "q1 Q0 d1 1 2.5 tag\nq1 Q0 d2\n", r"r:2: expected 6 fields \(query, Q0, doc, rank, score, tag\) but found 3: 'q1 Q0 d2'"),
     (trec_qrels(), "q1 Q0 d1 1 high tag\n", "r:1: the score 'high' is not a number"),
     (trec_qrels(), "q1 Q0 d1  1 0.5 t\n# fine\nq1  Q0 d2 1 x t\n", "r:3: the score 'x' is not a number"),
     (trec_qrels(), "q1 Q0 d1 1 2.5 tag\nq1 Q0 d2 2 1.23", "r:2: expected 6 fields"),
@@ -217,9 +217,9 @@ WRONG = [
     (trec_run(), trec_qrels(), "looks like a run .* the judgments come first"),
     (trec_qrels(), b"q1 Q0 d1 1 0.5 tag\nq1 Q0 \xff\xfe 2 0.4 tag\n", "r:2: byte 0xff is not valid UTF-8"),
     (trec_qrels(), bytes(range(256)) * 20, "r:2: byte 0x80 is not valid UTF-8"),
-    (trec_qrels(), '{"q1": {"d1": ', "cannot be read as json"),
+    (trec_qrels(), '{"q1": {"d1": ', "r:1: this is not JSON: Expecting value"),
     (trec_qrels(), "query,doc\nq1,d1\n", "no score or rank among the columns"),
-    (trec_qrels(), "query,doc,score\nq1,d1,x\n", "^r: run: row 1: 'x' in column 'score' is not a number"),
+    (trec_qrels(), "query,doc,score\nq1,d1,x\n", "^r:2: 'x' in column 'score' is not a number"),
     (trec_qrels(), "q1 Q0 d1 1 nan tag\n", "score of document 'd1' for query 'q1' is not a number"),
 ]  # fmt: skip
 

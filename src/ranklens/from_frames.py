@@ -1,53 +1,48 @@
 """Tables → :class:`~ranklens.standing.Standings`, on Polars and NumPy.
 
-The table of a run is walked as a whole only where that is cheap: where one query ends and the next begins, which
-documents are judged for any query, whether any document is there twice. All else looks at the judged documents alone.
+A run is a table, or a stream of them. Queries are ranked as they come and then forgotten, so memory depends on the size
+of a table, not of the run. Only where a query comes back later (the rows do not stand query by query) is the run
+walked again: it is then sorted in memory if it is small, else by way of temporary files, a share of the queries each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ranklens.errors import InputError
 from ranklens.from_dicts import grades
-from ranklens.judged import Applied, BoolArray, FloatArray, IntArray
+from ranklens.judged import Applied, IntArray
 from ranklens.policy import Policy
+from ranklens.ranked import Gold, Part, Ranked, rank
 from ranklens.readers import frames, mappings
-from ranklens.standing import Standings, check_duplicates, check_unjudged, standing
+from ranklens.readers.streams import TableStream
+from ranklens.standing import Standings, check_duplicates, check_unjudged
 
 if TYPE_CHECKING:
     import polars as pl
 
-_LONG = 64  # documents of a query; repeated documents are looked for query by query in longer rankings
+_IN_MEMORY = 1 << 21  # rows that are sorted, or waited for before they are ranked, at a time
+_SHARES = 64  # into which a large run that does not stand query by query is divided
+
+Tables = TableStream | Iterable["pl.DataFrame"]
 
 
-def from_frames(
-    qrels: Any, run: Iterable[pl.DataFrame], policy: Policy, columns: Mapping[str, str] | None
-) -> Standings:
-    """The places of the judged documents in a run: tables with the columns query, doc and score, one after the other.
-
-    Queries are ranked as they come and then forgotten, so memory depends on the size of a table, not of the run. Only
-    where a query comes back later is the run put together as a whole, for which it is walked again.
-    """
+def from_frames(qrels: Any, run: Tables, policy: Policy, columns: Mapping[str, str] | None) -> Standings:
+    """The places of the judged documents in a run: tables with the columns query, doc and score, one after the other."""
     queries, table, repeated_gold = _judgments(qrels, policy, columns)
-    code = {query: i for i, query in enumerate(queries)}
-    gold = _Gold(code, table, _filter(table["doc"]))
-    parts = _rank_in_order(run, gold, policy)
-    if parts is None:
-        import polars as pl
-
-        whole = pl.concat(run).sort("query", maintain_order=True)
-        parts = [_rank(whole, gold, policy)]
+    gold = Gold.of(queries, table)
+    walk = _in_order(run, gold, policy) or _scattered(run, gold, policy)
+    parts = walk.parts
     duplicates = sum(part.duplicates for part in parts)
     check_duplicates("run", duplicates, next((p.first_duplicate for p in parts if p.duplicates), ""), policy)
-    others = [query for part in parts for query in part.unjudged]
-    check_unjudged(len(others), policy, lambda: others[0])
+    check_unjudged(len(walk.unjudged), policy, lambda: next(iter(walk.unjudged)))
     retrieved = np.zeros(len(queries), np.int64)
     for part in parts:
         retrieved[part.codes] = part.lengths
@@ -62,135 +57,189 @@ def from_frames(
         grade=np.concatenate([part.grade for part in parts]),
         start=np.concatenate([part.start for part in parts]),
         size=np.concatenate([part.size for part in parts]),
-        applied=Applied(ignored=len(others), duplicates=duplicates, duplicate_judgments=repeated_gold),
-        examples=(parts[0].example[0], next(iter(table["doc"]), ""), parts[0].example[1]),
+        applied=Applied(ignored=len(walk.unjudged), duplicates=duplicates, duplicate_judgments=repeated_gold),
+        examples=(walk.example[0], next(iter(table["doc"]), ""), walk.example[1]),
     )
 
 
+@dataclass
+class _Walk:
+    """What was found on the way through a run."""
+
+    parts: list[Part] = field(default_factory=list)
+    unjudged: dict[str, None] = field(default_factory=dict)  # queries, in order
+    example: tuple[str, str] = ("", "")
+
+    def see(self, example: tuple[str, str]) -> None:
+        self.example = self.example if self.example != ("", "") else example
+
+
+def _each(run: Tables, function: Any) -> Iterator[Any]:
+    return run.map(function) if isinstance(run, TableStream) else map(function, run)
+
+
+# --- rows that stand query by query
+
+
 @dataclass(frozen=True)
-class _Gold:
-    """The judgments: the number of each query, a table ``q, doc, grade``, and a filter for documents.
+class _Piece:
+    """What one table of the run comes to: its first and last query, which may go on in other tables, and the rest."""
 
-    The filter says, by the last bits of a document's hash, whether it may be judged for any query: nearly all
-    documents are not, and need no further look.
-    """
-
-    code: Mapping[str, int]
-    table: pl.DataFrame
-    filter: BoolArray
-
-
-def _filter(docs: pl.Series) -> BoolArray:
-    size = 1 << min(max((64 * len(docs)).bit_length(), 10), 26)
-    found = np.zeros(size, dtype=bool)
-    found[docs.hash().to_numpy() & np.uint64(size - 1)] = True
-    return found
-
-
-@dataclass(frozen=True)
-class _Part:
-    """The judged documents of some queries of the run."""
-
-    codes: IntArray
-    lengths: IntArray
-    query: IntArray
-    rank: IntArray
-    grade: FloatArray
-    start: IntArray
-    size: IntArray
-    unjudged: list[str]
-    duplicates: int
-    first_duplicate: str
+    edges: list[tuple[str, pl.DataFrame]]
+    inner: list[str]
+    part: Part | None
     example: tuple[str, str]
 
 
-def _rank_in_order(run: Iterable[pl.DataFrame], gold: _Gold, policy: Policy) -> list[_Part] | None:
+def _in_order(run: Tables, gold: Gold, policy: Policy) -> _Walk | None:
     """Each query when its last row has come; None if one comes back after that."""
+    walk, seen = _Walk(), set[str]()
+    waiting: list[pl.DataFrame] = []  # the rows of queries at the edges of tables; the last one may go on
+    last: str | None = None
+    for piece in _each(run, partial(_rank_inner, gold=gold, policy=policy)):
+        walk.see(piece.example)
+        names = [*piece.inner, *(name for name, _ in piece.edges)]
+        if piece.edges and piece.edges[0][0] == last:
+            names.remove(last)
+        if len({*names}) < len(names) or not seen.isdisjoint(names):
+            return None
+        seen.update(names)
+        if piece.part is not None:
+            walk.parts.append(piece.part)
+        for name, rows in piece.edges:
+            if name != last and sum(map(len, waiting)) > _IN_MEMORY:
+                walk.parts.append(_rank_waiting(waiting, gold, policy))
+                waiting = []
+            waiting.append(rows)
+            last = name
+    walk.parts.append(_rank_waiting(waiting, gold, policy))
+    walk.unjudged = {name: None for name in seen if name not in gold.code}
+    return walk
+
+
+def _rank_inner(table: pl.DataFrame, gold: Gold, policy: Policy) -> _Piece:
+    """Rank all queries of a table but the first and the last."""
+    runs = table["query"].rle().struct.unnest()
+    names, lengths = runs["value"].to_list(), runs["len"].to_numpy().astype(np.int64)
+    if not names:
+        return _Piece([], [], None, ("", ""))
+    example = (names[0], table["doc"][0])
+    if len(names) < 3:
+        edges = list(zip(names, (_rows(table, *ends) for ends in _ends(lengths)), strict=True))
+        return _Piece(edges, [], None, example)
+    first, last = int(lengths[0]), len(table) - int(lengths[-1])
+    edges = [(names[0], _rows(table, 0, first)), (names[-1], _rows(table, last, len(table)))]
+    ranked = _judged_queries(table[first:last], names[1:-1], lengths[1:-1], gold)
+    return _Piece(edges, names[1:-1], rank(ranked, gold, policy), example)
+
+
+def _ends(lengths: IntArray) -> Iterator[tuple[int, int]]:
+    ends = np.cumsum(lengths)
+    return zip((ends - lengths).tolist(), ends.tolist(), strict=True)
+
+
+def _rows(table: pl.DataFrame, start: int, stop: int) -> pl.DataFrame:
+    """Some rows; copied where they are few, because a slice would keep the whole table in memory."""
     import polars as pl
 
-    parts: list[_Part] = []
-    seen: set[str] = set()
-    rest: pl.DataFrame | None = None
-    for table in run:
-        block = table if rest is None else pl.concat([rest, table])
-        if not len(block):
-            continue
-        last = int(block["query"].rle().struct.field("len")[-1])  # the last query may go on in the next table
-        rest, block = block[len(block) - last :], block[: len(block) - last]
-        if len(block) and not _rank_if_new(block, seen, parts, gold, policy):
-            return None
-    final = (
-        rest
-        if rest is not None
-        else pl.DataFrame(schema={"query": pl.String, "doc": pl.String, "score": pl.Float64})
+    rows = table[start:stop]
+    if 2 * (stop - start) > len(table):
+        return rows
+    return pl.DataFrame(rows.to_dict(as_series=False), schema=rows.schema)
+
+
+def _judged_queries(table: pl.DataFrame, names: list[str], lengths: IntArray, gold: Gold) -> Ranked:
+    """The rows of judged queries."""
+    codes = np.array([gold.code.get(name, -1) for name in names], dtype=np.int64)
+    ranked = Ranked(table["doc"].rechunk(), table["score"].to_numpy(), codes, lengths)
+    judged = codes >= 0
+    return ranked if judged.all() else ranked.keep(np.repeat(judged, lengths))
+
+
+def _rank_waiting(tables: list[pl.DataFrame], gold: Gold, policy: Policy) -> Part:
+    import polars as pl
+
+    schema = {"query": pl.String, "doc": pl.String, "score": pl.Float64}
+    table = pl.concat([pl.DataFrame(schema=schema), *tables])
+    runs = table["query"].rle().struct.unnest()
+    names, lengths = runs["value"].to_list(), runs["len"].to_numpy().astype(np.int64)
+    return rank(_judged_queries(table, names, lengths, gold), gold, policy)
+
+
+# --- rows that do not
+
+
+def _scattered(run: Tables, gold: Gold, policy: Policy) -> _Walk:
+    """All rows of judged queries, sorted by query: in memory if they are few, else a share of the queries at a time."""
+    walk = _Walk()
+    with TemporaryDirectory(prefix="ranklens-") as name:
+        folder, held, rows, spills = Path(name), list[Any](), 0, 0
+        for table, unjudged, example in _each(run, partial(_coded, gold=gold)):
+            walk.see(example)
+            walk.unjudged.update(dict.fromkeys(unjudged))
+            held.append(table)
+            rows += len(table)
+            if rows > _IN_MEMORY:
+                _spill(held, folder, spills)
+                held, rows, spills = [], 0, spills + 1
+        if not spills:
+            walk.parts.append(_rank_share(held, gold, policy))
+            return walk
+        _spill(held, folder, spills)
+        for share in range(_SHARES):
+            walk.parts.append(_rank_share(_read_share(folder, share), gold, policy))
+    return walk
+
+
+def _coded(table: pl.DataFrame, gold: Gold) -> tuple[pl.DataFrame, list[str], tuple[str, str]]:
+    """The rows of judged queries with the number of the query as ``q``; and the other queries."""
+    import polars as pl
+
+    code = gold.code
+    names = table["query"].unique(maintain_order=True)
+    numbers = pl.Series([code.get(name, -1) for name in names], dtype=pl.Int32)
+    q = (
+        table["query"].replace_strict(names, numbers, return_dtype=pl.Int32)
+        if len(names)
+        else pl.Series([], dtype=pl.Int32)
     )
-    return parts if _rank_if_new(final, seen, parts, gold, policy) else None
+    coded = table.select(q.alias("q"), "doc", "score")
+    example = (table["query"][0], table["doc"][0]) if len(table) else ("", "")
+    return coded.filter(pl.col("q") >= 0), [name for name in names if name not in code], example
 
 
-def _rank_if_new(
-    block: pl.DataFrame,
-    seen: set[str],
-    parts: list[_Part],
-    gold: _Gold,
-    policy: Policy,
-) -> bool:
-    names = block["query"].rle().struct.field("value").to_list()
-    if len(set(names)) < len(names) or not seen.isdisjoint(names):
-        return False
-    seen.update(names)
-    parts.append(_rank(block, gold, policy))
-    return True
+def _spill(tables: list[pl.DataFrame], folder: Path, number: int) -> None:
+    """Write the rows to one file a share."""
+    import polars as pl
+
+    table = pl.concat(tables)
+    for (share,), rows in (
+        table.with_columns(share=pl.col("q") % _SHARES)
+        .partition_by("share", as_dict=True, include_key=False)
+        .items()
+    ):
+        rows.write_ipc(folder / f"{share}-{number:06}", compression="lz4")
 
 
-def _rank(run: pl.DataFrame, gold: _Gold, policy: Policy) -> _Part:
-    """All queries of a table whose rows stand query by query."""
-    ranked, unjudged = _by_query(_nan_last(run, gold.code, policy), gold.code)
-    ranked, repeated, first = _without_duplicates(ranked, list(gold.code))
-    hits = _judged_rows(ranked, gold)
-    row, segment = hits["row"].to_numpy(), hits["segment"].to_numpy()
-    above, same = standing(ranked.scores, ranked.lengths, segment, ranked.scores[row])
-    rank = above + 1
-    if policy.ties != "average" and (same > 1).any():
-        rank = rank + _places_in_ties(ranked, row, segment, same > 1, policy)
-    return _Part(
-        codes=ranked.codes,
-        lengths=ranked.lengths,
-        query=ranked.codes[segment],
-        rank=rank,
-        grade=hits["grade"].to_numpy(),
-        start=above + 1,
-        size=same,
-        unjudged=unjudged,
-        duplicates=repeated,
-        first_duplicate=first,
-        example=(next(iter(run["query"]), ""), next(iter(run["doc"]), "")),
-    )
+def _read_share(folder: Path, share: int) -> list[pl.DataFrame]:
+    import polars as pl
+
+    return [pl.read_ipc(file) for file in sorted(folder.glob(f"{share}-*"))]
 
 
-@dataclass(frozen=True)
-class _Ranked:
-    """A run whose rows stand query by query: ``codes`` and ``lengths`` say which query each segment belongs to."""
+def _rank_share(tables: list[pl.DataFrame], gold: Gold, policy: Policy) -> Part:
+    import polars as pl
 
-    docs: pl.Series
-    scores: FloatArray
-    codes: IntArray
-    lengths: IntArray
+    schema = {"q": pl.Int32, "doc": pl.String, "score": pl.Float64}
+    table = pl.concat([pl.DataFrame(schema=schema), *tables])
+    q = table["q"].to_numpy()
+    order = np.argsort(q, kind="stable")  # within a query, rows stay in the order of the run
+    codes, lengths = np.unique(q, return_counts=True)
+    ranked = Ranked(table["doc"][order], table["score"].to_numpy()[order], codes.astype(np.int64), lengths)
+    return rank(ranked, gold, policy)
 
-    @property
-    def starts(self) -> IntArray:
-        return np.cumsum(self.lengths) - self.lengths
 
-    @cached_property
-    def hashes(self) -> npt.NDArray[np.uint64]:
-        return self.docs.hash().to_numpy()
-
-    def keep(self, rows: BoolArray) -> _Ranked:
-        import polars as pl
-
-        segment = np.repeat(np.arange(len(self.codes)), self.lengths)[rows]
-        lengths = np.bincount(segment, minlength=len(self.codes))
-        kept = lengths > 0
-        return _Ranked(self.docs.filter(pl.Series(rows)), self.scores[rows], self.codes[kept], lengths[kept])
+# --- judgments
 
 
 def _judgments(
@@ -233,117 +282,3 @@ def _judgments(
         check_duplicates("qrels", len(frame) - len(kept), first, policy)
         frame, dropped = kept, dropped + len(frame) - len(kept)
     return queries, frame, dropped
-
-
-def _nan_last(run: pl.DataFrame, code: Mapping[str, int], policy: Policy) -> pl.DataFrame:
-    import polars as pl
-
-    if not run["score"].is_nan().any():
-        return run
-    nan = run.filter(pl.col("score").is_nan() & pl.col("query").is_in(list(code)))
-    if policy.nan == "error" and len(nan):
-        first = nan.row(0, named=True)
-        raise InputError(
-            f"run: the score of document {first['doc']!r} for query {first['query']!r} is not a number. "
-            'Remove it, or choose nan="last".'
-        )
-    lowest = float(-np.finfo(np.float64).max)
-    score = (
-        pl.when(pl.col("score").is_nan())
-        .then(float("-inf"))
-        .otherwise(pl.max_horizontal("score", pl.lit(lowest)))
-    )
-    return run.with_columns(score.alias("score"))
-
-
-def _by_query(run: pl.DataFrame, code: Mapping[str, int]) -> tuple[_Ranked, list[str]]:
-    """The rows of judged queries, query by query; and the other queries."""
-    runs = run["query"].rle().struct.unnest()
-    names = runs["value"].to_list()
-    codes = np.array([code.get(name, -1) for name in names], dtype=np.int64)
-    lengths = runs["len"].to_numpy().astype(np.int64)
-    ranked = _Ranked(run["doc"], run["score"].to_numpy(), codes, lengths)
-    unjudged = [name for name in names if name not in code]
-    return (ranked.keep(np.repeat(codes >= 0, lengths)) if unjudged else ranked), unjudged
-
-
-def _without_duplicates(ranked: _Ranked, queries: list[str]) -> tuple[_Ranked, int, str]:
-    """Each document of a query once, at its best place; how many rows that dropped, and the first of them."""
-    import polars as pl
-
-    if not _may_repeat(ranked):
-        return ranked, 0, ""
-    segment = np.repeat(np.arange(len(ranked.codes)), ranked.lengths)
-    frame = pl.DataFrame({"segment": segment, "doc": ranked.docs, "score": ranked.scores}).with_row_index(
-        "row"
-    )
-    repeated = frame.filter(frame.select("segment", "doc").is_duplicated())
-    if not len(repeated):
-        return ranked, 0, ""
-    best_first = frame.sort("score", descending=True, maintain_order=True)
-    kept = best_first.unique(["segment", "doc"], keep="first", maintain_order=True)["row"].to_numpy()
-    rows = np.zeros(len(frame), dtype=bool)
-    rows[kept] = True
-    example = f"document {repeated['doc'][0]!r} of query {queries[ranked.codes[repeated['segment'][0]]]!r}"
-    return ranked.keep(rows), len(frame) - len(kept), example
-
-
-def _may_repeat(ranked: _Ranked) -> bool:
-    """Whether two documents of a query have the same hash; cheaper than comparing their ids."""
-    import polars as pl
-
-    hashes, lengths = ranked.hashes, ranked.lengths
-    if len(hashes) <= _LONG * len(lengths):
-        salt = np.arange(1, len(lengths) + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-        return pl.Series(hashes ^ np.repeat(salt, lengths)).n_unique() < len(hashes)
-    half = hashes.astype(np.uint32)  # sorts twice as fast; where two are the same, the whole hashes decide
-    if (lengths == lengths[0]).all():
-        rows = np.sort(half.reshape(len(lengths), -1), axis=1)
-        suspects = np.flatnonzero((rows[:, 1:] == rows[:, :-1]).any(axis=1)).tolist()
-    else:
-        parts = np.split(half, ranked.starts[1:])
-        suspects = [i for i, part in enumerate(parts) if _has_equal(part)]
-    return any(_has_equal(hashes[(at := ranked.starts[i]) : at + lengths[i]]) for i in suspects)
-
-
-def _has_equal(values: npt.NDArray[Any]) -> bool:
-    ordered = np.sort(values)
-    return bool((ordered[1:] == ordered[:-1]).any())
-
-
-def _judged_rows(ranked: _Ranked, gold: _Gold) -> pl.DataFrame:
-    """``row, segment, grade`` of the retrieved documents that are judged, by row."""
-    import polars as pl
-
-    row = np.flatnonzero(gold.filter[ranked.hashes & np.uint64(len(gold.filter) - 1)])
-    segment = np.searchsorted(np.cumsum(ranked.lengths), row, side="right")
-    candidates = pl.DataFrame(
-        {"row": row.astype(np.int64), "segment": segment, "q": ranked.codes[segment], "doc": ranked.docs[row]}
-    )
-    return candidates.join(gold.table, on=["q", "doc"]).sort("row").select("row", "segment", "grade")
-
-
-def _places_in_ties(
-    ranked: _Ranked, row: IntArray, segment: IntArray, tied: BoolArray, policy: Policy
-) -> IntArray:
-    """How many documents of its tie group come before each hit."""
-    import polars as pl
-
-    starts, members, group = ranked.starts, [], []
-    groups = {
-        (int(s), float(score)) for s, score in zip(segment[tied], ranked.scores[row[tied]], strict=True)
-    }
-    for number, (s, score) in enumerate(groups):
-        around = ranked.scores[starts[s] : starts[s] + ranked.lengths[s]]
-        members.append(np.flatnonzero(around == score) + starts[s])
-        group.append(np.full(len(members[-1]), number))
-    rows = np.concatenate(members)
-    frame = pl.DataFrame({"row": rows, "group": np.concatenate(group), "doc": ranked.docs[rows]})
-    by = "row" if policy.ties == "input" else "doc"
-    ordered = frame.sort(by, descending=policy.ties == "descending")
-    place = ordered.select("row", pl.int_range(pl.len()).over("group").alias("place"))
-    places = np.zeros(int(rows.max()) + 1, np.int64)
-    places[place["row"].to_numpy()] = place["place"].to_numpy()
-    out = np.zeros(len(row), np.int64)
-    out[tied] = places[row[tied]]
-    return out

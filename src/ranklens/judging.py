@@ -44,9 +44,9 @@ def judge(
         gold = qrels if isinstance(qrels, Mapping) else frames.by_query(frames.qrels_frame(qrels, columns))
         return _assemble(from_dicts(gold, run, policy), policy)
     from ranklens.from_frames import from_frames
-    from ranklens.readers.files import RunStream
+    from ranklens.readers.streams import TableStream
 
-    tables = run if isinstance(run, RunStream) else [frames.run_frame(run, columns)]
+    tables = run if isinstance(run, TableStream) else [frames.run_frame(run, columns)]
     return _assemble(from_frames(qrels, tables, policy, columns), policy)
 
 

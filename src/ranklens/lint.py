@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,17 +12,18 @@ import numpy as np
 from ranklens.errors import RankLensWarning
 from ranklens.formulas.counts import judged_share
 from ranklens.judging import judge
-from ranklens.readers import files, frames, text
+from ranklens.readers import files
 from ranklens.readers.sources import open_source
+from ranklens.readers.streams import TableStream
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     import polars as pl
 
+    from ranklens.judged import Judged
     from ranklens.readers.sources import PathLike
 
 CUTOFFS = (1, 5, 10, 20, 100)
+DEPTHS = (5, 10, 100)  # at which unjudged documents are counted
 
 
 @dataclass(frozen=True)
@@ -33,47 +35,63 @@ class Finding:
     matters: bool
 
 
-def lint(qrels: PathLike, run: PathLike) -> list[Finding]:
+def lint(
+    qrels: PathLike, run: PathLike, qrels_format: str | None = None, run_format: str | None = None
+) -> list[Finding]:
     """Look at a file of judgments and a run.
 
     The checks: repeated documents, ties that reach a cutoff, missing and unjudged queries, queries without relevant
     documents, scores that are not finite, ranks that contradict scores, query ids among document ids, unjudged share.
     """
-    gold, ranked = _table(files.read_qrels(qrels), "grade"), _table(files.read_run(run), "score")
-    return [*_judgments(gold), *_scores(ranked), *_ranks(run), *_overlap(ranked), *_together(gold, ranked)]
+    place = _once(run)
+    gold, read = files.judgments_and_reader(_once(qrels), qrels_format)
+    table = files.as_table(gold, "grade")
+    ranked = read(place, run_format, ranks=True)
+    rows = [*_judgments(table), *_rows(_tables(ranked))]
+    return rows + [
+        f for f in _together(gold, _for_judging(ranked)) if f.kind not in {row.kind for row in rows}
+    ]
 
 
-def _table(read: Any, number: str) -> pl.DataFrame:
-    """Dicts (from JSON) as a table; tables as they are."""
+def _once(path: PathLike) -> PathLike:
+    """Standard input can be opened once only."""
+    return open_source(path) if str(path) == "-" else path
+
+
+def _tables(ranked: Any) -> Iterable[pl.DataFrame]:
+    return whole_queries(ranked) if isinstance(ranked, TableStream) else [files.as_table(ranked, "score")]
+
+
+def _for_judging(ranked: Any) -> Any:
+    return (
+        ranked.then(lambda table: table.select("query", "doc", "score"))
+        if isinstance(ranked, TableStream)
+        else ranked
+    )
+
+
+def whole_queries(stream: TableStream) -> Iterator[pl.DataFrame]:
+    """The tables of a run, cut between queries: the last query of a table waits for the next one."""
     import polars as pl
 
-    if not isinstance(read, dict):
-        return read  # type: ignore[no-any-return]
-    rows = [
-        (q, d, x)
-        for q, docs in read.items()
-        for d, x in (docs.items() if isinstance(docs, dict) else _listed(docs))
-    ]
-    return pl.DataFrame(rows, schema={"query": pl.String, "doc": pl.String, number: pl.Float64}, orient="row")
-
-
-def _listed(docs: Sequence[Any]) -> Iterator[tuple[Any, float]]:
-    return ((doc, float(-i)) for i, doc in enumerate(docs))
-
-
-def _repeated(table: pl.DataFrame, what: str) -> Iterator[Finding]:
-    rows = table.filter(table.select("query", "doc").is_duplicated())
-    if len(rows):
-        first = f"{rows['doc'][0]!r} of query {rows['query'][0]!r}"
-        yield Finding(
-            "duplicates",
-            f"{what}: {len(rows):,} rows repeat a document of their query, the first is {first}.",
-            matters=True,
-        )
+    waiting: list[pl.DataFrame] = []
+    for table in stream:
+        if not len(table):
+            continue
+        last = int(table["query"].rle().struct.field("len")[-1])
+        if last == len(table) and (not waiting or waiting[-1]["query"][-1] == table["query"][0]):
+            waiting.append(table)
+            continue
+        yield pl.concat([*waiting, table[: len(table) - last]])
+        waiting = [table[len(table) - last :]]
+    yield from ([pl.concat(waiting)] if waiting else [])
 
 
 def _judgments(gold: pl.DataFrame) -> Iterator[Finding]:
-    yield from _repeated(gold, "judgments")
+    rows = gold.filter(gold.select("query", "doc").is_duplicated())
+    if len(rows):
+        message = f"judgments: {len(rows):,} rows judge a document of their query again, the first is {_where(rows)}."
+        yield Finding("duplicates", message, matters=True)
     best = gold.group_by("query", maintain_order=True).max()
     empty = best.filter(best["grade"] < 1)["query"]
     if len(empty):
@@ -84,44 +102,67 @@ def _judgments(gold: pl.DataFrame) -> Iterator[Finding]:
         )
 
 
-def _scores(ranked: pl.DataFrame) -> Iterator[Finding]:
-    yield from _repeated(ranked, "run")
-    score = ranked["score"]
-    for name, wrong, matters in (("NaN", score.is_nan(), True), ("infinite", score.is_infinite(), False)):
-        rows = ranked.filter(wrong)
+@dataclass
+class _Seen:
+    """How many rows, and the first of them."""
+
+    count: int = 0
+    first: str = ""
+
+    def add(self, rows: pl.DataFrame) -> None:
         if len(rows):
-            where = f"document {rows['doc'][0]!r} of query {rows['query'][0]!r}"
-            yield Finding("scores", f"{len(rows):,} scores are {name}, the first for {where}.", matters)
+            self.count, self.first = self.count + len(rows), self.first or _where(rows)
 
 
-def _ranks(run: PathLike) -> Iterator[Finding]:
-    """Tools that read the rank column instead of the score see another ranking."""
+def _where(rows: pl.DataFrame) -> str:
+    return f"document {rows['doc'][0]!r} of query {rows['query'][0]!r}"
+
+
+def _rows(tables: Iterable[pl.DataFrame]) -> Iterator[Finding]:
+    """What single rows, or the rows of one query, tell."""
     import polars as pl
 
-    if files.recognise(run, "run") != "trec":
-        return
-    wanted = {"query": False, "rank": True, "score": True}
-    rows = text.read_fields(open_source(run), text.TREC_RUN, wanted)
-    falls = rows.sort("query", "rank", maintain_order=True).with_columns(
-        (pl.col("score").diff() > 0).over("query").fill_null(value=False).alias("wrong")
-    )
-    queries = falls.filter("wrong")["query"].unique(maintain_order=True)
-    if len(queries):
-        message = f"In {len(queries):,} queries the rank column contradicts the scores, e.g. {queries[0]!r}; scores count."
+    repeated, nan, infinite, own, contradicted = _Seen(), _Seen(), _Seen(), _Seen(), _Seen()
+    for table in tables:
+        repeated.add(table.filter(table.select("query", "doc").is_duplicated()))
+        nan.add(table.filter(pl.col("score").is_nan()))
+        infinite.add(table.filter(pl.col("score").is_infinite()))
+        own.add(table.filter(pl.col("query") == pl.col("doc")))
+        contradicted.add(_contradictions(table))
+    if repeated.count:
+        message = (
+            f"run: {repeated.count:,} rows repeat a document of their query, the first is {repeated.first}."
+        )
+        yield Finding("duplicates", message, matters=True)
+    for name, seen, matters in (("NaN", nan, True), ("infinite", infinite, False)):
+        if seen.count:
+            yield Finding("scores", f"{seen.count:,} scores are {name}, the first for {seen.first}.", matters)
+    if contradicted.count:
+        message = f"In {contradicted.count:,} queries the rank column contradicts the scores, first at {contradicted.first}; scores count."
         yield Finding("ranks", message, matters=True)
-
-
-def _overlap(ranked: pl.DataFrame) -> Iterator[Finding]:
-    rows = ranked.filter(ranked["query"] == ranked["doc"])
-    if len(rows):
-        message = f"{len(rows):,} queries retrieve a document with their own id, e.g. {rows['query'][0]!r}; BEIR's tools drop these."
+    if own.count:
+        message = f"{own.count:,} queries retrieve a document with their own id, e.g. {own.first}; BEIR's tools drop these."
         yield Finding("query among documents", message, matters=True)
 
 
-def _together(gold: pl.DataFrame, ranked: pl.DataFrame) -> Iterator[Finding]:
+def _contradictions(table: pl.DataFrame) -> pl.DataFrame:
+    """The first row of each query whose score is higher than that of a better rank: tools that read ranks see another order."""
+    import polars as pl
+
+    if "rank" not in table.columns:
+        return table[:0]
+    ordered = table.drop_nulls("rank").sort("query", "rank", maintain_order=True)
+    rises = (pl.col("score").diff() > 0).over("query").fill_null(value=False)
+    return ordered.filter(rises).unique("query", keep="first", maintain_order=True)
+
+
+def _together(gold: Any, ranked: Any) -> Iterator[Finding]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankLensWarning)  # told by the other checks
-        judged = judge(frames.qrels_frame(gold), ranked, nan="last")
+        judged = judge(gold, ranked, nan="last")
+    if judged.applied.duplicates:  # also those that stand far apart
+        message = f"run: {judged.applied.duplicates:,} rows repeat a document of their query."
+        yield Finding("duplicates", message, matters=True)
     if judged.applied.missing:
         yield Finding(
             "missing queries",
@@ -135,22 +176,38 @@ def _together(gold: pl.DataFrame, ranked: pl.DataFrame) -> Iterator[Finding]:
             matters=False,
         )
     reached = {k: judged.ties.reaching(k) for k in CUTOFFS} if judged.ties else {}
-    told = [f"{k} in {n:,} queries" for k, n in reached.items() if n]
+    told = [f"{k} in {n:,} {'query' if n == 1 else 'queries'}" for k, n in reached.items() if n]
     if told:
         yield Finding(
             "ties",
             f"Ties of judged documents reach the cutoff {', '.join(told)}; --ties average is fair.",
             matters=True,
         )
-    shares = [
-        (k, 1 - float(np.mean(judged_share(judged, k=k)[judged.retrieved > 0])))
-        for k in (10, 100)
-        if (judged.retrieved > 0).any()
-    ]
-    holes = [f"{share:.0%} of the top {k}" for k, share in shares if share > 0]
+    yield from _holes(judged)
+
+
+def _holes(judged: Judged) -> Iterator[Finding]:
+    """The share of the first documents that nobody judged, over the queries that retrieved anything."""
+    retrieved = judged.retrieved > 0
+    if not retrieved.any() or not len(judged.hits):
+        matters = bool(retrieved.any())
+        if matters:
+            message = "Nobody judged any retrieved document; every value is 0. Are the document ids of the same kind?"
+            yield Finding("holes", message, matters=True)
+        return
+    shares = [(k, 1 - float(np.mean(judged_share(judged, k=k)[retrieved]))) for k in DEPTHS]
+    holes = [f"{_percent(share)} of the top {k}" for k, share in shares if share > 0]
     if holes:
-        yield Finding(
-            "holes",
-            f"Nobody judged {' and '.join(holes)}; unjudged documents count as not relevant.",
-            matters=False,
-        )
+        message = f"Nobody judged {', '.join(holes)}; unjudged documents count as not relevant."
+        yield Finding("holes", message, matters=False)
+
+
+def _percent(share: float) -> str:
+    """A share in words that does not say none or all where that is not so.
+
+    >>> _percent(0.5), _percent(0.0004), _percent(0.9999)
+    ('50%', 'under 1%', 'over 99%')
+    """
+    if share < 0.01:
+        return "under 1%"
+    return "over 99%" if 0.99 < share < 1 else f"{share:.0%}"

@@ -1,125 +1,274 @@
-"""Judgments and runs in another format, with every column that there was."""
+"""Judgments and runs in another format, with every column that there was.
+
+Runs are written table after table as they are read, so that memory stays bounded.
+"""
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import io
+import json
+import lzma
+import math
 import os
 import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ranklens.errors import InputError
+from ranklens.errors import InputError, warn
 from ranklens.readers import files, frames, text
 from ranklens.readers.sources import open_source
+from ranklens.readers.streams import TableStream
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     import polars as pl
 
     from ranklens.readers.sources import PathLike
 
+Tables: TypeAlias = "Iterator[pl.DataFrame]"
+
 _RUN: tuple[str, ...] = ("query", "Q0", "doc", "rank", "score", "tag")
 _QRELS: tuple[str, ...] = ("query", "iteration", "doc", "grade")
+_OPEN: dict[str, Callable[[Path], Any]] = {
+    "": partial(Path.open, mode="wb"),
+    ".zst": partial(Path.open, mode="wb"),  # packed before it is written
+    ".gz": partial(gzip.open, mode="wb"),
+    ".xz": partial(lzma.open, mode="wb"),
+    ".bz2": partial(bz2.open, mode="wb"),
+}
+_FURTHER = "\x00further fields"  # a column name that no file has
 
 
 def convert(source: PathLike, target: Path, kind: str | None = None) -> tuple[int, str]:
-    """Write ``source`` to ``target`` in the format of its suffix; how many rows, and ``"qrels"`` or ``"run"``."""
+    """Write ``source`` to ``target`` in the format of its suffix; how many rows, and ``"qrels"`` or ``"run"``.
+
+    A second suffix (``.gz``, ``.zst``, ``.xz``, ``.bz2``) packs the file.
+    """
     if kind not in (None, "qrels", "run"):
         raise InputError(f"kind={kind!r} is not allowed; it is 'qrels' or 'run'.")
-    table, what = _read(source, kind)
-    _write(table, target)
-    return len(table), what
+    stream, what = _read(source, kind)
+    return _write(stream, what, target), what
 
 
 def write_run(run: Mapping[str, Mapping[str, float]], target: Path, *, tag: str = "ranklens") -> None:
     """Write ``{query: {document: score}}`` in the format of the target's suffix; TREC's where that says nothing."""
     import polars as pl
 
-    _write(_rows(run, "score").with_columns(tag=pl.lit(tag)), target)
+    _write(files.as_table(run, "score").with_columns(tag=pl.lit(tag)), "run", target)
 
 
-def _write(table: pl.DataFrame, target: Path) -> None:
-    writers = {".parquet": _write_parquet, ".jsonl": _write_jsonl, ".csv": _write_csv, ".tsv": _write_tsv}
-    write_whole(target, lambda place: writers.get(target.suffix.lower(), _write_trec)(_tidy(table), place))
+def _write(stream: Any, what: str, target: Path) -> int:
+    """A stream or a table; how many rows."""
+    packing = target.suffix.lower() if target.suffix.lower() in _OPEN else ""
+    format = _format(Path(target.stem) if packing else target)  # noqa: A001
+    if packing and format == "parquet":
+        raise InputError(f"{target}: a Parquet file is compressed inside; write it without {packing}.")
+    count = _Counter()
+    tables = count.of(_tidy(table, what) for table in _for_format(stream, what, format))
+    write: Callable[[Path], None]
+    if format == "parquet":
+        write = partial(_write_parquet, tables)
+    else:
+        write = partial(_write_text, tables, format, packing)
+    write_whole(target, write)
+    return count.rows
 
 
-def _read(source: PathLike, kind: str | None) -> tuple[pl.DataFrame, str]:
-    format = files.recognise(source, kind or "run")  # noqa: A001
+class _Counter:
+    """Counts rows on their way, and tells of fields that TREC files do not have."""
+
+    rows = 0
+
+    def of(self, tables: Tables) -> Tables:
+        count, example = 0, ""
+        for table in tables:
+            self.rows += len(table)
+            if _FURTHER not in table.columns:
+                yield table
+                continue
+            further = table[_FURTHER].drop_nulls()
+            count, example = count + len(further), example or next(iter(further), "")
+            yield table.drop(_FURTHER)
+        if count:
+            warn(
+                f"{count:,} lines have more fields than TREC files have, {example!r} for example; they are left out."
+            )
+
+
+def _format(target: Path) -> str:
+    """The format of a suffix; TREC where it is none of the tables'."""
+    known = {".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv"}
+    if target.suffix.lower() == ".json":
+        raise InputError(f"{target}: JSON is read but not written; write .jsonl, one object a line.")
+    return known.get(target.suffix.lower(), "trec")
+
+
+# --- reading with all columns
+
+
+def _read(source: PathLike, kind: str | None) -> tuple[Any, str]:
+    """A stream or a table with every column, and what it holds."""
+    place, format = files.locate(source, None, kind or "run")  # noqa: A001
     if format == "trec":
-        fields = text.first_fields(open_source(source))
-        what = kind or ("qrels" if len(fields) == 4 else "run")
+        opened = open_source(place)
+        what = kind or ("qrels" if len(text.first_fields(opened)) == 4 else "run")
         names = _QRELS if what == "qrels" else _RUN
-        return text.read_fields(
-            open_source(source), names, {name: name in ("score", "grade") for name in names}
-        ), what
+        wanted = {name: name in ("score", "grade") for name in names}
+        return text.stream_fields(opened, names, wanted, further=_FURTHER), what
     if format in ("csv", "tsv", "jsonl", "parquet"):
-        table = files.read_table(source, format)
-        what = kind or ("qrels" if frames.names_grade(table) else "run")
-        read = frames.qrels_frame(table) if what == "qrels" else frames.run_frame(table)
-        known = (*_QRELS, *_RUN)
-        return read.with_columns(
-            table[name] for name in table.columns if name in known and name not in read.columns
-        ), what
+        table = files.stream_table(place, format)
+        if isinstance(table, TableStream):
+            what = kind or ("qrels" if frames.names_grade(next(iter(table))) else "run")
+            return table.then(partial(_with_all_columns, what=what)), what
     what = kind or "run"
-    read = files.read_qrels(source) if what == "qrels" else files.read_run(source)
-    if isinstance(read, dict):
-        read = _rows(read, "grade" if what == "qrels" else "score")
-    return read, what
+    read = files.read_qrels(place) if what == "qrels" else files.read_run(place)
+    return files.as_table(read, "grade" if what == "qrels" else "score"), what
 
 
-def _rows(by_query: Mapping[str, Mapping[str, float]], number: str) -> pl.DataFrame:
+def _with_all_columns(table: pl.DataFrame, what: str) -> pl.DataFrame:
+    """The columns that are recognised under their own names, then all others."""
+    read = (
+        frames.qrels_frame(table, complete=True)
+        if what == "qrels"
+        else frames.run_frame(table, complete=True)
+    )
+    used = frames.columns_used(table, what)
+    others = [name for name in table.columns if name not in used]
+    clash = next((name for name in others if name in read.columns), None)
+    if clash is not None:
+        raise InputError(f"the column {clash!r} would be there twice: {used} are read as {read.columns}.")
+    return read.with_columns(table[name] for name in others)
+
+
+def _for_format(stream: Any, what: str, format: str) -> Tables:  # noqa: A002
+    """Tables as they are read; as one where something has to be known of all rows."""
     import polars as pl
 
-    rows = [(query, doc, float(x)) for query, docs in by_query.items() for doc, x in docs.items()]
-    return pl.DataFrame(rows, schema={"query": pl.String, "doc": pl.String, number: pl.Float64}, orient="row")
+    if not isinstance(stream, TableStream):
+        return iter([stream])
+    if what == "qrels":  # grades are whole numbers or they are not
+        return iter([pl.concat(stream, how="diagonal_relaxed")])
+    tables = iter(stream)
+    if format != "trec":
+        return tables
+    first = next(tables)
+    if "rank" in first.columns:
+        return _chain(first, tables)
+    return iter([pl.concat([first, *tables], how="diagonal_relaxed")])  # ranks are counted over whole queries
 
 
-def _tidy(table: pl.DataFrame) -> pl.DataFrame:
-    """In the order of TREC files, whole grades as whole numbers."""
+def _chain(first: pl.DataFrame, rest: Tables) -> Tables:
+    yield first
+    yield from rest
+
+
+def _tidy(table: pl.DataFrame, what: str) -> pl.DataFrame:
+    """In the order of TREC files, whole grades as whole numbers, then further columns."""
     import polars as pl
 
-    order = _QRELS if "grade" in table.columns else _RUN
-    table = table.select(name for name in order if name in table.columns)
-    if "grade" in table.columns and (table["grade"] == table["grade"].round()).all():
+    order = [name for name in (_QRELS if what == "qrels" else _RUN) if name in table.columns]
+    table = table.select(*order, *(name for name in table.columns if name not in order))
+    if what == "qrels" and (table["grade"] == table["grade"].round()).all():
         table = table.with_columns(pl.col("grade").cast(pl.Int64))
     return table
 
 
-def _write_parquet(table: pl.DataFrame, place: Path) -> None:
-    table.write_parquet(place)
+# --- writing
 
 
-def _write_jsonl(table: pl.DataFrame, place: Path) -> None:
-    table.write_ndjson(place)
+def _write_parquet(tables: Tables, place: Path) -> None:
+    """lz4, because it is read faster than anything smaller."""
+    from polars.io.plugins import register_io_source
+
+    first = next(tables)
+    schema = first.schema
+
+    def rows(*_: Any) -> Tables:
+        yield first
+        for table in tables:
+            yield table.cast(schema) if table.schema != schema else table
+
+    register_io_source(rows, schema=schema).sink_parquet(place, compression="lz4", statistics=False)
 
 
-def _write_csv(table: pl.DataFrame, place: Path) -> None:
-    table.write_csv(place)
+def _write_text(tables: Tables, format: str, packing: str, place: Path) -> None:  # noqa: A002
+    to_text: Mapping[str, Callable[..., str]] = {"csv": _csv, "tsv": _tsv, "jsonl": _jsonl, "trec": _trec}
+    with _OPEN[packing](place) as file:
+        for number, table in enumerate(tables):
+            content = to_text[format](table, header=number == 0)
+            file.write(_zst(content) if packing == ".zst" else content.encode())
 
 
-def _write_tsv(table: pl.DataFrame, place: Path) -> None:
-    table.write_csv(place, separator="\t", quote_style="never")
-
-
-def _write_trec(table: pl.DataFrame, place: Path) -> None:
+def _zst(content: str) -> bytes:
+    """A zstd frame, as Polars writes it; frames may stand one after the other."""
     import polars as pl
 
-    for name in ("query", "doc"):
-        spaced = table.filter(table[name].str.contains(r"\s"))
-        if len(spaced):
-            raise InputError(
-                f"The {name} {spaced[name][0]!r} holds white space, which a TREC file cannot; choose another format."
-            )
-    if "grade" in table.columns:
-        missing: dict[str, Any] = {"iteration": pl.lit("0")}
-        names = _QRELS
-    else:
-        rank = pl.col("score").rank("ordinal", descending=True).over("query").cast(pl.String)
-        missing, names = {"Q0": pl.lit("Q0"), "rank": rank, "tag": pl.lit("ranklens")}, _RUN
-    added = {name: value for name, value in missing.items() if name not in table.columns}
-    table.with_columns(**added).select(names).write_csv(
-        place, separator=" ", include_header=False, quote_style="never"
+    packed = io.BytesIO()
+    lines = pl.DataFrame({"text": [content.removesuffix("\n")]})
+    lines.write_csv(packed, include_header=False, quote_style="never", compression="zstd")
+    return packed.getvalue()
+
+
+def _csv(table: pl.DataFrame, *, header: bool) -> str:
+    return table.write_csv(include_header=header)
+
+
+def _tsv(table: pl.DataFrame, *, header: bool) -> str:
+    _refuse(table, r"[\t\r\n]", "a tab or an end of line, which a TSV file")
+    return table.write_csv(include_header=header, separator="\t", quote_style="never")
+
+
+def _jsonl(table: pl.DataFrame, *, header: bool) -> str:  # noqa: ARG001  there is none
+    """Infinity and NaN as text, for which JSON has no numbers and Polars writes null."""
+    numbers = [name for name, kind in table.schema.items() if kind.is_float()]
+    if all(table[name].is_finite().all() for name in numbers):
+        return table.write_ndjson()
+    rows = table.iter_rows(named=True)
+    return "".join(
+        json.dumps({k: _finite(v) for k, v in row.items()}, ensure_ascii=False) + "\n" for row in rows
     )
+
+
+def _finite(value: Any) -> Any:
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _trec(table: pl.DataFrame, *, header: bool) -> str:
+    import polars as pl
+
+    names = _QRELS if "grade" in table.columns else _RUN
+    dropped = [name for name in table.columns if name not in names]
+    if dropped and header:
+        warn(f"TREC files have no columns {dropped}; they are left out.")
+    rank = pl.col("score").rank("ordinal", descending=True).over("query").cast(pl.String)
+    missing: dict[str, Any] = {
+        "iteration": pl.lit("0"), "Q0": pl.lit("Q0"), "rank": rank, "tag": pl.lit("ranklens"),
+    }  # fmt: skip
+    added = {name: missing[name] for name in names if name not in table.columns}
+    table = table.with_columns(**added).select(names)
+    _refuse(table, r"[ \t\r\n\x0b\x0c]", "white space, which a TREC file")
+    if table["query"].str.starts_with("#").any():
+        raise InputError(
+            "A query id that begins with # would be a comment in a TREC file; choose another format."
+        )
+    return table.write_csv(separator=" ", include_header=False, quote_style="never")
+
+
+def _refuse(table: pl.DataFrame, pattern: str, what: str) -> None:
+    """Ids that the format cannot hold."""
+    import polars as pl
+
+    for name, kind in table.schema.items():
+        if kind == pl.String:
+            wrong = table[name].filter(table[name].str.contains(pattern) | (table[name] == ""))
+            if len(wrong):
+                held = "nothing, which a table of text" if wrong[0] == "" else what
+                raise InputError(
+                    f"The {name} {wrong[0][:80]!r} holds {held} cannot hold; choose another format."
+                )
 
 
 def write_whole(target: Path, write: Callable[[Path], Any]) -> None:
@@ -131,7 +280,18 @@ def write_whole(target: Path, write: Callable[[Path], Any]) -> None:
         raise InputError(f"{target} cannot be written: {error.strerror}.") from None
     try:
         write(Path(name))
+        _with_usual_rights(Path(name))
         Path(name).replace(target)
+    except OSError as error:
+        Path(name).unlink(missing_ok=True)
+        raise InputError(f"{target} cannot be written: {error.strerror or error}.") from None
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def _with_usual_rights(file: Path) -> None:
+    """Readable for whom other files are: temporary files are for their owner alone."""
+    mask = os.umask(0)
+    os.umask(mask)
+    file.chmod(0o666 & ~mask)

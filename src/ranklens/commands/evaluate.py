@@ -65,14 +65,9 @@ def evaluate(
     Thread(target=import_module, args=("scipy.special",), daemon=True).start()
     found: dict[str, Scores] = {}
     named = options.run_names(runs)
-    if len(named) == 1 and run_format is None:
-        ((name, path),) = named.items()
-        gold, run = files.read_pair(qrels, path, qrels_format)
-        found[name] = score(gold, run, measures, policy)
-    else:
-        gold = files.read_qrels(qrels, qrels_format)
-        for name, path in named.items():
-            found[name] = score(gold, files.stream_run(path, run_format), measures, policy)
+    gold, read = files.judgments_and_reader(qrels, qrels_format)
+    for name, path in named.items():
+        found[name] = score(gold, read(path, run_format), measures, policy)
     options.write(_render(found, by_query, format), output)
 
 

@@ -1,26 +1,34 @@
-"""Reading ahead: the next piece is read in a thread while the caller works on the last one."""
+"""Reading ahead: pieces are read in threads while the caller works on earlier ones."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 T = TypeVar("T")
 
+# Polars parses on all cores by itself. Two pieces at a time keep them busy while one of them is in Python; more would
+# only hold more pieces in memory.
+_THREADS = 2
+
 
 def ahead(tasks: Iterable[Callable[[], T]]) -> Iterator[T]:
-    """The results of the tasks in order, each begun before the one before it is handed out.
+    """The results of the tasks in order; a few of them are begun before they are asked for.
 
     >>> list(ahead(lambda i=i: i * i for i in range(4)))
     [0, 1, 4, 9]
     """
-    with ThreadPoolExecutor(1) as pool:
-        waiting: Future[T] | None = None
-        for task in tasks:
-            begun = pool.submit(task)
-            if waiting is not None:
-                yield waiting.result()
-            waiting = begun
-        if waiting is not None:
-            yield waiting.result()
+    waiting: deque[Future[T]] = deque()
+    with ThreadPoolExecutor(_THREADS) as pool:
+        try:
+            for task in tasks:
+                waiting.append(pool.submit(task))
+                if len(waiting) > _THREADS:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:  # after an error, or if the caller stops early
+            for future in waiting:
+                future.cancel()

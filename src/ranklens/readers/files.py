@@ -15,140 +15,160 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ranklens.errors import InputError, nearest
-from ranklens.readers import frames, records, text
-from ranklens.readers.ahead import ahead
+from ranklens.readers import frames, letor, mappings, parquet, records, tables, text
 from ranklens.readers.sources import PathLike, Source, open_source
+from ranklens.readers.streams import TableStream
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     import polars as pl
 
-_PIECE = 1 << 19  # rows of a Parquet file read at a time
 FORMATS = ("trec", "msmarco", "csv", "tsv", "jsonl", "json", "parquet", "beir", "svmlight")
 
 _BY_SUFFIX = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".parquet": "parquet", ".svm": "svmlight",
               ".svmlight": "svmlight", ".letor": "svmlight"}  # fmt: skip
 _KNOWN_COLUMNS = {*frames.QUERY_NAMES, *frames.DOC_NAMES}
+_TREC_RUN_FIELDS = {"query": False, "doc": False, "score": True}
+_MSMARCO_FIELDS = {"query": False, "doc": False, "rank": True}
 
 
 def read_qrels(path: PathLike, format: str | None = None) -> Any:  # noqa: A002  the name users expect
     """Judgments from a file, as a table ``query, doc, grade`` or a dict."""
-    place, kind = _recognise(path, format, "qrels")
+    place, kind = locate(path, format, "qrels")
     if kind == "beir":
-        place, kind = _beir_qrels(Path(path)), "tsv"
+        place, kind = open_source(_beir_qrels(Path(str(place)))), "tsv"
+    convert = partial(frames.qrels_frame, complete=True)
     if kind == "parquet":
-        return frames.qrels_frame(_parquet(path))
-    source = place if isinstance(place, Source) else open_source(place)
+        return _whole(parquet.stream_parquet(_path(place), convert, ranks=True))
+    source = open_source(place)
     if kind in ("trec", "msmarco"):
         _refuse_run(source)
-        frame = text.read_fields(source, text.TREC_QRELS, {"query": False, "document": False, "grade": True})
-        return frame.rename({"document": "doc"})
+        return text.read_fields(source, text.TREC_QRELS, {"query": False, "doc": False, "grade": True})
     if kind == "svmlight":
-        return _svmlight(source)
-    return _table(source, kind, frames.qrels_frame, 0)
+        return letor.read_qrels(source)
+    return _read_table(source, kind, convert, 0)
 
 
-@dataclass(frozen=True)
-class RunStream:
-    """A run, table after table ``query, doc, score``; can be walked more than once."""
+def stream_run(path: PathLike, format: str | None = None, *, ranks: bool = False) -> Any:  # noqa: A002
+    """A run as a stream of tables ``query, doc, score`` where its format allows that, else as a table or a dict.
 
-    tables: Callable[[], Iterator[pl.DataFrame]]
-
-    def __iter__(self) -> Iterator[pl.DataFrame]:
-        return self.tables()
-
-
-def stream_run(path: PathLike, format: str | None = None) -> Any:  # noqa: A002
-    """A run to be read piece by piece where its format allows that, else as :func:`read_run` gives it."""
-    place, kind = _recognise(path, format, "run")
+    With ``ranks``, a rank column beside the scores is kept, with null for what is no number.
+    """
+    place, kind = locate(path, format, "run")
+    convert = partial(frames.run_frame, ranks=ranks)
     if kind == "parquet":
-        return RunStream(lambda: _parquet_pieces(path))
-    if kind != "trec" or not isinstance(place, Source):
-        return read_run(path, format)
-    stream = text.FieldStream(place, text.TREC_RUN, {"query": False, "document": False, "score": True})
-    return RunStream(lambda: (table.rename({"document": "doc"}) for table in stream))
-
-
-def _parquet_pieces(path: PathLike) -> Iterator[pl.DataFrame]:
-    scan, rows = _scan_parquet(path)
-    pieces = (scan.slice(start, _PIECE) for start in range(0, max(rows, 1), _PIECE))
-    return (frames.run_frame(piece) for piece in ahead(piece.collect for piece in pieces))
-
-
-def read_run(path: PathLike, format: str | None = None) -> Any:  # noqa: A002
-    """A run from a file, as a table ``query, doc, score`` or a dict."""
-    place, kind = _recognise(path, format, "run")
-    if kind == "parquet":
-        return frames.run_frame(_parquet(path))
-    source = place if isinstance(place, Source) else open_source(place)
-    if kind == "trec":
-        frame = text.read_fields(source, text.TREC_RUN, {"query": False, "document": False, "score": True})
-        return frame.rename({"document": "doc"})
-    if kind == "msmarco":
-        frame = text.read_fields(
-            source, ("query", "document", "rank"), {"query": False, "document": False, "rank": True}
-        )
-        return frames.run_frame(frame)
+        return parquet.stream_parquet(_path(place), convert, ranks=ranks)
     if kind in ("svmlight", "beir"):
         raise InputError(
             f"{path}: a run cannot be read as {kind}; give scores, one a line, beside svmlight judgments."
         )
-    return _table(source, kind, frames.run_frame, 1)
+    source = open_source(place)
+    if kind == "trec":
+        _refuse_judgments(source)
+        stream = text.stream_fields(
+            source, text.TREC_RUN, _TREC_RUN_FIELDS | ({"rank": False} if ranks else {})
+        )
+        return stream.then(convert) if ranks else stream
+    if kind == "msmarco":
+        stream = text.stream_fields(source, ("query", "doc", "rank"), _MSMARCO_FIELDS)
+        return stream.then(frames.run_frame)
+    return _stream_table(source, kind, partial(convert, complete=True), 1)
+
+
+def read_run(path: PathLike, format: str | None = None) -> Any:  # noqa: A002
+    """A run from a file, as a table ``query, doc, score`` or a dict."""
+    return _whole(stream_run(path, format))
+
+
+def judgments_and_reader(
+    qrels: PathLike,
+    format: str | None = None,  # noqa: A002
+) -> tuple[Any, Callable[..., Any]]:
+    """Judgments, and what reads runs for them as :func:`stream_run` does.
+
+    Bare scores belong to svmlight judgments, line by line.
+    """
+    place, kind = locate(qrels, format, "qrels")
+    gold = read_qrels(place, kind)
+    return gold, partial(_svmlight_run, gold, str(qrels)) if kind == "svmlight" else stream_run
 
 
 def read_pair(qrels: PathLike, run: PathLike, qrels_format: str | None = None) -> tuple[Any, Any]:
-    """Judgments and run from two files; a run of bare scores belongs to svmlight judgments, line by line."""
-    place, kind = _recognise(qrels, qrels_format, "qrels")
-    if kind != "svmlight":
-        return read_qrels(qrels, qrels_format), stream_run(run)
-    import polars as pl
+    """Judgments and a run from two files."""
+    gold, read = judgments_and_reader(qrels, qrels_format)
+    return gold, read(run, None)
 
-    judged = _svmlight(place if isinstance(place, Source) else open_source(place))
-    scores = text.read_fields(open_source(run), ("score",), {"score": True})
-    if len(scores) != len(judged):
-        raise InputError(
-            f"{run} holds {len(scores)} scores, but {qrels} {len(judged)} documents; give one score a line."
-        )
-    return judged, judged.select("query", "doc").with_columns(pl.Series("score", scores["score"]))
+
+def _svmlight_run(
+    gold: pl.DataFrame,
+    judgments: str,
+    run: PathLike,
+    format: str | None = None,  # noqa: A002
+    **options: Any,
+) -> Any:
+    source = open_source(run) if format in (None, "svmlight") else run
+    if format == "svmlight" or (isinstance(source, Source) and len(text.first_fields(source)) == 1):
+        return letor.read_scores(source, gold, judgments)
+    return stream_run(source, format, **options)
+
+
+def stream_table(path: PathLike, kind: str) -> Any:
+    """A table with all its columns, as text where the format does not know types; a dict where it holds records."""
+    if kind == "parquet":
+        return parquet.stream_parquet(_path(path), lambda table: table, whole=True)
+    return _stream_table(open_source(path), kind, lambda table: table, 0)
 
 
 def read_table(path: PathLike, kind: str) -> pl.DataFrame:
     """A table with all its columns, as text where the format does not know types."""
+    if kind == "parquet":
+        found: pl.DataFrame = _whole(stream_table(path, kind))
+        return found
+    source = open_source(path)
+    found = _whole(tables.stream_table(source, kind, partial(_with_name, source, lambda table: table)))
+    return found
+
+
+def as_table(read: Any, number: str) -> pl.DataFrame:
+    """What :func:`read_qrels` or :func:`read_run` gives, as a table ``query, doc`` and the number."""
     import polars as pl
 
-    if kind == "parquet":
-        return _parquet(path, whole=True)
-    source = open_source(path)
-    try:
-        if kind == "jsonl":
-            return pl.read_ndjson(source.for_polars(), infer_schema_length=None)
-        separator, quote = (",", '"') if kind == "csv" else ("\t", None)
-        return pl.read_csv(source.for_polars(), separator=separator, quote_char=quote, infer_schema=False)
-    except pl.exceptions.PolarsError as error:
-        raise InputError(f"{source.name} cannot be read as {kind}: {str(error).splitlines()[0]}") from None
+    if not isinstance(read, Mapping):
+        found: pl.DataFrame = _whole(read)
+        return found
+    listed = mappings.judgments(read) if number == "grade" else mappings.rankings(read)
+    rows = [(str(q), str(d), float(x)) for q, docs in listed.by_query.items() for d, x in docs.items()]
+    return pl.DataFrame(rows, schema={"query": pl.String, "doc": pl.String, number: pl.Float64}, orient="row")
 
 
 def recognise(path: PathLike, what: str) -> str:
-    """The format of a file of judgments (``"qrels"``) or a run."""
-    return _recognise(path, None, what)[1]
+    """The format of a file of judgments (``"qrels"``) or a run (``"run"``)."""
+    return locate(path, None, what)[1]
 
 
-def _recognise(path: PathLike, given: str | None, what: str) -> tuple[Source | PathLike, str]:
-    """What to read, and its format."""
+def locate(path: PathLike, given: str | None, what: str) -> tuple[PathLike, str]:
+    """What to read, and its format; what it holds helps to tell."""
     if given is not None and given not in FORMATS:
         raise InputError(f"there is no format {given!r}: {nearest(given, FORMATS)}")
-    place = Path(path)
-    if str(path) != "-" and (place.is_dir() or "*" in str(path)):
-        has_qrels = (place / "qrels").is_dir() or any(place.glob("*.tsv"))
-        return path, given or ("beir" if has_qrels else "parquet")
+    if not isinstance(path, Source) and str(path) != "-":
+        place = Path(path)
+        if "*" in str(path) or place.is_dir():
+            has_qrels = (place / "qrels").is_dir() or any(place.glob("*.tsv"))
+            return path, given or ("beir" if has_qrels else "parquet")
     source = open_source(path)
     return source, given or _BY_SUFFIX.get(source.suffix) or _by_content(source, what)
+
+
+def _path(place: PathLike) -> str | Path:
+    """Where Polars finds it."""
+    if isinstance(place, Source) and place.packing:
+        raise InputError(f"{place.name}: a Parquet file is compressed inside; unpack it first.")
+    return place.path if isinstance(place, Source) else place
 
 
 def _by_content(source: Source, what: str) -> str:
@@ -157,85 +177,133 @@ def _by_content(source: Source, what: str) -> str:
         return "parquet"
     if head.startswith((b"{", b"[")):
         first_line = head.partition(b"\n")[0].strip()
-        return (
-            "jsonl"
-            if first_line.startswith(b"{") and first_line.endswith(b"}") and _is_row(first_line)
-            else "json"
-        )
+        is_row = first_line.startswith(b"{") and first_line.endswith(b"}") and _is_row(first_line)
+        return "jsonl" if is_row else "json"
     fields = text.first_fields(source)
     if len(fields) > 1 and fields[1].startswith("qid:"):
         return "svmlight"
-    plain = {re.sub(r"[-\s]", "_", name.lower()) for name in _split_header(source)}
+    separator = "\t" if b"\t" in head.partition(b"\n")[0] else ","
+    plain = {re.sub(r"[-\s]", "_", name.strip().lower()) for name in tables.header(head, separator)}
     if len(plain & _KNOWN_COLUMNS) >= 2:
-        return "tsv" if b"\t" in head.partition(b"\n")[0] else "csv"
+        return "tsv" if separator == "\t" else "csv"
     return "msmarco" if what == "run" and len(fields) == 3 else "trec"
 
 
 def _is_row(line: bytes) -> bool:
     try:
         row = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return not all(isinstance(value, (dict, list)) for value in row.values())
 
 
-def _split_header(source: Source) -> list[str]:
-    line = source.head().decode("utf-8-sig", errors="replace").partition("\n")[0].strip()
-    return line.split("\t" if "\t" in line else ",")
-
-
 def _refuse_run(source: Source) -> None:
     fields = text.first_fields(source)
-    if len(fields) == 6 and fields[1].upper() == "Q0":
+    if len(fields) == 6 and (fields[1].upper() == "Q0" or (_is_number(fields[3]) and _is_number(fields[4]))):
         raise InputError(
-            f"{source.name} looks like a run (six fields, the second is Q0); the judgments come first."
+            f"{source.name} looks like a run (six fields: {', '.join(text.TREC_RUN)}); the judgments come first."
         )
 
 
-def _table(source: Source, kind: str, convert: Callable[[Any], pl.DataFrame], side: int) -> Any:
+def _refuse_judgments(source: Source) -> None:
+    fields = text.first_fields(source)
+    if len(fields) == 4 and _is_number(fields[3]):
+        raise InputError(
+            f"{source.name} looks like judgments (four fields: {', '.join(text.TREC_QRELS)}); the run comes after them."
+        )
+    if len(fields) == 1 and _is_number(fields[0]):
+        raise InputError(f"{source.name} holds bare scores, which belong to svmlight judgments.")
+
+
+def _is_number(field: str) -> bool:
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True
+
+
+def _whole(read: Any) -> Any:
+    """A stream as one table."""
     import polars as pl
 
-    rows: Any
+    return pl.concat(read, how="vertical_relaxed") if isinstance(read, TableStream) else read
+
+
+def _read_table(source: Source, kind: str, convert: tables.Convert, side: int) -> Any:
+    return _whole(_stream_table(source, kind, convert, side))
+
+
+def _stream_table(source: Source, kind: str, convert: tables.Convert, side: int) -> Any:
+    """``side`` says which half of records, which hold judgments and a run, is wanted."""
+    if kind in ("csv", "tsv"):
+        return tables.stream_table(source, kind, partial(_with_name, source, convert))
+    if kind == "jsonl" and not _holds_records(source):
+        return tables.stream_table(source, kind, partial(_with_name, source, convert))
+    rows = _json_lines(source) if kind == "jsonl" else _json(source)
+    if isinstance(rows, Mapping):
+        return rows
+    if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
+        raise InputError(f"{source.name}: expected objects with the keys query, doc and a number.")
     try:
-        if kind in ("csv", "tsv"):
-            separator, quote = (",", '"') if kind == "csv" else ("\t", None)
-            return convert(
-                pl.read_csv(source.for_polars(), separator=separator, quote_char=quote, infer_schema=False)
-            )
-        if kind == "jsonl":
-            rows = [
-                json.loads(line) for line in source.read().decode("utf-8-sig").splitlines() if line.strip()
-            ]
-        else:
-            rows = json.loads(source.read().decode("utf-8-sig"))
+        if _is_table_row(rows[0]):
+            return convert(tables.frame_of_rows(rows))
+        return records.from_records(rows)[side]
+    except (InputError, UnicodeEncodeError) as error:
+        raise InputError(f"{source.name}: {error}") from None
+
+
+def _with_name(source: Source, convert: tables.Convert, table: pl.DataFrame) -> pl.DataFrame:
+    try:
+        return convert(table)
+    except frames.RowError:
+        raise
     except InputError as error:
         raise InputError(f"{source.name}: {error}") from None
-    except (ValueError, pl.exceptions.PolarsError) as error:
-        raise InputError(f"{source.name} cannot be read as {kind}: {str(error).splitlines()[0]}") from None
-    if isinstance(rows, dict):
-        return rows
-    if not rows or not all(isinstance(row, dict) for row in rows):
-        raise InputError(f"{source.name}: expected one object a line, with the keys query, doc and a number.")
-    if {re.sub(r"-", "_", key.lower()) for key in rows[0]} & {*frames.DOC_NAMES}:
-        return convert(pl.DataFrame(rows, infer_schema_length=None, strict=False))
-    return records.from_records(rows)[side]
 
 
-def _parquet(path: PathLike, *, whole: bool = False) -> pl.DataFrame:
-    return _scan_parquet(path, whole=whole)[0].collect()
+def _holds_records(source: Source) -> bool:
+    """Whether the rows are questions with what was retrieved and what is relevant, one document list each."""
+    for line in source.head(1 << 20).split(b"\n"):
+        try:
+            row = json.loads(line.decode("utf-8-sig"))
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(row, dict):
+            return not _is_table_row(row) and records.is_record(row)
+    return False
 
 
-def _scan_parquet(path: PathLike, *, whole: bool = False) -> tuple[pl.LazyFrame, int]:
-    """The columns that judging may need, or all of them; and the number of rows."""
-    import polars as pl
+def _is_table_row(row: Mapping[str, Any]) -> bool:
+    return bool({re.sub(r"-", "_", key.lower()) for key in row} & {*frames.DOC_NAMES})
 
-    place = f"{path}/**/*.parquet" if Path(path).is_dir() else str(path)
+
+def _json_lines(source: Source) -> list[Any]:
+    rows: list[Any] = []
+    for number, line in enumerate(_decode(source).split("\n"), 1):
+        if line.strip():
+            try:
+                rows.append(json.loads(line))
+            except (ValueError, RecursionError) as error:
+                raise InputError(f"{source.name}:{number}: this is not JSON: {error}.") from None
+    return rows
+
+
+def _json(source: Source) -> Any:
+    content = _decode(source)
     try:
-        scan = pl.scan_parquet(place)
-        names = scan.collect_schema().names()
-        return scan.select(names if whole else frames.useful(names)), scan.select(pl.len()).collect().item()
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise InputError(f"{path} cannot be read as parquet: {str(error).splitlines()[0]}") from None
+        return json.loads(content)
+    except json.JSONDecodeError as error:
+        raise InputError(f"{source.name}:{error.lineno}: this is not JSON: {error.msg}.") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{source.name} cannot be read as JSON: {error}.") from None
+
+
+def _decode(source: Source) -> str:
+    try:
+        return text.decode(source.read().removeprefix(b"\xef\xbb\xbf"))
+    except text.WrongLine as wrong:
+        raise InputError(f"{source.name}:{wrong.line}: {wrong.message}") from None
 
 
 def _beir_qrels(folder: Path) -> Path:
@@ -249,28 +317,3 @@ def _beir_qrels(folder: Path) -> Path:
     raise InputError(
         f"{folder}: which of {[s.name for s in splits]} holds the judgments? Give the file itself."
     )
-
-
-_SVMLIGHT = re.compile(r"^\s*([-+]?\d+(?:\.\d*)?)\s+qid:(\S+)[^#]*(?:#\s*(.*?)\s*)?$")
-
-
-def _svmlight(source: Source) -> pl.DataFrame:
-    import polars as pl
-
-    rows: list[tuple[str, str, float]] = []
-    counts: dict[str, int] = {}
-    for number, line in enumerate(source.read().decode("utf-8-sig", errors="replace").splitlines(), 1):
-        if not line.strip() or line.startswith("#"):
-            continue
-        match = _SVMLIGHT.match(line)
-        if not match:
-            raise InputError(
-                f"{source.name}:{number}: expected 'grade qid:… features # document': {line[:60]!r}."
-            )
-        grade = float(match[1])
-        query = match[2]
-        counts[query] = counts.get(query, 0) + 1
-        document = re.sub(r"^docid\s*=\s*", "", match[3] or "").split()
-        rows.append((query, document[0] if document else str(counts[query]), grade))
-    schema = {"query": pl.String, "doc": pl.String, "grade": pl.Float64}
-    return pl.DataFrame(rows, schema=schema, orient="row")

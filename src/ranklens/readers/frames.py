@@ -23,7 +23,7 @@ QUERY_NAMES = (
     "user_id",
     "session_id",
 )
-DOC_NAMES = [
+DOC_NAMES = (
     "doc",
     "doc_id",
     "docid",
@@ -38,11 +38,19 @@ DOC_NAMES = [
     "item_id",
     "product_id",
     "chunk_id",
-]
+)
 GRADE_NAMES = ("grade", "relevance", "rel", "label", "rating", "gain", "judgment", "judgement", "score")
 SCORE_NAMES = ("score", "sim", "similarity", "prediction", "relevance_score")
 RANK_NAMES = ("rank", "position")
 _ROLES = ("query", "doc", "score", "rank", "grade")
+
+
+class RowError(InputError):
+    """Something is wrong with a row, counted from 0; whoever knows the file says which line that is."""
+
+    def __init__(self, what: str, row: int, message: str) -> None:
+        super().__init__(f"{what}: row {row + 1}: {message}")
+        self.row, self.message = row, message
 
 
 def is_frame(value: Any) -> bool:
@@ -69,8 +77,14 @@ def _pandas_column(column: Any) -> list[Any]:
     return values if column.dtype.kind in "iufb" else [None if x is None or x != x else x for x in values]  # noqa: PLR0124
 
 
-def run_frame(value: Any, columns: Mapping[str, str] | None = None) -> pl.DataFrame:
-    """A run as ``query, doc, score``; a rank without a score becomes the score -rank."""
+def run_frame(
+    value: Any, columns: Mapping[str, str] | None = None, *, complete: bool = False, ranks: bool = False
+) -> pl.DataFrame:
+    """A run as ``query, doc, score``; a rank without a score becomes the score -rank.
+
+    A missing score is not a number, or with ``complete`` an error. With ``ranks``, a rank beside a score is kept as
+    ``rank``, with null for what is no number.
+    """
     import polars as pl
 
     frame = to_polars(value)
@@ -79,17 +93,21 @@ def run_frame(value: Any, columns: Mapping[str, str] | None = None) -> pl.DataFr
     rank = _column(frame, columns or {}, "rank", RANK_NAMES)
     if score is None and rank is None:
         raise InputError(f"run: no score or rank among the columns {frame.columns}. {_advice('score')}")
-    number = _numbers(frame, score, "run") if score is not None else -_numbers(frame, str(rank), "run")
-    return (
-        frame.select(query, doc)
-        .with_columns(number.alias("score"))
-        .pipe(_check_ids, "run")
-        .with_columns(pl.col("score").fill_null(float("nan")))
-    )
+    name = str(rank) if score is None else score
+    number = _numbers(frame, name, "run", complete=complete)
+    number = -number if score is None else number
+    kept = [pl.col(rank).cast(pl.Float64, strict=False).alias("rank")] if ranks and score and rank else []
+    run = frame.select(query, doc, number.alias("score").fill_null(float("nan")), *kept)
+    return _check_ids(run, "run")
 
 
-def qrels_frame(value: Any, columns: Mapping[str, str] | None = None) -> pl.DataFrame:
-    """Judgments as ``query, doc, grade``; a table of just query and document lists the relevant ones."""
+def qrels_frame(
+    value: Any, columns: Mapping[str, str] | None = None, *, complete: bool = False
+) -> pl.DataFrame:
+    """Judgments as ``query, doc, grade``; a table of just query and document lists the relevant ones.
+
+    With ``complete``, a missing grade is an error.
+    """
     import polars as pl
 
     frame = to_polars(value)
@@ -97,13 +115,15 @@ def qrels_frame(value: Any, columns: Mapping[str, str] | None = None) -> pl.Data
     grade = _column(frame, columns or {}, "grade", GRADE_NAMES)
     if grade is None and len(frame.columns) > 2:
         raise InputError(f"qrels: no grade among the columns {frame.columns}. {_advice('grade')}")
-    number = pl.lit(1.0) if grade is None else _numbers(frame, grade, "qrels")
+    if grade is not None and _plain(grade) == "score" and _column(frame, {}, "rank", RANK_NAMES):
+        raise InputError(f"qrels: the columns {frame.columns} are those of a run; the judgments come first.")
+    number = pl.lit(1.0) if grade is None else _numbers(frame, grade, "qrels", complete=complete)
     return frame.select(query, doc).with_columns(number.alias("grade")).pipe(_check_ids, "qrels")
 
 
-def useful(columns: Sequence[str]) -> list[str]:
-    """The columns that may hold a query, a document, a score, a rank or a grade; all, if that leaves too few."""
-    known = {*QUERY_NAMES, *DOC_NAMES, *GRADE_NAMES, *SCORE_NAMES}
+def useful(columns: Sequence[str], *, ranks: bool) -> list[str]:
+    """The columns that may hold a query, a document, a score, a grade, or a rank; all, if that leaves too few."""
+    known = {*QUERY_NAMES, *DOC_NAMES, *GRADE_NAMES, *SCORE_NAMES, *(RANK_NAMES if ranks else ())}
     plain = {name: _plain(name) for name in columns}
     found = [name for name in columns if plain[name] in known]
     has_number = any(plain[name] in (*SCORE_NAMES, *GRADE_NAMES) for name in found)
@@ -126,20 +146,26 @@ def query_column(table: pl.DataFrame) -> str | None:
 
 def has_documents(table: pl.DataFrame, columns: Mapping[str, str] | None = None) -> bool:
     """Whether a table lists documents, as runs and judgments do."""
-    return _column(table, columns or {}, "doc", tuple(DOC_NAMES)) is not None
+    return _column(table, columns or {}, "doc", DOC_NAMES) is not None
 
 
 def ids(table: pl.DataFrame, name: str, what: str) -> pl.Series:
     """A column of ids as text; neither empty nor floating-point."""
     import polars as pl
 
-    if table.schema[name].is_float():
-        raise InputError(
-            f"{what}: the column {name!r} holds floating-point numbers; make it text or integers."
-        )
+    _check_id_type(table.schema[name], name, "id", what)
     if table[name].null_count():
-        raise InputError(f"{what}: row {table[name].is_null().arg_true()[0] + 1} has no {name}.")
+        raise RowError(what, table[name].is_null().arg_true()[0], f"there is no {name}.")
     return table[name].cast(pl.String)
+
+
+def columns_used(table: pl.DataFrame, what: str) -> list[str]:
+    """The columns that are read as query, document, and grade or score (or the rank in its place)."""
+    numbers = [("grade", GRADE_NAMES)] if what == "qrels" else [("score", SCORE_NAMES), ("rank", RANK_NAMES)]
+    roles = [("query", QUERY_NAMES), ("doc", DOC_NAMES), *numbers]
+    found = [_column(table, {}, role, names) for role, names in roles]
+    kept = found[:3] if found[2] is not None else found
+    return [name for name in kept if name is not None]
 
 
 def by_query(qrels: pl.DataFrame) -> dict[str, list[tuple[str, float]]]:
@@ -155,15 +181,23 @@ def _ids(frame: pl.DataFrame, columns: Mapping[str, str], what: str) -> tuple[pl
 
     found = []
     for role, names in (("query", QUERY_NAMES), ("doc", DOC_NAMES)):
-        name = _column(frame, columns, role, tuple(names))
+        name = _column(frame, columns, role, names)
         if name is None:
             raise InputError(f"{what}: no {role} among the columns {frame.columns}. {_advice(role)}")
-        if frame.schema[name].is_float():
-            raise InputError(
-                f"{what}: the {role} column {name!r} holds floating-point numbers; make it text or integers."
-            )
+        _check_id_type(frame.schema[name], name, role, what)
         found.append(pl.col(name).cast(pl.String).alias(role))
     return found[0], found[1]
+
+
+def _check_id_type(kind: pl.DataType, name: str, role: str, what: str) -> None:
+    import polars as pl
+
+    if kind.is_float():
+        raise InputError(
+            f"{what}: the {role} column {name!r} holds floating-point numbers; make it text or integers."
+        )
+    if not (kind.is_integer() or kind in (pl.String, pl.Categorical, pl.Enum, pl.Null)):
+        raise InputError(f"{what}: the {role} column {name!r} holds {kind}; make it text or integers.")
 
 
 def _column(frame: pl.DataFrame, columns: Mapping[str, str], role: str, names: tuple[str, ...]) -> str | None:
@@ -182,15 +216,23 @@ def _column(frame: pl.DataFrame, columns: Mapping[str, str], role: str, names: t
     return next((plain[name] for name in names if name in plain), None)
 
 
-def _numbers(frame: pl.DataFrame, name: str, what: str) -> pl.Series:
+def _numbers(frame: pl.DataFrame, name: str, what: str, *, complete: bool) -> pl.Series:
     import polars as pl
 
     column = frame[name]
+    if not (
+        column.dtype.is_numeric() or column.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Boolean, pl.Null)
+    ):
+        raise InputError(f"{what}: the column {name!r} holds {column.dtype}, not numbers.")
+    if column.dtype in (pl.Categorical, pl.Enum):
+        column = column.cast(pl.String)
     numbers = column.cast(pl.Float64, strict=False)
     wrong = numbers.is_null() & column.is_not_null()
     if wrong.any():
         row = wrong.arg_true()[0]
-        raise InputError(f"{what}: row {row + 1}: {column[row]!r} in column {name!r} is not a number.")
+        raise RowError(what, row, f"{str(column[row])[:80]!r} in column {name!r} is not a number.")
+    if complete and column.null_count():
+        raise RowError(what, column.is_null().arg_true()[0], f"there is no {name}.")
     return numbers
 
 
@@ -198,7 +240,7 @@ def _check_ids(frame: pl.DataFrame, what: str) -> pl.DataFrame:
     for role in ("query", "doc"):
         if frame[role].null_count():
             row = frame[role].is_null().arg_true()[0]
-            raise InputError(f"{what}: row {row + 1} has no {role}.")
+            raise RowError(what, row, f"there is no {role}.")
     return frame
 
 

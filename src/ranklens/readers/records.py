@@ -78,6 +78,11 @@ def says_what_is_relevant(record: Mapping[str, Any]) -> bool:
     return any(record.get(key) is not None for key in _RELEVANT)
 
 
+def is_record(row: Mapping[str, Any]) -> bool:
+    """Whether a row says what was retrieved or what is relevant, under one of the names that are recognised."""
+    return any(row.get(key) is not None for key in (*_RETRIEVED, *_RELEVANT))
+
+
 def as_mapping(record: Any, where: str) -> Mapping[str, Any]:
     """A record as a dict, also where it is an object with attributes; ``where`` begins the message if it is neither."""
     if isinstance(record, Mapping):

@@ -1,4 +1,8 @@
-"""Where bytes come from: plain and compressed files, and standard input."""
+"""Where bytes come from: plain and compressed files, pipes and standard input.
+
+Compressed files are unpacked while they are read. What can be read only once (standard input, a pipe) is copied to a
+temporary file first, so that every source can be walked again.
+"""
 
 from __future__ import annotations
 
@@ -6,129 +10,195 @@ import bz2
 import gzip
 import io
 import lzma
+import os
+import shutil
+import stat
 import sys
+import tempfile
+import weakref
+import zlib
+from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
 
 from ranklens.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-PathLike: TypeAlias = "str | Path"
-
+PIECE = 1 << 24  # bytes read at a time
+_DAMAGED = (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error)
 _MAGIC: dict[bytes, str] = {
     b"\x1f\x8b": "gz",
     b"\x28\xb5\x2f\xfd": "zst",
     b"\xfd7zXZ\x00": "xz",
     b"BZh": "bz2",
 }
-_OPEN: dict[str, Callable[[bytes], bytes]] = {
-    "gz": gzip.decompress,
-    "xz": lzma.decompress,
-    "bz2": bz2.decompress,
-}
 _SUFFIXES = (".gz", ".zst", ".xz", ".bz2")
 
 
 @dataclass(frozen=True)
 class Source:
-    """A file to read: its name for messages, and either its path or, where it had to be unpacked, its content."""
+    """A file to read: its name for messages, where it is, and how it is packed."""
 
     name: str
-    path: Path | None
-    content: bytes | None = None
+    path: Path
+    packing: str | None = None
 
     @property
     def suffix(self) -> str:
         """The suffix that tells the format, without one that tells the compression."""
         name = Path(self.name)
-        return (Path(name.stem) if name.suffix in _SUFFIXES else name).suffix.lower()
+        return (Path(name.stem) if name.suffix.lower() in _SUFFIXES else name).suffix.lower()
+
+    @property
+    def size(self) -> int:
+        """Bytes on disk."""
+        return self.path.stat().st_size
+
+    def pieces(self, size: int = PIECE) -> Iterator[bytes]:
+        """The bytes, unpacked, at most ``size`` at a time."""
+        try:
+            with self._open() as file:
+                while piece := file.read(size):
+                    yield piece
+        except UnicodeError:
+            raise InputError(f"{self.name}: a byte is not valid UTF-8; save the file as UTF-8.") from None
+        except _DAMAGED as error:
+            what = f"the {self.packing} archive is damaged or cut short" if self.packing else "cannot be read"
+            raise InputError(f"{self.name}: {what}: {error}.") from None
 
     def head(self, size: int = 1 << 16) -> bytes:
         """The first bytes."""
-        if self.content is not None:
-            return self.content[:size]
-        assert self.path is not None
-        with self.path.open("rb") as file:
-            return file.read(size)
+        return next(self.pieces(size), b"")
 
     def tail(self, size: int = 1 << 16) -> bytes:
         """The last bytes."""
-        with self.open() as file:
-            file.seek(0, io.SEEK_END)
-            file.seek(max(file.tell() - size, 0))
-            return file.read()
+        if self.packing is None:
+            with self.path.open("rb") as file:
+                file.seek(max(self.size - size, 0))
+                return file.read()
+        return b"".join(deque(self.pieces(size), maxlen=2))[-size:]
 
     def read(self) -> bytes:
         """All bytes."""
-        if self.content is not None:
-            return self.content
-        assert self.path is not None
-        return self.path.read_bytes()
-
-    def open(self) -> BinaryIO:
-        """A file object to read from."""
-        if self.content is not None:
-            return io.BytesIO(self.content)
-        assert self.path is not None
-        return self.path.open("rb")
+        return b"".join(self.pieces())
 
     def for_polars(self) -> Path | io.BytesIO:
         """What Polars can read from."""
-        return (
-            self.path if self.content is None and self.path is not None else io.BytesIO(self.content or b"")
-        )
+        return self.path if self.packing is None else io.BytesIO(self.read())
+
+    def _open(self) -> BinaryIO:
+        return cast("BinaryIO", _OPEN[self.packing](self.path))
+
+
+PathLike: TypeAlias = "str | Path | Source"
 
 
 def open_source(path: PathLike) -> Source:
-    """A file, unpacked if it is compressed; ``-`` is standard input."""
+    """A file, a pipe, or standard input as ``-``."""
+    if isinstance(path, Source):
+        return path
     if str(path) == "-":
-        return _unpacked("standard input", sys.stdin.buffer.read())
-    file = Path(path)
-    if not file.exists():
-        raise InputError(f"{path}: there is no such file.")
-    if file.is_dir():
-        raise InputError(f"{path} is a folder; give a file, a BEIR folder, or a folder of Parquet files.")
+        return _copied("standard input", cast("BinaryIO", sys.stdin.buffer))
     try:
-        with file.open("rb") as opened:
-            start = opened.read(6)
+        return _open(Path(path))
+    except InputError:
+        raise
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such file.") from None
     except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}.") from None
-    if not start:
-        raise InputError(f"{path}: the file is empty.")
-    if any(start.startswith(magic) for magic in _MAGIC):
-        return _unpacked(str(path), file.read_bytes())
-    return Source(str(path), file)
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}.") from None
+    except ValueError as error:  # a NUL byte in the name
+        raise InputError(f"{str(path)!r} is not the name of a file: {error}.") from None
 
 
-def _unpacked(name: str, content: bytes) -> Source:
-    kind = next((kind for magic, kind in _MAGIC.items() if content.startswith(magic)), None)
+def _open(path: Path) -> Source:
+    kind = path.stat().st_mode
+    if stat.S_ISDIR(kind):
+        raise InputError(f"{path} is a folder; give a file, a BEIR folder, or a folder of Parquet files.")
+    if stat.S_ISREG(kind):
+        return _recognised(str(path), path)
+    with path.open("rb") as pipe:  # <(zcat run.gz), for example
+        return _copied(str(path), pipe)
+
+
+def _copied(name: str, stream: BinaryIO) -> Source:
+    """What can be read only once, in a temporary file that is removed with the source."""
+    handle, place = tempfile.mkstemp(prefix="ranklens-")
     try:
-        if kind == "zst":
-            content = _unpack_zst(content)
-        elif kind:
-            content = _OPEN[kind](content)
-    except (OSError, EOFError, lzma.LZMAError, ValueError) as error:
-        raise InputError(f"{name}: the {kind} archive is damaged or cut short: {error}") from None
-    if not content:
+        with os.fdopen(handle, "wb") as copy:
+            shutil.copyfileobj(stream, copy, 1 << 20)
+        source = _recognised(name, Path(place))
+    except BaseException:
+        Path(place).unlink()
+        raise
+    weakref.finalize(source, os.unlink, place)
+    return source
+
+
+def _recognised(name: str, file: Path) -> Source:
+    with file.open("rb") as opened:
+        start = opened.read(6)
+    if not start:
         raise InputError(f"{name}: there is nothing in it.")
-    return Source(name, None, content)
+    source = Source(
+        name, file, next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), None)
+    )
+    if source.packing and not source.head(1):
+        raise InputError(f"{name}: there is nothing in it.")
+    return source
 
 
-def _unpack_zst(content: bytes) -> bytes:
-    """Polars brings its own zstd, so no other package is needed: read lines, and put them together again."""
+def _open_zst(path: Path) -> Any:
+    """Zstd is in no standard library before Python 3.14, but every Polars brings it, and reads lines with it."""
+    try:
+        from compression import zstd  # type: ignore[import-not-found, unused-ignore]
+    except ImportError:
+        return _ZstLines(path)
+    return zstd.open(path)
+
+
+class _ZstLines(io.RawIOBase):
+    """The unpacked bytes of a zstd archive of text, put together from the lines that Polars reads."""
+
+    def __init__(self, path: Path) -> None:
+        self._batches = _zst_batches(path)
+        self._rest = b""
+
+    def read(self, size: int = -1) -> bytes:
+        while not self._rest:
+            batch = next(self._batches, None)
+            if batch is None:
+                return b""
+            self._rest = "".join(f"{line}\n" for line in batch).encode()
+        piece, self._rest = self._rest[:size], self._rest[size:]
+        return piece
+
+
+def _zst_batches(path: Path) -> Iterator[list[str]]:
     import polars as pl
 
     try:
+        if hasattr(pl, "scan_lines"):
+            for batch in pl.scan_lines(path).collect_batches(chunk_size=1 << 17, maintain_order=True):
+                yield batch.to_series().to_list()
+            return
         lines = pl.read_csv(
-            io.BytesIO(content),
-            has_header=False,
-            separator="\x1f",
-            quote_char=None,
-            schema={"column_1": pl.String},
+            path, has_header=False, separator="\x1f", quote_char=None, schema={"line": pl.String}
         )
+        yield [line or "" for line in lines["line"]]
     except pl.exceptions.PolarsError as error:
-        raise ValueError(str(error).splitlines()[0]) from None
-    return "\n".join(line or "" for line in lines["column_1"]).encode()
+        message = str(error).splitlines()[0]
+        raise (UnicodeError if "utf8" in message else ValueError)(message) from None
+
+
+_OPEN: dict[str | None, Callable[[Path], Any]] = {
+    None: lambda path: path.open("rb", buffering=0),
+    "gz": gzip.open,
+    "xz": lzma.open,
+    "bz2": bz2.open,
+    "zst": _open_zst,
+}

@@ -1,0 +1,59 @@
+"""Parquet files, folders and globs of them → frames, some rows at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from ranklens.errors import InputError
+from ranklens.readers import frames
+from ranklens.readers.streams import ReadTable, TableStream
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Convert: TypeAlias = "Callable[[pl.DataFrame], pl.DataFrame]"
+
+_ROWS = 1 << 19  # read at a time
+
+
+def stream_parquet(
+    path: str | Path, convert: Convert, *, ranks: bool = False, whole: bool = False
+) -> TableStream:
+    """What ``convert`` makes of the columns that may hold a query, a document, a score, a grade, or a rank; or of all."""
+    return TableStream(str(path), lambda: _pieces(path, convert, ranks=ranks, whole=whole))
+
+
+def _pieces(path: str | Path, convert: Convert, *, ranks: bool, whole: bool) -> Iterator[ReadTable]:
+    scan, rows = _scan(path)
+    names = scan.collect_schema().names()
+    scan = scan.select(names if whole else frames.useful(names, ranks=ranks))
+    for start in range(0, max(rows, 1), _ROWS):
+        yield partial(_collect, str(path), start, convert, scan.slice(start, _ROWS))
+
+
+def _collect(name: str, start: int, convert: Convert, scan: pl.LazyFrame) -> pl.DataFrame:
+    import polars as pl
+
+    try:
+        return convert(scan.collect())
+    except frames.RowError as wrong:
+        raise InputError(f"{name}: row {start + wrong.row + 1:,}: {wrong.message}") from None
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from None
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise InputError(f"{name} cannot be read as parquet: {str(error).splitlines()[0]}") from None
+
+
+def _scan(path: str | Path) -> tuple[pl.LazyFrame, int]:
+    import polars as pl
+
+    place = f"{path}/**/*.parquet" if Path(path).is_dir() else str(path)
+    try:
+        scan = pl.scan_parquet(place)
+        scan.collect_schema()
+        return scan, scan.select(pl.len()).collect().item()
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise InputError(f"{path} cannot be read as parquet: {str(error).splitlines()[0]}") from None
