@@ -8,16 +8,21 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Any
+from operator import index
+from typing import Any, TypeVar
 
 import numpy as np
 
+from ranklens import trec_groups
 from ranklens.judging import judge
 from ranklens.scores import logs_with_floor
-from ranklens.trec_measures import NEW_IN_10, NICKNAMES, TREC_MEASURES, Printed
+from ranklens.trec_measures import NEW_IN_10, NICKNAMES, NOT_IN_ALL, TREC_MEASURES, Printed, printed_lines
+
+T = TypeVar("T")
 
 __all__ = [
     "RelevanceEvaluator",
@@ -29,26 +34,27 @@ __all__ = [
 ]
 
 _EMPTY = ("runid", "relstring")  # pytrec_eval lists them, with the value 0
-supported_measures = {name for name in TREC_MEASURES if name not in (*NEW_IN_10, "dcg", "yaap")} | {"runid"}
+supported_measures = {name for name in TREC_MEASURES if name not in (*NEW_IN_10, *NOT_IN_ALL)} | {"runid"}
 supported_nicknames = {name: supported_measures.intersection(members) for name, members in NICKNAMES.items()}
+supported_nicknames |= {name: set(members) for name, members in trec_groups.NICKNAMES.items()}
 
 
 def parse_run(f_run: Iterable[str]) -> dict[str, dict[str, float]]:
     """The lines of a TREC run as ``{query: {document: score}}``.
 
     >>> parse_run(["q1 Q0 d1 1 2.5 tag"])
-    {'q1': {'d1': 2.5}}
+    defaultdict(<class 'dict'>, {'q1': {'d1': 2.5}})
     """
-    return {query: {d: float(x) for d, x in docs.items()} for query, docs in _parse(f_run, 6, 4).items()}
+    return _parse(f_run, 6, 4, float)
 
 
 def parse_qrel(f_qrel: Iterable[str]) -> dict[str, dict[str, int]]:
     """The lines of TREC judgments as ``{query: {document: grade}}``.
 
     >>> parse_qrel(["q1 0 d1 2"])
-    {'q1': {'d1': 2}}
+    defaultdict(<class 'dict'>, {'q1': {'d1': 2}})
     """
-    return {query: {d: int(x) for d, x in docs.items()} for query, docs in _parse(f_qrel, 4, 3).items()}
+    return _parse(f_qrel, 4, 3, int)
 
 
 def compute_aggregated_measure(measure: str, values: Sequence[float]) -> float:
@@ -79,12 +85,17 @@ class RelevanceEvaluator:
         judged_docs_only_flag: bool = False,
     ) -> None:
         self._lines = _lines(measures)
-        for query, docs in query_relevance.items():
+        judged = {query: docs for query, docs in query_relevance.items() if len(docs) > 0}
+        for query, docs in judged.items():
             _check_judgments(query, docs)
-        if relevance_level < 1:
+        try:
+            level = index(relevance_level)
+        except TypeError:
+            raise TypeError("Expected object_relevance_per_qid dictionary and measures set.") from None
+        if level < 1:
             raise TypeError("Argument relevance_level should be positive.")
-        self._qrels = {query: dict(docs) for query, docs in query_relevance.items() if docs}
-        self._level, self._judged_only = relevance_level, judged_docs_only_flag
+        self._qrels = {query: dict(docs) for query, docs in judged.items()}
+        self._level, self._judged_only = level, judged_docs_only_flag
 
     def evaluate(self, scores: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
         """``{query: {measure: value}}`` for the queries that are judged and in the run."""
@@ -92,6 +103,8 @@ class RelevanceEvaluator:
             return {}
         if not isinstance(scores, Mapping):
             raise TypeError("Argument object scores should be of type dictionary.")
+        for query, docs in scores.items():
+            _check_scores(query, docs)
         run = {query: _in_32_bits(docs) for query, docs in scores.items() if query in self._qrels}
         if not run:
             return {}
@@ -118,8 +131,10 @@ class RelevanceEvaluator:
         return found
 
 
-def _parse(lines: Iterable[str], count: int, number: int) -> dict[str, dict[str, str]]:
-    found: dict[str, dict[str, str]] = {}
+def _parse(
+    lines: Iterable[str], count: int, number: int, read: Callable[[str], T]
+) -> dict[str, dict[str, T]]:
+    found: dict[str, dict[str, T]] = defaultdict(dict)
     for line in lines:
         fields = line.strip().split()
         if len(fields) != count:
@@ -127,10 +142,10 @@ def _parse(lines: Iterable[str], count: int, number: int) -> dict[str, dict[str,
             raise ValueError(
                 f"{more} values to unpack (expected {count}, got {len(fields)}): {line.strip()!r}"
             )
-        docs = found.setdefault(fields[0], {})
+        docs = found[fields[0]]
         if fields[2] in docs:
             raise AssertionError(f"document {fields[2]!r} is there twice for query {fields[0]!r}")
-        docs[fields[2]] = fields[number]
+        docs[fields[2]] = read(fields[number])
     return found
 
 
@@ -138,19 +153,23 @@ def _lines(measures: Iterable[str]) -> list[Printed | str]:
     """What to calculate, in trec_eval's order."""
     parameters: dict[str, set[str]] = {}
     for measure in chain.from_iterable(supported_nicknames.get(m, {m}) for m in measures):
-        name, given = measure, ""
-        if measure not in supported_measures:
-            match = re.fullmatch(r"(.+?)[._](\d+(?:\.\d+)?(?:,\d+(?:\.\d+)?)*)", measure)
-            name, given = match.groups() if match else ("", "")
-        if name not in supported_measures:
-            raise ValueError(f"unsupported measure {measure}")
+        name, given = (measure, "") if measure in supported_measures else _take_apart(measure)
         parameters.setdefault(name, set()).update(given.split(",") if given else ())
     lines: list[Printed | str] = ["runid"] if "runid" in parameters else []
     for name, trec_measure in TREC_MEASURES.items():
         if name in parameters:
-            printed = trec_measure.printed(sorted(parameters[name]) or None)
+            printed = printed_lines(trec_measure, sorted(parameters[name]) or None)
             lines += printed if trec_measure.by_cutoff else [replace(line, name=name) for line in printed]
     return lines
+
+
+def _take_apart(measure: str) -> tuple[str, str]:
+    """``P_5,10`` or ``P.5,10`` → ``("P", "5,10")``."""
+    for name in supported_measures:
+        match = re.match(re.escape(name) + r"[._](\d+(?:\.\d+)?(?:,\d+(?:\.\d+)?)*)", measure)
+        if match:
+            return name, match[1]
+    raise ValueError(f"unsupported measure {measure}")
 
 
 def _check_judgments(query: Any, docs: Any) -> None:
@@ -164,8 +183,17 @@ def _check_judgments(query: Any, docs: Any) -> None:
         raise TypeError("Expected mapping of document id to query relevance or matching score.")
 
 
-def _in_32_bits(docs: Any) -> dict[str, float]:
-    if not isinstance(docs, Mapping) or not all(isinstance(score, (int, float)) for score in docs.values()):
+def _check_scores(query: Any, docs: Any) -> None:
+    texts, numbers = {str}, {int, float, bool}
+    if not isinstance(query, str) or not isinstance(docs, Mapping):
         raise TypeError("Unable to extract query/object scores.")
+    # Types as sets: looking at every document in Python would take longer than evaluating them.
+    if not ({*map(type, docs)} <= texts and {*map(type, docs.values())} <= numbers):
+        all_text = all(isinstance(doc, str) for doc in docs)
+        if not all_text or not all(isinstance(score, (int, float)) for score in docs.values()):
+            raise TypeError("Unable to extract query/object scores.")
+
+
+def _in_32_bits(docs: Mapping[str, float]) -> dict[str, float]:
     rounded = np.fromiter(docs.values(), np.float64, len(docs)).astype(np.float32).astype(np.float64)
     return dict(zip(docs, rounded.tolist(), strict=True))

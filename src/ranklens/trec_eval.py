@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 import getopt
-import math
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,9 +21,20 @@ from ranklens.judging import judge
 from ranklens.policy import Policy
 from ranklens.readers import text
 from ranklens.readers.sources import Source, open_source
-from ranklens.registry import parse
-from ranklens.scores import logs_with_floor
-from ranklens.trec_measures import NICKNAMES, TREC_MEASURES, Printed, chosen
+from ranklens.readers.streams import TableStream
+from ranklens.trec_lines import Column, added, geometric_mean, lines, read_zscores
+from ranklens.trec_measures import (
+    GROUP_MEASURES,
+    NICKNAMES,
+    TREC_MEASURES,
+    Printed,
+    chosen,
+    printed_lines,
+    requested,
+)
+
+if TYPE_CHECKING:
+    import polars as pl
 
 USAGE = """Usage: ranklens-trec-eval [-h] [-q] {-m measure}* qrels_file run_file
 
@@ -38,10 +49,13 @@ USAGE = """Usage: ranklens-trec-eval [-h] [-q] {-m measure}* qrels_file run_file
   -R, --Rel_info_format FORMAT     qrels (default), prefs, qrels_prefs (with -m all_prefs) or qrels_jg (with -m qrels_jg)
   -T, --Results_format FORMAT      trec_results (default)
   -Z, --Zscore FILE                z-scores, from lines of query, measure, mean, deviation
-  -D, --Debug_level N              accepted and ignored
+  -D, --Debug_level N[.QUERY]      where judged documents were found, on standard error; QUERY alone is evaluated
+  -o                               accepted, as by trec_eval, and without effect
       --as 9                       what trec_eval 9.0.8 gives: 32-bit scores, its rounding of recall levels
   -h, --help                       this text, and the description of measures named with -m
   -v, --version                    the version
+
+Either file may be compressed; - is standard input.
 
 Examples:
   ranklens-trec-eval qrels.txt run.txt
@@ -52,10 +66,13 @@ _SHORT = "hvqm:cl:nD:JN:M:R:T:oZ:"
 _LONG = {
     "help": "-h", "version": "-v", "query_eval_wanted": "-q", "measure=": "-m", "complete_rel_info_wanted": "-c",
     "level_for_rel=": "-l", "nosummary": "-n", "Debug_level=": "-D", "Judged_docs_only": "-J", "Number_docs_in_coll=": "-N",
-    "Max_retrieved_per_topic=": "-M", "Rel_info_format=": "-R", "Results_format=": "-T", "Zscore=": "-Z", "as=": "--as",
+    "Max_retrieved_per_topic=": "-M", "Rel_info_format=": "-R", "Results_format=": "-T", "Output_old_results_format=": "-o",
+    "Zscore=": "-Z", "as=": "--as",
 }  # fmt: skip
+_SWITCHES = {"-q": ("by_query", True), "-c": ("complete", True), "-n": ("summary", False), "-J": ("judged_only", True)}  # fmt: skip
+_NUMBERS = {"-l": "level", "-M": "depth", "-N": "documents", "--as": "version"}
 _DEFAULTS = {"prefs": "prefs", "qrels_prefs": "prefs", "qrels_jg": "qrels_jg"}
-_FORMATS = ("qrels", "prefs", "qrels_prefs", "qrels_jg")
+_FORMATS = {"-R": ("qrels", "prefs", "qrels_prefs", "qrels_jg"), "-T": ("trec_results",)}
 _PHANTOM = "ceci_nest_pas_un_docno"  # what trec_eval 10 retrieves for a query that the run lacks
 
 
@@ -74,14 +91,21 @@ class Options:
     zscores: str | None = None
     version: int = 10
     format: str = "qrels"
+    debug: int = 0
+    query: str | None = None  # the only one to evaluate
+
+    @property
+    def policy(self) -> Policy:
+        """What the flags come to."""
+        policy = Policy(missing="skip", duplicates="error", depth=self.depth, rel=self.level)
+        return replace(policy, judged_only=self.judged_only)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; 0 if all went well, 1 for wrong usage, 2 for wrong input."""
     try:
-        flags, files = getopt.gnu_getopt(
-            sys.argv[1:] if arguments is None else list(arguments), _SHORT, [*_LONG]
-        )
+        given = sys.argv[1:] if arguments is None else list(arguments)
+        flags, files = getopt.gnu_getopt(given, _SHORT, [*_LONG])
         options, action = _options(flags)
         if action is not None:
             return action
@@ -92,209 +116,232 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     try:
         sys.stdout.writelines(evaluate_files(files[0], files[1], options))
-    except MeasureError as error:
-        sys.stderr.write(f"ranklens-trec-eval: {error}\n")
-        return 1
     except (RankLensError, OSError) as error:
         sys.stderr.write(f"ranklens-trec-eval: {error}\n")
-        return 2
+        return 1 if isinstance(error, MeasureError) else 2
     return 0
 
 
-def _options(flags: Sequence[tuple[str, str]]) -> tuple[Options, int | None]:  # noqa: PLR0912  one case a flag
+def _options(flags: Sequence[tuple[str, str]]) -> tuple[Options, int | None]:
     """The options; and an exit status, if help or the version was asked for."""
     options, help_wanted = Options(), False
     short = {f"--{name.rstrip('=')}": flag for name, flag in _LONG.items()}
     for given, value in flags:
-        match short.get(given, given):
-            case "-h":
-                help_wanted = True
-            case "-v":
-                from ranklens import __version__
+        flag = short.get(given, given)
+        if flag == "-v":
+            from ranklens import __version__
 
-                sys.stderr.write(f"trec_eval version 10.0 (RankLens {__version__})\n")
-                return options, 0
-            case "-q":
-                options.by_query = True
-            case "-c":
-                options.complete = True
-            case "-n":
-                options.summary = False
-            case "-J":
-                options.judged_only = True
-            case "-m":
-                options.measures.append(value)
-            case "-Z":
-                options.zscores = value
-            case "-R" | "-T" as flag:
-                allowed = _FORMATS if flag == "-R" else ("trec_results",)
-                if value not in allowed:
-                    raise getopt.GetoptError(f"{flag} {value}: {nearest(value, allowed)}")
-                options.format = value if flag == "-R" else options.format
-            case "-l" | "-M" | "-N" | "--as" as flag:
-                _set_number(options, flag, value)
+            sys.stderr.write(f"trec_eval version 10.0 (RankLens {__version__})\n")
+            return options, 0
+        if flag == "-h":
+            help_wanted = True
+        elif flag in _SWITCHES:
+            setattr(options, *_SWITCHES[flag])
+        elif flag != "-o":
+            _set(options, flag, value)
     if help_wanted:
         sys.stdout.write(USAGE + _describe(options.measures))
         return options, 0
     return options, None
 
 
-def _set_number(options: Options, flag: str, value: str) -> None:
-    names = {"-l": "level", "-M": "depth", "-N": "documents", "--as": "version"}
-    if not value.strip().isdigit() or (flag == "--as" and value not in ("9", "10")):
-        allowed = "9 or 10" if flag == "--as" else "a whole number"
-        raise getopt.GetoptError(f"{flag} {value}: give {allowed}")
-    setattr(options, names[flag], int(value))
+def _set(options: Options, flag: str, value: str) -> None:
+    """A flag with a value."""
+    if flag == "-m":
+        options.measures.append(value)
+    elif flag == "-Z":
+        options.zscores = value
+    elif flag in _FORMATS:
+        if value not in _FORMATS[flag]:
+            raise getopt.GetoptError(f"{flag} {value}: {nearest(value, _FORMATS[flag])}")
+        options.format = value if flag == "-R" else options.format
+    elif flag == "-D":
+        level, _, query = value.partition(".")
+        options.debug, options.query = _whole(flag, level), query or None
+    else:
+        setattr(options, _NUMBERS[flag], _whole(flag, value))
+
+
+def _whole(flag: str, value: str) -> int:
+    lowest = 1 if flag in ("-l", "-M") else 0
+    if flag == "--as" and value not in ("9", "10"):
+        raise getopt.GetoptError(f"{flag} {value}: give 9 or 10")
+    if not value.strip().isdecimal() or int(value) < lowest:
+        raise getopt.GetoptError(f"{flag} {value}: give a whole number from {lowest}")
+    return int(value)
 
 
 def _describe(requests: Sequence[str]) -> str:
-    names = [
-        name
-        for request in requests
-        for name in NICKNAMES.get(request.partition(".")[0], [request.partition(".")[0]])
-    ]
-    known = [name for name in TREC_MEASURES if name in names]
-    lines = [
-        f"\n{name}\n    {TREC_MEASURES[name].printed()[0].measure.definition.description}\n" for name in known
-    ]
-    return "".join(lines)
+    """What the measures are."""
+    nicknames = {**NICKNAMES, **trec_groups.NICKNAMES}
+    ours = {**TREC_MEASURES, **GROUP_MEASURES}
+    known = [*ours, *trec_groups.PREFERENCES]
+    wanted = requested(requests, nicknames, known)
+    described = []
+    for name in known:
+        if name in trec_groups.PREFERENCES:
+            text_ = trec_groups.PREFERENCES[name]
+        else:
+            text_ = ours[name].printed()[0].measure.definition.description
+        if name in wanted:
+            described.append(f"\n{name}\n    {text_}\n")
+    return "".join(described)
 
 
 def evaluate_files(qrels: str, run: str, options: Options) -> Iterator[str]:
     """The lines that trec_eval prints for two files."""
-    if options.format != "qrels":
-        yield from _evaluate_groups(qrels, run, options)
-        return
-    with_runid, lines = chosen(options.measures or ["official"], options.version)
-    gold = text.read_fields(
-        open_source(qrels),
-        text.TREC_QRELS,
-        {"query": False, "document": False, "grade": True},
-    ).rename({"document": "doc"})
+    zscores = read_zscores(options.zscores) if options.zscores else None
     source = open_source(run)
-    ranked, missing = _read_run(source, gold, options)
-    judged = judge(
-        gold,
-        ranked,
-        missing="skip",
-        duplicates="error",
-        judged_only=options.judged_only,
-        depth=options.depth,
-        rel=options.level,
+    evaluate = _by_grades if options.format == "qrels" else _by_groups
+    found = evaluate(open_source(qrels), source, options)
+    if not found.queries:
+        raise InputError("No queries with both results and relevance info")
+    yield from lines(
+        found.queries,
+        found.columns,
+        count=found.count,
+        runid=text.last_fields(source, 6)[5] if found.runid else None,
+        by_query=options.by_query,
+        summary=options.summary,
+        zscores=zscores,
     )
-    if not len(judged):
-        raise InputError("No queries with both results and relevance info")
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What there is to print: queries in trec_eval's order, their values, and how many queries are averaged over."""
+
+    queries: list[str]
+    columns: list[Column]
+    count: int
+    runid: bool
+
+
+def _by_grades(qrels: Source, run: Source, options: Options) -> _Found:
+    runid, wanted = chosen(options.measures or ["official"], options.version)
+    gold = _grades(qrels, options)
+    judged, missing = _judge(gold, run, options)
+    if options.debug:
+        _trace(judged)
     order = sorted(range(len(judged)), key=lambda i: judged.queries[i].encode())
+    totals = _Totals(gold, options, len(missing), len(judged))
     columns = []
-    for line in lines:
+    for line in wanted:
         values = _values(judged, line, missing, options)
-        columns.append(_Column(line, [values[i] for i in order]))
-    queries = [judged.queries[i] for i in order]
-    runid = _runid(source) if with_runid else None
-    yield from _print(queries, columns, len(missing), _totals(gold, options), options, runid)
+        in_order = [values[i] for i in order]
+        columns.append(Column(line.name, in_order, line.whole, line.by_query, line.summary, totals.of(line)))
+    return _Found([judged.queries[i] for i in order], columns, totals.count, runid)
 
 
-def _evaluate_groups(qrels: str, run: str, options: Options) -> Iterator[str]:
-    """The measures over judgment groups and preferences."""
-    judgments = trec_groups.read_judgments(open_source(qrels), options.format)
-    source = open_source(run)
-    rankings: dict[str, dict[str, float]] = {}
-    for query, doc, score in _read_run(source, None, options)[0].iter_rows():
-        rankings.setdefault(query, {})[doc] = score
-    absent = {j.query for j in judgments}.difference(rankings)
-    if options.complete:
-        rankings |= {query: {_PHANTOM: 1.0} for query in absent}
-    if options.format == "qrels_jg":
-        policy = Policy(rel=options.level, depth=options.depth, judged_only=options.judged_only)
-        found = trec_groups.average_over_groups(judgments, rankings, policy)
-    else:
-        found = trec_groups.preferences(judgments, rankings, options.depth)
-    if not found:
-        raise InputError("No queries with both results and relevance info")
-    queries = sorted(found, key=str.encode)
-    names = trec_groups.wanted(options.measures or [_DEFAULTS[options.format]], list(found[queries[0]]))
-    counts = Printed("num_q", parse("NumQ"), whole=True, by_query=False)
-    columns = [_Column(counts, [1.0] * len(queries))]
-    for name in names:
-        line = Printed(name, parse("AP"), whole=name.startswith("prefs_num_"))
-        columns.append(_Column(line, [found[query][name] for query in queries]))
-    yield from _print(queries, columns, len(absent), None, options, _runid(source))
-
-
-def _read_run(source: Source, gold: Any | None, options: Options) -> tuple[Any, set[str]]:
-    """The run, and the judged queries that it lacks; with ``-c`` version 10 gives each of them one unjudged document."""
+def _grades(qrels: Source, options: Options) -> pl.DataFrame:
+    """The judgments, with whole numbers for grades as trec_eval reads them: 1.7 is 1."""
     import polars as pl
 
-    run = text.read_fields(source, text.TREC_RUN, {"query": False, "document": False, "score": True})
-    run = run.rename({"document": "doc"})
-    if options.version == 9:
-        run = run.with_columns(pl.col("score").cast(pl.Float32).cast(pl.Float64))
-    if gold is None:
-        return run, set()
-    absent = gold["query"].unique(maintain_order=True)
-    absent = absent.filter(~absent.is_in(run["query"].unique().implode()))
-    if options.complete and options.version == 10 and len(absent):
-        phantom = pl.DataFrame(
-            {"query": absent, "doc": [_PHANTOM] * len(absent), "score": [1.0] * len(absent)}
-        )
-        run = pl.concat([run, phantom])
-    return run, set(absent.to_list())
+    gold = text.read_fields(qrels, text.TREC_QRELS, {"query": False, "doc": False, "grade": True})
+    grade = pl.col("grade")
+    gold = gold.with_columns(pl.when(grade < 0).then(grade.ceil()).otherwise(grade.floor()))
+    return gold if options.query is None else gold.filter(pl.col("query") == options.query)
+
+
+def _judge(gold: pl.DataFrame, run: Source, options: Options) -> tuple[Judged, set[str]]:
+    """What was retrieved; and the judged queries that the run lacks.
+
+    With ``-c`` version 10 evaluates these, too, as if one unjudged document had been retrieved.
+    """
+    with_missing = options.complete and options.version == 10
+    policy = replace(options.policy, missing="zero" if with_missing else "skip", judged_only=False)
+    judged = judge(gold, _stream(run, options), policy)
+    absent = judged.retrieved == 0
+    missing = {*gold["query"].unique()}.difference(np.array(judged.queries, object)[~absent].tolist())
+    judged = replace(judged, retrieved=np.where(absent, 1, judged.retrieved), _cache={})
+    return (judged.condensed() if options.judged_only else judged), missing
+
+
+def _stream(run: Source, options: Options) -> TableStream:
+    stream = text.stream_fields(run, text.TREC_RUN, {"query": False, "doc": False, "score": True})
+    if options.version == 10:
+        return stream
+    return stream.then(_in_32_bits)
+
+
+def _in_32_bits(table: pl.DataFrame) -> pl.DataFrame:
+    import polars as pl
+
+    return table.with_columns(pl.col("score").cast(pl.Float32).cast(pl.Float64))
 
 
 @dataclass(frozen=True)
 class _Totals:
-    queries: int
-    relevant: int
+    """How the values of a line are summed up over queries."""
 
+    gold: pl.DataFrame
+    options: Options
+    missing: int
+    evaluated: int
 
-def _totals(gold: Any, options: Options) -> _Totals | None:
-    """With ``-c``: all judged queries, and all documents above grade 0, whatever ``-l`` says."""
-    return _Totals(gold["query"].n_unique(), int((gold["grade"] >= 1).sum())) if options.complete else None
+    @property
+    def count(self) -> int:
+        """With ``-c`` all judged queries count, also those that the run lacks."""
+        return self.gold["query"].n_unique() if self.options.complete else self.evaluated
 
-
-def _runid(source: Source) -> str:
-    """The tag of the last line."""
-    lines = source.tail().decode("utf-8", errors="replace").splitlines()
-    fields = next((line.split() for line in reversed(lines) if line.strip() and not line.startswith("#")), [])
-    return fields[5] if len(fields) > 5 else ""
-
-
-@dataclass(frozen=True)
-class _Column:
-    line: Printed
-    values: list[Any]  # in the order of the queries
-
-
-def _print(
-    queries: Sequence[str],
-    columns: Sequence[_Column],
-    missing: int,
-    totals: _Totals | None,
-    options: Options,
-    runid: str | None,
-) -> Iterator[str]:
-    z = ""
-    if options.zscores:
-        z, scores = "Z", _zscores(options.zscores)
-        columns = [
-            _Column(
-                c.line, [_zscore(scores, q, c.line.name, v) for q, v in zip(queries, c.values, strict=True)]
+    def of(self, line: Printed) -> Callable[[Sequence[float]], float] | None:
+        complete = self.options.complete
+        if line.name == "num_q":
+            return lambda _: self.count
+        if line.name == "num_rel" and complete:  # all documents above grade 0, whatever -l says
+            return lambda _: int((self.gold["grade"] >= 1).sum())
+        if line.measure.definition.aggregate == "geometric":
+            return partial(
+                geometric_mean, missing=self.missing if complete and self.options.version == 9 else 0
             )
-            for c in columns
+        return added if line.whole else None
+
+
+def _by_groups(qrels: Source, run: Source, options: Options) -> _Found:
+    """The measures over judgment groups and preferences."""
+    known = [*(GROUP_MEASURES if options.format == "qrels_jg" else trec_groups.PREFERENCES)]
+    nicknames = {n: m for n, m in trec_groups.NICKNAMES.items() if {*m} <= {"runid", "num_q", *known}}
+    wanted = requested(options.measures or [_DEFAULTS[options.format]], nicknames, ["num_q", *known])
+    judgments = trec_groups.read_judgments(qrels, options.format)
+    if options.query is not None:
+        judgments = [j for j in judgments if j.query == options.query]
+    queries = {j.query for j in judgments}
+    rankings = _rankings(run, queries, options)
+    if options.format == "qrels_jg":
+        lines = [
+            line
+            for name in known
+            if name in wanted
+            for line in printed_lines(GROUP_MEASURES[name], wanted[name])
         ]
-    if options.by_query:
-        for i, query in enumerate(queries):
-            for column in columns:
-                if column.line.by_query:
-                    value = _text(column.values[i], column.line.whole and not z)
-                    yield f"{z}{column.line.name:<22}\t{query}\t{value}\n"
-    if options.summary:
-        if runid is not None:
-            yield f"{'runid':<22}\tall\t{runid}\n"
-        for column in columns:
-            if column.line.summary:
-                total = _summary(column.line, column.values, missing, totals, options)
-                yield f"{z}{column.line.name:<22}\tall\t{_text(total, column.line.whole and not z)}\n"
+        found = trec_groups.average_over_groups(judgments, rankings, options.policy, lines)
+        names = [line.name for line in lines]
+    else:
+        found = trec_groups.preferences(judgments, rankings, options.depth)
+        names = [name for name in known if name in wanted]
+    order = sorted(found, key=str.encode)
+    count = len(queries) if options.complete else len(order)
+    columns = []
+    if "num_q" in wanted:
+        columns.append(Column("num_q", [1.0] * len(order), True, by_query=False, total=lambda _: count))
+    for name in names:
+        whole = name.startswith("prefs_num_")
+        columns.append(Column(name, [found[q][name] for q in order], whole, total=added if whole else None))
+    return _Found(order, columns, count, "runid" in wanted)
+
+
+def _rankings(run: Source, judged: set[str], options: Options) -> dict[str, dict[str, float]]:
+    """``{query: {document: score}}`` for judged queries."""
+    found: dict[str, dict[str, float]] = {}
+    for table in _stream(run, options):
+        for query, doc, score in table.iter_rows():
+            if query in judged:
+                if doc in found.setdefault(query, {}):
+                    raise InputError(f"run: document {doc!r} of query {query!r} is there twice.")
+                found[query][doc] = score
+    if options.complete and options.version == 10:
+        found |= {query: {_PHANTOM: 1.0} for query in judged.difference(found)}
+    return found
 
 
 def _values(judged: Judged, line: Printed, missing: set[str], options: Options) -> list[Any]:
@@ -321,48 +368,16 @@ def _divide_by_nothing(values: list[Any], judged: Judged, level: float, options:
     """Where ``-J`` leaves nothing retrieved, trec_eval divides 0 by 0 at recall levels that need no document."""
     needed = np.floor(level * judged.total(options.level) + (0.9 if options.version == 9 else 0.5))
     for i in np.flatnonzero((judged.retrieved == 0) & (needed == 0)).tolist():
-        values[i] = math.nan
+        values[i] = -np.nan
 
 
-def _summary(
-    line: Printed, values: Sequence[float], missing: int, totals: _Totals | None, options: Options
-) -> float:
-    if line.name == "num_q":
-        return totals.queries if totals else len(values)
-    if line.name == "num_rel" and totals:
-        return totals.relevant
-    count = totals.queries if totals else len(values)
-    if line.measure.definition.aggregate == "geometric":
-        absent = [0.0] * (missing if totals and options.version == 9 else 0)
-        return math.exp(float(np.cumsum(logs_with_floor(np.array([*values, *absent])))[-1]) / count)
-    total = 0.0
-    for value in values:  # one after the other, as trec_eval adds
-        total += float(value)
-    return total if line.whole else total / count
-
-
-def _text(value: Any, whole: bool) -> str:
-    if isinstance(value, str):
-        return f"'{value}'"
-    if math.isnan(value):
-        return "  -nan"
-    return f"{value:.0f}" if whole else f"{value:6.4f}"
-
-
-def _zscores(path: str) -> Mapping[tuple[str, str], tuple[float, float]]:
-    names = ("query", "measure", "mean", "deviation")
-    wanted = {"query": False, "measure": False, "mean": True, "deviation": True}
-    frame = text.read_fields(open_source(path), names, wanted)
-    return {(query, name): (mean, deviation) for query, name, mean, deviation in frame.iter_rows()}
-
-
-def _zscore(
-    scores: Mapping[tuple[str, str], tuple[float, float]], query: str, name: str, value: Any
-) -> float:
-    if (query, name) not in scores:
-        return -1000000.0
-    mean, deviation = scores[query, name]
-    return (float(value) - mean) / deviation
+def _trace(judged: Judged) -> None:
+    """Where the judged documents stand, on standard error, so that results stay what they are."""
+    found: list[list[str]] = [[] for _ in judged.queries]
+    for query, rank, grade in zip(judged.hits.query, judged.hits.rank, judged.hits.grade, strict=True):
+        found[query].append(f"{rank}:{grade:g}")
+    for query, retrieved, places in zip(judged.queries, judged.retrieved, found, strict=True):
+        sys.stderr.write(f"query {query}: {retrieved} retrieved; rank:grade {' '.join(places)}\n")
 
 
 if __name__ == "__main__":

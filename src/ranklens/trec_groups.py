@@ -13,30 +13,41 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ranklens.errors import InputError, MeasureError, nearest
+from ranklens.errors import InputError
 from ranklens.judging import judge
 from ranklens.policy import Policy
 from ranklens.readers import text
 from ranklens.readers.sources import Source
-from ranklens.trec_measures import CUTOFFS, MULTIPLES, TREC_MEASURES
+from ranklens.trec_measures import GROUP_MEASURES, Printed
 
 Matrix = npt.NDArray[np.int64]
 
 _COLUMNS: Mapping[str, tuple[str, ...]] = {
     "prefs": ("query", "group", "subgroup", "doc", "level"),
-    "qrels_prefs": ("query", "iteration", "doc", "level"),
+    "qrels_prefs": ("query", "group", "doc", "level"),
     "qrels_jg": ("query", "group", "doc", "level"),
 }
-PREFERENCES = [
-    *("prefs_num_prefs_poss", "prefs_num_prefs_ful", "prefs_num_prefs_ful_ret"),
-    *("prefs_simp", "prefs_pair", "prefs_avgjg", "prefs_avgjg_Rnonrel"),
-    *("prefs_simp_ret", "prefs_pair_ret", "prefs_avgjg_ret", "prefs_avgjg_Rnonrel_ret"),
-    *("prefs_simp_imp", "prefs_pair_imp", "prefs_avgjg_imp"),
-]
-NICKNAMES = {
-    "all_prefs": PREFERENCES,
-    "prefs": PREFERENCES[:6],
-    "qrels_jg": ["map_avgjg", "P_avgjg", "Rprec_mult_avgjg"],
+# In the order in which trec_eval prints them.
+PREFERENCES: Mapping[str, str] = {
+    "prefs_num_prefs_poss": "How many preferences the judgments hold.",
+    "prefs_num_prefs_ful": "How many of them the ranking fulfils: the preferred document stands above the other one, or alone.",
+    "prefs_num_prefs_ful_ret": "How many of them it fulfils with both documents retrieved.",
+    "prefs_simp": "The share of all preferences that the ranking fulfils.",
+    "prefs_pair": "The same over pairs of documents: where groups disagree, each pair counts once.",
+    "prefs_avgjg": "The share of fulfilled preferences of each judgment group, averaged over groups.",
+    "prefs_avgjg_Rnonrel": "prefs_avgjg with as many irrelevant as relevant documents in each group.",
+    "prefs_simp_ret": "prefs_simp over preferences between retrieved documents.",
+    "prefs_pair_ret": "prefs_pair over retrieved documents.",
+    "prefs_avgjg_ret": "prefs_avgjg over preferences between retrieved documents.",
+    "prefs_avgjg_Rnonrel_ret": "prefs_avgjg_Rnonrel over retrieved documents.",
+    "prefs_simp_imp": "prefs_simp over preferences of which at least one document was retrieved.",
+    "prefs_pair_imp": "prefs_pair over pairs of which at least one document was retrieved.",
+    "prefs_avgjg_imp": "prefs_avgjg over preferences of which at least one document was retrieved.",
+}
+NICKNAMES: Mapping[str, Sequence[str]] = {
+    "all_prefs": ["runid", "num_q", *PREFERENCES],
+    "prefs": ["runid", "num_q", *[*PREFERENCES][:6]],
+    "qrels_jg": ["runid", "num_q", *GROUP_MEASURES],
 }
 
 
@@ -53,32 +64,26 @@ class Judgment(NamedTuple):
 def read_judgments(source: Source, format: str) -> list[Judgment]:  # noqa: A002
     """All lines, sorted by query, group and subgroup."""
     names = _COLUMNS[format]
-    wanted = {name: name == "level" for name in names if name != "iteration"}
-    rows = text.read_fields(source, names, wanted).iter_rows(named=True)
-    found = [
-        Judgment(r["query"], r.get("group", ""), r.get("subgroup", ""), r["doc"], r["level"]) for r in rows
-    ]
+    rows = text.read_fields(source, names, {name: name == "level" for name in names}).iter_rows(named=True)
+    found = [Judgment(r["query"], r["group"], r.get("subgroup", ""), r["doc"], r["level"]) for r in rows]
     return sorted(found, key=lambda j: (j.query.encode(), j.group.encode(), j.subgroup.encode()))
 
 
-def average_over_groups(judgments: list[Judgment], run: Any, policy: Policy) -> dict[str, dict[str, float]]:
-    """``{query: {line: value}}``: map, P and Rprec_mult for each group alone, averaged over the groups of a query."""
+def average_over_groups(
+    judgments: list[Judgment], run: Any, policy: Policy, lines: Sequence[Printed]
+) -> dict[str, dict[str, float]]:
+    """``{query: {line: value}}``: measures for each group alone, averaged over the groups of a query."""
     groups = {(j.query, j.group): f"{j.query} {j.group}" for j in judgments}
-    qrels: dict[str, dict[str, float]] = {}
+    qrels: dict[str, dict[str, float]] = {name: {} for name in groups.values()}
     for j in judgments:
-        qrels.setdefault(groups[j.query, j.group], {})[j.doc] = j.level
+        grades = qrels[groups[j.query, j.group]]
+        if j.doc in grades:
+            raise InputError(f"Query {j.query!r}: group {j.group!r} judges document {j.doc!r} twice.")
+        grades[j.doc] = float(np.trunc(j.level))
     judged = judge(qrels, {name: run[query] for (query, _), name in groups.items() if query in run}, policy)
-    lines = {"map_avgjg": TREC_MEASURES["map"].printed()[0].measure}
-    lines |= {
-        f"P_avgjg_{k}": line.measure for k, line in zip(CUTOFFS, TREC_MEASURES["P"].printed(), strict=True)
-    }
-    multiples = TREC_MEASURES["Rprec_mult"].printed()
-    lines |= {
-        f"Rprec_mult_avgjg_{float(x):4.2f}": m.measure for x, m in zip(MULTIPLES, multiples, strict=True)
-    }
-    with_level = {n: m.replace(rel=policy.rel) for n, m in lines.items()}
     values = {
-        name: dict(zip(judged.queries, measure(judged), strict=True)) for name, measure in with_level.items()
+        line.name: dict(zip(judged.queries, line.measure.replace(rel=policy.rel)(judged), strict=True))
+        for line in lines
     }
     members: dict[str, list[str]] = {}
     for (query, _), name in groups.items():
@@ -103,7 +108,7 @@ def preferences(
 
 @dataclass(frozen=True)
 class _Group:
-    """One judgment group: which documents are preferred to which, and the relevance of each (-1: not judged here).
+    """One judgment group: which documents are preferred to which, and the relevance of each (NaN: not judged here).
 
     Documents are numbered by rank; the first ``retrieved`` were retrieved.
     """
@@ -173,11 +178,12 @@ def _scores(judgments: list[Judgment], ranking: Mapping[str, float], depth: int 
 
 def _group(judgments: list[Judgment], place: Mapping[str, int], retrieved: int) -> _Group:
     n = len(place)
-    prefers, level = np.zeros((n, n), np.int64), np.full(n, -1.0)
+    prefers, level = np.zeros((n, n), np.int64), np.full(n, np.nan)
     subgroups = [list(members) for _, members in groupby(judgments, key=lambda j: j.subgroup)]
     for members in subgroups:
         here = np.array([place[j.doc] for j in members])
         levels = np.array([j.level for j in members])
+        _refuse_contradicting(members, level[here], levels)
         level[here] = levels
         prefers[np.ix_(here, here)] |= levels[:, None] > levels[None, :]
     if len(subgroups) > 1:
@@ -187,6 +193,18 @@ def _group(judgments: list[Judgment], place: Mapping[str, int], retrieved: int) 
             f"Query {judgments[0].query!r}: the preferences of group {judgments[0].group!r} contradict each other."
         )
     return _Group(prefers, level, retrieved, len(subgroups))
+
+
+def _refuse_contradicting(
+    judgments: list[Judgment], before: npt.NDArray[np.float64], now: npt.NDArray[np.float64]
+) -> None:
+    """A document is relevant to a group or it is not."""
+    wrong = np.flatnonzero(((before > 0) & (now == 0)) | ((before == 0) & (now > 0)))
+    if len(wrong):
+        j = judgments[int(wrong[0])]
+        raise InputError(
+            f"Query {j.query!r}: document {j.doc!r} is both relevant and not relevant for group {j.group!r}."
+        )
 
 
 def _transitive(prefers: Matrix) -> Matrix:
@@ -215,39 +233,35 @@ def _pairs(counts: Matrix, retrieved: int) -> tuple[float, int, float, int, int]
 def _equal_irrelevant(group: _Group, only_retrieved: bool) -> float:
     """The share of preferences kept, with as many irrelevant documents as relevant ones (trec_eval's Rnonrel)."""
     r = group.retrieved if only_retrieved else len(group.level)
-    relevant = int((group.level[:r] > 0).sum())
-    irrelevant = int((group.level[:r] == 0).sum())
+    irrelevant = group.level == 0 if group.subgroups > 1 else group.level <= 0
+    count, relevant = int(irrelevant[:r].sum()), int((group.level[:r] > 0).sum())
     found, everywhere = int((group.level[: group.retrieved] > 0).sum()), int((group.level > 0).sum())
-    if relevant >= irrelevant:
-        c, extra = group.counts(), relevant - irrelevant
-        kept, possible = (
-            (c.kept_both, c.both) if only_retrieved else (c.kept_both + c.kept_one, c.both + c.one + c.none)
-        )
+    if relevant >= count:
+        extra = relevant - count
+        kept, possible = _kept_and_possible(group.counts(), only_retrieved)
         return _divide(kept + found * extra, possible + everywhere * extra)
-    places = np.flatnonzero(group.level == 0)
     if group.subgroups > 1:
         keep = np.ones(len(group.level), dtype=bool)
-        keep[places[everywhere:]] = False
-        c = group.counts(keep)
-        return _divide(
-            *(
-                (c.kept_both, c.both)
-                if only_retrieved
-                else (c.kept_both + c.kept_one, c.both + c.one + c.none)
-            )
-        )
-    return _divide(*_recount(group, places[:relevant], only_retrieved))
+        keep[np.flatnonzero(irrelevant)[everywhere:]] = False
+        return _divide(*_kept_and_possible(group.counts(keep), only_retrieved))
+    return _divide(*_recount(group, relevant, only_retrieved))
 
 
-def _recount(group: _Group, irrelevant: npt.NDArray[np.int64], only_retrieved: bool) -> tuple[int, int]:
-    """As trec_eval counts: each document of the group, irrelevant ones included, against the irrelevant ones left."""
-    limit = group.retrieved
-    members = np.flatnonzero(group.level >= 0)
+def _kept_and_possible(counts: _Counts, only_retrieved: bool) -> tuple[int, int]:
     if only_retrieved:
-        members, irrelevant = members[members < limit], irrelevant[irrelevant < limit]
-    upper = members[group.level[members] > 0]
+        return counts.kept_both, counts.both
+    return counts.kept_both + counts.kept_one, counts.both + counts.one + counts.none
+
+
+def _recount(group: _Group, relevant: int, only_retrieved: bool) -> tuple[int, int]:
+    """As trec_eval counts: preferences above the lowest level, then each document against the first of that level."""
+    limit, lowest = group.retrieved, np.nanmin(group.level)
+    members, last = np.flatnonzero(~np.isnan(group.level)), np.flatnonzero(group.level == lowest)[:relevant]
+    if only_retrieved:
+        members, last = members[members < limit], last[last < limit]
+    upper = members[group.level[members] > lowest]
     pairs = [(i, j) for i in upper for j in upper if group.level[i] > group.level[j]]
-    pairs += [(i, j) for i in members for j in irrelevant]
+    pairs += [(i, j) for i in members for j in last]
     kept = sum(1 for i, j in pairs if i < j and i < limit)
     return kept, len(pairs)
 
@@ -258,21 +272,3 @@ def _ratio(part: float, whole: float) -> float:
 
 def _divide(part: int, whole: int) -> float:
     return part / whole if whole else float("nan")
-
-
-def wanted(requests: Sequence[str], lines: Sequence[str]) -> list[str]:
-    """The lines that requests such as ``all_prefs`` or ``P_avgjg`` stand for, in trec_eval's order."""
-    names = [name for request in requests for name in NICKNAMES.get(request, [request])]
-    for name in names:
-        if not any(_is_line_of(line, name) for line in lines):
-            raise MeasureError(
-                f"There is no measure {name!r} for these judgments: {nearest(name, [*NICKNAMES, *lines])}"
-            )
-    order = [*PREFERENCES, *lines]
-    return sorted((line for line in lines if any(_is_line_of(line, name) for name in names)), key=order.index)
-
-
-def _is_line_of(line: str, name: str) -> bool:
-    """``P_avgjg_5`` is a line of ``P_avgjg``."""
-    base, _, parameter = line.rpartition("_")
-    return line == name or (base == name and parameter[0].isdigit())

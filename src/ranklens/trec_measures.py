@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,9 +24,7 @@ class Printed:
     whole: bool = False  # printed as a whole number, summed over queries
     by_query: bool = True
     summary: bool = True
-    level: float | None = (
-        None  # the recall level of an interpolated precision, which trec_eval may divide 0 by 0 for
-    )
+    level: float | None = None  # the recall level of an interpolated precision, which may become 0 / 0
 
 
 @dataclass(frozen=True)
@@ -50,24 +49,42 @@ class TrecMeasure:
         return self.lines(self, parameters)
 
 
-def _one(self: TrecMeasure, parameters: Sequence[str] | None) -> list[Printed]:
-    if parameters:
-        raise MeasureError(f"{self.name} takes no parameters.")
+def whole_number(text: str) -> int:
+    """The number that a text begins with, as C reads it.
+
+    >>> whole_number("23.4")
+    23
+    """
+    found = re.match(r"\s*([-+]?\d+)", text)
+    if not found:
+        raise ValueError(f"{text!r} is not a whole number")
+    return int(found[1])
+
+
+def _one(self: TrecMeasure, _: Sequence[str] | None) -> list[Printed]:
+    """trec_eval passes over the parameters of measures that take none."""
     return [Printed(self.name, parse(self.ours), self.whole, self.by_query, self.summary)]
 
 
 def _cutoffs(self: TrecMeasure, parameters: Sequence[str] | None) -> list[Printed]:
-    values = sorted({int(k) for k in parameters or self.defaults})
+    values = sorted(map(whole_number, parameters or self.defaults))
+    _refuse_repeated(self, values)
     return [Printed(f"{self.name}_{k}", parse(self.ours) @ k) for k in values]
 
 
 def _levels(self: TrecMeasure, parameters: Sequence[str] | None) -> list[Printed]:
-    values = sorted({float(x) for x in parameters or self.defaults})
+    values = sorted(map(float, parameters or self.defaults))
+    _refuse_repeated(self, values)
     is_recall = self.name == "iprec_at_recall"
     return [
         Printed(f"{self.name}_{x:4.2f}", parse(f"{self.ours}@{x}"), level=x if is_recall else None)
         for x in values
     ]
+
+
+def _refuse_repeated(self: TrecMeasure, values: Sequence[float]) -> None:
+    if len(set(values)) < len(values):
+        raise MeasureError(f"{self.name}: a cutoff is there twice in {', '.join(f'{x:g}' for x in values)}.")
 
 
 def _with(self: TrecMeasure, parameters: Sequence[str] | None, **fixed: Any) -> list[Printed]:
@@ -87,19 +104,22 @@ def _utility(self: TrecMeasure, parameters: Sequence[str] | None) -> list[Printe
     return _with(self, parameters, **dict(zip("abcd", values, strict=True)))
 
 
-def _first(parameter: str) -> Callable[[TrecMeasure, Sequence[str] | None], list[Printed]]:
-    def lines(self: TrecMeasure, parameters: Sequence[str] | None) -> list[Printed]:
-        return _with(self, parameters, **({parameter: parameters[0]} if parameters else {}))
+def _relstring(self: TrecMeasure, parameters: Sequence[str] | None) -> list[Printed]:
+    return _with(self, parameters, **({"k": whole_number(parameters[0])} if parameters else {}))
 
-    return lines
+
+def _set_f(self: TrecMeasure, parameters: Sequence[str] | None) -> list[Printed]:
+    return _with(self, parameters, **({"beta": parameters[0]} if parameters else {}))
 
 
 def _average_of_levels(self: TrecMeasure, parameters: Sequence[str] | None) -> list[Printed]:
     return _with(self, parameters, **({"levels": parameters} if parameters else {}))
 
 
-def _rbp(self: TrecMeasure, parameters: Sequence[str] | None) -> list[Printed]:
+def _persistence(self: TrecMeasure, parameters: Sequence[str] | None) -> list[Printed]:
     given = dict(pair.split("=", 1) for pair in parameters or ())
+    if given.keys() - {"p"}:
+        raise MeasureError(f"{self.name} takes p, as in {self.name}.p=0.8, not {','.join(parameters or ())}.")
     return _with(self, parameters, p=given.get("p", "0.9"))
 
 
@@ -118,7 +138,7 @@ TREC_MEASURES: Mapping[str, TrecMeasure] = {
         TrecMeasure("recip_rank", _one, "RR"),
         TrecMeasure("iprec_at_recall", _levels, "IPrec", LEVELS),
         TrecMeasure("P", _cutoffs, "P", CUTOFFS),
-        TrecMeasure("relstring", _first("k"), "relstring", summary=False),
+        TrecMeasure("relstring", _relstring, "relstring", summary=False),
         TrecMeasure("recall", _cutoffs, "R", CUTOFFS),
         TrecMeasure("infAP", _one, "infAP"),
         TrecMeasure("gm_bpref", _one, "gm_Bpref", by_query=False),
@@ -128,6 +148,7 @@ TREC_MEASURES: Mapping[str, TrecMeasure] = {
         TrecMeasure("binG", _one, "binG"),
         TrecMeasure("G", _gains, "G"),
         TrecMeasure("dcg", _gains, "DCG"),
+        TrecMeasure("ideal_dcg", _gains, "IDCG"),
         TrecMeasure("ndcg", _gains, "nDCG"),
         TrecMeasure("ndcg_rel", _gains, "ndcg_rel"),
         TrecMeasure("Rndcg", _gains, "Rndcg"),
@@ -139,68 +160,77 @@ TREC_MEASURES: Mapping[str, TrecMeasure] = {
         TrecMeasure("set_relative_P", _one, "SetRelP"),
         TrecMeasure("set_recall", _one, "SetR"),
         TrecMeasure("set_map", _one, "SetAP"),
-        TrecMeasure("set_F", _first("beta"), "SetF"),
+        TrecMeasure("set_F", _set_f, "SetF"),
         TrecMeasure("num_nonrel_judged_ret", _one, "num_nonrel_judged_ret", whole=True),
         TrecMeasure("yaap", _one, "yaap"),
-        TrecMeasure("rbp", _rbp, "RBP"),
-        TrecMeasure("rbp_resid", _one, "rbp_resid"),
+        TrecMeasure("rbp", _persistence, "RBP"),
+        TrecMeasure("rbp_resid", _persistence, "RBPres"),
         TrecMeasure("unj", _cutoffs, "Unjudged", ("5", "10", "20")),
     )
 }
 NEW_IN_10 = ("rbp", "rbp_resid", "unj")
 
+# Averaged over the judgment groups of a query (``-R qrels_jg``).
+GROUP_MEASURES: Mapping[str, TrecMeasure] = {
+    m.name: m
+    for m in (
+        TrecMeasure("map_avgjg", _one, "AP"),
+        TrecMeasure("P_avgjg", _cutoffs, "P", CUTOFFS),
+        TrecMeasure("Rprec_mult_avgjg", _levels, "Rprec_mult", MULTIPLES),
+    )
+}
+
+# In no nickname, because trec_eval has them in none.
+NOT_IN_ALL = ("yaap", "dcg", "ideal_dcg")
+
+_COUNTS = ["runid", "num_q", "num_ret", "num_rel", "num_rel_ret"]
 NICKNAMES: Mapping[str, Sequence[str]] = {
-    "official": [
-        "runid",
-        "num_q",
-        "num_ret",
-        "num_rel",
-        "num_rel_ret",
-        "map",
-        "gm_map",
-        "Rprec",
-        "bpref",
-        "recip_rank",
-        "iprec_at_recall",
-        "P",
-    ],
-    "set": [
-        "runid",
-        "num_q",
-        "num_ret",
-        "num_rel",
-        "num_rel_ret",
-        "utility",
-        "set_P",
-        "set_recall",
-        "set_relative_P",
-        "set_map",
-        "set_F",
-    ],
-    "all_trec": ["runid", *(name for name in TREC_MEASURES if name not in ("yaap", "dcg"))],
+    "official": [*_COUNTS, *["map", "gm_map", "Rprec", "bpref", "recip_rank", "iprec_at_recall", "P"]],
+    "set": [*_COUNTS, *["utility", "set_P", "set_recall", "set_relative_P", "set_map", "set_F"]],
+    "all_trec": ["runid", *(name for name in TREC_MEASURES if name not in NOT_IN_ALL)],
 }
 
 
-def chosen(requests: Sequence[str], version: int = 10) -> tuple[bool, list[Printed]]:
-    """Whether the run's name is wanted, and the lines to print for ``-m`` arguments such as ``P.5,10`` or ``all_trec``."""
-    parameters: dict[str, Sequence[str] | None] = {}
+def requested(
+    requests: Sequence[str], nicknames: Mapping[str, Sequence[str]], known: Sequence[str]
+) -> dict[str, Sequence[str] | None]:
+    """The measures that ``-m`` arguments such as ``P.5,10`` or ``all_trec`` ask for, with their parameters.
+
+    Where a measure is asked for more than once, its first parameters hold; a nickname takes none.
+    """
+    found: dict[str, Sequence[str] | None] = {}
     for request in requests:
         name, dot, given = request.partition(".")
-        known = NICKNAMES.get(name, [name])
-        for member in known:
-            if member != "runid" and member not in TREC_MEASURES:
-                raise MeasureError(
-                    f"There is no measure {name!r}: {nearest(name, [*NICKNAMES, *TREC_MEASURES])}"
-                )
-            if member not in parameters or (dot and parameters[member] is None):
-                parameters[member] = given.split(",") if dot else None
+        if dot and not given:
+            raise MeasureError(f"{request!r}: what are the parameters behind the dot?")
+        if name in nicknames:
+            found |= {member: None for member in nicknames[name] if member not in found}
+        elif name != "runid" and name not in known:
+            hint = (
+                nearest(name, [*nicknames, *known])
+                or f"-h -m {next(iter(nicknames))} describes what there is."
+            )
+            raise MeasureError(f"There is no measure {name!r} for these judgments: {hint}")
+        elif found.get(name) is None:
+            found[name] = given.split(",") if dot else None
+    return found
+
+
+def chosen(requests: Sequence[str], version: int = 10) -> tuple[bool, list[Printed]]:
+    """Whether the run's name is wanted, and the lines to print, in trec_eval's order."""
+    wanted = requested(requests, NICKNAMES, list(TREC_MEASURES))
     lines = []
     for name, measure in TREC_MEASURES.items():
-        if name in parameters and (version >= 10 or name not in NEW_IN_10):
-            try:
-                lines += measure.printed(parameters[name])
-            except ValueError as error:
-                raise MeasureError(
-                    f"{name}.{','.join(parameters[name] or ())} cannot be read: {error}"
-                ) from None
-    return "runid" in parameters, lines
+        if name in wanted and (version >= 10 or name not in NEW_IN_10):
+            lines += printed_lines(measure, wanted[name])
+    return "runid" in wanted, lines
+
+
+def printed_lines(measure: TrecMeasure, parameters: Sequence[str] | None) -> list[Printed]:
+    """The lines of a measure; an error that names it where its parameters cannot be read."""
+    try:
+        return measure.printed(parameters)
+    except MeasureError:
+        raise
+    except ValueError as error:
+        raise MeasureError(f"{measure.name}.{','.join(parameters or ())} cannot be read: {error}.") from None
