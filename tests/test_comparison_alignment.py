@@ -156,7 +156,7 @@ def test_different_policies_are_told():
             {"a": pl.DataFrame({"query": ["q1"], "RR": [None]}, schema_overrides={"RR": pl.Float64})},
             "RR of query 'q1'",
         ),
-        ({"a": pl.DataFrame({"query": [None], "RR": [1.0]})}, "a: row 1 has no query"),
+        ({"a": pl.DataFrame({"query": [None], "RR": [1.0]})}, "a: row 1: there is no query"),
         ({"a": pl.DataFrame({"query": [1.5], "RR": [1.0]})}, "holds floating-point numbers"),
         ({"a": pl.DataFrame({"text": ["x"], "RR": [1.0]})}, "a: no query among the columns"),
         ({"a": {"q1": {"RR": 1.0}}, "b": {"x1": {"RR": 1.0}}}, "have no query in common"),

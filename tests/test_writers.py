@@ -1,7 +1,11 @@
+import io
+import sys
 from pathlib import Path
 
 import polars as pl
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import ranklens as rl
 from ranklens.cli import main
@@ -50,3 +54,119 @@ def test_the_command(tmp_path, capsys):
     assert capsys.readouterr().out == f"{target}: 2,125 rows of a run\n"
     assert main(["convert", str(GOLDEN / "run.txt"), str(target), "--kind", "other"]) == 2
     assert "kind='other' is not allowed" in capsys.readouterr().err
+
+
+word = st.text(
+    st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Zs", "Zl", "Zp"]), min_size=1, max_size=6
+)
+anything = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=6)
+score = st.floats(allow_nan=False)
+few = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+TABLES = ["a.parquet", "a.jsonl", "a.csv", "a.csv.gz", "a.jsonl.zst", "a.csv.xz", "a.jsonl.bz2"]
+
+
+@few
+@given(
+    rows=st.lists(st.tuples(anything, anything, score, st.integers(0, 9), anything), min_size=1, max_size=6),
+    path=st.lists(st.sampled_from(TABLES), min_size=1, max_size=3),
+)
+def test_any_ids_and_scores_survive_any_chain_of_tables(tmp_path, rows, path):
+    """Ids with ends of lines, quotes, commas and spaces; infinite scores; a column that TREC files do not have."""
+    table = pl.DataFrame(rows, schema=["query", "doc", "score", "rank", "note"], orient="row")
+    source = tmp_path / "start.parquet"
+    table.write_parquet(source)
+    for i, name in enumerate([*path, "end.parquet"]):
+        target = tmp_path / f"{i}{name}"
+        assert convert(source, target) == (len(rows), "run")
+        source = target
+    found = pl.read_parquet(source).cast({"rank": pl.Int64})
+    assert found.select(table.columns).equals(table)
+
+
+@few
+@given(
+    rows=st.lists(
+        st.tuples(word.filter(lambda w: not w.startswith(("#", "\ufeff"))), word, word, word, score, word),
+        min_size=1,
+        max_size=6,
+    ),
+    path=st.lists(
+        st.sampled_from([*TABLES, "a.tsv", "a.txt", "a.txt.gz", "a.run.zst"]), min_size=1, max_size=3
+    ),
+)
+def test_trec_runs_survive_any_chain(tmp_path, rows, path):
+    """With ranks and tags of any kind."""
+    source = tmp_path / "start.txt"
+    source.write_text("".join(f"{q} {z} {d} {r} {s!r} {t}\n" for q, z, d, r, s, t in rows), encoding="utf-8")
+    expected = (
+        rl.judge({rows[0][0]: {rows[0][2]: 1}}, source).hits.rank
+        if len({r[:3:2] for r in rows}) == len(rows)
+        else None
+    )
+    start = source
+    for i, name in enumerate([*path, "end.txt"]):
+        convert(source, tmp_path / f"{i}{name}")
+        source = tmp_path / f"{i}{name}"
+    columns = ["query", "Q0", "doc", "rank", "score", "tag"]
+    before, after = (_fields(p) for p in (start, source))
+    assert [row[:4] + row[5:] for row in after] == [row[:4] + row[5:] for row in before], columns
+    assert [float(row[4]) for row in after] == [float(row[4]) for row in before]
+    if expected is not None:
+        assert (rl.judge({rows[0][0]: {rows[0][2]: 1}}, source).hits.rank == expected).all()
+
+
+def _fields(path):
+    return [line.split(" ") for line in path.read_text(encoding="utf-8").split("\n") if line]
+
+
+def test_standard_input_can_be_converted(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO((GOLDEN / "run.txt").read_bytes())))
+    assert convert("-", tmp_path / "run.jsonl.gz") == (2_125, "run")
+    convert(tmp_path / "run.jsonl.gz", tmp_path / "back.txt")
+    assert (tmp_path / "back.txt").read_bytes() == (GOLDEN / "run.txt").read_bytes()
+
+
+def test_what_cannot_be_kept_is_told(tmp_path):
+    (tmp_path / "run.txt").write_text("q Q0 a 1 2 tag and more\nq Q0 b 2 1 tag\n")
+    with pytest.warns(rl.RankLensWarning, match="1 lines have more fields than TREC files have, 'and more'"):
+        convert(tmp_path / "run.txt", tmp_path / "run.csv")
+    (tmp_path / "run.csv").write_text("query,doc,score,note\nq,a,1,x\n")
+    with pytest.warns(rl.RankLensWarning, match=r"TREC files have no columns \['note'\]"):
+        convert(tmp_path / "run.csv", tmp_path / "back.txt")
+
+
+REFUSED = [
+    ("run.csv", "query,doc,score\nq,a,1\n", "run.json", "JSON is read but not written"),
+    ("run.csv", "query,doc,score\nq,a,1\n", "run.parquet.gz", "a Parquet file is compressed inside"),
+    ("run.jsonl", '{"query": "q", "doc": "a\\tb", "score": 1}\n', "run.tsv", "holds a tab or an end of line"),
+    (
+        "run.jsonl",
+        '{"query": "#q", "doc": "a", "score": 1}\n',
+        "run.txt",
+        "would be a comment in a TREC file",
+    ),
+    ("run.csv", "query,doc,score\nq,a,1\n", "nowhere/run.txt", "cannot be written: No such file"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "target", "message"), REFUSED)
+def test_what_a_format_cannot_hold_is_refused(tmp_path, name, content, target, message):
+    (tmp_path / name).write_text(content)
+    with pytest.raises(rl.InputError, match=message):
+        convert(tmp_path / name, tmp_path / target)
+    assert [p.name for p in tmp_path.iterdir()] == [name]
+
+
+def test_records_and_lists_can_be_converted(tmp_path):
+    (tmp_path / "rag.jsonl").write_text(
+        '{"query": "a", "retrieved_ids": ["x", "d"], "expected_ids": ["d"]}\n'
+    )
+    assert convert(tmp_path / "rag.jsonl", tmp_path / "run.txt") == (2, "run")
+    assert (tmp_path / "run.txt").read_text() == "a Q0 x 1 0.0 ranklens\na Q0 d 2 -1.0 ranklens\n"
+    assert convert(tmp_path / "rag.jsonl", tmp_path / "qrels.csv", "qrels") == (1, "qrels")
+
+
+def test_files_are_readable_for_others(tmp_path):
+    convert(GOLDEN / "run.txt", tmp_path / "run.csv")
+    (tmp_path / "plain").touch()
+    assert (tmp_path / "run.csv").stat().st_mode == (tmp_path / "plain").stat().st_mode

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ranklens import __version__
 from ranklens.commands import bench, compare, convert, demo, evaluate, explain, lint, measures
-from ranklens.errors import RankLensError, RankLensWarning
+from ranklens.commands.manners import leave_closed_pipe, warnings_in_one_line
+from ranklens.errors import RankLensError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,10 +64,10 @@ def trec_eval(context: typer.Context) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line: 0 fine, 1 a check failed, 2 wrong usage or input; never a traceback for a user's mistake."""
-    warnings.simplefilter("always", RankLensWarning)
-    warnings.showwarning = lambda message, *_, **__: sys.stderr.write(f"ranklens: warning: {message}\n")  # type: ignore[assignment]
     try:
-        result = app(args=list(arguments) if arguments is not None else None, standalone_mode=False)
+        with warnings_in_one_line("ranklens"):
+            result = app(args=list(arguments) if arguments is not None else None, standalone_mode=False)
+            sys.stdout.flush()
     except typer.Exit as stop:
         return stop.exit_code
     except typer.Abort:
@@ -76,6 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"ranklens: {error}\n")
         return 2
     except BrokenPipeError:
+        leave_closed_pipe()
         return 0
     except Exception as error:
         if not hasattr(error, "format_message"):

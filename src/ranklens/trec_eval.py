@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ranklens import trec_groups
+from ranklens.commands.manners import leave_closed_pipe, warnings_in_one_line
 from ranklens.errors import InputError, MeasureError, RankLensError, nearest
 from ranklens.judged import Judged
 from ranklens.judging import judge
@@ -115,7 +116,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"ranklens-trec-eval: {error}\n\n{USAGE}")
         return 1
     try:
-        sys.stdout.writelines(evaluate_files(files[0], files[1], options))
+        with warnings_in_one_line("ranklens-trec-eval"):
+            sys.stdout.writelines(evaluate_files(files[0], files[1], options))
+            sys.stdout.flush()
+    except BrokenPipeError:
+        leave_closed_pipe()
     except (RankLensError, OSError) as error:
         sys.stderr.write(f"ranklens-trec-eval: {error}\n")
         return 1 if isinstance(error, MeasureError) else 2

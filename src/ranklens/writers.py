@@ -171,9 +171,14 @@ def _tidy(table: pl.DataFrame, what: str) -> pl.DataFrame:
 
     order = [name for name in (_QRELS if what == "qrels" else _RUN) if name in table.columns]
     table = table.select(*order, *(name for name in table.columns if name not in order))
-    if what == "qrels" and (table["grade"] == table["grade"].round()).all():
+    if what == "qrels" and _are_whole(table["grade"]):
         table = table.with_columns(pl.col("grade").cast(pl.Int64))
     return table
+
+
+def _are_whole(grades: pl.Series) -> bool:
+    """Whether all are whole numbers that an integer can hold."""
+    return bool(((grades == grades.round()) & (grades.abs() < 2**53)).all())
 
 
 # --- writing

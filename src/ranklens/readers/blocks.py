@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import NoReturn
 
 from ranklens.errors import InputError
-from ranklens.readers.sources import PIECE, Source
+from ranklens.readers.sources import Source
 
-LONGEST_LINE = (
-    1 << 24
-)  # bytes; whatever has no end of line for that long is no text, and would fill the memory
+SIZE = 1 << 24  # bytes of a block
+LONGEST_LINE = 1 << 24  # what has no end of line for that long is no text, and would fill the memory
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -25,9 +24,9 @@ class Block:
     load: Callable[[], bytes]
 
 
-def blocks(source: Source, size: int = PIECE) -> Iterator[Block]:
-    """The file in blocks of about ``size`` bytes; a byte-order mark at its beginning is left out."""
-    return _unpacked(source, size) if source.packing else _plain(source, size)
+def blocks(source: Source) -> Iterator[Block]:
+    """The file in blocks of about `SIZE` bytes; a byte-order mark at its beginning is left out."""
+    return _unpacked(source, SIZE) if source.packing else _plain(source, SIZE)
 
 
 def _plain(source: Source, size: int) -> Iterator[Block]:

@@ -35,16 +35,14 @@ def _pieces(path: str | Path, convert: Convert, *, ranks: bool, whole: bool) -> 
 
 
 def _collect(name: str, start: int, convert: Convert, scan: pl.LazyFrame) -> pl.DataFrame:
-    import polars as pl
-
     try:
         return convert(scan.collect())
     except frames.RowError as wrong:
         raise InputError(f"{name}: row {start + wrong.row + 1:,}: {wrong.message}") from None
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise InputError(f"{name} cannot be read as parquet: {str(error).splitlines()[0]}") from None
+    except _damages() as error:
+        raise _not_parquet(name, error) from None
 
 
 def _scan(path: str | Path) -> tuple[pl.LazyFrame, int]:
@@ -55,5 +53,17 @@ def _scan(path: str | Path) -> tuple[pl.LazyFrame, int]:
         scan = pl.scan_parquet(place)
         scan.collect_schema()
         return scan, scan.select(pl.len()).collect().item()
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise InputError(f"{path} cannot be read as parquet: {str(error).splitlines()[0]}") from None
+    except _damages() as error:
+        raise _not_parquet(str(path), error) from None
+
+
+def _damages() -> tuple[type[BaseException], ...]:
+    """What Polars raises for damaged files; some of them make it panic, which is not even an Exception."""
+    import polars as pl
+
+    return (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
+
+
+def _not_parquet(name: str, error: BaseException) -> InputError:
+    reason = next(iter(str(error).splitlines()), "")
+    return InputError(f"{name} cannot be read as parquet: {reason}")

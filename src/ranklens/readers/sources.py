@@ -72,7 +72,12 @@ class Source:
 
     def head(self, size: int = 1 << 16) -> bytes:
         """The first bytes."""
-        return next(self.pieces(size), b"")
+        content = b""
+        for piece in self.pieces(size):
+            content += piece
+            if len(content) >= size:
+                break
+        return content[:size]
 
     def tail(self, size: int = 1 << 16) -> bytes:
         """The last bytes."""

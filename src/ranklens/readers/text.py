@@ -41,7 +41,14 @@ def read_fields(source: Source, names: Sequence[str], wanted: Mapping[str, bool]
 
 def first_fields(source: Source) -> list[str]:
     """The fields of the first line that is neither empty nor a comment."""
-    return next(_lines_of_fields(source.head().decode("utf-8-sig", errors="replace").split("\n")), [])
+    size, whole = 1 << 16, False
+    fields: list[str] = []
+    while not fields and not whole:
+        head = source.head(size)
+        whole, size = len(head) < size, size * 16
+        lines = head.decode("utf-8-sig", errors="replace").split("\n")
+        fields = next(_lines_of_fields(lines if whole else lines[:-1]), [])
+    return fields
 
 
 def last_fields(source: Source, count: int) -> list[str]:
