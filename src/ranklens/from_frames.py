@@ -195,17 +195,10 @@ def _coded(table: pl.DataFrame, gold: Gold) -> tuple[pl.DataFrame, list[str], tu
     """The rows of judged queries with the number of the query as ``q``; and the other queries."""
     import polars as pl
 
-    code = gold.code
-    names = table["query"].unique(maintain_order=True)
-    numbers = pl.Series([code.get(name, -1) for name in names], dtype=pl.Int32)
-    q = (
-        table["query"].replace_strict(names, numbers, return_dtype=pl.Int32)
-        if len(names)
-        else pl.Series([], dtype=pl.Int32)
-    )
-    coded = table.select(q.alias("q"), "doc", "score")
     example = (table["query"][0], table["doc"][0]) if len(table) else ("", "")
-    return coded.filter(pl.col("q") >= 0), [name for name in names if name not in code], example
+    coded = table.join(gold.numbers, on="query", how="left", maintain_order="left")
+    unjudged = coded.filter(pl.col("q").is_null())["query"].unique(maintain_order=True).to_list()
+    return coded.drop_nulls("q").select("q", "doc", "score"), unjudged, example
 
 
 def _spill(tables: list[pl.DataFrame], folder: Path, number: int) -> None:
@@ -234,8 +227,10 @@ def _rank_share(tables: list[pl.DataFrame], gold: Gold, policy: Policy) -> Part:
     table = pl.concat([pl.DataFrame(schema=schema), *tables])
     q = table["q"].to_numpy()
     order = np.argsort(q, kind="stable")  # within a query, rows stay in the order of the run
-    codes, lengths = np.unique(q, return_counts=True)
-    ranked = Ranked(table["doc"][order], table["score"].to_numpy()[order], codes.astype(np.int64), lengths)
+    q = q[order].astype(np.int64)
+    first = np.flatnonzero(np.diff(q, prepend=-1))
+    lengths = np.diff(first, append=len(q))
+    ranked = Ranked(table["doc"][order], table["score"].to_numpy()[order], q[first], lengths)
     return rank(ranked, gold, policy)
 
 

@@ -63,6 +63,14 @@ class Gold:
         return {query: i for i, query in enumerate(self.queries)}
 
     @cached_property
+    def numbers(self) -> pl.DataFrame:
+        """The number ``q`` of each ``query``."""
+        import polars as pl
+
+        queries = pl.DataFrame({"query": self.queries}, schema={"query": pl.String})
+        return queries.with_row_index("q").with_columns(pl.col("q").cast(pl.Int32))
+
+    @cached_property
     def grades(self) -> FloatArray:
         return self.table["grade"].to_numpy()
 
