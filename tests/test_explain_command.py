@@ -1,24 +1,16 @@
+"""``ranklens explain``, on the golden files."""
+
 import json
-from pathlib import Path
 
 import pytest
+import test_cli
+from test_cli import GOLDEN, in_golden  # noqa: F401  the fixture works here, too
 
 import ranklens as rl
-from ranklens.cli import main
-
-GOLDEN = Path(__file__).parent / "golden"
-
-
-@pytest.fixture(autouse=True)
-def in_golden(monkeypatch):
-    monkeypatch.chdir(GOLDEN)
-    monkeypatch.setattr("warnings.showwarning", None)
 
 
 def run(capsys, *arguments):
-    status = main(["explain", *arguments])
-    captured = capsys.readouterr()
-    return status, captured.out, captured.err
+    return test_cli.run(capsys, "explain", *arguments)
 
 
 def test_it_prints_what_the_library_prints(capsys):

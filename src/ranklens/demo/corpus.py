@@ -331,7 +331,8 @@ def _text(thing: object) -> str:
     """The thing's own docstring, or that of its ``__init__``; not that of its type, with which an instance answers."""
     text = getattr(thing, "__doc__", None)
     if text is None and inspect.isclass(thing):
-        text = getattr(vars(thing).get("__init__"), "__doc__", None)
+        start = vars(thing).get("__init__")
+        text = start.__doc__ if inspect.isfunction(start) else None
     of_its_type = not inspect.isclass(thing) and text == type(thing).__doc__
     if not isinstance(text, str) or of_its_type or text.startswith(_WRITTEN_BY_MACHINES):
         return ""
