@@ -143,9 +143,12 @@ def choice(value: str, name: str, allowed: Iterable[str]) -> str:
 
 def generator(rng: Rng) -> np.random.Generator:
     """The random numbers of a seed, of a generator, or fresh ones."""
-    if rng is None or isinstance(rng, np.random.Generator):
-        return np.random.default_rng(rng)
-    return np.random.default_rng(count(rng, "rng", 0))
+    whole = isinstance(rng, (int, np.integer)) and not isinstance(rng, bool) and rng >= 0
+    if not (rng is None or isinstance(rng, np.random.Generator) or whole):
+        raise InputError(
+            f"rng={rng!r} is not allowed: give a seed (a whole number, 0 or more) or a NumPy Generator."
+        )
+    return np.random.default_rng(rng)
 
 
 def whole_steps(values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
