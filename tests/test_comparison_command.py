@@ -151,6 +151,11 @@ def test_nothing_is_written_when_something_is_wrong(capsys, folder):
         (["--by", "none.csv:size"], "none.csv: there is no such file"),
         (["--documents", "q99"], "There is no query 'q99'"),
         (["--pair", "good", "best", "-q", "1"], "There is no system 'best'"),
+        (
+            ["-q", "3", "--format", "json"],
+            "-q and --documents are for --format table and markdown; json does not show",
+        ),
+        (["--rows", "pairs"], "--rows is for --format csv and tsv"),
         (["--seed", "-1"], "--seed"),
         (["--format", "xml"], "--format"),
         (["missing.txt"], "missing.txt: there is no such file"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _TUKEY = ("tukey", "tukey-randomized")  # correct for all pairs by themselves
 ALL_TESTS = (*TESTS, *_TUKEY)
+_REMEMBERED = 5_000  # pairs that are not worked out again
 _STRICT = ("bonferroni", "holm", "hochberg")  # keep the chance of any false discovery below alpha
 
 
@@ -117,6 +118,7 @@ class Contrasts:
     significant: BoolArray
     settings: Settings
     family: Family
+    _seen: dict[tuple[int, int], PairResult] = field(default_factory=dict, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.first)
@@ -189,6 +191,12 @@ class Contrasts:
         return detectable_difference(1.0, self.values.shape[1], alpha=self.alpha)
 
     def _result(self, index: int, a: int, b: int) -> PairResult:
+        found = self._seen.get((a, b)) or self._worked_out(index, a, b)
+        if len(self._seen) < _REMEMBERED:
+            self._seen[a, b] = found
+        return found
+
+    def _worked_out(self, index: int, a: int, b: int) -> PairResult:
         quantity, settings = self.quantity, self.settings
         before, after = self.values[a], self.values[b]
         tested = quantity.for_tests(before), quantity.for_tests(after)

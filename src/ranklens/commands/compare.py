@@ -103,6 +103,7 @@ def compare(
     """Tell which of several runs is better on the same queries, by how much, and how sure that is."""
     from ranklens.comparison import compare as compare_runs
 
+    _refuse_what_is_not_shown(format, rows, shows_more=bool(queries) or document is not None)
     # The tests will need SciPy: load it while the files are read.
     Thread(target=import_module, args=("scipy.special",), daemon=True).start()
     column, table = _column(by, qrels)
@@ -126,6 +127,15 @@ def compare(
         )
     shown = _printout(found, queries, document, *(pair or (None, None)))
     options.write(_render(found, shown, format, rows), output)
+
+
+def _refuse_what_is_not_shown(format: Format, rows: Rows, *, shows_more: bool) -> None:  # noqa: A002
+    if shows_more and format not in (Format.table, Format.markdown):
+        raise InputError(
+            f"-q and --documents are for --format table and markdown; {format.value} does not show them."
+        )
+    if rows is not Rows.systems and format not in (Format.csv, Format.tsv):
+        raise InputError(f"--rows is for --format csv and tsv; {format.value} shows systems and pairs.")
 
 
 def _column(by: str | None, qrels: str) -> tuple[str | None, str | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import platform
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import asdict
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 
     from ranklens.analysis import SystemResult
     from ranklens.comparison import Comparison
-    from ranklens.pairs import PairResult
+    from ranklens.pairs import PairResult, Pairs
     from ranklens.stats import Interval
 
 FORMAT_VERSION = 1  # of the JSON; 1: first version
+_BRIEF = 10_000  # with more pairs, the interval of Hedges' g would take minutes, and is left out
 
 
 def systems_frame(comparison: Comparison) -> pl.DataFrame:
@@ -44,11 +45,11 @@ def systems_frame(comparison: Comparison) -> pl.DataFrame:
 
 
 def pairs_frame(comparison: Comparison) -> pl.DataFrame:
-    """One row a measure, pair and slice, with everything that is known about the pair but the words."""
+    """One row a measure, pair and slice, with everything that is known about the pair."""
     import polars as pl
 
-    sliced = (pair for part in comparison.slices for pair in part.pairs)
-    rows = [_pair(pair) for found in (comparison.pairs, sliced) for pair in found]
+    found = (comparison.pairs, *(part.pairs for part in comparison.slices))
+    rows = [row for pairs in found for row in _pairs(pairs)]
     text = ("measure", "a", "b", "slice", "verdict")
     kinds: dict[str, Any] = dict.fromkeys(_PAIR_COLUMNS, pl.Float64)
     kinds |= dict.fromkeys(text, pl.String) | dict.fromkeys(("n", "wins", "ties", "losses"), pl.Int64)
@@ -92,13 +93,13 @@ def _content(comparison: Comparison) -> dict[str, Any]:
         "queries": list(comparison.query_ids),
         "settings": asdict(comparison.settings),
         "results": [_system(result) for result in comparison.results],
-        "pairs": _pairs(comparison.pairs),
+        "pairs": list(_pairs(comparison.pairs)),
         "slices": [
             {
                 "name": part.name,
                 "n": part.n,
                 "results": [_system(result) for result in part.results],
-                "pairs": _pairs(part.pairs),
+                "pairs": list(_pairs(part.pairs)),
             }
             for part in comparison.slices
         ],
@@ -148,7 +149,11 @@ def _system(result: SystemResult) -> dict[str, Any]:
     }
 
 
-def _pair(pair: PairResult) -> dict[str, Any]:
+def _pairs(pairs: Pairs) -> Iterator[dict[str, Any]]:
+    return (_pair(pair, brief=len(pairs) > _BRIEF) for pair in pairs)
+
+
+def _pair(pair: PairResult, *, brief: bool) -> dict[str, Any]:
     effect = pair.effect
     return {
         "measure": pair.measure,
@@ -165,7 +170,7 @@ def _pair(pair: PairResult) -> dict[str, Any]:
         "significant": pair.significant,
         "cohen_dz": _finite(effect.cohen_dz),
         "hedges_g": _finite(effect.hedges_g),
-        **_ends(effect.hedges_g_interval, "hedges_g_"),
+        **_ends(None if brief else effect.hedges_g_interval, "hedges_g_"),
         "probability": effect.probability,
         **_ends(effect.probability_interval, "probability_"),
         "wins": pair.wins,
@@ -203,10 +208,6 @@ _PAIR_COLUMNS = [
     "detectable",
     "verdict",
 ]
-
-
-def _pairs(pairs: Iterable[PairResult]) -> list[dict[str, Any]]:
-    return [_pair(pair) for pair in pairs]
 
 
 def _ends(around: Interval | None, prefix: str = "") -> dict[str, float | None]:

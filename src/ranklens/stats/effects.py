@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,12 +31,16 @@ class EffectSize:
     interval: Interval
     cohen_dz: float
     hedges_g: float
-    hedges_g_interval: Interval
     probability: float
     probability_interval: Interval
     wins: int
     ties: int
     losses: int
+
+    @cached_property
+    def hedges_g_interval(self) -> Interval:
+        """All g with which a t as far off as the one observed would not be rare; worked out when asked for, as it takes a while."""
+        return _hedges_interval(self.cohen_dz, self.wins + self.ties + self.losses, self.interval.level)
 
 
 def effect_size(
@@ -69,7 +74,6 @@ def effect_size(
         interval=interval(change, method=method, level=level, bounds=Bounds(-reach, reach), rng=rng),
         cohen_dz=dz,
         hedges_g=small_sample * dz,
-        hedges_g_interval=_hedges_interval(dz, n, level),
         probability=probability,
         probability_interval=share_interval(probability, n, level=level),
         wins=wins,
@@ -95,7 +99,6 @@ def _hedges_factor(n: int) -> float:
 
 
 def _hedges_interval(dz: float, n: int, level: float) -> Interval:
-    """All g with which a t as far off as the one observed would not be rare."""
     if n < 2:
         return Interval(-np.inf, np.inf, level, "noncentral t")
     if np.isinf(dz):
