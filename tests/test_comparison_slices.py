@@ -143,6 +143,12 @@ def test_a_column_of_queries_of_any_shape(queries):
     assert sliced(by="kind", queries=queries).slice_of == KIND
 
 
+def test_ids_are_told_from_texts():
+    rows = [{"id": "q0", "query": "how far is the moon", "topic": "space"}]
+    assert slices_of("topic", rows, ["q0"]) == {"q0": "space"}
+    assert slices_of("topic", [{"query": "q0", "topic": "space"}], ["q0"]) == {"q0": "space"}
+
+
 def test_a_column_of_a_file(tmp_path):
     frame = pl.DataFrame(ROWS)
     frame.write_csv(tmp_path / "q.csv")
@@ -173,6 +179,6 @@ def test_wrong_slices_are_named(by, queries, message):
 
 
 def test_a_broken_file_is_named(tmp_path):
-    (tmp_path / "q.jsonl").write_text("no json\n")
-    with pytest.raises(rl.InputError, match=r"q\.jsonl cannot be read"):
+    (tmp_path / "q.jsonl").write_text('{"_id": "q1", \n')
+    with pytest.raises(rl.InputError, match=r"q\.jsonl"):
         slices_of("kind", tmp_path / "q.jsonl", IDS)

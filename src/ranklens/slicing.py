@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from ranklens.errors import InputError, nearest
 from ranklens.readers import frames
+from ranklens.readers.rows import read_rows
 
 NONE = "(none)"  # the slice of queries that have no value
-_ID_NAMES = (*frames.QUERY_NAMES, "_id", "id")
+# Where a table has both an id and a query, the query is its text.
+_ID_NAMES = ("_id", "query_id", "queryid", "qid", "q_id", "id", *frames.QUERY_NAMES)
 
 
 def slices_of(by: Any, queries: Any, ids: Sequence[str]) -> dict[str, str]:
@@ -30,7 +30,7 @@ def slices_of(by: Any, queries: Any, ids: Sequence[str]) -> dict[str, str]:
             raise InputError(
                 f"by={by!r} names a column, but of which table? Give queries=…, or by={{query: value}}."
             )
-        found = _column(by, _rows(queries))
+        found = _column(by, read_rows(queries))
     else:
         raise InputError(
             f"by is a {type(by).__name__}; give the name of a column of queries=…, or {{query: value}}."
@@ -75,55 +75,9 @@ def _name(value: Any) -> str:
     return str(value)
 
 
-def _rows(queries: Any) -> list[Mapping[str, Any]]:
-    if isinstance(queries, (str, Path)):
-        return _read(Path(queries))
-    if isinstance(queries, Mapping):
-        return [
-            {"query": query, **(row if isinstance(row, Mapping) else {"text": row})}
-            for query, row in queries.items()
-        ]
-    if frames.is_frame(queries):
-        if getattr(getattr(queries, "index", None), "name", None):
-            queries = queries.reset_index()  # pandas
-        return list(frames.to_polars(queries).iter_rows(named=True))
-    if isinstance(queries, Iterable):
-        rows = list(queries)
-        if all(isinstance(row, Mapping) for row in rows):
-            return rows
-    raise InputError(
-        f"queries is a {type(queries).__name__}; give a table, the path of a file, or a list of dicts."
-    )
-
-
-def _read(path: Path) -> list[Mapping[str, Any]]:
-    from ranklens.readers import files
-    from ranklens.readers.sources import open_source
-
-    path = path / "queries.jsonl" if path.is_dir() else path
-    source = open_source(path)
-    suffix = source.suffix.removeprefix(".")
-    if suffix == "parquet":
-        return list(files.read_table(path, "parquet").iter_rows(named=True))
-    if suffix in ("csv", "tsv"):
-        return list(files.read_table(path, suffix).iter_rows(named=True))
-    try:
-        text = source.read().decode("utf-8-sig")
-        found = (
-            json.loads(text)
-            if suffix == "json"
-            else [json.loads(line) for line in text.splitlines() if line.strip()]
-        )
-    except ValueError as error:
-        raise InputError(
-            f"{path} cannot be read: {error}. Queries come as CSV, TSV, JSONL, JSON or Parquet, told by the suffix."
-        ) from None
-    return _rows(found)
-
-
 def _column(name: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     columns = list(dict.fromkeys(column for row in rows for column in _flat(row)))
-    key = next((column for column in _ID_NAMES if column in columns), None)
+    key = next((column for column in _ID_NAMES if column in columns and column != name), None)
     if key is None:
         raise InputError(f"queries: no query among {columns}. Rename the column to 'query'.")
     if name not in columns:

@@ -56,7 +56,7 @@ def ndcg(
     return ratio(_dcg(actual, discount, log_base), best)
 
 
-@measure("IDCG", "ideal_dcg", high=np.inf, average_ties=True)
+@measure("IDCG", "ideal_dcg", high=np.inf, average_ties=True, better="neither")
 def ideal_dcg(
     judged: Judged,
     *,
