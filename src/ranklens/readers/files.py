@@ -130,8 +130,8 @@ def read_table(path: PathLike, kind: str) -> pl.DataFrame:
         found: pl.DataFrame = _whole(stream_table(path, kind))
         return found
     source = open_source(path)
-    found = _whole(tables.stream_table(source, kind, partial(_with_name, source, lambda table: table)))
-    return found
+    table: pl.DataFrame = _whole(tables.stream_table(source, kind, partial(_with_name, source, lambda t: t)))
+    return table
 
 
 def as_table(read: Any, number: str) -> pl.DataFrame:

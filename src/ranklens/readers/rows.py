@@ -9,7 +9,7 @@ from typing import Any
 
 from ranklens.errors import InputError
 from ranklens.readers import files, frames
-from ranklens.readers.sources import PathLike, Source, open_source
+from ranklens.readers.sources import Source, open_source
 
 _HEADERLESS = ("_id", "text")  # as the queries of MS MARCO
 
@@ -47,7 +47,7 @@ def read_rows(value: Any, what: str = "queries") -> list[dict[str, Any]]:
     )
 
 
-def _from_file(path: PathLike, what: str) -> list[dict[str, Any]]:
+def _from_file(path: str | Path, what: str) -> list[dict[str, Any]]:
     place = _in_folder(Path(path), what)
     source = open_source(place)
     head = source.head().lstrip(b"\xef\xbb\xbf \t\r\n")
