@@ -58,6 +58,12 @@ def test_documents_have_the_names_that_people_know(documents):
     assert min(map(len, documents.values())) >= 10
 
 
+def test_documents_do_not_depend_on_what_runs_around_them(documents, monkeypatch):
+    monkeypatch.setattr("warnings.showwarning", lambda *_: None)
+    monkeypatch.setattr("sys.excepthook", lambda *_: None)
+    assert corpus.build().documents == documents
+
+
 def test_without_docstrings_the_demo_says_so():
     done = subprocess.run(
         [sys.executable, "-OO", "-m", "ranklens.cli", "demo"],
@@ -178,7 +184,7 @@ def test_what_sqlite_lacks_is_left_out_and_said(monkeypatch):
 
     monkeypatch.setattr(retrievers, "FullText", Without)
     found, left_out = retrievers.build(SMALL)
-    assert list(found) == ["bm25", "bm25-stemmed", "lsa", "fusion"]
+    assert list(found) == ["names", "bm25", "bm25-stemmed", "lsa", "fusion"]
     assert left_out == [
         "trigram is left out: the SQLite of this Python lacks what it needs (no such tokenizer: trigram)."
     ]
@@ -188,7 +194,7 @@ def test_what_sqlite_lacks_is_left_out_and_said(monkeypatch):
 
 
 def test_the_demo_compares_its_retrievers(demo):
-    assert demo.comparison.systems == ("bm25", "bm25-stemmed", "trigram", "lsa", "fusion")
+    assert demo.comparison.systems == ("names", "bm25", "bm25-stemmed", "trigram", "lsa", "fusion")
     assert len(demo.comparison.query_ids) == len(demo.asked) >= 100
     assert {part.name for part in demo.comparison.slices} == set(queries.TYPES)
     assert not any(result.status["failed"] for result in demo.bench.results.values())

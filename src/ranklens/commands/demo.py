@@ -23,7 +23,7 @@ def demo(
         typer.Option(help="A folder for corpus, queries, judgments and runs, to try other commands on."),
     ] = None,
 ) -> None:
-    """Compare five search engines on Python's own documentation and write a report; needs no network."""
+    """Compare six search engines on Python's own documentation and write a report; needs no network."""
     # One thread is quickest for matrices of this size, above all on a busy machine. NumPy reads this when it is loaded.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from ranklens.demo import run_demo
@@ -42,14 +42,21 @@ def demo(
 def _next_steps(compared: Comparison, folder: Path | None) -> str:
     if folder is None or len(compared.systems) == 1:
         return "Try next:\n  ranklens demo --save demo-data    # the same, with files for the other commands"
-    first, second = compared.systems[0], compared.systems[-1]
-    one, other = (folder / "runs" / f"{name}.txt" for name in (first, second))
-    differs_most = compared.queries(compared.measures[0], first, second)["query"][0]
+    first = "bm25" if "bm25" in compared.systems else compared.systems[0]
+    second = compared.systems[-1]
+    one, other = (_quoted(folder / "runs" / f"{name}.txt") for name in (first, second))
+    differs_most = compared.queries("nDCG@10", first, second)["query"][0]
+    data = _quoted(folder)
     return "\n".join(
         [
-            f"{folder} holds the data. Try next:",
-            f"  ranklens compare {folder} {one} {other} --by type -q 10",
-            f"  ranklens explain {compared.measures[0]} {folder} {one} --query {differs_most}",
-            f"  ranklens evaluate {folder} {other} -m beir",
+            f"{data} holds the data. Try next:",
+            f"  ranklens compare {data} {one} {other} --by type -q 10",
+            f"  ranklens explain nDCG@10 {data} {one} --query {differs_most}",
+            f"  ranklens evaluate {data} {other} -m beir",
         ]
     )
+
+
+def _quoted(path: Path) -> str:
+    """As a shell takes it, on Windows as well."""
+    return f'"{path}"' if " " in str(path) else str(path)

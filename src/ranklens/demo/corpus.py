@@ -234,6 +234,16 @@ MODULES = [
     "zoneinfo",
 ]
 
+# Programs replace these, the command line among them; what they were documents them.
+_ORIGINALS = {
+    "sys.breakpointhook": "__breakpointhook__",
+    "sys.displayhook": "__displayhook__",
+    "sys.excepthook": "__excepthook__",
+    "sys.unraisablehook": "__unraisablehook__",
+    "threading.excepthook": "__excepthook__",
+    "warnings.showwarning": "_showwarning_orig",
+}
+
 # Docstrings that a decorator or a parser generator wrote, not a person.
 _WRITTEN_BY_MACHINES = ("Alias for field number", "An enumeration.", "Deprecated AST node")
 _FEWEST = 3000  # documents; without docstrings of Python code some 2,000 are left
@@ -290,7 +300,7 @@ def _things(name: str, module: types.ModuleType) -> Iterator[tuple[str, object]]
     prefix = "" if name == "builtins" else f"{name}."
     public = _public_names(module)
     for key in public:
-        thing = getattr(module, key, None)
+        thing = getattr(module, _ORIGINALS.get(f"{name}.{key}", key), None)
         proper = str(getattr(thing, "__name__", key))
         is_alias = proper != key and proper in public and getattr(module, proper) is thing  # array.ArrayType
         if not callable(thing) or is_alias:
@@ -305,10 +315,18 @@ def _public_names(module: types.ModuleType) -> list[str]:
     """What the module lists as its own, else what is defined in it or in the C module behind it."""
     names = getattr(module, "__all__", None)
     if names is None:
-        home = module.__name__.lstrip("_")
-        origin = {key: getattr(thing, "__module__", None) or home for key, thing in vars(module).items()}
-        names = [key for key, where in origin.items() if where.lstrip("_") == home or home == "builtins"]
+        home = module.__name__
+        names = [
+            key
+            for key, thing in vars(module).items()
+            if _is_from(home, thing) or f"{home}.{key}" in _ORIGINALS
+        ]
     return sorted(key for key in names if not key.startswith("_"))
+
+
+def _is_from(home: str, thing: object) -> bool:
+    origin = getattr(thing, "__module__", None) or home
+    return home in ("builtins", origin.lstrip("_"))
 
 
 def _methods(cls: type, module: types.ModuleType) -> Iterator[tuple[str, object]]:

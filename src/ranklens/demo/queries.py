@@ -6,8 +6,9 @@ retriever had run. Grade 2 is exactly the thing, 1 is useful: a part of the answ
 where it is found. Then the first five documents of every retriever were pooled, and the same assessor judged those that were
 new, in alphabetical order and without knowing who had found them (Python 3.11). What does not help has grade 0.
 
-Neither queries nor judgments were changed after the retrievers had been compared. With one assessor there is no agreement
-to report; documents below the pool are not judged. The queries are hard on purpose: few of them share words with the answer.
+No query was written, dropped or changed after the retrievers had been compared. One retriever, the search in names, came
+later; the first five documents of all were then pooled once more and judged in the same way. With one assessor there is no
+agreement to report, and documents below the pool are not judged. The queries are hard on purpose: few share words with their answer.
 """
 
 from __future__ import annotations

@@ -1,4 +1,13 @@
-"""Five small but real search engines over the same documents: three inverted indexes, latent semantics, and a fusion.
+"""Six small but real search engines over the same documents: four inverted indexes, latent semantics, and a fusion.
+
+==============  ======================================================================================
+names           words of the question in names alone, as in the symbol search of an editor
+bm25            words in names and texts
+bm25-stemmed    the same with words cut to their stems: "copies" finds "copy"
+trigram         three letters in a row in place of words: "copy" finds "copytree"
+lsa             latent semantic analysis: texts with words that occur together
+fusion          the best of bm25-stemmed and lsa, by their ranks
+==============  ======================================================================================
 
 A retriever is a function from a question and a number to the best documents with their scores, best first.
 """
@@ -34,12 +43,13 @@ def build(documents: Mapping[str, str]) -> tuple[dict[str, Retriever], list[str]
     """
     found: dict[str, Retriever] = {}
     left_out = []
-    for name, tokenizer, terms in (
-        ("bm25", "unicode61", words),
-        ("bm25-stemmed", "porter unicode61", words),
-        ("trigram", "trigram", trigrams),
+    for name, texts, tokenizer, terms in (
+        ("names", dict.fromkeys(documents, ""), "unicode61", words),
+        ("bm25", documents, "unicode61", words),
+        ("bm25-stemmed", documents, "porter unicode61", words),
+        ("trigram", documents, "trigram", trigrams),
     ):
-        index = _full_text(documents, tokenizer, terms)
+        index = _full_text(texts, tokenizer, terms)
         if isinstance(index, str):
             left_out.append(f"{name} is left out: the SQLite of this Python lacks what it needs ({index}).")
         else:
