@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -41,20 +43,24 @@ def demo(
 
 def _next_steps(compared: Comparison, folder: Path | None) -> str:
     if folder is None or len(compared.systems) == 1:
-        return "Try next:\n  ranklens demo --save demo-data    # the same, with files for the other commands"
-    first = "bm25" if "bm25" in compared.systems else compared.systems[0]
-    second = compared.systems[-1]
+        return f"Try next:\n  {_program()} demo --save demo-data    # the same, with files for the other commands"
+    first, second = compared.systems[0], compared.systems[-1]
     one, other = (_quoted(folder / "runs" / f"{name}.txt") for name in (first, second))
     differs_most = compared.queries("nDCG@10", first, second)["query"][0]
     data = _quoted(folder)
     return "\n".join(
         [
             f"{data} holds the data. Try next:",
-            f"  ranklens compare {data} {one} {other} --by type -q 10",
-            f"  ranklens explain nDCG@10 {data} {one} --query {differs_most}",
-            f"  ranklens evaluate {data} {other} -m beir",
+            f"  {_program()} compare {data} {one} {other} --by type -q 10",
+            f"  {_program()} explain nDCG@10 {data} {one} --query {differs_most}",
+            f"  {_program()} evaluate {data} {other} -m beir",
         ]
     )
+
+
+def _program() -> str:
+    """How this program is called: by its name, or by its path where the shell does not find it."""
+    return "ranklens" if shutil.which("ranklens") else _quoted(Path(sys.executable).with_name("ranklens"))
 
 
 def _quoted(path: Path) -> str:

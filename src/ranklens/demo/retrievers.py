@@ -1,10 +1,10 @@
 """Six small but real search engines over the same documents: four inverted indexes, latent semantics, and a fusion.
 
 ==============  ======================================================================================
-names           words of the question in names alone, as in the symbol search of an editor
-bm25            words in names and texts
+bm25            words of the question in names and texts
 bm25-stemmed    the same with words cut to their stems: "copies" finds "copy"
 trigram         three letters in a row in place of words: "copy" finds "copytree"
+names           words in names alone, as in the symbol search of an editor
 lsa             latent semantic analysis: texts with words that occur together
 fusion          the best of bm25-stemmed and lsa, by their ranks
 ==============  ======================================================================================
@@ -44,10 +44,10 @@ def build(documents: Mapping[str, str]) -> tuple[dict[str, Retriever], list[str]
     found: dict[str, Retriever] = {}
     left_out = []
     for name, texts, tokenizer, terms in (
-        ("names", dict.fromkeys(documents, ""), "unicode61", words),
         ("bm25", documents, "unicode61", words),
         ("bm25-stemmed", documents, "porter unicode61", words),
         ("trigram", documents, "trigram", trigrams),
+        ("names", dict.fromkeys(documents, ""), "unicode61", words),
     ):
         index = _full_text(texts, tokenizer, terms)
         if isinstance(index, str):
