@@ -258,17 +258,15 @@ def _added(after: float | str, before: float | str) -> float | None:
 def _documents(data: OneQuery, place: _Place) -> tuple[str, ...]:
     if place.kind not in ("document", "tied"):
         return ()
-    size = data.tie_groups.get(
-        place.first, 1
-    )  # the places may be cut off, the documents that compete for them are not
+    # The places may be cut off, the documents that compete for them are not.
+    size = data.tie_groups.get(place.first, 1)
     return tuple(data.documents[place.first - 1 : place.first - 1 + size])
 
 
 def _details(measure: Measure, data: OneQuery, ranks: list[int]) -> dict[int, dict[str, float | None]]:
     """The columns of the measure at some ranks."""
-    grades = [
-        data.grades.get(data.documents[rank - 1], -np.inf) for rank in ranks
-    ]  # less than any: nobody judged it
+    # A document that nobody judged has less than any grade.
+    grades = [data.grades.get(data.documents[rank - 1], -np.inf) for rank in ranks]
     view = workings.View(
         data.in_one_order, np.array(ranks, dtype=np.int64), np.array(grades), workings.settings(measure)
     )
@@ -319,10 +317,8 @@ def _missed(measure: Measure, data: OneQuery, places: list[_Place]) -> tuple[Mis
 
 def _notes(data: OneQuery, shown: list[_Place]) -> tuple[str, ...]:
     summed_up = sum(place.last - place.first + 1 for place in shown if place.kind == "left out")
-    told = (
-        [f"{summed_up:,} ranks are summed up in the lines with …; more rows show more."] if summed_up else []
-    )
-    return (*told, *remarks(data))
+    told = f"{summed_up:,} ranks are summed up in the lines with …; more rows show more."
+    return (*([told] if summed_up else []), *remarks(data))
 
 
 def _calculation(measure: Measure, data: OneQuery, value: float | str) -> str:
