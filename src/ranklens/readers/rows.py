@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,43 +24,47 @@ def read_rows(value: Any, what: str = "queries") -> list[dict[str, Any]]:
     >>> read_rows({"q1": "why?"})
     [{'_id': 'q1', 'text': 'why?'}]
     """
+    return list(each_row(value, what))
+
+
+def each_row(value: Any, what: str = "queries") -> Iterator[dict[str, Any]]:
+    """The same one after the other, so that a large file of lines need not fit in memory."""
     if isinstance(value, (str, Path)):
-        return _from_file(value, what)
-    if isinstance(value, Mapping):
-        return [
-            {"_id": key, **(row if isinstance(row, Mapping) else {"text": row})} for key, row in value.items()
-        ]
-    if frames.is_frame(value):
+        yield from _from_file(value, what)
+    elif isinstance(value, Mapping):
+        for key, row in value.items():
+            yield {"_id": key, **(row if isinstance(row, Mapping) else {"text": row})}
+    elif frames.is_frame(value):
         if getattr(getattr(value, "index", None), "name", None):
             value = value.reset_index()  # pandas
-        return frames.to_polars(value).to_dicts()
-    if isinstance(value, Iterable):
-        rows = list(value)
-        wrong = next((n for n, row in enumerate(rows) if not isinstance(row, Mapping)), None)
-        if wrong is None:
-            return [dict(row) for row in rows]
+        yield from frames.to_polars(value).iter_rows(named=True)
+    elif isinstance(value, Iterable):
+        for number, row in enumerate(value, 1):
+            if not isinstance(row, Mapping):
+                raise InputError(
+                    f"{what}: entry {number} is a {type(row).__name__} {row!r:.60}; give dicts with an id."
+                )
+            yield dict(row)
+    else:
         raise InputError(
-            f"{what}: entry {wrong + 1} is a {type(rows[wrong]).__name__} {rows[wrong]!r:.60}; give dicts with an id."
+            f"{what} is a {type(value).__name__}; give a dict by id, a list of dicts, a table, or the path of a file or "
+            "of a BEIR folder."
         )
-    raise InputError(
-        f"{what} is a {type(value).__name__}; give a dict by id, a list of dicts, a table, or the path of a file or "
-        "of a BEIR folder."
-    )
 
 
-def _from_file(path: str | Path, what: str) -> list[dict[str, Any]]:
+def _from_file(path: str | Path, what: str) -> Iterator[dict[str, Any]]:
     place = _in_folder(Path(path), what)
     source = open_source(place)
     head = source.head().lstrip(b"\xef\xbb\xbf \t\r\n")
     try:
         if head.startswith(b"PAR1"):
-            return files.read_table(place, "parquet").to_dicts()
-        if source.suffix == ".json" or head.startswith(b"["):
-            return read_rows(json.loads(source.read().decode("utf-8-sig")), what)
-        if head.startswith(b"{"):
-            lines = source.read().decode("utf-8-sig").splitlines()
-            return read_rows([json.loads(line) for line in lines if line.strip()], what)
-        return _separated(place, source)
+            yield from files.read_table(place, "parquet").iter_rows(named=True)
+        elif source.suffix == ".json" or head.startswith(b"["):
+            yield from each_row(json.loads(source.read().decode("utf-8-sig")), what)
+        elif head.startswith(b"{"):
+            yield from each_row(_objects(source), what)
+        else:
+            yield from _separated(place, source)
     except InputError as error:
         raise InputError(str(error) if source.name in str(error) else f"{source.name}: {error}") from None
     except ValueError as error:
@@ -77,12 +82,31 @@ def _in_folder(path: Path, what: str) -> Path:
     return found
 
 
-def _separated(place: Path, source: Source) -> list[dict[str, Any]]:
+def _separated(place: Path, source: Source) -> Iterator[dict[str, Any]]:
     first = source.head().decode("utf-8-sig", errors="replace").partition("\n")[0]
     names = first.rstrip("\r").split("\t")
     kind = "tsv" if len(names) > 1 or source.suffix == ".tsv" else "csv"
     known = {*frames.QUERY_NAMES, *frames.DOC_NAMES, "id", "_id", "text"}
     if len(names) == 2 and not {name.strip().lower() for name in names} & known:
-        lines = source.read().decode("utf-8-sig").splitlines()
-        return [dict(zip(_HEADERLESS, line.split("\t"), strict=False)) for line in lines if line.strip()]
-    return files.read_table(place, kind).to_dicts()
+        for line in _lines(source):
+            if line.strip():
+                yield dict(zip(_HEADERLESS, line.rstrip("\r\n").split("\t"), strict=False))
+        return
+    yield from files.read_table(place, kind).iter_rows(named=True)
+
+
+def _objects(source: Source) -> Iterator[Any]:
+    for number, line in enumerate(_lines(source), 1):
+        if line.strip():
+            try:
+                yield json.loads(line)
+            except ValueError as error:
+                raise InputError(
+                    f"{source.name} cannot be read: line {number} is not a JSON object: {error}."
+                ) from None
+
+
+def _lines(source: Source) -> Iterator[str]:
+    """Line by line; what Unicode calls a line separator belongs to the text."""
+    with io.TextIOWrapper(source.open(), encoding="utf-8-sig", newline="\n") as file:
+        yield from file
