@@ -99,22 +99,30 @@ def _run_rows(run: Any, wanted: pl.Series, columns: Mapping[str, str] | None) ->
     schema = {"query": pl.String, "doc": pl.String, "score": pl.Float64}
     if isinstance(run, Mapping):
         kept = set(wanted.to_list())
-        rows = [row for query, docs in run.items() if str(query) in kept for row in _listed(query, docs)]
-        return pl.DataFrame(rows, schema=schema, orient="row")
+        queries: list[str] = []
+        documents: list[str] = []
+        scores: list[float] = []
+        for query, docs in run.items():
+            if str(query) in kept:
+                names, numbers = _listed(query, docs)
+                queries += [str(query)] * len(names)
+                documents += names
+                scores += numbers
+        return pl.DataFrame({"query": queries, "doc": documents, "score": scores}, schema=schema)
     tables = run if hasattr(run, "tables") else [frames.run_frame(run, columns)]
     parts = [table.filter(pl.col("query").is_in(wanted.implode())).select(list(schema)) for table in tables]
     return pl.concat([pl.DataFrame(schema=schema), *parts])
 
 
-def _listed(query: Any, docs: Any) -> list[tuple[str, str, float]]:
+def _listed(query: Any, docs: Any) -> tuple[list[str], list[float]]:
     """One ranking of any shape with its repeated documents, which :mod:`ranklens.readers.mappings` drops."""
     mappings.rankings({query: docs})  # refuses what is no ranking
     if isinstance(docs, Mapping):
-        return [(str(query), str(doc), float(score)) for doc, score in docs.items()]
+        return [str(doc) for doc in docs], [float(score) for score in docs.values()]
     items = docs.tolist() if hasattr(docs, "tolist") else list(docs)
     if items and isinstance(items[0], (tuple, list)):
-        return [(str(query), str(doc), float(score)) for doc, score in items]
-    return [(str(query), str(doc), -float(i)) for i, doc in enumerate(items)]
+        return [str(doc) for doc, _ in items], [float(score) for _, score in items]
+    return [str(doc) for doc in items], [-float(i) for i in range(len(items))]
 
 
 def _order(policy: Policy) -> list[pl.Expr]:
