@@ -97,17 +97,29 @@ class Table:
 
     def to_html(self) -> str:
         """The table as HTML; every cell is escaped."""
-        head = "".join(f"<th{self._side(i)}>{html.escape(c)}</th>" for i, c in enumerate(self.header))
+        line = "border-bottom:1px solid #8888;"
+        head = "".join(f"<th{self._style(i, line)}>{html.escape(c)}</th>" for i, c in enumerate(self.header))
+        is_grouped = any(not row[0] for row in self.rows if row)
         body = "".join(
-            "<tr>" + "".join(f"<td{self._side(i)}>{_html(cell)}</td>" for i, cell in enumerate(row)) + "</tr>"
-            for row in self.rows
+            self._html_row(row, is_first=is_grouped and n > 0 and bool(row[0]))
+            for n, row in enumerate(self.rows)
         )
         title = f"<h4>{html.escape(self.title)}</h4>" if self.title else ""
         note = f"<p><small>{html.escape(self.note)}</small></p>" if self.note else ""
         return f"{title}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}"
 
-    def _side(self, column: int) -> str:
-        return f" style='text-align:{'left' if column < self.left else 'right'}'"
+    def _html_row(self, row: Sequence[str], *, is_first: bool) -> str:
+        """A row; a thin line stands above the first one of a group."""
+        line = "border-top:1px solid #8884;" if is_first else ""
+        return (
+            "<tr>"
+            + "".join(f"<td{self._style(i, line)}>{_html(c)}</td>" for i, c in enumerate(row))
+            + "</tr>"
+        )
+
+    def _style(self, column: int, line: str) -> str:
+        side = "left" if column < self.left else "right"
+        return f" style='{line}text-align:{side};padding:.2em .8em;font-variant-numeric:tabular-nums'"
 
 
 class Shown:
