@@ -1,0 +1,220 @@
+"""The numbers behind every chart, as Polars tables; :mod:`ranklens.report.charts` and the HTML page draw the same ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ranklens.alignment import Quantity
+from ranklens.answers import Latency
+from ranklens.errors import InputError, MeasureError
+from ranklens.registry import Measure, parse
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy.typing as npt
+    import polars as pl
+
+    from ranklens.analysis import SystemResult
+    from ranklens.comparison import Comparison
+    from ranklens.judged import FloatArray, IntArray, Judged
+    from ranklens.scores import Scores
+
+KS = (1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 500, 1000)
+NOT_FOUND = "not found"
+_FIRST_RANKS = (1, 2, 3, 5, 10, 20, 50, 100, 1000)  # the last rank of each bar
+
+
+def main_measure(comparison: Comparison, measure: str | Measure | None = None) -> str:
+    """The canonical name of a measure that was compared; the first one by default."""
+    if measure is None:
+        return comparison.measures[0]
+    name = Quantity.named(measure).name
+    comparison.values(name)  # refuses what was not compared
+    return name
+
+
+def registered(name: str) -> Measure | None:
+    """The measure of the registry that has this name; None for values that were made elsewhere."""
+    try:
+        return parse(name)
+    except MeasureError:
+        return None
+
+
+def leaderboard(comparison: Comparison, measure: str) -> pl.DataFrame:
+    """``system, mean, low, high, group, n``, the best system first."""
+    rows = [comparison.result(measure, system) for system in comparison.ranked(measure)]
+    return _table({**_means(rows), "group": [r.group for r in rows], "n": [r.n for r in rows]})
+
+
+def deltas(comparison: Comparison, measure: str, a: str | None, b: str | None) -> pl.DataFrame:
+    """``query, <a>, <b>, difference``, the largest gain of b first."""
+    return comparison.queries(measure, a, b).sort("difference", "query", descending=[True, False])
+
+
+def slices(comparison: Comparison, measure: str) -> pl.DataFrame:
+    """``slice, n, system, mean, low, high``; refused where the comparison was made without slices."""
+    if not comparison.slices:
+        raise InputError("This comparison has no slices; give the slice of each query: compare(…, by=…).")
+    rows = [(part, r) for part in comparison.slices for r in part.results if r.measure == measure]
+    means = _means([r for _, r in rows])
+    return _table({"slice": [part.name for part, _ in rows], "n": [r.n for _, r in rows], **means})
+
+
+def significance(comparison: Comparison, measure: str) -> pl.DataFrame:
+    """``a, b, difference, adjusted_p, significant`` in both directions; difference is b - a."""
+    pairs = [p for p in comparison.pairs if p.measure == measure]
+    if not pairs:
+        raise InputError(
+            "This chart shows pairs of systems, but only one was evaluated; compare at least two."
+        )
+    both = [(p.a, p.b, p.difference, p) for p in pairs] + [(p.b, p.a, -p.difference, p) for p in pairs]
+    return _table(
+        {
+            "a": [a for a, _, _, _ in both],
+            "b": [b for _, b, _, _ in both],
+            "difference": [d for _, _, d, _ in both],
+            "adjusted_p": [p.adjusted_p for *_, p in both],
+            "significant": [p.significant for *_, p in both],
+        }
+    )
+
+
+def over_k(comparison: Comparison, measure: str, ks: Sequence[int] = KS) -> pl.DataFrame:
+    """``system, k, mean, low, high``: the measure at growing cutoffs, up to the longest ranking."""
+    wanted = registered(measure)
+    if wanted is None or wanted.definition.at != "k":
+        raise MeasureError(
+            f"{measure} has no cutoff, so it cannot be drawn over k; choose one such as nDCG@10."
+        )
+    scores = evaluated(comparison)
+    longest = max(int(s.judged.retrieved.max(initial=0)) for s in scores.values())
+    reached = [k for k in ks if k <= longest] or list(ks[:1])
+    return _curves(comparison, {float(k): wanted.replace(k=k) for k in reached}, "k")
+
+
+def precision_recall(comparison: Comparison) -> pl.DataFrame:
+    """``system, recall, mean, low, high``: interpolated precision at eleven levels of recall."""
+    from ranklens.formulas.average_precision import RECALL_LEVELS
+
+    rel = next(iter(evaluated(comparison).values())).policy.rel
+    levels = {r: parse(f"IPrec@{r:g}").replace(rel=rel) for r in RECALL_LEVELS}
+    return _curves(comparison, levels, "recall")
+
+
+def first_relevant(comparison: Comparison) -> pl.DataFrame:
+    """``system, rank, order, queries, share``: at which rank the first relevant document stands, in bars.
+
+    The last bar counts queries for which nothing relevant was found. Over averaged ties these are expected numbers.
+    """
+    rows: dict[str, list[object]] = {name: [] for name in ("system", "rank", "order", "queries", "share")}
+    scores = evaluated(comparison)
+    deepest = max(int(s.judged.retrieved.max(initial=1)) for s in scores.values())
+    bars = _bars(deepest)
+    for system, score in scores.items():
+        counted = queries_that_count(comparison, score)
+        counts, total = _first_rank_counts(score.judged, counted, bars), max(len(counted), 1)
+        for order, (label, count) in enumerate(zip(bars, counts, strict=True)):
+            for name, value in zip(rows, (system, label, order, count, count / total), strict=True):
+                rows[name].append(value)
+    return _table(rows)
+
+
+def latency(comparison: Comparison, measure: str) -> pl.DataFrame:
+    """``system, mean, low, high, p50, p95, front``: quality and seconds a query; ``front``: nobody is better in both."""
+    if not comparison.latencies:
+        raise InputError(
+            "No latencies are known; they are measured by Benchmark.run and kept in its comparison."
+        )
+    import polars as pl
+
+    timed = {system: Latency.of(seconds) for system, seconds in comparison.latencies.items() if len(seconds)}
+    table = leaderboard(comparison, measure).filter(pl.col("system").is_in(list(timed)))
+    table = table.with_columns(
+        pl.Series("p50", [timed[system].p50 for system in table["system"]], dtype=pl.Float64),
+        pl.Series("p95", [timed[system].p95 for system in table["system"]], dtype=pl.Float64),
+    )
+    sign = -1 if Quantity.named(measure).better == "lower" else 1
+    front = _front(sign * table["mean"].to_numpy(), table["p50"].to_numpy())
+    return table.with_columns(pl.Series("front", front, dtype=pl.Boolean))
+
+
+def evaluated(comparison: Comparison) -> Mapping[str, Scores]:
+    """The systems that were judged here; those given as bare values have no ranks to draw."""
+    if not comparison.scores:
+        raise InputError("This chart needs the rankings, but the systems were given as values by query.")
+    return comparison.scores
+
+
+def _front(quality: FloatArray, seconds: FloatArray) -> list[bool]:
+    """The Pareto front: systems that no other beats in one respect without losing in the other."""
+    better = (quality[None, :] >= quality[:, None]) & (seconds[None, :] <= seconds[:, None])
+    strictly = (quality[None, :] > quality[:, None]) | (seconds[None, :] < seconds[:, None])
+    beaten: list[bool] = np.any(better & strictly, axis=1).tolist()
+    return [not one for one in beaten]
+
+
+def _curves(comparison: Comparison, measures: Mapping[float, Measure], axis: str) -> pl.DataFrame:
+    rows: dict[str, list[object]] = {name: [] for name in ("system", axis, "mean", "low", "high")}
+    for system, score in evaluated(comparison).items():
+        found, counted = score.judged.evaluate(list(measures.values())), queries_that_count(comparison, score)
+        for x, measure in measures.items():
+            values, quantity = at_queries(found[measure], counted), Quantity.named(measure)
+            low, high = quantity.interval(values, comparison.level) or (None, None)
+            for name, value in zip(rows, (system, x, quantity.mean(values), low, high), strict=True):
+                rows[name].append(value)
+    return _table(rows)
+
+
+def queries_that_count(comparison: Comparison, scores: Scores) -> IntArray:
+    """Where the queries of the comparison stand among those of one system; -1 for one that it lacks."""
+    place = {query: i for i, query in enumerate(scores.queries)}
+    return np.array([place.get(query, -1) for query in comparison.query_ids], dtype=np.int64)
+
+
+def at_queries(values: npt.NDArray[Any], places: IntArray) -> npt.NDArray[Any]:
+    """The values at these places; 0 at -1."""
+    found: npt.NDArray[Any] = np.append(values, 0)[places]
+    return found
+
+
+def _bars(deepest: int) -> dict[str, int]:
+    """The label of each bar and the last rank that belongs to it; the last bar is for what was not found."""
+    bars, before = {}, 0
+    for last in _FIRST_RANKS:
+        bars[str(last) if last == before + 1 else f"{before + 1}–{last}"] = last
+        before = last
+        if last >= deepest:
+            break
+    else:
+        bars[f"> {before}"] = np.iinfo(np.int64).max - 1
+    bars[NOT_FOUND] = np.iinfo(np.int64).max
+    return bars
+
+
+def _first_rank_counts(judged: Judged, counted: IntArray, bars: Mapping[str, int]) -> list[float]:
+    hits = judged.relevant(judged.policy.rel)
+    hits = hits.where(np.isin(hits.query, counted))
+    chance = hits.first() * (hits.spread.share if hits.spread is not None else 1.0)
+    bar = np.searchsorted(np.array(list(bars.values())), hits.rank)
+    found = np.bincount(bar, chance, minlength=len(bars))[: len(bars)]
+    found[-1] = len(counted) - found[:-1].sum()
+    return [max(float(count), 0.0) for count in found.round(9)]
+
+
+def _means(rows: Sequence[SystemResult]) -> dict[str, list[object]]:
+    """A sum (of a count) has no interval: its ends are the value itself."""
+    ends = [tuple(r.interval) if r.interval is not None else (r.mean, r.mean) for r in rows]
+    columns: dict[str, list[object]] = {"system": [r.system for r in rows], "mean": [r.mean for r in rows]}
+    return {**columns, "low": [low for low, _ in ends], "high": [high for _, high in ends]}
+
+
+def _table(columns: Mapping[str, Sequence[object]]) -> pl.DataFrame:
+    import polars as pl
+
+    kinds = {"system": pl.String, "slice": pl.String, "rank": pl.String, "group": pl.String, "a": pl.String, "b": pl.String,
+             "n": pl.Int64, "order": pl.Int64, "significant": pl.Boolean}  # fmt: skip
+    return pl.DataFrame(dict(columns), schema={name: kinds.get(name, pl.Float64) for name in columns})

@@ -1,0 +1,356 @@
+"""Charts of a comparison with Altair, for notebooks and papers: each function returns a chart, :func:`save` writes it.
+
+Systems differ by colour (after Okabe and Ito, safe for colour-blind people), by shape and by dash, so that a print in grey
+can be read. The numbers are those of :mod:`ranklens.report.chart_data`. Needs ``pip install 'ranklens[plots]'``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ranklens import verdicts
+from ranklens.errors import InputError, nearest
+from ranklens.report import chart_data, drawing
+from ranklens.report.drawing import save
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import TypeAlias
+
+    from ranklens.comparison import Comparison
+    from ranklens.registry import Measure
+    from ranklens.report.drawing import Chart
+
+    MeasureName: TypeAlias = str | Measure | None
+
+__all__ = ["CHARTS", "ComparisonPlots", "deltas", "draw", "first_relevant", "latency", "leaderboard", "over_k", "planned",
+           "precision_recall", "save", "scatter", "significance", "slices"]  # fmt: skip
+
+
+def leaderboard(comparison: Comparison, measure: MeasureName = None) -> Chart:
+    """Means with their intervals, the best system first; systems that share a letter cannot be told apart."""
+    alt, name = drawing.altair(), chart_data.main_measure(comparison, measure)
+    rows = chart_data.leaderboard(comparison, name).to_dicts()
+    rows = [{**row, "label": f"{row['mean']:.4f}  {row['group']}"} for row in rows]
+    order = [row["system"] for row in rows]
+    base = alt.Chart(drawing.inline(rows)).encode(
+        y=alt.Y("system:N", sort=order, title=None), color=drawing.colour(comparison, legend=False)
+    )
+    x = alt.X("mean:Q", title=name, scale=alt.Scale(zero=False, padding=10), axis=alt.Axis(tickCount=6))
+    reach = base.mark_rule(strokeWidth=7, opacity=0.28, strokeCap="round").encode(x="low:Q", x2="high:Q")
+    points = base.mark_point(filled=True, size=90, opacity=1)
+    text = base.mark_text(align="left", dx=8, color=drawing.INK).encode(
+        x="high:Q", text="label:N", color=alt.value(drawing.INK)
+    )
+    letters = (
+        ". Systems that share a letter cannot be told apart" if any(row["group"] for row in rows) else ""
+    )
+    return drawing.styled(
+        alt.layer(reach, points.encode(x=x, shape=drawing.shape(comparison, legend=False)), text),
+        f"{name} by system",
+        f"{_averaged(comparison)}{letters}",
+        height=34 * len(rows) + 10,
+    )
+
+
+def deltas(
+    comparison: Comparison, measure: MeasureName = None, a: str | None = None, b: str | None = None
+) -> Chart:
+    """The difference b - a of every query, sorted: who wins how often, and by how much."""
+    alt, name = drawing.altair(), chart_data.main_measure(comparison, measure)
+    table = chart_data.deltas(comparison, name, a, b)
+    first, second = table.columns[1:3]
+    rows = [
+        {"query": row["query"], "order": order, "next": order + 1, "difference": row["difference"],
+         "higher": second if row["difference"] > 0 else first}
+        for order, row in enumerate(table.iter_rows(named=True))
+    ]  # fmt: skip
+    mean = sum(row["difference"] for row in rows) / max(len(rows), 1)
+    higher = sum(row["difference"] > 0 for row in rows)
+    lower = sum(row["difference"] < 0 for row in rows)
+    bars = (
+        alt.Chart(drawing.inline(rows))
+        .mark_rect()
+        .encode(
+            x=alt.X("order:Q", title="queries, sorted", axis=alt.Axis(labels=False, ticks=False, grid=False)),
+            x2="next:Q",
+            y=alt.Y("difference:Q", title=f"difference in {name}", axis=alt.Axis(format="+~g")),
+            y2=alt.datum(0),
+            color=drawing.colour(comparison, "higher", [first, second], title="higher"),
+            tooltip=["query:N", alt.Tooltip("difference:Q", format="+.4f")],
+        )
+    )
+    line = alt.Chart(drawing.inline([{"mean": mean}])).encode(y="mean:Q")
+    label = line.mark_text(align="right", dy=-7, color=drawing.INK).encode(
+        x=alt.value("width"), text=alt.value(f"mean {mean:+.4f}")
+    )
+    return drawing.styled(
+        alt.layer(bars, line.mark_rule(strokeDash=[5, 3], color=drawing.INK), label),
+        f"{name}: {second} − {first}",
+        f"{higher:,} queries higher, {len(rows) - higher - lower:,} equal, {lower:,} lower",
+    )
+
+
+def scatter(
+    comparison: Comparison, measure: MeasureName = None, a: str | None = None, b: str | None = None
+) -> Chart:
+    """System b against system a, a point a query; above the diagonal b is higher."""
+    alt, name = drawing.altair(), chart_data.main_measure(comparison, measure)
+    table = chart_data.deltas(comparison, name, a, b)
+    first, second = table.columns[1:3]
+    rows = [
+        {"query": row["query"], "a": row[first], "b": row[second],
+         "higher": second if row["difference"] > 0 else first if row["difference"] < 0 else "equal"}
+        for row in table.iter_rows(named=True)
+    ]  # fmt: skip
+    ends = [min(*table[first], *table[second], 0.0), max(*table[first], *table[second], 0.0)]
+    side = {"domain": [first, second, "equal"]}
+    colours = [
+        *(drawing.look(comparison, system, drawing.COLOURS) for system in (first, second)),
+        drawing.MUTED,
+    ]
+    shapes = [*(drawing.look(comparison, system, drawing.SHAPES) for system in (first, second)), "cross"]
+    points = (
+        alt.Chart(drawing.inline(rows))
+        .mark_point(filled=True, size=55, opacity=0.65)
+        .encode(
+            x=alt.X("a:Q", title=f"A: {first}", axis=alt.Axis(offset=8, tickCount=6)),
+            y=alt.Y("b:Q", title=f"B: {second}", axis=alt.Axis(offset=8, tickCount=6)),
+            color=alt.Color("higher:N", scale=alt.Scale(**side, range=colours), title="higher"),
+            shape=alt.Shape("higher:N", scale=alt.Scale(**side, range=shapes), title="higher"),
+            tooltip=["query:N", alt.Tooltip("a:Q", format=".4f"), alt.Tooltip("b:Q", format=".4f")],
+        )
+    )
+    diagonal = alt.Chart(drawing.inline([{"a": end, "b": end} for end in ends])).mark_line(
+        color=drawing.MUTED, strokeWidth=1
+    )
+    return drawing.styled(
+        alt.layer(diagonal.encode(x="a:Q", y="b:Q"), points),
+        f"{name} of every query",
+        f"Above the line {second} is higher",
+        width=380,
+        height=380,
+    )
+
+
+def first_relevant(comparison: Comparison) -> Chart:
+    """At which rank the first relevant document stands, as a histogram with a bar for queries where none was found."""
+    alt = drawing.altair()
+    table = chart_data.first_relevant(comparison)
+    labels = table["rank"].unique(maintain_order=True).to_list()
+    base = alt.Chart(drawing.inline(table.to_dicts())).encode(
+        x=alt.X(
+            "rank:N", sort=labels, title="rank of the first relevant document", axis=alt.Axis(labelAngle=0)
+        ),
+        y=alt.Y("share:Q", title=None, axis=None),
+    )
+    missing = alt.datum.rank == chart_data.NOT_FOUND
+    bars = base.mark_bar(strokeDash=[3, 2]).encode(
+        color=drawing.colour(comparison, legend=False),
+        stroke=drawing.colour(comparison, legend=False, channel="Stroke"),
+        fillOpacity=alt.condition(missing, alt.value(0.18), alt.value(1)),
+        strokeWidth=alt.condition(missing, alt.value(1.2), alt.value(0)),
+    )
+    text = base.transform_filter("datum.queries > 0").mark_text(dy=-6, fontSize=10, color=drawing.MUTED)
+    text = text.encode(text=alt.Text("share:Q", format=".0%"))
+    row = alt.Row("system:N", sort=list(comparison.systems), title=None, header=drawing.header())
+    chart = alt.layer(bars, text).properties(width=520, height=58).facet(row=row)
+    return drawing.styled(
+        chart, "Where the first relevant document stands", "Share of the queries", size=False
+    )
+
+
+def precision_recall(comparison: Comparison) -> Chart:
+    """Interpolated precision at eleven levels of recall, with intervals as bands."""
+    table = chart_data.precision_recall(comparison).to_dicts()
+    chart = _curves(comparison, table, "recall", "recall", "interpolated precision")
+    return drawing.styled(chart, "Precision and recall", _averaged(comparison))
+
+
+def over_k(comparison: Comparison, measure: MeasureName = None, ks: Sequence[int] = chart_data.KS) -> Chart:
+    """A measure at growing cutoffs k, with intervals as bands."""
+    name = chart_data.main_measure(comparison, measure)
+    table = chart_data.over_k(comparison, name, ks).to_dicts()
+    plain = name.rpartition("@")[0] or name
+    chart = _curves(comparison, table, "k", "k", f"{plain}@k", logarithmic=True)
+    return drawing.styled(chart, f"{plain} over the cutoff k", _averaged(comparison))
+
+
+def latency(comparison: Comparison, measure: MeasureName = None) -> Chart:
+    """Quality against seconds a query (median, a line to p95), with the Pareto front: those that nobody beats in both."""
+    alt, name = drawing.altair(), chart_data.main_measure(comparison, measure)
+    rows = chart_data.latency(comparison, name).to_dicts()
+    steps = [base * 10**power for power in range(-6, 5) for base in (1, 2, 5)]
+    words = "datum.value < 1 ? format(1000 * datum.value, '~g') + ' ms' : format(datum.value, '~g') + ' s'"
+    axis = alt.Axis(values=steps, grid=False, labelExpr=words, labelOverlap=True)
+    x = alt.X("p50:Q", title="time a query (median, line to p95)", scale=alt.Scale(type="log"), axis=axis)
+    y = alt.Y("mean:Q", title=name, scale=alt.Scale(zero=False))
+    base = alt.Chart(drawing.inline(rows)).encode(color=drawing.colour(comparison, legend=False))
+    front = (
+        alt.Chart(drawing.inline([row for row in rows if row["front"]]))
+        .mark_line(strokeDash=[5, 4], color=drawing.MUTED)
+        .encode(x=x, y=y, order="p50:Q")
+    )
+    across = base.mark_rule(strokeWidth=2, opacity=0.6).encode(x=x, x2="p95:Q", y=y)
+    upright = base.mark_rule(strokeWidth=2, opacity=0.6).encode(x=x, y="low:Q", y2="high:Q")
+    points = base.mark_point(filled=True, size=130, opacity=1).encode(
+        x=x, y=y, shape=drawing.shape(comparison, legend=False)
+    )
+    text = alt.Chart(drawing.inline(rows)).encode(x=x, y=y, text="system:N")
+    halo = text.mark_text(align="left", dx=9, dy=-10, stroke="white", strokeWidth=4)
+    return drawing.styled(
+        alt.layer(
+            front,
+            across,
+            upright,
+            points,
+            halo,
+            text.mark_text(align="left", dx=9, dy=-10, color=drawing.INK),
+        ),
+        f"{name} against latency",
+        "Up and left is better; the dashed line joins those that nobody beats in both",
+    )
+
+
+def significance(comparison: Comparison, measure: MeasureName = None) -> Chart:
+    """Every tested pair: the row's system less the column's, with its adjusted p; filled where the test supports it."""
+    alt, name = drawing.altair(), chart_data.main_measure(comparison, measure)
+    rows = [
+        {**row, "label": f"{row['difference']:+.3f}", "chance": verdicts.p_text(row["adjusted_p"], comparison.alpha),
+         "shade": row["difference"] if row["significant"] else 0.0, "star": "★" if row["significant"] else ""}
+        for row in chart_data.significance(comparison, name).to_dicts()
+    ]  # fmt: skip
+    order = comparison.ranked(name)
+    most = max((abs(row["difference"]) for row in rows), default=1.0) or 1.0
+    shade = alt.Scale(domain=[-most, 0, most], range=["#e59a6c", "#ffffff", "#7fb6dd"], interpolate="rgb")
+    base = alt.Chart(drawing.inline(rows)).encode(
+        x=alt.X("a:N", sort=order, title=None, axis=alt.Axis(orient="top", labelAngle=-30)),
+        y=alt.Y("b:N", sort=order, title=None),
+    )
+    cells = base.mark_rect(stroke=drawing.LINE).encode(color=alt.Color("shade:Q", scale=shade, legend=None))
+    texts = [
+        base.mark_text(dy=dy, fontSize=size, color=drawing.INK).encode(text=field)
+        for field, dy, size in (("label:N", -6, 12), ("chance:N", 8, 10), ("star:N", -19, 10))
+    ]
+    return drawing.styled(
+        alt.layer(cells, *texts),
+        f"{name}: row − column",
+        f"Adjusted p below the difference. Filled: significant at {comparison.alpha:g}",
+        width=82 * len(order),
+        height=54 * len(order),
+    )
+
+
+def slices(comparison: Comparison, measure: MeasureName = None) -> Chart:
+    """Means with their intervals in every slice of the queries."""
+    alt, name = drawing.altair(), chart_data.main_measure(comparison, measure)
+    rows = chart_data.slices(comparison, name).to_dicts()
+    rows = [{**row, "part": f"{row['slice']} ({row['n']:,})"} for row in rows]
+    base = alt.Chart(drawing.inline(rows)).encode(
+        y=alt.Y("system:N", sort=comparison.ranked(name), title=None),
+        color=drawing.colour(comparison, legend=False),
+    )
+    reach = base.mark_rule(strokeWidth=6, opacity=0.28, strokeCap="round").encode(x="low:Q", x2="high:Q")
+    points = base.mark_point(filled=True, size=75, opacity=1).encode(
+        x=alt.X("mean:Q", title=name, scale=alt.Scale(zero=False)),
+        shape=drawing.shape(comparison, legend=False),
+    )
+    parts = list(dict.fromkeys(row["part"] for row in rows))
+    chart = alt.layer(reach, points).properties(width=460, height=20 * len(comparison.systems))
+    faceted = chart.facet(row=alt.Row("part:N", sort=parts, title=None, header=drawing.header()))
+    return drawing.styled(faceted, f"{name} by slice", _averaged(comparison), size=False)
+
+
+@dataclass(frozen=True)
+class ComparisonPlots:
+    """The charts of one comparison: ``cmp.plot.deltas("nDCG@10", "bm25", "dense")``."""
+
+    comparison: Comparison
+
+    def leaderboard(self, measure: MeasureName = None) -> Chart:
+        return leaderboard(self.comparison, measure)
+
+    def deltas(self, measure: MeasureName = None, a: str | None = None, b: str | None = None) -> Chart:
+        return deltas(self.comparison, measure, a, b)
+
+    def scatter(self, measure: MeasureName = None, a: str | None = None, b: str | None = None) -> Chart:
+        return scatter(self.comparison, measure, a, b)
+
+    def first_relevant(self) -> Chart:
+        return first_relevant(self.comparison)
+
+    def precision_recall(self) -> Chart:
+        return precision_recall(self.comparison)
+
+    def over_k(self, measure: MeasureName = None, ks: Sequence[int] = chart_data.KS) -> Chart:
+        return over_k(self.comparison, measure, ks)
+
+    def latency(self, measure: MeasureName = None) -> Chart:
+        return latency(self.comparison, measure)
+
+    def significance(self, measure: MeasureName = None) -> Chart:
+        return significance(self.comparison, measure)
+
+    def slices(self, measure: MeasureName = None) -> Chart:
+        return slices(self.comparison, measure)
+
+
+_OF_TWO = ("deltas", "scatter")  # show two systems
+CHARTS: Mapping[str, Callable[..., Chart]] = {
+    chart.__name__: chart
+    for chart in (
+        leaderboard, deltas, scatter, first_relevant, precision_recall, over_k, latency, significance, slices
+    )
+}  # fmt: skip
+
+
+def draw(comparison: Comparison, name: str, a: str | None = None, b: str | None = None) -> Chart:
+    """A chart by its name, of the first measure; ``a`` and ``b`` are used where it shows two systems."""
+    if name not in CHARTS:
+        raise InputError(f"There is no chart {name!r}: {nearest(name, CHARTS)}")
+    return CHARTS[name](comparison, **({"a": a, "b": b} if name in _OF_TWO else {}))
+
+
+def planned(text: str) -> tuple[str, Path]:
+    """What ``[CHART=]FILE`` asks for, refused now if it cannot be drawn later.
+
+    >>> planned("deltas=out.png")
+    ('deltas', ...Path('out.png'))
+    """
+    name, equals, file = text.partition("=")
+    name, target = (name, Path(file)) if equals else ("leaderboard", Path(text))
+    if name not in CHARTS:
+        raise InputError(f"--plot {text}: there is no chart {name!r}: {nearest(name, CHARTS)}")
+    drawing.format_of(target)
+    drawing.altair(), drawing.converter()
+    return name, target
+
+
+def _curves(
+    comparison: Comparison,
+    rows: list[dict[str, Any]],
+    key: str,
+    across: str,
+    upright: str,
+    *,
+    logarithmic: bool = False,
+) -> Any:
+    alt = drawing.altair()
+    scale = alt.Scale(type="log", nice=False) if logarithmic else alt.Scale(nice=False)
+    ticks = sorted({row[key] for row in rows})
+    x = alt.X(f"{key}:Q", title=across, scale=scale, axis=alt.Axis(values=ticks, grid=False, format="~g"))
+    base = alt.Chart(drawing.inline(rows)).encode(x=x, color=drawing.colour(comparison))
+    band = base.mark_area(opacity=0.1).encode(y="low:Q", y2="high:Q")
+    line = base.mark_line(strokeWidth=2).encode(
+        y=alt.Y("mean:Q", title=upright), strokeDash=drawing.dash(comparison)
+    )
+    points = base.mark_point(filled=True, size=55, opacity=1).encode(
+        y="mean:Q", shape=drawing.shape(comparison)
+    )
+    return alt.layer(band, line, points)
+
+
+def _averaged(comparison: Comparison) -> str:
+    return f"Mean over {len(comparison.query_ids):,} queries, {100 * comparison.level:.4g}% interval"

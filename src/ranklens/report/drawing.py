@@ -1,0 +1,153 @@
+"""What all charts share: colours, shapes and dashes of systems, the style, and how a chart is written to a file."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ranklens.errors import InputError, MissingExtraError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import TypeAlias
+
+    import altair as alt
+
+    from ranklens.comparison import Comparison
+
+    Chart: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart
+
+COLOURS = ("#0072b2", "#c8500a", "#00805c", "#b04b8b", "#9a6b00", "#3b4252", "#2f8ec4", "#7a3e9d")
+SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right", "triangle-left")  # fmt: skip
+DASHES = ([1, 0], [7, 3], [2, 3], [9, 3, 2, 3], [4, 2], [12, 3], [1, 2], [6, 2, 1, 2])
+FORMATS = ("png", "svg", "pdf", "html")
+FONT = "Helvetica Neue, Helvetica, Arial, Liberation Sans, DejaVu Sans, sans-serif"
+_STAND_IN = "\ufdd0"  # no text contains it: Unicode reserves it for such use
+INK, MUTED, LINE = "#1c2127", "#5a636e", "#e3e0da"
+
+
+def save(chart: Chart, path: str | Path) -> Path:
+    """Write a chart as PNG, SVG, PDF or HTML (one file that works offline), told by the suffix; whole or not at all."""
+    from ranklens.writers import write_whole
+
+    target = Path(path)
+    content = rendered(chart, format_of(target))
+    write_whole(target, lambda place: place.write_bytes(content))
+    return target
+
+
+def format_of(target: Path) -> str:
+    """One of :data:`FORMATS`, from the suffix."""
+    kind = target.suffix.removeprefix(".").lower()
+    if kind not in FORMATS:
+        raise InputError(f"{target}: a chart is written as one of {', '.join(f'.{f}' for f in FORMATS)}.")
+    return kind
+
+
+def rendered(chart: Chart, kind: str) -> bytes:
+    """The chart in one of :data:`FORMATS`."""
+    convert, spec = converter(), chart.to_json()
+    if kind == "png":
+        return bytes(convert.vegalite_to_png(spec, scale=2))
+    if kind == "svg":
+        return str(convert.vegalite_to_svg(spec)).encode()
+    if kind == "pdf":
+        return bytes(convert.vegalite_to_pdf(spec))
+    # The specification stands in a script, which a "<" in a name could end; written as \u003c it means the same there.
+    page = str(convert.vegalite_to_html(spec.replace("<", _STAND_IN), bundle=True))
+    return page.replace(_STAND_IN, "\\u003c").encode()
+
+
+def colour(
+    comparison: Comparison,
+    field: str = "system",
+    systems: Sequence[str] | None = None,
+    *,
+    legend: bool = True,
+    title: str | None = None,
+    channel: str = "Color",
+) -> Any:
+    """Each system's own colour; ``field`` holds the names of ``systems``."""
+    encode = getattr(altair(), channel)
+    return encode(
+        f"{field}:N", scale=scale(comparison, COLOURS, systems), legend=_legend(title) if legend else None
+    )
+
+
+def shape(comparison: Comparison, *, legend: bool = True) -> Any:
+    """Each system's own shape, for print in grey."""
+    return altair().Shape(
+        "system:N", scale=scale(comparison, SHAPES), legend=_legend(None) if legend else None
+    )
+
+
+def dash(comparison: Comparison) -> Any:
+    """Each system's own dash, for lines."""
+    return altair().StrokeDash("system:N", scale=scale(comparison, DASHES), legend=_legend(None))
+
+
+def _legend(title: str | None) -> Any:
+    return altair().Legend(title=title, symbolOpacity=1, symbolStrokeWidth=0)
+
+
+def scale(comparison: Comparison, looks: Sequence[Any], systems: Sequence[str] | None = None) -> Any:
+    """From systems to what they look like."""
+    shown = list(systems or comparison.systems)
+    return altair().Scale(domain=shown, range=[look(comparison, system, looks) for system in shown])
+
+
+def look(comparison: Comparison, system: str, looks: Sequence[Any]) -> Any:
+    """The same for a system in every chart."""
+    return looks[comparison.systems.index(system) % len(looks)]
+
+
+def styled(
+    chart: Any, title: str, about: str, *, width: int = 520, height: int = 300, size: bool = True
+) -> Chart:
+    """The chart with a heading and the looks that all charts share."""
+    head = altair().TitleParams(title, subtitle=about, anchor="start", frame="group", offset=14)
+    chart = chart.properties(title=head, **({"width": width, "height": height} if size else {}))
+    finished: Chart = (
+        chart.configure(font=FONT, padding=14, background="white")
+        .configure_view(stroke=None)
+        .configure_axis(
+            labelColor=MUTED, titleColor=MUTED, titleFontWeight="normal", gridColor=LINE, domainColor=MUTED,
+            tickColor=MUTED, labelLimit=220,
+        )
+        .configure_axisY(
+            domain=False, ticks=False, labelPadding=8, titleAngle=0, titleAlign="left", titleBaseline="bottom", titleX=-26, titleY=-6
+        )
+        .configure_title(color=INK, subtitleColor=MUTED, fontSize=15, subtitleFontSize=12, subtitlePadding=5)
+        .configure_legend(labelColor=INK, titleColor=MUTED, titleFontWeight="normal", labelLimit=220, symbolSize=90)
+    )  # fmt: skip
+    return finished
+
+
+def header() -> Any:
+    """The names above small multiples."""
+    return altair().Header(labelOrient="top", labelAnchor="start", labelColor=INK, labelFontSize=12)
+
+
+def inline(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """Rows as they are, however many: Altair refuses tables of more than 5,000."""
+    return altair().InlineData(values=list(rows))
+
+
+def altair() -> Any:
+    """The library, or how to get it."""
+    return _needed("altair")
+
+
+def converter() -> Any:
+    """What makes images, or how to get it."""
+    return _needed("vl_convert")
+
+
+def _needed(module: str) -> Any:
+    try:
+        return import_module(module)
+    except ImportError:
+        raise MissingExtraError(
+            f"Charts need {module.replace('_', '-')}, which is not installed: pip install 'ranklens[plots]'"
+        ) from None
