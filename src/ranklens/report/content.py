@@ -1,0 +1,362 @@
+"""Everything that the page shows, as plain data: a summary to be drawn at once, and packed pieces for later.
+
+Numbers come from the :class:`~ranklens.comparison.Comparison` alone and are not rounded.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import math
+import os
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ranklens import __version__, verdicts
+from ranklens.analysis import MACRO
+from ranklens.answers import Latency
+from ranklens.errors import RankLensError
+from ranklens.formulas.counts import judged_share
+from ranklens.readers.texts import Text, texts
+from ranklens.registry import parse
+from ranklens.report import chart_data, comparison_tables
+from ranklens.report.chart_data import registered
+from ranklens.report.drilldown import LOOKED_UP, drilldown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    import polars as pl
+
+    from ranklens.comparison import Comparison
+    from ranklens.policy import Policy
+    from ranklens.report.drilldown import Drilldown
+    from ranklens.scores import Scores
+
+QUERIES_A_PIECE = 200
+DOCUMENTS_A_PIECE = 1000
+TEXT_BUDGET = 12_000_000  # bytes of document texts before packing; packed they take about half
+TEXT_LENGTHS = (1500, 700, 350, 180)  # characters of a document, less where there are many
+
+_POLICY_WORDS: Mapping[str, tuple[str, Mapping[Any, str]]] = {
+    "ties": (
+        "Documents with the same score",
+        {
+            "descending": "by document id, descending, as trec_eval does",
+            "ascending": "by document id, ascending",
+            "input": "in the order of the input",
+            "average": "averaged over all orders",
+        },
+    ),
+    "missing": (
+        "Judged queries that a run lacks",
+        {"zero": "count as 0", "skip": "are left out", "error": "are refused"},
+    ),
+    "unjudged_queries": (
+        "Queries that nobody judged",
+        {"ignore": "are ignored and counted", "error": "are refused"},
+    ),
+    "empty": ("Queries without relevant documents", {"zero": "count as 0", "skip": "are left out"}),
+    "duplicates": (
+        "A document twice in a ranking",
+        {"first": "counts at its best rank", "error": "is refused"},
+    ),
+    "judged_only": (
+        "Documents that nobody judged",
+        {False: "count as not relevant", True: "are taken out of the ranking"},
+    ),
+    "nan": ("Scores that are not a number", {"error": "are refused", "last": "are ranked last"}),
+}
+
+
+@dataclass(frozen=True)
+class Content:
+    """``summary`` is written as JSON, ``pieces`` are bytes by the id of the element that holds them."""
+
+    summary: dict[str, Any]
+    pieces: dict[str, bytes]
+
+
+def content(
+    comparison: Comparison, *, queries: Any = None, corpus: Any = None, title: str | None = None
+) -> Content:
+    """What the page shows of a comparison."""
+    documents = drilldown(comparison)
+    pieces = {"values": _values(comparison), "queries": _queries(comparison, queries)}
+    summary = {
+        "title": title or " · ".join(["RankLens report", *comparison.systems[:3]]),
+        "version": __version__,
+        "created": _today(),
+        "systems": list(comparison.systems),
+        "baseline": comparison.baseline,
+        "n": len(comparison.query_ids),
+        "level": comparison.level,
+        "alpha": comparison.alpha,
+        "cautions": list(comparison.cautions),
+        "measures": [_measure(comparison, name) for name in comparison.measures],
+        **_results(comparison),
+        "charts": _charts(comparison),
+        "latency": _latency(comparison),
+        "status": {s: dict(counts) for s, counts in (comparison.status or {}).items()} or None,
+        "trust": {name: _trust(scores, comparison.measures) for name, scores in comparison.scores.items()},
+        "policy": _policy(comparison),
+        "statistics": _statistics(comparison),
+        "has_texts": {"queries": queries is not None, "corpus": corpus is not None},
+    }
+    if documents is not None:
+        summary["documents"] = _pack(documents, corpus, pieces)
+    return Content(_jsonable(summary), pieces)
+
+
+def _today() -> str:
+    """The date of today, or of SOURCE_DATE_EPOCH, so that a file can be made again byte for byte."""
+    given = os.environ.get("SOURCE_DATE_EPOCH", "")
+    moment = (
+        dt.datetime.fromtimestamp(int(given), dt.timezone.utc)
+        if given.isdigit()
+        else dt.datetime.now(dt.timezone.utc)
+    )
+    return moment.strftime("%Y-%m-%d")
+
+
+def _measure(comparison: Comparison, name: str) -> dict[str, Any]:
+    quantity = comparison.quantity(name)
+    found = {
+        "name": name,
+        "aggregate": quantity.aggregate,
+        "better": quantity.better,
+        "range": list(quantity.bounds),
+        "verdict": comparison.verdict(name),
+        "slice_verdict": verdicts.of_slices(comparison, name),
+    }
+    measure = registered(name)
+    if measure is None:
+        return {**found, "description": "Values that were given, not computed here.", "parameters": {}}
+    given, definition = dict(measure.params), measure.definition
+    parameters = {key: given.get(key, p.default) for key, p in definition.parameters.items()}
+    shown = {key: str(value) for key, value in parameters.items() if value not in (None, False)}
+    return {**found, "description": _description(definition.description), "parameters": shown}
+
+
+def _description(text: str) -> str:
+    """A definition with the one that it refers to."""
+    named = re.search(r"as for (\w+)", text)
+    other = registered(named[1]) if named else None
+    return text if other is None else f"{text}\n\n{other.name}: {other.definition.description}"
+
+
+def _results(comparison: Comparison) -> dict[str, Any]:
+    """Means and pairs over all queries, then slice by slice, as the comparison writes them everywhere.
+
+    ``{"results": {measure: rows}, "pairs": {measure: rows}, "slices": [the same for each], "macro": {measure: rows}}``;
+    the rows of systems stand in the order of the leaderboard.
+    """
+    place = {m: {s: i for i, s in enumerate(comparison.ranked(m))} for m in comparison.measures}
+    means = comparison.to_frame().to_dicts()
+    means.sort(key=lambda row: place[row["measure"]][row["system"]])
+    pairs = comparison.pairs_frame().to_dicts()
+
+    def of(rows: list[dict[str, Any]], part: str | None) -> dict[str, Any]:
+        found: dict[str, list[dict[str, Any]]] = {measure: [] for measure in comparison.measures}
+        for row in rows:
+            if row["slice"] == part:
+                found[row["measure"]].append({k: v for k, v in row.items() if k not in ("measure", "slice")})
+        return found
+
+    return {
+        "results": of(means, None),
+        "pairs": of(pairs, None),
+        "slices": [
+            {"name": part.name, "n": part.n, "results": of(means, part.name), "pairs": of(pairs, part.name)}
+            for part in comparison.slices
+        ],
+        "macro": of(means, MACRO) if comparison.slices else None,
+    }
+
+
+def _statistics(comparison: Comparison) -> list[list[str]]:
+    """How differences were tested, in words."""
+    rows = [["Intervals", f"{100 * comparison.level:.4g}%, not corrected for the number of pairs"]]
+    if len(comparison.pairs):
+        rows.insert(0, ["Test", comparison_tables.method(comparison)])
+        rows += [
+            ["Significance level", f"{comparison.alpha:g}"],
+            ["Seed of random numbers", str(comparison.seed)],
+        ]
+    return rows
+
+
+def _charts(comparison: Comparison) -> dict[str, Any]:
+    """Curves, by chart; one that cannot be drawn for this comparison says why."""
+    known = [m for m in map(registered, comparison.measures) if m is not None]
+    cut = str(next((m for m in known if m.definition.at == "k"), "nDCG@10"))
+    drawn: dict[str, Callable[[], pl.DataFrame]] = {
+        "first_relevant": lambda: chart_data.first_relevant(comparison),
+        "precision_recall": lambda: chart_data.precision_recall(comparison),
+        "over_k": lambda: chart_data.over_k(comparison, cut),
+    }
+    plain = str(parse(cut).replace(k=None))
+    return {"over_k_measure": plain, **{name: _drawn(draw) for name, draw in drawn.items()}}
+
+
+def _drawn(draw: Callable[[], pl.DataFrame]) -> list[dict[str, Any]] | str:
+    try:
+        return draw().to_dicts()
+    except RankLensError as reason:
+        return str(reason)
+
+
+def _latency(comparison: Comparison) -> dict[str, Any] | None:
+    """Percentiles in seconds, and for each measure who is on the Pareto front."""
+    if not comparison.latencies:
+        return None
+    shown = ("p50", "p90", "p95", "p99", "mean")
+    timed = {system: Latency.of(seconds) for system, seconds in comparison.latencies.items() if len(seconds)}
+    rows = {system: {name: getattr(time, name) for name in shown} for system, time in timed.items()}
+    front = {
+        m: chart_data.latency(comparison, m).filter("front")["system"].to_list() for m in comparison.measures
+    }
+    return {"systems": rows, "front": front} if rows else None
+
+
+def _trust(scores: Scores, measures: Sequence[str]) -> dict[str, Any]:
+    """What was counted on the way, and how far the judgments reach, at each cutoff that a measure uses."""
+    judged, applied = scores.judged, scores.judged.applied
+    cutoffs = sorted({m.k for m in map(registered, measures) if m is not None and m.k is not None} | {10})
+    answered = judged.retrieved > 0
+    shares = [judged_share(judged, k=k)[answered] for k in cutoffs]
+    return {
+        "queries": applied.queries,
+        "missing": applied.missing,
+        "ignored": applied.ignored,
+        "without_relevant": applied.empty,
+        "empty": int((~answered).sum()),
+        "duplicates": applied.duplicates,
+        "duplicate_judgments": applied.duplicate_judgments,
+        "cutoffs": [
+            {
+                "k": k,
+                "judged": float(share.mean()) if len(share) else None,
+                "with_holes": int((share < 1).sum()),
+                "tied": judged.ties.reaching(k) if judged.ties is not None else None,
+            }
+            for k, share in zip(cutoffs, shares, strict=True)
+        ],
+    }
+
+
+def _policy(comparison: Comparison) -> list[list[str]]:
+    """What was decided where the data leave it open, in words."""
+    policy = _known_policy(comparison)
+    if policy is None:
+        return []
+    rows = [[question, words[getattr(policy, field)]] for field, (question, words) in _POLICY_WORDS.items()]
+    depth = "all" if policy.depth is None else f"the first {policy.depth}"
+    return [*rows, ["Documents of a ranking that count", depth], ["Relevant from grade", f"{policy.rel:g}"]]
+
+
+def _known_policy(comparison: Comparison) -> Policy | None:
+    if comparison.evidence is not None:
+        return comparison.evidence.policy
+    return next((scores.policy for scores in comparison.scores.values()), None)
+
+
+def _values(comparison: Comparison) -> bytes:
+    """Measure after measure, system after system: one little-endian double a query."""
+    return b"".join(np.asarray(comparison.values(m), dtype="<f8").tobytes() for m in comparison.measures)
+
+
+def _queries(comparison: Comparison, given: Any) -> bytes:
+    ids = list(comparison.query_ids)
+    found: dict[str, Any] = {"ids": ids}
+    if given is not None:
+        known = texts(given, ids, "queries")
+        found["texts"] = [_joined(known.get(query)) for query in ids]
+    if comparison.slice_of is not None:
+        place = {part.name: i for i, part in enumerate(comparison.slices)}
+        found["slices"] = [place.get(comparison.slice_of.get(query, ""), -1) for query in ids]
+    found["retrieved"] = [_retrieved(comparison, system) for system in comparison.systems]
+    return _bytes(found)
+
+
+def _retrieved(comparison: Comparison, system: str) -> list[int] | None:
+    scores = comparison.scores.get(system)
+    if scores is None:
+        return None
+    places = chart_data.queries_that_count(comparison, scores)
+    return list(chart_data.at_queries(scores.judged.retrieved, places).tolist())
+
+
+def _joined(text: Text | None) -> str:
+    return "" if text is None else f"{text.title} {text.text}".strip()
+
+
+def _pack(documents: Drilldown, corpus: Any, pieces: dict[str, bytes]) -> dict[str, Any]:
+    """Rankings and documents into pieces; what the page has to know to find its way in them."""
+    for number, part in enumerate(_parts(list(documents.queries()), QUERIES_A_PIECE)):
+        pieces[f"rankings-{number}"] = _bytes(part)
+    names = documents.documents["doc"].to_list()
+    kept, told = _fitting(texts(corpus, names), documents.documents)
+    for number, part in enumerate(_parts(names, DOCUMENTS_A_PIECE)):
+        piece: dict[str, Any] = {"ids": part}
+        if kept:
+            piece["titles"] = [kept[name].title if name in kept else "" for name in part]
+            piece["texts"] = [kept[name].text if name in kept else "" for name in part]
+        pieces[f"documents-{number}"] = _bytes(piece)
+    return {
+        "depth": documents.depth,
+        "rel": documents.rel,
+        "max_grade": documents.max_grade,
+        "looked_up": LOOKED_UP,
+        "systems": list(documents.systems),
+        "queries_a_piece": QUERIES_A_PIECE,
+        "documents_a_piece": DOCUMENTS_A_PIECE,
+        "n": len(names),
+        "texts": told,
+    }
+
+
+def _fitting(given: Mapping[str, Text], documents: pl.DataFrame) -> tuple[dict[str, Text], dict[str, Any]]:
+    """As many texts as the budget allows, relevant documents first, then by rank; and how many were left out or cut."""
+    order = documents.sort("relevant", "rank", descending=[True, False], maintain_order=True)["doc"]
+    known = [name for name in order if name in given]
+    for length in TEXT_LENGTHS:
+        if sum(len(_cut(given[name], length).text.encode()) for name in known) <= TEXT_BUDGET:
+            break
+    kept: dict[str, Text] = {}
+    left = TEXT_BUDGET
+    for name in known:
+        text = _cut(given[name], length)
+        left -= len(text.title.encode()) + len(text.text.encode())
+        if left < 0:
+            break
+        kept[name] = text
+    cut = sum(len(given[name].text) > length for name in kept)
+    told = {"known": len(known), "left_out": len(known) - len(kept), "cut": cut, "length": length}
+    return kept, {**told, "unknown": len(documents) - len(known)}
+
+
+def _cut(text: Text, length: int) -> Text:
+    return text if len(text.text) <= length else Text(text.title[:200], text.text[:length].rstrip() + " …")
+
+
+def _parts(rows: list[Any], size: int) -> Iterator[list[Any]]:
+    return (rows[start : start + size] for start in range(0, len(rows), size))
+
+
+def _bytes(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+
+
+def _jsonable(value: Any) -> Any:
+    """What JSON cannot hold (an endless interval) as nothing; NumPy's numbers as Python's."""
+    if isinstance(value, dict):
+        return {str(key): _jsonable(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_jsonable(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,124 @@
+"""A comparison as one HTML file that works offline: the page's own files, the numbers as JSON, long data packed in pieces.
+
+Queries, ids and texts are data. They stand in ``<script>`` elements of a type that is not run, with every ``<`` escaped, and
+the page writes them with ``textContent`` only. A content security policy forbids every request, and every script and
+style but the page's own (by hash).
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import html
+import json
+import re
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ranklens.report.content import Content, content
+
+if TYPE_CHECKING:
+    from ranklens.comparison import Comparison
+
+# In the order in which they build on each other; together they are one script.
+SCRIPTS = (
+    "dom",
+    "inflate",
+    "data",
+    "plot",
+    "pair_charts",
+    "charts",
+    "summary",
+    "details",
+    "table",
+    "query",
+    "report",
+)
+
+
+def write_report(
+    comparison: Comparison,
+    path: str | Path,
+    *,
+    queries: Any = None,
+    corpus: Any = None,
+    title: str | None = None,
+) -> Path:
+    """Write the report, whole or not at all; the path of the file.
+
+    ``queries`` and ``corpus`` are texts by id: a dict, a table, or the path of a file or BEIR folder
+    (:func:`ranklens.readers.texts.texts`). Without them the page shows ids.
+    """
+    from ranklens.writers import write_whole
+
+    target = Path(path)
+    page = render(comparison, queries=queries, corpus=corpus, title=title).encode("utf-8", "replace")
+    write_whole(target, lambda place: place.write_bytes(page))
+    return target
+
+
+def render(
+    comparison: Comparison, *, queries: Any = None, corpus: Any = None, title: str | None = None
+) -> str:
+    """The report as text."""
+    found = content(comparison, queries=queries, corpus=corpus, title=title)
+    style, script = _page("report.css"), _script()
+    slots = {
+        "title": html.escape(found.summary["title"]),
+        "policy": html.escape(_security_policy(style, script), quote=True),
+        "style": style,
+        "script": script,
+        "without_script": _without_script(comparison, found),
+        "summary": _json(found.summary),
+        "pieces": "\n".join(_piece(name, data) for name, data in found.pieces.items()),
+    }
+    return re.sub(r"\{\{(\w+)\}\}", lambda slot: slots[slot[1]], _page("report.html"))
+
+
+def _page(name: str) -> str:
+    return resources.files("ranklens.report").joinpath("page", name).read_text(encoding="utf-8")
+
+
+def _script() -> str:
+    parts = "\n".join(_page(f"{name}.js") for name in SCRIPTS)
+    return f'(() => {{\n"use strict";\n{parts}}})();\n'
+
+
+def _security_policy(style: str, script: str) -> str:
+    """Nothing may be requested; nothing but the page's own script and style applies; text can never become markup."""
+    return "; ".join(
+        [
+            "default-src 'none'",
+            f"script-src {_hash(script)}",
+            f"style-src {_hash(style)}",
+            "img-src data:",
+            "base-uri 'none'",
+            "form-action 'none'",
+            "require-trusted-types-for 'script'",
+            "trusted-types 'none'",
+        ]
+    )
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _json(value: Any) -> str:
+    """JSON that cannot end the element it stands in."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c")
+
+
+def _piece(name: str, data: bytes) -> str:
+    packed = base64.b64encode(gzip.compress(data, compresslevel=6, mtime=0)).decode()
+    return f'<script type="text/plain" id="piece-{name}">{packed}</script>'
+
+
+def _without_script(comparison: Comparison, found: Content) -> str:
+    """The results for a browser that runs no script; the policy forbids styles in attributes."""
+    verdict = html.escape(str(found.summary["measures"][0]["verdict"]))
+    table = re.sub(r"(<t[hd]) style='[^']*'", r"\1", comparison.table().to_html())
+    return f"<p>{verdict}</p>{table}"

@@ -1,0 +1,111 @@
+// ---------------------------------------------------------------------------------------------------------------------
+// The data: a summary at once; packed pieces when they are needed.
+
+const report = JSON.parse(byId("summary").textContent);
+const systems = report.systems;
+const measures = report.measures.map((measure) => measure.name);
+
+const parsed = new Promise((resolve) => {
+  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", resolve);
+  else resolve();
+});
+
+async function unpack(id) {
+  await parsed;
+  const letters = atob(byId(`piece-${id}`).textContent);
+  const packed = new Uint8Array(letters.length);
+  for (let i = 0; i < letters.length; i++) packed[i] = letters.charCodeAt(i);
+  if (typeof DecompressionStream === "undefined") return gunzip(packed);
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+const pieces = new Map();
+function piece(id) {
+  if (!pieces.has(id))
+    pieces.set(
+      id,
+      unpack(id).then((bytes) => JSON.parse(new TextDecoder().decode(bytes))),
+    );
+  return pieces.get(id);
+}
+
+// Values by measure, system and query; ids, texts, slices and lengths of rankings by query.
+const model = { values: null, ids: [], texts: null, slices: null, retrieved: [], place: new Map() };
+
+async function loadModel() {
+  const [bytes, queries] = await Promise.all([unpack("values"), piece("queries")]);
+  const all = new Float64Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 8);
+  const n = queries.ids.length;
+  model.values = measures.map((_, m) =>
+    systems.map((__, s) => all.subarray((m * systems.length + s) * n, (m * systems.length + s + 1) * n)),
+  );
+  Object.assign(model, queries);
+  model.place = new Map(queries.ids.map((id, i) => [id, i]));
+}
+
+// The documents of one query: id, title, text and grade, and for each system rank, score, and what is odd about it.
+async function loadQuery(i) {
+  const { queries_a_piece: q, documents_a_piece: d } = report.documents;
+  const raw = (await piece(`rankings-${Math.floor(i / q)}`))[i % q];
+  const parts = await Promise.all(
+    [...new Set(raw.d.map((x) => Math.floor(x / d)))].map(async (p) => [p, await piece(`documents-${p}`)]),
+  );
+  const shelf = new Map(parts);
+  const documents = raw.d.map((number, place) => {
+    const part = shelf.get(Math.floor(number / d));
+    return {
+      id: part.ids[number % d],
+      title: part.titles?.[number % d] ?? "",
+      text: part.texts?.[number % d] ?? "",
+      grade: raw.g[place],
+      ranks: new Map(report.documents.systems.map((s, k) => [s, raw.r[k][place]])),
+      scores: new Map(report.documents.systems.map((s, k) => [s, raw.s?.[k]?.[place] ?? null])),
+      repeats: new Map(),
+      tied: new Set(),
+    };
+  });
+  for (const [k, place, n] of raw.x ?? []) documents[place].repeats.set(report.documents.systems[k], n);
+  for (const [k, place] of raw.t ?? []) documents[place].tied.add(report.documents.systems[k]);
+  return { documents, relevant: raw.R };
+}
+
+// The result of one system, and of B against A whichever way round the pair was tested.
+const result = (measure, system, part = report) => part.results[measure].find((r) => r.system === system);
+
+function pair(measure, a, b, part = report) {
+  const found = part.pairs[measure].find((p) => (p.a === a && p.b === b) || (p.a === b && p.b === a));
+  if (!found || found.a === a) return found;
+  const turned = (x) => (x === null ? null : -x);
+  return {
+    ...found,
+    a,
+    b,
+    difference: -found.difference,
+    low: turned(found.high),
+    high: turned(found.low),
+    wins: found.losses,
+    losses: found.wins,
+  };
+}
+
+// Of a geometric mean the logarithms are compared, so a difference is a factor.
+const isFactor = (m) => report.measures[m].aggregate === "geometric";
+const gap = (m, x, digits = 4) =>
+  x === null || x === undefined ? "–" : isFactor(m) ? `×${fixed(Math.exp(x), 3)}` : signed(x, digits);
+const gapRange = (m, p) =>
+  isFactor(m) && p.low !== null && p.high !== null
+    ? `[×${fixed(Math.exp(p.low), 3)}, ×${fixed(Math.exp(p.high), 3)}]`
+    : range(p.low, p.high);
+
+// The difference of two means that was not tested: of counts, and of pairs without the baseline.
+function untested(m, a, b, part = report) {
+  const [u, v] = [a, b].map((s) => result(measures[m], systems[s], part).mean);
+  return isFactor(m) ? Math.log(v / u) : v - u;
+}
+
+// What a higher value is: better, worse, or just higher.
+const WORDS = { higher: ["better", "worse"], lower: ["worse", "better"], neither: ["higher", "lower"] };
+const word = (m, difference) => WORDS[report.measures[m].better][difference > 0 ? 0 : 1];
+
+const ranked = (measure) => report.results[measure]; // the best first

@@ -1,0 +1,274 @@
+// ---------------------------------------------------------------------------------------------------------------------
+// Slices, latency and status, trust, definitions.
+
+function drawSlices(state) {
+  const section = byId("slices");
+  section.hidden = !report.slices.length;
+  if (section.hidden) return;
+  const measure = measures[state.m];
+  const order = ranked(measure).map((r) => systems.indexOf(r.system));
+  const better = report.measures[state.m].better;
+  const best = (part) => Math[better === "lower" ? "min" : "max"](...part.results[measure].map((r) => r.mean));
+  const head = [
+    th("Slice"),
+    th("Queries", { class: "num" }),
+    ...order.map((s) => th(named(s), { class: "num" })),
+    ...(state.b === null ? [] : [th("B − A", { class: "num" })]),
+  ];
+  const rows = report.slices.map((part) =>
+    el(
+      "tr",
+      {},
+      el("th", { scope: "row" }, said(part.name)),
+      num(whole(part.n)),
+      order.map((s) => {
+        const r = result(measure, systems[s], part);
+        return meanCell(r, r.mean === best(part) && order.length > 1 && better !== "neither");
+      }),
+      state.b === null
+        ? ""
+        : difference(state.m, pair(measure, systems[state.a], systems[state.b], part), false, () =>
+            untested(state.m, state.a, state.b, part),
+          ),
+    ),
+  );
+  const macro = el(
+    "tr",
+    {},
+    el("th", { scope: "row", text: "macro-average" }),
+    num(""),
+    order.map((s) => {
+      const r = report.macro[measure].find((row) => row.system === systems[s]);
+      return r ? meanCell(r) : num("–");
+    }),
+    state.b === null ? "" : td(""),
+  );
+  body(section.id).replaceChildren(
+    report.measures[state.m].slice_verdict
+      ? el("p", { class: "reasons", dir: "auto", text: sentence(report.measures[state.m].slice_verdict) })
+      : "",
+    sliceChart(measure, order),
+    table(`${measure} by slice`, head, [...rows, macro]),
+  );
+}
+
+const meanCell = (r, strong) =>
+  el(
+    "td",
+    { class: "num" },
+    el("span", { class: strong ? "strong" : "", text: show(r.mean) }),
+    el("small", { class: "muted", text: range(r.low, r.high, 3) }),
+  );
+
+function sliceChart(measure, order) {
+  const rows = report.slices.flatMap((part) => order.map((s) => result(measure, systems[s], part)));
+  const ends = [Math.min(...rows.map((r) => r.low ?? r.mean)), Math.max(...rows.map((r) => r.high ?? r.mean))];
+  const step = 17;
+  return card({
+    title: `${measure} by slice`,
+    note: "Means and their intervals.",
+    shown: order,
+    draw(width) {
+      const height = report.slices.length * (order.length * step + 30);
+      const plot = canvas(width, height + 44, [2, 14, 40, 8], `${measure} by slice`);
+      const x = linear([ends[0] - 0.02, ends[1] + 0.02], [0, plot.w]);
+      for (const v of ticks(...ends)) {
+        plot.inside.append(
+          svg("line", { class: "gridline", x1: x(v), x2: x(v), y1: 0, y2: height }),
+          svg("text", { class: "tick", x: x(v), y: height + 18, "text-anchor": "middle", text: short(v) }),
+        );
+      }
+      report.slices.forEach((part, row) => {
+        const top = row * (order.length * step + 30) + 18;
+        plot.inside.append(label(`${part.name} (${whole(part.n)})`, plot.w, { x: 0, y: top - 2 }));
+        order.forEach((s, i) => {
+          const r = result(measure, systems[s], part),
+            y = top + 12 + i * step;
+          plot.inside.append(
+            svg("line", {
+              class: `whisker ${look(s)}`,
+              x1: x(r.low ?? ends[0]),
+              x2: x(r.high ?? ends[1]),
+              y1: y,
+              y2: y,
+            }),
+            marker(s, x(r.mean), y, 5),
+          );
+        });
+      });
+      return plot.root;
+    },
+  });
+}
+
+function drawSpeed() {
+  const section = byId("speed");
+  section.hidden = !report.latency && !report.status;
+  if (section.hidden) return;
+  const shares = ["p50", "p90", "p95", "p99", "mean"];
+  const kinds = report.status ? [...new Set(Object.values(report.status).flatMap(Object.keys))] : [];
+  const head = [
+    th("System"),
+    ...kinds.map((k) => th(k, { class: "num" })),
+    ...(report.latency ? shares.map((p) => th(p, { class: "num" })) : []),
+  ];
+  const rows = systems.map((name, s) => {
+    const time = report.latency?.systems[name],
+      status = report.status?.[name];
+    return el(
+      "tr",
+      {},
+      el("th", { scope: "row" }, named(s)),
+      kinds.map((k) =>
+        num(status ? whole(status[k] ?? 0) : "–", { class: k === "failed" && status?.[k] ? "alarm" : "" }),
+      ),
+      report.latency ? shares.map((p) => num(time ? seconds(time[p]) : "–")) : "",
+    );
+  });
+  body(section.id).replaceChildren(
+    table("Latency and status by system", head, rows),
+    el("p", {
+      class: "muted note",
+      text: "Seconds a query, over the queries that were answered. An empty answer counts as 0; so does a failed one unless the policy says otherwise.",
+    }),
+  );
+}
+
+function drawTrust(state) {
+  const measure = measures[state.m];
+  const known = systems.filter((name) => report.trust[name]);
+  const cutoffs = known.length ? report.trust[known[0]].cutoffs.map((c) => c.k) : [];
+  const facts = [];
+  const p = state.b === null ? null : pair(measure, systems[state.a], systems[state.b]);
+  if (p && p.detectable !== null) {
+    const unseen = !p.significant && Math.abs(p.difference) < p.detectable;
+    facts.push(
+      `With ${plural(p.n, "query", "queries")}, a difference in ${measure} between A and B of ${isFactor(state.m) ? gap(state.m, p.detectable) : show(p.detectable)} would be found in four of five tries. The one measured is ${gap(state.m, p.difference)}${unseen ? ", which is less: do not read “no difference shown” as “no difference”." : "."}`,
+    );
+  }
+  if (!report.documents)
+    facts.push(
+      "This report was made from values by query: it knows neither rankings nor judgments, so it cannot say how many documents were judged.",
+    );
+  const rows = [
+    ["Queries averaged", (t) => whole(t.queries)],
+    ["Judged queries missing from the run", (t) => whole(t.missing), (t) => t.missing],
+    ["Queries without an answer", (t) => whole(t.empty), (t) => t.empty],
+    ...(report.status
+      ? [
+          [
+            "Queries that failed",
+            (_, name) => whole(report.status[name]?.failed ?? 0),
+            (_, name) => report.status[name]?.failed,
+          ],
+        ]
+      : []),
+    ["Unjudged queries, ignored", (t) => whole(t.ignored)],
+    ["Queries without a relevant document", (t) => whole(t.without_relevant)],
+    ["Repeated documents dropped", (t) => whole(t.duplicates), (t) => t.duplicates],
+    ["Repeated judgments dropped", (t) => whole(t.duplicate_judgments), (t) => t.duplicate_judgments],
+    ...cutoffs.flatMap((k, i) => [
+      [
+        `Judged in the first ${k}`,
+        (t) => percent(t.cutoffs[i].judged),
+        (t) => t.cutoffs[i].judged !== null && t.cutoffs[i].judged < 0.8,
+      ],
+      [`Queries with holes in the first ${k}`, (t) => whole(t.cutoffs[i].with_holes)],
+      [
+        `Queries with ties across rank ${k}`,
+        (t) => (t.cutoffs[i].tied === null ? "–" : whole(t.cutoffs[i].tied)),
+        (t) => t.cutoffs[i].tied,
+      ],
+    ]),
+  ];
+  body("trust").replaceChildren(
+    report.cautions.length || facts.length
+      ? el(
+          "ul",
+          { class: "cautions" },
+          report.cautions.map((text) => el("li", { class: "caution" }, said(text))),
+          facts.map((text) => el("li", {}, said(text))),
+        )
+      : el("p", { text: "Nothing to report." }),
+    known.length
+      ? table(
+          "What was counted, by system",
+          [th(hidden("What")), ...known.map((name) => th(named(systems.indexOf(name)), { class: "num" }))],
+          rows.map(([label, value, alarm]) =>
+            el(
+              "tr",
+              {},
+              el("th", { scope: "row", text: label }),
+              known.map((name) =>
+                num(value(report.trust[name], name), { class: alarm?.(report.trust[name], name) ? "alarm" : "" }),
+              ),
+            ),
+          ),
+        )
+      : "",
+    el("p", {
+      class: "muted note",
+      text: known.length
+        ? "A hole is a document that nobody judged: it counts as not relevant, so a system that finds new documents may look worse than it is. A tie across a cutoff means that the value depends on how ties are broken."
+        : "",
+    }),
+  );
+}
+
+function drawDefinitions() {
+  const limits = ([low, high]) => `${low === null ? "−∞" : short(low)} to ${high === null ? "∞" : short(high)}`;
+  body("definitions").replaceChildren(
+    el(
+      "dl",
+      { class: "definitions" },
+      report.measures.flatMap((m) => [
+        el("dt", {}, el("code", { text: m.name })),
+        el(
+          "dd",
+          {},
+          m.description
+            .split(/\n\n+/)
+            .map((paragraph) => el("p", { text: paragraph.replace(/``/g, "").replace(/\s+/g, " ") })),
+          el("p", {
+            class: "muted",
+            text: [
+              ...Object.entries(m.parameters).map(([k, v]) => `${k} = ${v}`),
+              `from ${limits(m.range)}`,
+              AGGREGATES[m.aggregate] ?? m.aggregate,
+            ].join(" · "),
+          }),
+        ),
+      ]),
+    ),
+    el(
+      "div",
+      { class: "columns" },
+      facts("Policy: what was decided where the data leave it open", report.policy),
+      facts("Statistics", report.statistics),
+    ),
+  );
+}
+
+const AGGREGATES = {
+  mean: "mean over the queries",
+  sum: "sum over the queries",
+  geometric: "geometric mean over the queries",
+};
+
+const facts = (title, rows) =>
+  rows.length
+    ? el(
+        "div",
+        {},
+        el("h3", { text: title }),
+        el(
+          "table",
+          { class: "facts" },
+          el(
+            "tbody",
+            {},
+            rows.map(([key, value]) => el("tr", {}, el("th", { scope: "row", text: key }), td(value))),
+          ),
+        ),
+      )
+    : "";

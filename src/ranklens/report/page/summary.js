@@ -1,0 +1,244 @@
+// ---------------------------------------------------------------------------------------------------------------------
+// What comes first: the verdict, the leaderboard, every pair.
+
+function drawVerdict(state) {
+  const measure = measures[state.m];
+  const best = ranked(measure)[0];
+  const tiles = [
+    tile(BEST[report.measures[state.m].aggregate], show(best.mean), [
+      named(systems.indexOf(best.system)),
+      best.low === null && best.high === null ? "" : ` ${range(best.low, best.high)}`,
+    ]),
+  ];
+  if (state.b === null)
+    tiles.push(
+      tile("Queries", whole(best.n), [best.n === 1 ? "one query says nothing about others" : "averaged over"]),
+    );
+  else tiles.push(...pairTiles(state));
+  const cautions = report.cautions.length;
+  body("verdict").replaceChildren(
+    ...spoken(report.measures[state.m].verdict),
+    el("div", { class: "tiles" }, tiles),
+    cautions
+      ? el(
+          "p",
+          {},
+          el("a", {
+            class: "caution",
+            href: "#trust",
+            text: `${plural(cautions, "caution")} before you rely on this`,
+          }),
+        )
+      : "",
+  );
+}
+
+// The first clause large, the rest as text.
+function spoken(text) {
+  const [, first, rest] = /^(.*?)(?:: |; |\. )(.*)$/s.exec(text) ?? [null, text, ""];
+  return [
+    el("p", { class: "verdict", dir: "auto", text: first.endsWith(".") ? first : `${first}.` }),
+    rest ? el("p", { class: "reasons", dir: "auto", text: sentence(rest) }) : "",
+  ];
+}
+
+const BEST = { mean: "Best mean", sum: "Largest sum", geometric: "Best geometric mean" };
+
+function pairTiles(state) {
+  const { m, a, b } = state;
+  const p = pair(measures[m], systems[a], systems[b]);
+  const label = `B against A: ${systems[b]} − ${systems[a]}`;
+  const counts = p ?? (model.values ? tally(m, a, b) : null);
+  return [
+    p
+      ? tile(
+          label,
+          gap(m, p.difference),
+          [`${gapRange(m, p)}, adjusted p ${chance(p.adjusted_p)}`],
+          p.significant ? "strong" : "",
+        )
+      : tile(label, gap(m, untested(m, a, b)), ["not tested"]),
+    counts
+      ? tile("Queries where B is above, below A", `${whole(counts.wins)} : ${whole(counts.losses)}`, [
+          balance(state, counts),
+        ])
+      : "",
+    p && p.detectable !== null
+      ? tile("Smallest difference to be seen", isFactor(m) ? gap(m, p.detectable) : show(p.detectable), [
+          `with ${plural(p.n, "query", "queries")}, in four of five tries`,
+        ])
+      : "",
+  ];
+}
+
+const tile = (label, value, below, extra = "") =>
+  el(
+    "div",
+    { class: `tile ${extra}` },
+    said(label, "div", { class: "label" }),
+    el("div", { class: "value", text: value }),
+    el("div", { class: "below muted" }, below),
+  );
+
+// Wins, ties and losses as one bar.
+function balance(state, p) {
+  const part = (n, kind) => (n ? el("span", { class: `part ${kind}`, "--share": n }) : null);
+  return el(
+    "span",
+    {
+      class: "balance",
+      role: "img",
+      "aria-label": `B is above A on ${p.wins} queries, equal on ${p.ties}, below on ${p.losses}`,
+    },
+    part(p.wins, look(state.b)),
+    part(p.ties, "even"),
+    part(p.losses, look(state.a)),
+  );
+}
+
+function drawLeaderboard(state) {
+  const measure = measures[state.m];
+  const rows = ranked(measure);
+  const ends = rows.flatMap((r) => [r.low ?? r.mean, r.high ?? r.mean]);
+  const low = Math.min(...ends),
+    high = Math.max(...ends);
+  const pad = (high - low) * 0.06 || 0.01;
+  const others = measures.filter((name) => name !== measure);
+  const level = `${Number((100 * report.level).toPrecision(4))} % interval`;
+  const against = report.baseline !== null;
+  const head = [
+    th(hidden("Group"), { class: "group" }),
+    th("System"),
+    th(measure, { class: "num" }),
+    th(level, { class: "bar-cell" }),
+    th(hidden("Interval"), { class: "num roomy" }),
+    ...(against ? [th(["against ", said(report.baseline)], { class: "num" })] : []),
+    ...others.map((name) => th(name, { class: "num roomy" })),
+  ];
+  const lines = rows.map((r) => {
+    const s = systems.indexOf(r.system);
+    const p = against && r.system !== report.baseline ? pair(measure, report.baseline, r.system) : null;
+    return el(
+      "tr",
+      { class: [s === state.a ? "is-a" : "", s === state.b ? "is-b" : ""].join(" ") },
+      td(r.group ? el("span", { class: "letters", text: r.group }) : "", { class: "group" }),
+      el("th", { scope: "row" }, named(s), tag(state, s)),
+      num(show(r.mean), { class: "strong", "data-value": r.mean }),
+      td(intervalBar(s, r, low - pad, high + pad), { class: "bar-cell" }),
+      num(range(r.low, r.high), { class: "muted roomy" }),
+      ...(against
+        ? [
+            difference(state.m, p, r.system === report.baseline, () =>
+              untested(state.m, systems.indexOf(report.baseline), s),
+            ),
+          ]
+        : []),
+      ...others.map((name) => num(show(result(name, r.system).mean), { class: "roomy" })),
+    );
+  });
+  body("leaderboard").replaceChildren(
+    table(`Leaderboard by ${measure}`, head, lines, { class: "leaderboard" }),
+    el("p", { class: "muted note", text: explainGroups(rows) }),
+  );
+}
+
+const explainGroups = (rows) =>
+  rows.length > 1 && rows.some((r) => r.group)
+    ? "Systems that share a letter cannot be told apart on these queries. ★ marks a difference that the test supports."
+    : "";
+
+const tag = (state, s) =>
+  state.b === null
+    ? null
+    : s === state.a
+      ? el("span", { class: "tag", text: "A" })
+      : s === state.b
+        ? el("span", { class: "tag", text: "B" })
+        : null;
+
+// A cell with a difference: filled and starred where the test supports it.
+function difference(m, p, isBaseline, bare) {
+  if (isBaseline) return td("baseline", { class: "num muted" });
+  if (!p)
+    return el("td", { class: "num muted" }, el("span", { text: gap(m, bare()) }), el("small", { text: "not tested" }));
+  return el(
+    "td",
+    { class: `num ${shade(m, p)}` },
+    el("span", { text: starred(m, p) }),
+    el("small", { class: "muted", text: `p ${chance(p.adjusted_p)}` }),
+  );
+}
+
+const starred = (m, p, digits = 4) => `${gap(m, p.difference, digits)}${p.significant ? " ★" : ""}`;
+const shade = (m, p) => (!p.significant || report.measures[m].better === "neither" ? "" : word(m, p.difference));
+
+function intervalBar(s, r, low, high) {
+  const x = linear([low, high], [0, 100]);
+  const at = (value) => `${x(value).toFixed(2)}%`;
+  const [from, to] = [r.low ?? low, r.high ?? high];
+  return svg(
+    "svg",
+    {
+      class: "interval",
+      width: "100%",
+      height: 22,
+      role: "img",
+      "aria-label": `from ${show(r.low)} to ${show(r.high)}`,
+    },
+    svg("line", { class: "track", x1: "0%", x2: "100%", y1: 11, y2: 11 }),
+    svg("rect", {
+      class: `reach ${look(s)}`,
+      x: at(from),
+      width: `${Math.max(x(to) - x(from), 0).toFixed(2)}%`,
+      y: 7,
+      height: 8,
+      rx: 4,
+    }),
+    svg("svg", { x: at(r.mean), overflow: "visible" }, marker(s, 0, 11, 5)),
+  );
+}
+
+function drawPairs(state) {
+  const section = byId("pairs");
+  const m = state.m,
+    measure = measures[m];
+  section.hidden = systems.length < 2;
+  if (section.hidden) return;
+  const order = ranked(measure).map((r) => systems.indexOf(r.system));
+  const cell = (row, column) => {
+    if (row === column) return td("", { class: "self" });
+    const p = pair(measure, systems[column], systems[row]);
+    const shown = p ? starred(m, p, 3) : gap(m, untested(m, column, row), 3);
+    const chances = p ? `p ${chance(p.adjusted_p)}` : "not tested";
+    return td(
+      el(
+        "button",
+        { type: "button", class: "quiet", title: p?.verdict, onclick: () => choose({ a: column, b: row }) },
+        hidden(`${systems[row]} against ${systems[column]}: `),
+        el("span", { text: shown }),
+        el("small", { text: chances }),
+        hidden(". Show as B and A"),
+      ),
+      { class: `num ${p ? shade(m, p) : "muted"}${row === state.b && column === state.a ? " chosen" : ""}` },
+    );
+  };
+  const head = [
+    th(hidden("System")),
+    ...order.map((s, i) => th([swatch(s), hidden(systems[s]), ` ${i + 1}`], { title: systems[s] })),
+  ];
+  const rows = order.map((row, i) =>
+    el(
+      "tr",
+      {},
+      el("th", { scope: "row" }, `${i + 1} `, named(row)),
+      order.map((column) => cell(row, column)),
+    ),
+  );
+  body(section.id).replaceChildren(
+    table(`Differences in ${measure}: the row's system against the column's`, head, rows, { class: "matrix" }),
+    el("p", {
+      class: "muted note",
+      text: `${measure}: the row’s system against the column’s, with its adjusted p. Filled with ★: the test supports a difference. Choose a cell to see the pair as B (row) and A (column) everywhere on this page.`,
+    }),
+  );
+}
