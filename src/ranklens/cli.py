@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ranklens import __version__
-from ranklens.commands import bench, compare, convert, demo, evaluate, explain, lint, measures
+from ranklens.commands import bench, compare, convert, demo, evaluate, explain, lint, measures, report
 from ranklens.commands.manners import leave_closed_pipe, warnings_in_one_line
 from ranklens.errors import RankLensError
 
@@ -44,6 +44,7 @@ app.command(epilog=evaluate.EXAMPLES)(evaluate.evaluate)
 app.command(epilog=compare.EXAMPLES)(compare.compare)
 app.command(epilog=bench.EXAMPLES)(bench.bench)
 app.command(epilog=explain.EXAMPLES)(explain.explain)
+app.command(epilog=report.EXAMPLES)(report.report)
 app.command(name="measures", epilog=measures.EXAMPLES)(measures.list_measures)
 app.command(epilog=lint.EXAMPLES)(lint.lint)
 app.command(epilog=convert.EXAMPLES)(convert.convert)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
 from enum import Enum
-from importlib import import_module
-from pathlib import Path
-from threading import Thread
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ranklens.commands import options
-from ranklens.errors import InputError, RankLensWarning
+from ranklens.commands import comparing, options
+from ranklens.errors import InputError
 from ranklens.policy import Policy
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ranklens.comparison import Comparison
     from ranklens.report.table import Printout
 
@@ -32,6 +30,8 @@ Examples:
   ranklens compare beir/ a.txt b.txt --by type -q 10
 
   ranklens compare qrels.txt a.txt b.txt --by queries.csv:language --format csv --rows pairs
+
+  ranklens compare qrels.txt a.txt b.txt --plot leaderboard.pdf --plot deltas=deltas.png
 """
 
 
@@ -60,25 +60,13 @@ def compare(
     runs: options.Runs,
     policy: Policy,
     measures: options.Measures = options.DEFAULT_MEASURES,
-    baseline: Annotated[
-        str | None, typer.Option(help="A run that all others are compared with; otherwise all pairs.")
-    ] = None,
-    test: Annotated[
-        str,
-        typer.Option(help="randomization, t, wilcoxon, sign, bootstrap, welch, tukey or tukey-randomized."),
-    ] = "randomization",
-    correction: Annotated[
-        str, typer.Option(help="For several pairs: holm, bonferroni, hochberg, bh, by or none.")
-    ] = "holm",
-    alpha: Annotated[float, typer.Option(help="How often a difference may be claimed by mistake.")] = 0.05,
-    level: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
-    by: Annotated[
-        str | None,
-        typer.Option(
-            help="FILE:COLUMN, to compare by groups of queries too; COLUMN alone is looked up in a BEIR folder."
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="For what is random.")] = 0,
+    baseline: comparing.Baseline = None,
+    test: comparing.Test = "randomization",
+    correction: comparing.Correction = "holm",
+    alpha: comparing.Alpha = 0.05,
+    level: comparing.Level = 0.95,
+    by: comparing.By = None,
+    seed: comparing.Seed = 0,
     queries: Annotated[
         int, typer.Option("-q", "--queries", min=0, help="Show so many queries with the largest differences.")
     ] = 0,
@@ -95,37 +83,41 @@ def compare(
     rows: Annotated[
         Rows, typer.Option("--rows", help="What csv and tsv list: systems, pairs or queries.")
     ] = Rows.systems,
+    plots: Annotated[
+        list[str],
+        typer.Option(
+            "--plot",
+            metavar="[CHART=]FILE",
+            help="Draw a chart as .png, .svg, .pdf or .html: leaderboard (default), deltas, scatter, first_relevant, "
+            "precision_recall, over_k, significance or slices. Can be given several times.",
+        ),
+    ] = [],  # noqa: B006  typer does not change it
     format: Annotated[Format, typer.Option("--format", help="How to write the results.")] = Format.table,  # noqa: A002
     output: options.Output = None,
     qrels_format: options.QrelsFormat = None,
     run_format: options.RunFormat = None,
 ) -> None:
     """Tell which of several runs is better on the same queries, by how much, and how sure that is."""
-    from ranklens.comparison import compare as compare_runs
-
     _refuse_what_is_not_shown(format, rows, shows_more=bool(queries) or document is not None)
-    # The tests will need SciPy: load it while the files are read.
-    Thread(target=import_module, args=("scipy.special",), daemon=True).start()
-    column, table = _column(by, qrels)
-    gold, read = _read(qrels, options.run_names_by_tag(runs), qrels_format, run_format)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RankLensWarning)  # a comparison keeps them as cautions
-        found = compare_runs(
-            gold,
-            read,
-            measures,
-            baseline=baseline,
-            test=test,
-            correction=correction,
-            alpha=alpha,
-            level=level,
-            by=column,
-            queries=table,
-            policy=policy,
-            rng=seed,
-            progress=options.progress,
-        )
+    planned = [_planned(plot) for plot in plots]
+    found = comparing.compare_files(
+        qrels,
+        runs,
+        measures,
+        baseline=baseline,
+        test=test,
+        correction=correction,
+        alpha=alpha,
+        level=level,
+        by=by,
+        policy=policy,
+        seed=seed,
+        qrels_format=qrels_format,
+        run_format=run_format,
+    )
     shown = _printout(found, queries, document, *(pair or (None, None)))
+    for name, file in planned:
+        _draw(found, name, file, *(pair or (None, None)))
     options.write(_render(found, shown, format, rows), output)
 
 
@@ -138,28 +130,16 @@ def _refuse_what_is_not_shown(format: Format, rows: Rows, *, shows_more: bool) -
         raise InputError(f"--rows is for --format csv and tsv; {format.value} shows systems and pairs.")
 
 
-def _column(by: str | None, qrels: str) -> tuple[str | None, str | None]:
-    """The column and the file that holds it."""
-    if by is None:
-        return None, None
-    file, _, column = by.rpartition(":")
-    if not file and Path(qrels).is_dir():
-        file = qrels
-    if not file or not column:
-        raise InputError(f"--by {by}: give the file and the column, as in queries.csv:language.")
-    return column, file
+def _planned(plot: str) -> tuple[str, Path]:
+    from ranklens.report import charts
+
+    return charts.planned(plot)
 
 
-def _read(
-    qrels: str, named: dict[str, str], qrels_format: str | None, run_format: str | None
-) -> tuple[Any, dict[str, Any]]:
-    from ranklens.readers import files
+def _draw(found: Comparison, name: str, file: Path, a: str | None, b: str | None) -> None:
+    from ranklens.report import charts
 
-    if (qrels_format or files.recognise(qrels, "qrels")) == "svmlight":
-        pairs = {name: files.read_pair(qrels, path, "svmlight") for name, path in named.items()}
-        return next(iter(pairs.values()))[0], {name: run for name, (_, run) in pairs.items()}
-    gold = files.read_qrels(qrels, qrels_format)
-    return gold, {name: files.stream_run(path, run_format) for name, path in named.items()}
+    charts.save(charts.draw(found, name, a, b), file)
 
 
 def _printout(found: Comparison, most: int, query: str | None, a: str | None, b: str | None) -> Printout:

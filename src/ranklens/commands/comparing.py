@@ -1,0 +1,94 @@
+"""What ``compare`` and ``report`` share: the options that say how runs are compared, and the comparison of files."""
+
+from __future__ import annotations
+
+import warnings
+from importlib import import_module
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ranklens.commands import options
+from ranklens.errors import InputError, RankLensWarning
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ranklens.comparison import Comparison
+
+Baseline = Annotated[
+    str | None, typer.Option(help="A run that all others are compared with; otherwise all pairs.")
+]
+Test = Annotated[
+    str, typer.Option(help="randomization, t, wilcoxon, sign, bootstrap, welch, tukey or tukey-randomized.")
+]
+Correction = Annotated[
+    str, typer.Option(help="For several pairs: holm, bonferroni, hochberg, bh, by or none.")
+]
+Alpha = Annotated[float, typer.Option(help="How often a difference may be claimed by mistake.")]
+Level = Annotated[float, typer.Option(help="Of the intervals.")]
+By = Annotated[
+    str | None,
+    typer.Option(
+        help="FILE:COLUMN, to compare by groups of queries too; COLUMN alone is looked up in a BEIR folder."
+    ),
+]
+Seed = Annotated[int, typer.Option(min=0, help="For what is random.")]
+
+
+def compare_files(
+    qrels: str,
+    runs: Sequence[str],
+    measures: str,
+    *,
+    by: str | None,
+    seed: int,
+    qrels_format: str | None,
+    run_format: str | None,
+    **settings: Any,
+) -> Comparison:
+    """Compare runs given as PATH or NAME=PATH; ``settings`` are those of :func:`ranklens.compare`."""
+    from ranklens.comparison import compare
+
+    # The tests will need SciPy: load it while the files are read.
+    Thread(target=import_module, args=("scipy.special",), daemon=True).start()
+    column, table = _column(by, qrels)
+    gold, read = _read(qrels, options.run_names_by_tag(runs), qrels_format, run_format)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RankLensWarning)  # a comparison keeps them as cautions
+        return compare(
+            gold,
+            read,
+            measures,
+            by=column,
+            queries=table,
+            rng=seed,
+            progress=options.progress,
+            **settings,
+        )
+
+
+def _column(by: str | None, qrels: str) -> tuple[str | None, str | None]:
+    """The column and the file that holds it."""
+    if by is None:
+        return None, None
+    file, _, column = by.rpartition(":")
+    if not file and Path(qrels).is_dir():
+        file = qrels
+    if not file or not column:
+        raise InputError(f"--by {by}: give the file and the column, as in queries.csv:language.")
+    return column, file
+
+
+def _read(
+    qrels: str, named: dict[str, str], qrels_format: str | None, run_format: str | None
+) -> tuple[Any, dict[str, Any]]:
+    from ranklens.readers import files
+
+    if (qrels_format or files.recognise(qrels, "qrels")) == "svmlight":
+        pairs = {name: files.read_pair(qrels, path, "svmlight") for name, path in named.items()}
+        return next(iter(pairs.values()))[0], {name: run for name, (_, run) in pairs.items()}
+    gold = files.read_qrels(qrels, qrels_format)
+    return gold, {name: files.stream_run(path, run_format) for name, path in named.items()}

@@ -1,0 +1,93 @@
+"""``ranklens report``: a comparison as one HTML file to look at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ranklens.commands import comparing, options
+from ranklens.errors import InputError
+from ranklens.policy import Policy
+
+EXAMPLES = """
+
+Examples:
+
+  ranklens report qrels.txt bm25.txt dense.txt -o report.html
+
+  ranklens report beir/ bm25.txt dense.txt --baseline bm25 -m nDCG@10,R@100
+
+  ranklens report qrels.txt a.txt b.txt --queries queries.tsv --corpus corpus.jsonl.gz --by queries.csv:language
+"""
+
+
+@options.with_policy
+def report(
+    qrels: options.Qrels,
+    runs: options.Runs,
+    policy: Policy,
+    output: Annotated[Path, typer.Option("-o", "--output", help="The page to write.")] = Path("report.html"),
+    queries: Annotated[
+        str | None,
+        typer.Option(
+            help="Texts of the queries: JSONL, CSV, TSV, JSON or Parquet; a BEIR folder has its own."
+        ),
+    ] = None,
+    corpus: Annotated[
+        str | None, typer.Option(help="Texts of the documents, likewise; only those that are shown are kept.")
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="The heading of the page.")] = None,
+    measures: options.Measures = options.DEFAULT_MEASURES,
+    baseline: comparing.Baseline = None,
+    test: comparing.Test = "randomization",
+    correction: comparing.Correction = "holm",
+    alpha: comparing.Alpha = 0.05,
+    level: comparing.Level = 0.95,
+    by: comparing.By = None,
+    seed: comparing.Seed = 0,
+    qrels_format: options.QrelsFormat = None,
+    run_format: options.RunFormat = None,
+) -> None:
+    """Write one HTML page that works offline: verdict, leaderboard, charts, every query, every ranking."""
+    from ranklens.report.html import write_report
+
+    if not output.parent.is_dir():  # told before the work, not after it
+        raise InputError(f"{output}: there is no folder {output.parent}.")
+    found = comparing.compare_files(
+        qrels,
+        runs,
+        measures,
+        baseline=baseline,
+        test=test,
+        correction=correction,
+        alpha=alpha,
+        level=level,
+        by=by,
+        policy=policy,
+        seed=seed,
+        qrels_format=qrels_format,
+        run_format=run_format,
+    )
+    page = write_report(
+        found,
+        output,
+        queries=queries or _in_folder(qrels, "queries.jsonl"),
+        corpus=corpus or _in_folder(qrels, "corpus.jsonl"),
+        title=title,
+    )
+    size = page.stat().st_size
+    typer.echo(
+        f"{page}: {len(found.systems)} systems, {len(found.query_ids):,} queries, {_bytes(size)}. Open it in a browser."
+    )
+
+
+def _in_folder(qrels: str, name: str) -> str | None:
+    """A BEIR folder brings its own texts."""
+    found = [Path(qrels) / name, Path(qrels) / f"{name}.gz"]
+    return next((str(path) for path in found if path.is_file()), None)
+
+
+def _bytes(size: int) -> str:
+    return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} KB"
