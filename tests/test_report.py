@@ -5,6 +5,8 @@ import gzip
 import hashlib
 import json
 import re
+import subprocess
+import sys
 import warnings
 from html.parser import HTMLParser
 from pathlib import Path
@@ -233,6 +235,27 @@ def test_command_takes_files(tmp_path, capsys, monkeypatch):
     assert "first question" in json.loads(unpacked(elements, "queries"))["texts"]
     means = rl.evaluate("qrels.txt", "run.txt", ["AP"], depth=50).mean
     assert summary["results"]["AP"][0]["mean"] == pytest.approx(means["AP"], abs=1e-12)
+
+
+def test_command_takes_judgments_from_standard_input(tmp_path):
+    command = [
+        sys.executable,
+        "-m",
+        "ranklens.cli",
+        "report",
+        "-",
+        "run.txt",
+        "-m",
+        "RR",
+        "-o",
+        tmp_path / "out.html",
+    ]
+    with (GOLDEN / "qrels.txt").open("rb") as judgments:
+        done = subprocess.run(
+            command, cwd=GOLDEN, stdin=judgments, capture_output=True, text=True, check=False
+        )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"{tmp_path / 'out.html'}: 1 system, 32 queries, ")
 
 
 @pytest.mark.parametrize(

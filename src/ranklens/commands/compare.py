@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -55,18 +55,12 @@ class Rows(str, Enum):
 
 
 @options.with_policy
+@comparing.with_settings
 def compare(
     qrels: options.Qrels,
     runs: options.Runs,
     policy: Policy,
-    measures: options.Measures = options.DEFAULT_MEASURES,
-    baseline: comparing.Baseline = None,
-    test: comparing.Test = "randomization",
-    correction: comparing.Correction = "holm",
-    alpha: comparing.Alpha = 0.05,
-    level: comparing.Level = 0.95,
-    by: comparing.By = None,
-    seed: comparing.Seed = 0,
+    settings: dict[str, Any],
     queries: Annotated[
         int, typer.Option("-q", "--queries", min=0, help="Show so many queries with the largest differences.")
     ] = 0,
@@ -94,27 +88,11 @@ def compare(
     ] = [],  # noqa: B006  typer does not change it
     format: Annotated[Format, typer.Option("--format", help="How to write the results.")] = Format.table,  # noqa: A002
     output: options.Output = None,
-    qrels_format: options.QrelsFormat = None,
-    run_format: options.RunFormat = None,
 ) -> None:
     """Tell which of several runs is better on the same queries, by how much, and how sure that is."""
     _refuse_what_is_not_shown(format, rows, shows_more=bool(queries) or document is not None)
     planned = [_planned(plot) for plot in plots]
-    found = comparing.compare_files(
-        qrels,
-        runs,
-        measures,
-        baseline=baseline,
-        test=test,
-        correction=correction,
-        alpha=alpha,
-        level=level,
-        by=by,
-        policy=policy,
-        seed=seed,
-        qrels_format=qrels_format,
-        run_format=run_format,
-    )
+    found = comparing.compare_files(qrels, runs, policy=policy, **settings)
     shown = _printout(found, queries, document, *(pair or (None, None)))
     for name, file in planned:
         _draw(found, name, file, *(pair or (None, None)))

@@ -14,42 +14,56 @@ from ranklens.commands import options
 from ranklens.errors import InputError, RankLensWarning
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ranklens.comparison import Comparison
 
-Baseline = Annotated[
-    str | None, typer.Option(help="A run that all others are compared with; otherwise all pairs.")
-]
-Test = Annotated[
-    str, typer.Option(help="randomization, t, wilcoxon, sign, bootstrap, welch, tukey or tukey-randomized.")
-]
-Correction = Annotated[
-    str, typer.Option(help="For several pairs: holm, bonferroni, hochberg, bh, by or none.")
-]
-Alpha = Annotated[float, typer.Option(help="How often a difference may be claimed by mistake.")]
-Level = Annotated[float, typer.Option(help="Of the intervals.")]
-By = Annotated[
-    str | None,
-    typer.Option(
-        help="FILE:COLUMN, to compare by groups of queries too; COLUMN alone is looked up in a BEIR folder."
+_TESTS = "randomization, t, wilcoxon, sign, bootstrap, welch, tukey or tukey-randomized."
+_BY = "FILE:COLUMN, to compare by groups of queries too; COLUMN alone is looked up in a BEIR folder."
+
+# Options, each with its default, that `ranklens.compare` takes by the same names; but for `by`, `seed` and the formats.
+_SETTINGS: dict[str, tuple[Any, Any]] = {
+    "measures": (options.Measures, options.DEFAULT_MEASURES),
+    "baseline": (
+        Annotated[
+            str | None, typer.Option(help="A run that all others are compared with; otherwise all pairs.")
+        ],
+        None,
     ),
-]
-Seed = Annotated[int, typer.Option(min=0, help="For what is random.")]
+    "test": (Annotated[str, typer.Option(help=_TESTS)], "randomization"),
+    "correction": (
+        Annotated[str, typer.Option(help="For several pairs: holm, bonferroni, hochberg, bh, by or none.")],
+        "holm",
+    ),
+    "alpha": (
+        Annotated[float, typer.Option(help="How often a difference may be claimed by mistake.")],
+        0.05,
+    ),
+    "level": (Annotated[float, typer.Option(help="Of the intervals.")], 0.95),
+    "by": (Annotated[str | None, typer.Option(help=_BY)], None),
+    "seed": (Annotated[int, typer.Option(min=0, help="For what is random.")], 0),
+    "qrels_format": (options.QrelsFormat, None),
+    "run_format": (options.RunFormat, None),
+}
+
+
+def with_settings(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with all options that say how runs are compared in place of its argument ``settings``."""
+    return options.with_options(command, "settings", _SETTINGS, dict)
 
 
 def compare_files(
     qrels: str,
     runs: Sequence[str],
-    measures: str,
     *,
+    measures: str,
     by: str | None,
     seed: int,
     qrels_format: str | None,
     run_format: str | None,
     **settings: Any,
 ) -> Comparison:
-    """Compare runs given as PATH or NAME=PATH; ``settings`` are those of :func:`ranklens.compare`."""
+    """Compare runs given as PATH or NAME=PATH."""
     from ranklens.comparison import compare
 
     # The tests will need SciPy: load it while the files are read.
@@ -86,9 +100,11 @@ def _read(
     qrels: str, named: dict[str, str], qrels_format: str | None, run_format: str | None
 ) -> tuple[Any, dict[str, Any]]:
     from ranklens.readers import files
+    from ranklens.readers.sources import open_source
 
-    if (qrels_format or files.recognise(qrels, "qrels")) == "svmlight":
-        pairs = {name: files.read_pair(qrels, path, "svmlight") for name, path in named.items()}
+    place = open_source(qrels) if qrels == "-" else qrels  # standard input can be read only once
+    if (qrels_format or files.recognise(place, "qrels")) == "svmlight":
+        pairs = {name: files.read_pair(place, path, "svmlight") for name, path in named.items()}
         return next(iter(pairs.values()))[0], {name: run for name, (_, run) in pairs.items()}
-    gold = files.read_qrels(qrels, qrels_format)
+    gold = files.read_qrels(place, qrels_format)
     return gold, {name: files.stream_run(path, run_format) for name, path in named.items()}

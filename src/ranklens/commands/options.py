@@ -14,7 +14,7 @@ import typer
 from ranklens.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 Qrels = Annotated[
     str, typer.Argument(help="Judgments: TREC, CSV, TSV, JSONL, JSON, Parquet, or a BEIR folder.")
@@ -47,24 +47,35 @@ def with_policy(command: Callable[..., None]) -> Callable[..., None]:
     """The command with one option for each field of :class:`~ranklens.policy.Policy` in place of its argument ``policy``."""
     from ranklens.policy import Policy
 
+    defaults = {field.name: field.default for field in fields(Policy)}
+    added = {
+        name: (Annotated[kind, typer.Option(help=text)], defaults[name])
+        for name, (kind, text) in _POLICY.items()
+    }
+    return with_options(command, "policy", added, lambda chosen: Policy(**chosen))
+
+
+def with_options(
+    command: Callable[..., None],
+    argument: str,
+    added: Mapping[str, tuple[Any, Any]],
+    build: Callable[[dict[str, Any]], Any],
+) -> Callable[..., None]:
+    """The command with options, each an annotation and a default, in place of one argument that is built from them."""
+
     @wraps(command)
     def run(**arguments: Any) -> None:
-        chosen = {name: arguments.pop(name) for name in _POLICY}
-        command(**arguments, policy=Policy(**chosen))
+        chosen = {name: arguments.pop(name) for name in added}
+        command(**arguments, **{argument: build(chosen)})
 
-    defaults = {field.name: field.default for field in fields(Policy)}
     signature = inspect.signature(command, eval_str=True)
-    own = [p for p in signature.parameters.values() if p.name != "policy"]
-    added = [
-        inspect.Parameter(
-            name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=defaults[name],
-            annotation=Annotated[kind, typer.Option(help=text)],
-        )
-        for name, (kind, text) in _POLICY.items()
+    only = inspect.Parameter.KEYWORD_ONLY
+    own = [p.replace(kind=only) for p in signature.parameters.values() if p.name != argument]
+    options = [
+        inspect.Parameter(name, only, default=default, annotation=kind)
+        for name, (kind, default) in added.items()
     ]
-    parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own] + added
+    parameters = [*own, *options]
     run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in parameters}
     del run.__wrapped__  # its signature is no longer the command's

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -24,10 +24,12 @@ Examples:
 
 
 @options.with_policy
+@comparing.with_settings
 def report(
     qrels: options.Qrels,
     runs: options.Runs,
     policy: Policy,
+    settings: dict[str, Any],
     output: Annotated[Path, typer.Option("-o", "--output", help="The page to write.")] = Path("report.html"),
     queries: Annotated[
         str | None,
@@ -39,37 +41,14 @@ def report(
         str | None, typer.Option(help="Texts of the documents, likewise; only those that are shown are kept.")
     ] = None,
     title: Annotated[str | None, typer.Option(help="The heading of the page.")] = None,
-    measures: options.Measures = options.DEFAULT_MEASURES,
-    baseline: comparing.Baseline = None,
-    test: comparing.Test = "randomization",
-    correction: comparing.Correction = "holm",
-    alpha: comparing.Alpha = 0.05,
-    level: comparing.Level = 0.95,
-    by: comparing.By = None,
-    seed: comparing.Seed = 0,
-    qrels_format: options.QrelsFormat = None,
-    run_format: options.RunFormat = None,
 ) -> None:
     """Write one HTML page that works offline: verdict, leaderboard, charts, every query, every ranking."""
     from ranklens.report.html import write_report
+    from ranklens.verdicts import queries as queries_in_words
 
     if not output.parent.is_dir():  # told before the work, not after it
         raise InputError(f"{output}: there is no folder {output.parent}.")
-    found = comparing.compare_files(
-        qrels,
-        runs,
-        measures,
-        baseline=baseline,
-        test=test,
-        correction=correction,
-        alpha=alpha,
-        level=level,
-        by=by,
-        policy=policy,
-        seed=seed,
-        qrels_format=qrels_format,
-        run_format=run_format,
-    )
+    found = comparing.compare_files(qrels, runs, policy=policy, **settings)
     page = write_report(
         found,
         output,
@@ -77,10 +56,9 @@ def report(
         corpus=corpus or _in_folder(qrels, "corpus.jsonl"),
         title=title,
     )
-    size = page.stat().st_size
-    typer.echo(
-        f"{page}: {len(found.systems)} systems, {len(found.query_ids):,} queries, {_bytes(size)}. Open it in a browser."
-    )
+    systems = f"{len(found.systems):,} {'system' if len(found.systems) == 1 else 'systems'}"
+    size = _bytes(page.stat().st_size)
+    typer.echo(f"{page}: {systems}, {queries_in_words(len(found.query_ids))}, {size}. Open it in a browser.")
 
 
 def _in_folder(qrels: str, name: str) -> str | None:
