@@ -80,6 +80,15 @@ def test_a_line_separator_belongs_to_the_text(tmp_path):
         assert texts(tmp_path / name, WANTED) == {"7": Text("", "a\u2028b\x85c")}
 
 
+def test_long_files_are_read_block_by_block(tmp_path, monkeypatch):
+    monkeypatch.setattr("ranklens.readers.blocks.SIZE", 50)
+    (tmp_path / "x.jsonl").write_text(lines() + "{", encoding="utf-8")
+    with pytest.raises(InputError, match="line 4 is not a JSON object"):
+        texts(tmp_path / "x.jsonl", WANTED)
+    (tmp_path / "x.jsonl").write_text(lines(), encoding="utf-8")
+    assert texts(tmp_path / "x.jsonl", WANTED) == EXPECTED
+
+
 def test_half_a_character_is_replaced():
     assert texts({"7": "x\ud800y"}, WANTED) == {"7": Text("", "x?y")}
 
@@ -104,7 +113,7 @@ def test_what_cannot_be_read_is_named(given, message):
         ("x.jsonl", '{"id": "1", "text": "a"}\n{"id": \n', "line 2 is not a JSON object"),
         ("x.json", "{", "cannot be read: Expecting"),
         ("x.json", "[1]", "entry 1 is a int 1; give dicts with an id"),
-        ("x.txt", "just words\n", "there is no row with an id and a text"),
+        ("x.txt", "just words\n", "the file holds no line of data"),
         ("x.csv", "id,words\n1,a\n", r"x\.csv: no text among"),
     ],
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from ranklens.errors import InputError
 from ranklens.readers import files, frames
+from ranklens.readers.blocks import blocks
 from ranklens.readers.sources import Source, open_source
 
 _HEADERLESS = ("_id", "text")  # as the queries of MS MARCO
@@ -108,5 +108,5 @@ def _objects(source: Source) -> Iterator[Any]:
 
 def _lines(source: Source) -> Iterator[str]:
     """Line by line; what Unicode calls a line separator belongs to the text."""
-    with io.TextIOWrapper(source.open(), encoding="utf-8-sig", newline="\n") as file:
-        yield from file
+    for block in blocks(source):
+        yield from block.load().removesuffix(b"\n").decode().split("\n")
