@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import TypeAlias
 
+    import polars as pl
+
     from ranklens.comparison import Comparison
     from ranklens.registry import Measure
     from ranklens.report.drawing import Chart
@@ -59,9 +61,8 @@ def deltas(
     comparison: Comparison, measure: MeasureName = None, a: str | None = None, b: str | None = None
 ) -> Chart:
     """The difference b - a of every query, sorted: who wins how often, and by how much."""
-    alt, name = drawing.altair(), chart_data.main_measure(comparison, measure)
-    table = chart_data.deltas(comparison, name, a, b)
-    first, second = table.columns[1:3]
+    alt = drawing.altair()
+    name, table, first, second = _two_systems(comparison, measure, a, b)
     rows = [
         {"query": row["query"], "order": order, "next": order + 1, "difference": row["difference"],
          "higher": second if row["difference"] > 0 else first}
@@ -97,9 +98,8 @@ def scatter(
     comparison: Comparison, measure: MeasureName = None, a: str | None = None, b: str | None = None
 ) -> Chart:
     """System b against system a, a point a query; above the diagonal b is higher."""
-    alt, name = drawing.altair(), chart_data.main_measure(comparison, measure)
-    table = chart_data.deltas(comparison, name, a, b)
-    first, second = table.columns[1:3]
+    alt = drawing.altair()
+    name, table, first, second = _two_systems(comparison, measure, a, b)
     rows = [
         {"query": row["query"], "a": row[first], "b": row[second],
          "higher": second if row["difference"] > 0 else first if row["difference"] < 0 else "equal"}
@@ -326,6 +326,15 @@ def planned(text: str) -> tuple[str, Path]:
     drawing.format_of(target)
     drawing.altair(), drawing.converter()
     return name, target
+
+
+def _two_systems(
+    comparison: Comparison, measure: MeasureName, a: str | None, b: str | None
+) -> tuple[str, pl.DataFrame, str, str]:
+    """The measure's name, the values of every query, and the names of a and b, which head the columns."""
+    name = chart_data.main_measure(comparison, measure)
+    table = chart_data.deltas(comparison, name, a, b)
+    return name, table, table.columns[1], table.columns[2]
 
 
 def _curves(
