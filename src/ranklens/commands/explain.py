@@ -27,6 +27,22 @@ Examples:
 """
 
 
+_PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>{title}</title>
+<style>
+  :root {{ color-scheme: light dark; font: 1rem/1.5 system-ui, sans-serif; }}
+  body {{ margin: 2rem; overflow-x: auto; }}
+  table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; }}
+  td, th {{ padding: 0.2rem 0.7rem; border-bottom: 1px solid #8884; }}
+</style>
+{body}
+</html>
+"""
+
+
 class Format(str, Enum):
     """How an explanation is written."""
 
@@ -75,7 +91,7 @@ def explain(
 
 def _render(found: Explanation, format: Format) -> str:  # noqa: A002
     if format is Format.html:
-        return f"<!doctype html>\n<meta charset='utf-8'>\n<title>{escape(str(found.measure))}</title>\n{found.to_html()}"
+        return _PAGE.format(title=escape(f"{found.measure} of {found.query}"), body=found.to_html())
     if format is Format.table:
         return str(found)
     return found.to_markdown() if format is Format.markdown else found.to_json()
