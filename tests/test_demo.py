@@ -220,7 +220,6 @@ def test_saved_files_give_the_same_numbers(demo, tmp_path):
 
 
 def test_the_command_writes_a_report_and_says_what_to_try(capsys, monkeypatch, tmp_path, demo):
-    pytest.importorskip("ranklens.report.html")
     monkeypatch.setattr("ranklens.demo.run_demo", lambda output: demo.report(output) and demo)
     monkeypatch.setattr("shutil.which", lambda name: name)
     monkeypatch.chdir(tmp_path)
@@ -236,7 +235,6 @@ def test_the_command_writes_a_report_and_says_what_to_try(capsys, monkeypatch, t
 
 
 def test_mistakes_of_the_command_are_told(capsys, monkeypatch, tmp_path, demo):
-    pytest.importorskip("ranklens.report.html")
     monkeypatch.setattr("ranklens.demo.run_demo", lambda output: demo.report(output) and demo)
     assert main(["demo", "-o", str(tmp_path / "no" / "folder" / "x.html")]) == 2
     assert "cannot be written" in capsys.readouterr().err
