@@ -235,9 +235,13 @@ def test_the_command_writes_a_report_and_says_what_to_try(capsys, monkeypatch, t
 
 
 def test_mistakes_of_the_command_are_told(capsys, monkeypatch, tmp_path, demo):
-    monkeypatch.setattr("ranklens.demo.run_demo", lambda output: demo.report(output) and demo)
+    monkeypatch.setattr("ranklens.demo.run_demo", None)  # told before anything runs
     assert main(["demo", "-o", str(tmp_path / "no" / "folder" / "x.html")]) == 2
-    assert "cannot be written" in capsys.readouterr().err
+    assert "there is no folder" in capsys.readouterr().err
+    assert main(["demo", "-o", str(tmp_path)]) == 2
+    assert "is a folder" in capsys.readouterr().err
     (tmp_path / "file").write_text("")
     assert main(["demo", "-o", str(tmp_path / "x.html"), "--save", str(tmp_path / "file")]) == 2
-    assert "cannot be made" in capsys.readouterr().err
+    assert "is a file" in capsys.readouterr().err
+    with pytest.raises(rl.InputError, match="cannot be made"):
+        demo.save(tmp_path / "file" / "below")

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ranklens.commands import options
+from ranklens.errors import InputError
+
 if TYPE_CHECKING:
     from ranklens.comparison import Comparison
 
@@ -31,6 +34,9 @@ def demo(
     from ranklens.demo import run_demo
     from ranklens.report.table import Lines
 
+    options.check_output(output)
+    if save is not None and save.is_file():
+        raise InputError(f"{save} is a file; give the name of a folder.")
     found = run_demo(output)
     compared = found.comparison
     verdicts = Lines("Verdict", [f"{name}: {compared.verdict(name)}" for name in compared.measures])

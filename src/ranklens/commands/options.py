@@ -137,6 +137,14 @@ def progress(items: Iterable[Any]) -> Iterable[Any]:
     return track(waiting, "Reading runs", console=Console(stderr=True), transient=True)
 
 
+def check_output(path: Path) -> None:
+    """Tell before the work, not after it, that a file cannot be written there."""
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: there is no folder {path.parent}.")
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; give the name of a file.")
+
+
 def write(text: str, output: Path | None) -> None:
     """To a file, as a whole or not at all; else to standard output."""
     if output is None:

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import typer
 
 from ranklens.commands import comparing, options
-from ranklens.errors import InputError
 from ranklens.policy import Policy
 
 EXAMPLES = """
@@ -46,8 +45,7 @@ def report(
     from ranklens.report.html import write_report
     from ranklens.verdicts import queries as queries_in_words
 
-    if not output.parent.is_dir():  # told before the work, not after it
-        raise InputError(f"{output}: there is no folder {output.parent}.")
+    options.check_output(output)
     found = comparing.compare_files(qrels, runs, policy=policy, **settings)
     page = write_report(
         found,
