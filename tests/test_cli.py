@@ -6,6 +6,8 @@ import pytest
 
 import ranklens as rl
 from ranklens.cli import main
+from ranklens.commands.measures import ADVICE
+from ranklens.registry import PRESETS
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -140,13 +142,18 @@ def test_measures_are_listed_described_and_recommended(capsys):
     for measure in rl.measures():
         assert str(measure) in out
     assert "nDCG@k" in out
-    assert "Also called recip_rank" in run(capsys, "measures", "MRR@10")[1].replace("MRR, ", "")
-    assert "recall: a number from 0 to 1, must be given" in run(capsys, "measures", "iprec")[1]
-    assert [line.split()[0] for line in run(capsys, "measures", "--for", "rag")[1].splitlines()] == [
-        "R@5",
-        "P@5",
-        "RR",
-    ]
+    assert "Also called\n- MRR, recip_rank" in run(capsys, "measures", "MRR@10")[1]
+    assert "a number from 0 to 1, must be given" in run(capsys, "measures", "iprec")[1]
+
+
+@pytest.mark.parametrize("purpose", PRESETS)
+def test_every_purpose_gets_advice_in_words_and_a_command_to_use(capsys, purpose):
+    status, out, _ = run(capsys, "measures", "--for", purpose)
+    assert status == 0
+    assert " ".join(ADVICE[purpose].split()[:8]) in out
+    assert f"-m {purpose}" in out
+    table = out.partition("---\n")[2].partition("\n\n")[0]
+    assert [line.split("  ")[0] for line in table.splitlines()] == [str(m) for m in rl.preset(purpose)]
 
 
 def test_trec_eval_is_a_command_too(capsys):

@@ -5,9 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from scipy.special import stdtrit
 
 import ranklens as rl
 from ranklens.stats import INTERVALS, Bounds, interval
+from ranklens.stats.student import t_quantile
 
 SKEWED = np.random.default_rng(5).beta(0.4, 1.2, 60) * (np.random.default_rng(6).random(60) > 0.3)
 values = st.lists(st.floats(0, 1), min_size=2, max_size=30)
@@ -18,6 +20,14 @@ twentieths = st.lists(st.integers(0, 20).map(lambda x: x / 20), min_size=2, max_
 def test_student_equals_scipy(level):
     expected = stats.t.interval(level, len(SKEWED) - 1, loc=SKEWED.mean(), scale=stats.sem(SKEWED))
     assert tuple(interval(SKEWED, level=level)) == pytest.approx(expected, rel=1e-12)
+
+
+@given(
+    freedom=st.one_of(st.integers(1, 3000), st.floats(1, 1e7)),
+    probability=st.floats(0.5, 0.99999, exclude_min=True),
+)
+def test_quantiles_of_student_equal_scipy(freedom, probability):
+    assert t_quantile(freedom, probability) == pytest.approx(stdtrit(freedom, probability), rel=1e-11)
 
 
 @pytest.mark.parametrize("method", ["percentile", "bca"])

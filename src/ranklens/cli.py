@@ -1,28 +1,58 @@
-"""The command line: the commands of :mod:`ranklens.commands` put together, and mistakes told in one sentence."""
+"""The command line: the commands of :mod:`ranklens.commands` put together, and mistakes told in one sentence.
+
+Only the command that was asked for is imported, so that starting is quick.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
-from typing import TYPE_CHECKING, Annotated
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ranklens import __version__
-from ranklens.commands import bench, compare, convert, demo, evaluate, explain, lint, measures, report
 from ranklens.commands.manners import leave_closed_pipe, warnings_in_one_line
 from ranklens.errors import RankLensError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-app = typer.Typer(
-    name="ranklens",
-    help="Measure retrieval: every measure of the field, exact to trec_eval, with an interval beside every mean.",
-    no_args_is_help=True,
-    add_completion=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+HELP = (
+    "Measure retrieval: every measure of the field, exact to trec_eval, with an interval beside every mean."
 )
+# Each command in the order of the help: the function of the same name in the module of the same name, unless it is told.
+_COMMANDS = {
+    "evaluate": "evaluate",
+    "compare": "compare",
+    "bench": "bench",
+    "explain": "explain",
+    "report": "report",
+    "measures": "list_measures",
+    "lint": "lint",
+    "convert": "convert",
+    "demo": "demo",
+}
+
+
+def make_app(names: Iterable[str] = _COMMANDS) -> typer.Typer:
+    """The application with some of its commands, or all."""
+    app = typer.Typer(
+        name="ranklens",
+        help=HELP,
+        no_args_is_help=True,
+        add_completion=True,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_main)
+    for name in names:
+        module = import_module(f"ranklens.commands.{name}")
+        app.command(name=name, epilog=module.EXAMPLES)(getattr(module, _COMMANDS[name]))
+    passed_on = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
+    app.command(name="trec-eval", context_settings=passed_on, add_help_option=False)(trec_eval)
+    return app
 
 
 def _version(wanted: bool) -> None:
@@ -31,7 +61,6 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _main(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
@@ -40,22 +69,6 @@ def _main(
     """Measure retrieval: every measure of the field, exact to trec_eval, with an interval beside every mean."""
 
 
-app.command(epilog=evaluate.EXAMPLES)(evaluate.evaluate)
-app.command(epilog=compare.EXAMPLES)(compare.compare)
-app.command(epilog=bench.EXAMPLES)(bench.bench)
-app.command(epilog=explain.EXAMPLES)(explain.explain)
-app.command(epilog=report.EXAMPLES)(report.report)
-app.command(name="measures", epilog=measures.EXAMPLES)(measures.list_measures)
-app.command(epilog=lint.EXAMPLES)(lint.lint)
-app.command(epilog=convert.EXAMPLES)(convert.convert)
-app.command(epilog=demo.EXAMPLES)(demo.demo)
-
-
-@app.command(
-    name="trec-eval",
-    context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []},
-    add_help_option=False,
-)
 def trec_eval(context: typer.Context) -> None:
     """What the trec_eval command does: the same flags, measures and output."""
     from ranklens.trec_eval import main as run_trec_eval
@@ -65,9 +78,10 @@ def trec_eval(context: typer.Context) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line: 0 fine, 1 a check failed, 2 wrong usage or input; never a traceback for a user's mistake."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
     try:
         with warnings_in_one_line("ranklens"):
-            result = app(args=list(arguments) if arguments is not None else None, standalone_mode=False)
+            result = _app_for(given)(args=given, standalone_mode=False)
             sys.stdout.flush()
     except typer.Exit as stop:
         return stop.exit_code
@@ -86,6 +100,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"ranklens: {message}\nTry 'ranklens --help'.\n")
         return 2
     return result if isinstance(result, int) else 0
+
+
+def _app_for(arguments: Sequence[str]) -> typer.Typer:
+    """With one command if that is clear; with all of them for help, completion and mistakes."""
+    completes = "_RANKLENS_COMPLETE" in os.environ
+    first = next(iter(arguments), "")
+    return make_app([first]) if first in _COMMANDS and not completes else make_app()
+
+
+def __getattr__(name: str) -> Any:
+    if name == "app":  # the whole application, for documentation and tests
+        return make_app()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 if __name__ == "__main__":

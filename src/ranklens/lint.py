@@ -97,7 +97,7 @@ def _judgments(gold: pl.DataFrame) -> Iterator[Finding]:
     if len(empty):
         yield Finding(
             "no relevant document",
-            f"{len(empty):,} queries have none, e.g. {empty[0]!r}; they count as 0.",
+            f"{_count(len(empty), 'query has', 'queries have')} none, e.g. {empty[0]!r}; counted as 0.",
             matters=False,
         )
 
@@ -136,12 +136,15 @@ def _rows(tables: Iterable[pl.DataFrame]) -> Iterator[Finding]:
         yield Finding("duplicates", message, matters=True)
     for name, seen, matters in (("NaN", nan, True), ("infinite", infinite, False)):
         if seen.count:
-            yield Finding("scores", f"{seen.count:,} scores are {name}, the first for {seen.first}.", matters)
+            scores = _count(seen.count, "score is", "scores are")
+            yield Finding("scores", f"{scores} {name}, the first for {seen.first}.", matters)
     if contradicted.count:
-        message = f"In {contradicted.count:,} queries the rank column contradicts the scores, first at {contradicted.first}; scores count."
+        where = f"{_count(contradicted.count, 'query', 'queries')}, first at {contradicted.first}"
+        message = f"The rank column contradicts the scores in {where}; scores count."
         yield Finding("ranks", message, matters=True)
     if own.count:
-        message = f"{own.count:,} queries retrieve a document with their own id, e.g. {own.first}; BEIR's tools drop these."
+        queries = _count(own.count, "query retrieves", "queries retrieve")
+        message = f"{queries} a document with their own id, e.g. {own.first}; BEIR's tools drop these."
         yield Finding("query among documents", message, matters=True)
 
 
@@ -166,17 +169,17 @@ def _together(gold: Any, ranked: Any) -> Iterator[Finding]:
     if judged.applied.missing:
         yield Finding(
             "missing queries",
-            f"{judged.applied.missing:,} judged queries are not in the run; they count as 0.",
+            f"{_count(judged.applied.missing, 'judged query is', 'judged queries are')} not in the run; counted as 0.",
             matters=True,
         )
     if judged.applied.ignored:
         yield Finding(
             "unjudged queries",
-            f"{judged.applied.ignored:,} queries of the run are not judged; they are ignored.",
+            f"{_count(judged.applied.ignored, 'query of the run is', 'queries of the run are')} not judged; ignored.",
             matters=False,
         )
     reached = {k: judged.ties.reaching(k) for k in CUTOFFS} if judged.ties else {}
-    told = [f"{k} in {n:,} {'query' if n == 1 else 'queries'}" for k, n in reached.items() if n]
+    told = [f"{k} in {_count(n, 'query', 'queries')}" for k, n in reached.items() if n]
     if told:
         yield Finding(
             "ties",
@@ -200,6 +203,10 @@ def _holes(judged: Judged) -> Iterator[Finding]:
     if holes:
         message = f"Nobody judged {', '.join(holes)}; unjudged documents count as not relevant."
         yield Finding("holes", message, matters=False)
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"
 
 
 def _percent(share: float) -> str:

@@ -7,15 +7,21 @@ from typing import Annotated
 
 import typer
 
+from ranklens.commands.reading import reading
+
 EXAMPLES = (
     "\n\nExamples:\n\n  ranklens convert run.txt run.parquet\n\n  ranklens convert qrels.parquet qrels.csv\n"
+    "\n  zcat run.gz | ranklens convert - run.jsonl.zst --kind run\n"
 )
 
 
 def convert(
-    source: Annotated[str, typer.Argument(help="Judgments or a run, in any format.")],
+    source: Annotated[str, typer.Argument(help="Judgments or a run, in any format; - is standard input.")],
     target: Annotated[
-        Path, typer.Argument(help="What to write: .parquet, .jsonl, .csv, .tsv, otherwise TREC.")
+        Path,
+        typer.Argument(
+            help="What to write: .parquet, .jsonl, .csv, .tsv, otherwise TREC; with .gz, .zst, .xz or .bz2 behind it packed."
+        ),
     ],
     kind: Annotated[
         str | None, typer.Option(help="qrels or run, if it cannot be told from the columns.")
@@ -24,5 +30,6 @@ def convert(
     """Write judgments or a run in another format; nothing is lost."""
     from ranklens.writers import convert as write
 
-    rows, what = write(source, target, kind)
+    with reading():
+        rows, what = write(source, target, kind)
     typer.echo(f"{target}: {rows:,} rows of {'judgments' if what == 'qrels' else 'a run'}")

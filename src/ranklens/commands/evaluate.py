@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 from enum import Enum
-from importlib import import_module
-from threading import Thread
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ranklens.commands import options
+from ranklens.commands.reading import reading
 from ranklens.policy import Policy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ranklens.report.table import Table
     from ranklens.scores import Scores
 
@@ -61,80 +58,41 @@ def evaluate(
     from ranklens.evaluation import evaluate as score
     from ranklens.readers import files
 
-    # The intervals will need SciPy: load it while the files are read.
-    Thread(target=import_module, args=("scipy.special",), daemon=True).start()
     found: dict[str, Scores] = {}
     named = options.run_names(runs)
-    gold, read = files.judgments_and_reader(qrels, qrels_format)
-    for name, path in named.items():
-        found[name] = score(gold, read(path, run_format), measures, policy)
-    options.write(_render(found, by_query, format), output)
+    with reading():
+        gold, read = files.judgments_and_reader(qrels, qrels_format)
+        for name, path in named.items():
+            with options.about(name, path, several=len(named) > 1):
+                found[name] = score(gold, read(path, run_format), measures, policy)
+    if format is Format.table:
+        options.show(lambda width: _table(found, by_query, width), output)
+    else:
+        options.write(_render(found, by_query, format), output)
+
+
+def _table(found: dict[str, Scores], by_query: bool, width: int | None) -> Table:
+    from ranklens.report import score_tables
+
+    return score_tables.by_query(found) if by_query else score_tables.means(found, width)
 
 
 def _render(found: dict[str, Scores], by_query: bool, format: Format) -> str:  # noqa: A002
+    from ranklens.report import score_tables
+
     if format is Format.json:
-        return (
-            json.dumps(
-                {name: json.loads(s.to_json()) for name, s in found.items()}, ensure_ascii=False, indent=2
-            )
-            + "\n"
-        )
+        content = {name: json.loads(scores.to_json()) for name, scores in found.items()}
+        return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
     if format is Format.jsonl:
         return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in _rows(found, by_query))
-    exact = format in (Format.csv, Format.tsv)
-    table = _query_table(found, exact) if by_query else _table(found, exact)
-    render: dict[Format, Callable[[], str]] = {
-        Format.csv: table.to_csv,
-        Format.tsv: lambda: table.to_csv("\t"),
-        Format.markdown: table.to_markdown,
-        Format.latex: table.to_latex,
-        Format.table: lambda: str(table),
-    }
-    return render[format]().rstrip("\n") + "\n"
+    if format in (Format.csv, Format.tsv):
+        table = score_tables.by_query(found, exact=True) if by_query else score_tables.exact_means(found)
+        return table.to_csv("," if format is Format.csv else "\t")
+    table = _table(found, by_query, None)
+    return (table.to_markdown() if format is Format.markdown else table.to_latex()) + "\n"
 
 
 def _rows(found: dict[str, Scores], by_query: bool) -> list[dict[str, Any]]:
     if by_query:
         return [{"run": name, **row} for name, s in found.items() for row in s.per_query.to_dicts()]
     return [{"run": name, **row} for name, s in found.items() for row in s.to_frame().to_dicts()]
-
-
-def _query_table(found: dict[str, Scores], exact: bool) -> Table:
-    from ranklens.report.table import Table
-
-    several = len(found) > 1
-    rows = []
-    for name, scores in found.items():
-        for row in scores.per_query.iter_rows():
-            values = [v if isinstance(v, str) else repr(v) if exact else f"{v:.4f}" for v in row[1:]]
-            rows.append([*([name] if several else []), row[0], *values])
-    first = next(iter(found.values()))
-    return Table(
-        [*(["run"] if several else []), *first.per_query.columns], rows, note="" if exact else first.note
-    )
-
-
-def _table(found: dict[str, Scores], exact: bool) -> Table:
-    """One run: a row a measure. Several: a row a run, with the interval beside each mean."""
-    from ranklens.report.table import Table
-
-    if exact:
-        rows = [
-            [name, *("" if v is None else str(v) for v in row)]
-            for name, s in found.items()
-            for row in s.to_frame().iter_rows()
-        ]
-        return Table(["run", "measure", "mean", "low", "high"], rows)
-    if len(found) == 1:
-        return next(iter(found.values())).table()
-    tables = {name: scores.table() for name, scores in found.items()}
-    first = next(iter(tables.values()))
-    header = ["run", *(row[0] for row in first.rows)]
-    rows = [[name, *(f"{row[1]} {row[2]}".strip() for row in table.rows)] for name, table in tables.items()]
-    notes = {table.note for table in tables.values()}
-    note = (
-        first.note
-        if len(notes) == 1
-        else "\n".join(f"{name}: {table.note}" for name, table in tables.items())
-    )
-    return Table(header, rows, note=note)

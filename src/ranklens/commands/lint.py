@@ -2,25 +2,72 @@
 
 from __future__ import annotations
 
+import sys
+from typing import TYPE_CHECKING
+
 import typer
 
 from ranklens.commands import options
+from ranklens.commands.reading import reading
 
-EXAMPLES = "\n\nExamples:\n\n  ranklens lint qrels.txt run.txt\n\n  ranklens lint qrels.txt runs/*.txt\n"
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ranklens.lint import Finding
+
+EXAMPLES = (
+    "\n\nExamples:\n\n  ranklens lint qrels.txt run.txt\n\n  ranklens lint qrels.txt runs/*.txt\n"
+    "\n  ranklens lint qrels.txt run.txt && ranklens evaluate qrels.txt run.txt\n"
+)
+_LEGEND = "! changes results: another tool or policy would give other numbers."
 
 
 def lint(
     qrels: options.Qrels,
     runs: options.Runs,
+    qrels_format: options.QrelsFormat = None,
+    run_format: options.RunFormat = None,
 ) -> None:
     """Report what is wrong with the data; status 1 if something would change results."""
     from ranklens.lint import lint as look
+    from ranklens.report.terminal import terminal
 
-    found = {name: look(qrels, path) for name, path in options.run_names(runs).items()}
-    for name, findings in found.items():
-        typer.echo(f"{name}:" + (" nothing to report" if not findings else ""))
-        for finding in sorted(findings, key=lambda f: not f.matters):
-            typer.echo(f"  {'!' if finding.matters else ' '} {finding.kind}: {finding.message}")
+    found = {}
+    with reading():
+        for name, path in options.run_names(runs).items():
+            findings = look(qrels, path, qrels_format, run_format)
+            found[name] = sorted(findings, key=lambda finding: not finding.matters)
+    console = terminal()
+    if console is None:
+        sys.stdout.write(_text(found))
+    else:
+        _show(found, console)
     if any(finding.matters for findings in found.values() for finding in findings):
-        typer.echo("\n! changes results: another tool or policy would give other numbers.")
         raise typer.Exit(1)
+
+
+def _text(found: dict[str, list[Finding]]) -> str:
+    """A line a finding."""
+    lines = []
+    for name, findings in found.items():
+        lines.append(f"{name}:" + (" nothing to report" if not findings else ""))
+        lines += [f"  {'!' if f.matters else ' '} {f.kind}: {f.message}" for f in findings]
+    matters = any(finding.matters for findings in found.values() for finding in findings)
+    return "\n".join([*lines, *(["", _LEGEND] if matters else [])]) + "\n"
+
+
+def _show(found: dict[str, list[Finding]], console: Console) -> None:
+    """The same in colour, wrapped within its column."""
+    from rich.table import Table
+    from rich.text import Text
+
+    for name, findings in found.items():
+        console.print(Text(name, style="bold"), Text("" if findings else "nothing to report", style="green"))
+        table = Table.grid(padding=(0, 1))
+        for finding in findings:
+            style = "bold red" if finding.matters else "dim"
+            mark = Text("  !" if finding.matters else "  ·", style=style)
+            table.add_row(mark, Text(finding.kind, style=style), Text(finding.message))
+        console.print(table)
+    if any(finding.matters for findings in found.values() for finding in findings):
+        console.print(Text(f"\n{_LEGEND}", style="dim"))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import sys
+import warnings
+from contextlib import contextmanager
 from dataclasses import fields
 from functools import wraps
 from pathlib import Path
@@ -11,10 +13,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ranklens.errors import InputError
+from ranklens.errors import InputError, RankLensError, RankLensWarning
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from ranklens.report.table import Table
 
 Qrels = Annotated[
     str, typer.Argument(help="Judgments: TREC, CSV, TSV, JSONL, JSON, Parquet, or a BEIR folder.")
@@ -143,6 +147,33 @@ def check_output(path: Path) -> None:
         raise InputError(f"{path}: there is no folder {path.parent}.")
     if path.is_dir():
         raise InputError(f"{path} is a folder; give the name of a file.")
+
+
+@contextmanager
+def about(name: str, path: str, *, several: bool) -> Iterator[None]:
+    """Name the run in errors and warnings that do not name its file, where there are several."""
+    if not several:
+        yield
+        return
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", RankLensWarning)
+            yield
+    except RankLensError as error:
+        raise (error if path in str(error) else type(error)(f"{name}: {error}")) from None
+    for warning in caught:
+        warnings.warn(f"{name}: {warning.message}", RankLensWarning, stacklevel=3)
+
+
+def show(table: Callable[[int | None], Table], output: Path | None) -> None:
+    """A table, made for the width of the terminal if it is printed there, else for any."""
+    from ranklens.report import terminal
+
+    console = terminal.terminal() if output is None else None
+    if console is None:
+        write(f"{table(None)}\n", output)
+    else:
+        terminal.show(table(console.width), console)
 
 
 def write(text: str, output: Path | None) -> None:

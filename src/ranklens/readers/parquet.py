@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from ranklens.errors import InputError
 from ranklens.readers import frames
 from ranklens.readers.streams import ReadTable, TableStream
+from ranklens.readers.watching import report
 
 if TYPE_CHECKING:
     import polars as pl
@@ -32,6 +33,7 @@ def _pieces(path: str | Path, convert: Convert, *, ranks: bool, whole: bool) -> 
     scan = scan.select(names if whole else frames.useful(names, ranks=ranks))
     for start in range(0, max(rows, 1), _ROWS):
         yield partial(_collect, str(path), start, convert, scan.slice(start, _ROWS))
+        report(str(path), min(start + _ROWS, rows), rows)
 
 
 def _collect(name: str, start: int, convert: Convert, scan: pl.LazyFrame) -> pl.DataFrame:

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
 
 from ranklens.errors import InputError
+from ranklens.readers.watching import report
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,9 +62,11 @@ class Source:
     def pieces(self, size: int = PIECE) -> Iterator[bytes]:
         """The bytes, unpacked, at most ``size`` at a time."""
         try:
-            with self._open() as file:
+            with self.path.open("rb") as raw, self._unpack(raw) as file:
                 while piece := file.read(size):
                     yield piece
+                    if self.packing:
+                        report(self.name, raw.tell(), self.size)
         except UnicodeError:
             raise InputError(f"{self.name}: a byte is not valid UTF-8; save the file as UTF-8.") from None
         except _DAMAGED as error:
@@ -95,8 +98,8 @@ class Source:
         """What Polars can read from."""
         return self.path if self.packing is None else io.BytesIO(self.read())
 
-    def _open(self) -> BinaryIO:
-        return cast("BinaryIO", _OPEN[self.packing](self.path))
+    def _unpack(self, raw: BinaryIO) -> BinaryIO:
+        return cast("BinaryIO", _UNPACK[self.packing](raw))
 
 
 PathLike: TypeAlias = "str | Path | Source"
@@ -157,13 +160,13 @@ def _recognised(name: str, file: Path) -> Source:
     return source
 
 
-def _open_zst(path: Path) -> Any:
+def _open_zst(raw: BinaryIO) -> Any:
     """Zstd is in no standard library before Python 3.14, but every Polars brings it, and reads lines with it."""
     try:
         from compression import zstd  # type: ignore[import-not-found, unused-ignore]
     except ImportError:
-        return _ZstLines(path)
-    return zstd.open(path)
+        return _ZstLines(Path(raw.name))
+    return zstd.open(raw)
 
 
 class _ZstLines(io.RawIOBase):
@@ -200,8 +203,8 @@ def _zst_batches(path: Path) -> Iterator[list[str]]:
         raise (UnicodeError if "utf8" in message else ValueError)(message) from None
 
 
-_OPEN: dict[str | None, Callable[[Path], Any]] = {
-    None: lambda path: path.open("rb", buffering=0),
+_UNPACK: dict[str | None, Callable[[Any], Any]] = {
+    None: lambda raw: raw,
     "gz": gzip.open,
     "xz": lzma.open,
     "bz2": bz2.open,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ranklens.stats import inputs
+from ranklens.stats.student import t_quantile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -90,10 +91,8 @@ def bootstrap_samples(values: FloatArray, rng: np.random.Generator, resamples: i
 
 
 def _student(values: FloatArray, level: float) -> Interval:
-    from scipy.special import stdtrit
-
     n = len(values)
-    mean, half = values.mean(), stdtrit(n - 1, (1 + level) / 2) * values.std(ddof=1) / n**0.5
+    mean, half = values.mean(), t_quantile(n - 1, (1 + level) / 2) * values.std(ddof=1) / n**0.5
     return Interval(mean - half, mean + half, level)
 
 
