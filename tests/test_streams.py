@@ -181,7 +181,7 @@ def test_pipes_are_read_whole(tmp_path):
     source = open_source(pipe)
     writer.join()
     assert source.read() == content
-    assert files.recognise(source, None, "run")[1] == "trec"
+    assert files.recognise(source, "run") == "trec"
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "txt"])
