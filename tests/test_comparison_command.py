@@ -4,6 +4,8 @@ import csv
 import gzip
 import io
 import json
+import os
+from threading import Thread
 
 import polars as pl
 import pytest
@@ -212,6 +214,16 @@ def test_scores_beside_svmlight_judgments(capsys, folder):
     assert [(row["system"], float(row["mean"])) for row in rows] == [("one", 1), ("two", 0.5)]
     found = rl.compare("gold.svm", {"one": "one.txt", "two": "two.txt"}, "RR")
     assert [r.mean for r in found.results] == [1, 0.5]
+
+
+def test_pipes_can_be_read_only_once(folder):
+    """As in the shell: ranklens compare <(zcat qrels.gz) bad=<(zcat bad.gz) run.good.txt."""
+    for name in ("qrels", "bad"):
+        os.mkfifo(folder / f"{name}.pipe")
+        content = (folder / ("qrels.txt" if name == "qrels" else "run.bad.txt")).read_bytes()
+        Thread(target=(folder / f"{name}.pipe").write_bytes, args=(content,), daemon=True).start()
+    assert main(["compare", "qrels.pipe", "bad=bad.pipe", "run.good.txt", "-m", "RR", "-o", "out.txt"]) == 0
+    assert "good is better than bad by 0.500" in (folder / "out.txt").read_text()
 
 
 def test_one_run_is_shown_without_pairs(capsys):

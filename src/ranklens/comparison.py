@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
 
     from ranklens.judged import FloatArray
     from ranklens.policy import Policy
+    from ranklens.report.charts import ComparisonPlots
     from ranklens.report.table import Printout, Table
     from ranklens.stats.inputs import Rng
 
@@ -222,13 +222,16 @@ class Comparison:
         self, path: str | Path, *, queries: Any = None, corpus: Any = None, title: str | None = None
     ) -> Path:
         """A report in one file that works offline."""
-        html = import_module("ranklens.report.html")
-        return Path(html.write_report(self, path, queries=queries, corpus=corpus, title=title))
+        from ranklens.report.html import write_report
+
+        return write_report(self, path, queries=queries, corpus=corpus, title=title)
 
     @property
-    def plot(self) -> Any:
-        """Charts for notebooks and papers."""
-        return import_module("ranklens.report.charts").ComparisonPlots(self)
+    def plot(self) -> ComparisonPlots:
+        """Charts for notebooks and papers; they need the extra ``plots``."""
+        from ranklens.report.charts import ComparisonPlots
+
+        return ComparisonPlots(self)
 
     def _two(self, a: str | None, b: str | None) -> tuple[str, str]:
         """The systems asked for; else the baseline (or the first) and the best of the others."""
@@ -423,9 +426,10 @@ def _judgments(qrels: Any, runs: Mapping[str, Any]) -> Any:
         )
     if not runs or not isinstance(qrels, (str, Path)):
         return qrels
-    from ranklens.readers import files
+    from ranklens.readers import files, sources
 
-    return qrels if files.recognise(qrels, "qrels") == "svmlight" else files.read_qrels(qrels)
+    place = sources.kept(qrels)
+    return qrels if files.recognise(place, "qrels") == "svmlight" else files.read_qrels(place)
 
 
 def _checked(systems: Any) -> dict[str, Any]:

@@ -100,9 +100,9 @@ def _read(
     qrels: str, named: dict[str, str], qrels_format: str | None, run_format: str | None
 ) -> tuple[Any, dict[str, Any]]:
     from ranklens.readers import files
-    from ranklens.readers.sources import open_source
+    from ranklens.readers.sources import kept
 
-    place = open_source(qrels) if qrels == "-" else qrels  # standard input can be read only once
+    place = kept(qrels)
     if (qrels_format or files.recognise(place, "qrels")) == "svmlight":
         pairs = {name: files.read_pair(place, path, "svmlight") for name, path in named.items()}
         return next(iter(pairs.values()))[0], {name: run for name, (_, run) in pairs.items()}

@@ -123,7 +123,8 @@ def _tag(path: str) -> str | None:
     from ranklens.readers import files, text
     from ranklens.readers.sources import open_source
 
-    if path == "-" or files.recognise(path, "run") != "trec":
+    can_be_read_once = path == "-" or Path(path).is_fifo()
+    if can_be_read_once or files.recognise(path, "run") != "trec":
         return None
     fields = text.first_fields(open_source(path))
     tag = fields[5] if len(fields) == len(text.TREC_RUN) else ""

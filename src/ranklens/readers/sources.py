@@ -123,6 +123,13 @@ def open_source(path: PathLike) -> Source:
         raise InputError(f"{str(path)!r} is not the name of a file: {error}.") from None
 
 
+def kept(path: PathLike) -> PathLike:
+    """The path, or the content of what can be read only once: standard input, a pipe."""
+    if isinstance(path, Source):
+        return path
+    return open_source(path) if str(path) == "-" or Path(path).is_fifo() else path
+
+
 def _open(path: Path) -> Source:
     kind = path.stat().st_mode
     if stat.S_ISDIR(kind):
