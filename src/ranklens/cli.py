@@ -79,6 +79,7 @@ def trec_eval(context: typer.Context) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line: 0 fine, 1 a check failed, 2 wrong usage or input; never a traceback for a user's mistake."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # no command needs more, and starting them takes time
     try:
         with warnings_in_one_line("ranklens"):
             result = _app_for(given)(args=given, standalone_mode=False)

@@ -151,7 +151,7 @@ def _rows(table: pl.DataFrame, start: int, stop: int) -> pl.DataFrame:
 def _judged_queries(table: pl.DataFrame, names: list[str], lengths: IntArray, gold: Gold) -> Ranked:
     """The rows of judged queries."""
     codes = np.array([gold.code.get(name, -1) for name in names], dtype=np.int64)
-    ranked = Ranked(table["doc"].rechunk(), table["score"].to_numpy(), codes, lengths)
+    ranked = Ranked(table["doc"], table["score"].to_numpy(), codes, lengths)
     judged = codes >= 0
     return ranked if judged.all() else ranked.keep(np.repeat(judged, lengths))
 

@@ -155,7 +155,7 @@ class Hits:
         counts = np.bincount(self.query, minlength=self.n_queries)
         first_row = np.cumsum(counts) - counts
         bits = np.frexp(counts)[1]  # counts of 1, 2-3, 4-7, 8-15, …
-        for size in np.unique(bits[counts > 0]):
+        for size in sorted({*bits[counts > 0].tolist()}):
             members = np.flatnonzero(bits == size)
             columns = np.arange(counts[members].max())
             inside = columns < counts[members, None]
@@ -248,7 +248,7 @@ class TieGroups:
     def reaching(self, k: int) -> int:
         """In how many queries a tie group lies on both sides of the cutoff ``k``."""
         across = (self.start <= k) & (self.start + self.size - 1 > k)
-        return len(np.unique(self.query[across]))
+        return len({*self.query[across].tolist()})  # numpy.unique would load numpy.ma
 
 
 @dataclass(frozen=True)

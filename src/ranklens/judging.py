@@ -156,9 +156,13 @@ def _ideal(query: IntArray, grade: Grades, n: int) -> Hits:
 
 
 def _tie_groups(found: Standings) -> TieGroups:
+    """Each once, by query and first rank."""
     tied = np.flatnonzero(found.size > 1)
-    groups = np.unique(np.stack([found.query[tied], found.start[tied], found.size[tied]]), axis=1)
-    return TieGroups(*groups)
+    query, start = found.query[tied], found.start[tied]
+    order = np.lexsort((start, query))
+    query, start = query[order], start[order]
+    first = (np.diff(query, prepend=-1) != 0) | (np.diff(start, prepend=-1) != 0)
+    return TieGroups(query[first], start[first], found.size[tied[order]][first])
 
 
 def _keep_queries(hits: Hits, keep: BoolArray) -> Hits:

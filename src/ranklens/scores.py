@@ -216,7 +216,7 @@ def describe(judged: Judged, measures: Sequence[Measure]) -> str:
 def _ties_at_cutoffs(judged: Judged, measures: Sequence[Measure]) -> str:
     if judged.ties is None or not len(judged.ties.query):
         return ""
-    tied = len(np.unique(judged.ties.query))
+    tied = len({*judged.ties.query.tolist()})
     cutoffs = sorted({m.k for m in measures if m.k is not None})
     reached = [(k, judged.ties.reaching(k)) for k in cutoffs]
     told = [f"across the cutoff {k} in {n:,}" for k, n in reached if n]

@@ -12,7 +12,7 @@ from ranklens.errors import InputError
 from ranklens.readers.sources import Source
 from ranklens.readers.watching import report
 
-SIZE = 1 << 24  # bytes of a block
+SIZE = 1 << 23  # bytes of a block
 LONGEST_LINE = 1 << 24  # what has no end of line for that long is no text, and would fill the memory
 _BOM = b"\xef\xbb\xbf"
 
@@ -42,7 +42,7 @@ def _plain(source: Source, size: int) -> Iterator[Block]:
                 stop = min(_behind_line(source, file.read, stop), end)
             yield Block(start, partial(_read, source.path, start, min(stop, end)))
             start = stop
-            report(source.name, start, end)
+            report(source.name, min(start, end), end)
 
 
 def _behind_line(source: Source, read: Callable[[int], bytes | None], stop: int) -> int:

@@ -31,9 +31,10 @@ def _pieces(path: str | Path, convert: Convert, *, ranks: bool, whole: bool) -> 
     scan, rows = _scan(path)
     names = scan.collect_schema().names()
     scan = scan.select(names if whole else frames.useful(names, ranks=ranks))
+    size = Path(path).stat().st_size if Path(path).is_file() else rows
     for start in range(0, max(rows, 1), _ROWS):
         yield partial(_collect, str(path), start, convert, scan.slice(start, _ROWS))
-        report(str(path), min(start + _ROWS, rows), rows)
+        report(str(path), int(size * min((start + _ROWS) / max(rows, 1), 1)), size)
 
 
 def _collect(name: str, start: int, convert: Convert, scan: pl.LazyFrame) -> pl.DataFrame:

@@ -8,8 +8,9 @@ the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
-from typing import TYPE_CHECKING
+from functools import cache, partial
+from inspect import signature
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -92,6 +93,7 @@ class WrongLine(Exception):  # noqa: N818  turned into an InputError with the fi
     """Something is wrong with a line of a block, counted from 1."""
 
     def __init__(self, line: int, message: str) -> None:
+        super().__init__(f"line {line}: {message}")
         self.line, self.message = line, message
 
 
@@ -119,13 +121,34 @@ def read_fast(block: bytes, names: Sequence[str], wanted: Mapping[str, bool]) ->
     )
     columns = {name: f"column_{i}" for i, name in enumerate(names, 1)}
     schema = {columns[name]: pl.Float64 if wanted.get(name) else pl.String for name in names}
+    further = f"column_{len(names) + 1}"
     try:
-        scan = pl.scan_csv(block, has_header=False, separator=chr(separator), quote_char=None, schema=schema)
-        frame = scan.select(**{name: columns[name] for name in wanted}).collect()
+        frame = pl.read_csv(
+            block,
+            has_header=False,
+            separator=chr(separator),
+            quote_char=None,
+            schema={**schema, further: pl.String},
+            columns=[*(columns[name] for name in wanted), further],
+            **_missing_columns(),
+        )
     except pl.exceptions.PolarsError:
         return None
-    incomplete = any(frame[name].null_count() for name in wanted)
-    return None if incomplete or not _is_clean(block, separator, len(frame), len(names)) else frame
+    # No line has a field too many, so if there are enough separators in all, no line has one too few.
+    complete = frame[further].null_count() == len(frame) and not any(
+        frame[columns[n]].null_count() for n in wanted
+    )
+    if not complete or not _is_clean(block, separator, len(frame), len(names)):
+        return None
+    return frame.select(**{name: columns[name] for name in wanted})
+
+
+@cache
+def _missing_columns() -> dict[str, Any]:
+    """Older versions of Polars add columns that the file lacks by themselves; newer ones have to be asked to."""
+    import polars as pl
+
+    return {"missing_columns": "insert"} if "missing_columns" in signature(pl.read_csv).parameters else {}
 
 
 def _is_text(block: bytes) -> bool:
@@ -137,22 +160,21 @@ def _is_text(block: bytes) -> bool:
 
 
 def _is_clean(block: bytes, separator: int, rows: int, fields: int) -> bool:
-    """Whether each row has all its fields, with one separator between them and no other white space or control letters.
-
-    That no row has more fields, Polars has checked.
-    """
+    """Whether there are as many separators as rows of so many fields have, one at a time, and no other white space."""
     content, portion = np.frombuffer(block, np.uint8), 1 << 19  # portions that fit the processor's cache
-    separators = others = 0
+    space, other = np.empty(portion + 1, bool), np.empty(portion + 1, bool)
+    separators = spaces = 0
     for start in range(0, len(content), portion):
         letters = content[start : start + portion + 1]
-        space = letters <= _SPACE
-        if (space[1:] & space[:-1]).any():
+        n, here = len(letters), min(portion, len(content) - start)
+        np.less_equal(letters, _SPACE, out=space[:n])
+        if np.logical_and(space[1:n], space[: n - 1], out=other[: n - 1]).any():
             return False
-        here = int(np.count_nonzero(letters[:portion] == separator))
-        separators += here
-        others += int(np.count_nonzero(space[:portion])) - here
+        spaces += int(np.count_nonzero(space[:here]))
+        separators += int(np.count_nonzero(np.equal(letters[:here], separator, out=other[:here])))
     line_ends = rows - (content[-1] != _NEWLINE)
-    return bool(content[0] > _SPACE and separators == rows * (fields - 1) and others == line_ends)
+    right = separators == rows * (fields - 1) and spaces - separators == line_ends
+    return bool(content[0] > _SPACE and right)
 
 
 def read_carefully(
