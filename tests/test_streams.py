@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import ranklens as rl
@@ -62,6 +62,13 @@ def write(folder, kind, rows):
 
 
 @small
+@example(  # rows end where a share of them was just written
+    qrels={"q0": {"d0": 0}},
+    rows=[*[("q0", "d0", 0.0)] * 10, ("q1", "d0", 0.0), ("q0", "d0", 0.0)],
+    kind="txt",
+    ties="descending",
+    together=False,
+)
 @given(
     qrels=qrels,
     rows=rankings,

@@ -185,7 +185,8 @@ def _scattered(run: Tables, gold: Gold, policy: Policy) -> _Walk:
         if not spills:
             walk.parts.append(_rank_share(held, gold, policy))
             return walk
-        _spill(held, folder, spills)
+        if held:
+            _spill(held, folder, spills)
         for share in range(_SHARES):
             walk.parts.append(_rank_share(_read_share(folder, share), gold, policy))
     return walk
