@@ -96,7 +96,12 @@ def compare(
     shown = _printout(found, queries, document, *(pair or (None, None)))
     for name, file in planned:
         _draw(found, name, file, *(pair or (None, None)))
-    options.write(_render(found, shown, format, rows), output)
+    if format is Format.table and output is None:
+        from ranklens.report import terminal
+
+        terminal.show(shown)
+    else:
+        options.write(_render(found, shown, format, rows), output)
 
 
 def _refuse_what_is_not_shown(format: Format, rows: Rows, *, shows_more: bool) -> None:  # noqa: A002

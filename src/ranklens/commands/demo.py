@@ -32,7 +32,8 @@ def demo(
     # One thread is quickest for matrices of this size, above all on a busy machine. NumPy reads this when it is loaded.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from ranklens.demo import run_demo
-    from ranklens.report.table import Lines
+    from ranklens.report import terminal
+    from ranklens.report.table import Lines, Printout
 
     options.check_output(output)
     if save is not None and save.is_file():
@@ -40,7 +41,9 @@ def demo(
     found = run_demo(output)
     compared = found.comparison
     verdicts = Lines("Verdict", [f"{name}: {compared.verdict(name)}" for name in compared.measures])
-    typer.echo(f"{found.summary()}\n\n{compared.table()}\n\n{verdicts}\n")
+    typer.echo(f"{found.summary()}\n")
+    terminal.show(Printout([compared.table(), verdicts]))
+    typer.echo()
     if save is not None:
         found.save(save)
     typer.echo(f"The report: {output.resolve().as_uri()}\nOpen it in a browser; it needs no network.\n")
