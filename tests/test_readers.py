@@ -250,3 +250,10 @@ def test_binary_junk_never_escapes_as_another_error(tmp_path_factory, content):
     path.write_bytes(content)
     with contextlib.suppress(rl.InputError, rl.RankLensWarning):
         rl.judge(QRELS, path)
+
+
+@pytest.mark.parametrize("query", ["{", "[1]", "{x}", "[", "[x"])
+def test_ids_in_brackets_are_not_json(tmp_path, query):
+    (tmp_path / "qrels").write_text(f"{query} 0 d 1\n")
+    (tmp_path / "run").write_text(f"{query} Q0 x 1 2 t\n{query} Q0 d 2 1 t\n")
+    assert rl.evaluate(tmp_path / "qrels", tmp_path / "run", "RR").mean["RR"] == 0.5

@@ -171,11 +171,15 @@ def _path(place: PathLike) -> str | Path:
     return place.path if isinstance(place, Source) else place
 
 
+# What follows tells JSON from an id in brackets.
+_JSON_START = re.compile(rb"""\{\s*["}]|\[\s*["{\[\]]""")
+
+
 def _by_content(source: Source, what: str) -> str:
     head = source.head().lstrip(b"\xef\xbb\xbf \t\r\n")
     if head.startswith(b"PAR1"):
         return "parquet"
-    if head.startswith((b"{", b"[")):
+    if _JSON_START.match(head):
         first_line = head.partition(b"\n")[0].strip()
         is_row = first_line.startswith(b"{") and first_line.endswith(b"}") and _is_row(first_line)
         return "jsonl" if is_row else "json"
