@@ -13,7 +13,7 @@ import pytest
 
 from ranklens.adapters import adapt
 from ranklens.errors import InputError
-from ranklens.reading import Reading, ReadingError
+from ranklens.retrieval.reading import Reading, ReadingError
 
 
 def called(retriever, **options):

@@ -9,10 +9,10 @@ import pytest
 from worked import BENCH_A, BENCH_B, BENCH_QRELS
 
 import ranklens as rl
-from ranklens.answers import Latency, RetrieverRun
 from ranklens.errors import InputError
 from ranklens.matching import ByParent, Groups
 from ranklens.readers.queries import read_queries
+from ranklens.retrieval.answers import Latency, RetrieverRun
 
 TEXTS = {"ml": "what is machine learning?", "py": "what is python?", "rag": "what is rag?"}
 EXPECTED = {

@@ -11,10 +11,10 @@ import threading
 import pytest
 
 import ranklens as rl
-from ranklens import calling
-from ranklens.calling import Limits
 from ranklens.errors import InputError
-from ranklens.store import Store
+from ranklens.retrieval import calling
+from ranklens.retrieval.calling import Limits
+from ranklens.retrieval.store import Store
 
 
 def bench(n=8, **options):

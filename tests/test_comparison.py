@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
 import ranklens as rl
-from ranklens import verdicts
-from ranklens.alignment import Quantity
+from ranklens.comparing import verdicts
+from ranklens.comparing.alignment import Quantity
+from ranklens.comparing.pairs import Family, Settings
 from ranklens.comparison import compare, compare_scores
-from ranklens.pairs import Family, Settings
 from ranklens.stats import Interval, paired_test
 
 # Three systems, each better than the one before on all seven queries: every sign pattern but two is less extreme.

@@ -8,7 +8,7 @@ import pytest
 import pytrec_eval
 
 import ranklens as rl
-from ranklens.alignment import align
+from ranklens.comparing.alignment import align
 
 QRELS = {"q1": {"a": 1, "b": 2}, "q2": {"a": 1}, "q3": {"c": 1}}
 RUN = {"q1": {"a": 2.0, "b": 1.0}, "q2": {"b": 2.0, "a": 1.0}, "q3": {"a": 1.0}}

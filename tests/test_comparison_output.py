@@ -85,7 +85,7 @@ def test_json_follows_its_schema(found, schema):
 
 
 def test_the_schema_names_every_setting(schema):
-    from ranklens.pairs import ALL_TESTS
+    from ranklens.comparing.pairs import ALL_TESTS
     from ranklens.stats import CORRECTIONS
 
     settings = schema["properties"]["settings"]["properties"]

@@ -10,7 +10,7 @@ import scipy.stats
 from statsmodels.stats.multitest import multipletests
 
 import ranklens as rl
-from ranklens.slicing import slices_of
+from ranklens.comparing.slicing import slices_of
 from ranklens.stats import Bounds
 from ranklens.stats.strata import macro_interval
 

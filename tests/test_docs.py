@@ -80,3 +80,12 @@ def load(path):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def test_the_overview_names_every_module():
+    text = (ROOT / "docs" / "how-it-works.md").read_text(encoding="utf-8")
+    package = ROOT / "src" / "ranklens"
+    modules = {path.name for path in package.glob("*.py")} | {
+        f"{path.parent.name}/" for path in package.glob("*/__init__.py")
+    }
+    assert {name for name in modules - {"__init__.py"} if f"`{name}`" not in text} == set()

@@ -12,9 +12,9 @@ from strategies import any_grades, judgments, runs
 from table import NOT
 
 import ranklens as rl
-from ranklens import workings
+from ranklens.explaining import workings
+from ranklens.explaining.one_query import read
 from ranklens.explanation import work_through
-from ranklens.one_query import read
 from ranklens.registry import measure as register
 from ranklens.registry import parse_many, unregister
 

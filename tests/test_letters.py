@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranklens.letters import groups, letters, tiers
+from ranklens.comparing.letters import groups, letters, tiers
 
 
 @st.composite

@@ -10,10 +10,10 @@ import time
 import pytest
 
 import ranklens as rl
-from ranklens import store as store_module
-from ranklens.answers import Answer
 from ranklens.errors import InputError
-from ranklens.store import Store, answer_key
+from ranklens.retrieval import store as store_module
+from ranklens.retrieval.answers import Answer
+from ranklens.retrieval.store import Store, answer_key
 
 WORKER = """
 import os, sys, time

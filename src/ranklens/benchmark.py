@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from ranklens.answers import STATUSES, RetrieverRun, counted
-from ranklens.asking import Asking, Options
 from ranklens.errors import InputError, nearest, warn
 from ranklens.matching import Matching
 from ranklens.readers import mappings
 from ranklens.readers.queries import Queries, read_queries
 from ranklens.registry import parse_many
-from ranklens.store import Store
+from ranklens.retrieval.answers import STATUSES, RetrieverRun, counted
+from ranklens.retrieval.asking import Asking, Options
+from ranklens.retrieval.store import Store
 
 if TYPE_CHECKING:
     from ranklens.comparison import Comparison

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ranklens import verdicts
-from ranklens.alignment import Aligned, Quantity, align
-from ranklens.analysis import SliceResult, SystemResult, analyse, macro_averages
-from ranklens.cautions import cautions
+from ranklens.comparing import verdicts
+from ranklens.comparing.alignment import Aligned, Quantity, align
+from ranklens.comparing.analysis import SliceResult, SystemResult, analyse, macro_averages
+from ranklens.comparing.cautions import cautions
+from ranklens.comparing.pairs import Contrasts, PairResult, Pairs, Settings, affordable
+from ranklens.comparing.slicing import in_order, slices_of
 from ranklens.errors import InputError, MeasureError, RankLensWarning, nearest, warn
 from ranklens.evaluation import evaluate
-from ranklens.pairs import Contrasts, PairResult, Pairs, Settings, affordable
 from ranklens.policy import make_policy
 from ranklens.readers import frames
 from ranklens.registry import Measure
 from ranklens.scores import Scores
-from ranklens.slicing import in_order, slices_of
 from ranklens.stats import inputs, queries_needed
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ class Comparison:
 
     def queries(self, measure: str | Measure, a: str | None = None, b: str | None = None) -> pl.DataFrame:
         """The queries, by how much better b is than a: the largest losses first, the largest gains last."""
-        from ranklens.inspection import by_difference
+        from ranklens.comparing.inspection import by_difference
 
         first, second = self._two(a, b)
         return by_difference(self, self._measure(measure), first, second)
@@ -154,7 +154,7 @@ class Comparison:
         self, query: str, a: str | None = None, b: str | None = None, *, depth: int = 10
     ) -> pl.DataFrame:
         """Two rankings of a query side by side, with grades, what changed, and the relevant documents that both missed."""
-        from ranklens.inspection import side_by_side
+        from ranklens.comparing.inspection import side_by_side
 
         first, second = self._two(a, b)
         return side_by_side(self, query, first, second, depth)

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from ranklens import workings
 from ranklens.errors import InputError
 from ranklens.evaluation import score, with_rel
-from ranklens.one_query import OneQuery, read, remarks
+from ranklens.explaining import workings
+from ranklens.explaining.one_query import OneQuery, read, remarks
+from ranklens.explaining.stepwise import upto
 from ranklens.policy import Policy, make_policy
 from ranklens.registry import Measure, parse
-from ranklens.stepwise import upto
 
 if TYPE_CHECKING:
     from ranklens.judged import IntArray, Judged

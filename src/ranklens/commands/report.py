@@ -42,8 +42,8 @@ def report(
     title: Annotated[str | None, typer.Option(help="The heading of the page.")] = None,
 ) -> None:
     """Write one HTML page that works offline: verdict, leaderboard, charts, every query, every ranking."""
+    from ranklens.comparing.verdicts import queries as queries_in_words
     from ranklens.report.html import write_report
-    from ranklens.verdicts import queries as queries_in_words
 
     options.check_output(output)
     found = comparing.compare_files(qrels, runs, policy=policy, **settings)

@@ -18,11 +18,11 @@ from pydantic import (
     model_validator,
 )
 
+from ranklens.comparing.pairs import ALL_TESTS
 from ranklens.config.checks import check
 from ranklens.errors import InputError, nearest
 from ranklens.evaluation import with_rel
 from ranklens.gate import Drop
-from ranklens.pairs import ALL_TESTS
 from ranklens.policy import Policy, make_policy
 from ranklens.registry import Measure, parse, parse_many
 from ranklens.stats import CORRECTIONS

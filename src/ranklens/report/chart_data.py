@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ranklens.alignment import Quantity
-from ranklens.answers import Latency
+from ranklens.comparing.alignment import Quantity
 from ranklens.errors import InputError, MeasureError
 from ranklens.registry import Measure, parse
+from ranklens.retrieval.answers import Latency
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import polars as pl
 
-    from ranklens.analysis import SystemResult
+    from ranklens.comparing.analysis import SystemResult
     from ranklens.comparison import Comparison
     from ranklens.judged import FloatArray, IntArray, Judged
     from ranklens.scores import Scores

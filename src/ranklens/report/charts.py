@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ranklens import verdicts
+from ranklens.comparing import verdicts
 from ranklens.errors import InputError, nearest
 from ranklens.report import chart_data, drawing
 from ranklens.report.drawing import save

@@ -15,9 +15,9 @@ from ranklens import __version__
 if TYPE_CHECKING:
     import polars as pl
 
-    from ranklens.analysis import SystemResult
+    from ranklens.comparing.analysis import SystemResult
+    from ranklens.comparing.pairs import PairResult, Pairs
     from ranklens.comparison import Comparison
-    from ranklens.pairs import PairResult, Pairs
     from ranklens.stats import Interval
 
 FORMAT_VERSION = 1  # of the JSON; 1: first version

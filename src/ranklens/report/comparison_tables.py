@@ -6,15 +6,15 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from ranklens import verdicts
-from ranklens.letters import label
+from ranklens.comparing import verdicts
+from ranklens.comparing.letters import label
 from ranklens.report.table import Cell, Lines, Printout, Table
 from ranklens.scores import describe
 
 if TYPE_CHECKING:
-    from ranklens.analysis import SystemResult
+    from ranklens.comparing.analysis import SystemResult
+    from ranklens.comparing.pairs import PairResult
     from ranklens.comparison import Comparison
-    from ranklens.pairs import PairResult
 
 MOST_SYSTEMS, MOST_PAIRS, MOST_ROWS, MOST_NOTES = 20, 15, 40, 6  # shown for each measure, in print
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ranklens import __version__, verdicts
-from ranklens.analysis import MACRO
-from ranklens.answers import Latency
+from ranklens import __version__
+from ranklens.comparing import verdicts
+from ranklens.comparing.analysis import MACRO
 from ranklens.errors import RankLensError
 from ranklens.formulas.counts import judged_share
 from ranklens.readers.texts import Text, texts
@@ -25,6 +25,7 @@ from ranklens.registry import parse
 from ranklens.report import chart_data, comparison_tables
 from ranklens.report.chart_data import registered
 from ranklens.report.drilldown import LOOKED_UP, drilldown
+from ranklens.retrieval.answers import Latency
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

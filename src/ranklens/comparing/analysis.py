@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ranklens import letters
-from ranklens.pairs import Contrasts, Pairs, Settings, contrasts
+from ranklens.comparing import letters
+from ranklens.comparing.pairs import Contrasts, Pairs, Settings, contrasts
 from ranklens.stats.strata import macro_interval
 
 if TYPE_CHECKING:
-    from ranklens.alignment import Aligned
+    from ranklens.comparing.alignment import Aligned
     from ranklens.judged import FloatArray
     from ranklens.stats import Interval
 

@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ranklens.answers import Answer, counted
 from ranklens.errors import InputError, warn
+from ranklens.retrieval.answers import Answer, counted
 
 try:
     import fcntl

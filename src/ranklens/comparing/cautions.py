@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ranklens.comparing.slicing import NONE
+from ranklens.comparing.verdicts import name_of_test, queries, several
 from ranklens.scores import share_judged
-from ranklens.slicing import NONE
-from ranklens.verdicts import name_of_test, queries, several
 
 if TYPE_CHECKING:
-    from ranklens.alignment import Aligned
-    from ranklens.pairs import Contrasts, Settings
+    from ranklens.comparing.alignment import Aligned
+    from ranklens.comparing.pairs import Contrasts, Settings
     from ranklens.scores import Scores
 
 _FEW_QUERIES = 20

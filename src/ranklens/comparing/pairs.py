@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from ranklens import letters, verdicts
+from ranklens.comparing import letters, verdicts
 from ranklens.errors import InputError
 from ranklens.stats import (
     CORRECTIONS,
@@ -28,7 +28,7 @@ from ranklens.stats.pairwise import pairwise_p
 from ranklens.stats.randomization import EXACT_UP_TO
 
 if TYPE_CHECKING:
-    from ranklens.alignment import Quantity
+    from ranklens.comparing.alignment import Quantity
     from ranklens.judged import BoolArray, FloatArray, IntArray
 
 _TUKEY = ("tukey", "tukey-randomized")  # correct for all pairs by themselves

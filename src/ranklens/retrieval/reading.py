@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 from ranklens.errors import InputError
 from ranklens.matching import IdFrom, SpanId, unmatched
-from ranklens.paths import follow, step
 from ranklens.readers import frames
+from ranklens.retrieval.paths import follow, step
 
 # Chroma, Haystack, LlamaIndex, LangChain chains, Pinecone, Elasticsearch, Qdrant, Weaviate … The ids come first, because Chroma's
 # answers have them beside "documents" that are texts.

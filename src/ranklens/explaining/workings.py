@@ -14,10 +14,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ranklens.explaining.stepwise import ideally, upto
 from ranklens.formulas import cascade, counts, gain, ntcir, precision
 from ranklens.judged import FloatArray, Hits, IntArray, Judged
 from ranklens.registry import Measure, parse
-from ranklens.stepwise import ideally, upto
 
 
 def settings(measure: Measure) -> dict[str, Any]:

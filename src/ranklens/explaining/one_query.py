@@ -9,10 +9,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ranklens.errors import InputError, PolicyError, RankLensWarning, nearest
+from ranklens.explaining.stepwise import only
 from ranklens.judging import judge, load
 from ranklens.policy import Policy
 from ranklens.ranking import judgments, ranking
-from ranklens.stepwise import only
 
 if TYPE_CHECKING:
     import polars as pl

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ranklens.alignment import Quantity
+    from ranklens.comparing.alignment import Quantity
+    from ranklens.comparing.pairs import Family, PairResult, Settings
     from ranklens.comparison import Comparison
-    from ranklens.pairs import Family, PairResult, Settings
 
 _CORRECTIONS = {
     "bonferroni": "Bonferroni",

@@ -22,7 +22,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from ranklens.adapters import Caller
 from ranklens.errors import InputError
-from ranklens.reading import Reading
+from ranklens.retrieval.reading import Reading
 
 T = TypeVar("T")
 _LONGEST_PAUSE = 30.0  # seconds between two attempts
