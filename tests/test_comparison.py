@@ -521,3 +521,15 @@ def test_judgments_that_favour_a_system_are_told():
     )
     low = compare(qrels, {"one": other, "two": other}, "P@5")
     assert any("Only 40% of the top documents of one are judged" in c for c in low.cautions)
+
+
+def test_differences_that_cancel_out_but_for_rounding_have_a_verdict():
+    """0.1 + 0.2 - 0.3 is not quite 0, and no number of queries would show that."""
+    found = compare_scores({
+        "a": {"q1": {"RR": 0.1}, "q2": {"RR": 0.2}, "q3": {"RR": 0.3}},
+        "b": {"q1": {"RR": 0.2}, "q2": {"RR": 0.4}, "q3": {"RR": 0.0}},
+    })  # fmt: skip
+    pair = found.pair("RR", "a", "b")
+    assert 0 < abs(pair.difference) < 1e-15
+    assert found.queries_needed(pair) is None
+    assert "cannot be told apart" in found.verdict("RR")

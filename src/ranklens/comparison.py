@@ -132,7 +132,10 @@ class Comparison:
 
     def queries_needed(self, pair: PairResult) -> int | None:
         """How many queries like these would show the difference of a pair with a power of 80%; None where none could tell."""
-        if not pair.difference or pair.n < 2 or not np.isfinite(pair.effect.cohen_dz):
+        effect = abs(pair.effect.cohen_dz)
+        if (
+            pair.n < 2 or not 1e-9 < effect < np.inf
+        ):  # smaller ones are what is left of differences that cancel out
             return None
         deviation = abs(pair.difference / pair.effect.cohen_dz)
         return queries_needed(pair.difference, deviation, alpha=self.contrasts(pair.measure).alpha)
