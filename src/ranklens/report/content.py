@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from ranklens.report.drilldown import Drilldown
     from ranklens.scores import Scores
 
+PAIR_FIELDS = ("a", "b", "n", "difference", "low", "high", "adjusted_p", "significant", "wins", "ties", "losses", "detectable")  # fmt: skip
 QUERIES_A_PIECE = 200
 DOCUMENTS_A_PIECE = 1000
 TEXT_BUDGET = 12_000_000  # bytes of document texts before packing; packed they take about half
@@ -158,7 +159,7 @@ def _results(comparison: Comparison) -> dict[str, Any]:
     place = {m: {s: i for i, s in enumerate(comparison.ranked(m))} for m in comparison.measures}
     means = comparison.to_frame().to_dicts()
     means.sort(key=lambda row: place[row["measure"]][row["system"]])
-    pairs = comparison.pairs_frame().to_dicts()
+    pairs = comparison.pairs_frame().select("measure", "slice", *PAIR_FIELDS).to_dicts()
 
     def of(rows: list[dict[str, Any]], part: str | None) -> dict[str, Any]:
         found: dict[str, list[dict[str, Any]]] = {measure: [] for measure in comparison.measures}

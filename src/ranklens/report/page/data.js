@@ -89,10 +89,19 @@ function pair(measure, a, b, part = report) {
   };
 }
 
+const isCount = (m) => report.measures[m].aggregate === "sum";
+
 // Of a geometric mean the logarithms are compared, so a difference is a factor.
 const isFactor = (m) => report.measures[m].aggregate === "geometric";
 const gap = (m, x, digits = 4) =>
-  x === null || x === undefined ? "–" : isFactor(m) ? `×${fixed(Math.exp(x), 3)}` : signed(x, digits);
+  x === null || x === undefined
+    ? "–"
+    : isFactor(m)
+      ? `×${fixed(Math.exp(x), 3)}`
+      : isCount(m)
+        ? `${x > 0 ? "+" : ""}${minus(whole(x))}`
+        : signed(x, digits);
+const amount = (m, x, digits = 4) => (isCount(m) ? whole(x) : show(x, digits)); // a value of a measure
 const gapRange = (m, p) =>
   isFactor(m) && p.low !== null && p.high !== null
     ? `[×${fixed(Math.exp(p.low), 3)}, ×${fixed(Math.exp(p.high), 3)}]`

@@ -23,7 +23,7 @@ function drawSlices(state) {
       num(whole(part.n)),
       order.map((s) => {
         const r = result(measure, systems[s], part);
-        return meanCell(r, r.mean === best(part) && order.length > 1 && better !== "neither");
+        return meanCell(state.m, r, r.mean === best(part) && order.length > 1 && better !== "neither");
       }),
       state.b === null
         ? ""
@@ -39,7 +39,7 @@ function drawSlices(state) {
     num(""),
     order.map((s) => {
       const r = report.macro[measure].find((row) => row.system === systems[s]);
-      return r ? meanCell(r) : num("–");
+      return r ? meanCell(state.m, r) : num("–");
     }),
     state.b === null ? "" : td(""),
   );
@@ -52,12 +52,12 @@ function drawSlices(state) {
   );
 }
 
-const meanCell = (r, strong) =>
+const meanCell = (m, r, strong) =>
   el(
     "td",
     { class: "num" },
-    el("span", { class: strong ? "strong" : "", text: show(r.mean) }),
-    el("small", { class: "muted", text: range(r.low, r.high, 3) }),
+    el("span", { class: strong ? "strong" : "", text: amount(m, r.mean) }),
+    el("small", { class: "muted", text: isCount(m) ? "" : range(r.low, r.high, 3) }),
   );
 
 function sliceChart(measure, order) {

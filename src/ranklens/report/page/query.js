@@ -120,8 +120,8 @@ function queryValues(state, i) {
         "tr",
         { class: m === state.m ? "chosen" : "" },
         el("th", { scope: "row", text: name }),
-        values.map((x) => num(show(x))),
-        state.b === null ? "" : num(d ? signed(d) : "0", { class: "strong" }),
+        values.map((x) => num(amount(m, x))),
+        state.b === null ? "" : num(d ? (isCount(m) ? gap(m, d) : signed(d)) : "0", { class: "strong" }),
       );
     }),
     { class: "values" },

@@ -1,10 +1,14 @@
 // ---------------------------------------------------------------------------------------------------------------------
 // What is chosen, where one is, light or dark: the page as a whole.
 
-const state = { m: 0, a: 0, b: null };
+const firstMeasure = Math.max(
+  report.measures.findIndex((measure) => measure.aggregate !== "sum"),
+  0,
+); // counts say little
+const state = { m: firstMeasure, a: 0, b: null };
 
 function firstChoice() {
-  const order = ranked(measures[0]).map((r) => systems.indexOf(r.system));
+  const order = ranked(measures[firstMeasure]).map((r) => systems.indexOf(r.system));
   state.a = Math.max(systems.indexOf(report.baseline ?? systems[0]), 0);
   state.b = order.find((s) => s !== state.a) ?? null;
 }
@@ -54,7 +58,7 @@ function prepareChoice() {
 function here() {
   const found = new URLSearchParams();
   if (detail.i !== null) found.set("query", model.ids[detail.i]);
-  if (state.m) found.set("measure", measures[state.m]);
+  if (state.m !== firstMeasure) found.set("measure", measures[state.m]);
   const start = { ...state };
   firstChoice();
   const moved = start.a !== state.a || start.b !== state.b;

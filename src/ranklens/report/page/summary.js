@@ -5,7 +5,7 @@ function drawVerdict(state) {
   const measure = measures[state.m];
   const best = ranked(measure)[0];
   const tiles = [
-    tile(BEST[report.measures[state.m].aggregate], show(best.mean), [
+    tile(BEST[report.measures[state.m].aggregate], amount(state.m, best.mean), [
       named(systems.indexOf(best.system)),
       best.low === null && best.high === null ? "" : ` ${range(best.low, best.high)}`,
     ]),
@@ -123,9 +123,9 @@ function drawLeaderboard(state) {
       { class: [s === state.a ? "is-a" : "", s === state.b ? "is-b" : ""].join(" ") },
       td(r.group ? el("span", { class: "letters", text: r.group }) : "", { class: "group" }),
       el("th", { scope: "row" }, named(s), tag(state, s)),
-      num(show(r.mean), { class: "strong", "data-value": r.mean }),
-      td(intervalBar(s, r, low - pad, high + pad), { class: "bar-cell" }),
-      num(range(r.low, r.high), { class: "muted roomy" }),
+      num(amount(state.m, r.mean), { class: "strong", "data-value": r.mean }),
+      td(isCount(state.m) ? "" : intervalBar(s, r, low - pad, high + pad), { class: "bar-cell" }),
+      num(isCount(state.m) ? "" : range(r.low, r.high), { class: "muted roomy" }),
       ...(against
         ? [
             difference(state.m, p, r.system === report.baseline, () =>
@@ -133,7 +133,7 @@ function drawLeaderboard(state) {
             ),
           ]
         : []),
-      ...others.map((name) => num(show(result(name, r.system).mean), { class: "roomy" })),
+      ...others.map((name) => num(amount(measures.indexOf(name), result(name, r.system).mean), { class: "roomy" })),
     );
   });
   body("leaderboard").replaceChildren(
@@ -213,7 +213,7 @@ function drawPairs(state) {
     return td(
       el(
         "button",
-        { type: "button", class: "quiet", title: p?.verdict, onclick: () => choose({ a: column, b: row }) },
+        { type: "button", class: "quiet", onclick: () => choose({ a: column, b: row }) },
         hidden(`${systems[row]} against ${systems[column]}: `),
         el("span", { text: shown }),
         el("small", { text: chances }),

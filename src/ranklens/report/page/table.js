@@ -179,15 +179,15 @@ function drawTable(state) {
       {},
       el("th", { scope: "row", class: "query-cell" }, queryLink(i)),
       model.slices ? td(said(report.slices[model.slices[i]]?.name ?? ""), { class: "roomy muted" }) : null,
-      num(show(u[i]), { class: v ? "roomy" : "", "data-value": u[i] }),
+      num(amount(m, u[i]), { class: v ? "roomy" : "", "data-value": u[i] }),
       v
         ? [
-            num(show(v[i]), { class: "roomy", "data-value": v[i] }),
+            num(amount(m, v[i]), { class: "roomy", "data-value": v[i] }),
             el(
               "td",
               { class: "num strong", "data-value": d },
-              el("span", { text: d ? signed(d) : "0" }),
-              el("small", { class: "muted tight", text: `${show(u[i], 2)} → ${show(v[i], 2)}` }),
+              el("span", { text: d ? (isCount(m) ? gap(m, d) : signed(d)) : "0" }),
+              el("small", { class: "muted tight", text: `${amount(m, u[i], 2)} → ${amount(m, v[i], 2)}` }),
             ),
             td(differenceBar(d, most, a, b), { class: "bar-cell" }),
           ]
