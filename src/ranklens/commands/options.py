@@ -1,11 +1,9 @@
-"""What several commands share: the names of runs, policies as options, and where results are written."""
+"""What several commands share: arguments, policies as options, and by way of :mod:`ranklens.commands.results` the rest."""
 
 from __future__ import annotations
 
 import inspect
 import sys
-import warnings
-from contextlib import contextmanager
 from dataclasses import fields
 from functools import wraps
 from pathlib import Path
@@ -13,12 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ranklens.errors import InputError, RankLensError, RankLensWarning
+from ranklens.commands.results import DEFAULT_MEASURES, about, run_names, show, write
+from ranklens.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from ranklens.report.table import Table
+__all__ = ["DEFAULT_MEASURES", "about", "run_names", "show", "write"]  # of ranklens.commands.results
 
 Qrels = Annotated[
     str, typer.Argument(help="Judgments: TREC, CSV, TSV, JSONL, JSON, Parquet, or a BEIR folder.")
@@ -30,8 +29,6 @@ QrelsFormat = Annotated[
     str | None, typer.Option(help="The format of the judgments, if it is not recognised.")
 ]
 RunFormat = Annotated[str | None, typer.Option(help="The format of the runs, if it is not recognised.")]
-
-DEFAULT_MEASURES = "nDCG@10,AP,RR,R@100,P@10"
 
 # One option for each field of Policy, in its order.
 _POLICY: dict[str, tuple[Any, str]] = {
@@ -86,28 +83,6 @@ def with_options(
     return run
 
 
-def run_names(runs: Sequence[str]) -> dict[str, str]:
-    """Runs by name: as given, else the file's name without its suffixes."""
-    found: dict[str, str] = {}
-    for run in runs:
-        given, equals, path = run.partition("=")
-        is_named = equals and not Path(run).exists()
-        path = path if is_named else run
-        name = (
-            given
-            if is_named
-            else "standard input"
-            if path == "-"
-            else Path(path).name.partition(".")[0] or path
-        )
-        if name in found and not is_named:
-            name = path
-        if name in found:
-            raise InputError(f"Two runs are called {name!r}; give each a name of its own: NAME={path}.")
-        found[name] = path
-    return found
-
-
 def run_names_by_tag(runs: Sequence[str]) -> dict[str, str]:
     """Runs by name: as given, else the tags of TREC files where each has one of its own, else the files' names."""
     by_file = run_names(runs)
@@ -148,40 +123,3 @@ def check_output(path: Path) -> None:
         raise InputError(f"{path}: there is no folder {path.parent}.")
     if path.is_dir():
         raise InputError(f"{path} is a folder; give the name of a file.")
-
-
-@contextmanager
-def about(name: str, path: str, *, several: bool) -> Iterator[None]:
-    """Name the run in errors and warnings that do not name its file, where there are several."""
-    if not several:
-        yield
-        return
-    try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", RankLensWarning)
-            yield
-    except RankLensError as error:
-        raise (error if path in str(error) else type(error)(f"{name}: {error}")) from None
-    for warning in caught:
-        warnings.warn(f"{name}: {warning.message}", RankLensWarning, stacklevel=3)
-
-
-def show(table: Callable[[int | None], Table], output: Path | None) -> None:
-    """A table, made for the width of the terminal if it is printed there, else for any."""
-    from ranklens.report import terminal
-
-    console = terminal.terminal() if output is None else None
-    if console is None:
-        write(f"{table(None)}\n", output)
-    else:
-        terminal.show(table(console.width), console)
-
-
-def write(text: str, output: Path | None) -> None:
-    """To a file, as a whole or not at all; else to standard output."""
-    if output is None:
-        sys.stdout.write(text)
-        return
-    from ranklens.writers import write_whole
-
-    write_whole(output, lambda place: place.write_text(text, encoding="utf-8"))
