@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import ranklens as rl
+from ranklens import stats
 
 SOURCE = Path(rl.__file__).parent
 HEAVY = {"numpy", "polars", "scipy", "pandas", "pyarrow", "altair", "rich", "typer", "pydantic", "jinja2"}
@@ -28,6 +29,12 @@ def test_dicts_need_neither_polars_nor_scipy():
     loaded = loaded_after("import ranklens; ranklens.evaluate({'q': {'a'}}, {'q': ['a']}, 'rag').mean")
     assert "numpy" in loaded
     assert not loaded & {"polars", "scipy", "pandas", "pyarrow"}
+
+
+def test_every_name_of_statistics_is_there():
+    assert {*stats.__all__} == {*stats._WHERE}
+    for name in stats.__all__:
+        assert getattr(stats, name) is not None
 
 
 def test_every_public_name_is_there():

@@ -70,7 +70,9 @@ def test_a_plain_call_loads_neither_typer_nor_pydantic():
         "import sys; from ranklens.cli import main; main(['evaluate', 'qrels.txt', 'run.txt', '-m', 'RR']); "
         "print({'typer', 'pydantic', 'rich', 'scipy'} & {*sys.modules})"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=GOLDEN, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=GOLDEN, capture_output=True, text=True, check=True
+    )
     assert done.stdout.splitlines()[-1] == "set()"
 
 

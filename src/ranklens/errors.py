@@ -15,7 +15,6 @@ Each message says what was given, where, what is allowed and what to do next.
 
 from __future__ import annotations
 
-import difflib
 import sys
 import warnings
 from typing import TYPE_CHECKING
@@ -62,6 +61,8 @@ def nearest(given: str, allowed: Iterable[str]) -> str:
     >>> nearest("avrage", ["average", "input"])
     "did you mean 'average'? Allowed: 'average', 'input'."
     """
+    import difflib  # rarely needed, and slow to load
+
     names = list(allowed)
     lower = {name.lower(): name for name in names}
     close = difflib.get_close_matches(given.lower(), lower, n=1, cutoff=0.6)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ranklens.errors import MeasureError, MissingExtraError, nearest
 from ranklens.registry import Aggregate, Measure, parse
-from ranklens.stats import Bounds, Interval, interval
+from ranklens.stats.intervals import Bounds, Interval, interval
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import html
 import io
 import textwrap
 from dataclasses import dataclass
@@ -98,14 +97,14 @@ class Table:
     def to_html(self) -> str:
         """The table as HTML; every cell is escaped."""
         line = "border-bottom:1px solid #8888;"
-        head = "".join(f"<th{self._style(i, line)}>{html.escape(c)}</th>" for i, c in enumerate(self.header))
+        head = "".join(f"<th{self._style(i, line)}>{_escaped(c)}</th>" for i, c in enumerate(self.header))
         is_grouped = any(not row[0] for row in self.rows if row)
         body = "".join(
             self._html_row(row, is_first=is_grouped and n > 0 and bool(row[0]))
             for n, row in enumerate(self.rows)
         )
-        title = f"<h4>{html.escape(self.title)}</h4>" if self.title else ""
-        note = f"<p><small>{html.escape(self.note)}</small></p>" if self.note else ""
+        title = f"<h4>{_escaped(self.title)}</h4>" if self.title else ""
+        note = f"<p><small>{_escaped(self.note)}</small></p>" if self.note else ""
         return f"{title}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}"
 
     def _html_row(self, row: Sequence[str], *, is_first: bool) -> str:
@@ -152,8 +151,8 @@ class Lines:
         )
 
     def to_html(self) -> str:
-        items = "".join(f"<li>{html.escape(line)}</li>" for line in self.lines)
-        return f"<p><b>{html.escape(self.title)}</b></p><ul>{items}</ul>"
+        items = "".join(f"<li>{_escaped(line)}</li>" for line in self.lines)
+        return f"<p><b>{_escaped(self.title)}</b></p><ul>{items}</ul>"
 
 
 @dataclass(frozen=True)
@@ -232,7 +231,13 @@ def _escape_latex(text: str) -> str:
     return "".join(special.get(c, rf"\{c}" if c in "&%$#_{}" else c) for c in text)
 
 
+def _escaped(text: str) -> str:
+    import html  # its table of entities is slow to load
+
+    return html.escape(text)
+
+
 def _html(cell: str) -> str:
     strong, raised = _marks(cell)
-    text = html.escape(cell)
-    return (f"<b>{text}</b>" if strong else text) + (f"<sup>{html.escape(raised)}</sup>" if raised else "")
+    text = _escaped(cell)
+    return (f"<b>{text}</b>" if strong else text) + (f"<sup>{_escaped(raised)}</sup>" if raised else "")
