@@ -196,7 +196,8 @@ def _write_parquet(tables: Tables, place: Path) -> None:
         for table in tables:
             yield table.cast(schema) if table.schema != schema else table
 
-    register_io_source(rows, schema=schema).sink_parquet(place, compression="lz4", statistics=False)
+    source = register_io_source(rows, schema=schema)
+    source.sink_parquet(place, compression="lz4", statistics=False, row_group_size=1 << 18)
 
 
 def _write_text(tables: Tables, format: str, packing: str, place: Path) -> None:  # noqa: A002
