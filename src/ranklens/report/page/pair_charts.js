@@ -4,7 +4,7 @@
 const POINTS = 1500; // more queries than this are drawn as areas of density
 
 const differences = (m, a, b) => model.values[m][b].map((value, i) => value - model.values[m][a][i]);
-const named_query = (i) => model.texts?.[i] || model.ids[i];
+const namedQuery = (i) => model.texts?.[i] || model.ids[i];
 
 // On how many queries B is above, equal to, and below A.
 function tally(m, a, b) {
@@ -90,7 +90,7 @@ function waterfall(state) {
             if (i !== undefined)
               tip.show(
                 event,
-                named_query(i),
+                namedQuery(i),
                 `${signed(d[i])} (${show(model.values[m][a][i])} → ${show(model.values[m][b][i])})`,
               );
           },
@@ -143,7 +143,7 @@ function scatter(state) {
               cx: x(u[i]),
               cy: y(v[i]),
               r: 3.6,
-              onpointermove: (event) => tip.show(event, named_query(i), `${show(u[i])} → ${show(v[i])}`),
+              onpointermove: (event) => tip.show(event, namedQuery(i), `${show(u[i])} → ${show(v[i])}`),
               onpointerleave: tip.hide,
               onclick: () => openQuery(i),
             }),
