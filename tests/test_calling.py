@@ -388,8 +388,10 @@ def test_limits_that_make_no_sense_are_refused(options, message):
 
 
 SCRIPT = """
-import asyncio, os, sys, threading, time
+import asyncio, os, signal, sys, threading, time
 import ranklens as rl
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # shells start background jobs without it
 
 queries = {f"q{i}": f"text {i}" for i in range(50)}
 bench = rl.Benchmark(queries, {query: {"d1"} for query in queries}, store=sys.argv[1])
