@@ -1,11 +1,12 @@
 """TREC and Parquet files to five measures, whole processes: RankLens against pytrec_eval and ranx.
 
-``--huge`` adds a run file of 5 GB, for which only RankLens is measured: its memory must stay bounded.
+Peers take turns, so that whatever else the machine does slows all of them alike, and the best of each counts. ``--huge``
+adds runs of 5 GB (as it comes, packed, and with the rows of every query spread over the whole file), for which only
+RankLens is measured: its memory must stay bounded.
 """
 
 import argparse
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -14,6 +15,7 @@ from pathlib import Path
 
 from shapes import SHAPES, make
 
+GOLDEN = Path(__file__).parent.parent / "tests" / "golden"
 RANKLENS = [sys.executable, "-m", "ranklens.cli", "evaluate", "-m", "nDCG@10,AP,RR,R@100,P@10"]
 LIBRARY = """
 import sys, ranklens
@@ -36,17 +38,24 @@ for path in sys.argv[2:]:
 """
 
 
-def process(command, repeat=3):
-    """Best seconds and peak MB of a whole process."""
-    best, peak = float("inf"), 0.0
-    for _ in range(repeat):
-        start = time.perf_counter()
-        child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        _, status, usage = os.wait4(child.pid, 0)
-        if status:
-            raise SystemExit(f"{command[:4]} failed: {child.stderr.read().decode()[-500:]}")
-        best, peak = min(best, time.perf_counter() - start), max(peak, usage.ru_maxrss / 1024)
-    return best, peak
+def process(command):
+    """Seconds and peak MB of a whole process."""
+    start = time.perf_counter()
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    _, status, usage = os.wait4(child.pid, 0)
+    seconds = time.perf_counter() - start
+    if status:
+        raise SystemExit(f"{command[:4]} failed: {child.stderr.read().decode()[-500:]}")
+    return seconds, usage.ru_maxrss / 1024
+
+
+def side_by_side(commands, rounds=3):
+    """The best seconds and the highest peak of each command; they take turns."""
+    found = {name: [] for name in commands}
+    for _ in range(rounds):
+        for name, command in commands.items():
+            found[name].append(process(command))
+    return {name: (min(s for s, _ in runs), max(m for _, m in runs)) for name, runs in found.items()}
 
 
 def write(folder, factor):
@@ -76,54 +85,78 @@ def report(title, rows, reference):
 
 
 def huge(folder):
-    """About 5 GB: the run again and again, with other query ids."""
+    """About 5 GB: the run again and again, with other query ids; then rank by rank, so that no query stands together."""
     copies = 5_000_000_000 // (folder / "run.txt").stat().st_size + 1
     for name, target in (("run.txt", "huge.txt"), ("qrels.txt", "huge-qrels.txt")):
         with (folder / target).open("w") as out:
             for i in range(copies):
                 with (folder / name).open() as lines:
                     out.writelines(f"c{i}-{line}" for line in lines)
-    size = (folder / "huge.txt").stat().st_size / 1e9
-    seconds, megabytes = process([*RANKLENS, folder / "huge-qrels.txt", folder / "huge.txt"], repeat=1)
-    print(f"\nA run of {size:.1f} GB: {seconds:.1f} s, peak {megabytes:.0f} MB")
+    measure(folder, "huge.txt", "as it comes")
+    subprocess.run(["gzip", "-1", "--force", folder / "huge.txt"], check=True)
+    measure(folder, "huge.txt.gz", "packed with gzip")
+    (folder / "huge.txt.gz").unlink()
+    lines = (folder / "run.txt").read_text().splitlines(keepends=True)
+    documents = SHAPES["passages"].documents
+    with (folder / "scattered.txt").open("w") as out:
+        for rank in range(documents):
+            for i in range(copies):
+                out.writelines(f"c{i}-{line}" for line in lines[rank::documents])
+    measure(folder, "scattered.txt", "every query spread over the whole file")
+
+
+def measure(folder, name, kind):
+    size = (folder / name).stat().st_size / 1e9
+    seconds, megabytes = process([*RANKLENS, folder / "huge-qrels.txt", folder / name])
+    print(f"\nA run of {size:.1f} GB, {kind}: {seconds:.0f} s, peak {megabytes:.0f} MB", flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a tenth of the queries")
-    parser.add_argument("--huge", action="store_true", help="a run of 5 GB as well")
+    parser.add_argument("--huge", action="store_true", help="runs of 5 GB as well; needs 15 GB of disk")
     parser.add_argument("--write", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.write:
         write(Path(options.write[0]), int(options.write[1]))
         return
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         # In a process of its own: Linux counts the peak of a parent for its children, too.
         subprocess.run(
             [sys.executable, __file__, "--write", name, "10" if options.quick else "1"], check=True
         )
-        one, five = (
-            [folder / "qrels.txt", folder / "run.txt"],
-            [folder / "qrels.txt", *(folder / f"run{i}.txt" for i in range(1, 6))],
-        )
-        python = [sys.executable, "-c"]
-        rows = {
-            "RankLens, in Python": process([*python, LIBRARY, *one]),
-            "RankLens, command line": process([*RANKLENS, *one]),
-            "RankLens, Parquet, in Python": process([*python, LIBRARY, one[0], folder / "run.parquet"]),
-            "pytrec_eval": process([*python, PYTREC_EVAL, *one], 2),
-            "ranx": process([*python, RANX, *one], 1),
-        }
-        report("One TREC run of 6,980 x 1,000, whole process", rows, "pytrec_eval")
-        rows = {
-            "RankLens, command line": process([*RANKLENS, *five]),
-            "pytrec_eval": process([*python, PYTREC_EVAL, *five], 1),
-        }
-        report("Five such runs", rows, "pytrec_eval")
+        compare(folder)
         if options.huge:
             huge(folder)
+
+
+def compare(folder):
+    python, qrels, run = [sys.executable, "-c"], folder / "qrels.txt", folder / "run.txt"
+    five = [folder / f"run{i}.txt" for i in range(1, 6)]
+    small = [GOLDEN / "qrels.txt", GOLDEN / "run.txt"]
+    rows = side_by_side(
+        {
+            "RankLens, in Python": [*python, LIBRARY, qrels, run],
+            "RankLens, command line": [*RANKLENS, qrels, run],
+            "RankLens, Parquet, in Python": [*python, LIBRARY, qrels, folder / "run.parquet"],
+            "pytrec_eval": [*python, PYTREC_EVAL, qrels, run],
+        }
+    )
+    rows |= side_by_side({"ranx": [*python, RANX, qrels, run]}, 1)
+    report("One TREC run of 6,980 x 1,000, whole process", rows, "pytrec_eval")
+    start = side_by_side({"python": [*python, LIBRARY, *small], "command": [*RANKLENS, *small]}, 5)
+    trec, parquet = (rows[f"RankLens,{kind} in Python"][0] - start["python"][0] for kind in ("", " Parquet,"))
+    print(f"\nParquet against TREC, start-up aside: {trec / parquet:.1f}x")
+    print(f"A small collection by command, start to exit: {start['command'][0]:.2f} s")
+    rows = side_by_side(
+        {
+            "RankLens, command line": [*RANKLENS, qrels, *five],
+            "pytrec_eval": [*python, PYTREC_EVAL, qrels, *five],
+        },
+        2,
+    )
+    report("Five such runs", rows, "pytrec_eval")
 
 
 if __name__ == "__main__":
