@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -9,9 +10,9 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-# Polars parses on all cores by itself. Two pieces at a time keep them busy while one of them is in Python; more would
-# only hold more pieces in memory.
-_THREADS = 2
+# One more than there are processors: while one piece is in Python, the others keep all of them busy. Not many more, because
+# each holds a piece in memory.
+_THREADS = min((os.cpu_count() or 1) + 1, 8)
 
 
 def ahead(tasks: Iterable[Callable[[], T]]) -> Iterator[T]:
