@@ -242,3 +242,11 @@ def test_judgments_and_run_mixed_up(tmp_path, monkeypatch, qrels, run, message):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(rl.InputError, match=message):
         rl.evaluate("q", "r", "RR")
+
+
+def test_a_line_that_is_cut_short_is_found_beside_one_with_further_fields():
+    content = b"q Q0 a 1 2 t more\n" + b"q Q0 b 2 1 t\n" * 3 + b"q Q0 c 3 1.2\n"
+    wanted = {"query": False, "doc": False, "score": True}
+    assert text.read_fast(content, text.TREC_RUN, wanted) is None
+    with pytest.raises(text.WrongLine, match=r"line 5: expected 6 fields .* but found 5"):
+        text.read_carefully(content, text.TREC_RUN, wanted)
