@@ -1,3 +1,6 @@
+import io
+import sys
+
 import pytest
 
 from ranklens.cli import main
@@ -51,3 +54,37 @@ def test_status_is_1_only_if_results_would_change(tmp_path, capsys):
         assert main(["lint", str(tmp_path / "q"), str(tmp_path / "r")]) == int(matters), name
         out = capsys.readouterr().out
         assert name in out if name != "good" else "nothing to report" in out
+
+
+def test_ranks_of_tables_are_looked_at_too(tmp_path):
+    (tmp_path / "q").write_text(GOOD_QRELS)
+    (tmp_path / "r.csv").write_text("query,doc,rank,score\nq1,a,1,1\nq1,b,2,2\nq2,a,first,1\n")
+    findings = lint(tmp_path / "q", tmp_path / "r.csv")
+    assert [finding.kind for finding in findings] == ["ranks"]
+    assert "in 1 query, first at document 'b' of query 'q1'" in findings[0].message
+
+
+def test_repeated_documents_that_stand_far_apart(kinds):
+    run = "".join(f"q{i} Q0 a 1 2 t\nq{i} Q0 b 2 1 t\n" for i in (1, 2)) + "q1 Q0 a 3 0.5 t\n"
+    assert kinds(GOOD_QRELS, run)["duplicates"] is True
+
+
+def test_json_and_standard_input(tmp_path, monkeypatch, capsys):
+    (tmp_path / "r.json").write_text('{"q1": {"a": 2.0, "b": 1.0}, "q2": ["a"]}')
+    (tmp_path / "s.json").write_text('{"q1": {"a": 2.0, "b": 1.0}, "q2": ["a"]}')
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(GOOD_QRELS.encode())))
+    assert main(["lint", "-", str(tmp_path / "r.json"), str(tmp_path / "s.json")]) == 0
+    assert capsys.readouterr().out == "r: nothing to report\ns: nothing to report\n"
+
+
+def test_unjudged_share_at_several_depths(tmp_path):
+    (tmp_path / "q").write_text("q 0 d0 1\n")
+    (tmp_path / "r").write_text("".join(f"q Q0 d{i} {i + 1} {-i} t\n" for i in range(200)))
+    (finding,) = lint(tmp_path / "q", tmp_path / "r")
+    assert finding.message.startswith(
+        "Nobody judged 80% of the top 5, 90% of the top 10, 99% of the top 100;"
+    )
+
+
+def test_nothing_judged_matters(kinds):
+    assert kinds(GOOD_QRELS, "q1 Q0 x 1 1 t\nq2 Q0 y 1 1 t\n") == {"holes": True}

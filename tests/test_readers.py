@@ -166,6 +166,12 @@ def test_msmarco(write):
     qrels = write("qrels.tsv", "7\t0\t100\t1\n8\t0\t200\t1\n")
     run = write("run.tsv", "7\t300\t1\n7\t100\t2\n8\t200\t1\n")
     assert rl.evaluate(qrels, run, "MRR@10").mean["RR@10"] == 0.75
+    with pytest.raises(
+        rl.InputError, match=r"scores.tsv: the third field of document '300' .* is 12.5, not a rank"
+    ):
+        rl.evaluate(qrels, write("scores.tsv", "7\t300\t12.5\n7\t100\t11.25\n"), "MRR@10")
+    scored = write("scored.tsv", "query\tdoc\tscore\n7\t300\t12.5\n7\t100\t11.25\n8\t200\t3\n")
+    assert rl.evaluate(qrels, scored, "MRR@10").mean["RR@10"] == 0.75
 
 
 def test_learning_to_rank(write):

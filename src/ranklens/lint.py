@@ -13,7 +13,6 @@ from ranklens.errors import RankLensWarning
 from ranklens.formulas.counts import judged_share
 from ranklens.judging import judge
 from ranklens.readers import files
-from ranklens.readers.sources import open_source
 from ranklens.readers.streams import TableStream
 
 if TYPE_CHECKING:
@@ -43,19 +42,13 @@ def lint(
     The checks: repeated documents, ties that reach a cutoff, missing and unjudged queries, queries without relevant
     documents, scores that are not finite, ranks that contradict scores, query ids among document ids, unjudged share.
     """
-    place = _once(run)
-    gold, read = files.judgments_and_reader(_once(qrels), qrels_format)
+    gold, read = files.judgments_and_reader(qrels, qrels_format)
     table = files.as_table(gold, "grade")
-    ranked = read(place, run_format, ranks=True)
+    ranked = read(run, run_format, ranks=True)
     rows = [*_judgments(table), *_rows(_tables(ranked))]
     return rows + [
         f for f in _together(gold, _for_judging(ranked)) if f.kind not in {row.kind for row in rows}
     ]
-
-
-def _once(path: PathLike) -> PathLike:
-    """Standard input can be opened once only."""
-    return open_source(path) if str(path) == "-" else path
 
 
 def _tables(ranked: Any) -> Iterable[pl.DataFrame]:

@@ -30,12 +30,14 @@ def lint(
 ) -> None:
     """Report what is wrong with the data; status 1 if something would change results."""
     from ranklens.lint import lint as look
+    from ranklens.readers.sources import open_source
     from ranklens.report.terminal import terminal
 
     found = {}
     with reading():
+        gold = open_source(qrels) if qrels == "-" else qrels  # which can be read only once
         for name, path in options.run_names(runs).items():
-            findings = look(qrels, path, qrels_format, run_format)
+            findings = look(gold, path, qrels_format, run_format)
             found[name] = sorted(findings, key=lambda finding: not finding.matters)
     console = terminal()
     if console is None:

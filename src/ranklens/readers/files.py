@@ -76,8 +76,20 @@ def stream_run(path: PathLike, format: str | None = None, *, ranks: bool = False
         return stream.then(convert) if ranks else stream
     if kind == "msmarco":
         stream = text.stream_fields(source, ("query", "doc", "rank"), _MSMARCO_FIELDS)
-        return stream.then(frames.run_frame)
+        return stream.then(partial(_whole_ranks, source.name)).then(frames.run_frame)
     return _stream_table(source, kind, partial(convert, complete=True), 1)
+
+
+def _whole_ranks(name: str, table: pl.DataFrame) -> pl.DataFrame:
+    """Some tools write scores where MS MARCO has ranks: taken for ranks, they would turn every ranking round."""
+    wrong = table.filter(table["rank"] != table["rank"].round())
+    if len(wrong):
+        query, doc, rank = wrong.row(0)
+        raise InputError(
+            f"{name}: the third field of document {doc!r} for query {query!r} is {rank:g}, not a rank. If it is a score, "
+            "put a line 'query doc score' with tabs above the rows, and call the file .tsv."
+        )
+    return table
 
 
 def read_run(path: PathLike, format: str | None = None) -> Any:  # noqa: A002
