@@ -89,7 +89,7 @@ def content(
     documents = drilldown(comparison)
     pieces = {"values": _values(comparison), "queries": _queries(comparison, queries)}
     summary = {
-        "title": title or " · ".join(["RankLens report", *comparison.systems[:3]]),
+        "title": title or _title(comparison.systems),
         "version": __version__,
         "created": _today(),
         "systems": list(comparison.systems),
@@ -111,6 +111,16 @@ def content(
     if documents is not None:
         summary["documents"] = _pack(documents, corpus, pieces)
     return Content(_jsonable(summary), pieces)
+
+
+def _title(systems: Sequence[str]) -> str:
+    """The first systems by name, the others by number.
+
+    >>> _title(["bm25", "dense", "fusion", "names"])
+    'RankLens report · bm25 · dense · fusion and 1 more'
+    """
+    more = f" and {len(systems) - 3} more" if len(systems) > 3 else ""
+    return " · ".join(["RankLens report", *systems[:3]]) + more
 
 
 def _today() -> str:
