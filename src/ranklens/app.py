@@ -80,7 +80,9 @@ def run_app(arguments: Sequence[str]) -> int:
     except Exception as error:
         if not hasattr(error, "format_message"):
             raise
-        sys.stderr.write(f"ranklens: {error.format_message()}\nTry 'ranklens --help'.\n")
+        message = error.format_message()
+        if message:  # there is none where the help was shown instead
+            sys.stderr.write(f"ranklens: {message}\nTry 'ranklens --help'.\n")
         return 2
     return result if isinstance(result, int) else 0
 

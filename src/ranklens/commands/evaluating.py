@@ -34,6 +34,8 @@ def run(
     from ranklens.evaluation import evaluate
     from ranklens.readers import files
 
+    if output is not None:
+        results.check_output(output)
     found: dict[str, Scores] = {}
     named = results.run_names(runs)
     with reading():

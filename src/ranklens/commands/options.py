@@ -11,13 +11,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ranklens.commands.results import DEFAULT_MEASURES, about, run_names, show, write
-from ranklens.errors import InputError
+from ranklens.commands.results import DEFAULT_MEASURES, about, check_output, run_names, show, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-__all__ = ["DEFAULT_MEASURES", "about", "run_names", "show", "write"]  # of ranklens.commands.results
+__all__ = [
+    "DEFAULT_MEASURES",
+    "about",
+    "check_output",
+    "run_names",
+    "show",
+    "write",
+]  # of ranklens.commands.results
 
 Qrels = Annotated[
     str, typer.Argument(help="Judgments: TREC, CSV, TSV, JSONL, JSON, Parquet, or a BEIR folder.")
@@ -115,11 +121,3 @@ def progress(items: Iterable[Any]) -> Iterable[Any]:
     from rich.progress import track
 
     return track(waiting, "Reading runs", console=Console(stderr=True), transient=True)
-
-
-def check_output(path: Path) -> None:
-    """Tell before the work, not after it, that a file cannot be written there."""
-    if not path.parent.is_dir():
-        raise InputError(f"{path}: there is no folder {path.parent}.")
-    if path.is_dir():
-        raise InputError(f"{path} is a folder; give the name of a file.")

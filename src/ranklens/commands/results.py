@@ -39,6 +39,14 @@ def run_names(runs: Sequence[str]) -> dict[str, str]:
     return found
 
 
+def check_output(path: Path) -> None:
+    """Tell before the work, not after it, that a file cannot be written there."""
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: there is no folder {path.parent}.")
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; give the name of a file.")
+
+
 @contextmanager
 def about(name: str, path: str, *, several: bool) -> Iterator[None]:
     """Name the run in errors and warnings that do not name its file, where there are several."""
