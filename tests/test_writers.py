@@ -135,7 +135,24 @@ def test_what_cannot_be_kept_is_told(tmp_path):
         convert(tmp_path / "run.csv", tmp_path / "back.txt")
 
 
+def test_keys_and_types_that_differ_from_row_to_row(tmp_path, monkeypatch):
+    monkeypatch.setattr("ranklens.readers.blocks.SIZE", 40)
+    rows = ['{"query": "q", "doc": 1, "score": 2}', '{"query": "q", "doc": "b", "score": 1.5, "note": "x"}', '{"query": "q", "doc": "c", "score": 1, "note": 7}']  # fmt: skip
+    (tmp_path / "run.jsonl").write_text("\n".join(rows))
+    for target in ("run.parquet", "run.csv"):
+        assert convert(tmp_path / "run.jsonl", tmp_path / target) == (3, "run")
+        convert(tmp_path / target, tmp_path / "back.jsonl")
+        found = pl.read_ndjson(tmp_path / "back.jsonl")
+        assert found.rows() == [("q", "1", 2.0, None), ("q", "b", 1.5, "x"), ("q", "c", 1.0, "7")]
+
+
 REFUSED = [
+    (
+        "run.jsonl",
+        '{"query": "q", "doc": "a", "score": 1, "tags": ["x"]}\n',
+        "run.csv",
+        "column 'tags' holds lists or objects",
+    ),
     ("run.csv", "query,doc,score\nq,a,1\n", "run.json", "JSON is read but not written"),
     ("run.csv", "query,doc,score\nq,a,1\n", "run.parquet.gz", "a Parquet file is compressed inside"),
     ("run.jsonl", '{"query": "q", "doc": "a\\tb", "score": 1}\n', "run.tsv", "holds a tab or an end of line"),

@@ -122,7 +122,8 @@ def _read(source: PathLike, kind: str | None) -> tuple[Any, str]:
         table = files.stream_table(place, format)
         if isinstance(table, TableStream):
             what = kind or ("qrels" if frames.names_grade(next(iter(table))) else "run")
-            return table.then(partial(_with_all_columns, what=what)), what
+            table = table.then(partial(_with_all_columns, what=what))
+            return _alike(table) if format == "jsonl" else table, what
     what = kind or "run"
     read = files.read_qrels(place) if what == "qrels" else files.read_run(place)
     return files.as_table(read, "grade" if what == "qrels" else "score"), what
@@ -141,6 +142,37 @@ def _with_all_columns(table: pl.DataFrame, what: str) -> pl.DataFrame:
     if clash is not None:
         raise InputError(f"the column {clash!r} would be there twice: {used} are read as {read.columns}.")
     return read.with_columns(table[name] for name in others)
+
+
+def _alike(stream: TableStream) -> TableStream:
+    """All tables with the same columns: rows of JSONL may have keys that others lack, and values of several types."""
+    kinds: dict[str, set[pl.DataType]] = {}
+    for table in stream:
+        for name, kind in table.schema.items():
+            kinds.setdefault(name, set()).add(kind)
+    schema = {name: _common(name, found) for name, found in kinds.items()}
+    return stream.then(partial(_with_schema, schema=schema))
+
+
+def _common(name: str, kinds: set[pl.DataType]) -> Any:
+    """The type that holds the values of all."""
+    import polars as pl
+
+    known = kinds - {pl.Null()}
+    if len(known) == 1:
+        return next(iter(known))
+    if any(kind.is_nested() for kind in known):
+        raise InputError(
+            f"the column {name!r} holds lists or objects in some rows and something else in others."
+        )
+    return pl.Float64 if known and all(kind.is_numeric() for kind in known) else pl.String
+
+
+def _with_schema(table: pl.DataFrame, schema: dict[str, Any]) -> pl.DataFrame:
+    import polars as pl
+
+    missing = [pl.lit(None, kind).alias(name) for name, kind in schema.items() if name not in table.columns]
+    return table.with_columns(missing).select(pl.col(name).cast(kind) for name, kind in schema.items())
 
 
 def _for_format(stream: Any, what: str, format: str) -> Tables:  # noqa: A002
@@ -219,10 +251,18 @@ def _zst(content: str) -> bytes:
 
 
 def _csv(table: pl.DataFrame, *, header: bool) -> str:
+    _refuse_nested(table)
     return table.write_csv(include_header=header)
 
 
+def _refuse_nested(table: pl.DataFrame) -> None:
+    nested = next((name for name, kind in table.schema.items() if kind.is_nested()), None)
+    if nested is not None:
+        raise InputError(f"The column {nested!r} holds lists or objects; write .jsonl or .parquet.")
+
+
 def _tsv(table: pl.DataFrame, *, header: bool) -> str:
+    _refuse_nested(table)
     _refuse(table, r"[\t\r\n]", "a tab or an end of line, which a TSV file")
     return table.write_csv(include_header=header, separator="\t", quote_style="never")
 

@@ -131,19 +131,18 @@ def _svmlight_run(
 
 def stream_table(path: PathLike, kind: str) -> Any:
     """A table with all its columns, as text where the format does not know types; a dict where it holds records."""
+    if kind == "jsonl" and _holds_records(open_source(path)):
+        return _stream_table(open_source(path), kind, lambda table: table, 0)
     if kind == "parquet":
         return parquet.stream_parquet(_path(path), lambda table: table, whole=True)
-    return _stream_table(open_source(path), kind, lambda table: table, 0)
+    return tables.stream_table(open_source(path), kind, lambda table: table, all_keys=True)
 
 
 def read_table(path: PathLike, kind: str) -> pl.DataFrame:
     """A table with all its columns, as text where the format does not know types."""
     if kind == "parquet":
-        found: pl.DataFrame = _whole(stream_table(path, kind))
-        return found
-    source = open_source(path)
-    table: pl.DataFrame = _whole(tables.stream_table(source, kind, partial(_with_name, source, lambda t: t)))
-    return table
+        return _as_one(parquet.stream_parquet(_path(path), lambda table: table, whole=True))
+    return _as_one(tables.stream_table(open_source(path), kind, lambda table: table, all_keys=True))
 
 
 def as_table(read: Any, number: str) -> pl.DataFrame:
@@ -240,10 +239,14 @@ def _is_number(field: str) -> bool:
 
 
 def _whole(read: Any) -> Any:
-    """A stream as one table."""
+    """A stream as one table, everything else as it is."""
+    return _as_one(read) if isinstance(read, TableStream) else read
+
+
+def _as_one(stream: TableStream) -> pl.DataFrame:
     import polars as pl
 
-    return pl.concat(read, how="vertical_relaxed") if isinstance(read, TableStream) else read
+    return pl.concat(stream, how="diagonal_relaxed")
 
 
 def _read_table(source: Source, kind: str, convert: tables.Convert, side: int) -> Any:

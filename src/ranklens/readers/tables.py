@@ -10,6 +10,7 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -25,13 +26,18 @@ if TYPE_CHECKING:
 
     from ranklens.readers.sources import Source
 
+_SAMPLE = 100  # rows that tell the types of all; where they do not, Polars says so
+
 Convert: TypeAlias = "Callable[[pl.DataFrame], pl.DataFrame]"
 
 
-def stream_table(source: Source, kind: str, convert: Convert) -> TableStream:
-    """What ``convert`` makes of the rows of a ``csv``, ``tsv`` or ``jsonl`` file."""
+def stream_table(source: Source, kind: str, convert: Convert, *, all_keys: bool = False) -> TableStream:
+    """What ``convert`` makes of the rows of a ``csv``, ``tsv`` or ``jsonl`` file.
+
+    With ``all_keys``, rows of JSONL may have keys that the first ones lack; finding these takes several times as long.
+    """
     if kind == "jsonl":
-        parse = partial(parse_block, source, partial(_parse_rows, convert))
+        parse = partial(parse_block, source, partial(_parse_rows, convert, all_keys))
         return TableStream(source.name, lambda: (partial(parse, block) for block in blocks(source)))
     dialect = _Dialect(",", '"') if kind == "csv" else _Dialect("\t", None)
     return TableStream(source.name, lambda: _read_delimited(source, dialect, convert))
@@ -179,14 +185,13 @@ def _converted(table: pl.DataFrame, convert: Convert) -> pl.DataFrame:
 # --- JSONL
 
 
-def _parse_rows(convert: Convert, content: bytes) -> pl.DataFrame:
+def _parse_rows(convert: Convert, all_keys: bool, content: bytes) -> pl.DataFrame:
     import polars as pl
 
     if b"\\ud" not in content and b"\\uD" not in content:  # Polars reads half a surrogate pair as a NUL
-        try:
-            return convert(pl.read_ndjson(content, infer_schema_length=None))
-        except (pl.exceptions.PolarsError, InputError):
-            pass
+        for sample in [None] if all_keys else [_SAMPLE, None]:
+            with suppress(pl.exceptions.PolarsError, InputError):
+                return convert(pl.read_ndjson(content, infer_schema_length=sample))
     rows, lines = [], []
     for number, line in enumerate(decode(content).split("\n"), 1):
         if line.strip():
