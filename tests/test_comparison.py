@@ -260,8 +260,33 @@ def test_a_leader_is_named_where_it_beats_all():
 
 def test_a_baseline_that_is_best():
     assert three(baseline="high").verdict("RR") == (
-        "No system is better than high. Worse: middle and low. Choose high."
+        "No system was shown to be better than high. middle and low are worse than high. Choose high."
     )
+
+
+def test_with_a_baseline_nothing_is_said_about_pairs_that_were_not_tested():
+    rows = random_systems(4, 30, step=0.0)
+    found = compared(rows, baseline="s1", by={f"q{i}": i % 2 for i in range(30)})
+    assert found.groups("RR") == []
+    assert {r.group for part in (found, *found.slices) for r in part.results} == {""}
+    assert found.table().header == ["measure", "system", "mean", "95% interval"]
+    for text in (str(found), found.to_markdown(), found.to_latex(), found.verdict(), found._repr_html_()):
+        assert "group" not in text
+        assert "cheapest" not in text
+    assert found.verdict("RR").startswith("No system was shown to be better than s1. ")
+    others = verdicts.several([system for system in found.ranked("RR") if system != "s1"])
+    assert f"{others} cannot be told apart from s1; the difference to " in found.verdict("RR")
+    assert "Only pairs with s1 were tested." in str(found)
+    assert "Only pairs with s1 were tested." in found.to_latex()
+    assert verdicts.of_slices(found, "RR") == "no system can be told apart from s1 in any of the 2 slices."
+
+
+def test_the_one_that_beats_the_baseline_is_not_said_to_beat_the_others():
+    near = [abs(value - 0.01 * (-1) ** i) for i, value in enumerate(LOW)]
+    systems = {"low": by_query(*LOW), "near": by_query(*near), "high": by_query(*HIGH)}
+    text = compare_scores(systems, baseline="low").verdict("RR")
+    assert text.startswith("high is better than low by ")
+    assert text.endswith("Choose high rather than low; high and near were not tested against each other.")
 
 
 def test_identical_systems():

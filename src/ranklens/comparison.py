@@ -117,7 +117,10 @@ class Comparison:
         return [self.systems[i] for i in self.quantity(measure).best_first(means)]
 
     def groups(self, measure: str | Measure) -> list[list[str]]:
-        """Systems that cannot be told apart stand together, best first; one can stand in several groups."""
+        """Systems that cannot be told apart stand together, best first; one can stand in several groups.
+
+        Empty with a baseline: of the other systems no two were tested against each other.
+        """
         return [[self.systems[i] for i in group] for group in self.contrasts(measure).groups]
 
     def told_apart(self, measure: str | Measure, system: str) -> set[str]:

@@ -24,6 +24,7 @@ MACRO = "macro-average"
 class SystemResult:
     """One system on one measure. ``group`` holds letters: systems that share one could not be told apart.
 
+    There are no letters with a baseline (the others were not tested against each other) or for a single system.
     A count such as ``NumRel`` is a sum (in ``mean``), has no interval and is not tested (no letters).
     """
 
@@ -89,5 +90,7 @@ def macro_averages(
 
 
 def _letters(found: Contrasts) -> dict[str, str]:
+    if len(found.systems) < 2:
+        return {}
     texts = letters.letters(found.groups, len(found.systems))
     return dict(zip(found.systems, texts, strict=True))

@@ -155,8 +155,11 @@ class Contrasts:
     def groups(self) -> list[list[int]]:
         """Systems that cannot be told apart, best first; a system can stand in several groups.
 
+        None with a baseline: of the other systems no two were tested against each other.
         Where that takes more groups than there are letters: systems that cannot be told apart from the best of their group.
         """
+        if self.settings.baseline is not None:
+            return []
         different = self.different[np.ix_(self.order, self.order)]
         found = letters.groups(different) or letters.tiers(different)
         return [[self.order[place] for place in group] for group in found]

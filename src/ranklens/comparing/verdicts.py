@@ -96,21 +96,40 @@ def _against_baseline(comparison: Comparison, measure: str, ranked: Sequence[str
     parts = []
     if better:
         near = comparison.facts(comparison.pair(measure, baseline, better[0]))
-        parts.append(f"{several(better)} {'is' if len(better) == 1 else 'are'} {word} than {baseline}")
+        parts.append(f"{_are(better)} {word} than {baseline}")
         parts[0] += f" by {near}." if len(better) == 1 else f"; {better[0]} by {near}."
     else:
-        parts.append(f"No system is {word} than {baseline}.")
+        parts.append(f"No system was shown to be {word} than {baseline}.")
     if same:
         near = comparison.facts(comparison.pair(measure, baseline, same[0]))
-        parts.append(f"Cannot be told apart from it: {several(same)}; the difference to {same[0]} is {near}.")
+        parts.append(
+            f"{several(same)} cannot be told apart from {baseline}; the difference to {same[0]} is {near}."
+        )
     if worse:
-        parts.append(f"{'Worse' if word == 'better' else 'Lower'}: {several(worse)}.")
-    if len(better) > 1:
-        parts.append("Only pairs with the baseline were tested: those that beat it may be equally good.")
-    elif word == "better":
-        cheapest = f"the {'cheaper' if len(same) == 1 else 'cheapest'} of {several([baseline, *same])}"
-        parts.append(f"Choose {better[0] if better else cheapest if same else baseline}.")
+        parts.append(f"{_are(worse)} {'worse' if word == 'better' else 'lower'} than {baseline}.")
+    if word == "better":
+        parts.append(_advice_against_baseline(baseline, better, same))
+    elif len(better) > 1:
+        parts.append("Only pairs with the baseline were tested.")
     return " ".join(parts)
+
+
+def _advice_against_baseline(baseline: str, better: Sequence[str], same: Sequence[str]) -> str:
+    """Never about two systems of which neither is the baseline, as these were not tested."""
+    if len(better) > 1:
+        return "Only pairs with the baseline were tested: those that beat it may be equally good."
+    if better:
+        untested = f"; {better[0]} and {several(same)} were not tested against each other" if same else ""
+        return f"Choose {better[0]} rather than {baseline}{untested}."
+    if len(same) > 1:
+        return (
+            f"There is no reason here to replace {baseline}; the others were not tested against each other."
+        )
+    return f"Choose the cheaper of {baseline} and {same[0]}." if same else f"Choose {baseline}."
+
+
+def _are(names: Sequence[str]) -> str:
+    return f"{several(names)} {'is' if len(names) == 1 else 'are'}"
 
 
 def of_slices(comparison: Comparison, measure: str) -> str:
@@ -124,10 +143,17 @@ def of_slices(comparison: Comparison, measure: str) -> str:
     word, ranked = _superior(comparison.quantity(measure)), comparison.ranked(measure)
     order = sorted(found, key=lambda pair: (ranked.index(pair[0]), ranked.index(pair[1])))
     told = [f"{a} is {word} than {b} in {several(found[a, b])}" for a, b in order[:6]]
+    baseline = comparison.baseline
     if not told:
-        return f"no two systems can be told apart in any of the {len(comparison.slices):,} slices."
+        whom = (
+            "no two systems can be told apart"
+            if baseline is None
+            else f"no system can be told apart from {baseline}"
+        )
+        return f"{whom} in any of the {len(comparison.slices):,} slices."
     hidden = f"; {len(found) - 6:,} more pairs differ in some slice" if len(found) > 6 else ""
-    return "; ".join(told) + f"{hidden}. No other pair can be told apart in a slice."
+    other = "pair" if baseline is None else f"pair with {baseline}"
+    return "; ".join(told) + f"{hidden}. No other {other} can be told apart in a slice."
 
 
 def facts(pair: PairResult, quantity: Quantity, settings: Settings, family: Family) -> str:

@@ -36,11 +36,14 @@ def printout(comparison: Comparison) -> Printout:
 
 
 def leaders(comparison: Comparison) -> Table:
-    """One row a measure and system, best first; those that cannot be told apart from the best are bold."""
+    """One row a measure and system, best first; bold are those that cannot be told apart from the best.
+
+    With a baseline most of that was not tested, and the best means are bold.
+    """
     rows = []
     for name in comparison.measures:
         ranked = comparison.ranked(name)
-        behind = comparison.told_apart(name, ranked[0]) if _is_rated(comparison, name) else set(ranked)
+        behind = _behind(comparison, name, ranked)
         for i, system in enumerate(ranked[:MOST_SYSTEMS]):
             numbers = _numbers(comparison, comparison.result(name, system), strong=system not in behind)
             rows.append([name if i == 0 else "", system, *numbers])
@@ -48,6 +51,16 @@ def leaders(comparison: Comparison) -> Table:
             rows.append(["", f"… {len(ranked) - MOST_SYSTEMS:,} more", "", "", ""])
     header = ["measure", "system", "mean", f"{comparison.level:.0%} interval", "group"]
     return _without_empty(Table(header, rows, left=2))
+
+
+def _behind(comparison: Comparison, measure: str, ranked: Sequence[str]) -> set[str]:
+    """The systems that are not bold."""
+    if not _is_rated(comparison, measure):
+        return set(ranked)
+    if comparison.baseline is None:
+        return comparison.told_apart(measure, ranked[0])
+    mean = {system: comparison.result(measure, system).mean for system in ranked}
+    return {system for system in ranked if mean[system] != mean[ranked[0]]}
 
 
 def _is_rated(comparison: Comparison, measure: str) -> bool:
@@ -85,7 +98,7 @@ def slices(comparison: Comparison) -> Table:
         if (hidden := sum(map(len, found)) - len(shown)) > 0:
             rows.append(["", f"… {hidden:,} more rows", *[""] * 5])
     header = ["measure", "slice", "system", "queries", "mean", f"{comparison.level:.0%} interval", "group"]
-    return Table(header, rows, left=3)
+    return _without_empty(Table(header, rows, left=3))
 
 
 def queries(comparison: Comparison, measure: str, a: str | None, b: str | None, most: int) -> Table:
@@ -152,7 +165,7 @@ def caption(comparison: Comparison) -> str:
         return said
     return (
         f"{said} A raised letter marks a mean that is significantly better than that of the system with this letter "
-        f"({method(comparison)}, alpha = {comparison.alpha:g})."
+        f"({method(comparison)}, alpha = {comparison.alpha:g}).{_only_with_baseline(comparison)}"
     )
 
 
@@ -174,9 +187,14 @@ def note(comparison: Comparison) -> list[str]:
     lines = [*_described(comparison), *_answered(comparison)]
     if len(comparison.pairs):
         text = method(comparison)
+        grouped = (
+            " Systems that share a group letter could not be told apart."
+            if comparison.baseline is None
+            else _only_with_baseline(comparison)
+        )
         lines.append(
-            f"{text[0].upper()}{text[1:]}, alpha = {comparison.alpha:g}, seed {comparison.seed}. Systems that share a group letter "
-            "could not be told apart. Intervals are Student's t, not corrected for the number of pairs."
+            f"{text[0].upper()}{text[1:]}, alpha = {comparison.alpha:g}, seed {comparison.seed}.{grouped} "
+            "Intervals are Student's t, not corrected for the number of pairs."
         )
     if comparison.slices and len(comparison.pairs):
         count = len(comparison.slices[0].pairs.parts[0]) * len(comparison.slices)
@@ -184,6 +202,12 @@ def note(comparison: Comparison) -> list[str]:
             f"In slices, p-values are corrected over the {count:,} tests of each measure in all slices."
         )
     return lines
+
+
+def _only_with_baseline(comparison: Comparison) -> str:
+    if comparison.baseline is None or len(comparison.systems) < 3:
+        return ""
+    return f" Only pairs with {comparison.baseline} were tested."
 
 
 def _corrected(comparison: Comparison, pairs: int) -> str:
@@ -279,7 +303,7 @@ def _number(mean: float, aggregate: str) -> str:
 
 
 def _without_empty(table: Table) -> Table:
-    """Columns that say nothing are left out: letters, where there is one system only."""
+    """Columns that say nothing are left out: letters, where there is one system only, or a baseline."""
     kept = [i for i in range(len(table.header)) if any(row[i] for row in table.rows)]
     return Table(
         _pick(table.header, kept), [_pick(row, kept) for row in table.rows], table.note, left=table.left

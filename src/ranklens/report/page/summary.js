@@ -106,8 +106,9 @@ function drawLeaderboard(state) {
   const others = measures.filter((name) => name !== measure);
   const level = `${Number((100 * report.level).toPrecision(4))} % interval`;
   const against = report.baseline !== null;
+  const grouped = rows.some((r) => r.group);
   const head = [
-    th(hidden("Group"), { class: "group" }),
+    ...(grouped ? [th(hidden("Group"), { class: "group" })] : []),
     th("System"),
     th(measure, { class: "num" }),
     th(level, { class: "bar-cell" }),
@@ -121,7 +122,7 @@ function drawLeaderboard(state) {
     return el(
       "tr",
       { class: [s === state.a ? "is-a" : "", s === state.b ? "is-b" : ""].join(" ") },
-      td(r.group ? el("span", { class: "letters", text: r.group }) : "", { class: "group" }),
+      ...(grouped ? [td(r.group ? el("span", { class: "letters", text: r.group }) : "", { class: "group" })] : []),
       el("th", { scope: "row" }, named(s), tag(state, s)),
       num(amount(state.m, r.mean), { class: "strong", "data-value": r.mean }),
       td(isCount(state.m) ? "" : intervalBar(s, r, low - pad, high + pad), { class: "bar-cell" }),
@@ -142,10 +143,17 @@ function drawLeaderboard(state) {
   );
 }
 
+const STAR = "★ marks a difference that the test supports.";
 const explainGroups = (rows) =>
-  rows.length > 1 && rows.some((r) => r.group)
-    ? "Systems that share a letter cannot be told apart on these queries. ★ marks a difference that the test supports."
-    : "";
+  rows.length < 2
+    ? ""
+    : rows.some((r) => r.group)
+      ? `Systems that share a letter cannot be told apart on these queries. ${STAR}`
+      : report.baseline === null
+        ? ""
+        : rows.length > 2
+          ? `${STAR} Only pairs with ${report.baseline} were tested.`
+          : STAR;
 
 const tag = (state, s) =>
   state.b === null
