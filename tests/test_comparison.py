@@ -15,6 +15,7 @@ from ranklens.comparing import verdicts
 from ranklens.comparing.alignment import Quantity
 from ranklens.comparing.pairs import Family, Settings
 from ranklens.comparison import compare, compare_scores
+from ranklens.scores import total
 from ranklens.stats import Interval, paired_test
 
 # Three systems, each better than the one before on all seven queries: every sign pattern but two is less extreme.
@@ -555,6 +556,26 @@ def test_differences_that_cancel_out_but_for_rounding_have_a_verdict():
         "b": {"q1": {"RR": 0.2}, "q2": {"RR": 0.4}, "q3": {"RR": 0.0}},
     })  # fmt: skip
     pair = found.pair("RR", "a", "b")
-    assert 0 < abs(pair.difference) < 1e-15
+    assert 0 < abs(pair.effect.difference) < 1e-15
+    assert pair.difference == 0
     assert found.queries_needed(pair) is None
     assert "cannot be told apart" in found.verdict("RR")
+
+
+def test_the_same_values_in_another_order_have_the_same_mean():
+    """0.1 + 0.2 + 0.3 is not 0.3 + 0.2 + 0.1, one after the other, as trec_eval adds."""
+    up, down = ([*values, *[0.0] * 5] for values in ((0.1, 0.2, 0.3), (0.3, 0.2, 0.1)))
+    assert total("mean", np.array(up)) != total("mean", np.array(down))
+    found = compare_scores({"a": by_query(*up), "b": by_query(*down)})
+    assert found.result("RR", "a").mean == found.result("RR", "b").mean == 0.075
+    assert found.pair("RR", "a", "b").difference == found.pair("RR", "b", "a").difference == 0
+    assert len({str(row[2]) for row in found.table().rows}) == 1
+    text = found.to_latex()
+    assert text.count(r"\textbf{0.0750") == 2
+    assert "0.0000" in str(found)
+    assert "-0.0000 " not in str(found)
+
+
+def test_a_difference_too_small_for_four_decimals_is_not_shown_as_none():
+    found = compare_scores({"a": by_query(*HIGH), "b": by_query(*(value + 1e-5 for value in HIGH))})
+    assert "+1e-05" in str(found)

@@ -51,9 +51,9 @@ Verdict
 
 What was compared
 - 24 queries averaged; ties by document id, descending; 67% of the top 3 judged.
-- Randomisation test with 100,000 resamples, two-sided, n = 24, Holm over the 3 pairs of each measure, alpha =
-  0.05, seed 0. Systems that share a group letter could not be told apart. Intervals are Student's t, not
-  corrected for the number of pairs."""
+- Randomisation test with 100,000 resamples (exact where at most 20 queries differ), two-sided, n = 24, Holm
+  over the 3 pairs of each measure, alpha = 0.05, seed 0. Systems that share a group letter could not be told
+  apart. Intervals are Student's t, not corrected for the number of pairs."""
 
 
 @pytest.fixture(scope="module")
@@ -194,6 +194,25 @@ def test_latex_has_letters_bold_and_a_caption(found):
     for said in ("24 queries", "randomisation test", "Holm over the 3 pairs", "n = 24", "alpha = 0.05"):
         assert said in caption
     assert all(rule in text for rule in (r"\toprule", r"\midrule", r"\bottomrule"))
+
+
+def test_a_test_is_called_exact_where_all_its_pairs_were_counted():
+    """Of thirty queries two systems differ in eight, which are few enough to count; the third differs in all."""
+    rng = np.random.default_rng(0)
+    base = rng.random(30) / 2
+    near, far = base.copy(), rng.random(30)
+    near[:8] += 0.1
+    systems = {
+        name: {f"q{i}": {"RR": value} for i, value in enumerate(row)}
+        for name, row in (("base", base), ("near", near), ("far", far))
+    }
+    two = rl.compare_scores({name: systems[name] for name in ("base", "near")})
+    assert two.pairs[0].p_value == 2 / 2**8
+    assert "Exact randomisation test, two-sided, n = 30" in str(two)
+    text = " ".join(str(rl.compare_scores(systems)).split())
+    assert (
+        "Randomisation test with 100,000 resamples (exact where at most 20 queries differ), two-sided" in text
+    )
 
 
 def test_latex_with_a_baseline_marks_only_what_was_tested():

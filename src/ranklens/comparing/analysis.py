@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ranklens.comparing import letters
+from ranklens.comparing.alignment import settled
 from ranklens.comparing.pairs import Contrasts, Pairs, Settings, contrasts
 from ranklens.stats.strata import macro_interval
 
@@ -85,7 +86,7 @@ def macro_averages(
             around = macro_interval(rows, level=settings.level, bounds=quantity.test_bounds)
             n = sum(map(len, rows))
             yield SystemResult(
-                quantity.name, system, MACRO, n, quantity.back(mean), quantity.interval_back(around)
+                quantity.name, system, MACRO, n, settled(quantity.back(mean)), quantity.interval_back(around)
             )
 
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _TUKEY = ("tukey", "tukey-randomized")  # correct for all pairs by themselves
 ALL_TESTS = (*TESTS, *_TUKEY)
+_SAME = 1e-12  # means that differ by less, relative to the larger, are equal
 _REMEMBERED = 5_000  # pairs that are not worked out again
 _STRICT = ("bonferroni", "holm", "hochberg")  # keep the chance of any false discovery below alpha
 
@@ -177,8 +178,17 @@ class Contrasts:
 
     @property
     def is_exact(self) -> bool:
-        """Whether the test counts all possibilities rather than drawing some."""
+        """Whether the test counts all possibilities for any pair, as there are so few queries."""
         return self.settings.test == "randomization" and self.values.shape[1] <= EXACT_UP_TO
+
+    @cached_property
+    def exact_pairs(self) -> int:
+        """How many pairs differ in so few queries that all possibilities were counted."""
+        if self.settings.test != "randomization":
+            return 0
+        values, pairs = self.quantity.for_tests(self.values), zip(self.first, self.second, strict=True)
+        changed = (np.count_nonzero(inputs.differences(values[i], values[j])) for i, j in pairs)
+        return sum(int(count) <= EXACT_UP_TO for count in changed)
 
     @property
     def smallest_p(self) -> float:
@@ -214,7 +224,7 @@ class Contrasts:
             n=n,
             mean_a=quantity.mean(before),
             mean_b=quantity.mean(after),
-            difference=effect.difference,
+            difference=_without_noise(effect.difference, *tested),
             interval=effect.interval,
             p_value=float(self.p_values[index]),
             adjusted_p=float(self.adjusted[index]),
@@ -226,6 +236,12 @@ class Contrasts:
             detectable=deviation * self._detectable if n > 1 else math.inf,
         )
         return replace(found, verdict=verdicts.of_pair(found, quantity, settings, self.family))
+
+
+def _without_noise(difference: float, before: FloatArray, after: FloatArray) -> float:
+    """0 for means that are equal but for how they were added up."""
+    size = max(abs(float(before.mean())), abs(float(after.mean())))
+    return 0.0 if abs(difference) <= _SAME * size else difference
 
 
 class Pairs(Sequence[PairResult]):

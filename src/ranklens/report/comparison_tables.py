@@ -10,6 +10,7 @@ from ranklens.comparing import verdicts
 from ranklens.comparing.letters import label
 from ranklens.report.table import Cell, Lines, Printout, Table
 from ranklens.scores import describe
+from ranklens.stats.randomization import EXACT_UP_TO
 
 if TYPE_CHECKING:
     from ranklens.comparing.analysis import SystemResult
@@ -174,9 +175,10 @@ def method(comparison: Comparison) -> str:
     found = comparison.pairs.parts[0]
     text = verdicts.name_of_test(comparison.test)
     if comparison.settings.is_resampled:
-        text = (
-            f"exact {text}" if found.is_exact else f"{text} with {comparison.settings.resamples:,} resamples"
-        )
+        exact = sum(part.exact_pairs for part in comparison.pairs.parts)
+        drawn = f"{text} with {comparison.settings.resamples:,} resamples"
+        drawn += f" (exact where at most {EXACT_UP_TO} queries differ)" if exact else ""
+        text = f"exact {text}" if exact == len(comparison.pairs) else drawn
     return f"{text}, two-sided, n = {len(comparison.query_ids):,}" + _corrected(
         comparison, found.family.pairs
     )
@@ -292,10 +294,17 @@ def _pair(comparison: Comparison, pair: PairResult) -> list[str]:
         size = f"× {math.exp(pair.difference):.4f}"
         around = str(quantity.interval_back(pair.interval))
     else:
-        size, around = f"{pair.difference:+.4f}", str(pair.interval)
+        size, around = _signed(pair.difference), str(pair.interval)
     chance = verdicts.p_text(pair.adjusted_p, comparison.alpha).removeprefix("p = ").removeprefix("p ")
     counts = f"{pair.wins}/{pair.ties}/{pair.losses}"
     return [f"{pair.b} vs {pair.a}", size, around, chance, counts, verdicts.in_a_word(pair, quantity)]
+
+
+def _signed(difference: float) -> str:
+    """Four decimals, or what is left of a difference that these would show as 0."""
+    if not difference:
+        return "0.0000"
+    return f"{difference:+.4f}" if abs(difference) >= 0.00005 else f"{difference:+.0e}"
 
 
 def _number(mean: float, aggregate: str) -> str:
