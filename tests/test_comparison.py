@@ -537,7 +537,7 @@ def test_progress_wraps_the_loop_over_runs():
 
 
 def test_judgments_that_favour_a_system_are_told():
-    qrels = {f"q{i}": {f"d{j}": 1 for j in range(5)} for i in range(20)}
+    qrels = {f"q{i}": {**{f"d{j}": 1 for j in range(5)}, "wrong": 0} for i in range(20)}
     known = {q: [f"d{j}" for j in range(5)] for q in qrels}
     other = {q: [f"x{j}" for j in range(3)] + ["d0", "d1"] for q in qrels}
     found = compare(qrels, {"pooled": known, "new": other}, "P@5")
@@ -545,6 +545,9 @@ def test_judgments_that_favour_a_system_are_told():
         c.startswith("Judgments favour pooled: 100% of its top documents are judged, of new's 40%.")
         for c in found.cautions
     )
+    relevant = {q: {d: g for d, g in docs.items() if g} for q, docs in qrels.items()}
+    better = compare(relevant, {"pooled": known, "new": other}, "P@5")
+    assert not any("favour" in c for c in better.cautions)  # it found more, as nothing else is judged
     low = compare(qrels, {"one": other, "two": other}, "P@5")
     assert any("Only 40% of the top documents of one are judged" in c for c in low.cautions)
 
@@ -579,3 +582,58 @@ def test_the_same_values_in_another_order_have_the_same_mean():
 def test_a_difference_too_small_for_four_decimals_is_not_shown_as_none():
     found = compare_scores({"a": by_query(*HIGH), "b": by_query(*(value + 1e-5 for value in HIGH))})
     assert "+1e-05" in str(found)
+
+
+def test_where_test_and_interval_disagree_the_verdict_says_why():
+    rows = random_systems(4, 30, step=0.02, seed=6)
+    pairs = list(compared(rows, correction="bonferroni").pairs)
+    unlike = [
+        p for p in pairs if p.p_value <= 0.05 < p.adjusted_p and not p.interval.low <= 0 <= p.interval.high
+    ]
+    assert unlike
+    for pair in pairs:
+        clause = "(the interval excludes 0, but is not corrected for the number of pairs)"
+        assert (clause in pair.verdict) == (pair in unlike)
+    pair = dataclasses.replace(unlike[0], significant=True, adjusted_p=0.01, interval=Interval(-0.01, 0.2))
+    how = Quantity.named("RR"), Settings(), Family(2, 1)
+    assert (
+        "(the interval holds 0, but is Student's t, which is not the method of the test)"
+        in verdicts.facts(pair, *how)
+    )
+    strict = Quantity.named("RR"), Settings(alpha=0.01), Family(2, 1)
+    assert (
+        "(the interval holds 0, but has a level of 0.95, while the test has an alpha of 0.01)"
+        in verdicts.facts(pair, *strict)
+    )
+
+
+@pytest.mark.parametrize("test", ["tukey", "tukey-randomized"])
+def test_what_tukey_finds_beyond_the_interval_of_a_pair_is_doubted(test):
+    """Eight systems hardly vary, two vary much: the common error is too small for these two."""
+    rng = np.random.default_rng(5)
+    spread = np.array([0.005] * 8 + [0.2] * 2)[:, None]
+    rows = np.clip(0.5 + spread * rng.normal(size=(10, 50)), 0, 1)
+    rows[-1] += 0.07 - (rows[-1] - rows[-2]).mean()
+    found = compared(np.clip(rows, 0, 1), test=test, alpha=0.05)
+    doubtful = [p for p in found.pairs if p.significant and p.interval.low <= 0 <= p.interval.high]
+    told = [c for c in found.cautions if c.startswith("Tukey's test takes all systems to vary alike.")]
+    assert doubtful
+    assert len(told) == 1
+    assert f"{doubtful[0].a} and {doubtful[0].b}" in told[0]
+
+
+def test_queries_left_out_are_not_counted_as_averaged():
+    qrels = {f"q{i}": {"a": 1} for i in range(8)}
+    every = {q: ["a", "b"] for q in qrels} | {"q0": ["b", "a"]}
+    fewer = {q: docs for q, docs in every.items() if q != "q0"}
+    runs = {"every": every, "fewer": fewer}
+    found = compare(qrels, runs, "RR", missing="skip")
+    text = " ".join(str(found).split())
+    assert "- 7 queries compared, which all systems have; means are over these." in text
+    assert "every: 8 queries evaluated" in text
+    assert "8 queries averaged" not in text
+    assert "Is it the same run?" not in text
+    assert (
+        "The same values for all queries that were compared: every and fewer. They may differ for those left out."
+        in found.cautions
+    )

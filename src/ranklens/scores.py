@@ -186,7 +186,7 @@ class Means(dict[str, float]):
         return self[canonical]
 
 
-def describe(judged: Judged, measures: Sequence[Measure]) -> str:
+def describe(judged: Judged, measures: Sequence[Measure], *, done: str = "averaged") -> str:
     """What was averaged over, what was left out or decided, and how far the judgments reach."""
     applied, policy = judged.applied, judged.policy
     zero_missing = policy.missing == "zero"
@@ -198,7 +198,7 @@ def describe(judged: Judged, measures: Sequence[Measure]) -> str:
         ),
     ]
     details = [d for d in details if d]
-    parts = [f"{applied.queries:,} {_plural(applied.queries, 'query', 'queries')} averaged"]
+    parts = [f"{applied.queries:,} {_plural(applied.queries, 'query', 'queries')} {done}"]
     parts[0] += f" ({', '.join(details)})" if details else ""
     if applied.ignored:
         parts.append(

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.stats import t as student_t
 
 from ranklens.comparing.slicing import NONE
 from ranklens.comparing.verdicts import name_of_test, queries, several
@@ -35,6 +36,7 @@ def cautions(
     yield from _out_of_reach(tested)
     if any(found.has_tiers for found in tested):
         yield "Groups overlap too much for letters: those who share one cannot be told apart from the best of their group."
+    yield from _beyond_own_interval(tested)
     yield from _twins(aligned)
     yield from _policies(scores)
     yield from _judged(scores)
@@ -90,6 +92,39 @@ def _out_of_reach(tested: Sequence[Contrasts]) -> Iterator[str]:
         yield f"No difference can be significant{many} in slices with so few queries: {several(parts)}."
 
 
+def _beyond_own_interval(tested: Sequence[Contrasts]) -> Iterator[str]:
+    """Tukey's test holds all systems to vary alike; where they do not, it may find too much in those that vary most."""
+    pairs = list(
+        dict.fromkeys(
+            f"{found.systems[a]} and {found.systems[b]}"
+            for found in tested
+            if found.settings.is_tukey
+            for a, b in _significant_within_own_interval(found)
+        )
+    )
+    if pairs:
+        yield (
+            "Tukey's test takes all systems to vary alike. It calls pairs different though the interval of their own "
+            f"difference holds 0: {'; '.join(pairs[:3])}{f'; {len(pairs) - 3:,} more' if len(pairs) > 3 else ''}. "
+            "Test these with the randomisation or t test and Holm's correction."
+        )
+
+
+def _significant_within_own_interval(found: Contrasts) -> Iterator[tuple[int, int]]:
+    n = found.values.shape[1]
+    if n < 2:
+        return
+    values, reach = (
+        found.quantity.for_tests(found.values),
+        student_t.ppf((1 + found.settings.level) / 2, n - 1),
+    )
+    for a in np.unique(found.first[found.significant]):
+        others = found.second[found.significant & (found.first == a)]
+        change = values[others] - values[a]
+        holds_0 = np.abs(change.mean(axis=1)) < reach * change.std(axis=1, ddof=1) / np.sqrt(n)
+        yield from ((int(a), int(b)) for b in others[holds_0])
+
+
 def _twins(aligned: Aligned) -> Iterator[str]:
     """Systems with the same values throughout are often the same run given twice."""
     rows = np.concatenate([aligned.values[q.name] for q in aligned.quantities], axis=1)
@@ -97,7 +132,9 @@ def _twins(aligned: Aligned) -> Iterator[str]:
     for system, row in zip(aligned.systems, rows, strict=True):
         seen.setdefault(row.tobytes(), []).append(system)
     for twins in seen.values():
-        if len(twins) > 1:
+        if len(twins) > 1 and aligned.left_out:
+            yield f"The same values for all queries that were compared: {several(twins)}. They may differ for those left out."
+        elif len(twins) > 1:
             yield f"The same values everywhere: {several(twins)}. Is it the same run?"
 
 
@@ -119,7 +156,9 @@ def _judged(scores: Mapping[str, Scores]) -> Iterator[str]:
     if not known:
         return
     low, high = (choose(known, key=lambda name: known[name]) for choose in (min, max))
-    if known[high] - known[low] > _UNEVEN_SHARE:
+    # Where only relevant documents are judged, a larger share is what a better system has, not a favour.
+    has_others = any((one.judged.ideal.grade <= 0).any() for one in scores.values())
+    if has_others and known[high] - known[low] > _UNEVEN_SHARE:
         yield (
             f"Judgments favour {high}: {known[high]:.0%} of its top documents are judged, of {low}'s {known[low]:.0%}. "
             f"Unjudged documents count as not relevant, so {low} may be better than it looks."

@@ -158,7 +158,23 @@ def of_slices(comparison: Comparison, measure: str) -> str:
 
 def facts(pair: PairResult, quantity: Quantity, settings: Settings, family: Family) -> str:
     """The size of a difference, how likely it is by chance, and what could not have been seen."""
-    return f"{_size(pair, quantity)}, {_chance(pair, settings, family)}{_unseen(pair, quantity)}"
+    chance = f"{_chance(pair, settings, family)}{_unlike_interval(pair, quantity, settings, family)}"
+    return f"{_size(pair, quantity)}, {chance}{_unseen(pair, quantity)}"
+
+
+def _unlike_interval(pair: PairResult, quantity: Quantity, settings: Settings, family: Family) -> str:
+    """Why test and interval disagree, where they do."""
+    holds = pair.interval.low <= 0 <= pair.interval.high
+    if pair.significant != holds or (pair.adjusted_p <= settings.alpha and not pair.significant):
+        return ""
+    if abs(settings.level + settings.alpha - 1) > 1e-9:
+        reason = f"has a level of {settings.level:.4g}, while the test has an alpha of {settings.alpha:g}"
+    elif not holds and family.pairs > 1 and (settings.is_tukey or pair.p_value <= settings.alpha):
+        reason = "is not corrected for the number of pairs"
+    else:
+        reason = "is Student's t, which is not the method of the test"
+    nothing = 1 if quantity.is_geometric else 0
+    return f" (the interval {'holds' if holds else 'excludes'} {nothing}, but {reason})"
 
 
 def _advice(comparison: Comparison, measure: str, ranked: Sequence[str]) -> str:

@@ -228,14 +228,18 @@ def _corrected(comparison: Comparison, pairs: int) -> str:
 def _described(comparison: Comparison) -> list[str]:
     """The line of each system's evaluation, once for those that share it."""
     lines: dict[str, list[str]] = {}
+    # The mean of a system is over the queries that all have, which can be fewer than it was evaluated on.
+    done = "evaluated" if comparison.aligned.left_out else "averaged"
     for system, scores in comparison.scores.items():
-        lines.setdefault(describe(scores.judged, scores.measures), []).append(system)
+        lines.setdefault(describe(scores.judged, scores.measures, done=done), []).append(system)
     given = [system for system in comparison.systems if system not in comparison.scores]
     if given:
         text = f"{verdicts.queries(len(comparison.query_ids))} averaged, values as given"
         lines.setdefault(text, []).extend(given)
     if comparison.aligned.left_out:
-        compared = [f"{verdicts.queries(len(comparison.query_ids))} compared, which all systems have."]
+        compared = [
+            f"{verdicts.queries(len(comparison.query_ids))} compared, which all systems have; means are over these."
+        ]
     else:
         compared = []
     if len(lines) == 1:
