@@ -175,7 +175,7 @@ class Comparison:
         """One row a measure, pair and slice: means, difference, interval, p-values, effect sizes, wins, verdict.
 
         Every number is of b compared with a: ``difference`` is ``mean_b - mean_a`` (for a geometric mean, of the logarithms),
-        ``wins`` counts the queries where b is better. With a baseline, that is a.
+        ``wins`` counts the queries where b has the higher value. With a baseline, that is a.
         """
         from ranklens.report.comparison_data import pairs_frame
 
