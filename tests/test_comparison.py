@@ -637,3 +637,15 @@ def test_queries_left_out_are_not_counted_as_averaged():
         "The same values for all queries that were compared: every and fewer. They may differ for those left out."
         in found.cautions
     )
+
+
+def test_what_all_evaluations_share_is_said_once():
+    qrels = {f"q{i}": {"a": 1} for i in range(8)}
+    every = {q: ["a", "b"] for q in qrels}
+    fewer = {q: docs for q, docs in every.items() if q != "q0"}
+    text = " ".join(str(compare(qrels, {"every": every, "fewer": fewer}, "RR")).split())
+    assert (
+        " - every: 8 queries averaged. - fewer: 8 queries averaged (1 missing from the run counts as 0). "
+        in text
+    )
+    assert text.count("ties by document id, descending") == 1

@@ -119,7 +119,7 @@ def _advice_against_baseline(baseline: str, better: Sequence[str], same: Sequenc
     if len(better) > 1:
         return "Only pairs with the baseline were tested: those that beat it may be equally good."
     if better:
-        untested = f"; {better[0]} and {several(same)} were not tested against each other" if same else ""
+        untested = f"; {several([*better, *same])} were not tested against each other" if same else ""
         return f"Choose {better[0]} rather than {baseline}{untested}."
     if len(same) > 1:
         return (

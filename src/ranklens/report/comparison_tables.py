@@ -226,7 +226,7 @@ def _corrected(comparison: Comparison, pairs: int) -> str:
 
 
 def _described(comparison: Comparison) -> list[str]:
-    """The line of each system's evaluation, once for those that share it."""
+    """The line of each system's evaluation, once for those that share it; what all share is said once."""
     lines: dict[str, list[str]] = {}
     # The mean of a system is over the queries that all have, which can be fewer than it was evaluated on.
     done = "evaluated" if comparison.aligned.left_out else "averaged"
@@ -244,10 +244,16 @@ def _described(comparison: Comparison) -> list[str]:
         compared = []
     if len(lines) == 1:
         return [*compared, f"{next(iter(lines))}."]
-    told = compared + [
-        f"{verdicts.several(systems)}: {line}." for line, systems in list(lines.items())[:MOST_NOTES]
+    details = {line: line.split("; ") for line in lines}
+    shared = [
+        part for part in next(iter(details.values())) if all(part in parts for parts in details.values())
     ]
-    return told + ([f"… and {len(lines) - MOST_NOTES:,} more such lines."] if len(lines) > MOST_NOTES else [])
+    told = [
+        f"{verdicts.several(systems)}: {'; '.join(part for part in details[line] if part not in shared)}."
+        for line, systems in list(lines.items())[:MOST_NOTES]
+    ]
+    hidden = [f"… and {len(lines) - MOST_NOTES:,} more such lines."] if len(lines) > MOST_NOTES else []
+    return [*compared, *([f"All: {'; '.join(shared)}."] if shared else []), *told, *hidden]
 
 
 def _answered(comparison: Comparison) -> list[str]:
