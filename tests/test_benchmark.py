@@ -280,6 +280,9 @@ def test_a_measure_that_looks_deeper_than_k_is_said():
         rl.RankLensWarning, match="R@20 looks at 20 results, but 'mine' ran with k=5; run it with k=20"
     ):
         bench.evaluate("R@20, P@10, RR")
+    with pytest.warns(rl.RankLensWarning, match="R@20 looks at"):
+        compared = bench.compare("R@20")
+    assert compared.cautions[0].startswith("R@20 looks at 20 results, but 'mine' ran with k=5")
 
 
 def test_different_groups_cannot_be_compared():

@@ -54,6 +54,11 @@ def slow(text, k):
     time.sleep(0.2)
     return DOCS[:k]
 
+def hanging(text, k):
+    if "red" in text:
+        time.sleep(2)
+    return DOCS[:k]
+
 def batch(texts: list[str], k):
     _told(len(texts))
     return [DOCS[:k] for _ in texts]
@@ -402,6 +407,10 @@ def max_latency_p95(bench):
     for limit, passed in ((0.1, False), (30, True)):
         found = bench(**retriever("slow", concurrency=4), gates={"max_latency_p95": limit})
         assert checked(found) == [("max_latency_p95", "mine", passed)]
+    late = bench(**retriever("hanging", concurrency=4, timeout=0.5), gates={"max_latency_p95": 0.2})
+    assert checked(late) == [("max_latency_p95", "mine", False)]  # hanging is not a way to be fast
+    assert sorted(late.comparison.latencies["mine"])[2:] == [0.5, 0.5]
+    assert "2 calls timed out, in the latency with the time waited" in str(late)
 
 
 def gated_systems(bench):
@@ -600,6 +609,8 @@ WRONG = [
     (BASE + "baseline: odl", "bench.yaml:2: baseline: there is no system 'odl': did you mean 'old'?"),
     (BASE + "gates: {systems: [new]}", "bench.yaml:2: gates.systems: there is no system 'new': Allowed: 'old'."),
     (BASE + "gates: {floors: {R@7: 0.5}}", "bench.yaml:2: gates.floors.R@7: R@7 is no mean of enabled_metrics for which more is better: did you mean 'R@5'"),
+    (BASE + "gates: {floors: {R@5: 60}}", "bench.yaml:2: gates.floors.R@5: 60 can never be reached: R@5 is a number up to 1."),
+    (BASE + "gates: {floors: {R@5: .nan}}", "gates.floors.R@5: nan can never be reached"),
     (BASE + "gates: {floors: {foo: 0.5}}", "bench.yaml:2: gates.floors.foo: There is no measure 'foo'"),
     (BASE + "gates: {max_regression: {RR: 0.1}}", "bench.yaml:2: gates.max_regression: needs a baseline to compare with."),
     (BASE + "baseline: old\ngates: {max_regression: {RR: lots}}", "gates.max_regression.RR: 'lots' is not allowed: it is a number from 0, or text such as '2%'"),
@@ -695,6 +706,19 @@ def test_outputs_that_cannot_be_written_are_refused_before_anything_runs(bench):
         with pytest.raises(rl.InputError, match=f"outputs.json: .*{message}"):
             bench(outputs={"json": path})
     assert not (bench.folder / "calls.txt").exists()
+
+
+def test_measures_that_look_deeper_than_a_retriever_was_asked_are_told_everywhere(bench):
+    told = "R@5 looks at 5 results, but 'mine' ran with k=3; run it with k=5."
+    found = bench(**retriever(k=3), **metrics(enabled_metrics=["R@5"]))
+    assert told in found.comparison.cautions
+    assert told in found.to_json()
+    assert told.split(";", maxsplit=1)[0] in " ".join(str(found).split())
+    with pytest.warns(rl.RankLensWarning, match="R@5 looks at 5 results"):
+        bench(
+            **retriever(k=3),
+            **metrics(enabled_metrics=["R@5"], statistical_analysis={"significance_testing": False}),
+        )
 
 
 def test_gates_look_at_the_means_that_are_shown(bench):

@@ -116,7 +116,8 @@ class Benchmark:
         in what they return; ``id_from="metadata.source"`` or a callable says where else they are. The order of the results is the
         ranking, and the first ``k`` count. ``concurrency`` calls run at a time (synchronous ones in threads), each for
         ``timeout`` seconds at most and with up to ``retries`` further attempts after growing pauses from ``backoff`` seconds;
-        ``rate_limit`` calls start a second. Latency is that of the call alone, and of the last attempt.
+        ``rate_limit`` calls start a second. Latency is that of the call alone, and of the last attempt; a call that timed out
+        counts with the time that was waited, one that failed otherwise does not count.
 
         A query that fails is kept with its error and counted; it does not stop the run. In a store, an answer belongs to
         ``name``, ``version``, ``params``, ``k`` and the query: change ``version`` or ``params`` when the retriever changes, or ask
@@ -155,7 +156,8 @@ class Benchmark:
         from ranklens.evaluation import evaluate
 
         options = self._policy(failed, policy)
-        self._warn_of_shallow(measures)
+        for caution in self.shallow(measures):
+            warn(caution)
         return {
             name: evaluate(result.match.judgments(self._qrels), result.run, measures, **options)
             for name, result in self._finished().items()
@@ -172,7 +174,7 @@ class Benchmark:
         from ranklens.comparison import compare
 
         finished = self._finished()
-        self._warn_of_shallow(measures)
+        shallow = self.shallow(measures)
         if isinstance(options.get("by"), str) and "queries" not in options:
             options["queries"] = self._fields_with(options["by"])
         compared = compare(
@@ -181,10 +183,18 @@ class Benchmark:
             measures,
             **self._policy(failed, options),
         )
+        for caution in shallow:
+            warn(caution)
+        return self.completed(compared, shallow)
+
+    def completed(self, compared: Comparison, cautions: Sequence[str] = ()) -> Comparison:
+        """A comparison of these retrievers with what only their runs know: latencies, status, and more to keep in mind."""
+        finished = self._finished()
         return dataclasses.replace(
             compared,
             latencies={name: list(r.seconds.values()) for name, r in finished.items() if r.seconds},
             status={name: result.status for name, result in finished.items()},
+            cautions=(*cautions, *compared.cautions),
         )
 
     def report(
@@ -305,16 +315,16 @@ class Benchmark:
             )
         return self._fields
 
-    def _warn_of_shallow(self, measures: str | Measure | Sequence[str | Measure]) -> None:
-        """R@100 of ten results is R@10: say so."""
+    def shallow(self, measures: str | Measure | Sequence[str | Measure]) -> list[str]:
+        """What to say of retrievers that were asked for less than a measure looks at: R@100 of ten results is R@10."""
         deepest = max(
             (m for m in parse_many(measures) if m.k is not None), key=lambda m: m.k or 0, default=None
         )
-        for name, result in self._finished().items():
-            if deepest is not None and result.k < (deepest.k or 0):
-                warn(
-                    f"{deepest} looks at {deepest.k} results, but {name!r} ran with k={result.k}; run it with k={deepest.k}."
-                )
+        return [
+            f"{deepest} looks at {deepest.k} results, but {name!r} ran with k={result.k}; run it with k={deepest.k}."
+            for name, result in self._finished().items()
+            if deepest is not None and result.k < (deepest.k or 0)
+        ]
 
     @staticmethod
     def _policy(failed: str, policy: dict[str, Any]) -> dict[str, Any]:

@@ -77,6 +77,12 @@ def _measure_gates(config: Config) -> None:
                     f"{name} is no mean of enabled_metrics for which more is better: {nearest(name, known)}"
                 )
                 raise WrongKeyError(message, "gates", gate, name)
+    highest = {str(m): m.definition.high for m in usable}
+    for name, floor in config.gates.floors.items():
+        if not floor <= highest[config.measure(name)]:
+            high = highest[config.measure(name)]
+            message = f"{floor:g} can never be reached: {name} is a number up to {high:g}."
+            raise WrongKeyError(message, "gates", "floors", name)
     if config.gates.max_regression and not {*config.gated} - {config.baseline}:
         raise WrongKeyError("there is only the baseline to check.", "gates", "max_regression")
     if config.gates.max_regression and config.baseline is None:

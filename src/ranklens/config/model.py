@@ -207,7 +207,8 @@ class Gates(Part):
     """What must hold; else the exit status is 1."""
 
     floors: dict[Named, float] = Field(
-        default_factory=dict, description="The least mean by measure: names with numbers."
+        default_factory=dict,
+        description="The least mean by measure: names with numbers in the range of the measure.",
     )
     max_regression: dict[Named, Allowed] = Field(
         default_factory=dict,
@@ -217,7 +218,9 @@ class Gates(Part):
         default=None, description="How many queries of a retriever may fail: a whole number from 0."
     )
     max_latency_p95: Above0 | None = Field(
-        default=None, description="The 95th percentile of a retriever's seconds a query: a number above 0."
+        default=None,
+        description="The 95th percentile of a retriever's seconds a query, where a call that timed out counts with the time "
+        "waited: a number above 0.",
     )
     systems: tuple[str, ...] | None = Field(
         default=None,

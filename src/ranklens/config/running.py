@@ -13,7 +13,7 @@ from ranklens.comparison import compare
 from ranklens.config.files import spell
 from ranklens.config.importing import import_retriever, importable, source_version
 from ranklens.config.result import BenchResult
-from ranklens.errors import InputError, RankLensWarning
+from ranklens.errors import InputError, RankLensWarning, warn
 from ranklens.evaluation import evaluate
 
 if TYPE_CHECKING:
@@ -94,6 +94,8 @@ def _measured(config: Config, benchmark: Benchmark | None) -> BenchResult:
     if benchmark is not None:
         runs |= {name: result.run for name, result in benchmark.results.items()}
     if not analysis.significance_testing:
+        for caution in benchmark.shallow(config.measures) if benchmark is not None else ():
+            warn(caution)
         scores = {name: evaluate(qrels, run, config.measures, policy) for name, run in runs.items()}
         means = {name: found.mean for name, found in scores.items()}
         return BenchResult(config, scores, None, benchmark, tuple(_checks(config, means, benchmark)))
@@ -114,12 +116,7 @@ def _measured(config: Config, benchmark: Benchmark | None) -> BenchResult:
             rng=config.seed,
         )
     if benchmark is not None:
-        answered = benchmark.results.items()
-        compared = replace(
-            compared,
-            latencies={name: list(result.seconds.values()) for name, result in answered},
-            status={name: result.status for name, result in answered},
-        )
+        compared = benchmark.completed(compared, benchmark.shallow(config.measures))
     means = {name: {m: compared.result(m, name).mean for m in compared.measures} for name in compared.systems}
     checks = tuple(_checks(config, means, benchmark))
     return BenchResult(config, compared.scores, compared, benchmark, checks)

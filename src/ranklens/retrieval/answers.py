@@ -22,7 +22,7 @@ class Answer:
 
     ``seconds`` is the time of the call alone, of the last attempt where there were several. An empty answer is an
     answer; a failed one has the error and its traceback instead of ids. ``stored`` tells that it was read from the
-    store instead of asked for.
+    store instead of asked for. Where it ``timed_out``, ``seconds`` is how long was waited.
 
     >>> Answer("q1", "ok", ("d2", "d1"), seconds=0.01).ids
     ('d2', 'd1')
@@ -37,6 +37,7 @@ class Answer:
     cut: bool = False  # more than k came
     error: str | None = None
     traceback: str | None = None
+    timed_out: bool = False
     stored: bool = False
 
     def to_record(self) -> dict[str, Any]:
@@ -67,7 +68,18 @@ def _holds(value: Any, types: Any) -> TypeGuard[list[Any]]:
     return isinstance(value, list) and all(isinstance(item, types) for item in value)
 
 
-_RECORDED = ("query", "status", "ids", "scores", "seconds", "attempts", "cut", "error", "traceback")
+_RECORDED = (
+    "query",
+    "status",
+    "ids",
+    "scores",
+    "seconds",
+    "attempts",
+    "cut",
+    "error",
+    "traceback",
+    "timed_out",
+)
 _DEFAULTS: dict[str, Any] = {
     "scores": None,
     "seconds": None,
@@ -75,6 +87,7 @@ _DEFAULTS: dict[str, Any] = {
     "cut": False,
     "error": None,
     "traceback": None,
+    "timed_out": False,
 }
 
 
@@ -151,16 +164,19 @@ class RetrieverRun:
 
     @cached_property
     def seconds(self) -> dict[str, float]:
-        """The seconds of each answered query."""
+        """The seconds of each query that was answered, or waited for in vain until it timed out.
+
+        Without the latter a retriever that hangs would look fast. What failed otherwise says nothing about speed.
+        """
         return {
             query: answer.seconds
             for query, answer in self.answers.items()
-            if answer.status != "failed" and answer.seconds is not None
+            if (answer.status != "failed" or answer.timed_out) and answer.seconds is not None
         }
 
     @cached_property
     def latency(self) -> Latency | None:
-        """Percentiles over the answered queries; None where nothing was answered."""
+        """Percentiles over :attr:`seconds`; None where nothing was answered or timed out."""
         return Latency.of(list(self.seconds.values())) if self.seconds else None
 
     @property
@@ -200,6 +216,9 @@ class RetrieverRun:
         merged = sum(len(self.answers[query].ids) - len(docs) for query, docs in self.run.items())
         if merged:
             found.append(f"{counted(merged, 'result')} of documents that were found before dropped")
+        late = sum(answer.timed_out for answer in self.answers.values())
+        if late:
+            found.append(f"{counted(late, 'call')} timed out, in the latency with the time waited")
         failures = self.failures
         if failures:
             found.append(

@@ -178,7 +178,15 @@ class Asking:
             self._watch_for_unreadable(error)
         if found is None:
             what, trace = _told(value)
-            return Answer(query, "failed", (), None, outcome.seconds, outcome.attempts, False, what, trace)
+            return Answer(
+                query,
+                "failed",
+                seconds=outcome.seconds,
+                attempts=outcome.attempts,
+                error=what,
+                traceback=trace,
+                timed_out=outcome.timed_out,
+            )
         status: Status = "ok" if found.ids else "empty"
         return Answer(query, status, found.ids, found.scores, outcome.seconds, outcome.attempts, found.cut)
 

@@ -15,7 +15,7 @@ import random
 import time
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any, Generic, Protocol, TypeVar
@@ -76,6 +76,7 @@ class Outcome:
     error: BaseException | None = None
     seconds: float = 0.0
     attempts: int = 1
+    timed_out: bool = False
 
 
 class TurnsOutAsync(Exception):  # noqa: N818  tells, does not fail
@@ -163,7 +164,7 @@ async def _attempts(line: Line, pace: _Pace, payload: Any, limits: Limits) -> Ou
         if outcome.error is None or attempt > limits.retries:
             break
         await line.sleep(limits.pause(attempt))
-    return Outcome(outcome.value, outcome.error, outcome.seconds, attempt)
+    return replace(outcome, attempts=attempt)
 
 
 class _Pace:
@@ -285,7 +286,8 @@ def _leave(task: asyncio.Future[Any]) -> None:
 
 
 def _too_late(timeout: float | None) -> Outcome:
-    return Outcome(error=TimeoutError(f"There was no answer within {timeout:g} s."), seconds=timeout or 0.0)
+    error = TimeoutError(f"There was no answer within {timeout:g} s.")
+    return Outcome(error=error, seconds=timeout or 0.0, timed_out=True)
 
 
 class _InThread:
