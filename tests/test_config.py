@@ -59,6 +59,12 @@ def hanging(text, k):
         time.sleep(2)
     return DOCS[:k]
 
+def chunks(text, k):
+    return [f"{doc}#{i}" for i, doc in enumerate(DOCS[:k])]
+
+def passages(text, k):
+    return [{"document": "x", "start": 4, "end": 14}]
+
 def batch(texts: list[str], k):
     _told(len(texts))
     return [DOCS[:k] for _ in texts]
@@ -340,6 +346,31 @@ def retriever_id_from(bench):
     assert bench(**retriever("nested", id_from="id")).scores["mine"].mean["P@1"] == 0
 
 
+def retriever_match(bench):
+    for kind, function, precision in (
+        ({"by": "id"}, "good", 1),
+        ({"by": "field", "field": "metadata.source"}, "nested", 1),
+        ({"by": "field", "field": "id"}, "nested", 0),
+        ({"by": "parent", "separator": "#"}, "chunks", 1),
+        ({"by": "parent", "field": "metadata.source"}, "nested", 1),
+        ({"by": "parent", "parent": {"b": "a"}}, "bad", 0),
+        ({"by": "parent", "parent": {"f": "a"}}, "bad", 1),
+        ({"by": "groups", "groups": [["a", "f"]]}, "bad", 1),
+        ({"by": "groups", "groups": {"q1": [["a", "f"]]}}, "bad", 0.25),
+        ({"by": "spans", "gold": {"a": ["x", 0, 10], "c": ["y", 0, 10]}}, "passages", 1),
+        ({"by": "spans", "gold": {"a": ["x", 0, 10], "c": ["y", 0, 10]}, "threshold": 0.9}, "passages", 0),
+        ({"by": "spans", "gold": {"a": ["x", 0, 10], "c": ["y", 0, 10]}, "over": "union"}, "passages", 0),
+    ):
+        assert bench(**retriever(function, match=kind)).scores["mine"].mean["P@1"] == precision, kind
+        assert bench(**retriever(function), match=kind).scores["mine"].mean["P@1"] == precision, kind
+    assert (
+        bench(**retriever("chunks", match={"by": "parent", "separator": "#"}), match={"by": "id"})
+        .scores["mine"]
+        .mean["P@1"]
+        == 1
+    )
+
+
 def baseline(bench):
     assert bench(retrievers=[GOOD, BAD], baseline="bad").comparison.baseline == "bad"
 
@@ -470,6 +501,8 @@ EFFECTS = {
     "retrievers.retries": retriever_retries,
     "retrievers.rate_limit": retriever_rate_limit,
     "retrievers.id_from": retriever_id_from,
+    "retrievers.match": retriever_match,
+    "match": retriever_match,
     "baseline": baseline,
     "test": the_test,
     "correction": correction,
@@ -571,6 +604,27 @@ def test_the_example_has_every_key_and_loads(tmp_path):
     assert [getattr(read, name) for name in same] == [getattr(defaults, name) for name in same]
 
 
+@pytest.mark.parametrize("keys", [["queries"], ["qrels"], ["queries", "qrels"]])
+def test_one_file_of_questions_with_what_is_relevant_is_enough(keys, folder):
+    lines = [
+        {"id": q["_id"], "question": q["text"], "relevant_ids": ["b"], "colour": q["colour"]} for q in QUERIES
+    ]
+    (folder / "golden.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    given = dict.fromkeys(keys, "golden.jsonl")
+    found = run_config(load({"data": given, "retrievers": [GOOD], "by": "colour"}, folder=folder))
+    assert found.scores["good"].mean["RR"] == 0.5
+    assert (folder / "calls.txt").read_text().splitlines() == [q["text"] for q in QUERIES]
+    found = run_config(load({"data": {**given, "runs": {"old": "reversed.json"}}}, folder=folder))
+    assert found.scores["old"].mean["RR"] == 0.2
+
+
+def test_queries_that_do_not_say_what_is_relevant_need_judgments(folder):
+    with pytest.raises(
+        rl.InputError, match=r"data.qrels: is missing, and queries.jsonl does not say for every query"
+    ):
+        load({"data": {"queries": "queries.jsonl"}, "retrievers": [GOOD]}, folder=folder)
+
+
 def test_a_beir_folder_brings_its_queries(folder):
     beir = folder / "beir"
     (beir / "qrels").mkdir(parents=True)
@@ -617,7 +671,17 @@ WRONG = [
     (BASE + "baseline: old\ngates: {max_regression: {RR: 0.1}}", "bench.yaml:3: gates.max_regression: there is only the baseline to check."),
     (BASE + "gates: {floors: {NumRet: 1}}", "NumRet is no mean of enabled_metrics"),
     (BASE + "outputs: {jsn: null}", "bench.yaml:2: outputs.jsn: there is no such key: did you mean 'json'?"),
-    ("data: {qrels: null}", "bench.yaml:1: data.qrels: None is not allowed. Judgments: a file"),
+    ("data: {qrels: null, runs: {a: r}}", "bench.yaml:1: data.qrels: is missing: a file of judgments"),
+    (BASE + "match: parent", "bench.yaml:2: match: 'parent' is not allowed: give by (one of id, field, parent, groups, spans)"),
+    (BASE + "match: {by: parents}", "match: by: 'parents' is not allowed: did you mean 'parent'?"),
+    (BASE + "match: {by: parent}", "match: ByParent takes one of"),
+    (BASE + "match: {by: parent, seperator: '#'}", "match: by: parent has no 'seperator': did you mean 'separator'?"),
+    (BASE + "match: {by: parent, separator: 5}", "match: separator: 5 is not allowed; it is text."),
+    (BASE + "match: {by: field}", "match: by: field needs field: text such as metadata.source."),
+    (BASE + "match: {by: spans, threshold: 2}", "match: Spans: threshold=2 is not allowed"),
+    (BASE + "match: {by: groups, groups: [a]}", "match: Groups: 'a' is no group"),
+    (BASE + "match: {by: groups, groups: [[a]]}\nretrievers: [{name: a, retriever: 'm:f'}]", "bench.yaml:2: match: groups change the judgments"),
+    (BASE + "retrievers: [{name: a, retriever: 'm:f', id_from: x, match: {by: field, field: y}}]", "retrievers[0].id_from: and match both say where the id is"),
     (BASE + "gates: {max_failed: 0}", "bench.yaml:2: gates.max_failed: is for retrievers, and there is none to check."),
     (BASE + "outputs: {runs: folder}", "bench.yaml:2: outputs.runs: is for the rankings of retrievers"),
     (BASE + "outputs: {report: r.html}\nretrieval_metrics: {statistical_analysis: {significance_testing: false}}", "bench.yaml:2: outputs.report: needs retrieval_metrics.statistical_analysis.significance_testing: true."),

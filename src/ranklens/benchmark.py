@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ranklens.errors import InputError, nearest, warn
 from ranklens.matching import Matching
 from ranklens.readers import mappings
-from ranklens.readers.queries import Queries, read_queries
+from ranklens.readers.queries import Queries, golden, read_queries
 from ranklens.registry import parse_many
 from ranklens.retrieval.answers import STATUSES, RetrieverRun, counted
 from ranklens.retrieval.asking import Asking, Options
@@ -178,7 +178,7 @@ class Benchmark:
         if isinstance(options.get("by"), str) and "queries" not in options:
             options["queries"] = self._fields_with(options["by"])
         compared = compare(
-            self._common_judgments(),
+            self.common_judgments(),
             {name: result.run for name, result in finished.items()},
             measures,
             **self._policy(failed, options),
@@ -251,6 +251,8 @@ class Benchmark:
         given = read_queries(queries) if queries is not None else None
         if qrels is None and given is not None:
             qrels = given.qrels if given.qrels is not None else folder
+        elif isinstance(qrels, (str, Path)) and (both := golden(qrels)) is not None:
+            given, qrels = given if given is not None else both, both.qrels
         if qrels is None:
             raise InputError(
                 "There are queries but no judgments; give qrels, or queries that say what is relevant: "
@@ -292,7 +294,7 @@ class Benchmark:
                 )
         return self.results
 
-    def _common_judgments(self) -> Mapping[str, Mapping[str, float]]:
+    def common_judgments(self) -> Mapping[str, Mapping[str, float]]:
         """What all retrievers are judged by: a comparison over different judgments would say nothing."""
         finished = self._finished()
         first, *others = finished

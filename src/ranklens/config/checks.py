@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ranklens.errors import nearest
+from ranklens.matching import Groups
+from ranklens.readers.queries import golden
 
 if TYPE_CHECKING:
     from ranklens.config.model import Config
@@ -41,6 +43,15 @@ def _systems(config: Config) -> None:
             other = "retrieval_metrics.performance.parallel_processing"
             message = f"more than 1, but {other} is false; change one of them."
             raise WrongKeyError(message, "retrievers", number, "concurrency")
+        match = retriever.match or config.match
+        if retriever.id_from is not None and match is not None and match.id_from is not None:
+            message = "and match both say where the id is; give one of them."
+            raise WrongKeyError(message, "retrievers", number, "id_from")
+        if isinstance(match, Groups) and config.data.runs:
+            message = (
+                "groups change the judgments, so runs cannot be compared with them; leave out data.runs."
+            )
+            raise WrongKeyError(message, *(("retrievers", number) if retriever.match else ()), "match")
     _names(config, [config.baseline] if config.baseline is not None else [], "baseline")
     _names(config, config.gates.systems or (), "gates", "systems")
 
@@ -52,7 +63,22 @@ def _names(config: Config, names: Iterable[str], *key: str) -> None:
 
 
 def _texts(config: Config) -> None:
-    without = config.data.queries is None and not config.data.qrels.is_dir()
+    given = config.data
+    if given.qrels is None and given.queries is None:
+        raise WrongKeyError(
+            "is missing: a file of judgments, or a BEIR folder; or give queries that say what is relevant.",
+            "data",
+            "qrels",
+        )
+    if given.qrels is None:
+        if given.asked.is_file() and golden(given.asked) is None:
+            raise WrongKeyError(
+                f"is missing, and {given.asked.name} does not say for every query what is relevant.",
+                "data",
+                "qrels",
+            )
+        return
+    without = given.queries is None and not given.qrels.is_dir() and golden(given.qrels) is None
     if without and (config.retrievers or config.by):
         what = "retrievers are asked the texts of" if config.retrievers else "by needs the fields of"
         raise WrongKeyError(f"is missing: {what} the queries.", "data", "queries")

@@ -20,9 +20,11 @@ from pydantic import (
 
 from ranklens.comparing.pairs import ALL_TESTS
 from ranklens.config.checks import check
+from ranklens.config.match import matching
 from ranklens.errors import InputError, nearest
 from ranklens.evaluation import with_rel
 from ranklens.gate import Drop
+from ranklens.matching import Matching
 from ranklens.policy import Policy, make_policy
 from ranklens.registry import Measure, parse, parse_many
 from ranklens.stats import CORRECTIONS
@@ -76,6 +78,7 @@ Place = Annotated[Path, AfterValidator(_beside_the_file)]
 Above0 = Annotated[float, Field(gt=0)]
 From1 = Annotated[int, Field(ge=1)]
 Named = Annotated[str, AfterValidator(_measure)]  # a measure
+Matched = Annotated[InstanceOf[Matching], BeforeValidator(matching)]
 Allowed = Annotated[InstanceOf[Drop], BeforeValidator(Drop.parse)]
 
 
@@ -153,17 +156,31 @@ class RetrievalMetrics(Part):
 class Data(Part):
     """What is measured on. Paths start at the folder of the configuration."""
 
-    qrels: Place = Field(
-        description="Judgments: a file (TREC, CSV, TSV, JSONL, JSON, Parquet) or a BEIR folder."
+    qrels: Place | None = Field(
+        default=None,
+        description="Judgments: a file (TREC, CSV, TSV, JSONL, JSON, Parquet) or a BEIR folder. Not needed where the queries say "
+        "what is relevant.",
     )
     queries: Place | None = Field(
-        default=None, description="The texts of the queries: JSONL, JSON, CSV, TSV, Parquet or a BEIR folder."
+        default=None,
+        description="The texts of the queries: JSONL, JSON, CSV, TSV, Parquet or a BEIR folder. Not needed where the judgments "
+        "have texts.",
     )
     corpus: Place | None = Field(default=None, description="The texts of the documents, for the report.")
     runs: Annotated[dict[str, Place], BeforeValidator(_named_runs)] = Field(
         default_factory=dict,
         description="Runs that exist already: names with files, or a list of files.",
     )
+
+    @property
+    def judged(self) -> Path:
+        """Where the judgments are."""
+        return self.qrels or self.queries or Path()
+
+    @property
+    def asked(self) -> Path:
+        """Where the texts of the queries are."""
+        return self.queries or self.judged
 
 
 class Retriever(Part):
@@ -200,6 +217,10 @@ class Retriever(Part):
     rate_limit: Above0 | None = Field(default=None, description="Calls a second at most: a number above 0.")
     id_from: str | None = Field(
         default=None, description="Where the id stands in what it returns, e.g. metadata.source: text."
+    )
+    match: Matched | None = Field(
+        default=None,
+        description="How its ids and the judged ones belong together, if not as all others do: see match above.",
     )
 
 
@@ -276,6 +297,13 @@ class Config(Part):
     policy: Annotated[InstanceOf[Policy], BeforeValidator(_policy)] = Field(
         default_factory=Policy,
         description="What is done about ties, missing queries and so on: names with values, as in the policies of evaluate.",
+    )
+    match: Matched | None = Field(
+        default=None,
+        description="How the ids of retrievers and the judged ones belong together: by (id, field, parent, groups or spans) with what "
+        "belongs to it, such as {by: field, field: metadata.source}, {by: parent, separator: '#'} (or field, or parent: {chunk: "
+        "document}), {by: groups, groups: [[a, a2]]}, {by: spans, gold: {id: [document, start, end]}, threshold: 0.5, over: gold, "
+        "span_from: [document, start, end]}.",
     )
     gates: Gates = Field(default_factory=Gates, description="What must hold.")
     outputs: Outputs = Field(default_factory=Outputs, description="What is written.")

@@ -15,6 +15,7 @@ from ranklens.config.importing import import_retriever, importable, source_versi
 from ranklens.config.result import BenchResult
 from ranklens.errors import InputError, RankLensWarning, warn
 from ranklens.evaluation import evaluate
+from ranklens.readers.queries import read_judgments
 
 if TYPE_CHECKING:
     from ranklens.benchmark import Benchmark
@@ -47,7 +48,7 @@ def _asked(config: Config) -> Benchmark:
     performance = config.retrieval_metrics.performance
     store = (config.outputs.store or config.folder / _STORE) if performance.caching_enabled else None
     benchmark = Benchmark(
-        config.data.queries or config.data.qrels, config.data.qrels, store=store, corpus=config.data.corpus
+        config.data.asked, config.data.qrels, store=store, corpus=config.data.corpus, match=config.match
     )
     for entry, (retriever, takes_lists) in zip(config.retrievers, asked, strict=True):
         benchmark.run(entry.name, retriever, **_options(entry, takes_lists, performance))
@@ -76,6 +77,7 @@ def _options(entry: Retriever, takes_lists: bool, performance: Performance) -> d
         "retries": entry.retries,
         "rate_limit": entry.rate_limit,
         "id_from": entry.id_from,
+        "match": entry.match,
         "batch_size": batch_size,
         "version": source_version(entry.retriever) if entry.version is None else entry.version,
         "params": entry.params,
@@ -83,10 +85,8 @@ def _options(entry: Retriever, takes_lists: bool, performance: Performance) -> d
 
 
 def _measured(config: Config, benchmark: Benchmark | None) -> BenchResult:
-    from ranklens.readers.files import read_qrels
-
     analysis = config.retrieval_metrics.statistical_analysis
-    qrels = benchmark.qrels if benchmark is not None else read_qrels(config.data.qrels)
+    qrels = benchmark.common_judgments() if benchmark is not None else read_judgments(config.data.judged)
     policy = config.policy
     if not config.retrieval_metrics.graded_relevance:
         qrels, policy = binary(qrels, policy.rel), replace(policy, rel=1)
@@ -111,7 +111,7 @@ def _measured(config: Config, benchmark: Benchmark | None) -> BenchResult:
             alpha=analysis.alpha_level,
             level=1 - analysis.alpha_level,
             by=config.by,
-            queries=(config.data.queries or config.data.qrels) if config.by is not None else None,
+            queries=config.data.asked if config.by is not None else None,
             policy=policy,
             rng=config.seed,
         )

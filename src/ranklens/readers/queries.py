@@ -9,7 +9,8 @@ from typing import Any
 
 from ranklens.errors import InputError
 from ranklens.readers import frames, records
-from ranklens.readers.rows import read_rows
+from ranklens.readers.rows import each_row, read_rows
+from ranklens.readers.sources import open_source
 
 # "query" is the text where another field holds the id, else the id.
 ID_NAMES = ("_id", "id", *frames.QUERY_NAMES[1:], "query-id", "query")
@@ -42,6 +43,35 @@ def read_queries(value: Any) -> Queries:
         if isinstance(value, (str, Path)) and str(value) not in str(error):
             raise InputError(f"{value}: {error}") from None
         raise
+
+
+def golden(path: str | Path) -> Queries | None:
+    """The questions of a file that says of each both its text and what is relevant; None for any other file.
+
+    Only JSON, JSONL and Parquet can hold lists of relevant documents, so nothing else is read.
+    """
+    if not Path(path).is_file():
+        return None
+    if not open_source(Path(path)).head().lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[", b"PAR1")):
+        return None
+    try:
+        first = next(each_row(path), {})
+        if not records.says_what_is_relevant(first) or not any(first.get(name) for name in TEXT_NAMES):
+            return None
+    except InputError:
+        return None
+    found = read_queries(path)
+    return found if found.qrels is not None else None
+
+
+def read_judgments(path: str | Path) -> Any:
+    """The judgments of a file of them, of a BEIR folder, or of questions that say what is relevant."""
+    both = golden(path)
+    if both is not None:
+        return both.qrels
+    from ranklens.readers.files import read_qrels
+
+    return read_qrels(path)
 
 
 def _queries(rows: list[dict[str, Any]]) -> Queries:

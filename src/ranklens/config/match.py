@@ -1,0 +1,66 @@
+"""The key ``match`` of a configuration → one of :mod:`ranklens.matching`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ranklens.errors import InputError, nearest
+from ranklens.matching import ByField, ById, ByParent, Groups, Matching, Spans
+
+# By the name in a file: the matching, its required options, and the others.
+_KINDS: dict[str, tuple[Any, tuple[str, ...], tuple[str, ...]]] = {
+    "id": (ById, (), ()),
+    "field": (ByField, ("field",), ()),
+    "parent": (ByParent, (), ("separator", "field", "parent")),
+    "groups": (Groups, ("groups",), ()),
+    "spans": (Spans, (), ("gold", "threshold", "over", "span_from")),
+}
+_TYPES: dict[str, tuple[Any, str]] = {
+    "field": (str, "text such as metadata.source"),
+    "separator": (str, "text"),
+    "parent": (Mapping, "names of chunks with those of their documents"),
+    "groups": ((list, Mapping), "a list of lists of ids, or such a list by query"),
+    "gold": (Mapping, "judged ids with [document, start, end]"),
+    "threshold": ((int, float), "a number above 0 and at most 1"),
+    "over": (str, "gold or union"),
+    "span_from": (list, "the places of document, start and end: a list of three"),
+}
+
+
+def matching(given: Any) -> Matching:
+    """How retrieved and judged ids belong together, from keys and values.
+
+    >>> matching({"by": "parent", "separator": "#"})
+    ByParent(parent=None, separator='#', field=None)
+    """
+    if isinstance(given, Matching):
+        return given
+    if not isinstance(given, Mapping) or "by" not in given:
+        raise InputError(
+            f"{given!r:.60} is not allowed: give by (one of {', '.join(_KINDS)}) and what belongs to it, such as "
+            '{by: parent, separator: "#"}.'
+        )
+    name = str(given["by"])
+    if name not in _KINDS:
+        raise InputError(f"by: {name!r} is not allowed: {nearest(name, _KINDS)}")
+    kind, required, others = _KINDS[name]
+    options = {str(key): value for key, value in given.items() if key != "by" and value is not None}
+    for key, value in options.items():
+        _check(name, key, value, (*required, *others))
+    for key in required:
+        if key not in options:
+            raise InputError(f"by: {name} needs {key}: {_TYPES[key][1]}.")
+    if "span_from" in options:
+        options["span_from"] = tuple(options["span_from"])
+    found: Matching = kind(**options)
+    return found
+
+
+def _check(name: str, key: str, value: Any, known: tuple[str, ...]) -> None:
+    if key not in known:
+        hint = nearest(key, known) if known else "it takes nothing else."
+        raise InputError(f"by: {name} has no {key!r}: {hint}")
+    types, meaning = _TYPES[key]
+    if isinstance(value, bool) or not isinstance(value, types):
+        raise InputError(f"{key}: {value!r:.60} is not allowed; it is {meaning}.")
