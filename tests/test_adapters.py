@@ -291,14 +291,14 @@ def test_more_than_k_is_cut_and_said():
     [
         ("d1", {}, r"returned a str: 'd1'; return a list of ids"),
         (b"d1", {}, "returned a bytes"),
-        (7, {}, "returned a int: 7"),
+        (7, {}, "returned an int: 7"),
         ({"d1", "d2"}, {}, "has no order; return a list"),
         ({"answer": "forty-two"}, {}, "returned a dict.*documents"),
-        (object(), {}, "returned a object"),
+        (object(), {}, "returned an object"),
         ([0.5, 0.25], {}, "a float: 0.5 was found where a document id"),
         ([True], {}, "a bool"),
         ([{"id": {"a": 1}}], {}, "a dict.* was found where a document id"),
-        ([{"id": object()}], {}, "a object.* was found where a document id"),
+        ([{"id": object()}], {}, "an object.* was found where a document id"),
         (
             [Document(None, metadata={"source": "a"})],
             {},

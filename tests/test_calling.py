@@ -300,7 +300,7 @@ def raises(error):
 FAULTS = {
     "exception": (lambda: 1 / 0, "failed", "ZeroDivisionError: division by zero"),
     "none": (lambda: None, "failed", "The retriever returned None; return an empty list"),
-    "wrong type": (lambda: 42, "failed", "The retriever returned a int: 42"),
+    "wrong type": (lambda: 42, "failed", "The retriever returned an int: 42"),
     "text": (lambda: "d1", "failed", "The retriever returned a str"),
     "stop iteration": (stop, "failed", "StopIteration"),
     "strange exception": (lambda: raises(StrangeError()), "failed", "StrangeError: <exception str() failed>"),

@@ -92,6 +92,10 @@ class Reading:
         return {name: _named(place) for name, place in places.items() if place is not None}
 
     def _items(self, value: Any) -> Iterable[Any]:
+        if _is_ids_and_scores(value):
+            raise ReadingError(
+                f"The retriever returned {_shown(value)}, ids and scores apart; return list(zip(ids, scores)), or the ids alone."
+            )
         inner = _container(value)
         if isinstance(inner, Mapping):
             scored = list(inner.items())
@@ -163,6 +167,17 @@ def _is_scored(item: Any) -> bool:
     return isinstance(item, (tuple, list)) and len(item) == 2 and isinstance(item[1], Real)
 
 
+def _is_ids_and_scores(value: Any) -> bool:
+    """Whether this is a list of ids beside a list of scores."""
+    if not isinstance(value, tuple) or len(value) != 2:
+        return False
+    ids, scores = (part.tolist() if hasattr(part, "tolist") else part for part in value)
+    both = (
+        isinstance(ids, (list, tuple)) and isinstance(scores, (list, tuple)) and len(ids) == len(scores) > 0
+    )
+    return both and not _is_scored(ids) and all(isinstance(score, Real) for score in scores)
+
+
 def _document(item: Any) -> Any:
     """The document of a (document, score) pair, or of a row of one column, as databases give it."""
     return item[0] if _is_scored(item) or (isinstance(item, tuple) and len(item) == 1) else item
@@ -215,7 +230,8 @@ _short.maxstring = _short.maxother = 80
 
 
 def _shown(value: Any) -> str:
-    return f"a {type(value).__name__}: {_short.repr(value)}"
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'aeio' else 'a'} {name}: {_short.repr(value)}"
 
 
 def _advice(item: Any) -> str:
