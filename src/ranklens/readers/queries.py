@@ -16,14 +16,20 @@ from ranklens.readers.sources import open_source
 ID_NAMES = ("_id", "id", *frames.QUERY_NAMES[1:], "query-id", "query")
 TEXT_NAMES = ("text", "query_text", "question", "user_input", "input", "query", "title")
 
+_TABLES = {".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".txt", ".parquet"}
+
 
 @dataclass(frozen=True)
 class Queries:
-    """Texts by query id, what else is said of each query, and the judgments if the same records hold them."""
+    """Texts by query id, what else is said of each query, and the judgments if the same records hold them.
+
+    ``unjudged`` says where they do not.
+    """
 
     texts: Mapping[str, str]
     fields: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     qrels: Mapping[str, Mapping[str, float]] | None = None
+    unjudged: str = ""
 
 
 def read_queries(value: Any) -> Queries:
@@ -40,6 +46,10 @@ def read_queries(value: Any) -> Queries:
     try:
         return _queries(read_rows(value))
     except InputError as error:
+        if isinstance(value, (str, Path)) and Path(value).is_file() and not _TABLES & {*Path(value).suffixes}:
+            raise InputError(
+                f"{value} is no table of questions; they come as JSONL, JSON, CSV, TSV or Parquet. ({error})"
+            ) from None
         if isinstance(value, (str, Path)) and str(value) not in str(error):
             raise InputError(f"{value}: {error}") from None
         raise
@@ -89,10 +99,21 @@ def _queries(rows: list[dict[str, Any]]) -> Queries:
         query: {name: value for name, value in row.items() if name not in known}
         for query, row in zip(texts, rows, strict=True)
     }
-    if not rows or not all(map(records.says_what_is_relevant, rows)):
-        return Queries(texts, fields)
+    without = [n for n, row in enumerate(rows) if not records.says_what_is_relevant(row)]
+    if not rows or without:
+        return Queries(texts, fields, unjudged=_unjudged(rows, without))
     named = [{**row, "id": query} for query, row in zip(texts, rows, strict=True)]
     return Queries(texts, fields, records.from_records(named, results={})[0])
+
+
+def _unjudged(rows: list[dict[str, Any]], without: list[int]) -> str:
+    """Which record does not say what is relevant, and what it says instead."""
+    if not rows:
+        return "there are none."
+    first = without[0]
+    which = "none of them says" if len(without) == len(rows) > 1 else f"record {first + 1} does not say"
+    keys = [key for key, value in rows[first].items() if value is not None]
+    return f"{which} what is relevant; its keys are {', '.join(keys)}, accepted are {', '.join(records.RELEVANT)}."
 
 
 def _id_and_text(number: int, row: Mapping[str, Any]) -> tuple[str, str]:

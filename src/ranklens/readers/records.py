@@ -18,7 +18,7 @@ _RETRIEVED = [
     "ranking",
     "actual_reference",
 ]
-_RELEVANT = [
+RELEVANT = [
     "relevant",
     "expected_reference",
     "expected_ranking",
@@ -75,12 +75,12 @@ def from_records(
 
 def says_what_is_relevant(record: Mapping[str, Any]) -> bool:
     """Whether a record holds judgments."""
-    return any(record.get(key) is not None for key in _RELEVANT)
+    return any(record.get(key) is not None for key in RELEVANT)
 
 
 def is_record(row: Mapping[str, Any]) -> bool:
     """Whether a row says what was retrieved or what is relevant, under one of the names that are recognised."""
-    return any(row.get(key) is not None for key in (*_RETRIEVED, *_RELEVANT))
+    return any(row.get(key) is not None for key in (*_RETRIEVED, *RELEVANT))
 
 
 def as_mapping(record: Any, where: str) -> Mapping[str, Any]:
@@ -99,7 +99,7 @@ def retrieved(row: Mapping[str, Any], where: str) -> Any:
 
 def expected_grades(row: Mapping[str, Any], where: str, repeated: list[str]) -> dict[str, float]:
     """What a record says is relevant, with grades that may stand apart."""
-    expected = grades(_field(row, where, _RELEVANT, "what is relevant"), where, repeated)
+    expected = grades(_field(row, where, RELEVANT, "what is relevant"), where, repeated)
     apart: Mapping[Any, Any] = next((row[key] for key in _GRADES if isinstance(row.get(key), Mapping)), {})
     return {**expected, **{str(doc): _number(grade, where) for doc, grade in apart.items()}}
 
