@@ -422,3 +422,70 @@ def test_nothing_that_was_given_is_changed():
     assert answers == ["d2", "d1"]
     assert bench.qrels == {"q": {"d1": 2}}
     assert bench.queries == {"q": "text"}
+
+
+def test_evaluations_are_shown_as_one_table_with_a_row_a_retriever():
+    found = worked_example().evaluate("RR, R@5")
+    rows = str(found).splitlines()
+    assert rows[0].split() == ["retriever", "RR", "R@5"]
+    assert [row.split()[:2] for row in rows[2:4]] == [["A", "0.4833"], ["B", "0.3611"]]
+    assert "[" in rows[2]
+    assert "<table" in found._repr_html_()
+    assert isinstance(found, dict)
+
+
+def test_failed_calls_are_not_shown_as_empty(tmp_path):
+    bench = rl.Benchmark(TEXTS, BENCH_QRELS)
+    bench.run("A", lambda text: BENCH_A)
+    bench.run("B", lambda text: BENCH_B if "rag" not in text else 1 / 0)
+    compared = bench.compare("RR")
+    assert compared.errors == {"B": {"rag": "ZeroDivisionError: division by zero"}}
+    assert set(compared.documents("rag")["change"]) == {"failed"}
+    assert "failed" not in set(compared.documents("ml")["change"])
+    assert "ZeroDivisionError: division by zero" in bench.report(tmp_path / "r.html", "RR").read_text()
+
+
+def test_a_report_takes_a_corpus_and_the_options_of_compare(tmp_path, monkeypatch):
+    given = {}
+    monkeypatch.setattr(
+        rl.Comparison, "to_html", lambda self, path, **texts: given.update(texts, by=self.baseline)
+    )
+    worked_example().report(
+        tmp_path / "r.html", "RR", baseline="A", corpus={"ml_1": "text"}, queries={"ml": "?"}
+    )
+    assert given == {"corpus": {"ml_1": "text"}, "queries": {"ml": "?"}, "title": None, "by": "A"}
+    worked_example().report(tmp_path / "r.html", "RR")
+    assert given["queries"] == TEXTS
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ([{"id": 1, "question": "?", "relevant_ids": ["a"]}, {"id": 2, "question": "!"}],
+         r"golden.jsonl: .* record 2 does not say what is relevant; its keys are id, question, accepted are relevant, .*relevant_ids"),
+        ([{"id": 1, "question": "?", "gold": ["a"]}, {"id": 2, "question": "!", "gold": ["a"]}],
+         "none of them says what is relevant; its keys are id, question, gold, accepted"),
+    ],
+)  # fmt: skip
+def test_records_without_judgments_are_named(lines, message, tmp_path):
+    path = tmp_path / "golden.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with pytest.raises(InputError, match=message):
+        rl.Benchmark(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("my.py", "import os\nprint(1)\n"), ("a.html", "<!doctype html>\n<p>x</p>\n")]
+)
+def test_a_wrong_file_is_no_table_of_questions(name, text, tmp_path):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(InputError, match=f"{name} is no table of questions; they come as JSONL"):
+        rl.Benchmark(tmp_path / name)
+
+
+def test_ids_and_scores_apart_are_told_how_to_be_joined():
+    bench = rl.Benchmark(TEXTS, BENCH_QRELS)
+    with pytest.raises(InputError, match=r"ids and scores apart; return list\(zip\(ids, scores\)\)"):
+        bench.run("apart", lambda text: (["d1", "d2"], [0.9, 0.8]))
+    bench.run("pairs", lambda text: (("d1", 0.9), ("d2", 0.8)))
+    assert bench.results["pairs"].answers["ml"].ids == ("d1", "d2")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ranklens.comparison import Comparison
     from ranklens.registry import Measure
     from ranklens.report.table import Table
-    from ranklens.scores import Scores
+    from ranklens.retrieval.scored import RetrieverScores
 
 Failed = Literal["zero", "skip"]
 
@@ -148,20 +148,23 @@ class Benchmark:
         *,
         failed: Failed = "zero",
         **policy: Any,
-    ) -> dict[str, Scores]:
-        """Score every retriever; policies as in :func:`ranklens.evaluate`.
+    ) -> RetrieverScores:
+        """Score every retriever; policies as in :func:`ranklens.evaluate`. What comes back is a dict, shown as a table.
 
         A failed query counts as 0, or is left out with ``failed="skip"``.
         """
         from ranklens.evaluation import evaluate
+        from ranklens.retrieval.scored import RetrieverScores
 
         options = self._policy(failed, policy)
         for caution in self.shallow(measures):
             warn(caution)
-        return {
-            name: evaluate(result.match.judgments(self._qrels), result.run, measures, **options)
-            for name, result in self._finished().items()
-        }
+        return RetrieverScores(
+            {
+                name: evaluate(result.match.judgments(self._qrels), result.run, measures, **options)
+                for name, result in self._finished().items()
+            }
+        )
 
     def compare(
         self,
@@ -194,6 +197,7 @@ class Benchmark:
             compared,
             latencies={name: list(r.seconds.values()) for name, r in finished.items() if r.seconds},
             status={name: result.status for name, result in finished.items()},
+            errors={name: result.errors for name, result in finished.items() if result.failures},
             cautions=(*cautions, *compared.cautions),
         )
 
@@ -203,11 +207,21 @@ class Benchmark:
         measures: str | Measure | Sequence[str | Measure] = "rag",
         *,
         title: str | None = None,
+        corpus: Any = None,
+        queries: Any = None,
         **options: Any,
     ) -> Path:
-        """Write the comparison as one HTML page, with the texts of queries and, if there is a corpus, of documents."""
+        """Write the comparison as one HTML page, with the texts of queries and, if there is a corpus, of documents.
+
+        ``corpus`` and ``queries`` are those of the benchmark unless given; the other options are those of :meth:`compare`.
+        """
+        if queries is not None and options.get("by") is not None:
+            options["queries"] = queries
         compared = self.compare(measures, **options)
-        return compared.to_html(path, queries=self.queries, corpus=self.corpus, title=title)
+        texts = self.queries if queries is None else queries
+        return compared.to_html(
+            path, queries=texts, corpus=self.corpus if corpus is None else corpus, title=title
+        )
 
     def save_runs(self, folder: str | Path, *, suffix: str = ".txt") -> dict[str, Path]:
         """Write what each retriever found as a run file: TREC's format, or that of another ``suffix`` (.jsonl, .csv, .parquet)."""
@@ -254,9 +268,10 @@ class Benchmark:
         elif isinstance(qrels, (str, Path)) and (both := golden(qrels)) is not None:
             given, qrels = given if given is not None else both, both.qrels
         if qrels is None:
+            where = f"{queries}: " if isinstance(queries, (str, Path)) else ""
             raise InputError(
-                "There are queries but no judgments; give qrels, or queries that say what is relevant: "
-                '[{"id": …, "query": …, "relevant_docs": [...]}].'
+                f"{where}There are queries but no judgments for all of them: {given.unjudged if given else ''} "
+                'Give qrels, or queries that say what is relevant: [{"id": …, "query": …, "relevant_docs": [...]}].'
             )
         if folder is not None and self.corpus is None:
             self.corpus = next(iter(sorted(folder.glob("corpus.*"))), None)

@@ -61,6 +61,9 @@ class Comparison:
     evidence: Evidence | None = None
     latencies: Mapping[str, Sequence[float]] | None = None
     status: Mapping[str, Mapping[str, int]] | None = None
+    errors: Mapping[str, Mapping[str, str]] = field(
+        default_factory=dict
+    )  # of calls that failed, by system and query
 
     @property
     def systems(self) -> tuple[str, ...]:

@@ -43,7 +43,8 @@ def side_by_side(comparison: Comparison, query: str, a: str, b: str, depth: int)
     """The columns doc, grade, rank_<a>, rank_<b> and change; ranks are over the whole ranking.
 
     Rows stand in the order of b's first ``depth`` documents, then come those that only a has there, then the relevant
-    documents that both missed. The grade is null for a document that nobody judged.
+    documents that both missed. The grade is null for a document that nobody judged. Where a call failed nothing can be
+    said of documents: then every change is ``failed``.
     """
     import polars as pl
 
@@ -52,6 +53,7 @@ def side_by_side(comparison: Comparison, query: str, a: str, b: str, depth: int)
     before, after = (_ranks(evidence, query, name) for name in (a, b))
     judged = judgments(evidence.qrels, columns=evidence.columns).filter(pl.col("query") == query)
     grades = dict(judged.select("doc", "grade").iter_rows())
+    failed = any(query in comparison.errors.get(name, {}) for name in (a, b))
     rows = []
     for doc in {*before, *after, *grades}:
         grade, first, second = grades.get(doc), before.get(doc, math.inf), after.get(doc, math.inf)
@@ -63,7 +65,13 @@ def side_by_side(comparison: Comparison, query: str, a: str, b: str, depth: int)
     schema = {"doc": pl.String, "grade": pl.Float64, f"rank_{a}": pl.Int64, f"rank_{b}": pl.Int64}
     return pl.DataFrame(
         [
-            (doc, grade, before.get(doc), after.get(doc), _change(first, second, depth))
+            (
+                doc,
+                grade,
+                before.get(doc),
+                after.get(doc),
+                "failed" if failed else _change(first, second, depth),
+            )
             for _, _, doc, grade, first, second in sorted(rows)
         ],
         schema={**schema, "change": pl.String},

@@ -103,6 +103,7 @@ def content(
         "charts": _charts(comparison),
         "latency": _latency(comparison),
         "status": {s: dict(counts) for s, counts in (comparison.status or {}).items()} or None,
+        "errors": {s: dict(errors) for s, errors in comparison.errors.items()},
         "trust": {name: _trust(scores, comparison.measures) for name, scores in comparison.scores.items()},
         "policy": _policy(comparison),
         "statistics": _statistics(comparison),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ranklens.report.table import Cell, Table
@@ -54,6 +55,12 @@ def exact_means(found: Runs) -> Table:
         for row in scores.to_frame().iter_rows()
     ]
     return Table(["run", "measure", "mean", "low", "high"], rows)
+
+
+def by_run(found: Runs, called: str = "run") -> Table:
+    """A row a run, also where there is only one; ``called`` is the name of the first column."""
+    table = _by_run(found, " ")
+    return replace(table, header=[called, *table.header[1:]])
 
 
 def _by_run(found: Runs, between: str | None) -> Table:

@@ -162,6 +162,11 @@ class RetrieverRun:
         """The queries that failed, with their errors."""
         return [answer for answer in self.answers.values() if answer.status == "failed"]
 
+    @property
+    def errors(self) -> dict[str, str]:
+        """What went wrong, by query: the first line of each error."""
+        return {answer.query: (answer.error or "").partition("\n")[0] for answer in self.failures}
+
     @cached_property
     def seconds(self) -> dict[str, float]:
         """The seconds of each query that was answered, or waited for in vain until it timed out.
