@@ -197,3 +197,14 @@ def test_how_ids_are_read_is_part_of_what_a_store_remembers():
     ]
     assert described[0] == {}
     assert len({str(one) for one in described}) == 4
+
+
+def test_chunks_of_judged_documents_are_recognised():
+    bench = rl.Benchmark({"q1": "why?", "q2": "how?"}, {"q1": {"doc-1"}, "q2": {"doc-2"}})
+    bench.run("chunks", lambda text: [f"doc-{i}#{i}" for i in range(3)], k=5)
+    with pytest.warns(rl.RankLensWarning, match=r"before '#' in them is.*match=ByParent\(separator=\"#\"\)"):
+        bench.evaluate("RR")
+    bench.run("chunks", lambda text: [f"doc-{i}#{i}" for i in range(3)], k=5, match=ByParent(separator="#"))
+    assert bench.cautions("RR") == []
+    bench.run("chunks", lambda text: ["something-else"], k=5)
+    assert bench.cautions("RR") == []

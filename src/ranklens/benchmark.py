@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ranklens.errors import InputError, nearest, warn
-from ranklens.matching import Matching
+from ranklens.matching import Matching, chunk_separator
 from ranklens.readers import mappings
 from ranklens.readers.queries import Queries, golden, read_queries
 from ranklens.registry import parse_many
@@ -157,7 +157,7 @@ class Benchmark:
         from ranklens.retrieval.scored import RetrieverScores
 
         options = self._policy(failed, policy)
-        for caution in self.shallow(measures):
+        for caution in self.cautions(measures):
             warn(caution)
         return RetrieverScores(
             {
@@ -177,7 +177,7 @@ class Benchmark:
         from ranklens.comparison import compare
 
         finished = self._finished()
-        shallow = self.shallow(measures)
+        cautions = self.cautions(measures)
         if isinstance(options.get("by"), str) and "queries" not in options:
             options["queries"] = self._fields_with(options["by"])
         compared = compare(
@@ -186,9 +186,9 @@ class Benchmark:
             measures,
             **self._policy(failed, options),
         )
-        for caution in shallow:
+        for caution in cautions:
             warn(caution)
-        return self.completed(compared, shallow)
+        return self.completed(compared, cautions)
 
     def completed(self, compared: Comparison, cautions: Sequence[str] = ()) -> Comparison:
         """A comparison of these retrievers with what only their runs know: latencies, status, and more to keep in mind."""
@@ -332,7 +332,22 @@ class Benchmark:
             )
         return self._fields
 
-    def shallow(self, measures: str | Measure | Sequence[str | Measure]) -> list[str]:
+    def cautions(self, measures: str | Measure | Sequence[str | Measure]) -> list[str]:
+        """What to keep in mind about these measures of these retrievers."""
+        return [*self._shallow(measures), *self._chunks()]
+
+    def _chunks(self) -> Iterator[str]:
+        """Where chunks were retrieved and documents judged, no id is right until somebody says so."""
+        for name, result in self._finished().items():
+            separator = chunk_separator(result.run, result.match.judgments(self._qrels))
+            if separator is not None:
+                yield (
+                    f"No id that {name!r} returned is judged, but what stands before {separator!r} in them is: are these chunks "
+                    f'of judged documents? Then run it with match=ByParent(separator="{separator}"), in a configuration '
+                    f'match: {{by: parent, separator: "{separator}"}}.'
+                )
+
+    def _shallow(self, measures: str | Measure | Sequence[str | Measure]) -> list[str]:
         """What to say of retrievers that were asked for less than a measure looks at: R@100 of ten results is R@10."""
         deepest = max(
             (m for m in parse_many(measures) if m.k is not None), key=lambda m: m.k or 0, default=None

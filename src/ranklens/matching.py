@@ -110,6 +110,23 @@ class ByParent(Matching):
         return str(self.parent.get(doc, doc)) if self.parent is not None else doc
 
 
+_SEPARATORS = ("::", "#", "__", "--", "/", "|", ":", "@", "~", "_", "-", ".")
+
+
+def chunk_separator(run: Mapping[str, Sequence[str]], qrels: Judgments) -> str | None:
+    """What stands between judged ids and the rest of retrieved ids, where no id is judged as it is; None if nothing does.
+
+    >>> chunk_separator({"q": ["d1#0", "d2#3"]}, {"q": {"d1": 1}})
+    '#'
+    """
+    pairs = [(doc, qrels.get(query, {})) for query, docs in run.items() for doc in docs]
+    if any(doc in judged for doc, judged in pairs):
+        return None
+    hits = {s: sum(doc.rpartition(s)[0] in judged for doc, judged in pairs) for s in _SEPARATORS}
+    best = max(_SEPARATORS, key=lambda s: hits[s])  # of equals the first, which is the most telling
+    return best if hits[best] else None
+
+
 @dataclass(frozen=True)
 class Groups(Matching):
     """Interchangeable documents: any of a group is as good as the others, and counts once.

@@ -94,7 +94,7 @@ def _measured(config: Config, benchmark: Benchmark | None) -> BenchResult:
     if benchmark is not None:
         runs |= {name: result.run for name, result in benchmark.results.items()}
     if not analysis.significance_testing:
-        for caution in benchmark.shallow(config.measures) if benchmark is not None else ():
+        for caution in benchmark.cautions(config.measures) if benchmark is not None else ():
             warn(caution)
         scores = {name: evaluate(qrels, run, config.measures, policy) for name, run in runs.items()}
         means = {name: found.mean for name, found in scores.items()}
@@ -116,7 +116,7 @@ def _measured(config: Config, benchmark: Benchmark | None) -> BenchResult:
             rng=config.seed,
         )
     if benchmark is not None:
-        compared = benchmark.completed(compared, benchmark.shallow(config.measures))
+        compared = benchmark.completed(compared, benchmark.cautions(config.measures))
     means = {name: {m: compared.result(m, name).mean for m in compared.measures} for name in compared.systems}
     checks = tuple(_checks(config, means, benchmark))
     return BenchResult(config, compared.scores, compared, benchmark, checks)
