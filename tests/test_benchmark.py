@@ -440,6 +440,8 @@ def test_failed_calls_are_not_shown_as_empty(tmp_path):
     bench.run("B", lambda text: BENCH_B if "rag" not in text else 1 / 0)
     compared = bench.compare("RR")
     assert compared.errors == {"B": {"rag": "ZeroDivisionError: division by zero"}}
+    assert "(1 failed, counted as 0)" in str(compared)
+    assert "missing from the run" not in str(compared)
     assert set(compared.documents("rag")["change"]) == {"failed"}
     assert "failed" not in set(compared.documents("ml")["change"])
     assert "ZeroDivisionError: division by zero" in bench.report(tmp_path / "r.html", "RR").read_text()

@@ -186,12 +186,19 @@ class Means(dict[str, float]):
         return self[canonical]
 
 
-def describe(judged: Judged, measures: Sequence[Measure], *, done: str = "averaged") -> str:
-    """What was averaged over, what was left out or decided, and how far the judgments reach."""
+def describe(judged: Judged, measures: Sequence[Measure], failed: int = 0, *, done: str = "averaged") -> str:
+    """What was averaged over, what was left out or decided, and how far the judgments reach.
+
+    ``failed`` of the queries that the run lacks are calls of a retriever that failed.
+    """
     applied, policy = judged.applied, judged.policy
     zero_missing = policy.missing == "zero"
     details = [
-        _count(applied.missing, "missing from the run " + ("counts as 0" if zero_missing else "left out")),
+        _count(failed, "failed, " + ("counted as 0" if zero_missing else "left out")),
+        _count(
+            applied.missing - failed,
+            "missing from the run " + ("counts as 0" if zero_missing else "left out"),
+        ),
         _count(
             applied.empty,
             "without relevant documents" + (" left out" if policy.empty == "skip" else ""),

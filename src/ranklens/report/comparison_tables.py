@@ -231,7 +231,9 @@ def _described(comparison: Comparison) -> list[str]:
     # The mean of a system is over the queries that all have, which can be fewer than it was evaluated on.
     done = "evaluated" if comparison.aligned.left_out else "averaged"
     for system, scores in comparison.scores.items():
-        lines.setdefault(describe(scores.judged, scores.measures, done=done), []).append(system)
+        failed = len(comparison.errors.get(system, {}))
+        text = describe(scores.judged, scores.measures, failed, done=done)
+        lines.setdefault(text, []).append(system)
     given = [system for system in comparison.systems if system not in comparison.scores]
     if given:
         text = f"{verdicts.queries(len(comparison.query_ids))} averaged, values as given"
