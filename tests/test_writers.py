@@ -1,6 +1,9 @@
 import io
+import json
+import os
 import sys
 from pathlib import Path
+from threading import Thread
 
 import polars as pl
 import pytest
@@ -187,3 +190,59 @@ def test_files_are_readable_for_others(tmp_path):
     convert(GOLDEN / "run.txt", tmp_path / "run.csv")
     (tmp_path / "plain").touch()
     assert (tmp_path / "run.csv").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_a_link_stays_and_its_target_is_written(tmp_path):
+    (tmp_path / "real").mkdir()
+    target, link = tmp_path / "real" / "run.csv", tmp_path / "link.csv"
+    link.symlink_to(target)
+    for _ in range(2):  # the second time it exists
+        convert(GOLDEN / "run.txt", link)
+        assert link.is_symlink()
+        assert len(pl.read_csv(target)) == 2125
+    assert [p.name for p in (tmp_path / "real").iterdir()] == ["run.csv"]
+
+
+def test_a_pipe_stays_and_its_reader_gets_all(tmp_path, capsys):
+    pipe, read = tmp_path / "pipe", []
+    os.mkfifo(pipe)
+    reader = Thread(target=lambda: read.append(pipe.read_text()), daemon=True)
+    reader.start()
+    assert main(["convert", str(GOLDEN / "run.txt"), str(pipe), "--format", "tsv"]) == 0
+    reader.join(10)
+    assert pipe.is_fifo()
+    assert read[0].startswith("query\t")
+    assert read[0].count("\n") == 2126
+    assert capsys.readouterr() == ("", f"{pipe}: 2,125 rows of a run\n")
+    assert [p.name for p in tmp_path.iterdir()] == ["pipe"]
+
+
+def test_a_file_that_is_replaced_keeps_its_rights(tmp_path):
+    target = tmp_path / "run.csv"
+    target.touch(0o600)
+    target.chmod(0o640)
+    convert(GOLDEN / "run.txt", target)
+    assert target.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_dash_is_standard_output(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["convert", str(GOLDEN / "run.txt"), "-"]) == 0
+    printed = capsys.readouterr()
+    assert printed.out.split()[:2] == (GOLDEN / "run.txt").read_text().split()[:2]
+    assert printed.err == "2,125 rows of a run\n"
+    assert main(["convert", str(GOLDEN / "run.txt"), "-", "--format", "jsonl"]) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[0])["tag"]
+    assert main(["convert", str(GOLDEN / "run.txt"), "-", "--format", "jsnl"]) == 2
+    assert "did you mean 'jsonl'" in capsys.readouterr().err
+    files = [str(GOLDEN / "qrels.txt"), str(GOLDEN / "run.txt")]
+    for command in (
+        ["evaluate", *files],
+        ["evaluate", *files, "--format", "csv"],
+        ["compare", *files, f"other={files[1]}"],
+    ):
+        assert main(command) == 0
+        expected = capsys.readouterr().out
+        assert main([*command, "-o", "-"]) == 0
+        assert capsys.readouterr().out == expected
+    assert not list(tmp_path.iterdir())

@@ -12,13 +12,16 @@ import json
 import lzma
 import math
 import os
+import shutil
+import stat
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ranklens.errors import InputError, warn
+from ranklens.errors import InputError, nearest, warn
 from ranklens.readers import files, frames, text
 from ranklens.readers.sources import open_source
 from ranklens.readers.streams import TableStream
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
 
 Tables: TypeAlias = "Iterator[pl.DataFrame]"
 
+FORMATS = ("trec", "csv", "tsv", "jsonl", "parquet")
 _RUN: tuple[str, ...] = ("query", "Q0", "doc", "rank", "score", "tag")
 _QRELS: tuple[str, ...] = ("query", "iteration", "doc", "grade")
 _OPEN: dict[str, Callable[[Path], Any]] = {
@@ -42,15 +46,22 @@ _OPEN: dict[str, Callable[[Path], Any]] = {
 _FURTHER = "\x00further fields"  # a column name that no file has
 
 
-def convert(source: PathLike, target: Path, kind: str | None = None) -> tuple[int, str]:
-    """Write ``source`` to ``target`` in the format of its suffix; how many rows, and ``"qrels"`` or ``"run"``.
+def convert(
+    source: PathLike,
+    target: Path,
+    kind: str | None = None,
+    format: str | None = None,  # noqa: A002  the name users expect
+) -> tuple[int, str]:
+    """Write ``source`` to ``target`` in a format, else that of its suffix; how many rows, and ``"qrels"`` or ``"run"``.
 
-    A second suffix (``.gz``, ``.zst``, ``.xz``, ``.bz2``) packs the file.
+    A second suffix (``.gz``, ``.zst``, ``.xz``, ``.bz2``) packs the file. The target ``-`` is standard output.
     """
+    if format not in (None, *FORMATS):
+        raise InputError(f"there is no format {format!r} to write: {nearest(str(format), FORMATS)}")
     if kind not in (None, "qrels", "run"):
         raise InputError(f"kind={kind!r} is not allowed; it is 'qrels' or 'run'.")
     stream, what = _read(source, kind)
-    return _write(stream, what, target), what
+    return _write(stream, what, target, format), what
 
 
 def write_run(run: Mapping[str, Mapping[str, float]], target: Path, *, tag: str = "ranklens") -> None:
@@ -60,10 +71,10 @@ def write_run(run: Mapping[str, Mapping[str, float]], target: Path, *, tag: str 
     _write(files.as_table(run, "score").with_columns(tag=pl.lit(tag)), "run", target)
 
 
-def _write(stream: Any, what: str, target: Path) -> int:
+def _write(stream: Any, what: str, target: Path, given: str | None = None) -> int:
     """A stream or a table; how many rows."""
     packing = target.suffix.lower() if target.suffix.lower() in _OPEN else ""
-    format = _format(Path(target.stem) if packing else target)  # noqa: A001
+    format = given or _format(Path(target.stem) if packing else target)  # noqa: A001
     if packing and format == "parquet":
         raise InputError(f"{target}: a Parquet file is compressed inside; write it without {packing}.")
     count = _Counter()
@@ -318,26 +329,57 @@ def _refuse(table: pl.DataFrame, pattern: str, what: str) -> None:
 
 
 def write_whole(target: Path, write: Callable[[Path], Any]) -> None:
-    """Nothing half-written: a temporary file beside the target, then a rename."""
+    """Nothing half-written: a temporary file beside the target, then a rename; ``-`` is standard output.
+
+    A link keeps pointing to its target, which is written. Pipes and devices get the content when it is complete.
+    """
+    streamed = is_stream(target)
+    place = target if streamed else Path(os.path.realpath(target))
     try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}")
+        handle, name = tempfile.mkstemp(
+            dir=None if streamed else place.parent, prefix="ranklens-" if streamed else f".{place.name}"
+        )
         os.close(handle)
     except OSError as error:
         raise InputError(f"{target} cannot be written: {error.strerror}.") from None
     try:
         write(Path(name))
-        _with_usual_rights(Path(name))
-        Path(name).replace(target)
-    except OSError as error:
-        Path(name).unlink(missing_ok=True)
-        raise InputError(f"{target} cannot be written: {error.strerror or error}.") from None
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
+        if streamed:
+            _copy(Path(name), place)
+        else:
+            Path(name).chmod(_rights(place))
+            Path(name).replace(place)
+    except BrokenPipeError:  # whoever reads has seen enough
         raise
+    except OSError as error:
+        raise InputError(f"{target} cannot be written: {error.strerror or error}.") from None
+    finally:
+        Path(name).unlink(missing_ok=True)
 
 
-def _with_usual_rights(file: Path) -> None:
-    """Readable for whom other files are: temporary files are for their owner alone."""
+def is_stream(target: Path) -> bool:
+    """Whether what is written flows on, which a rename would cut off: standard output, pipes and devices."""
+    names_open_file = str(target) in ("-", "/dev/stdout", "/dev/stderr")
+    if names_open_file or os.path.realpath(target.parent).startswith("/proc/"):
+        return True
+    return target.exists() and not target.is_file() and not target.is_dir()
+
+
+def _copy(content: Path, target: Path) -> None:
+    with content.open("rb") as source:
+        if str(target) == "-":
+            sys.stdout.flush()
+            shutil.copyfileobj(source, sys.stdout.buffer)
+            sys.stdout.buffer.flush()
+            return
+        with target.open("ab") as stream:  # behind what a redirected file holds already
+            shutil.copyfileobj(source, stream)
+
+
+def _rights(target: Path) -> int:
+    """Those of the file that is replaced; else what other new files get, as temporary ones are for their owner alone."""
+    if target.exists():
+        return stat.S_IMODE(target.stat().st_mode)
     mask = os.umask(0)
     os.umask(mask)
-    file.chmod(0o666 & ~mask)
+    return 0o666 & ~mask

@@ -96,7 +96,7 @@ def compare(
     shown = _printout(found, queries, document, *(pair or (None, None)))
     for name, file in planned:
         _draw(found, name, file, *(pair or (None, None)))
-    if format is Format.table and output is None:
+    if format is Format.table and options.is_standard_output(output):
         from ranklens.report import terminal
 
         terminal.show(shown)

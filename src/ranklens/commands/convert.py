@@ -12,6 +12,7 @@ from ranklens.commands.reading import reading
 EXAMPLES = (
     "\n\nExamples:\n\n  ranklens convert run.txt run.parquet\n\n  ranklens convert qrels.parquet qrels.csv\n"
     "\n  zcat run.gz | ranklens convert - run.jsonl.zst --kind run\n"
+    "\n  ranklens convert run.parquet - --format csv | head\n"
 )
 
 
@@ -20,16 +21,22 @@ def convert(
     target: Annotated[
         Path,
         typer.Argument(
-            help="What to write: .parquet, .jsonl, .csv, .tsv, otherwise TREC; with .gz, .zst, .xz or .bz2 behind it packed."
+            help="What to write: .parquet, .jsonl, .csv, .tsv, otherwise TREC; with .gz, .zst, .xz or .bz2 behind it packed; "
+            "- is standard output."
         ),
     ],
     kind: Annotated[
         str | None, typer.Option(help="qrels or run, if it cannot be told from the columns.")
     ] = None,
+    format: Annotated[  # noqa: A002
+        str | None, typer.Option(help="trec, csv, tsv, jsonl or parquet, if the suffix does not say it.")
+    ] = None,
 ) -> None:
     """Write judgments or a run in another format; nothing is lost."""
     from ranklens.writers import convert as write
+    from ranklens.writers import is_stream
 
     with reading():
-        rows, what = write(source, target, kind)
-    typer.echo(f"{target}: {rows:,} rows of {'judgments' if what == 'qrels' else 'a run'}")
+        rows, what = write(source, target, kind, format)
+    told = f"{target}: {rows:,} rows of {'judgments' if what == 'qrels' else 'a run'}"
+    typer.echo(told.removeprefix("-: "), err=is_stream(target))

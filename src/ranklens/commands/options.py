@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ranklens.commands.results import DEFAULT_MEASURES, about, check_output, run_names, show, write
+from ranklens.commands.results import (
+    DEFAULT_MEASURES,
+    about,
+    check_output,
+    is_standard_output,
+    run_names,
+    show,
+    write,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,6 +28,7 @@ __all__ = [
     "DEFAULT_MEASURES",
     "about",
     "check_output",
+    "is_standard_output",
     "run_names",
     "show",
     "write",
@@ -30,7 +39,9 @@ Qrels = Annotated[
 ]
 Runs = Annotated[list[str], typer.Argument(help="Runs, each as PATH or NAME=PATH; - is standard input.")]
 Measures = Annotated[str, typer.Option("-m", "--measures", help="Measures or a preset: nDCG@10,RR or rag.")]
-Output = Annotated[Path | None, typer.Option("-o", "--output", help="A file to write to.")]
+Output = Annotated[
+    Path | None, typer.Option("-o", "--output", help="A file to write to; - is standard output.")
+]
 QrelsFormat = Annotated[
     str | None, typer.Option(help="The format of the judgments, if it is not recognised.")
 ]

@@ -29,7 +29,9 @@ def report(
     runs: options.Runs,
     policy: Policy,
     settings: dict[str, Any],
-    output: Annotated[Path, typer.Option("-o", "--output", help="The page to write.")] = Path("report.html"),
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="The page to write; - is standard output.")
+    ] = Path("report.html"),
     queries: Annotated[
         str | None,
         typer.Option(
@@ -44,6 +46,7 @@ def report(
     """Write one HTML page that works offline: verdict, leaderboard, charts, every query, every ranking."""
     from ranklens.comparing.verdicts import queries as queries_in_words
     from ranklens.report.html import write_report
+    from ranklens.writers import is_stream
 
     options.check_output(output)
     found = comparing.compare_files(qrels, runs, policy=policy, **settings)
@@ -54,6 +57,8 @@ def report(
         corpus=corpus or _in_folder(qrels, "corpus.jsonl"),
         title=title,
     )
+    if is_stream(page):
+        return
     systems = f"{len(found.systems):,} {'system' if len(found.systems) == 1 else 'systems'}"
     size = _bytes(page.stat().st_size)
     typer.echo(f"{page}: {systems}, {queries_in_words(len(found.query_ids))}, {size}. Open it in a browser.")

@@ -63,11 +63,16 @@ def about(name: str, path: str, *, several: bool) -> Iterator[None]:
         warnings.warn(f"{name}: {warning.message}", RankLensWarning, stacklevel=3)
 
 
+def is_standard_output(output: Path | None) -> bool:
+    """Whether results are printed: no file is given, or ``-``."""
+    return output is None or str(output) == "-"
+
+
 def show(table: Callable[[int | None], Table], output: Path | None) -> None:
     """A table, made for the width of the terminal if it is printed there, else for any."""
     from ranklens.report import terminal
 
-    console = terminal.terminal() if output is None else None
+    console = terminal.terminal() if is_standard_output(output) else None
     if console is None:
         write(f"{table(None)}\n", output)
     else:
@@ -76,7 +81,7 @@ def show(table: Callable[[int | None], Table], output: Path | None) -> None:
 
 def write(text: str, output: Path | None) -> None:
     """To a file, as a whole or not at all; else to standard output."""
-    if output is None:
+    if output is None or is_standard_output(output):
         sys.stdout.write(text)
         return
     from ranklens.writers import write_whole
