@@ -92,8 +92,17 @@ def _with(self: TrecMeasure, parameters: Sequence[str] | None, **fixed: Any) -> 
     return [Printed(name, parse(self.ours).replace(**fixed), by_query=self.by_query, summary=self.summary)]
 
 
+def _pairs(self: TrecMeasure, parameters: Sequence[str] | None, example: str) -> dict[str, str]:
+    """What ``name=value`` parameters set."""
+    for parameter in parameters or ():
+        if "=" not in parameter:
+            given = f"{self.name}.{','.join(parameters or ())}"
+            raise MeasureError(f"{given} cannot be read: write it as {self.name}.{example}.")
+    return dict(parameter.split("=", 1) for parameter in parameters or ())
+
+
 def _gains(self: TrecMeasure, parameters: Sequence[str] | None) -> list[Printed]:
-    pairs = dict(pair.split("=", 1) for pair in parameters or ())
+    pairs = _pairs(self, parameters, "1=3,2=9")
     return _with(self, parameters, **({"gains": pairs} if pairs else {}))
 
 
@@ -117,7 +126,7 @@ def _average_of_levels(self: TrecMeasure, parameters: Sequence[str] | None) -> l
 
 
 def _persistence(self: TrecMeasure, parameters: Sequence[str] | None) -> list[Printed]:
-    given = dict(pair.split("=", 1) for pair in parameters or ())
+    given = _pairs(self, parameters, "p=0.8")
     if given.keys() - {"p"}:
         raise MeasureError(f"{self.name} takes p, as in {self.name}.p=0.8, not {','.join(parameters or ())}.")
     return _with(self, parameters, p=given.get("p", "0.9"))
