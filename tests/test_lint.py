@@ -33,6 +33,7 @@ CASES = {
     "scores": (GOOD_QRELS, GOOD_RUN.replace("q2 Q0 a 1 1", "q2 Q0 a 1 nan"), True),
     "ranks": (GOOD_QRELS, GOOD_RUN.replace("q1 Q0 b 2 1", "q1 Q0 b 2 3"), True),
     "query among documents": (GOOD_QRELS + "q2 0 q2 1\n", GOOD_RUN + "q2 Q0 q2 2 0.5 t\n", True),
+    "queries": (GOOD_QRELS, GOOD_RUN.replace("q1", "1").replace("q2", "2"), True),
     "holes": (GOOD_QRELS, GOOD_RUN + "q2 Q0 unknown 2 0.5 t\n", False),
 }
 
@@ -45,6 +46,24 @@ def test_each_kind_is_found_alone(kinds, kind):
 
 def test_repeated_judgments(kinds):
     assert kinds(GOOD_QRELS + "q1 0 a 2\n", GOOD_RUN) == {"duplicates": True}
+
+
+def test_what_is_repeated_is_counted_without_the_first(tmp_path):
+    (tmp_path / "q").write_text(GOOD_QRELS + "q1 0 a 2\nq1 0 a 2\n")
+    (tmp_path / "r").write_text(GOOD_RUN + "q2 Q0 a 2 0.5 t\n")
+    messages = [finding.message for finding in lint(tmp_path / "q", tmp_path / "r")]
+    assert messages == [
+        "judgments: 2 rows judge a document of their query again, the first is document 'a' of query 'q1'.",
+        "run: 1 row repeats a document of its query, the first is document 'a' of query 'q2'.",
+    ]
+
+
+def test_no_query_in_common_is_told_as_evaluate_tells_it(tmp_path):
+    (tmp_path / "q").write_text(GOOD_QRELS)
+    (tmp_path / "r").write_text(GOOD_RUN.replace("q1", "1").replace("q2", "2"))
+    (finding,) = lint(tmp_path / "q", tmp_path / "r")
+    assert "have no query in common (judged: 'q1', in the run: '1')" in finding.message
+    assert finding.message.endswith("of the same kind?")
 
 
 def test_status_is_1_only_if_results_would_change(tmp_path, capsys):

@@ -81,9 +81,10 @@ def whole_queries(stream: TableStream) -> Iterator[pl.DataFrame]:
 
 
 def _judgments(gold: pl.DataFrame) -> Iterator[Finding]:
-    rows = gold.filter(gold.select("query", "doc").is_duplicated())
+    rows = _repeated(gold)
     if len(rows):
-        message = f"judgments: {len(rows):,} rows judge a document of their query again, the first is {_where(rows)}."
+        judging = _count(len(rows), "row judges a document of its", "rows judge a document of their")
+        message = f"judgments: {judging} query again, the first is {_where(rows)}."
         yield Finding("duplicates", message, matters=True)
     best = gold.group_by("query", maintain_order=True).max()
     empty = best.filter(best["grade"] < 1)["query"]
@@ -107,6 +108,17 @@ class _Seen:
             self.count, self.first = self.count + len(rows), self.first or _where(rows)
 
 
+def _repeated(table: pl.DataFrame) -> pl.DataFrame:
+    """The rows whose document stands above them already, for the same query."""
+    import polars as pl
+
+    return table.filter(~pl.struct("query", "doc").is_first_distinct())
+
+
+def _repeat(count: int) -> str:
+    return _count(count, "row repeats a document of its query", "rows repeat a document of their query")
+
+
 def _where(rows: pl.DataFrame) -> str:
     return f"document {rows['doc'][0]!r} of query {rows['query'][0]!r}"
 
@@ -117,15 +129,13 @@ def _rows(tables: Iterable[pl.DataFrame]) -> Iterator[Finding]:
 
     repeated, nan, infinite, own, contradicted = _Seen(), _Seen(), _Seen(), _Seen(), _Seen()
     for table in tables:
-        repeated.add(table.filter(table.select("query", "doc").is_duplicated()))
+        repeated.add(_repeated(table))
         nan.add(table.filter(pl.col("score").is_nan()))
         infinite.add(table.filter(pl.col("score").is_infinite()))
         own.add(table.filter(pl.col("query") == pl.col("doc")))
         contradicted.add(_contradictions(table))
     if repeated.count:
-        message = (
-            f"run: {repeated.count:,} rows repeat a document of their query, the first is {repeated.first}."
-        )
+        message = f"run: {_repeat(repeated.count)}, the first is {repeated.first}."
         yield Finding("duplicates", message, matters=True)
     for name, seen, matters in (("NaN", nan, True), ("infinite", infinite, False)):
         if seen.count:
@@ -153,12 +163,16 @@ def _contradictions(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _together(gold: Any, ranked: Any) -> Iterator[Finding]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RankLensWarning)  # told by the other checks
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", RankLensWarning)  # most are told by the other checks
         judged = judge(gold, ranked, nan="last")
     if judged.applied.duplicates:  # also those that stand far apart
-        message = f"run: {judged.applied.duplicates:,} rows repeat a document of their query."
+        message = f"run: {_repeat(judged.applied.duplicates)}."
         yield Finding("duplicates", message, matters=True)
+    if judged.applied.ignored and judged.applied.missing == len(judged.queries):
+        common = [str(warning.message) for warning in caught if "no query in common" in str(warning.message)]
+        yield from (Finding("queries", message, matters=True) for message in common)
+        return
     if judged.applied.missing:
         yield Finding(
             "missing queries",
