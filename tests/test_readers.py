@@ -246,8 +246,10 @@ def test_wrong_places(tmp_path):
         match="there is no format 'trek': did you mean 'trec'",
     ):
         files.read_run(Path(__file__), "trek")
-    with pytest.raises(rl.InputError, match="cannot be read as parquet"):
+    with pytest.raises(rl.InputError, match="is a folder without Parquet files"):
         files.read_run(tmp_path)
+    with pytest.raises(rl.InputError, match=r"\*.parquet: there is no such file"):
+        files.read_run(tmp_path / "*.parquet")
 
 
 @given(st.binary(max_size=300))

@@ -17,6 +17,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
+from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -169,10 +170,23 @@ def locate(path: PathLike, given: str | None, what: str) -> tuple[PathLike, str]
     if not isinstance(path, Source) and str(path) != "-":
         place = Path(path)
         if "*" in str(path) or place.is_dir():
-            has_qrels = (place / "qrels").is_dir() or any(place.glob("*.tsv"))
-            return path, given or ("beir" if has_qrels else "parquet")
+            return path, given or _folder_format(place, what)
     source = open_source(path)
     return source, given or _BY_SUFFIX.get(source.suffix) or _by_content(source, what)
+
+
+def _folder_format(place: Path, what: str) -> str:
+    """BEIR or Parquet; a run is never BEIR."""
+    if not place.is_dir():  # a pattern
+        if not glob(str(place), recursive=True):
+            raise InputError(f"{place}: there is no such file.")
+        return "parquet"
+    if what == "qrels" and ((place / "qrels").is_dir() or any(place.glob("*.tsv"))):
+        return "beir"
+    if not any(place.rglob("*.parquet")):
+        lacks = "BEIR's qrels or Parquet files" if what == "qrels" else "Parquet files"
+        raise InputError(f"{place} is a folder without {lacks}; give the file itself.")
+    return "parquet"
 
 
 def _path(place: PathLike) -> str | Path:
