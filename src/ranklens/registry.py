@@ -301,6 +301,7 @@ PRESETS: Mapping[str, str] = {
     + "".join(f" P@{k}" for k in (5, 10, 15, 20, 30, 100, 200, 500, 1000)),
     "beir": " ".join(f"{name}@{k}" for name in ("nDCG", "AP", "R", "P") for k in (1, 3, 5, 10, 100, 1000)),
 }
+_PRESET_ALIASES = {"official": "trec"}  # trec_eval's name for the same measures
 
 
 def preset(name: str) -> list[Measure]:
@@ -309,9 +310,10 @@ def preset(name: str) -> list[Measure]:
     >>> preset("rag")
     [measure('R@5'), measure('P@5'), measure('RR')]
     """
-    if name.lower() not in PRESETS:
+    known = _PRESET_ALIASES.get(name.lower(), name.lower())
+    if known not in PRESETS:
         raise MeasureError(f"There is no preset {name!r}: {nearest(name, PRESETS)}")
-    return [parse(text) for text in PRESETS[name.lower()].split()]
+    return [parse(text) for text in PRESETS[known].split()]
 
 
 def parse_many(given: str | Measure | Iterable[str | Measure]) -> list[Measure]:
@@ -330,7 +332,7 @@ def parse_many(given: str | Measure | Iterable[str | Measure]) -> list[Measure]:
             found += parse_many(item)
     else:
         for text in _split(given):
-            found += preset(text) if text.lower() in PRESETS else [parse(text)]
+            found += preset(text) if text.lower() in (*PRESETS, *_PRESET_ALIASES) else [parse(text)]
     if not found:
         raise MeasureError(
             "No measure was asked for; give at least one, such as 'nDCG@10', or a preset such as 'rag'."
@@ -470,6 +472,11 @@ def _find(name: str) -> tuple[str, Mapping[str, Any]]:
         _load_plugins()
     if name.lower() in _spellings():
         return _spellings()[name.lower()]
+    if name.lower() == "all_trec":
+        raise MeasureError(
+            "There is no measure 'all_trec': the preset 'trec' holds trec_eval's official measures; "
+            "ranklens-trec-eval -m all_trec prints all that trec_eval has."
+        )
     aliases = [alias for definition in _DEFINITIONS.values() for alias in definition.aliases]
     hint = nearest(name, [*_DEFINITIONS, *aliases, *PRESETS])
     raise MeasureError(f"There is no measure {name!r}: {hint}ranklens.measures() lists them all.")
