@@ -1,4 +1,6 @@
+import ast
 import json
+import re
 from pathlib import Path
 
 import polars as pl
@@ -6,6 +8,7 @@ import pytest
 
 import ranklens as rl
 from ranklens.cli import main
+from ranklens.commands.manners import in_options
 from ranklens.commands.measures import ADVICE
 from ranklens.registry import PRESETS
 
@@ -108,12 +111,23 @@ WRONG = [
     (["evaluate", "qrels.txt"], "Missing argument"),
     (["evaluate", "nothing", "run.txt"], "nothing: there is no such file"),
     (["evaluate", "qrels.txt", "run.txt", "-m", "nDGC"], "did you mean 'nDCG'"),
-    (["evaluate", "qrels.txt", "run.txt", "--ties", "random"], "ties='random' is not allowed"),
+    (
+        ["evaluate", "qrels.txt", "run.txt", "--ties", "random"],
+        "--ties random is not allowed: Allowed: 'descending'",
+    ),
     (["evaluate", "qrels.txt", "run.txt", "--depth", "x"], "Invalid value for '--depth'"),
     (["evaluate", "qrels.txt", "run.txt", "--format", "pdf"], "Invalid value for '--format'"),
     (["evaluate", "qrels.txt", "run.txt", "--run-format", "trek"], "did you mean 'trec'"),
     (["evaluate", "run.txt", "qrels.txt"], "the judgments come first"),
     (["evaluate", "qrels.txt", "a=run.txt", "a=run.txt"], "Two runs are called"),
+    (["evaluate", "qrels.txt", "."], ". is a folder without Parquet files; give the file itself."),
+    (["evaluate", ".", "run.txt"], ". is a folder without BEIR's qrels or Parquet files"),
+    (["evaluate", "qrels.txt", "run.txt", "-m", "all_trec"], "the preset 'trec' holds trec_eval's official"),
+    (["evaluate", "qrels.txt", "run.txt", "-m", "XYZ"], "ranklens measures lists them all."),
+    (
+        ["evaluate", "qrels.txt", "run.prefs.txt", "--missing", "error"],
+        "choose --missing zero or --missing skip.",
+    ),
     (["evaluat"], "No such command"),
     (["measures", "nDGC"], "did you mean 'nDCG'"),
     (["measures", "--for", "rug"], "did you mean 'rag'"),
@@ -164,3 +178,35 @@ def test_trec_eval_is_a_command_too(capsys):
 
 def test_version(capsys):
     assert run(capsys, "--version") == (0, f"ranklens {rl.__version__}\n", "")
+
+
+def test_official_is_the_preset_trec(capsys):
+    printed = [run(capsys, "evaluate", "qrels.txt", "run.txt", "-m", name) for name in ("official", "trec")]
+    assert printed[0][0] == 0
+    assert printed[0] == printed[1]
+
+
+def _policy_errors():
+    """Every text that the library raises as a PolicyError, with x for what is filled in."""
+    for file in Path(rl.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "PolicyError" and node.args:
+                parts = getattr(node.args[0], "values", [node.args[0]])
+                yield "".join(part.value if isinstance(part, ast.Constant) else "x" for part in parts)
+
+
+def test_messages_about_policies_name_options():
+    messages = list(_policy_errors())
+    assert len(messages) > 8
+    assert sum(in_options(message) != message for message in messages) > 5
+    for message in messages:
+        assert not re.search(
+            r"\w=[\"'\w]", re.sub(r"\(.*?\)", "", in_options(message)).removeprefix("x=x")
+        ), message
+
+
+def test_several_choices_are_named_without_quotes():
+    told = in_options('choose ties="descending", "ascending" or "input".')
+    assert told == "choose --ties descending, ascending or input."
+    assert in_options("judged_only='x' is not allowed") == "--judged-only x is not allowed"
+    assert in_options("nDCG(judged_only=True)@5") == "nDCG(judged_only=True)@5"

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from ranklens.commands.manners import leave_closed_pipe, warnings_in_one_line
+from ranklens.commands.manners import in_options, leave_closed_pipe, warnings_in_one_line
 from ranklens.errors import RankLensError
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             status = _run(given)
             sys.stdout.flush()
     except RankLensError as error:
-        sys.stderr.write(f"ranklens: {error}\n")
+        sys.stderr.write(f"ranklens: {in_options(str(error))}\n")
         return 2
     except BrokenPipeError:
         leave_closed_pipe()

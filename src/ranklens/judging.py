@@ -117,8 +117,9 @@ def _complain(applied: Applied, found: Standings, policy: Policy) -> None:
     if policy.missing == "error" and applied.missing:
         absent = found.queries[int(np.argmin(found.in_run))]
         raise PolicyError(
-            f"{applied.missing} judged queries are not in the run, the first is {absent!r}. "
-            'Add them, or choose missing="zero" or missing="skip".'
+            f"{applied.missing} judged {'query is' if applied.missing == 1 else 'queries are'} not in the run, "
+            f"the first is {absent!r}. "
+            'Add what is missing, or choose missing="zero" or missing="skip".'
         )
     if not found.queries:
         warn("There is no judged query, so there is nothing to average over.")

@@ -158,8 +158,9 @@ def _ids(every: Sequence[str], lacking: Mapping[str, Sequence[str]], policy: str
     if policy == "error" and lacking:
         name, queries = next(iter(lacking.items()))
         raise PolicyError(
-            f"{name} lacks {len(queries)} queries that another system has, the first is {queries[0]!r}. "
-            'Add them, or choose missing="zero" or missing="skip".'
+            f"{name} lacks {len(queries)} {'query' if len(queries) == 1 else 'queries'} that another system has, "
+            f"the first is {queries[0]!r}. "
+            'Add what is missing, or choose missing="zero" or missing="skip".'
         )
     absent = {q for queries in lacking.values() for q in queries} if policy == "skip" else set()
     ids = tuple(q for q in every if q not in absent)
