@@ -179,7 +179,9 @@ def test_ranks_that_only_the_ideal_has():
 def test_what_was_missed_is_told_with_its_rank():
     found = rl.explain("nDCG@2", QRELS, RUN, query="q1")
     assert [(m.document, m.grade, m.rank) for m in found.missed] == [("doc_b", 2, 4), ("doc_e", 1, 5)]
-    assert "Missed: doc_b (grade 2, rank 4), doc_e (grade 1, rank 5)." in str(found)
+    assert "Missed: doc_b (grade 2, rank 4, below rank 2), doc_e (grade 1, rank 5, below rank 2)." in str(
+        found
+    )
 
 
 REMARKS = {

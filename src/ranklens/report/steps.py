@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ranklens.report.table import Lines, Printout, Table
 
 if TYPE_CHECKING:
-    from ranklens.explanation import Explanation, Missed, Step
+    from ranklens.explanation import Explanation, Step
 
 _MOST_DOCUMENTS = 3  # that a line of tied documents names
 _MOST_MISSED = 5
@@ -17,7 +17,7 @@ _MOST_MISSED = 5
 def printout(explanation: Explanation, widest_id: int | None = None) -> Printout:
     """Everything; the last line is the value."""
     title = f"{explanation.measure} of query {explanation.query!r}: {explanation.description}"
-    seen = [_facts(explanation), *_missed(explanation.missed, widest_id), *explanation.notes]
+    seen = [_facts(explanation), *_missed(explanation, widest_id), *explanation.notes]
     return Printout([Lines(title, seen), table(explanation, widest_id)])
 
 
@@ -98,12 +98,21 @@ def _rel(explanation: Explanation) -> float:
     return value
 
 
-def _missed(missed: Sequence[Missed], widest: int | None) -> list[str]:
+def _missed(explanation: Explanation, widest: int | None) -> list[str]:
+    missed = explanation.missed
     if not missed:
         return []
+    deepest = max((step.last for step in explanation.steps), default=0)
     shown = [
-        f"{_id(m.document, widest)} (grade {m.grade:g}, {'not retrieved' if m.rank is None else f'rank {m.rank}'})"
+        f"{_id(m.document, widest)} (grade {m.grade:g}, {_reason(m.rank, deepest)})"
         for m in missed[:_MOST_MISSED]
     ]
     more = len(missed) - len(shown)
     return ["Missed: " + ", ".join(shown) + (f" and {more} more" if more else "") + "."]
+
+
+def _reason(rank: int | None, deepest: int) -> str:
+    """Why a document does not count, where ``deepest`` is the last rank that the measure looks at."""
+    if rank is None:
+        return "not retrieved"
+    return f"rank {rank}, below rank {deepest}" if 0 < deepest < rank else f"rank {rank}"
