@@ -32,6 +32,11 @@ CASES = {
     "no relevant document": (GOOD_QRELS + "q3 0 a 0\n", GOOD_RUN + "q3 Q0 a 1 1 t\n", False),
     "scores": (GOOD_QRELS, GOOD_RUN.replace("q2 Q0 a 1 1", "q2 Q0 a 1 nan"), True),
     "ranks": (GOOD_QRELS, GOOD_RUN.replace("q1 Q0 b 2 1", "q1 Q0 b 2 3"), True),
+    "32 bits": (
+        GOOD_QRELS,
+        GOOD_RUN.replace("a 1 2 t", "a 1 1.00000002 t").replace("b 2 1 t", "b 2 1.00000001 t"),
+        True,
+    ),
     "query among documents": (GOOD_QRELS + "q2 0 q2 1\n", GOOD_RUN + "q2 Q0 q2 2 0.5 t\n", True),
     "queries": (GOOD_QRELS, GOOD_RUN.replace("q1", "1").replace("q2", "2"), True),
     "holes": (GOOD_QRELS, GOOD_RUN + "q2 Q0 unknown 2 0.5 t\n", False),

@@ -40,7 +40,7 @@ def lint(
     """Look at a file of judgments and a run.
 
     The checks: repeated documents, ties that reach a cutoff, missing and unjudged queries, queries without relevant
-    documents, scores that are not finite, ranks that contradict scores, query ids among document ids, unjudged share.
+    documents, scores that are not finite, ranks that contradict scores, scores that tie in 32 bits only, query ids among document ids, unjudged share.
     """
     gold, read = files.judgments_and_reader(qrels, qrels_format)
     table = files.as_table(gold, "grade")
@@ -127,13 +127,14 @@ def _rows(tables: Iterable[pl.DataFrame]) -> Iterator[Finding]:
     """What single rows, or the rows of one query, tell."""
     import polars as pl
 
-    repeated, nan, infinite, own, contradicted = _Seen(), _Seen(), _Seen(), _Seen(), _Seen()
+    repeated, nan, infinite, own, contradicted, coarse = (_Seen() for _ in range(6))
     for table in tables:
         repeated.add(_repeated(table))
         nan.add(table.filter(pl.col("score").is_nan()))
         infinite.add(table.filter(pl.col("score").is_infinite()))
         own.add(table.filter(pl.col("query") == pl.col("doc")))
         contradicted.add(_contradictions(table))
+        coarse.add(_tied_in_32_bits(table))
     if repeated.count:
         message = f"run: {_repeat(repeated.count)}, the first is {repeated.first}."
         yield Finding("duplicates", message, matters=True)
@@ -145,10 +146,27 @@ def _rows(tables: Iterable[pl.DataFrame]) -> Iterator[Finding]:
         where = f"{_count(contradicted.count, 'query', 'queries')}, first at {contradicted.first}"
         message = f"The rank column contradicts the scores in {where}; scores count."
         yield Finding("ranks", message, matters=True)
+    if coarse.count:
+        message = (
+            f"{_count(coarse.count, 'query has', 'queries have')} scores that tie in 32 bits only, first at "
+            f"{coarse.first}; trec_eval 9 and pytrec_eval order these documents by id."
+        )
+        yield Finding("32 bits", message, matters=True)
     if own.count:
         queries = _count(own.count, "query retrieves", "queries retrieve")
         message = f"{queries} a document with their own id, e.g. {own.first}; BEIR's tools drop these."
         yield Finding("query among documents", message, matters=True)
+
+
+def _tied_in_32_bits(table: pl.DataFrame) -> pl.DataFrame:
+    """A row of each query that has different scores which are the same in the precision of older tools."""
+    import polars as pl
+
+    finite = table.filter(pl.col("score").is_finite()).sort("query", "score", descending=[False, True])
+    rough = pl.col("score").cast(pl.Float32)
+    ties = (rough == rough.shift()) & (pl.col("score") != pl.col("score").shift())
+    follows = pl.col("query") == pl.col("query").shift()
+    return finite.filter(ties & follows).unique("query", keep="first", maintain_order=True)
 
 
 def _contradictions(table: pl.DataFrame) -> pl.DataFrame:
