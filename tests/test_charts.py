@@ -145,6 +145,39 @@ def test_deltas_and_scatter_show_the_queries(comparison):
     }
 
 
+def test_the_axis_of_deltas_ends_with_the_queries(comparison):
+    spec = comparison.plot.deltas("RR").to_dict()
+    x = next(layer["encoding"]["x"] for layer in spec["layer"] if "x2" in layer["encoding"])
+    assert x["scale"] == {"domain": [0, len(comparison.query_ids)], "nice": False}
+
+
+def test_the_leaderboard_has_room_for_its_labels(comparison):
+    spec = comparison.plot.leaderboard("RR").to_dict()
+    (scale,) = (
+        layer["encoding"]["x"]["scale"]
+        for layer in spec["layer"]
+        if "scale" in layer["encoding"].get("x", {})
+    )
+    highest = max(chart_data.leaderboard(comparison, "RR")["high"])
+    assert scale["domain"][1] > highest
+
+
+def test_one_query_can_be_drawn(tmp_path):
+    values = compare_scores({"a": {"q": {"mine": 1.0}}, "b": {"q": {"mine": 1.0}}}, test="t")
+    assert "Mean over 1 query," in charts.save(values.plot.leaderboard(), tmp_path / "x.svg").read_text()
+
+
+def test_pairs_that_were_not_tested_say_so(comparison, tmp_path):
+    evidence = comparison.evidence
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = rl.compare(evidence.qrels, evidence.runs, "RR", baseline="bm25", test="t")
+    charts.save(found.plot.significance(), tmp_path / "some.svg")
+    assert (tmp_path / "some.svg").read_text().count(">not tested<") == 3 * 2
+    charts.save(comparison.plot.significance(), tmp_path / "all.svg")
+    assert "not tested" not in (tmp_path / "all.svg").read_text()
+
+
 SIGNATURES = {"png": b"\x89PNG", "svg": b"<svg", "pdf": b"%PDF", "html": b"<!DOCTYPE html>"}
 
 
@@ -212,7 +245,14 @@ def test_command_draws(tmp_path, capsys, monkeypatch):
     svg, png = tmp_path / "a.svg", tmp_path / "b.png"
     assert main([*base, "--plot", str(svg), "--plot", f"deltas={png}"]) == 0
     assert (svg.read_bytes()[:4], png.read_bytes()[:4]) == (b"<svg", b"\x89PNG")
+    two = [*base, "-m", "nDCG@10,AP(rel=2)"]
+    assert main([*two, "--plot", f"leaderboard:AP(rel=2)={svg}"]) == 0
+    assert "AP(rel=2) by system" in svg.read_text()
     capsys.readouterr()
+    assert main([*base, "--plot", f"first_relevant:AP={svg}"]) == 2
+    assert "it takes no measure" in capsys.readouterr().err
+    assert main([*base, "--plot", f"deltas:AP={svg}"]) == 2
+    assert "AP was not compared" in capsys.readouterr().err
     assert main([*base, "--plot", f"delta={png}"]) == 2
     assert "there is no chart 'delta': did you mean 'deltas'?" in capsys.readouterr().err
     assert main([*base, "--plot", str(tmp_path / "x.gif")]) == 2

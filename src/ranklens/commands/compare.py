@@ -81,9 +81,9 @@ def compare(
         list[str],
         typer.Option(
             "--plot",
-            metavar="[CHART=]FILE",
+            metavar="[CHART[:MEASURE]=]FILE",
             help="Draw a chart as .png, .svg, .pdf or .html: leaderboard (default), deltas, scatter, first_relevant, "
-            "precision_recall, over_k, significance or slices. Can be given several times.",
+            "precision_recall, over_k, significance or slices, of the first measure or of another, as in deltas:AP=ap.png. Can be given several times.",
         ),
     ] = [],  # noqa: B006  typer does not change it
     format: Annotated[Format, typer.Option("--format", help="How to write the results.")] = Format.table,  # noqa: A002
@@ -94,8 +94,8 @@ def compare(
     planned = [_planned(plot) for plot in plots]
     found = comparing.compare_files(qrels, runs, policy=policy, **settings)
     shown = _printout(found, queries, document, *(pair or (None, None)))
-    for name, file in planned:
-        _draw(found, name, file, *(pair or (None, None)))
+    for name, measure, file in planned:
+        _draw(found, name, measure, file, *(pair or (None, None)))
     if format is Format.table and options.is_standard_output(output):
         from ranklens.report import terminal
 
@@ -113,16 +113,18 @@ def _refuse_what_is_not_shown(format: Format, rows: Rows, *, shows_more: bool) -
         raise InputError(f"--rows is for --format csv and tsv; {format.value} shows systems and pairs.")
 
 
-def _planned(plot: str) -> tuple[str, Path]:
+def _planned(plot: str) -> tuple[str, str | None, Path]:
     from ranklens.report import charts
 
     return charts.planned(plot)
 
 
-def _draw(found: Comparison, name: str, file: Path, a: str | None, b: str | None) -> None:
+def _draw(
+    found: Comparison, name: str, measure: str | None, file: Path, a: str | None, b: str | None
+) -> None:
     from ranklens.report import charts
 
-    charts.save(charts.draw(found, name, a, b), file)
+    charts.save(charts.draw(found, name, a, b, measure), file)
 
 
 def _printout(found: Comparison, most: int, query: str | None, a: str | None, b: str | None) -> Printout:

@@ -7,6 +7,7 @@ can be read. The numbers are those of :mod:`ranklens.report.chart_data`. Needs `
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,16 +36,24 @@ def leaderboard(comparison: Comparison, measure: MeasureName = None) -> Chart:
     """Means with their intervals, the best system first; systems that share a letter cannot be told apart."""
     alt, name = drawing.altair(), chart_data.main_measure(comparison, measure)
     rows = chart_data.leaderboard(comparison, name).to_dicts()
-    rows = [{**row, "label": f"{row['mean']:.4f}  {row['group']}"} for row in rows]
+    rows = [
+        {**row, "label": f"{row['mean']:.4f}  {row['group']}", "end": row["high"] if isfinite(row["high"]) else row["mean"]}
+        for row in rows
+    ]  # fmt: skip
     order = [row["system"] for row in rows]
     base = alt.Chart(drawing.inline(rows)).encode(
         y=alt.Y("system:N", sort=order, title=None), color=drawing.colour(comparison, legend=False)
     )
-    x = alt.X("mean:Q", title=name, scale=alt.Scale(zero=False, padding=10), axis=alt.Axis(tickCount=6))
+    # Room for the label right of the longest interval, in units of the axis: a sixth of the width.
+    ends = [row[end] for row in rows for end in ("mean", "low", "high") if isfinite(row[end])]
+    lowest, highest = min(ends), max(ends)
+    room = 0.2 * ((highest - lowest) or abs(highest) or 1.0)
+    scale = alt.Scale(zero=False, nice=False, padding=10, domain=[lowest, highest + room])
+    x = alt.X("mean:Q", title=name, scale=scale, axis=alt.Axis(tickCount=6))
     reach = base.mark_rule(strokeWidth=7, opacity=0.28, strokeCap="round").encode(x="low:Q", x2="high:Q")
     points = base.mark_point(filled=True, size=90, opacity=1)
     text = base.mark_text(align="left", dx=8, color=drawing.INK).encode(
-        x="high:Q", text="label:N", color=alt.value(drawing.INK)
+        x="end:Q", text="label:N", color=alt.value(drawing.INK)
     )
     letters = (
         ". Systems that share a letter cannot be told apart" if any(row["group"] for row in rows) else ""
@@ -75,7 +84,12 @@ def deltas(
         alt.Chart(drawing.inline(rows))
         .mark_rect()
         .encode(
-            x=alt.X("order:Q", title="queries, sorted", axis=alt.Axis(labels=False, ticks=False, grid=False)),
+            x=alt.X(
+                "order:Q",
+                title=f"{len(rows):,} queries, sorted",
+                scale=alt.Scale(domain=[0, max(len(rows), 1)], nice=False),
+                axis=alt.Axis(labels=False, ticks=False, grid=False),
+            ),
             x2="next:Q",
             y=alt.Y("difference:Q", title=f"difference in {name}", axis=alt.Axis(format="+~g")),
             y2=alt.datum(0),
@@ -223,6 +237,8 @@ def significance(comparison: Comparison, measure: MeasureName = None) -> Chart:
         for row in chart_data.significance(comparison, name).to_dicts()
     ]  # fmt: skip
     order = comparison.ranked(name)
+    tested = {(row["a"], row["b"]) for row in rows}
+    others = [{"a": a, "b": b} for a in order for b in order if a != b and (a, b) not in tested]
     most = max((abs(row["difference"]) for row in rows), default=1.0) or 1.0
     shade = alt.Scale(domain=[-most, 0, most], range=["#e59a6c", "#ffffff", "#7fb6dd"], interpolate="rgb")
     base = alt.Chart(drawing.inline(rows)).encode(
@@ -235,12 +251,21 @@ def significance(comparison: Comparison, measure: MeasureName = None) -> Chart:
         for field, dy, size in (("label:N", -6, 12), ("chance:N", 8, 10), ("star:N", -19, 10))
     ]
     return drawing.styled(
-        alt.layer(cells, *texts),
+        alt.layer(cells, *texts, *_not_tested(others, order)),
         f"{name}: row − column",
         f"Adjusted p below the difference. Filled: significant at {comparison.alpha:g}",
         width=82 * len(order),
         height=54 * len(order),
     )
+
+
+def _not_tested(pairs: list[dict[str, Any]], order: Sequence[str]) -> list[Any]:
+    """A word in the cells of pairs that were left out, because another system is the baseline."""
+    alt = drawing.altair()
+    if not pairs:
+        return []
+    cells = alt.Chart(drawing.inline(pairs)).encode(x=alt.X("a:N", sort=order), y=alt.Y("b:N", sort=order))
+    return [cells.mark_text(fontSize=10, color=drawing.MUTED).encode(text=alt.value("not tested"))]
 
 
 def slices(comparison: Comparison, measure: MeasureName = None) -> Chart:
@@ -252,7 +277,8 @@ def slices(comparison: Comparison, measure: MeasureName = None) -> Chart:
         y=alt.Y("system:N", sort=comparison.ranked(name), title=None),
         color=drawing.colour(comparison, legend=False),
     )
-    reach = base.mark_rule(strokeWidth=6, opacity=0.28, strokeCap="round").encode(x="low:Q", x2="high:Q")
+    # Flat ends: round ones would stick out where an interval ends at 0 or 1.
+    reach = base.mark_rule(strokeWidth=6, opacity=0.28).encode(x="low:Q", x2="high:Q")
     points = base.mark_point(filled=True, size=75, opacity=1).encode(
         x=alt.X("mean:Q", title=name, scale=alt.Scale(zero=False)),
         shape=drawing.shape(comparison, legend=False),
@@ -298,6 +324,7 @@ class ComparisonPlots:
 
 
 _OF_TWO = ("deltas", "scatter")  # show two systems
+_WITHOUT_MEASURE = ("first_relevant", "precision_recall")
 CHARTS: Mapping[str, Callable[..., Chart]] = {
     chart.__name__: chart
     for chart in (
@@ -306,26 +333,36 @@ CHARTS: Mapping[str, Callable[..., Chart]] = {
 }  # fmt: skip
 
 
-def draw(comparison: Comparison, name: str, a: str | None = None, b: str | None = None) -> Chart:
-    """A chart by its name, of the first measure; ``a`` and ``b`` are used where it shows two systems."""
+def draw(
+    comparison: Comparison,
+    name: str,
+    a: str | None = None,
+    b: str | None = None,
+    measure: MeasureName = None,
+) -> Chart:
+    """A chart by its name, of the first measure or another; ``a`` and ``b`` are used where it shows two systems."""
     if name not in CHARTS:
         raise InputError(f"There is no chart {name!r}: {nearest(name, CHARTS)}")
-    return CHARTS[name](comparison, **({"a": a, "b": b} if name in _OF_TWO else {}))
+    options: dict[str, Any] = {"a": a, "b": b} if name in _OF_TWO else {}
+    return CHARTS[name](comparison, **options, **({} if measure is None else {"measure": measure}))
 
 
-def planned(text: str) -> tuple[str, Path]:
-    """What ``[CHART=]FILE`` asks for, refused now if it cannot be drawn later.
+def planned(text: str) -> tuple[str, str | None, Path]:
+    """What ``[CHART[:MEASURE]=]FILE`` asks for, refused now if it cannot be drawn later.
 
-    >>> planned("deltas=out.png")
-    ('deltas', ...Path('out.png'))
+    >>> planned("deltas:AP=out.png")
+    ('deltas', 'AP', ...Path('out.png'))
     """
-    name, equals, file = text.partition("=")
-    name, target = (name, Path(file)) if equals else ("leaderboard", Path(text))
+    chart, equals, file = text.rpartition("=")
+    name, _, measure = (chart if equals else "leaderboard").partition(":")
     if name not in CHARTS:
         raise InputError(f"--plot {text}: there is no chart {name!r}: {nearest(name, CHARTS)}")
+    if measure and name in _WITHOUT_MEASURE:
+        raise InputError(f"--plot {text}: {name} shows the ranking itself, so it takes no measure.")
+    target = Path(file)
     drawing.format_of(target)
     drawing.altair(), drawing.converter()
-    return name, target
+    return name, measure or None, target
 
 
 def _two_systems(
@@ -362,4 +399,4 @@ def _curves(
 
 
 def _averaged(comparison: Comparison) -> str:
-    return f"Mean over {len(comparison.query_ids):,} queries, {100 * comparison.level:.4g}% interval"
+    return f"Mean over {verdicts.queries(len(comparison.query_ids))}, {100 * comparison.level:.4g}% interval"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -130,8 +131,12 @@ def header() -> Any:
 
 
 def inline(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """Rows as they are, however many: Altair refuses tables of more than 5,000."""
-    return altair().InlineData(values=list(rows))
+    """Rows however many (Altair refuses tables of more than 5,000), with nothing for infinite numbers, which JSON lacks."""
+    return altair().InlineData(values=[{key: _finite(value) for key, value in row.items()} for row in rows])
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 def altair() -> Any:
