@@ -54,7 +54,7 @@ def test_a_query_that_a_system_lacks_follows_the_policy(policy):
     given = {"a": {"q1": {"RR": 1.0}, "q2": {"RR": 0.5}}, "b": {"q2": {"RR": 0.25}}}
     if policy == "error":
         with pytest.raises(
-            rl.PolicyError, match="b lacks 1 queries that another system has, the first is 'q1'"
+            rl.PolicyError, match="b lacks 1 query that another system has, the first is 'q1'"
         ):
             align(given, missing=policy)
         return

@@ -145,9 +145,9 @@ def test_nothing_is_written_when_something_is_wrong(capsys, folder):
     ("arguments", "message"),
     [
         (["--baseline", "god"], "The baseline 'god' is no system: did you mean 'good'"),
-        (["--test", "student"], "test='student' is not known"),
-        (["--correction", "hommel"], "correction='hommel' is not known"),
-        (["--alpha", "5"], "alpha=5.0 is not allowed"),
+        (["--test", "student"], "--test student is not known"),
+        (["--correction", "hommel"], "--correction hommel is not known"),
+        (["--alpha", "5"], "--alpha 5.0 is not allowed"),
         (["--by", "queries.csv"], "--by queries.csv: give the file and the column"),
         (["--by", "queries.csv:size"], "queries: there is no 'size'"),
         (["--by", "none.csv:size"], "none.csv: there is no such file"),

@@ -53,7 +53,7 @@ def test_missing_queries():
     run = {"q1": RUN["q1"]}
     assert rl.evaluate(QRELS, run, "RR").mean["RR"] == 0.5
     assert rl.evaluate(QRELS, run, "RR", missing="skip").mean["RR"] == 1
-    with pytest.raises(rl.PolicyError, match="1 judged queries are not in the run, the first is 'q2'"):
+    with pytest.raises(rl.PolicyError, match="1 judged query is not in the run, the first is 'q2'"):
         rl.evaluate(QRELS, run, "RR", missing="error")
     empty = rl.judge(QRELS, {**run, "q2": {}}, missing="skip")  # an empty answer is not a missing one
     assert list(empty.queries) == ["q1", "q2"]
