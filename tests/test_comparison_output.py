@@ -310,3 +310,12 @@ def test_the_test_and_correction_are_always_told():
         assert said in re.sub(r"\s+", " ", str(rl.compare(QRELS, RUNS, "RR", **options)))
     few = {q: QRELS[q] for q in list(QRELS)[:10]}
     assert "Exact randomisation test, two-sided, n = 10" in str(rl.compare(few, RUNS, "RR"))
+
+
+def test_the_report_has_no_group_letters_with_a_baseline():
+    from ranklens.report.content import content
+
+    summary = content(rl.compare(QRELS, RUNS, "RR", baseline="bm25")).summary
+    assert {row["group"] for row in summary["results"]["RR"]} == {""}
+    without = content(rl.compare(QRELS, RUNS, "RR")).summary
+    assert all(row["group"] for row in without["results"]["RR"])
