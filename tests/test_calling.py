@@ -405,6 +405,7 @@ def say(text):
 
 def sync(text):
     if text == "text 7":
+        time.sleep(0.5)  # the answers before it arrive
         say("hangs")
         while True:
             time.sleep(60)
@@ -424,6 +425,7 @@ async def deaf(text):
 
 async def asynchronous(text):
     if text == "text 7":
+        await asyncio.sleep(0.5)
         say("hangs")
         await asyncio.sleep(1000)
     return ["d1"]
