@@ -1,6 +1,9 @@
 import ast
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -210,3 +213,62 @@ def test_several_choices_are_named_without_quotes():
     assert told == "choose --ties descending, ascending or input."
     assert in_options("judged_only='x' is not allowed") == "--judged-only x is not allowed"
     assert in_options("nDCG(judged_only=True)@5") == "nDCG(judged_only=True)@5"
+
+
+def complete(*words):
+    """What the shell is offered behind these words."""
+    environment = {
+        **os.environ, "_RANKLENS_COMPLETE": "complete_bash", "COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1),
+    }  # fmt: skip
+    command = [
+        sys.executable,
+        "-c",
+        "import sys; sys.argv = ['ranklens']; from ranklens.cli import main; sys.exit(main())",
+    ]
+    return subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=False
+    ).stdout.split()
+
+
+def test_the_shell_completes_commands_and_options():
+    assert complete("ranklens", "eva") == ["evaluate"]
+    assert "--ties" in complete("ranklens", "evaluate", "--ti")
+    assert {"lint", "convert", "trec-eval"} <= {*complete("ranklens", "")}
+
+
+def test_svmlight_judgments_with_several_files_of_scores(capsys, tmp_path):
+    (tmp_path / "gold.svm").write_text("2 qid:1 1:0.3 # a\n0 qid:1 1:0.1 # b\n")
+    for name, scores in (("good", "0.9\n0.1\n"), ("bad", "0.1\n0.9\n")):
+        (tmp_path / name).write_text(scores)
+    runs = [str(tmp_path / name) for name in ("good", "bad")]
+    for extra in ([], ["--run-format", "svmlight"], ["--qrels-format", "svmlight"]):
+        status, out, _ = run(
+            capsys, "evaluate", str(tmp_path / "gold.svm"), *runs, "-m", "RR", "--format", "csv", *extra
+        )
+        assert status == 0
+        assert [line.split(",")[:3] for line in out.splitlines()[1:]] == [
+            ["good", "RR", "1.0"],
+            ["bad", "RR", "0.5"],
+        ]
+    status, _, err = run(capsys, "evaluate", str(GOLDEN / "qrels.txt"), *runs, "-m", "RR")
+    assert status == 2
+    assert "good holds bare scores, which belong to svmlight judgments" in err
+
+
+def test_messages_name_the_run_where_there_are_several(capsys, tmp_path):
+    (tmp_path / "a.txt").write_text("q1 Q0 a 1 2 t\nq1 Q0 a 2 1 t\n")
+    (tmp_path / "b.txt").write_text("q1 Q0 a 1 nan t\n")
+    (tmp_path / "q").write_text("q1 0 a 1\n")
+    status, _, err = run(
+        capsys, "evaluate", str(tmp_path / "q"), str(tmp_path / "a.txt"), str(tmp_path / "b.txt")
+    )
+    assert status == 2
+    assert "ranklens: warning: a: run: 1 repeated document was dropped" in err
+    assert "ranklens: b: run: the score of document 'a' for query 'q1' is not a number" in err
+
+
+def test_a_reader_that_leaves_early_gets_no_complaint():
+    command = f"{sys.executable} -m ranklens.cli evaluate qrels.txt run.txt -q -m trec | head -1"
+    done = subprocess.run(command, shell=True, cwd=GOLDEN, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert len(done.stdout.splitlines()) == 1

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line: 0 fine, 1 a check failed, 2 wrong usage or input; never a traceback for a user's mistake."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # no command needs more, and starting them takes time
     try:
         with warnings_in_one_line("ranklens"):
             status = _run(given)
@@ -33,6 +32,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(arguments: Sequence[str]) -> int:
     command, *rest = [*arguments, ""]
     rest = rest[:-1]
+    if command in ("evaluate", "lint", "convert", "trec-eval"):  # which multiply no matrices
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # starting threads takes time
     if "_RANKLENS_COMPLETE" not in os.environ:
         if command == "trec-eval":
             from ranklens.trec_eval import main as trec_eval
