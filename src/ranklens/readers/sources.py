@@ -197,14 +197,8 @@ def _zst_batches(path: Path) -> Iterator[list[str]]:
     import polars as pl
 
     try:
-        if hasattr(pl, "scan_lines"):
-            for batch in pl.scan_lines(path).collect_batches(chunk_size=1 << 17, maintain_order=True):
-                yield batch.to_series().to_list()
-            return
-        lines = pl.read_csv(
-            path, has_header=False, separator="\x1f", quote_char=None, schema={"line": pl.String}
-        )
-        yield [line or "" for line in lines["line"]]
+        for batch in pl.scan_lines(path).collect_batches(chunk_size=1 << 17, maintain_order=True):
+            yield batch.to_series().to_list()
     except pl.exceptions.PolarsError as error:
         message = str(error).splitlines()[0]
         raise (UnicodeError if "utf8" in message else ValueError)(message) from None
