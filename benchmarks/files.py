@@ -16,7 +16,7 @@ from pathlib import Path
 from shapes import SHAPES, make
 
 GOLDEN = Path(__file__).parent.parent / "tests" / "golden"
-RANKLENS = [sys.executable, "-m", "ranklens.cli", "evaluate", "-m", "nDCG@10,AP,RR,R@100,P@10"]
+RANKLENS = [sys.executable, "-m", "ranklens.cli.main", "evaluate", "-m", "nDCG@10,AP,RR,R@100,P@10"]
 LIBRARY = """
 import sys, ranklens
 for run in sys.argv[2:]:
@@ -70,7 +70,7 @@ def write(folder, factor):
     for i in range(1, 6):
         (folder / f"run{i}.txt").symlink_to("run.txt")
     subprocess.run(
-        [sys.executable, "-m", "ranklens.cli", "convert", folder / "run.txt", folder / "run.parquet"],
+        [sys.executable, "-m", "ranklens.cli.main", "convert", folder / "run.txt", folder / "run.parquet"],
         check=True,
         stdout=subprocess.DEVNULL,
     )

@@ -3,7 +3,7 @@
 import random
 import time
 
-from ranklens.items import (
+from ranklens.items.runner import (
     AveragePrecisionAtK,
     DatasetItem,
     F1AtK,

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import typer.main
 
-from ranklens.cli import app
-from ranklens.trec_eval import USAGE
+from ranklens.cli.main import app
+from ranklens.trec.command import USAGE
 
 PAGE = Path(__file__).parent / "cli.md"
 

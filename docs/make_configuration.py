@@ -6,9 +6,9 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ranklens.commands.bench import EXAMPLE
-from ranklens.config.files import model_at
+from ranklens.cli.bench import EXAMPLE
 from ranklens.config.model import Config
+from ranklens.config.syntax import model_at
 from ranklens.policy import Policy
 
 if TYPE_CHECKING:

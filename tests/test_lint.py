@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from ranklens.cli import main
+from ranklens.cli.main import main
 from ranklens.lint import lint
 
 GOOD_QRELS = "q1 0 a 1\nq1 0 b 0\nq2 0 a 1\n"

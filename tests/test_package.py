@@ -1,4 +1,4 @@
-"""What ``import ranklens`` loads and offers, and which module may import which."""
+"""What ``import ranklens`` loads and offers, and which room may import which."""
 
 import ast
 import subprocess
@@ -60,32 +60,71 @@ def test_the_names_for_type_checkers_are_the_same():
     }
 
 
-ALLOWED = {
-    "errors": set(),
-    "policy": {"errors"},
-    "registry": {"errors"},
-    "judged": {"errors", "policy"},
-    "stats": {"errors"},
-    "standing": {"errors", "judged", "policy"},
-}
+# From the ground up: a room imports only from floors below its own. docs/how-it-works.md draws it.
+FLOORS = [
+    {"errors", "arrays", "progress", "tables"},
+    {"policy", "registry", "gate", "readers", "stats", "matching"},
+    {"files", "manners"},
+    {"judging"},
+    {"formulas"},
+    {"scores"},
+    {"evaluation", "single", "trec", "lint"},
+    {"comparison", "explanation", "items", "pipeline", "pytrec_eval"},
+    {"retrieval"},
+    {"report"},
+    {"config", "demo"},
+    {"cli"},
+]
+# What leads up, imported on use: methods of a result that hand it on, and the registry that is filled by the formulas.
+DOORS = {("judging", "evaluation"), ("comparison", "report"), ("registry", "formulas")}
+FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 
 
-def test_lower_modules_do_not_import_higher_ones():
-    for module, allowed in ALLOWED.items():
-        files = (
-            [SOURCE / f"{module}.py"]
-            if (SOURCE / f"{module}.py").exists()
-            else (SOURCE / module).glob("*.py")
-        )
-        nodes = [node for path in files for node in ast.parse(path.read_text()).body]
-        at_top = [node for node in nodes if isinstance(node, ast.ImportFrom)]
-        found = {
-            n.module.removeprefix("ranklens.")
-            for n in at_top
-            if n.module and n.module.startswith("ranklens.")
-        }
-        assert {name for name in found if name.partition(".")[0] != module} <= allowed, module
-        assert at_top, module
+def room(path):
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def rooms_imported(path):
+    """The rooms that a module imports at run time, wherever the import is written."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for_types = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and id(node) not in for_types:
+            first, _, rest = (node.module or "").partition(".")
+            if first == "ranklens":
+                yield from [rest.partition(".")[0]] if rest else [alias.name for alias in node.names]
+        if isinstance(node, ast.Import) and id(node) not in for_types:
+            names = [alias.name.split(".") for alias in node.names]
+            yield from [parts[1] for parts in names if parts[0] == "ranklens" and len(parts) > 1]
+
+
+MODULES = [path for path in SOURCE.rglob("*.py") if path.parent != SOURCE or not path.name.startswith("__")]
+
+
+def test_every_room_has_its_floor():
+    assert {room(path) for path in MODULES} == set(FLOOR)
+    assert len([path for path in SOURCE.glob("*.py") if not path.name.startswith("__")]) <= 14
+
+
+def test_imports_point_down():
+    upward = {
+        (room(path), imported)
+        for path in MODULES
+        for imported in {*rooms_imported(path)} - {room(path), "__version__"}
+        if FLOOR[imported] >= FLOOR[room(path)]
+    }
+    assert upward == DOORS
+
+
+def test_every_package_says_what_it_is_for():
+    for path in SOURCE.glob("*/__init__.py"):
+        lines = (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").splitlines()
+        assert 2 <= len([line for line in lines if line]) <= 12, path.parent.name
 
 
 def test_formulas_need_numpy_only():

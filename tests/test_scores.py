@@ -120,7 +120,7 @@ def test_print_states_what_was_averaged_over():
 
 
 def test_notebook_table_is_escaped():
-    from ranklens.report.table import Table
+    from ranklens.tables.table import Table
 
     assert "<script>" not in Table(["<script>"], [["<b>"]], note="<i>").to_html()
     assert "<table>" in rl.evaluate({"q": {"a"}}, {"q": ["a"]}, "RR")._repr_html_()
@@ -132,7 +132,7 @@ def test_repr_is_short(scores):
 
 def test_more_measures_without_judging_again(monkeypatch):
     judged = rl.judge(QRELS, RUN)
-    monkeypatch.setattr("ranklens.judging.from_dicts", None)
+    monkeypatch.setattr("ranklens.judging.assembly.from_dicts", None)
     more = judged.evaluate(["P@1", "rag"])
     assert list(more.mean) == ["P@1", "R@5", "P@5", "RR"]
     assert more.judged is judged

@@ -13,8 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ranklens.benchmark import Benchmark
-    from ranklens.comparison import Comparison, compare, compare_scores
+    from ranklens.comparison.systems import Comparison, compare, compare_scores
     from ranklens.errors import (
         InputError,
         MeasureError,
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
         RankLensWarning,
     )
     from ranklens.evaluation import evaluate
-    from ranklens.explanation import Explanation, explain
+    from ranklens.explanation.walk import Explanation, explain
     from ranklens.items import (
         AveragePrecisionAtK,
         DatasetItem,
@@ -36,13 +35,15 @@ if TYPE_CHECKING:
         PrecisionAtK,
         RecallAtK,
     )
-    from ranklens.judged import Hits, Judged
-    from ranklens.judging import judge
+    from ranklens.judging.assembly import judge
+    from ranklens.judging.hits import Hits
+    from ranklens.judging.judged import Judged
     from ranklens.pipeline import gate_efficiency, k_sweep, reranking_improvement, routing_accuracy
     from ranklens.policy import Policy
     from ranklens.readers.records import from_records
     from ranklens.registry import Measure, measures, preset
     from ranklens.registry import parse as measure
+    from ranklens.retrieval.benchmark import Benchmark
     from ranklens.scores import Scores
     from ranklens.single import (
         average_precision_at_k,
@@ -62,14 +63,15 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
-    "benchmark": "Benchmark",
-    "comparison": "Comparison compare compare_scores",
+    "retrieval.benchmark": "Benchmark",
+    "comparison.systems": "Comparison compare compare_scores",
     "errors": "InputError MeasureError MissingExtraError PolicyError RankLensError RankLensWarning",
     "evaluation": "evaluate",
-    "explanation": "Explanation explain",
+    "explanation.walk": "Explanation explain",
     "items": "AveragePrecisionAtK DatasetItem F1AtK HitRateAtK MeanReciprocalRank MetricRunner NDCGAtK PrecisionAtK RecallAtK",
-    "judging": "judge",
-    "judged": "Hits Judged",
+    "judging.assembly": "judge",
+    "judging.hits": "Hits",
+    "judging.judged": "Judged",
     "pipeline": "gate_efficiency k_sweep reranking_improvement routing_accuracy",
     "policy": "Policy",
     "readers.records": "from_records",

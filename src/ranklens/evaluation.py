@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ranklens.errors import PolicyError
-from ranklens.judging import judge
+from ranklens.judging.assembly import judge
 from ranklens.policy import make_policy
 from ranklens.registry import Measure, parse_many
 from ranklens.scores import Scores
@@ -13,7 +13,7 @@ from ranklens.scores import Scores
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ranklens.judged import Judged
+    from ranklens.judging.judged import Judged
     from ranklens.policy import Policy
 
 

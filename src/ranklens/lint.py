@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ranklens.errors import RankLensWarning
+from ranklens.files import formats
+from ranklens.files.streams import TableStream
 from ranklens.formulas.counts import judged_share
-from ranklens.judging import judge
-from ranklens.readers import files
-from ranklens.readers.streams import TableStream
+from ranklens.judging.assembly import judge
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from ranklens.judged import Judged
-    from ranklens.readers.sources import PathLike
+    from ranklens.files.sources import PathLike
+    from ranklens.judging.judged import Judged
 
 CUTOFFS = (1, 5, 10, 20, 100)
 DEPTHS = (5, 10, 100)  # at which unjudged documents are counted
@@ -42,8 +42,8 @@ def lint(
     The checks: repeated documents, ties that reach a cutoff, missing and unjudged queries, queries without relevant
     documents, scores that are not finite, ranks that contradict scores, scores that tie in 32 bits only, query ids among document ids, unjudged share.
     """
-    gold, read = files.judgments_and_reader(qrels, qrels_format)
-    table = files.as_table(gold, "grade")
+    gold, read = formats.judgments_and_reader(qrels, qrels_format)
+    table = formats.as_table(gold, "grade")
     ranked = read(run, run_format, ranks=True)
     rows = [*_judgments(table), *_rows(_tables(ranked))]
     return rows + [
@@ -52,7 +52,7 @@ def lint(
 
 
 def _tables(ranked: Any) -> Iterable[pl.DataFrame]:
-    return whole_queries(ranked) if isinstance(ranked, TableStream) else [files.as_table(ranked, "score")]
+    return whole_queries(ranked) if isinstance(ranked, TableStream) else [formats.as_table(ranked, "score")]
 
 
 def _for_judging(ranked: Any) -> Any:

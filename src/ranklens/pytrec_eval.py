@@ -17,10 +17,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ranklens import trec_groups
-from ranklens.judging import judge
+from ranklens.judging.assembly import judge
 from ranklens.scores import logs_with_floor
-from ranklens.trec_measures import NEW_IN_10, NICKNAMES, NOT_IN_ALL, TREC_MEASURES, Printed, printed_lines
+from ranklens.trec import groups
+from ranklens.trec.measures import NEW_IN_10, NICKNAMES, NOT_IN_ALL, TREC_MEASURES, Printed, printed_lines
 
 T = TypeVar("T")
 
@@ -36,7 +36,7 @@ __all__ = [
 _EMPTY = ("runid", "relstring")  # pytrec_eval lists them, with the value 0
 supported_measures = {name for name in TREC_MEASURES if name not in (*NEW_IN_10, *NOT_IN_ALL)} | {"runid"}
 supported_nicknames = {name: supported_measures.intersection(members) for name, members in NICKNAMES.items()}
-supported_nicknames |= {name: set(members) for name, members in trec_groups.NICKNAMES.items()}
+supported_nicknames |= {name: set(members) for name, members in groups.NICKNAMES.items()}
 
 
 def parse_run(f_run: Iterable[str]) -> dict[str, dict[str, float]]:

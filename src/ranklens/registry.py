@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
 from ranklens.errors import MeasureError, nearest
 
 if TYPE_CHECKING:
-    from ranklens.judged import FloatArray, Judged
+    from ranklens.arrays import FloatArray
+    from ranklens.judging.judged import Judged
 
 Aggregate = Literal["mean", "sum", "geometric", "none"]
 Better = Literal["higher", "lower", "neither"]
@@ -218,11 +219,11 @@ def measure(
     average_ties: bool = False,
     better: Better = "higher",
 ) -> Callable[[Function], Function]:
-    """Register a function over :class:`~ranklens.judged.Judged` as a measure.
+    """Register a function over :class:`~ranklens.judging.judged.Judged` as a measure.
 
     Its keyword-only parameters become the measure's parameters; ``k`` (or ``recall``, ``x``) is what stands behind ``@``.
     An alias may fix parameters: ``{"relative_P": {"cap": True}}``. ``average_ties`` says that the function is exact
-    over averaged ties, which holds when it uses only :class:`~ranklens.judged.Hits`' own sums (see CONTRIBUTING).
+    over averaged ties, which holds when it uses only :class:`~ranklens.judging.judged.Hits`' own sums (see CONTRIBUTING).
     ``better`` says which values are good, for comparisons in words.
 
     >>> from ranklens.registry import measure

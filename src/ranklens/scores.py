@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-    from ranklens.judged import FloatArray, Judged
+    from ranklens.arrays import FloatArray
+    from ranklens.judging.judged import Judged
     from ranklens.policy import Policy
-    from ranklens.report.table import Table
     from ranklens.stats.inputs import Rng
+    from ranklens.tables.table import Table
 
 FORMAT_VERSION = 1  # of to_json; 1: first version
 GEOMETRIC_FLOOR = 0.00001  # trec_eval's MIN_GEO_MEAN
@@ -125,7 +126,7 @@ class Scores:
 
     def table(self) -> Table:
         """Means and intervals as text, with a note on what they were taken over."""
-        from ranklens.report.table import Table
+        from ranklens.tables.table import Table
 
         rows = []
         for measure in self.measures:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 from ranklens.errors import InputError
-from ranklens.judging import judge
+from ranklens.judging.assembly import judge
 from ranklens.registry import make, parse
 
 Retrieved: TypeAlias = Iterable[Any]

@@ -1,4 +1,7 @@
-"""What ``ranklens bench`` reads: a YAML or TOML file, checked before anything runs."""
+"""What ``ranklens bench`` reads: a YAML or TOML file, checked before anything runs.
+
+``model`` describes every key once, ``execution`` carries the configuration out, ``result`` is what comes of it.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from ranklens.config.files import read, tell
 from ranklens.config.model import Config
+from ranklens.config.syntax import read, tell
 
 if TYPE_CHECKING:
     from ranklens.config.result import BenchResult
@@ -35,7 +38,7 @@ def load(source: str | Path | Mapping[str, Any], *, folder: str | Path | None = 
 
 def run_config(config: Config | str | Path) -> BenchResult:
     """Run what a configuration, or its file, describes, and write its outputs."""
-    from ranklens.config.running import run
+    from ranklens.config.execution import run
 
     return run(config if isinstance(config, Config) else load(config))
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ranklens.errors import nearest
-from ranklens.matching import Groups
-from ranklens.readers.queries import golden
+from ranklens.files.queries import golden
+from ranklens.matching.rules import Groups
 
 if TYPE_CHECKING:
     from ranklens.config.model import Config

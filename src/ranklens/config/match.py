@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ranklens.errors import InputError, nearest
-from ranklens.matching import ByField, ById, ByParent, Groups, Matching, Spans
+from ranklens.matching.rules import ByField, ById, ByParent, Groups, Matching, Spans
 
 # By the name in a file: the matching, its required options, and the others.
 _KINDS: dict[str, tuple[Any, tuple[str, ...], tuple[str, ...]]] = {

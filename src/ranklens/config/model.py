@@ -18,13 +18,13 @@ from pydantic import (
     model_validator,
 )
 
-from ranklens.comparing.pairs import ALL_TESTS
+from ranklens.comparison.pairs import ALL_TESTS
 from ranklens.config.checks import check
 from ranklens.config.match import matching
 from ranklens.errors import InputError, nearest
 from ranklens.evaluation import with_rel
 from ranklens.gate import Drop
-from ranklens.matching import Matching
+from ranklens.matching.rules import Matching
 from ranklens.policy import Policy, make_policy
 from ranklens.registry import Measure, parse, parse_many
 from ranklens.stats import CORRECTIONS
@@ -38,7 +38,7 @@ def _named_runs(value: Any) -> Any:
     """A list of paths, or of ``NAME=PATH``, as a dict."""
     if not isinstance(value, list):
         return value
-    from ranklens.commands.options import run_names
+    from ranklens.files.runs import run_names
 
     return run_names([str(run) for run in value])
 

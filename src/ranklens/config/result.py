@@ -9,13 +9,13 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ranklens import gate
-from ranklens.report.table import Lines, Printout, Table
 from ranklens.scores import Scores, describe
+from ranklens.tables.table import Lines, Printout, Table
 
 if TYPE_CHECKING:
-    from ranklens.benchmark import Benchmark
-    from ranklens.comparison import Comparison
+    from ranklens.comparison.systems import Comparison
     from ranklens.config.model import Config, StatisticalAnalysis
+    from ranklens.retrieval.benchmark import Benchmark
 
 FORMAT_VERSION = 1  # of to_json; 1: first version
 _INTERVAL = re.compile(r" \[-?[\d.]+, -?[\d.]+\]")
@@ -93,7 +93,7 @@ class BenchResult:
         return self.config.retrieval_metrics.statistical_analysis
 
     def _printout(self) -> Printout:
-        from ranklens.report.comparison_tables import printout
+        from ranklens.comparison.tables import printout
 
         parts: list[Table | Lines] = [self.benchmark.table()] if self.benchmark is not None else []
         if self.comparison is None:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from ranklens.demo import corpus, queries, retrievers
 
 if TYPE_CHECKING:
-    from ranklens.benchmark import Benchmark
-    from ranklens.comparison import Comparison
+    from ranklens.comparison.systems import Comparison
+    from ranklens.retrieval.benchmark import Benchmark
 
 MEASURES = "R@100, nDCG@10, RR"  # found at all, found near the top, found first
 _DEPTH = 100
@@ -57,7 +57,7 @@ class Demo:
 
 def run_demo(output: str | Path | None = "ranklens-demo.html") -> Demo:
     """Build the corpus, ask every search engine every question, compare them, and write the report to ``output``."""
-    from ranklens.benchmark import Benchmark
+    from ranklens.retrieval.benchmark import Benchmark
 
     documents = corpus.build()
     asked = queries.load()

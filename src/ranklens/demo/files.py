@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ranklens.errors import InputError
-from ranklens.writers import write_whole
+from ranklens.files.writing import write_whole
 
 if TYPE_CHECKING:
     from ranklens.demo import Demo

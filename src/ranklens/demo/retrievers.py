@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     import scipy.sparse as sp
 
-    from ranklens.judged import FloatArray
+    from ranklens.arrays import FloatArray
 
     Retriever: TypeAlias = Callable[[str, int], list[tuple[str, float]]]
 

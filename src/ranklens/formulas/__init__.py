@@ -1,4 +1,7 @@
-"""Every measure, one module per family; importing them fills the registry, in the order of this list."""
+"""Every measure, one module per family: pure functions over :class:`~ranklens.judging.judged.Judged`, NumPy only.
+
+Importing them fills the registry, in the order of this list.
+"""
 
 # ruff: noqa: F401, I001
 from ranklens.formulas import precision

@@ -6,8 +6,10 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
+from ranklens.arrays import FloatArray
 from ranklens.formulas.ratio import ratio
-from ranklens.judged import FloatArray, Hits, Judged
+from ranklens.judging.hits import Hits
+from ranklens.judging.judged import Judged
 from ranklens.registry import Above, Chance, Cutoff, Rel, measure
 
 MaxGrade: TypeAlias = Annotated[float | None, Above(0)]

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ranklens.arrays import FloatArray
 from ranklens.formulas.ratio import ratio
-from ranklens.judged import FloatArray, Judged
+from ranklens.judging.judged import Judged
 from ranklens.registry import Cutoff, Rel, measure
 
 

@@ -8,9 +8,11 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
+from ranklens.arrays import FloatArray
 from ranklens.errors import MeasureError
 from ranklens.formulas.ratio import ratio
-from ranklens.judged import FloatArray, Hits, Judged
+from ranklens.judging.hits import Hits
+from ranklens.judging.judged import Judged
 from ranklens.registry import Above, Cutoff, Gains, Rel, measure
 
 Gain: TypeAlias = Literal["linear", "exp"]

@@ -6,8 +6,10 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
+from ranklens.arrays import FloatArray
 from ranklens.formulas.ratio import ratio
-from ranklens.judged import FloatArray, Hits, Judged
+from ranklens.judging.hits import Hits
+from ranklens.judging.judged import Judged
 from ranklens.registry import Cutoff, Rel, Within, measure
 
 Beta: TypeAlias = Annotated[float, Within(0, float("inf"))]

@@ -6,8 +6,9 @@ from typing import Literal
 
 import numpy as np
 
+from ranklens.arrays import FloatArray
 from ranklens.formulas.ratio import ratio
-from ranklens.judged import FloatArray, Judged
+from ranklens.judging.judged import Judged
 from ranklens.registry import Cutoff, Positive, Rel, measure
 
 

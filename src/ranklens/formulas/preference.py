@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ranklens.arrays import FloatArray
 from ranklens.formulas.ratio import ratio
-from ranklens.judged import FloatArray, Judged
+from ranklens.judging.judged import Judged
 from ranklens.registry import Rel, measure
 
 

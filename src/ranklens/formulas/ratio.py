@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from ranklens.judged import FloatArray, IntArray
+    from ranklens.arrays import FloatArray, IntArray
 
 
 def ratio(part: FloatArray, whole: FloatArray | IntArray | float) -> FloatArray:

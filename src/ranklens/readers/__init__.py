@@ -1,1 +1,4 @@
-"""What users hand in, brought into the two shapes that :mod:`ranklens.judging` takes: dicts of dicts, or frames."""
+"""Python objects → judgments and runs: mappings, tables of any library, and records of RAG tools.
+
+Files are read by :mod:`ranklens.files`.
+"""

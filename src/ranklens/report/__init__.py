@@ -1,1 +1,4 @@
-"""Results as people read them: one table model, one small renderer for each output."""
+"""Results to look at: the HTML report, and charts for notebooks and papers.
+
+Both draw the numbers of :mod:`~ranklens.report.chart_data`; text tables are in :mod:`ranklens.tables`.
+"""

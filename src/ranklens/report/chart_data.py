@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ranklens.comparing.alignment import Quantity
+from ranklens.comparison.alignment import Quantity
 from ranklens.errors import InputError, MeasureError
 from ranklens.registry import Measure, parse
 from ranklens.retrieval.answers import Latency
@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import polars as pl
 
-    from ranklens.comparing.analysis import SystemResult
-    from ranklens.comparison import Comparison
-    from ranklens.judged import FloatArray, IntArray, Judged
+    from ranklens.arrays import FloatArray, IntArray
+    from ranklens.comparison.analysis import SystemResult
+    from ranklens.comparison.systems import Comparison
+    from ranklens.judging.judged import Judged
     from ranklens.scores import Scores
 
 KS = (1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 500, 1000)

@@ -11,7 +11,7 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ranklens.comparing import verdicts
+from ranklens.comparison import verdicts
 from ranklens.errors import InputError, nearest
 from ranklens.report import chart_data, drawing
 from ranklens.report.drawing import save
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from ranklens.comparison import Comparison
+    from ranklens.comparison.systems import Comparison
     from ranklens.registry import Measure
     from ranklens.report.drawing import Chart
 

@@ -1,6 +1,6 @@
 """Everything that the page shows, as plain data: a summary to be drawn at once, and packed pieces for later.
 
-Numbers come from the :class:`~ranklens.comparison.Comparison` alone and are not rounded.
+Numbers come from the :class:`~ranklens.comparison.systems.Comparison` alone and are not rounded.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ranklens import __version__
-from ranklens.comparing import verdicts
-from ranklens.comparing.analysis import MACRO
+from ranklens.comparison import tables, verdicts
+from ranklens.comparison.analysis import MACRO
 from ranklens.errors import RankLensError
+from ranklens.files.corpus import Text, texts
 from ranklens.formulas.counts import judged_share
-from ranklens.readers.texts import Text, texts
 from ranklens.registry import parse
-from ranklens.report import chart_data, comparison_tables
+from ranklens.report import chart_data
 from ranklens.report.chart_data import registered
 from ranklens.report.drilldown import LOOKED_UP, drilldown
 from ranklens.retrieval.answers import Latency
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from ranklens.comparison import Comparison
+    from ranklens.comparison.systems import Comparison
     from ranklens.policy import Policy
     from ranklens.report.drilldown import Drilldown
     from ranklens.scores import Scores
@@ -194,7 +194,7 @@ def _statistics(comparison: Comparison) -> list[list[str]]:
     """How differences were tested, in words."""
     rows = [["Intervals", f"{100 * comparison.level:.4g}%, not corrected for the number of pairs"]]
     if len(comparison.pairs):
-        rows.insert(0, ["Test", comparison_tables.method(comparison)])
+        rows.insert(0, ["Test", tables.method(comparison)])
         rows += [
             ["Significance level", f"{comparison.alpha:g}"],
             ["Seed of random numbers", str(comparison.seed)],

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import altair as alt
 
-    from ranklens.comparison import Comparison
+    from ranklens.comparison.systems import Comparison
 
     Chart: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart
 
@@ -30,7 +30,7 @@ INK, MUTED, LINE = "#1c2127", "#5a636e", "#e3e0da"
 
 def save(chart: Chart, path: str | Path) -> Path:
     """Write a chart as PNG, SVG, PDF or HTML (one file that works offline), told by the suffix; whole or not at all."""
-    from ranklens.writers import write_whole
+    from ranklens.files.writing import write_whole
 
     target = Path(path)
     content = rendered(chart, format_of(target))

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ranklens.ranking import judgments, ranking
+from ranklens.judging.documents import judgments, ranking
 from ranklens.report.chart_data import registered
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from ranklens.comparison import Comparison
+    from ranklens.comparison.systems import Comparison
 
 LOOKED_UP = 100  # how deep a document of one ranking is looked for in the others
 MISSED = 50  # relevant documents listed for a query at most, those of the highest grade

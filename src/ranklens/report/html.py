@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from ranklens.report.content import Content, content
 
 if TYPE_CHECKING:
-    from ranklens.comparison import Comparison
+    from ranklens.comparison.systems import Comparison
 
 # In the order in which they build on each other; together they are one script.
 SCRIPTS = (
@@ -49,9 +49,9 @@ def write_report(
     """Write the report, whole or not at all; the path of the file.
 
     ``queries`` and ``corpus`` are texts by id: a dict, a table, or the path of a file or BEIR folder
-    (:func:`ranklens.readers.texts.texts`). Without them the page shows ids.
+    (:func:`ranklens.files.corpus.texts`). Without them the page shows ids.
     """
-    from ranklens.writers import write_whole
+    from ranklens.files.writing import write_whole
 
     target = Path(path)
     page = render(comparison, queries=queries, corpus=corpus, title=title).encode("utf-8", "replace")

@@ -1,1 +1,4 @@
-"""Asking retrievers: calls, time-outs and retries, reading what comes back, and keeping it on disk."""
+"""From a retriever to answers: adapters for every shape, calls with time-outs and retries, and a store on disk.
+
+:class:`~ranklens.retrieval.benchmark.Benchmark` is the way in.
+"""

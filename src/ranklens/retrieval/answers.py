@@ -10,7 +10,7 @@ from types import NoneType
 from typing import Any, Literal, TypeGuard, get_args
 
 from ranklens.errors import InputError
-from ranklens.matching import ById, Matching
+from ranklens.matching.rules import ById, Matching
 
 Status = Literal["ok", "empty", "failed"]
 STATUSES: tuple[Status, ...] = get_args(Status)

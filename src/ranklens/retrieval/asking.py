@@ -13,13 +13,13 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
-from ranklens.adapters import Caller, adapt
 from ranklens.errors import InputError, warn
-from ranklens.matching import ById, Matching
+from ranklens.matching.rules import ById, Matching
 from ranklens.progress import Progress, progress
+from ranklens.retrieval.adapters import Caller, adapt
 from ranklens.retrieval.answers import Answer, RetrieverRun, Status
 from ranklens.retrieval.calling import Limits, Outcome, TurnsOutAsync, Work, acall_all, call_all
-from ranklens.retrieval.reading import Reading, ReadingError
+from ranklens.retrieval.responses import Reading, ReadingError
 from ranklens.retrieval.store import Store, answer_key
 
 _UNREADABLE = 3  # answers that cannot be read before any that can: then the query is not to blame, and asking on is a waste

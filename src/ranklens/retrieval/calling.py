@@ -20,9 +20,9 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Any, Generic, Protocol, TypeVar
 
-from ranklens.adapters import Caller
 from ranklens.errors import InputError
-from ranklens.retrieval.reading import Reading
+from ranklens.retrieval.adapters import Caller
+from ranklens.retrieval.responses import Reading
 
 T = TypeVar("T")
 _LONGEST_PAUSE = 30.0  # seconds between two attempts

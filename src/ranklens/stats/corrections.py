@@ -10,7 +10,7 @@ from ranklens.errors import InputError
 from ranklens.stats import inputs
 
 if TYPE_CHECKING:
-    from ranklens.judged import FloatArray
+    from ranklens.arrays import FloatArray
 
 CORRECTIONS = ("bonferroni", "holm", "hochberg", "bh", "by", "none")
 

@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from ranklens.judged import FloatArray
+    from ranklens.arrays import FloatArray
 
 _FAR = 9.0  # standard deviations, beyond which a normal distribution has nothing that a float could tell
 _WIDEST = 18.0  # a range of normal values beyond which the same holds

@@ -14,7 +14,7 @@ from ranklens.stats.intervals import Bounds, Interval, interval
 from ranklens.stats.ratios import share_interval
 
 if TYPE_CHECKING:
-    from ranklens.judged import FloatArray
+    from ranklens.arrays import FloatArray
     from ranklens.stats.inputs import Rng
 
 

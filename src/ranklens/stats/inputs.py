@@ -12,7 +12,7 @@ from ranklens.errors import InputError, nearest
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from ranklens.judged import FloatArray
+    from ranklens.arrays import FloatArray
 
     Rng = int | np.random.Generator | None
 

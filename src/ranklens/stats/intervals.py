@@ -13,7 +13,7 @@ from ranklens.stats.student import t_quantile
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ranklens.judged import FloatArray
+    from ranklens.arrays import FloatArray
     from ranklens.stats.inputs import Rng
 
 INTERVALS = ("t", "percentile", "bca")

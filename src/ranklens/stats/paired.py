@@ -13,7 +13,7 @@ from ranklens.stats.intervals import bootstrap_samples
 from ranklens.stats.randomization import sign_flip_p
 
 if TYPE_CHECKING:
-    from ranklens.judged import FloatArray
+    from ranklens.arrays import FloatArray
     from ranklens.stats.inputs import Rng
 
 TESTS = ("randomization", "t", "wilcoxon", "sign", "bootstrap", "welch")

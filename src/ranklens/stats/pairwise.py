@@ -12,7 +12,7 @@ from ranklens.stats.paired import paired_test, student
 from ranklens.stats.randomization import EXACT_UP_TO, random_sums, sign_flip_p
 
 if TYPE_CHECKING:
-    from ranklens.judged import FloatArray, IntArray
+    from ranklens.arrays import FloatArray, IntArray
     from ranklens.stats.inputs import Rng
 
 _CELLS = 1 << 20  # differences held at once

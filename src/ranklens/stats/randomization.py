@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from ranklens.judged import FloatArray
+    from ranklens.arrays import FloatArray
 
     IntArray = npt.NDArray[np.int64]
 

@@ -10,7 +10,7 @@ import numpy as np
 from ranklens.stats.intervals import Bounds, Interval, interval
 
 if TYPE_CHECKING:
-    from ranklens.judged import FloatArray
+    from ranklens.arrays import FloatArray
 
 
 def macro_interval(

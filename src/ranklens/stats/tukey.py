@@ -13,7 +13,7 @@ from ranklens.stats.distributions import studentized_range_tail
 from ranklens.stats.randomization import range_p
 
 if TYPE_CHECKING:
-    from ranklens.judged import FloatArray
+    from ranklens.arrays import FloatArray
     from ranklens.stats.inputs import Rng
 
 _KNOTS = 1000  # more statistics than this are interpolated between so many

@@ -1,0 +1,94 @@
+"""The commands of :mod:`ranklens.cli` put together with Typer; only those that are asked for are imported."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+from typing import Annotated
+
+import typer
+
+from ranklens import __version__
+
+HELP = (
+    "Measure retrieval: every measure of the field, exact to trec_eval, with an interval beside every mean."
+)
+# Each command in the order of the help: the function of the same name in the module of the same name, unless it is told.
+_COMMANDS = {
+    "evaluate": "evaluate",
+    "compare": "compare",
+    "bench": "bench",
+    "explain": "explain",
+    "report": "report",
+    "measures": "list_measures",
+    "lint": "lint",
+    "convert": "convert",
+    "demo": "demo",
+}
+
+
+def make_app(names: Iterable[str] = _COMMANDS) -> typer.Typer:
+    """The application with some of its commands, or all."""
+    app = typer.Typer(
+        name="ranklens",
+        help=HELP,
+        no_args_is_help=True,
+        add_completion=True,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_main)
+    for name in names:
+        module = import_module(f"ranklens.cli.{name}")
+        app.command(name=name, epilog=module.EXAMPLES)(getattr(module, _COMMANDS[name]))
+    passed_on = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
+    app.command(name="trec-eval", context_settings=passed_on, add_help_option=False)(trec_eval)
+    return app
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"ranklens {__version__}")
+        raise typer.Exit
+
+
+def _main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Measure retrieval: every measure of the field, exact to trec_eval, with an interval beside every mean."""
+
+
+def trec_eval(context: typer.Context) -> None:
+    """What the trec_eval command does: the same flags, measures and output."""
+    from ranklens.trec.command import main as run_trec_eval
+
+    raise typer.Exit(run_trec_eval(context.args))
+
+
+def run_app(arguments: Sequence[str]) -> int:
+    """Run a command; usage that is wrong is told in one sentence."""
+    try:
+        result = _app_for(arguments)(args=list(arguments), standalone_mode=False)
+    except typer.Exit as stop:
+        return stop.exit_code
+    except typer.Abort:
+        return 2
+    except Exception as error:
+        if not hasattr(error, "format_message"):
+            raise
+        message = error.format_message()
+        if message:  # there is none where the help was shown instead
+            sys.stderr.write(f"ranklens: {message}\nTry 'ranklens --help'.\n")
+        return 2
+    return result if isinstance(result, int) else 0
+
+
+def _app_for(arguments: Sequence[str]) -> typer.Typer:
+    """With one command if that is clear; with all of them for help, completion and mistakes."""
+    completes = "_RANKLENS_COMPLETE" in os.environ
+    first = next(iter(arguments), "")
+    return make_app([first]) if first in _COMMANDS and not completes else make_app()

@@ -1,0 +1,64 @@
+"""A bar on the terminal while large files are read."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ranklens.files.watching import watching
+
+_PATIENCE = 1.0  # seconds; whatever is quicker shows nothing
+
+
+@contextmanager
+def reading() -> Iterator[None]:
+    """Show how far reading is, on terminals only, on standard error, and only if it takes more than a moment."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    bar = _Bar()
+    try:
+        with watching(bar.told):
+            yield
+    finally:
+        bar.end()
+
+
+class _Bar:
+    """One line that goes from file to file; Rich is loaded when there is something to show."""
+
+    def __init__(self) -> None:
+        self._start = time.monotonic()
+        self._rich: Any = None
+        self._task: Any = None
+
+    def told(self, name: str, done: int, total: int) -> None:
+        if self._rich is None:
+            if time.monotonic() - self._start < _PATIENCE or done >= total:
+                return
+            self._rich = _columns()
+            self._task = self._rich.add_task(name, total=total)
+            self._rich.start()
+        self._rich.update(self._task, description=name, completed=done, total=total)
+
+    def end(self) -> None:
+        if self._rich is not None:
+            self._rich.stop()
+
+
+def _columns() -> Any:
+    from rich import progress
+    from rich.console import Console
+
+    return progress.Progress(
+        progress.TextColumn("{task.description}", markup=False),
+        progress.BarColumn(),
+        progress.TaskProgressColumn(),
+        progress.DownloadColumn(),
+        progress.TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )

@@ -1,0 +1,89 @@
+"""``ranklens bench``: run what a configuration describes."""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ranklens.cli import options
+from ranklens.errors import InputError
+from ranklens.files import writing
+
+if TYPE_CHECKING:
+    from ranklens.config.result import BenchResult
+
+EXAMPLES = """
+
+Examples:
+
+  ranklens bench --init bench.yaml
+
+  ranklens bench bench.yaml
+
+  ranklens bench bench.toml --format markdown -o results.md
+"""
+EXAMPLE = Path(__file__).with_name("bench_example.yaml")
+_DEFAULT = Path("bench.yaml")
+
+
+class Format(str, Enum):
+    """How results are written."""
+
+    table = "table"
+    json = "json"
+    markdown = "markdown"
+    csv = "csv"
+    latex = "latex"
+
+
+def bench(
+    config: Annotated[
+        Path | None, typer.Argument(help="The configuration, YAML or TOML; with --init, what to write.")
+    ] = None,
+    init: Annotated[bool, typer.Option("--init", help="Write a commented example instead.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="With --init: overwrite the file.")] = False,
+    format: Annotated[Format, typer.Option("--format", help="How to write the results.")] = Format.table,  # noqa: A002
+    output: options.Output = None,
+) -> None:
+    """Run the retrievers of a configuration, compare them and check its gates; exit status 1 if one fails."""
+    if init:
+        _write_example(config or _DEFAULT, force)
+        return
+    if config is None:
+        raise InputError("Give a configuration, or write an example first: ranklens bench --init bench.yaml")
+    from ranklens.config import load
+    from ranklens.config.execution import measure, write_outputs
+
+    result = measure(load(config))
+    writing.write_text(
+        _render(result, format).rstrip("\n") + "\n", output
+    )  # before a file that cannot be written
+    write_outputs(result)
+    for check in result.checks:
+        if not check.passed:
+            typer.echo(f"ranklens: gate {check.gate} failed: {check.text}", err=True)
+    if not result.passed:
+        raise typer.Exit(1)
+
+
+def _render(result: BenchResult, format: Format) -> str:  # noqa: A002
+    render = {
+        Format.table: result.__str__,
+        Format.json: result.to_json,
+        Format.markdown: result.to_markdown,
+        Format.csv: result.to_csv,
+        Format.latex: result.to_latex,
+    }
+    return render[format]()
+
+
+def _write_example(path: Path, force: bool) -> None:
+    if path.suffix.lower() not in (".yaml", ".yml"):
+        raise InputError(f"{path}: the example is YAML; give a name that ends in .yaml.")
+    if path.exists() and not force:
+        raise InputError(f"{path} exists already; choose another name, or --force to overwrite it.")
+    writing.write_text(EXAMPLE.read_text(encoding="utf-8"), path)
+    typer.echo(f"{path}: an example with every key. Set data and retrievers, then: ranklens bench {path}")

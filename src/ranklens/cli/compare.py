@@ -1,0 +1,152 @@
+"""``ranklens compare``: which of several runs is better, and how sure that is."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ranklens.cli import comparing, options
+from ranklens.errors import InputError
+from ranklens.files import writing
+from ranklens.policy import Policy
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ranklens.comparison.systems import Comparison
+    from ranklens.tables.table import Printout
+
+EXAMPLES = """
+
+Examples:
+
+  ranklens compare qrels.txt bm25.txt dense.txt hybrid.txt
+
+  ranklens compare qrels.txt bm25=runs/1.txt dense=runs/2.txt --baseline bm25 -m nDCG@10,R@100
+
+  ranklens compare qrels.txt runs/*.txt --test tukey --format latex -o table.tex
+
+  ranklens compare beir/ a.txt b.txt --by type -q 10
+
+  ranklens compare qrels.txt a.txt b.txt --by queries.csv:language --format csv --rows pairs
+
+  ranklens compare qrels.txt a.txt b.txt --plot leaderboard.pdf --plot deltas=deltas.png
+"""
+
+
+class Format(str, Enum):
+    """How results are written."""
+
+    table = "table"
+    json = "json"
+    csv = "csv"
+    tsv = "tsv"
+    markdown = "markdown"
+    latex = "latex"
+
+
+class Rows(str, Enum):
+    """What the rows of a table of values are."""
+
+    systems = "systems"
+    pairs = "pairs"
+    queries = "queries"
+
+
+@options.with_policy
+@comparing.with_settings
+def compare(
+    qrels: options.Qrels,
+    runs: options.Runs,
+    policy: Policy,
+    settings: dict[str, Any],
+    queries: Annotated[
+        int, typer.Option("-q", "--queries", min=0, help="Show so many queries with the largest differences.")
+    ] = 0,
+    document: Annotated[
+        str | None, typer.Option("--documents", help="A query: show its two rankings side by side.")
+    ] = None,
+    pair: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            metavar="A B",
+            help="The runs whose queries and documents are shown; otherwise the baseline (or the first) and the best other.",
+        ),
+    ] = None,
+    rows: Annotated[
+        Rows, typer.Option("--rows", help="What csv and tsv list: systems, pairs or queries.")
+    ] = Rows.systems,
+    plots: Annotated[
+        list[str],
+        typer.Option(
+            "--plot",
+            metavar="[CHART[:MEASURE]=]FILE",
+            help="Draw a chart as .png, .svg, .pdf or .html: leaderboard (default), deltas, scatter, first_relevant, "
+            "precision_recall, over_k, significance or slices, of the first measure or of another, as in deltas:AP=ap.png. Can be given several times.",
+        ),
+    ] = [],  # noqa: B006  typer does not change it
+    format: Annotated[Format, typer.Option("--format", help="How to write the results.")] = Format.table,  # noqa: A002
+    output: options.Output = None,
+) -> None:
+    """Tell which of several runs is better on the same queries, by how much, and how sure that is."""
+    _refuse_what_is_not_shown(format, rows, shows_more=bool(queries) or document is not None)
+    planned = [_planned(plot) for plot in plots]
+    found = comparing.compare_files(qrels, runs, policy=policy, **settings)
+    shown = _printout(found, queries, document, *(pair or (None, None)))
+    for name, measure, file in planned:
+        _draw(found, name, measure, file, *(pair or (None, None)))
+    if format is Format.table and writing.is_standard_output(output):
+        from ranklens.tables import terminal
+
+        terminal.show(shown)
+    else:
+        writing.write_text(_render(found, shown, format, rows), output)
+
+
+def _refuse_what_is_not_shown(format: Format, rows: Rows, *, shows_more: bool) -> None:  # noqa: A002
+    if shows_more and format not in (Format.table, Format.markdown):
+        raise InputError(
+            f"-q and --documents are for --format table and markdown; {format.value} does not show them."
+        )
+    if rows is not Rows.systems and format not in (Format.csv, Format.tsv):
+        raise InputError(f"--rows is for --format csv and tsv; {format.value} shows systems and pairs.")
+
+
+def _planned(plot: str) -> tuple[str, str | None, Path]:
+    from ranklens.report import charts
+
+    return charts.planned(plot)
+
+
+def _draw(
+    found: Comparison, name: str, measure: str | None, file: Path, a: str | None, b: str | None
+) -> None:
+    from ranklens.report import charts
+
+    charts.save(charts.draw(found, name, a, b, measure), file)
+
+
+def _printout(found: Comparison, most: int, query: str | None, a: str | None, b: str | None) -> Printout:
+    from ranklens.comparison import tables
+
+    shown = tables.printout(found)
+    if most:
+        shown = shown.with_part(tables.queries(found, found.measures[0], a, b, most))
+    if query is not None:
+        shown = shown.with_part(tables.documents(found, query, a, b))
+    return shown
+
+
+def _render(found: Comparison, shown: Printout, format: Format, rows: Rows) -> str:  # noqa: A002
+    if format is Format.json:
+        return found.to_json(indent=2) + "\n"
+    if format is Format.latex:
+        return found.to_latex() + "\n"
+    if format is Format.markdown:
+        return shown.to_markdown() + "\n"
+    if format is Format.table:
+        return str(shown) + "\n"
+    frames = {Rows.systems: found.to_frame, Rows.pairs: found.pairs_frame, Rows.queries: found.queries_frame}
+    return frames[rows]().write_csv(separator="," if format is Format.csv else "\t")

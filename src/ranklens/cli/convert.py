@@ -1,0 +1,42 @@
+"""``ranklens convert``: judgments or a run in another format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ranklens.cli.bars import reading
+
+EXAMPLES = (
+    "\n\nExamples:\n\n  ranklens convert run.txt run.parquet\n\n  ranklens convert qrels.parquet qrels.csv\n"
+    "\n  zcat run.gz | ranklens convert - run.jsonl.zst --kind run\n"
+    "\n  ranklens convert run.parquet - --format csv | head\n"
+)
+
+
+def convert(
+    source: Annotated[str, typer.Argument(help="Judgments or a run, in any format; - is standard input.")],
+    target: Annotated[
+        Path,
+        typer.Argument(
+            help="What to write: .parquet, .jsonl, .csv, .tsv, otherwise TREC; with .gz, .zst, .xz or .bz2 behind it packed; "
+            "- is standard output."
+        ),
+    ],
+    kind: Annotated[
+        str | None, typer.Option(help="qrels or run, if it cannot be told from the columns.")
+    ] = None,
+    format: Annotated[  # noqa: A002
+        str | None, typer.Option(help="trec, csv, tsv, jsonl or parquet, if the suffix does not say it.")
+    ] = None,
+) -> None:
+    """Write judgments or a run in another format; nothing is lost."""
+    from ranklens.files.writing import convert as write
+    from ranklens.files.writing import is_stream
+
+    with reading():
+        rows, what = write(source, target, kind, format)
+    told = f"{target}: {rows:,} rows of {'judgments' if what == 'qrels' else 'a run'}"
+    typer.echo(told.removeprefix("-: "), err=is_stream(target))

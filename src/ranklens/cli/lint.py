@@ -1,0 +1,76 @@
+"""``ranklens lint``: what is wrong with this data."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import typer
+
+from ranklens.cli import options
+from ranklens.cli.bars import reading
+from ranklens.files.runs import run_names
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ranklens.lint import Finding
+
+EXAMPLES = (
+    "\n\nExamples:\n\n  ranklens lint qrels.txt run.txt\n\n  ranklens lint qrels.txt runs/*.txt\n"
+    "\n  ranklens lint qrels.txt run.txt && ranklens evaluate qrels.txt run.txt\n"
+)
+_LEGEND = "! changes results: another tool or policy would give other numbers."
+
+
+def lint(
+    qrels: options.Qrels,
+    runs: options.Runs,
+    qrels_format: options.QrelsFormat = None,
+    run_format: options.RunFormat = None,
+) -> None:
+    """Report what is wrong with the data; status 1 if something would change results."""
+    from ranklens.files.sources import open_source
+    from ranklens.lint import lint as look
+    from ranklens.tables.terminal import terminal
+
+    found = {}
+    with reading():
+        gold = open_source(qrels) if qrels == "-" else qrels  # which can be read only once
+        for name, path in run_names(runs).items():
+            findings = look(gold, path, qrels_format, run_format)
+            found[name] = sorted(findings, key=lambda finding: not finding.matters)
+    console = terminal()
+    if console is None:
+        sys.stdout.write(_text(found))
+    else:
+        _show(found, console)
+    if any(finding.matters for findings in found.values() for finding in findings):
+        raise typer.Exit(1)
+
+
+def _text(found: dict[str, list[Finding]]) -> str:
+    """A line a finding."""
+    lines = []
+    for name, findings in found.items():
+        lines.append(f"{name}:" + (" nothing to report" if not findings else ""))
+        lines += [f"  {'!' if f.matters else ' '} {f.kind}: {f.message}" for f in findings]
+    matters = any(finding.matters for findings in found.values() for finding in findings)
+    return "\n".join([*lines, *(["", _LEGEND] if matters else [])]) + "\n"
+
+
+def _show(found: dict[str, list[Finding]], console: Console) -> None:
+    """The same in colour, wrapped within its column."""
+    from rich.table import Table
+    from rich.text import Text
+
+    for name, findings in found.items():
+        console.print(Text(name, style="bold"), Text("" if findings else "nothing to report", style="green"))
+        table = Table.grid(padding=(0, 1))
+        for finding in findings:
+            style = "bold red" if finding.matters else "dim"
+            mark = Text("  !" if finding.matters else "  ·", style=style)
+            table.add_row(mark, Text(finding.kind, style=style), Text(finding.message))
+        console.print(table)
+    if any(finding.matters for findings in found.values() for finding in findings):
+        console.print(Text(f"\n{_LEGEND}", style="dim"))

@@ -1,0 +1,61 @@
+"""The command line: mistakes told in one sentence, and a quick way for what most people ask most of the time."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from ranklens.errors import RankLensError
+from ranklens.manners import in_options, leave_closed_pipe, warnings_in_one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line: 0 fine, 1 a check failed, 2 wrong usage or input; never a traceback for a user's mistake."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        with warnings_in_one_line("ranklens"):
+            status = _run(given)
+            sys.stdout.flush()
+    except RankLensError as error:
+        sys.stderr.write(f"ranklens: {in_options(str(error))}\n")
+        return 2
+    except BrokenPipeError:
+        leave_closed_pipe()
+        return 0
+    return status
+
+
+def _run(arguments: Sequence[str]) -> int:
+    command, *rest = [*arguments, ""]
+    rest = rest[:-1]
+    if command in ("evaluate", "lint", "convert", "trec-eval"):  # which multiply no matrices
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # starting threads takes time
+    if "_RANKLENS_COMPLETE" not in os.environ:
+        if command == "trec-eval":
+            from ranklens.trec.command import main as trec_eval
+
+            return trec_eval(rest)
+        if command == "evaluate":
+            from ranklens.cli.quick import quick_evaluate
+
+            if quick_evaluate(rest):
+                return 0
+    from ranklens.cli.app import run_app
+
+    return run_app(arguments)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "app":  # the whole application, for documentation and tests
+        from ranklens.cli.app import make_app
+
+        return make_app()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,96 @@
+"""``ranklens measures``: list, describe and recommend measures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ranklens.registry import Definition, Measure
+    from ranklens.tables.table import Lines, Printout, Table
+
+EXAMPLES = (
+    "\n\nExamples:\n\n  ranklens measures\n\n  ranklens measures nDCG\n\n  ranklens measures --for rag\n"
+)
+
+GUIDE = (
+    "To find everything there is: recall (R@k).",
+    "Where the order matters and there are grades: nDCG@k.",
+    "Where one answer is enough: RR.",
+    "Where any hit among the first k counts: Success@k.",
+    "Otherwise: precision (P@k).",
+)
+ADVICE = {
+    "qa": "One right answer ends the search: RR says how far down it stands, Success@1 how often it came first. "
+    "Where several answers together are needed, add R@5.",
+    "search": "People read the first page from the top and pages are more or less good: nDCG@10 rewards order and grades, "
+    "P@10 says how much of the page is of use.",
+    "legal": "Nothing may be missed: R@100 is what counts, P@100 tells how much reading it costs. Look at R@1000 before you "
+    "trust a reranker.",
+    "recommendation": "Few places, all of them seen: nDCG@5 for their order, P@5 for how many are wanted. With logged clicks "
+    "most items are unjudged, so compare systems on the same lists only.",
+    "fact-check": "One piece of evidence settles it: Success@3 says how often it is among the first three, RR how high.",
+    "rag": "A model reads the first few chunks in any order, but only these: R@5 says whether the context holds what is "
+    "needed, P@5 how much of it distracts, RR whether the best comes first. Set k to the number of chunks that you pass on.",
+    "trec": "What trec_eval prints by default, to stand beside published results. With shallow judgments add Bpref, and look "
+    "at Judged@10 before comparing systems that did not take part in the pooling.",
+    "beir": "What BEIR's leaderboard reports: nDCG@10 is the headline, the others tell where it comes from.",
+}
+
+
+def list_measures(
+    name: Annotated[str | None, typer.Argument(help="A measure to describe, in any spelling.")] = None,
+    purpose: Annotated[
+        str | None,
+        typer.Option("--for", help=f"Advice for a purpose: {', '.join(ADVICE)}."),
+    ] = None,
+) -> None:
+    """List, describe and recommend measures."""
+    from ranklens import registry
+    from ranklens.tables import terminal
+
+    if name is not None:
+        shown = _description(registry.look_up(name))
+    elif purpose is not None:
+        shown = _advice(purpose.lower(), registry.preset(purpose))
+    else:
+        shown = _list(registry.measures(), registry.PRESETS)
+    terminal.show(shown)
+
+
+def _advice(purpose: str, measures: Sequence[Measure]) -> Printout:
+    from ranklens.tables.table import Lines, Printout
+
+    why = [ADVICE[purpose]] if purpose in ADVICE else []
+    use = f"ranklens evaluate qrels.txt run.txt -m {purpose}"
+    return Printout([Lines(f"For {purpose}", why), _table(measures), Lines("Use it", [use])])
+
+
+def _list(measures: Sequence[Measure], presets: Iterable[str]) -> Printout:
+    from ranklens.tables.table import Lines, Printout
+
+    purposes = f"{', '.join(presets)}: ranklens measures --for NAME, or -m NAME in place of measures."
+    return Printout([_table(measures), Lines("Which one", GUIDE), Lines("By purpose", [purposes])])
+
+
+def _table(measures: Sequence[Measure]) -> Table:
+    from ranklens.tables.table import Table
+
+    rows = [[str(m), m.definition.description.splitlines()[0].replace("``", "")] for m in measures]
+    return Table(["measure", "what it is"], rows, left=2)
+
+
+def _description(definition: Definition) -> Printout:
+    from ranklens.tables.table import Lines, Printout, Table
+
+    parameters = [[p.name, f"{p.allowed()}{p.default_in_words()}"] for p in definition.parameters.values()]
+    described = [" ".join(paragraph.split()) for paragraph in definition.description.split("\n\n")]
+    parts: list[Table | Lines] = [Lines(definition.name, described)]
+    if parameters:
+        parts.append(Table(["parameter", "allowed"], parameters, left=2))
+    if definition.aliases:
+        parts.append(Lines("Also called", [", ".join(definition.aliases)]))
+    return Printout(parts)

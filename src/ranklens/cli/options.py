@@ -1,0 +1,95 @@
+"""What several commands share: arguments, policies as options, and by way of :mod:`ranklens.cli.printing` the rest."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from dataclasses import fields
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ranklens.cli.printing import DEFAULT_MEASURES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+__all__ = ["DEFAULT_MEASURES"]
+
+Qrels = Annotated[
+    str, typer.Argument(help="Judgments: TREC, CSV, TSV, JSONL, JSON, Parquet, or a BEIR folder.")
+]
+Runs = Annotated[list[str], typer.Argument(help="Runs, each as PATH or NAME=PATH; - is standard input.")]
+Measures = Annotated[str, typer.Option("-m", "--measures", help="Measures or a preset: nDCG@10,RR or rag.")]
+Output = Annotated[
+    Path | None, typer.Option("-o", "--output", help="A file to write to; - is standard output.")
+]
+QrelsFormat = Annotated[
+    str | None, typer.Option(help="The format of the judgments, if it is not recognised.")
+]
+RunFormat = Annotated[str | None, typer.Option(help="The format of the runs, if it is not recognised.")]
+
+# One option for each field of Policy, in its order.
+_POLICY: dict[str, tuple[Any, str]] = {
+    "ties": (str, "descending, ascending, input or average."),
+    "missing": (str, "Judged queries that the run lacks: zero, skip or error."),
+    "unjudged_queries": (str, "Queries of the run that nobody judged: ignore or error."),
+    "empty": (str, "Queries without relevant documents: zero or skip."),
+    "duplicates": (str, "Repeated documents: first or error."),
+    "judged_only": (bool, "Take unjudged documents out of the ranking."),
+    "nan": (str, "Scores that are NaN: error or last."),
+    "depth": (int | None, "Use the first N documents of each query."),
+    "rel": (float, "The lowest relevant grade."),
+}
+
+
+def with_policy(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with one option for each field of :class:`~ranklens.policy.Policy` in place of its argument ``policy``."""
+    from ranklens.policy import Policy
+
+    defaults = {field.name: field.default for field in fields(Policy)}
+    added = {
+        name: (Annotated[kind, typer.Option(help=text)], defaults[name])
+        for name, (kind, text) in _POLICY.items()
+    }
+    return with_options(command, "policy", added, lambda chosen: Policy(**chosen))
+
+
+def with_options(
+    command: Callable[..., None],
+    argument: str,
+    added: Mapping[str, tuple[Any, Any]],
+    build: Callable[[dict[str, Any]], Any],
+) -> Callable[..., None]:
+    """The command with options, each an annotation and a default, in place of one argument that is built from them."""
+
+    @wraps(command)
+    def run(**arguments: Any) -> None:
+        chosen = {name: arguments.pop(name) for name in added}
+        command(**arguments, **{argument: build(chosen)})
+
+    signature = inspect.signature(command, eval_str=True)
+    only = inspect.Parameter.KEYWORD_ONLY
+    own = [p.replace(kind=only) for p in signature.parameters.values() if p.name != argument]
+    options = [
+        inspect.Parameter(name, only, default=default, annotation=kind)
+        for name, (kind, default) in added.items()
+    ]
+    parameters = [*own, *options]
+    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in parameters}
+    del run.__wrapped__  # its signature is no longer the command's
+    return run
+
+
+def progress(items: Iterable[Any]) -> Iterable[Any]:
+    """A bar on the terminal while several items are worked on."""
+    waiting = list(items)
+    if len(waiting) < 2 or not sys.stderr.isatty():
+        return waiting
+    from rich.console import Console
+    from rich.progress import track
+
+    return track(waiting, "Reading runs", console=Console(stderr=True), transient=True)

@@ -1,0 +1,74 @@
+"""``ranklens report``: a comparison as one HTML file to look at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ranklens.cli import comparing, options, printing
+from ranklens.policy import Policy
+
+EXAMPLES = """
+
+Examples:
+
+  ranklens report qrels.txt bm25.txt dense.txt -o report.html
+
+  ranklens report beir/ bm25.txt dense.txt --baseline bm25 -m nDCG@10,R@100
+
+  ranklens report qrels.txt a.txt b.txt --queries queries.tsv --corpus corpus.jsonl.gz --by queries.csv:language
+"""
+
+
+@options.with_policy
+@comparing.with_settings
+def report(
+    qrels: options.Qrels,
+    runs: options.Runs,
+    policy: Policy,
+    settings: dict[str, Any],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="The page to write; - is standard output.")
+    ] = Path("report.html"),
+    queries: Annotated[
+        str | None,
+        typer.Option(
+            help="Texts of the queries: JSONL, CSV, TSV, JSON or Parquet; a BEIR folder has its own."
+        ),
+    ] = None,
+    corpus: Annotated[
+        str | None, typer.Option(help="Texts of the documents, likewise; only those that are shown are kept.")
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="The heading of the page.")] = None,
+) -> None:
+    """Write one HTML page that works offline: verdict, leaderboard, charts, every query, every ranking."""
+    from ranklens.comparison.verdicts import queries as queries_in_words
+    from ranklens.files.writing import is_stream
+    from ranklens.report.html import write_report
+
+    printing.check_output(output)
+    found = comparing.compare_files(qrels, runs, policy=policy, **settings)
+    page = write_report(
+        found,
+        output,
+        queries=queries or _in_folder(qrels, "queries.jsonl"),
+        corpus=corpus or _in_folder(qrels, "corpus.jsonl"),
+        title=title,
+    )
+    if is_stream(page):
+        return
+    systems = f"{len(found.systems):,} {'system' if len(found.systems) == 1 else 'systems'}"
+    size = _bytes(page.stat().st_size)
+    typer.echo(f"{page}: {systems}, {queries_in_words(len(found.query_ids))}, {size}. Open it in a browser.")
+
+
+def _in_folder(qrels: str, name: str) -> str | None:
+    """A BEIR folder brings its own texts."""
+    found = [Path(qrels) / name, Path(qrels) / f"{name}.gz"]
+    return next((str(path) for path in found if path.is_file()), None)
+
+
+def _bytes(size: int) -> str:
+    return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} KB"

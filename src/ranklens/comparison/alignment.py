@@ -1,0 +1,342 @@
+"""Several systems over the same queries: values aligned by query id, wherever they were made."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ranklens.errors import InputError, MeasureError, PolicyError, nearest
+from ranklens.readers import frames
+from ranklens.registry import Aggregate, Better, Measure, parse, parse_many
+from ranklens.scores import GEOMETRIC_FLOOR, Scores, interval_of, logs_with_floor, total
+from ranklens.stats import Bounds, Interval
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from ranklens.arrays import FloatArray
+    from ranklens.judging.judged import Judged
+
+_ROUNDING = 1e-9  # by which values of other tools may leave a measure's range
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What systems are compared by: a measure of the registry, or a column of numbers made elsewhere.
+
+    >>> quantity = Quantity.named("ndcg_cut_10")
+    >>> quantity.name, quantity.bounds, Quantity.named("my own score").bounds
+    ('nDCG@10', Bounds(low=0.0, high=1.0), Bounds(low=-inf, high=inf))
+    """
+
+    name: str
+    aggregate: Aggregate = "mean"
+    bounds: Bounds = Bounds()  # noqa: RUF009  immutable
+    better: Better = "higher"
+
+    @classmethod
+    def named(cls, name: str | Measure) -> Quantity:
+        try:
+            measure = parse(name) if isinstance(name, str) else name
+        except MeasureError:
+            return cls(str(name))
+        known = measure.definition
+        return cls(str(measure), known.aggregate, Bounds(known.low, known.high), known.better)
+
+    @property
+    def is_tested(self) -> bool:
+        """Whether it is a mean of some kind; sums (counts) are shown, but say nothing about chance."""
+        return self.aggregate in ("mean", "geometric")
+
+    @property
+    def is_geometric(self) -> bool:
+        return self.aggregate == "geometric"
+
+    def mean(self, values: FloatArray) -> float:
+        """Settled, so that the same values in another order have the same mean; :func:`total` adds as trec_eval does."""
+        if not self.is_tested or not len(values):
+            return total(self.aggregate, values)
+        return settled(self.back(math.fsum(self.for_tests(values)) / len(values)))
+
+    def interval(self, values: FloatArray, level: float) -> Interval | None:
+        return interval_of(self.aggregate, values, level=level, bounds=self.bounds)
+
+    def for_tests(self, values: FloatArray) -> FloatArray:
+        """The values whose mean is compared: the logarithms, for a geometric mean."""
+        return logs_with_floor(values) if self.is_geometric else values
+
+    def back(self, mean: float) -> float:
+        """A mean of :meth:`for_tests` as a mean of values."""
+        return math.exp(mean) if self.is_geometric else mean
+
+    def interval_back(self, around: Interval) -> Interval:
+        return replace(around, low=self.back(around.low), high=self.back(around.high))
+
+    def best_first(self, means: Sequence[float]) -> list[int]:
+        """The places of the means, the best first; of equal ones the first comes first."""
+        sign = 1 if self.better == "lower" else -1
+        return sorted(range(len(means)), key=lambda i: sign * means[i])
+
+    @property
+    def test_bounds(self) -> Bounds:
+        """What :meth:`for_tests` can give."""
+        return Bounds(float(np.log(GEOMETRIC_FLOOR)), 0.0) if self.is_geometric else self.bounds
+
+
+def settled(mean: float) -> float:
+    """Twelve digits of a mean: what comes behind them depends on how it was added up.
+
+    >>> settled((0.1 + 0.2 + 0.3) / 3) == settled((0.3 + 0.2 + 0.1) / 3) == 0.2
+    True
+    """
+    return float(f"{mean:.12g}")
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """One value for each measure, system and query."""
+
+    systems: tuple[str, ...]
+    quantities: tuple[Quantity, ...]
+    query_ids: tuple[str, ...]
+    values: Mapping[str, FloatArray]  # measure → systems × queries
+    missing: Mapping[str, int] = field(default_factory=dict)  # queries that a system lacks and others have
+    left_out: int = 0  # queries that are not compared because a system lacks them
+    dropped: Mapping[str, Sequence[str]] = field(default_factory=dict)  # reason → measures left out
+
+
+def align(
+    given: Mapping[str, Any],
+    measures: str | Measure | Sequence[str | Measure] | None = None,
+    *,
+    missing: str | None = None,
+) -> Aligned:
+    """Bring :class:`~ranklens.scores.Scores`, frames and ``{query: {measure: value}}`` to the same queries.
+
+    ``missing`` says what happens to a query that one system has and another lacks: it counts as 0 (``"zero"``), is left
+    out for all (``"skip"``) or is an error. The default is what the scores were evaluated with, else ``"zero"``.
+
+    >>> aligned = align({"a": {"q1": {"RR": 1.0}, "q2": {"RR": 0.5}}, "b": {"q2": {"RR": 1.0}}})
+    >>> aligned.query_ids, aligned.values["RR"].tolist(), dict(aligned.missing)
+    (('q1', 'q2'), [[1.0, 0.5], [0.0, 1.0]], {'b': 1})
+    """
+    if not given:
+        raise InputError("There is no system to compare; give at least one, as {name: run}.")
+    scores = {name: value for name, value in given.items() if isinstance(value, Scores)}
+    _refuse_different_judgments(scores)
+    wanted, texts = _wanted(measures)
+    tables = {name: _table(name, value, wanted) for name, value in given.items()}
+    kept = wanted or _common(tables)
+    odd = [name for name in _every_name(tables) if wanted is None and name not in kept]
+    every = list(dict.fromkeys(q for table in tables.values() for q in table.queries))
+    lacking = _lacking(tables, every)
+    policy = missing or next((s.policy.missing for s in scores.values()), "zero")
+    ids = _ids(every, lacking, policy)
+    return Aligned(
+        systems=tuple(given),
+        quantities=tuple(Quantity.named(name) for name in kept),
+        query_ids=ids,
+        values={name: np.stack([_row(table, name, ids) for table in tables.values()]) for name in kept},
+        missing={name: len(queries) for name, queries in lacking.items()},
+        left_out=len(every) - len(ids),
+        dropped={"not every system has them": odd, "they are texts": texts},
+    )
+
+
+def _lacking(tables: Mapping[str, _Table], every: Sequence[str]) -> dict[str, list[str]]:
+    """The queries that each system lacks, for those that lack any."""
+    found = {name: [q for q in every if q not in table.place] for name, table in tables.items()}
+    return {name: queries for name, queries in found.items() if queries}
+
+
+def _ids(every: Sequence[str], lacking: Mapping[str, Sequence[str]], policy: str) -> tuple[str, ...]:
+    """The queries that are compared."""
+    if policy == "error" and lacking:
+        name, queries = next(iter(lacking.items()))
+        raise PolicyError(
+            f"{name} lacks {len(queries)} {'query' if len(queries) == 1 else 'queries'} that another system has, "
+            f"the first is {queries[0]!r}. "
+            'Add what is missing, or choose missing="zero" or missing="skip".'
+        )
+    absent = {q for queries in lacking.values() for q in queries} if policy == "skip" else set()
+    ids = tuple(q for q in every if q not in absent)
+    if not ids:
+        raise InputError(
+            "The systems have no query in common, so there is nothing to compare. Are their query ids of the same kind?"
+        )
+    return ids
+
+
+@dataclass(frozen=True)
+class _Table:
+    """What one system brings."""
+
+    queries: Sequence[str]
+    values: Mapping[str, FloatArray]
+
+    @cached_property
+    def place(self) -> dict[str, int]:
+        return {query: i for i, query in enumerate(self.queries)}
+
+
+def _wanted(
+    measures: str | Measure | Sequence[str | Measure] | None,
+) -> tuple[list[str] | None, list[str]]:
+    """Canonical names of what can be compared, None for all; and of what cannot, since it is text."""
+    if measures is None:
+        return None, []
+    given = [measures] if isinstance(measures, (str, Measure)) else measures
+    names = list(dict.fromkeys(name for one in given for name in _canonical(one)))
+    texts = [name for name in names if Quantity.named(name).aggregate == "none"]
+    if len(texts) == len(names):
+        raise MeasureError(
+            f"There is nothing to compare by: {', '.join(texts) or 'no measure'} holds no numbers."
+        )
+    return [name for name in names if name not in texts], texts
+
+
+def _canonical(measure: str | Measure) -> list[str]:
+    """Names of the registry (of a preset, several); a column made elsewhere may have a name of its own."""
+    try:
+        return list(map(str, parse_many(measure)))
+    except MeasureError:
+        return [str(measure)]
+
+
+def _table(system: str, value: Any, wanted: Sequence[str] | None) -> _Table:
+    if isinstance(value, Scores):
+        return _from_scores(value, wanted)
+    table = _from_mapping(system, value) if isinstance(value, Mapping) else _from_frame(system, value)
+    lacking = next((name for name in wanted or () if name not in table.values), None)
+    if lacking is not None:
+        raise MeasureError(f"{system}: there is no {lacking}: {nearest(lacking, table.values)}")
+    for name in wanted or table.values:
+        _check_range(system, table, Quantity.named(name))
+    return table
+
+
+def _check_range(system: str, table: _Table, quantity: Quantity) -> None:
+    values, (low, high) = table.values[quantity.name], quantity.bounds
+    for at in np.flatnonzero(~np.isfinite(values))[:1]:
+        raise InputError(
+            f"{system}: {quantity.name} of query {table.queries[at]!r} is not a number. Give every query a value, or leave the query out."
+        )
+    for at in np.flatnonzero((values < low - _ROUNDING) | (values > high + _ROUNDING))[:1]:
+        raise InputError(
+            f"{system}: {quantity.name} of query {table.queries[at]!r} is {values[at]:g}, but lies between {low:g} and {high:g}. "
+            "Is it in percent, or something else of that name? Divide it, or call it otherwise."
+        )
+
+
+def _from_scores(scores: Scores, wanted: Sequence[str] | None) -> _Table:
+    names = wanted or [str(m) for m in scores.measures if m.definition.aggregate != "none"]
+    absent = [name for name in names if name not in scores.values]
+    values = {**scores.values, **(scores.judged.evaluate(absent).values if absent else {})}
+    return _Table(scores.queries, {name: values[name] for name in names})
+
+
+def _from_mapping(system: str, given: Mapping[Any, Any]) -> _Table:
+    """``{query: {measure: value}}``, as pytrec_eval gives it."""
+    if not given or not all(isinstance(row, Mapping) for row in given.values()):
+        raise InputError(
+            f"{system}: expected {{query: {{measure: value}}}}, a table with a column query and one a measure, or Scores."
+        )
+    columns = list(dict.fromkeys(name for row in given.values() for name in row))
+    values = {
+        Quantity.named(name).name: np.array(
+            [_number(system, row.get(name, np.nan), name) for row in given.values()]
+        )
+        for name in columns
+    }
+    return _Table([str(query) for query in given], values)
+
+
+def _number(system: str, value: Any, name: str) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise InputError(f"{system}: {value!r} is not a number, but a value of {name}.") from None
+
+
+def _from_frame(system: str, given: Any) -> _Table:
+    if not frames.is_frame(given):
+        raise InputError(
+            f"{system} is a {type(given).__name__}; give Scores, a table with a column query and one a measure, "
+            "or {query: {measure: value}}."
+        )
+    if getattr(getattr(given, "index", None), "name", None):
+        given = given.reset_index()  # pandas
+    frame = frames.to_polars(given)
+    key = frames.query_column(frame)
+    if key is None:
+        raise InputError(
+            f"{system}: no query among the columns {frame.columns}. Rename the column to 'query'."
+        )
+    queries = frames.ids(frame, key, system)
+    repeated = queries.filter(queries.is_duplicated())
+    if len(repeated):
+        raise InputError(f"{system}: the query {repeated[0]!r} is there twice; give one row a query.")
+    numeric = [name for name, kind in frame.schema.items() if name != key and kind.is_numeric()]
+    return _Table(queries.to_list(), {Quantity.named(name).name: _floats(frame[name]) for name in numeric})
+
+
+def _floats(column: pl.Series) -> FloatArray:
+    import polars as pl
+
+    return column.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+
+
+def _every_name(tables: Mapping[str, _Table]) -> list[str]:
+    return list(dict.fromkeys(name for table in tables.values() for name in table.values))
+
+
+def _common(tables: Mapping[str, _Table]) -> list[str]:
+    found = [name for name in _every_name(tables) if all(name in table.values for table in tables.values())]
+    if not found:
+        told = "; ".join(f"{name}: {', '.join(table.values) or 'none'}" for name, table in tables.items())
+        raise MeasureError(f"The systems have no measure in common ({told}).")
+    return found
+
+
+def _row(table: _Table, name: str, ids: Sequence[str]) -> FloatArray:
+    """The values of some queries; 0 where a query is lacking."""
+    at = np.array([table.place.get(query, -1) for query in ids])
+    return np.where(at >= 0, np.append(table.values[name], 0.0)[at], 0.0)
+
+
+def _refuse_different_judgments(scores: Mapping[str, Scores]) -> None:
+    """Values are comparable only if the same documents were judged in the same way."""
+    for (first, one), (name, other) in zip(scores.items(), list(scores.items())[1:], strict=False):
+        if _same_arrays(one.judged, other.judged):
+            continue
+        known, found = _judgments(one.judged), _judgments(other.judged)
+        differing = next((q for q in known if q in found and not np.array_equal(known[q], found[q])), None)
+        may_lack = "skip" in (one.policy.missing, other.policy.missing)
+        lacking = next((q for q in [*known, *found] if q not in known or q not in found), None)
+        if differing is not None:
+            what = f"query {differing!r} has other judged documents or grades"
+        elif lacking is not None and not may_lack:
+            what = f"query {lacking!r} is judged for one of them only"
+        else:
+            continue
+        raise InputError(
+            f"{first} and {name} were evaluated with different judgments: {what}. Evaluate both with the same ones."
+        )
+
+
+def _same_arrays(one: Judged, other: Judged) -> bool:
+    return (
+        list(one.queries) == list(other.queries)
+        and np.array_equal(one.ideal.query, other.ideal.query)
+        and np.array_equal(one.ideal.grade, other.ideal.grade)
+    )
+
+
+def _judgments(judged: Judged) -> dict[str, FloatArray]:
+    edges = np.searchsorted(judged.ideal.query, np.arange(1, len(judged.queries)))
+    return dict(zip(judged.queries, np.split(judged.ideal.grade, edges), strict=True))

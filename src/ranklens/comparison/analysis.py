@@ -1,0 +1,97 @@
+"""Means, intervals, tests and tie groups of aligned values: over all queries, or slice by slice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ranklens.comparison import groups
+from ranklens.comparison.alignment import settled
+from ranklens.comparison.pairs import Contrasts, Pairs, Settings, contrasts
+from ranklens.stats.strata import macro_interval
+
+if TYPE_CHECKING:
+    from ranklens.arrays import FloatArray
+    from ranklens.comparison.alignment import Aligned
+    from ranklens.stats import Interval
+
+MACRO = "macro-average"
+
+
+@dataclass(frozen=True)
+class SystemResult:
+    """One system on one measure. ``group`` holds letters: systems that share one could not be told apart.
+
+    There are no letters with a baseline (the others were not tested against each other) or for a single system.
+    A count such as ``NumRel`` is a sum (in ``mean``), has no interval and is not tested (no letters).
+    """
+
+    measure: str
+    system: str
+    slice: str | None
+    n: int
+    mean: float
+    interval: Interval | None
+    group: str = ""
+
+
+@dataclass(frozen=True)
+class SliceResult:
+    """The same comparison over some of the queries."""
+
+    name: str
+    n: int
+    results: tuple[SystemResult, ...]
+    pairs: Pairs
+
+
+def analyse(
+    aligned: Aligned, parts: Mapping[str | None, Mapping[str, FloatArray]], settings: Settings
+) -> dict[str | None, tuple[tuple[SystemResult, ...], Pairs]]:
+    """Results and pairs for each part of the queries, corrected over all parts."""
+    tested = contrasts(aligned.quantities, aligned.systems, parts, settings)
+    found = {}
+    for name, values in parts.items():
+        letters_of = {one.quantity.name: _letters(one) for one in tested[name]}
+        results = [
+            SystemResult(
+                quantity.name,
+                system,
+                name,
+                len(row),
+                quantity.mean(row),
+                quantity.interval(row, settings.level),
+                letters_of.get(quantity.name, {}).get(system, ""),
+            )
+            for quantity in aligned.quantities
+            for system, row in zip(aligned.systems, values[quantity.name], strict=True)
+        ]
+        found[name] = (tuple(results), Pairs(tested[name]))
+    return found
+
+
+def macro_averages(
+    aligned: Aligned, parts: Mapping[str | None, Mapping[str, FloatArray]], settings: Settings
+) -> Iterator[SystemResult]:
+    """For each measure and system the mean over slices of the slices' means."""
+    for quantity in aligned.quantities:
+        if not quantity.is_tested:
+            continue
+        for i, system in enumerate(aligned.systems):
+            rows = [quantity.for_tests(values[quantity.name][i]) for values in parts.values()]
+            mean = float(np.mean([row.mean() for row in rows]))
+            around = macro_interval(rows, level=settings.level, bounds=quantity.test_bounds)
+            n = sum(map(len, rows))
+            yield SystemResult(
+                quantity.name, system, MACRO, n, settled(quantity.back(mean)), quantity.interval_back(around)
+            )
+
+
+def _letters(found: Contrasts) -> dict[str, str]:
+    if len(found.systems) < 2:
+        return {}
+    texts = groups.letters(found.groups, len(found.systems))
+    return dict(zip(found.systems, texts, strict=True))

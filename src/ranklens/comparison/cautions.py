@@ -1,0 +1,172 @@
+"""What to keep in mind when reading a comparison: sentences, each about something that was counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.stats import t as student_t
+
+from ranklens.comparison.slices import NONE
+from ranklens.comparison.verdicts import name_of_test, queries, several
+from ranklens.scores import share_judged
+
+if TYPE_CHECKING:
+    from ranklens.comparison.alignment import Aligned
+    from ranklens.comparison.pairs import Contrasts, Settings
+    from ranklens.scores import Scores
+
+_FEW_QUERIES = 20
+_LOW_SHARE, _UNEVEN_SHARE = 0.5, 0.1  # of the top k judged; between two systems
+
+
+def cautions(
+    aligned: Aligned,
+    asked: Settings,
+    tested: Sequence[Contrasts],
+    scores: Mapping[str, Scores],
+    slice_of: Mapping[str, str] | None = None,
+) -> Iterator[str]:
+    """The sentences that apply."""
+    yield from _missing(aligned, scores)
+    yield from _few(len(aligned.query_ids))
+    yield from _replaced(asked, tested)
+    yield from _out_of_reach(tested)
+    if any(found.has_tiers for found in tested):
+        yield "Groups overlap too much for letters: those who share one cannot be told apart from the best of their group."
+    yield from _beyond_own_interval(tested)
+    yield from _twins(aligned)
+    yield from _policies(scores)
+    yield from _judged(scores)
+    unsliced = sum(name == NONE for name in slice_of.values()) if slice_of else 0
+    if unsliced:
+        yield f"{queries(unsliced)} without a value to slice by: slice {NONE}."
+
+
+def _missing(aligned: Aligned, scores: Mapping[str, Scores]) -> Iterator[str]:
+    if aligned.left_out:
+        yield f"Left out, because a system lacks them: {queries(aligned.left_out)} ({_counts(aligned.missing)})."
+    elif aligned.missing:
+        yield f"Queries that a system lacks and others have count as 0 for it: {_counts(aligned.missing)}."
+    zero = {name: s.judged.applied.missing for name, s in scores.items() if s.policy.missing == "zero"}
+    if any(zero.values()):
+        yield f"Judged queries that a run lacks count as 0 for it: {_counts(zero)}."
+    for reason, measures in aligned.dropped.items():
+        if measures:
+            yield f"Left out, because {reason}: {several(measures)}."
+
+
+def _few(n: int) -> Iterator[str]:
+    if n == 1:
+        yield "There is only one query, which says nothing about others."
+    elif n < _FEW_QUERIES:
+        yield f"There are only {n} queries: intervals are wide, and only large differences can be shown."
+
+
+def _replaced(asked: Settings, tested: Sequence[Contrasts]) -> Iterator[str]:
+    for found in tested[:1]:
+        if found.settings.test != asked.test:
+            yield (
+                f"The {name_of_test(found.settings.test)} was used in place of the {name_of_test(asked.test)}: with "
+                f"{asked.resamples:,} resamples no p-value stays small when corrected for {len(found):,} pairs. "
+                "With a baseline there are fewer."
+            )
+
+
+def _out_of_reach(tested: Sequence[Contrasts]) -> Iterator[str]:
+    """Where the smallest p-value that the test can give is not small enough, however large the difference."""
+    unable = [found for found in tested if len(found) and found.smallest_p > found.alpha]
+    if not unable:
+        return
+    found = unable[0]
+    many = f" over {found.family.pairs:,} pairs" if found.family.pairs > 1 else ""
+    if found.part is None:
+        yield (
+            f"No difference can be significant{many}, however large: with {queries(found.values.shape[1])} the test "
+            f"gives no p-value below {found.smallest_p:.3g}."
+        )
+    else:
+        parts = list(dict.fromkeys(str(found.part) for found in unable))
+        yield f"No difference can be significant{many} in slices with so few queries: {several(parts)}."
+
+
+def _beyond_own_interval(tested: Sequence[Contrasts]) -> Iterator[str]:
+    """Tukey's test holds all systems to vary alike; where they do not, it may find too much in those that vary most."""
+    pairs = list(
+        dict.fromkeys(
+            f"{found.systems[a]} and {found.systems[b]}"
+            for found in tested
+            if found.settings.is_tukey
+            for a, b in _significant_within_own_interval(found)
+        )
+    )
+    if pairs:
+        yield (
+            "Tukey's test takes all systems to vary alike. It calls pairs different though the interval of their own "
+            f"difference holds 0: {'; '.join(pairs[:3])}{f'; {len(pairs) - 3:,} more' if len(pairs) > 3 else ''}. "
+            "Test these with the randomisation or t test and Holm's correction."
+        )
+
+
+def _significant_within_own_interval(found: Contrasts) -> Iterator[tuple[int, int]]:
+    n = found.values.shape[1]
+    if n < 2:
+        return
+    values, reach = (
+        found.quantity.for_tests(found.values),
+        student_t.ppf((1 + found.settings.level) / 2, n - 1),
+    )
+    for a in np.unique(found.first[found.significant]):
+        others = found.second[found.significant & (found.first == a)]
+        change = values[others] - values[a]
+        holds_0 = np.abs(change.mean(axis=1)) < reach * change.std(axis=1, ddof=1) / np.sqrt(n)
+        yield from ((int(a), int(b)) for b in others[holds_0])
+
+
+def _twins(aligned: Aligned) -> Iterator[str]:
+    """Systems with the same values throughout are often the same run given twice."""
+    rows = np.concatenate([aligned.values[q.name] for q in aligned.quantities], axis=1)
+    seen: dict[bytes, list[str]] = {}
+    for system, row in zip(aligned.systems, rows, strict=True):
+        seen.setdefault(row.tobytes(), []).append(system)
+    for twins in seen.values():
+        if len(twins) > 1 and aligned.left_out:
+            yield f"The same values for all queries that were compared: {several(twins)}. They may differ for those left out."
+        elif len(twins) > 1:
+            yield f"The same values everywhere: {several(twins)}. Is it the same run?"
+
+
+def _policies(scores: Mapping[str, Scores]) -> Iterator[str]:
+    policies = {name: asdict(one.policy) for name, one in scores.items()}
+    for field in next(iter(policies.values()), {}):
+        kinds: dict[str, list[str]] = {}
+        for name, policy in policies.items():
+            kinds.setdefault(str(policy[field]), []).append(name)
+        if len(kinds) > 1:
+            told = "; ".join(f"{kind} for {several(names)}" for kind, names in kinds.items())
+            yield f"The systems were evaluated with different policies: {field} is {told}."
+
+
+def _judged(scores: Mapping[str, Scores]) -> Iterator[str]:
+    """Unjudged documents count as not relevant, which is unfair to a system that finds what nobody looked at."""
+    shares = {name: share_judged(one.judged, one.measures) for name, one in scores.items()}
+    known = {name: share for name, share in shares.items() if share is not None}
+    if not known:
+        return
+    low, high = (choose(known, key=lambda name: known[name]) for choose in (min, max))
+    # Where only relevant documents are judged, a larger share is what a better system has, not a favour.
+    has_others = any((one.judged.ideal.grade <= 0).any() for one in scores.values())
+    if has_others and known[high] - known[low] > _UNEVEN_SHARE:
+        yield (
+            f"Judgments favour {high}: {known[high]:.0%} of its top documents are judged, of {low}'s {known[low]:.0%}. "
+            f"Unjudged documents count as not relevant, so {low} may be better than it looks."
+        )
+    elif known[low] < _LOW_SHARE:
+        yield f"Only {known[low]:.0%} of the top documents of {low} are judged; the others count as not relevant."
+
+
+def _counts(by_system: Mapping[str, int]) -> str:
+    told = [f"{count:,} for {name}" for name, count in by_system.items() if count]
+    return ", ".join(told[:8]) + (f" and {len(told) - 8:,} more systems" if len(told) > 8 else "")

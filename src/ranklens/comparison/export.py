@@ -1,0 +1,225 @@
+"""A comparison as data: frames, and JSON as ``comparison.schema.json`` describes it."""
+
+from __future__ import annotations
+
+import json
+import math
+import platform
+from collections.abc import Iterator
+from dataclasses import asdict
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from ranklens import __version__
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from ranklens.comparison.analysis import SystemResult
+    from ranklens.comparison.pairs import PairResult, Pairs
+    from ranklens.comparison.systems import Comparison
+    from ranklens.stats import Interval
+
+FORMAT_VERSION = 1  # of the JSON; 1: first version
+_BRIEF = 10_000  # with more pairs, the interval of Hedges' g would take minutes, and is left out
+
+
+def systems_frame(comparison: Comparison) -> pl.DataFrame:
+    """One row a measure, system and slice; the slice is null for all queries together."""
+    import polars as pl
+
+    text, number = pl.String, pl.Float64
+    schema = {
+        "measure": text,
+        "system": text,
+        "slice": text,
+        "n": pl.Int64,
+        "mean": number,
+        "low": number,
+        "high": number,
+        "group": text,
+    }
+    sliced = (result for part in comparison.slices for result in part.results)
+    rows = [_system(result) for result in (*comparison.results, *sliced, *comparison.macro)]
+    return pl.DataFrame(rows, schema=schema)
+
+
+def pairs_frame(comparison: Comparison) -> pl.DataFrame:
+    """One row a measure, pair and slice, with everything that is known about the pair."""
+    import polars as pl
+
+    found = (comparison.pairs, *(part.pairs for part in comparison.slices))
+    rows = [row for pairs in found for row in _pairs(pairs)]
+    text = ("measure", "a", "b", "slice", "verdict")
+    kinds: dict[str, Any] = dict.fromkeys(_PAIR_COLUMNS, pl.Float64)
+    kinds |= dict.fromkeys(text, pl.String) | dict.fromkeys(("n", "wins", "ties", "losses"), pl.Int64)
+    return pl.DataFrame(rows, schema={**kinds, "significant": pl.Boolean}).select(_PAIR_COLUMNS)
+
+
+def queries_frame(comparison: Comparison) -> pl.DataFrame:
+    """One row a query, measure and system: query, slice, measure, system, value."""
+    import polars as pl
+
+    ids, slice_of = comparison.query_ids, comparison.slice_of or {}
+    parts = [
+        pl.DataFrame(
+            {
+                "query": pl.Series(ids, dtype=pl.String),
+                "slice": pl.Series([slice_of.get(q) for q in ids], dtype=pl.String),
+                "measure": [measure] * len(ids),
+                "system": [system] * len(ids),
+                "value": row,
+            }
+        )
+        for measure in comparison.measures
+        for system, row in zip(comparison.systems, comparison.values(measure), strict=True)
+    ]
+    return pl.concat(parts)
+
+
+def to_json(comparison: Comparison, *, indent: int | None = None) -> str:
+    """Everything: settings, results, pairs, slices, values by query, policy, counts, versions."""
+    return json.dumps(_content(comparison), ensure_ascii=False, allow_nan=False, indent=indent)
+
+
+def _content(comparison: Comparison) -> dict[str, Any]:
+    evaluated = comparison.scores
+    policy = next(iter(evaluated.values())).policy if evaluated else None
+    return {
+        "format_version": FORMAT_VERSION,
+        "versions": _versions(),
+        "systems": list(comparison.systems),
+        "measures": [_measure(comparison, name) for name in comparison.measures],
+        "queries": list(comparison.query_ids),
+        "settings": asdict(comparison.settings),
+        "results": [_system(result) for result in comparison.results],
+        "pairs": list(_pairs(comparison.pairs)),
+        "slices": [
+            {
+                "name": part.name,
+                "n": part.n,
+                "results": [_system(result) for result in part.results],
+                "pairs": list(_pairs(part.pairs)),
+            }
+            for part in comparison.slices
+        ],
+        "macro_averages": [_system(result) for result in comparison.macro],
+        "slice_of": dict(comparison.slice_of) if comparison.slice_of is not None else None,
+        "groups": {
+            name: comparison.groups(name)
+            for name in comparison.measures
+            if comparison.quantity(name).is_tested
+        },
+        "verdicts": {name: comparison.verdict(name) for name in comparison.measures},
+        "cautions": list(comparison.cautions),
+        "values": {
+            name: dict(zip(comparison.systems, comparison.values(name).tolist(), strict=True))
+            for name in comparison.measures
+        },
+        "policy": asdict(policy) if policy is not None else None,
+        "applied": {name: asdict(scores.judged.applied) for name, scores in evaluated.items()},
+        "missing": dict(comparison.aligned.missing),
+        "left_out": comparison.aligned.left_out,
+        "status": {name: dict(counts) for name, counts in (comparison.status or {}).items()} or None,
+        "latencies": {name: list(seconds) for name, seconds in (comparison.latencies or {}).items()} or None,
+    }
+
+
+def _measure(comparison: Comparison, name: str) -> dict[str, Any]:
+    quantity = comparison.quantity(name)
+    low, high = map(_finite, quantity.bounds)
+    return {
+        "name": name,
+        "aggregate": quantity.aggregate,
+        "better": quantity.better,
+        "low": low,
+        "high": high,
+    }
+
+
+def _system(result: SystemResult) -> dict[str, Any]:
+    return {
+        "measure": result.measure,
+        "system": result.system,
+        "slice": result.slice,
+        "n": result.n,
+        "mean": result.mean,
+        **_ends(result.interval),
+        "group": result.group,
+    }
+
+
+def _pairs(pairs: Pairs) -> Iterator[dict[str, Any]]:
+    return (_pair(pair, brief=len(pairs) > _BRIEF) for pair in pairs)
+
+
+def _pair(pair: PairResult, *, brief: bool) -> dict[str, Any]:
+    effect = pair.effect
+    return {
+        "measure": pair.measure,
+        "a": pair.a,
+        "b": pair.b,
+        "slice": pair.slice,
+        "n": pair.n,
+        "mean_a": pair.mean_a,
+        "mean_b": pair.mean_b,
+        "difference": pair.difference,
+        **_ends(pair.interval),
+        "p_value": pair.p_value,
+        "adjusted_p": pair.adjusted_p,
+        "significant": pair.significant,
+        "cohen_dz": _finite(effect.cohen_dz),
+        "hedges_g": _finite(effect.hedges_g),
+        **_ends(None if brief else effect.hedges_g_interval, "hedges_g_"),
+        "probability": effect.probability,
+        **_ends(effect.probability_interval, "probability_"),
+        "wins": pair.wins,
+        "ties": pair.ties,
+        "losses": pair.losses,
+        "detectable": _finite(pair.detectable),
+        "verdict": pair.verdict,
+    }
+
+
+_PAIR_COLUMNS = [
+    "measure",
+    "a",
+    "b",
+    "slice",
+    "n",
+    "mean_a",
+    "mean_b",
+    "difference",
+    "low",
+    "high",
+    "p_value",
+    "adjusted_p",
+    "significant",
+    "cohen_dz",
+    "hedges_g",
+    "hedges_g_low",
+    "hedges_g_high",
+    "probability",
+    "probability_low",
+    "probability_high",
+    "wins",
+    "ties",
+    "losses",
+    "detectable",
+    "verdict",
+]
+
+
+def _ends(around: Interval | None, prefix: str = "") -> dict[str, float | None]:
+    low, high = around if around is not None else (math.inf, math.inf)
+    return {f"{prefix}low": _finite(low), f"{prefix}high": _finite(high)}
+
+
+def _finite(value: float) -> float | None:
+    """JSON knows no infinity: null stands for no limit."""
+    return float(value) if math.isfinite(value) else None
+
+
+def _versions() -> dict[str, str]:
+    packages = {name: version(name) for name in ("numpy", "scipy", "polars")}
+    return {"ranklens": __version__, **packages, "python": platform.python_version()}

@@ -1,0 +1,110 @@
+"""Which queries and which documents made the difference between two systems."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from ranklens.errors import InputError, nearest
+from ranklens.judging.documents import judgments, ranking
+from ranklens.stats import inputs
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from ranklens.comparison.systems import Comparison, Evidence
+
+
+def by_difference(comparison: Comparison, measure: str, a: str, b: str) -> pl.DataFrame:
+    """The columns query, a, b, difference (and slice), from the largest loss of b to its largest gain."""
+    import polars as pl
+
+    values = comparison.values(measure)
+    first, second = (values[comparison.systems.index(name)] for name in (a, b))
+    table = pl.DataFrame(
+        {
+            "query": pl.Series(comparison.query_ids, dtype=pl.String),
+            **dict(zip(_columns(a, b), (first, second), strict=True)),
+            "difference": second - first,
+        }
+    )
+    if comparison.slice_of is not None:
+        slice_of = comparison.slice_of
+        table = table.with_columns(pl.Series("slice", [slice_of[q] for q in comparison.query_ids]))
+    return table.sort("difference", "query")
+
+
+def _columns(*systems: str) -> list[str]:
+    """The systems' names, told apart from the other columns."""
+    return [f"{name} (system)" if name in ("query", "difference", "slice") else name for name in systems]
+
+
+def side_by_side(comparison: Comparison, query: str, a: str, b: str, depth: int) -> pl.DataFrame:
+    """The columns doc, grade, rank_<a>, rank_<b> and change; ranks are over the whole ranking.
+
+    Rows stand in the order of b's first ``depth`` documents, then come those that only a has there, then the relevant
+    documents that both missed. The grade is null for a document that nobody judged. Where a call failed nothing can be
+    said of documents: then every change is ``failed``.
+    """
+    import polars as pl
+
+    inputs.count(depth, "depth")
+    evidence = _evidence(comparison, query, a, b)
+    before, after = (_ranks(evidence, query, name) for name in (a, b))
+    judged = judgments(evidence.qrels, columns=evidence.columns).filter(pl.col("query") == query)
+    grades = dict(judged.select("doc", "grade").iter_rows())
+    failed = any(query in comparison.errors.get(name, {}) for name in (a, b))
+    rows = []
+    for doc in {*before, *after, *grades}:
+        grade, first, second = grades.get(doc), before.get(doc, math.inf), after.get(doc, math.inf)
+        if min(first, second) <= depth or (grade is not None and grade >= evidence.policy.rel):
+            place = (
+                (0.0, second) if second <= depth else (1.0, first) if first <= depth else (2.0, -(grade or 0))
+            )
+            rows.append((*place, doc, grade, first, second))
+    schema = {"doc": pl.String, "grade": pl.Float64, f"rank_{a}": pl.Int64, f"rank_{b}": pl.Int64}
+    return pl.DataFrame(
+        [
+            (
+                doc,
+                grade,
+                before.get(doc),
+                after.get(doc),
+                "failed" if failed else _change(first, second, depth),
+            )
+            for _, _, doc, grade, first, second in sorted(rows)
+        ],
+        schema={**schema, "change": pl.String},
+        orient="row",
+    )
+
+
+def _change(before: float, after: float, depth: int) -> str:
+    """What became of a document's rank; infinity is a document that was not retrieved."""
+    if max(before, after) <= depth:
+        return "same" if after == before else "up" if after < before else "down"
+    return "new" if after <= depth else "lost" if before <= depth else "missed"
+
+
+def _evidence(comparison: Comparison, query: str, a: str, b: str) -> Evidence:
+    evidence = comparison.evidence
+    unknown = next((name for name in (a, b) if evidence is None or name not in evidence.runs), None)
+    if evidence is None or unknown is not None:
+        raise InputError(
+            f"The ranking of {unknown} is not known: it was given as values. Compare runs with ranklens.compare to see documents."
+        )
+    known = comparison.query_ids
+    if query not in known:
+        close = nearest(str(query), known)
+        raise InputError(
+            f"There is no query {query!r} among the {len(known):,} compared, the first is {known[0]!r}"
+            + (f"; {close.strip()}" if close else ".")
+        )
+    return evidence
+
+
+def _ranks(evidence: Evidence, query: str, name: str) -> dict[str, int]:
+    found = ranking(
+        evidence.qrels, evidence.runs[name], evidence.policy, queries=[query], columns=evidence.columns
+    )
+    return dict(found.select("doc", "rank").iter_rows())

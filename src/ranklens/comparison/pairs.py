@@ -1,0 +1,363 @@
+"""Every tested pair of systems: p-values that are corrected together, and what each difference amounts to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from ranklens.comparison import groups, verdicts
+from ranklens.errors import InputError
+from ranklens.stats import (
+    CORRECTIONS,
+    TESTS,
+    EffectSize,
+    Interval,
+    adjust,
+    detectable_difference,
+    effect_size,
+    inputs,
+    paired_test,
+    tukey_hsd,
+)
+from ranklens.stats.pairwise import pairwise_p
+from ranklens.stats.randomization import EXACT_UP_TO
+
+if TYPE_CHECKING:
+    from ranklens.arrays import BoolArray, FloatArray, IntArray
+    from ranklens.comparison.alignment import Quantity
+
+_TUKEY = ("tukey", "tukey-randomized")  # correct for all pairs by themselves
+ALL_TESTS = (*TESTS, *_TUKEY)
+_SAME = 1e-12  # means that differ by less, relative to the larger, are equal
+_REMEMBERED = 5_000  # pairs that are not worked out again
+_STRICT = ("bonferroni", "holm", "hochberg")  # keep the chance of any false discovery below alpha
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How differences are tested."""
+
+    baseline: str | None = None
+    test: str = "randomization"
+    correction: str = "holm"
+    alpha: float = 0.05
+    level: float = 0.95
+    seed: int = 0
+    resamples: int = 100_000
+
+    def __post_init__(self) -> None:
+        inputs.choice(self.test, "test", ALL_TESTS)
+        inputs.choice(self.correction, "correction", CORRECTIONS)
+        inputs.share(self.alpha, "alpha", 0.05)
+        inputs.share(self.level, "level")
+
+    @property
+    def is_tukey(self) -> bool:
+        return self.test in _TUKEY
+
+    @property
+    def is_resampled(self) -> bool:
+        return self.test in ("randomization", "bootstrap")
+
+
+@dataclass(frozen=True)
+class Family:
+    """The tests that are corrected together: the pairs of a measure, over all slices."""
+
+    systems: int
+    pairs: int
+    slices: int = 1
+
+
+@dataclass(frozen=True)
+class PairResult:
+    """Two systems on one measure; every number is of b compared with a.
+
+    ``significant`` says that ``adjusted_p`` is not above alpha and that the test speaks for the system with the better mean:
+    the sign and Wilcoxon tests can speak for the other.
+    ``difference`` is the mean of b less that of a. For a geometric mean (``gm_AP``) the logarithms are compared:
+    ``difference``, ``interval``, ``effect`` and ``detectable`` are theirs, and ``exp(difference)`` is the factor between the means.
+    """
+
+    measure: str
+    a: str
+    b: str
+    slice: str | None
+    n: int
+    mean_a: float
+    mean_b: float
+    difference: float
+    interval: Interval
+    p_value: float
+    adjusted_p: float
+    significant: bool
+    effect: EffectSize
+    wins: int
+    ties: int
+    losses: int
+    detectable: float
+    verdict: str = ""
+
+
+@dataclass(frozen=True)
+class Contrasts:
+    """The tested pairs of one measure over some queries; a pair is worked out when it is looked at, as there may be many."""
+
+    quantity: Quantity
+    systems: tuple[str, ...]
+    values: FloatArray  # systems × queries
+    part: str | None  # the slice
+    first: IntArray  # the systems of each pair
+    second: IntArray
+    p_values: FloatArray
+    adjusted: FloatArray
+    significant: BoolArray
+    settings: Settings
+    family: Family
+    _seen: dict[tuple[int, int], PairResult] = field(default_factory=dict, repr=False, compare=False)
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def at(self, index: int) -> PairResult:
+        return self._result(index, int(self.first[index]), int(self.second[index]))
+
+    def between(self, a: str, b: str) -> PairResult:
+        """The pair in the order asked for."""
+        i, j = self.systems.index(a), self.systems.index(b)
+        known = self._where
+        if (i, j) not in known and (j, i) not in known:
+            raise InputError(f"{a} and {b} were not compared: only pairs with the baseline were.")
+        return self._result(known.get((i, j), known.get((j, i), 0)), i, j)
+
+    @cached_property
+    def _where(self) -> dict[tuple[int, int], int]:
+        pairs = zip(self.first.tolist(), self.second.tolist(), strict=True)
+        return {pair: i for i, pair in enumerate(pairs)}
+
+    @cached_property
+    def different(self) -> BoolArray:
+        """Systems × systems: which were shown to differ."""
+        found = np.zeros((len(self.systems), len(self.systems)), dtype=bool)
+        found[self.first, self.second] = self.significant
+        return found | found.T
+
+    @cached_property
+    def order(self) -> list[int]:
+        """The systems, best first; of equal ones the first given comes first."""
+        return self.quantity.best_first([self.quantity.mean(row) for row in self.values])
+
+    @cached_property
+    def groups(self) -> list[list[int]]:
+        """Systems that cannot be told apart, best first; a system can stand in several groups.
+
+        None with a baseline: of the other systems no two were tested against each other.
+        Where that takes more groups than there are letters: systems that cannot be told apart from the best of their group.
+        """
+        if self.settings.baseline is not None:
+            return []
+        different = self.different[np.ix_(self.order, self.order)]
+        found = groups.groups(different) or groups.tiers(different)
+        return [[self.order[place] for place in group] for group in found]
+
+    @property
+    def has_tiers(self) -> bool:
+        """Whether a group holds systems that differ."""
+        return any(self.different[np.ix_(group, group)].any() for group in self.groups)
+
+    @property
+    def alpha(self) -> float:
+        """What a single p-value has to stay below in the worst case."""
+        strict = self.settings.is_tukey or self.settings.correction in _STRICT
+        return self.settings.alpha / self.family.pairs if strict else self.settings.alpha
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the test counts all possibilities for any pair, as there are so few queries."""
+        return self.settings.test == "randomization" and self.values.shape[1] <= EXACT_UP_TO
+
+    @cached_property
+    def exact_pairs(self) -> int:
+        """How many pairs differ in so few queries that all possibilities were counted."""
+        if self.settings.test != "randomization":
+            return 0
+        values, pairs = self.quantity.for_tests(self.values), zip(self.first, self.second, strict=True)
+        changed = (np.count_nonzero(inputs.differences(values[i], values[j])) for i, j in pairs)
+        return sum(int(count) <= EXACT_UP_TO for count in changed)
+
+    @property
+    def smallest_p(self) -> float:
+        """The smallest p-value that the test can give over so many queries, however large the difference."""
+        n, test = self.values.shape[1], self.settings.test
+        by_signs = 2.0 ** (1 - n) if test in ("randomization", "wilcoxon", "sign") else 0.0
+        is_drawn = self.settings.is_resampled and not self.is_exact
+        return max(by_signs, 1 / (self.settings.resamples + 1) if is_drawn else 0.0)
+
+    @cached_property
+    def _detectable(self) -> float:
+        """For differences with a standard deviation of 1."""
+        return detectable_difference(1.0, self.values.shape[1], alpha=self.alpha)
+
+    def _result(self, index: int, a: int, b: int) -> PairResult:
+        found = self._seen.get((a, b)) or self._worked_out(index, a, b)
+        if len(self._seen) < _REMEMBERED:
+            self._seen[a, b] = found
+        return found
+
+    def _worked_out(self, index: int, a: int, b: int) -> PairResult:
+        quantity, settings = self.quantity, self.settings
+        before, after = self.values[a], self.values[b]
+        tested = quantity.for_tests(before), quantity.for_tests(after)
+        effect = effect_size(*tested, level=settings.level, bounds=quantity.test_bounds, rng=settings.seed)
+        n, change = len(before), inputs.differences(*tested)
+        deviation = float(change.std(ddof=1)) if n > 1 and np.ptp(change) else 0.0
+        found = PairResult(
+            measure=quantity.name,
+            a=self.systems[a],
+            b=self.systems[b],
+            slice=self.part,
+            n=n,
+            mean_a=quantity.mean(before),
+            mean_b=quantity.mean(after),
+            difference=_without_noise(effect.difference, *tested),
+            interval=effect.interval,
+            p_value=float(self.p_values[index]),
+            adjusted_p=float(self.adjusted[index]),
+            significant=bool(self.significant[index]),
+            effect=effect,
+            wins=effect.wins,
+            ties=effect.ties,
+            losses=effect.losses,
+            detectable=deviation * self._detectable if n > 1 else math.inf,
+        )
+        return replace(found, verdict=verdicts.of_pair(found, quantity, settings, self.family))
+
+
+def _without_noise(difference: float, before: FloatArray, after: FloatArray) -> float:
+    """0 for means that are equal but for how they were added up."""
+    size = max(abs(float(before.mean())), abs(float(after.mean())))
+    return 0.0 if abs(difference) <= _SAME * size else difference
+
+
+class Pairs(Sequence[PairResult]):
+    """The pairs of all measures, one after the other."""
+
+    def __init__(self, parts: Sequence[Contrasts]) -> None:
+        self.parts = tuple(parts)
+
+    def __len__(self) -> int:
+        return sum(len(part) for part in self.parts)
+
+    @overload
+    def __getitem__(self, index: int) -> PairResult: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[PairResult, ...]: ...
+    def __getitem__(self, index: int | slice) -> PairResult | tuple[PairResult, ...]:
+        if isinstance(index, slice):
+            return tuple(self[i] for i in range(*index.indices(len(self))))
+        place = range(len(self))[index]
+        for part in self.parts:
+            if place < len(part):
+                return part.at(place)
+            place -= len(part)
+        raise IndexError(index)
+
+    def won(self, measure: str) -> Iterator[tuple[str, str]]:
+        """The pairs of a measure that differ, the better system first."""
+        for part in self.parts:
+            if part.quantity.name == measure:
+                place = {system: i for i, system in enumerate(part.order)}
+                for a, b in zip(*np.nonzero(np.triu(part.different)), strict=True):
+                    ahead, behind = sorted((int(a), int(b)), key=lambda system: place[system])
+                    yield part.systems[ahead], part.systems[behind]
+
+    def __iter__(self) -> Iterator[PairResult]:
+        return (part.at(i) for part in self.parts for i in range(len(part)))
+
+
+def contrasts(
+    quantities: Sequence[Quantity],
+    systems: tuple[str, ...],
+    parts: Mapping[str | None, Mapping[str, FloatArray]],
+    settings: Settings,
+) -> dict[str | None, list[Contrasts]]:
+    """Test all pairs, or all with the baseline, in each part of the queries; correct over all tests of a measure."""
+    first, second = _pairs(systems, settings.baseline)
+    family = Family(len(systems), len(first) * len(parts), len(parts))
+    tested = [quantity for quantity in quantities if quantity.is_tested]
+    p_values = {
+        name: _p_values([q.for_tests(values[q.name]) for q in tested], first, second, settings)
+        for name, values in parts.items()
+    }
+    found: dict[str | None, list[Contrasts]] = {name: [] for name in parts}
+    for i, quantity in enumerate(tested):
+        adjusted = _adjusted([p[i] for p in p_values.values()], settings)
+        for (name, values), corrected in zip(parts.items(), adjusted, strict=True):
+            numbers, p = values[quantity.name], p_values[name][i]
+            is_small = corrected <= settings.alpha
+            is_small &= _speaks_for_the_better_mean(quantity.for_tests(numbers), first, second, settings)
+            found[name].append(
+                Contrasts(
+                    quantity, systems, numbers, name, first, second, p, corrected, is_small, settings, family
+                )
+            )
+    return found
+
+
+def affordable(settings: Settings, systems: int) -> Settings:
+    """The t test in place of one that would have to be resampled more often than anybody wants to wait.
+
+    The smallest p-value of a resampled test is one in the number of resamples. Corrected for many pairs that is not small,
+    so all systems would look alike.
+    """
+    pairs = systems - 1 if settings.baseline is not None else systems * (systems - 1) // 2
+    too_many = 2 * pairs > settings.alpha * settings.resamples
+    return replace(settings, test="t") if settings.is_resampled and too_many else settings
+
+
+def _pairs(systems: Sequence[str], baseline: str | None) -> tuple[IntArray, IntArray]:
+    if baseline is None:
+        first, second = np.triu_indices(len(systems), 1)
+        return first, second
+    base = systems.index(baseline)
+    others = np.delete(np.arange(len(systems)), base)
+    return np.full(len(others), base), others
+
+
+def _p_values(
+    values: Sequence[FloatArray], first: IntArray, second: IntArray, settings: Settings
+) -> list[FloatArray]:
+    """For each measure one for each pair, from the same random numbers, so that the order of systems does not matter."""
+    if not len(first):
+        return [np.zeros(0) for _ in values]
+    if not settings.is_tukey:
+        how: dict[str, Any] = {"method": settings.test, "rng": settings.seed, "resamples": settings.resamples}
+        return pairwise_p(values, first, second, **how)
+    randomized = settings.test != "tukey"
+    found = (tukey_hsd(scores, randomized=randomized, rng=settings.seed) for scores in values)
+    return [together.p_values[first, second] for together in found]
+
+
+def _speaks_for_the_better_mean(
+    values: FloatArray, first: IntArray, second: IntArray, settings: Settings
+) -> BoolArray:
+    """Whether the test found the difference in the direction of the means, which those of ranks and signs need not."""
+    if settings.test not in ("sign", "wilcoxon"):
+        return np.ones(len(first), dtype=bool)
+    means = values.mean(axis=1)
+    pairs = zip(first, second, strict=True)
+    found = [paired_test(values[i], values[j], method=settings.test).statistic for i, j in pairs]
+    return np.asarray(np.sign(found) == np.sign(means[second] - means[first]))
+
+
+def _adjusted(p_values: Sequence[FloatArray], settings: Settings) -> list[FloatArray]:
+    """Corrected over the slices, too; Tukey's test has corrected for the pairs already."""
+    if settings.is_tukey:
+        return [np.minimum(p * len(p_values), 1.0) for p in p_values]
+    together = adjust(np.concatenate(p_values), method=settings.correction)
+    return np.split(together, len(p_values))

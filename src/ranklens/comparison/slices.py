@@ -1,0 +1,91 @@
+"""Groups of queries: which slice (type, language, difficulty …) each query belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ranklens.errors import InputError, nearest
+from ranklens.files.rows import read_rows
+from ranklens.readers import frames
+
+NONE = "(none)"  # the slice of queries that have no value
+# Where a table has both an id and a query, the query is its text.
+_ID_NAMES = ("_id", "query_id", "queryid", "qid", "q_id", "id", *frames.QUERY_NAMES)
+
+
+def slices_of(by: Any, queries: Any, ids: Sequence[str]) -> dict[str, str]:
+    """The slice of each query: from ``{query: value}``, or from the column ``by`` of ``queries``.
+
+    ``queries`` is a table, a file (CSV, TSV, JSONL, JSON, Parquet), a BEIR folder, ``{query: {column: value}}`` or a list of dicts;
+    a column is also looked for under ``metadata``, where BEIR keeps it.
+
+    >>> slices_of("type", [{"_id": "q1", "metadata": {"type": "how"}}], ["q1", "q2"])
+    {'q1': 'how', 'q2': '(none)'}
+    """
+    if isinstance(by, Mapping):
+        found = {str(query): value for query, value in by.items()}
+    elif isinstance(by, str):
+        if queries is None:
+            raise InputError(
+                f"by={by!r} names a column, but of which table? Give queries=…, or by={{query: value}}."
+            )
+        found = _column(by, read_rows(queries))
+    else:
+        raise InputError(
+            f"by is a {type(by).__name__}; give the name of a column of queries=…, or {{query: value}}."
+        )
+    named = {query: _name(found.get(query)) for query in ids}
+    if all(name == NONE for name in named.values()):
+        example = next(iter(found), None)
+        raise InputError(
+            f"by: none of the queries (the first is {ids[0]!r}) has a slice"
+            + (
+                "."
+                if example is None
+                else f"; there is one for {example!r}. Are the query ids of the same kind?"
+            )
+        )
+    return named
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """Numbers by size, then words, then those without a value.
+
+    >>> in_order(["(none)", "b", "10", "9"])
+    ['9', '10', 'b', '(none)']
+    """
+    return sorted(set(names), key=lambda name: (name == NONE, _number(name), name))
+
+
+def _number(name: str) -> float:
+    try:
+        return float(name)
+    except ValueError:
+        return float("inf")
+
+
+def _name(value: Any) -> str:
+    if value is None or value == "" or value != value:  # noqa: PLR0124  NaN
+        return NONE
+    if isinstance(value, (list, tuple, dict, set)):
+        raise InputError(
+            f"by: {value!r} is no slice; each query belongs to one, named by a text or a number."
+        )
+    return str(value)
+
+
+def _column(name: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    columns = list(dict.fromkeys(column for row in rows for column in _flat(row)))
+    key = next((column for column in _ID_NAMES if column in columns and column != name), None)
+    if key is None:
+        raise InputError(f"queries: no query among {columns}. Rename the column to 'query'.")
+    if name not in columns:
+        raise InputError(f"queries: there is no {name!r}: {nearest(name, [c for c in columns if c != key])}")
+    return {str(row[key]): _flat(row).get(name) for row in rows if key in row}
+
+
+def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The row with what BEIR keeps under ``metadata`` beside the rest."""
+    inner = row.get("metadata")
+    return {**(inner if isinstance(inner, Mapping) else {}), **row}

@@ -1,0 +1,474 @@
+"""Several systems on the same queries: is one really better than another? :func:`compare` → :class:`Comparison`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ranklens.comparison import verdicts
+from ranklens.comparison.alignment import Aligned, Quantity, align
+from ranklens.comparison.analysis import SliceResult, SystemResult, analyse, macro_averages
+from ranklens.comparison.cautions import cautions
+from ranklens.comparison.pairs import Contrasts, PairResult, Pairs, Settings, affordable
+from ranklens.comparison.slices import in_order, slices_of
+from ranklens.errors import InputError, MeasureError, RankLensWarning, nearest, warn
+from ranklens.evaluation import evaluate
+from ranklens.policy import make_policy
+from ranklens.readers import frames
+from ranklens.registry import Measure
+from ranklens.scores import Scores
+from ranklens.stats import inputs, queries_needed
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from ranklens.arrays import FloatArray
+    from ranklens.policy import Policy
+    from ranklens.report.charts import ComparisonPlots
+    from ranklens.stats.inputs import Rng
+    from ranklens.tables.table import Printout, Table
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What was compared: judgments (read, if they were given as a file) and rankings as given, to look at."""
+
+    qrels: Any
+    runs: Mapping[str, Any]
+    policy: Policy
+    columns: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Systems compared on the same queries; made by :func:`ranklens.compare`."""
+
+    aligned: Aligned
+    settings: Settings
+    results: tuple[SystemResult, ...]
+    pairs: Pairs
+    slices: tuple[SliceResult, ...] = ()
+    macro: tuple[SystemResult, ...] = ()
+    slice_of: Mapping[str, str] | None = None
+    cautions: tuple[str, ...] = ()
+    scores: Mapping[str, Scores] = field(default_factory=dict)
+    evidence: Evidence | None = None
+    latencies: Mapping[str, Sequence[float]] | None = None
+    status: Mapping[str, Mapping[str, int]] | None = None
+    errors: Mapping[str, Mapping[str, str]] = field(
+        default_factory=dict
+    )  # of calls that failed, by system and query
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """In the order given."""
+        return self.aligned.systems
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        return tuple(quantity.name for quantity in self.aligned.quantities)
+
+    @property
+    def query_ids(self) -> tuple[str, ...]:
+        return self.aligned.query_ids
+
+    @property
+    def baseline(self) -> str | None:
+        return self.settings.baseline
+
+    @property
+    def test(self) -> str:
+        return self.settings.test
+
+    @property
+    def correction(self) -> str:
+        return self.settings.correction
+
+    @property
+    def alpha(self) -> float:
+        return self.settings.alpha
+
+    @property
+    def level(self) -> float:
+        return self.settings.level
+
+    @property
+    def seed(self) -> int:
+        return self.settings.seed
+
+    def values(self, measure: str | Measure) -> FloatArray:
+        """Systems × queries."""
+        return self.aligned.values[self._measure(measure)]
+
+    def result(self, measure: str | Measure, system: str) -> SystemResult:
+        """One system on one measure, over all queries."""
+        return self._results[self._measure(measure), self._system(system)]
+
+    def pair(self, measure: str | Measure, a: str, b: str) -> PairResult:
+        """Two systems on one measure; signs follow the order asked for."""
+        return self.contrasts(measure).between(self._system(a), self._system(b))
+
+    def ranked(self, measure: str | Measure) -> list[str]:
+        """The systems, best first."""
+        means = [self.result(measure, system).mean for system in self.systems]
+        return [self.systems[i] for i in self.quantity(measure).best_first(means)]
+
+    def groups(self, measure: str | Measure) -> list[list[str]]:
+        """Systems that cannot be told apart stand together, best first; one can stand in several groups.
+
+        Empty with a baseline: of the other systems no two were tested against each other.
+        """
+        return [[self.systems[i] for i in group] for group in self.contrasts(measure).groups]
+
+    def told_apart(self, measure: str | Measure, system: str) -> set[str]:
+        """The systems that were shown to differ from this one."""
+        different = self.contrasts(measure).different[self.systems.index(self._system(system))]
+        return {other for other, differs in zip(self.systems, different, strict=True) if differs}
+
+    def facts(self, pair: PairResult) -> str:
+        """The size of a difference, how likely it is by chance, and what could not have been seen."""
+        found = self.contrasts(pair.measure)
+        return verdicts.facts(pair, found.quantity, self.settings, found.family)
+
+    def queries_needed(self, pair: PairResult) -> int | None:
+        """How many queries like these would show the difference of a pair with a power of 80%; None where none could tell."""
+        effect = abs(pair.effect.cohen_dz)
+        if (
+            pair.n < 2 or not 1e-9 < effect < np.inf
+        ):  # smaller ones are what is left of differences that cancel out
+            return None
+        deviation = abs(pair.difference / pair.effect.cohen_dz)
+        return queries_needed(pair.difference, deviation, alpha=self.contrasts(pair.measure).alpha)
+
+    def verdict(self, measure: str | Measure | None = None) -> str:
+        """What to conclude, in words; for all measures, one a line."""
+        if measure is not None:
+            return verdicts.of_measure(self, self._measure(measure))
+        return "\n".join(f"{name}: {verdicts.of_measure(self, name)}" for name in self.measures)
+
+    def queries(self, measure: str | Measure, a: str | None = None, b: str | None = None) -> pl.DataFrame:
+        """The queries, by how much better b is than a: the largest losses first, the largest gains last."""
+        from ranklens.comparison.inspection import by_difference
+
+        first, second = self._two(a, b)
+        return by_difference(self, self._measure(measure), first, second)
+
+    def documents(
+        self, query: str, a: str | None = None, b: str | None = None, *, depth: int = 10
+    ) -> pl.DataFrame:
+        """Two rankings of a query side by side, with grades, what changed, and the relevant documents that both missed."""
+        from ranklens.comparison.inspection import side_by_side
+
+        first, second = self._two(a, b)
+        return side_by_side(self, query, first, second, depth)
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row a measure, system and slice (null: all queries): n, mean, low, high, group."""
+        from ranklens.comparison.export import systems_frame
+
+        return systems_frame(self)
+
+    def pairs_frame(self) -> pl.DataFrame:
+        """One row a measure, pair and slice: means, difference, interval, p-values, effect sizes, wins, verdict.
+
+        Every number is of b compared with a: ``difference`` is ``mean_b - mean_a`` (for a geometric mean, of the logarithms),
+        ``wins`` counts the queries where b has the higher value. With a baseline, that is a.
+        """
+        from ranklens.comparison.export import pairs_frame
+
+        return pairs_frame(self)
+
+    def queries_frame(self) -> pl.DataFrame:
+        """One row a query, measure and system: query, slice, measure, system, value."""
+        from ranklens.comparison.export import queries_frame
+
+        return queries_frame(self)
+
+    def to_csv(self, separator: str = ",") -> str:
+        """:meth:`to_frame` as text, with all digits; the other frames have ``write_csv``, too."""
+        return self.to_frame().write_csv(separator=separator)
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """Everything, with a format version; ``ranklens/comparison/comparison.schema.json`` describes it."""
+        from ranklens.comparison.export import to_json
+
+        return to_json(self, indent=indent)
+
+    def table(self) -> Table:
+        """One row a measure and system: mean, interval, and letters for systems that cannot be told apart."""
+        from ranklens.comparison.tables import leaders
+
+        return leaders(self)
+
+    def __str__(self) -> str:
+        return str(self._printout())
+
+    def __repr__(self) -> str:
+        systems = f"{len(self.systems)} {'system' if len(self.systems) == 1 else 'systems'}"
+        return f"Comparison({systems}, {', '.join(self.measures)}; {verdicts.queries(len(self.query_ids))})"
+
+    def _repr_html_(self) -> str:
+        return self._printout().to_html()
+
+    def to_markdown(self) -> str:
+        """All that print shows, for GitHub and its like."""
+        return self._printout().to_markdown()
+
+    def to_latex(self) -> str:
+        """The table of a paper (booktabs): systems × measures, the best in bold, raised letters for significance."""
+        from ranklens.comparison.tables import paper
+
+        return paper(self).to_latex()
+
+    def _printout(self) -> Printout:
+        from ranklens.comparison.tables import printout
+
+        return printout(self)
+
+    def to_html(
+        self, path: str | Path, *, queries: Any = None, corpus: Any = None, title: str | None = None
+    ) -> Path:
+        """A report in one file that works offline."""
+        from ranklens.report.html import write_report
+
+        return write_report(self, path, queries=queries, corpus=corpus, title=title)
+
+    @property
+    def plot(self) -> ComparisonPlots:
+        """Charts for notebooks and papers; they need the extra ``plots``."""
+        from ranklens.report.charts import ComparisonPlots
+
+        return ComparisonPlots(self)
+
+    def _two(self, a: str | None, b: str | None) -> tuple[str, str]:
+        """The systems asked for; else the baseline (or the first) and the best of the others."""
+        if len(self.systems) < 2:
+            raise InputError(f"There is only one system, {self.systems[0]}, so there is nothing beside it.")
+        first = self._system(a) if a is not None else self.baseline or self.systems[0]
+        others = [system for system in self.ranked(self.measures[0]) if system != first]
+        second = self._system(b) if b is not None else others[0]
+        if first == second:
+            raise InputError(
+                f"{first} is compared with itself; name two systems of {', '.join(self.systems)}."
+            )
+        return first, second
+
+    @cached_property
+    def _results(self) -> dict[tuple[str, str], SystemResult]:
+        return {(result.measure, result.system): result for result in self.results}
+
+    def _measure(self, measure: str | Measure) -> str:
+        name = str(measure)
+        if name not in self.aligned.values:
+            name = Quantity.named(measure).name
+        if name not in self.aligned.values:
+            raise MeasureError(f"{name} was not compared: {nearest(name, self.measures)}")
+        return name
+
+    def quantity(self, measure: str | Measure) -> Quantity:
+        """What is known about a measure: how it is put together, its range, and which values are better."""
+        name = self._measure(measure)
+        return next(quantity for quantity in self.aligned.quantities if quantity.name == name)
+
+    def _system(self, system: str) -> str:
+        if str(system) not in self.systems:
+            raise InputError(f"There is no system {system!r}: {nearest(str(system), self.systems)}")
+        return str(system)
+
+    def contrasts(self, measure: str | Measure) -> Contrasts:
+        """All tested pairs of a measure, with their p-values as arrays."""
+        name = self._measure(measure)
+        found = next((part for part in self.pairs.parts if part.quantity.name == name), None)
+        if found is None:
+            raise MeasureError(f"{name} is a count, so systems are not compared by it.")
+        return found
+
+
+def compare(
+    qrels: Any,
+    runs: Mapping[str, Any],
+    measures: str | Measure | Sequence[str | Measure],
+    *,
+    baseline: str | None = None,
+    test: str = "randomization",
+    correction: str = "holm",
+    alpha: float = 0.05,
+    level: float = 0.95,
+    by: Any = None,
+    queries: Any = None,
+    policy: Policy | None = None,
+    rng: Rng = 0,
+    columns: Mapping[str, str] | None = None,
+    progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
+    **options: Any,
+) -> Comparison:
+    """Evaluate several runs on the same queries and tell which differences are more than chance.
+
+    ``runs`` maps names to runs of any shape, :class:`~ranklens.scores.Scores` or tables of values by query; ``qrels`` may be
+    None if there is no run among them. Every pair is tested, or each system against the ``baseline``. p-values are corrected
+    over the pairs of a measure, and with ``by`` over its slices: ``by`` is ``{query: slice}`` or a column of ``queries``.
+    ``test`` is one of randomization, t, wilcoxon, sign, bootstrap, welch, tukey and tukey-randomized; ``correction`` one of
+    bonferroni, holm, hochberg, bh, by and none. ``rng`` is a seed, so the same call gives the same answer. ``progress`` wraps
+    the loop over runs, as ``tqdm.tqdm`` does. Policies are given as in :func:`ranklens.evaluate`.
+
+    >>> qrels = {f"q{i}": {"a": 1} for i in range(8)}
+    >>> good, bad = {q: ["a", "b"] for q in qrels}, {q: ["b", "a"] for q in qrels}
+    >>> compare(qrels, {"bad": bad, "good": good}, "RR").verdict("RR")
+    'good is better than bad by 0.500 [0.500, 0.500], p = 0.008. Choose good.'
+    """
+    chosen = make_policy(policy, options)
+    settings = Settings(_name(baseline), test, correction, alpha, level, _seed(rng))
+    given = _checked(runs)
+    rankings = {name: run for name, run in given.items() if not _holds_values(run, columns)}
+    gold = _judgments(qrels, rankings)
+    evaluated, said = _evaluated(gold, rankings, measures, chosen, columns, progress)
+    wanted = list(next(iter(evaluated.values())).measures) if evaluated else measures
+    found = _compared({**given, **evaluated}, wanted, settings, by, queries, chosen.missing)
+    evidence = Evidence(gold, rankings, chosen, columns) if rankings else None
+    return replace(found, evidence=evidence, cautions=(*said, *found.cautions))
+
+
+def compare_scores(
+    scores: Mapping[str, Any],
+    measures: str | Measure | Sequence[str | Measure] | None = None,
+    *,
+    baseline: str | None = None,
+    test: str = "randomization",
+    correction: str = "holm",
+    alpha: float = 0.05,
+    level: float = 0.95,
+    by: Any = None,
+    queries: Any = None,
+    missing: str | None = None,
+    rng: Rng = 0,
+) -> Comparison:
+    """Compare values that are there already: Scores, tables by query, or ``{query: {measure: value}}``.
+
+    ``measures`` are all that the systems have in common, unless some are named; ``missing`` says what a query counts that a
+    system lacks (``zero``, ``skip``, ``error``). The rest is as in :func:`compare`.
+
+    >>> found = compare_scores({"a": {"q1": {"RR": 1.0}, "q2": {"RR": 0.5}}, "b": {"q1": {"RR": 1.0}, "q2": {"RR": 0.25}}})
+    >>> found.result("RR", "a").mean, found.pair("RR", "a", "b").wins, found.pair("RR", "a", "b").losses
+    (0.75, 0, 1)
+    """
+    settings = Settings(_name(baseline), test, correction, alpha, level, _seed(rng))
+    if missing is not None:
+        make_policy(None, {"missing": missing})  # refuses what is no policy
+    return _compared(_checked(scores), measures, settings, by, queries, missing)
+
+
+def _compared(
+    scores: Mapping[str, Any],
+    measures: Any,
+    asked: Settings,
+    by: Any,
+    queries: Any,
+    missing: str | None,
+) -> Comparison:
+    aligned = align(scores, measures, missing=missing)
+    if asked.baseline is not None and asked.baseline not in aligned.systems:
+        raise InputError(
+            f"The baseline {asked.baseline!r} is no system: {nearest(asked.baseline, aligned.systems)}"
+        )
+    settings = affordable(asked, len(aligned.systems))
+    # Random signs are drawn by place, so the order in which queries come must not matter.
+    order = np.argsort(np.array(aligned.query_ids, dtype=object), kind="stable")
+    sorted_values = {name: values[:, order] for name, values in aligned.values.items()}
+    results, pairs = analyse(aligned, {None: sorted_values}, settings)[None]
+    slice_of: dict[str, str] | None = None
+    slices: tuple[SliceResult, ...] = ()
+    macro: tuple[SystemResult, ...] = ()
+    if by is not None:
+        slice_of = slices_of(by, queries, aligned.query_ids)
+        sorted_ids = [aligned.query_ids[i] for i in order]
+        parts: dict[str | None, dict[str, FloatArray]] = {
+            name: {m: v[:, [slice_of[q] == name for q in sorted_ids]] for m, v in sorted_values.items()}
+            for name in in_order(slice_of.values())
+        }
+        macro = tuple(macro_averages(aligned, parts, settings))
+        slices = tuple(
+            SliceResult(str(name), found[0][0].n, *found)
+            for name, found in analyse(aligned, parts, settings).items()
+        )
+    evaluated = {name: s for name, s in scores.items() if isinstance(s, Scores)}
+    tested = [part for found in (pairs, *(one.pairs for one in slices)) for part in found.parts]
+    return Comparison(
+        aligned,
+        settings,
+        results,
+        pairs,
+        slices=slices,
+        macro=macro,
+        slice_of=slice_of,
+        cautions=tuple(cautions(aligned, asked, tested, evaluated, slice_of)),
+        scores=evaluated,
+    )
+
+
+def _evaluated(
+    qrels: Any,
+    runs: Mapping[str, Any],
+    measures: Any,
+    policy: Policy,
+    columns: Mapping[str, str] | None,
+    progress: Callable[[Iterable[Any]], Iterable[Any]],
+) -> tuple[dict[str, Scores], list[str]]:
+    """Scores by system, and what evaluation warned of."""
+    scores, said = {}, []
+    for name in progress(list(runs)):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", RankLensWarning)
+            scores[name] = evaluate(qrels, runs[name], measures, policy, columns=columns)
+        for warning in caught:
+            said.append(f"{name}: {warning.message}")
+            warn(said[-1])
+    return scores, said
+
+
+def _judgments(qrels: Any, runs: Mapping[str, Any]) -> Any:
+    """Read once, not for every run; svmlight judgments belong to a run's scores line by line, and are read with them."""
+    if runs and qrels is None:
+        raise InputError(
+            f"{next(iter(runs))} is a run, but there are no judgments to score it with: give qrels."
+        )
+    if not runs or not isinstance(qrels, (str, Path)):
+        return qrels
+    from ranklens.files import formats, sources
+
+    place = sources.kept(qrels)
+    return qrels if formats.recognise(place, "qrels") == "svmlight" else formats.read_qrels(place)
+
+
+def _checked(systems: Any) -> dict[str, Any]:
+    if not isinstance(systems, Mapping):
+        raise InputError(
+            f"The systems are a {type(systems).__name__}; give {{name: run}}, one entry a system."
+        )
+    named = {str(name): system for name, system in systems.items()}
+    if len(named) < len(systems):
+        raise InputError(f"Two systems have the same name: {', '.join(map(repr, systems))}.")
+    return named
+
+
+def _name(baseline: Any) -> str | None:
+    return None if baseline is None else str(baseline)
+
+
+def _holds_values(system: Any, columns: Mapping[str, str] | None) -> bool:
+    """Whether these are values of measures rather than documents."""
+    if isinstance(system, (Scores, Mapping)) or not frames.is_frame(system):
+        return isinstance(system, Scores)
+    return not frames.has_documents(frames.to_polars(system), columns)
+
+
+def _seed(rng: Rng) -> int:
+    """One whole number that everything random follows from, so that it can be told and repeated."""
+    if rng is None or isinstance(rng, np.random.Generator):
+        return int(np.random.default_rng(rng).integers(2**32))
+    return inputs.count(rng, "rng", 0)

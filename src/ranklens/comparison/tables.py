@@ -1,0 +1,335 @@
+"""A comparison as tables: who leads, which pairs differ, what holds in each slice, and the table of a paper."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from ranklens.comparison import verdicts
+from ranklens.comparison.groups import label
+from ranklens.scores import describe
+from ranklens.stats.randomization import EXACT_UP_TO
+from ranklens.tables.table import Cell, Lines, Printout, Table
+
+if TYPE_CHECKING:
+    from ranklens.comparison.analysis import SystemResult
+    from ranklens.comparison.pairs import PairResult
+    from ranklens.comparison.systems import Comparison
+
+MOST_SYSTEMS, MOST_PAIRS, MOST_ROWS, MOST_NOTES = 20, 15, 40, 6  # shown for each measure, in print
+
+
+def printout(comparison: Comparison) -> Printout:
+    """All that a reader needs to decide: leaders, pairs, slices, the verdict, what it rests on, cautions."""
+    parts: list[Table | Lines] = [leaders(comparison)]
+    if len(comparison.pairs):
+        parts.append(pairs(comparison))
+    if comparison.slices:
+        parts.append(slices(comparison))
+    said = [(name, comparison.verdict(name)) for name in comparison.measures]
+    said += [(f"{name} by slice", verdicts.of_slices(comparison, name)) for name in comparison.measures]
+    parts.append(Lines("Verdict", [f"{name}: {text}" for name, text in said if text]))
+    parts.append(Lines("What was compared", note(comparison)))
+    if comparison.cautions:
+        parts.append(Lines("Keep in mind", comparison.cautions))
+    return Printout(parts)
+
+
+def leaders(comparison: Comparison) -> Table:
+    """One row a measure and system, best first; bold are those that cannot be told apart from the best.
+
+    With a baseline most of that was not tested, and the best means are bold.
+    """
+    rows = []
+    for name in comparison.measures:
+        ranked = comparison.ranked(name)
+        behind = _behind(comparison, name, ranked)
+        for i, system in enumerate(ranked[:MOST_SYSTEMS]):
+            numbers = _numbers(comparison, comparison.result(name, system), strong=system not in behind)
+            rows.append([name if i == 0 else "", system, *numbers])
+        if len(ranked) > MOST_SYSTEMS:
+            rows.append(["", f"… {len(ranked) - MOST_SYSTEMS:,} more", "", "", ""])
+    header = ["measure", "system", "mean", f"{comparison.level:.0%} interval", "group"]
+    return _without_empty(Table(header, rows, left=2))
+
+
+def _behind(comparison: Comparison, measure: str, ranked: Sequence[str]) -> set[str]:
+    """The systems that are not bold."""
+    if not _is_rated(comparison, measure):
+        return set(ranked)
+    if comparison.baseline is None:
+        return comparison.told_apart(measure, ranked[0])
+    mean = {system: comparison.result(measure, system).mean for system in ranked}
+    return {system for system in ranked if mean[system] != mean[ranked[0]]}
+
+
+def _is_rated(comparison: Comparison, measure: str) -> bool:
+    """Whether systems are tested by this measure, and one can be better than another."""
+    quantity = comparison.quantity(measure)
+    return quantity.is_tested and quantity.better != "neither"
+
+
+def pairs(comparison: Comparison) -> Table:
+    """One row a measure and pair: against the baseline, or all; of many, those with the leader."""
+    rows, hidden = [], 0
+    for name in comparison.measures:
+        if not comparison.quantity(name).is_tested:
+            continue
+        shown = _pairs_to_show(comparison, name)
+        tested = comparison.contrasts(name)
+        hidden += len(tested) - len(shown)
+        rows += [[name if i == 0 else "", *_pair(comparison, pair)] for i, pair in enumerate(shown)]
+    corrected = verdicts.name_of_correction(comparison.correction)
+    is_plain = comparison.settings.is_tukey or not corrected or comparison.pairs.parts[0].family.pairs < 2
+    chance = "p" if is_plain else f"p ({corrected})"
+    header = ["measure", "pair", "difference", f"{comparison.level:.0%} interval", chance, "win/tie/loss", ""]
+    more = f"{hidden:,} more pairs are not shown; pairs_frame() and the JSON have all." if hidden else ""
+    return Table(header, rows, left=2, note=more)
+
+
+def slices(comparison: Comparison) -> Table:
+    """One row a measure, slice and system, and the macro-average: the mean over slices."""
+    rows = []
+    for name in comparison.measures:
+        parts = [*(part.results for part in comparison.slices), comparison.macro]
+        found = [_slice_rows(comparison, [r for r in results if r.measure == name]) for results in parts]
+        shown = [row for part in found for row in part][:MOST_ROWS]
+        rows += [[name if i == 0 else "", *row] for i, row in enumerate(shown)]
+        if (hidden := sum(map(len, found)) - len(shown)) > 0:
+            rows.append(["", f"… {hidden:,} more rows", *[""] * 5])
+    header = ["measure", "slice", "system", "queries", "mean", f"{comparison.level:.0%} interval", "group"]
+    return _without_empty(Table(header, rows, left=3))
+
+
+def queries(comparison: Comparison, measure: str, a: str | None, b: str | None, most: int) -> Table:
+    """The queries with the largest differences, from the largest loss of b to its largest gain."""
+    found = comparison.queries(measure, a, b)
+    largest = sorted(found.rows(), key=lambda row: -abs(row[3]))[:most]
+    rows = [
+        [row[0], f"{row[1]:.4f}", f"{row[2]:.4f}", f"{row[3]:+.4f}", *row[4:]]
+        for row in sorted(largest, key=lambda row: row[3])
+    ]
+    title = f"{measure}: the {len(rows):,} queries of {len(found):,} that differ most"
+    return Table(found.columns, rows, title=title)
+
+
+def documents(comparison: Comparison, query: str, a: str | None, b: str | None) -> Table:
+    """Two rankings of a query side by side."""
+    found = comparison.documents(query, a, b)
+    rows = [
+        [
+            doc,
+            "" if grade is None else f"{grade:g}",
+            *("" if rank is None else f"{rank:,}" for rank in ranks),
+            change,
+        ]
+        for doc, grade, *ranks, change in found.iter_rows()
+    ]
+    return Table(
+        found.columns, rows, title=f"Query {query}: the first documents of both, and relevant ones missed"
+    )
+
+
+def paper(comparison: Comparison) -> Table:
+    """Systems × measures with a letter for each system; raised letters name the systems that one significantly beats."""
+    columns = [_paper_column(comparison, name) for name in comparison.measures]
+    rows = [
+        [label(i), system, *(column[i] for column in columns)] for i, system in enumerate(comparison.systems)
+    ]
+    return Table(["", "system", *comparison.measures], rows, left=2, note=caption(comparison))
+
+
+def _paper_column(comparison: Comparison, measure: str) -> list[Cell]:
+    quantity, ranked = comparison.quantity(measure), comparison.ranked(measure)
+    is_rated = _is_rated(comparison, measure)
+    place = {system: i for i, system in enumerate(ranked)}
+    separator = "," if len(ranked) > 26 else ""
+    cells = []
+    for system in comparison.systems:
+        beaten = comparison.told_apart(measure, system) if is_rated else set()
+        marks = [
+            label(i)
+            for i, other in enumerate(comparison.systems)
+            if other in beaten and place[other] > place[system]
+        ]
+        mean = comparison.result(measure, system).mean
+        best = is_rated and mean == comparison.result(measure, ranked[0]).mean
+        cells.append(Cell(_number(mean, quantity.aggregate), strong=best, raised=separator.join(marks)))
+    return cells
+
+
+def caption(comparison: Comparison) -> str:
+    """What the numbers and marks of a paper's table mean."""
+    said = f"Means over {verdicts.queries(len(comparison.query_ids))}; the best is bold."
+    if not len(comparison.pairs):
+        return said
+    return (
+        f"{said} A raised letter marks a mean that is significantly better than that of the system with this letter "
+        f"({method(comparison)}, alpha = {comparison.alpha:g}).{_only_with_baseline(comparison)}"
+    )
+
+
+def method(comparison: Comparison) -> str:
+    """The test and the correction in words."""
+    found = comparison.pairs.parts[0]
+    text = verdicts.name_of_test(comparison.test)
+    if comparison.settings.is_resampled:
+        exact = sum(part.exact_pairs for part in comparison.pairs.parts)
+        drawn = f"{text} with {comparison.settings.resamples:,} resamples"
+        drawn += f" (exact where at most {EXACT_UP_TO} queries differ)" if exact else ""
+        text = f"exact {text}" if exact == len(comparison.pairs) else drawn
+    return f"{text}, two-sided, n = {len(comparison.query_ids):,}" + _corrected(
+        comparison, found.family.pairs
+    )
+
+
+def note(comparison: Comparison) -> list[str]:
+    """What was averaged over, what retrievers answered, and how differences were tested."""
+    lines = [*_described(comparison), *_answered(comparison)]
+    if len(comparison.pairs):
+        text = method(comparison)
+        grouped = (
+            " Systems that share a group letter could not be told apart."
+            if comparison.baseline is None
+            else _only_with_baseline(comparison)
+        )
+        lines.append(
+            f"{text[0].upper()}{text[1:]}, alpha = {comparison.alpha:g}, seed {comparison.seed}.{grouped} "
+            "Intervals are Student's t, not corrected for the number of pairs."
+        )
+    if comparison.slices and len(comparison.pairs):
+        count = len(comparison.slices[0].pairs.parts[0]) * len(comparison.slices)
+        lines.append(
+            f"In slices, p-values are corrected over the {count:,} tests of each measure in all slices."
+        )
+    return lines
+
+
+def _only_with_baseline(comparison: Comparison) -> str:
+    if comparison.baseline is None or len(comparison.systems) < 3:
+        return ""
+    return f" Only pairs with {comparison.baseline} were tested."
+
+
+def _corrected(comparison: Comparison, pairs: int) -> str:
+    if comparison.settings.is_tukey:
+        return f", which corrects for all pairs of {len(comparison.systems):,} systems"
+    name = verdicts.name_of_correction(comparison.correction)
+    if pairs < 2:
+        return ", one pair, so nothing to correct for"
+    return (
+        f", {name} over the {pairs:,} pairs of each measure"
+        if name
+        else f", not corrected for {pairs:,} pairs"
+    )
+
+
+def _described(comparison: Comparison) -> list[str]:
+    """The line of each system's evaluation, once for those that share it; what all share is said once."""
+    lines: dict[str, list[str]] = {}
+    # The mean of a system is over the queries that all have, which can be fewer than it was evaluated on.
+    done = "evaluated" if comparison.aligned.left_out else "averaged"
+    for system, scores in comparison.scores.items():
+        failed = len(comparison.errors.get(system, {}))
+        text = describe(scores.judged, scores.measures, failed, done=done)
+        lines.setdefault(text, []).append(system)
+    given = [system for system in comparison.systems if system not in comparison.scores]
+    if given:
+        text = f"{verdicts.queries(len(comparison.query_ids))} averaged, values as given"
+        lines.setdefault(text, []).extend(given)
+    if comparison.aligned.left_out:
+        compared = [
+            f"{verdicts.queries(len(comparison.query_ids))} compared, which all systems have; means are over these."
+        ]
+    else:
+        compared = []
+    if len(lines) == 1:
+        return [*compared, f"{next(iter(lines))}."]
+    details = {line: line.split("; ") for line in lines}
+    shared = [
+        part for part in next(iter(details.values())) if all(part in parts for parts in details.values())
+    ]
+    told = [
+        f"{verdicts.several(systems)}: {'; '.join(part for part in details[line] if part not in shared)}."
+        for line, systems in list(lines.items())[:MOST_NOTES]
+    ]
+    hidden = [f"… and {len(lines) - MOST_NOTES:,} more such lines."] if len(lines) > MOST_NOTES else []
+    return [*compared, *([f"All: {'; '.join(shared)}."] if shared else []), *told, *hidden]
+
+
+def _answered(comparison: Comparison) -> list[str]:
+    """The status of the queries where retrievers were run, once for those that share it."""
+    lines: dict[str, list[str]] = {}
+    for system, counts in (comparison.status or {}).items():
+        text = ", ".join(f"{count:,} {status}" for status, count in counts.items())
+        lines.setdefault(text, []).append(system)
+    return [f"Answers of {verdicts.several(systems)}: {text}." for text, systems in lines.items()]
+
+
+def _numbers(comparison: Comparison, found: SystemResult, *, strong: bool = False) -> list[str]:
+    """Mean, interval and group."""
+    mean = _number(found.mean, comparison.quantity(found.measure).aggregate)
+    interval = str(found.interval) if found.interval is not None else ""
+    return [Cell(mean, strong=strong), interval, found.group]
+
+
+def _slice_rows(comparison: Comparison, found: Sequence[SystemResult]) -> list[list[str]]:
+    """Slice, system, queries, mean, interval, group; the systems in the order of the leaders."""
+    if not found:
+        return []
+    order = {system: i for i, system in enumerate(comparison.ranked(found[0].measure)[:MOST_SYSTEMS])}
+    shown = sorted((r for r in found if r.system in order), key=lambda r: order[r.system])
+    return [
+        [str(r.slice) if i == 0 else "", r.system, f"{r.n:,}" if i == 0 else "", *_numbers(comparison, r)]
+        for i, r in enumerate(shown)
+    ]
+
+
+def _pairs_to_show(comparison: Comparison, measure: str) -> list[PairResult]:
+    """With a baseline: it comes first, so that signs tell gains; else the better one comes last, so that they are positive."""
+    ranked = comparison.ranked(measure)
+    if comparison.baseline is not None:
+        others = [system for system in ranked if system != comparison.baseline]
+        return [comparison.pair(measure, comparison.baseline, system) for system in others[:MOST_PAIRS]]
+    every = (
+        [(worse, better) for i, better in enumerate(ranked) for worse in ranked[i + 1 :]]
+        if len(ranked) <= 6
+        else [(worse, ranked[0]) for worse in ranked[1:]]
+    )
+    return [comparison.pair(measure, a, b) for a, b in every[:MOST_PAIRS]]
+
+
+def _pair(comparison: Comparison, pair: PairResult) -> list[str]:
+    quantity = comparison.quantity(pair.measure)
+    if quantity.is_geometric:
+        size = f"× {math.exp(pair.difference):.4f}"
+        around = str(quantity.interval_back(pair.interval))
+    else:
+        size, around = _signed(pair.difference), str(pair.interval)
+    chance = verdicts.p_text(pair.adjusted_p, comparison.alpha).removeprefix("p = ").removeprefix("p ")
+    counts = f"{pair.wins}/{pair.ties}/{pair.losses}"
+    return [f"{pair.b} vs {pair.a}", size, around, chance, counts, verdicts.in_a_word(pair, quantity)]
+
+
+def _signed(difference: float) -> str:
+    """Four decimals, or what is left of a difference that these would show as 0."""
+    if not difference:
+        return "0.0000"
+    return f"{difference:+.4f}" if abs(difference) >= 0.00005 else f"{difference:+.0e}"
+
+
+def _number(mean: float, aggregate: str) -> str:
+    return f"{mean:,.0f}" if aggregate == "sum" else f"{mean:.4f}"
+
+
+def _without_empty(table: Table) -> Table:
+    """Columns that say nothing are left out: letters, where there is one system only, or a baseline."""
+    kept = [i for i in range(len(table.header)) if any(row[i] for row in table.rows)]
+    return Table(
+        _pick(table.header, kept), [_pick(row, kept) for row in table.rows], table.note, left=table.left
+    )
+
+
+def _pick(row: Sequence[str], kept: Iterable[int]) -> list[str]:
+    return [row[i] for i in kept]

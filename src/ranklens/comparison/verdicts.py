@@ -1,0 +1,298 @@
+"""What a comparison says, in words: never more than the test supports."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ranklens.comparison.alignment import Quantity
+    from ranklens.comparison.pairs import Family, PairResult, Settings
+    from ranklens.comparison.systems import Comparison
+
+_CORRECTIONS = {
+    "bonferroni": "Bonferroni",
+    "holm": "Holm",
+    "hochberg": "Hochberg",
+    "bh": "Benjamini-Hochberg",
+    "by": "Benjamini-Yekutieli",
+}
+_TESTS = {
+    "randomization": "randomisation test",
+    "t": "paired t test",
+    "wilcoxon": "Wilcoxon signed-rank test",
+    "sign": "sign test",
+    "bootstrap": "bootstrap test",
+    "welch": "unpaired Welch t test",
+    "tukey": "Tukey's HSD",
+    "tukey-randomized": "randomised Tukey HSD",
+}
+
+
+def of_pair(pair: PairResult, quantity: Quantity, settings: Settings, family: Family) -> str:
+    """Which of two systems is better, by how much, how sure that is, and what could not have been seen."""
+    ahead, behind = (pair.a, pair.b) if _a_leads(pair, quantity) else (pair.b, pair.a)
+    if pair.ties == pair.n:
+        return (
+            f"{ahead} and {behind} have the same value for {'every query' if pair.n > 1 else 'the one query'}"
+        )
+    amount = facts(pair, quantity, settings, family)
+    if pair.significant:
+        return f"{ahead} is {_superior(quantity)} than {behind} by {amount}"
+    if pair.adjusted_p <= settings.alpha:
+        return f"{ahead} and {behind} cannot be told apart: {behind} wins more often, but the mean speaks for {ahead} by {amount}"
+    return f"{ahead} and {behind} cannot be told apart: the difference is {amount}"
+
+
+def of_measure(comparison: Comparison, measure: str) -> str:
+    """Which system to choose by one measure, and how sure that is."""
+    quantity, ranked = comparison.quantity(measure), comparison.ranked(measure)
+    if not quantity.is_tested:
+        return "A count: shown, but not tested."
+    if len(ranked) == 1:
+        found = comparison.result(measure, ranked[0])
+        return (
+            f"{found.mean:.4f} {found.interval} for {ranked[0]} alone; there is nothing to compare it with."
+        )
+    if len(ranked) == 2:
+        return f"{comparison.pair(measure, *ranked).verdict}.{_advice(comparison, measure, ranked)}"
+    if comparison.baseline is not None:
+        return _against_baseline(comparison, measure, ranked)
+    return _leader(comparison, measure, ranked)
+
+
+def _leader(comparison: Comparison, measure: str, ranked: Sequence[str]) -> str:
+    """The first, and whoever cannot be told apart from it."""
+    best, *others = ranked
+    word = _superior(comparison.quantity(measure))
+    different = comparison.told_apart(measure, best)
+    rivals = [system for system in others if system not in different]
+    behind = [system for system in others if system in different]
+    pair = comparison.pair(measure, best, (rivals or others)[0])
+    advice = _advice(comparison, measure, [best, *rivals])
+    if not rivals:
+        all_others = "both others" if len(others) == 2 else f"all {len(others):,} others"
+        return f"{best} is {word} than {all_others}; than the closest, {others[0]}, by {comparison.facts(pair)}.{advice}"
+    if comparison.result(measure, best).mean == comparison.result(measure, others[-1]).mean:
+        return f"All {len(ranked):,} systems have the same mean.{advice}"
+    most = "best" if word == "better" else "highest"
+    to_whom = f" to {rivals[0]}" if len(rivals) > 1 else ""
+    beaten = f" {best} is {word} than {several(behind)}." if behind else ""
+    return (
+        f"{best} has the {most} mean, but cannot be told apart from {several(rivals)}: "
+        f"the difference{to_whom} is {comparison.facts(pair)}.{beaten}{advice}"
+    )
+
+
+def _against_baseline(comparison: Comparison, measure: str, ranked: Sequence[str]) -> str:
+    baseline, word = str(comparison.baseline), _superior(comparison.quantity(measure))
+    different = comparison.told_apart(measure, baseline)
+    above = ranked[: ranked.index(baseline)]
+    better = [system for system in above if system in different]
+    worse = [system for system in ranked if system in different and system not in above]
+    same = [system for system in ranked if system not in different and system != baseline]
+    parts = []
+    if better:
+        near = comparison.facts(comparison.pair(measure, baseline, better[0]))
+        parts.append(f"{_are(better)} {word} than {baseline}")
+        parts[0] += f" by {near}." if len(better) == 1 else f"; {better[0]} by {near}."
+    else:
+        parts.append(f"No system was shown to be {word} than {baseline}.")
+    if same:
+        near = comparison.facts(comparison.pair(measure, baseline, same[0]))
+        parts.append(
+            f"{several(same)} cannot be told apart from {baseline}; the difference to {same[0]} is {near}."
+        )
+    if worse:
+        parts.append(f"{_are(worse)} {'worse' if word == 'better' else 'lower'} than {baseline}.")
+    if word == "better":
+        parts.append(_advice_against_baseline(baseline, better, same))
+    elif len(better) > 1:
+        parts.append("Only pairs with the baseline were tested.")
+    return " ".join(parts)
+
+
+def _advice_against_baseline(baseline: str, better: Sequence[str], same: Sequence[str]) -> str:
+    """Never about two systems of which neither is the baseline, as these were not tested."""
+    if len(better) > 1:
+        return "Only pairs with the baseline were tested: those that beat it may be equally good."
+    if better:
+        untested = f"; {several([*better, *same])} were not tested against each other" if same else ""
+        return f"Choose {better[0]} rather than {baseline}{untested}."
+    if len(same) > 1:
+        return (
+            f"There is no reason here to replace {baseline}; the others were not tested against each other."
+        )
+    return f"Choose the cheaper of {baseline} and {same[0]}." if same else f"Choose {baseline}."
+
+
+def _are(names: Sequence[str]) -> str:
+    return f"{several(names)} {'is' if len(names) == 1 else 'are'}"
+
+
+def of_slices(comparison: Comparison, measure: str) -> str:
+    """Which pairs differ in which slices."""
+    if not comparison.slices or not comparison.quantity(measure).is_tested or len(comparison.systems) < 2:
+        return ""
+    found: dict[tuple[str, str], list[str]] = {}
+    for part in comparison.slices:
+        for ahead, behind in part.pairs.won(measure):
+            found.setdefault((ahead, behind), []).append(part.name)
+    word, ranked = _superior(comparison.quantity(measure)), comparison.ranked(measure)
+    order = sorted(found, key=lambda pair: (ranked.index(pair[0]), ranked.index(pair[1])))
+    told = [f"{a} is {word} than {b} in {several(found[a, b])}" for a, b in order[:6]]
+    baseline = comparison.baseline
+    if not told:
+        whom = (
+            "no two systems can be told apart"
+            if baseline is None
+            else f"no system can be told apart from {baseline}"
+        )
+        return f"{whom} in any of the {len(comparison.slices):,} slices."
+    hidden = f"; {len(found) - 6:,} more pairs differ in some slice" if len(found) > 6 else ""
+    other = "pair" if baseline is None else f"pair with {baseline}"
+    return "; ".join(told) + f"{hidden}. No other {other} can be told apart in a slice."
+
+
+def facts(pair: PairResult, quantity: Quantity, settings: Settings, family: Family) -> str:
+    """The size of a difference, how likely it is by chance, and what could not have been seen."""
+    chance = f"{_chance(pair, settings, family)}{_unlike_interval(pair, quantity, settings, family)}"
+    return f"{_size(pair, quantity)}, {chance}{_unseen(pair, quantity)}"
+
+
+def _unlike_interval(pair: PairResult, quantity: Quantity, settings: Settings, family: Family) -> str:
+    """Why test and interval disagree, where they do."""
+    holds = pair.interval.low <= 0 <= pair.interval.high
+    if pair.significant != holds or (pair.adjusted_p <= settings.alpha and not pair.significant):
+        return ""
+    if abs(settings.level + settings.alpha - 1) > 1e-9:
+        reason = f"has a level of {settings.level:.4g}, while the test has an alpha of {settings.alpha:g}"
+    elif not holds and family.pairs > 1 and (settings.is_tukey or pair.p_value <= settings.alpha):
+        reason = "is not corrected for the number of pairs"
+    else:
+        reason = "is Student's t, which is not the method of the test"
+    nothing = 1 if quantity.is_geometric else 0
+    return f" (the interval {'holds' if holds else 'excludes'} {nothing}, but {reason})"
+
+
+def _advice(comparison: Comparison, measure: str, ranked: Sequence[str]) -> str:
+    """What to do: choose the best, or the cheapest of those that cannot be told apart, or ask more queries."""
+    if comparison.quantity(measure).better == "neither":
+        return ""
+    best, *others = ranked
+    rivals = [system for system in others if system not in comparison.told_apart(measure, best)]
+    if not rivals:
+        return f" Choose {best}."
+    pair = comparison.pair(measure, best, rivals[0])
+    choice = f" Choose the {'cheaper' if len(rivals) == 1 else 'cheapest'} of {several([best, *rivals])}"
+    needed = comparison.queries_needed(pair)
+    if needed is None:
+        return f"{choice}."
+    return f"{choice}; if the difference{' to ' + rivals[0] if len(rivals) > 1 else ''} is real, about {queries(needed)} would show it."
+
+
+def several(names: Sequence[str], most: int = 5) -> str:
+    """Names in a sentence, the first few where they are many.
+
+    >>> several(["a"]), several(["a", "b", "c"]), several(list("abcdefgh"))
+    ('a', 'a, b and c', 'a, b, c, d, e and 3 more')
+    """
+    if len(names) > most + 1:
+        return f"{', '.join(names[:most])} and {len(names) - most:,} more"
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def queries(n: int) -> str:
+    """Counted, in words."""
+    return f"{n:,} {'query' if n == 1 else 'queries'}"
+
+
+def p_text(p: float, alpha: float = 0.05) -> str:
+    """A p-value with three decimals, and more where these could be taken for alpha.
+
+    >>> p_text(0.0021), p_text(0.00004), p_text(0.04996), p_text(1.0)
+    ('p = 0.002', 'p < 0.001', 'p = 0.04996', 'p = 1.000')
+    """
+    if p < 0.001:
+        return "p < 0.001"
+    decimals = 3
+    while round(p, decimals) == alpha != p and decimals < 8:
+        decimals += 1
+    return f"p = {p:.{decimals}f}"
+
+
+def correction_text(settings: Settings, family: Family) -> str:
+    """How p-values were corrected: empty where there is nothing to correct for."""
+    slices = f" in {family.slices:,} slices" if family.slices > 1 else ""
+    if settings.is_tukey:
+        return f" by {_TESTS[settings.test]} over {family.systems:,} systems{slices}"
+    pairs = family.pairs // family.slices
+    if family.pairs < 2:
+        return ""
+    over = f"{pairs:,} {'pair' if pairs == 1 else 'pairs'}{slices}"
+    if settings.correction == "none":
+        return f", not corrected for {over}"
+    return f" after {_CORRECTIONS[settings.correction]} over {over}"
+
+
+def name_of_test(test: str) -> str:
+    """In words, for captions."""
+    return _TESTS[test]
+
+
+def name_of_correction(correction: str) -> str:
+    """In words; empty for none."""
+    return _CORRECTIONS.get(correction, "")
+
+
+def in_a_word(pair: PairResult, quantity: Quantity) -> str:
+    """Of b, compared with a."""
+    if not pair.significant:
+        return "not told apart"
+    is_up = (pair.difference > 0) != (quantity.better == "lower")
+    return (
+        ("higher" if is_up else "lower") if quantity.better == "neither" else "better" if is_up else "worse"
+    )
+
+
+def _a_leads(pair: PairResult, quantity: Quantity) -> bool:
+    """Whether a is ahead; of two that are equal, the first by name, so that the order asked for does not matter."""
+    if pair.difference == 0:
+        return pair.a < pair.b
+    return (pair.difference < 0) != (quantity.better == "lower")
+
+
+def _superior(quantity: Quantity) -> str:
+    return "higher" if quantity.better == "neither" else "better"
+
+
+def _chance(pair: PairResult, settings: Settings, family: Family) -> str:
+    return f"{p_text(pair.adjusted_p, settings.alpha)}{correction_text(settings, family)}"
+
+
+def _size(pair: PairResult, quantity: Quantity) -> str:
+    """The difference of the one ahead over the other, with its interval."""
+    low, high = pair.interval
+    difference = abs(pair.difference)
+    if pair.difference < 0:
+        low, high = -high, -low
+    if quantity.is_geometric:
+        return f"a factor of {math.exp(difference):.3f} [{math.exp(low):.3f}, {math.exp(high):.3f}]"
+    decimals = 3 if difference >= 0.001 or not difference else 5
+    return f"{difference:.{decimals}f} [{low:.{decimals}f}, {high:.{decimals}f}]"
+
+
+def _unseen(pair: PairResult, quantity: Quantity) -> str:
+    if pair.n < 2:
+        return "; one query says nothing about others"
+    if not pair.detectable:
+        return ""
+    if quantity.is_geometric:
+        limit = f"a factor under {math.exp(pair.detectable):.3f}"
+    else:
+        limit = f"a difference under {pair.detectable:.{3 if pair.detectable >= 0.001 else 5}f}"
+    if pair.significant and abs(pair.difference) < pair.detectable:
+        return f"; with {pair.n:,} queries a difference this small is often missed"
+    return f"; with {pair.n:,} queries {limit} could not have been seen"

@@ -1,0 +1,207 @@
+"""A configuration, carried out: retrievers are asked, systems compared, gates checked, outputs written."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ranklens import gate
+from ranklens.comparison.systems import compare
+from ranklens.config.callables import import_retriever, importable, source_version
+from ranklens.config.result import BenchResult
+from ranklens.config.syntax import spell
+from ranklens.errors import InputError, RankLensWarning, warn
+from ranklens.evaluation import evaluate
+from ranklens.files.queries import read_judgments
+
+if TYPE_CHECKING:
+    from ranklens.config.model import Config, Performance, Retriever
+    from ranklens.retrieval.benchmark import Benchmark
+
+_AT_ONCE = 8  # calls at a time where parallel_processing is true and the retriever does not say
+_STORE = ".ranklens"
+
+
+def run(config: Config) -> BenchResult:
+    """Ask the retrievers, compare all systems, check the gates, and write what is asked for."""
+    result = measure(config)
+    write_outputs(result)
+    return result
+
+
+def measure(config: Config) -> BenchResult:
+    """The same without writing; but what cannot be written later is refused now."""
+    for key, path in _files(config).items():
+        _make_room(path, spell(("outputs", key)))
+    with importable(config.folder, Path.cwd()):
+        benchmark = _asked(config) if config.retrievers else None
+    return _measured(config, benchmark)
+
+
+def _asked(config: Config) -> Benchmark:
+    from ranklens.retrieval.benchmark import Benchmark
+
+    asked = [_retriever(config, number) for number in range(len(config.retrievers))]
+    performance = config.retrieval_metrics.performance
+    store = (config.outputs.store or config.folder / _STORE) if performance.caching_enabled else None
+    benchmark = Benchmark(
+        config.data.asked, config.data.qrels, store=store, corpus=config.data.corpus, match=config.match
+    )
+    for entry, (retriever, takes_lists) in zip(config.retrievers, asked, strict=True):
+        benchmark.run(entry.name, retriever, **_options(entry, takes_lists, performance))
+    return benchmark
+
+
+def _retriever(config: Config, number: int) -> tuple[Any, bool]:
+    """The retriever, and whether it takes lists of texts."""
+    from ranklens.retrieval.adapters import adapt
+
+    entry = config.retrievers[number]
+    try:
+        found = import_retriever(entry.retriever, factory=entry.factory, params=entry.params)
+        return found, adapt(found, k=entry.k, batch_size=entry.batch_size).batch_size is not None
+    except InputError as error:
+        where = "" if config.file is None else f"{config.file}: "
+        raise InputError(f"{where}{spell(('retrievers', number, 'retriever'))}: {error}") from None
+
+
+def _options(entry: Retriever, takes_lists: bool, performance: Performance) -> dict[str, Any]:
+    batch_size = entry.batch_size or (performance.batch_size if takes_lists else None)
+    return {
+        "k": entry.k,
+        "concurrency": entry.concurrency or (_AT_ONCE if performance.parallel_processing else 1),
+        "timeout": entry.timeout,
+        "retries": entry.retries,
+        "rate_limit": entry.rate_limit,
+        "id_from": entry.id_from,
+        "match": entry.match,
+        "batch_size": batch_size,
+        "version": source_version(entry.retriever) if entry.version is None else entry.version,
+        "params": entry.params,
+    }
+
+
+def _measured(config: Config, benchmark: Benchmark | None) -> BenchResult:
+    analysis = config.retrieval_metrics.statistical_analysis
+    qrels = benchmark.common_judgments() if benchmark is not None else read_judgments(config.data.judged)
+    policy = config.policy
+    if not config.retrieval_metrics.graded_relevance:
+        qrels, policy = binary(qrels, policy.rel), replace(policy, rel=1)
+    runs: dict[str, Any] = dict(config.data.runs)
+    if benchmark is not None:
+        runs |= {name: result.run for name, result in benchmark.results.items()}
+    if not analysis.significance_testing:
+        for caution in benchmark.cautions(config.measures) if benchmark is not None else ():
+            warn(caution)
+        scores = {name: evaluate(qrels, run, config.measures, policy) for name, run in runs.items()}
+        means = {name: found.mean for name, found in scores.items()}
+        return BenchResult(config, scores, None, benchmark, tuple(_checks(config, means, benchmark)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RankLensWarning)  # a comparison keeps them as cautions
+        compared = compare(
+            qrels,
+            runs,
+            config.measures,
+            baseline=config.baseline,
+            test=config.test,
+            correction=config.correction,
+            alpha=analysis.alpha_level,
+            level=1 - analysis.alpha_level,
+            by=config.by,
+            queries=config.data.asked if config.by is not None else None,
+            policy=policy,
+            rng=config.seed,
+        )
+    if benchmark is not None:
+        compared = benchmark.completed(compared, benchmark.cautions(config.measures))
+    means = {name: {m: compared.result(m, name).mean for m in compared.measures} for name in compared.systems}
+    checks = tuple(_checks(config, means, benchmark))
+    return BenchResult(config, compared.scores, compared, benchmark, checks)
+
+
+def binary(qrels: Any, rel: float) -> Any:
+    """Judgments in which every document of at least grade ``rel`` has the grade 1, and all others 0.
+
+    A negative grade means pooled but not judged, and stays.
+
+    >>> binary({"q": {"a": 3, "b": 1, "c": -1}}, rel=2)
+    {'q': {'a': 1.0, 'b': 0.0, 'c': -1}}
+    """
+    from ranklens.readers import frames, mappings
+
+    if isinstance(qrels, Mapping):
+        judged = mappings.judgments(qrels).by_query
+        return {
+            query: {doc: float(grade >= rel) if grade >= 0 else grade for doc, grade in docs.items()}
+            for query, docs in judged.items()
+        }
+    import polars as pl
+
+    grade = pl.col("grade")
+    return frames.qrels_frame(qrels).with_columns(
+        pl.when(grade >= 0).then((grade >= rel).cast(pl.Float64)).otherwise(grade).alias("grade")
+    )
+
+
+def _checks(config: Config, means: gate.Means, benchmark: Benchmark | None) -> Iterator[gate.Check]:
+    gates = config.gates
+    gated = {name: means[name] for name in config.gated}
+    yield from gate.floors(gated, {config.measure(name): floor for name, floor in gates.floors.items()})
+    if config.baseline is not None:
+        others = {name: found for name, found in gated.items() if name != config.baseline}
+        drops = {config.measure(name): drop for name, drop in gates.max_regression.items()}
+        yield from gate.regressions(others, means[config.baseline], drops)
+    results = {name: r for name, r in benchmark.results.items() if name in gated} if benchmark else {}
+    if gates.max_failed is not None:
+        yield from gate.failures({name: r.status["failed"] for name, r in results.items()}, gates.max_failed)
+    if gates.max_latency_p95 is not None:
+        seconds = {name: r.latency.p95 if r.latency is not None else None for name, r in results.items()}
+        yield from gate.latencies(seconds, gates.max_latency_p95)
+
+
+def write_outputs(result: BenchResult) -> None:
+    """Write the files that the configuration asks for."""
+    from ranklens.files.writing import write_text
+
+    files = _files(result.config)
+    texts: dict[str, Callable[[], str]] = {
+        "table": result.__str__,
+        "json": result.to_json,
+        "markdown": result.to_markdown,
+        "csv": result.to_csv,
+        "latex": result.to_latex,
+    }
+    for key in files.keys() & texts:
+        write_text(texts[key]().rstrip("\n") + "\n", files[key])
+    if result.benchmark is not None and result.config.outputs.runs is not None:
+        result.benchmark.save_runs(result.config.outputs.runs)
+    if result.comparison is not None and "report" in files:
+        data = result.config.data
+        texts_of = result.benchmark.queries if result.benchmark is not None else data.queries
+        result.comparison.to_html(files["report"], queries=texts_of, corpus=data.corpus)
+
+
+def _files(config: Config) -> dict[str, Path]:
+    """The files to be written, by key."""
+    outputs = config.outputs
+    found = {
+        "table": outputs.table,
+        "json": outputs.json_file,
+        "markdown": outputs.markdown,
+        "csv": outputs.csv,
+        "latex": outputs.latex,
+        "report": outputs.report,
+    }
+    return {key: path for key, path in found.items() if path is not None}
+
+
+def _make_room(path: Path, key: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{key}: {path} cannot be written: {error.strerror}.") from None
+    if path.is_dir():
+        raise InputError(f"{key}: {path} is a folder; give the name of a file.")

@@ -1,0 +1,73 @@
+"""One query's ranking, cut after each of some ranks: what a measure is worth after one document, after two, and so on.
+
+Every measure is a function over :class:`~ranklens.judging.judged.Judged`. Cut rankings, laid side by side as if they were queries,
+give its value step by step in one call, so an explanation needs no second copy of any formula.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ranklens.arrays import IntArray
+from ranklens.formulas.gain import Gain, worth
+from ranklens.judging.hits import Hits
+from ranklens.judging.judged import Judged
+
+if TYPE_CHECKING:
+    from ranklens.arrays import BoolArray
+
+
+def only(judged: Judged, query: str) -> Judged:
+    """The same with one query alone; the highest grade of the judgments stays that of all queries."""
+    index = list(judged.queries).index(query)
+    return replace(
+        judged,
+        queries=[query],
+        hits=_rows(judged.hits, judged.hits.query == index),
+        ideal=_rows(judged.ideal, judged.ideal.query == index),
+        retrieved=judged.retrieved[index : index + 1],
+        ties=None,
+        _cache={},
+    )
+
+
+def upto(judged: Judged, ranks: IntArray, *, growing: bool = False) -> Judged:
+    """One query in, one for each of ``ranks`` out: what is judged down to that rank, and nothing below it.
+
+    The number of retrieved documents stays what it is, so that what a measure divides by stays the same, unless it is
+    ``growing`` with the rank.
+
+    >>> import ranklens as rl
+    >>> judged = rl.judge({"q": {"a": 1, "b": 1}}, {"q": ["a", "x", "b"]})
+    >>> rl.measure("P@5")(upto(judged, np.array([0, 1, 2, 3])))
+    array([0. , 0.2, 0.2, 0.4])
+    """
+    hits, ideal, n = judged.hits, judged.ideal, len(ranks)
+    step, row = np.nonzero(hits.rank[None, :] <= ranks[:, None])
+    spread = hits.spread and hits.spread.take(row)
+    retrieved = np.repeat(judged.retrieved, n)
+    return replace(
+        judged,
+        queries=list(judged.queries) * n,
+        hits=Hits(step, hits.rank[row], hits.grade[row], n, spread),
+        ideal=Hits(np.repeat(np.arange(n), len(ideal)), np.tile(ideal.rank, n), np.tile(ideal.grade, n), n),
+        retrieved=np.minimum(ranks, retrieved) if growing else retrieved,
+        _cache={},
+    )
+
+
+def ideally(judged: Judged, gain: Gain = "linear", gains: Mapping[float, float] | None = None) -> Judged:
+    """One query with its ideal ranking in place of the actual one: all judged documents, the most worth first."""
+    worths = worth(judged.ideal, gain, gains).grade
+    best = np.argsort(-worths, kind="stable")
+    hits = Hits(judged.ideal.query, judged.ideal.rank, judged.ideal.grade[best], judged.ideal.n_queries)
+    return replace(judged, hits=hits, _cache={})
+
+
+def _rows(hits: Hits, keep: BoolArray) -> Hits:
+    kept = hits.where(keep)
+    return replace(kept, query=np.zeros(len(kept), dtype=np.int64), n_queries=1)

@@ -1,0 +1,342 @@
+"""A measure's value for one query, step by step: :func:`explain` → :class:`Explanation`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from ranklens.errors import InputError
+from ranklens.evaluation import score, with_rel
+from ranklens.explanation import workings
+from ranklens.explanation.one_query import OneQuery, read, remarks
+from ranklens.explanation.stepwise import upto
+from ranklens.policy import Policy, make_policy
+from ranklens.registry import Measure, parse
+
+if TYPE_CHECKING:
+    from ranklens.arrays import IntArray
+    from ranklens.judging.judged import Judged
+    from ranklens.tables.table import Table
+
+FORMAT_VERSION = 1  # of to_json; 1: first version
+Kind = Literal["start", "document", "tied", "left out", "nothing"]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One line of an explanation: a document at its rank, documents that tie, or ranks that are summed up.
+
+    ``kind`` is ``start`` (what a measure gives before the first document, where that is not 0), ``document``, ``tied``,
+    ``left out``, or ``nothing`` (a rank that the ideal ranking has and the run has not). ``contribution`` is what the line
+    adds to the value, ``so_far`` the value of the ranking down to here; ``ideal`` is the grade or gain that the ideal ranking
+    has at this rank, ``ideal_so_far`` its value. None stands for what does not apply.
+    """
+
+    kind: Kind
+    first: int
+    last: int
+    documents: tuple[str, ...]
+    grades: tuple[float | None, ...]
+    details: Mapping[str, float | None]
+    contribution: float | None
+    so_far: float | str
+    ideal: float | None = None
+    ideal_so_far: float | None = None
+
+
+@dataclass(frozen=True)
+class Missed:
+    """A relevant document that does not count: not retrieved, or below the last rank that the measure looks at."""
+
+    document: str
+    grade: float
+    rank: int | None
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """How a measure comes to its value for one query; made by :func:`ranklens.explain`."""
+
+    measure: Measure
+    query: str
+    value: float | str
+    steps: tuple[Step, ...]
+    calculation: str  # the formula, in words and in numbers
+    facts: Mapping[str, int]  # documents: retrieved, judged, relevant, found
+    missed: tuple[Missed, ...]
+    notes: tuple[str, ...]
+    policy: Policy
+    headings: tuple[str, ...] = ()  # of the details
+    ideal_heading: str = ""  # of Step.ideal
+
+    @property
+    def description(self) -> str:
+        """What the measure does, in a sentence."""
+        first = self.measure.definition.description.partition("\n\n")[0]
+        return first.replace("\n", " ").replace("``", "")
+
+    def table(self) -> Table:
+        """The steps, and the formula below them."""
+        from ranklens.explanation.tables import table
+
+        return table(self)
+
+    def __str__(self) -> str:
+        from ranklens.explanation.tables import printout
+
+        return str(printout(self, widest_id=40))
+
+    def to_markdown(self) -> str:
+        from ranklens.explanation.tables import printout
+
+        return printout(self).to_markdown()
+
+    def to_html(self) -> str:
+        """A piece of HTML; ids are data and are escaped."""
+        from ranklens.explanation.tables import printout
+
+        return printout(self).to_html()
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def to_json(self) -> str:
+        """Everything, with the policy; numbers are not rounded."""
+        plain = {
+            "format_version": FORMAT_VERSION,
+            "measure": str(self.measure),
+            "query": self.query,
+            "value": self.value,
+            "description": self.description,
+            "calculation": self.calculation,
+            "facts": dict(self.facts),
+            "steps": [asdict(step) for step in self.steps],
+            "missed": [asdict(missed) for missed in self.missed],
+            "notes": list(self.notes),
+            "policy": asdict(self.policy),
+        }
+        return json.dumps(plain, ensure_ascii=False, indent=2)
+
+
+def explain(
+    measure: str | Measure,
+    qrels: Any,
+    run: Any,
+    *,
+    query: Any,
+    policy: Policy | None = None,
+    columns: Mapping[str, str] | None = None,
+    rows: int = 20,
+    **options: Any,
+) -> Explanation:
+    """Show how a measure comes to its value for one query.
+
+    ``qrels`` and ``run`` are anything that :func:`ranklens.evaluate` takes, policies are given in the same way. A long ranking
+    is shown in about ``rows`` lines: those that matter; the others are summed up.
+
+    >>> print(explain("P@3", {"q": {"a", "c"}}, {"q": ["x", "a", "b"]}, query="q"))
+    P@3 of query 'q': Precision: relevant documents in the top k, divided by k.
+    - 3 documents retrieved, 1 of them judged; 2 relevant (grade 1 or more), 1 of them retrieved.
+    - Missed: c (grade 1, not retrieved).
+    - A grade of –: nobody judged the document, so it counts as not relevant.
+    <BLANKLINE>
+    rank  document  grade  found  contribution  so far  ideal grade  ideal so far
+    ----  --------  -----  -----  ------------  ------  -----------  ------------
+    1     x             –      0             0  0.0000            1        0.3333
+    2     a             1      1        0.3333  0.3333            1        0.6667
+    3     b             –      1             0  0.3333                     0.6667
+    <BLANKLINE>
+    P@3 = relevant found / k = 1 / 3 = 0.3333
+    """
+    chosen = make_policy(policy, options)
+    parsed = with_rel(measure if isinstance(measure, Measure) else parse(measure), chosen.rel)
+    if workings.settings(parsed)["judged_only"]:
+        chosen = replace(chosen, judged_only=True)
+    if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
+        raise InputError(f"rows={rows!r} is not allowed: it is a whole number from 1.")
+    return work_through(parsed, read(qrels, run, str(query), chosen, columns), rows)
+
+
+def work_through(measure: Measure, data: OneQuery, rows: int = 20) -> Explanation:
+    """Explain one more measure on a query that has been read."""
+    value = score(data.judged, measure)[measure][0]
+    value = value if isinstance(value, str) else float(value)
+    ideal = workings.ideal(measure, data.judged)
+    places = _places(data, _last_rank(measure, data, ideal))
+    shown = _worth_showing(places, data, rows)
+    return Explanation(
+        measure=measure,
+        query=data.query,
+        value=value,
+        steps=_steps(measure, data, shown, ideal),
+        calculation=_calculation(measure, data, value),
+        facts=_facts(measure, data),
+        missed=_missed(measure, data, places),
+        notes=_notes(data, shown),
+        policy=data.policy,
+        headings=tuple(workings.columns(measure)),
+        ideal_heading=workings.ideal_worth(measure, ideal)[0] if ideal else "",
+    )
+
+
+class _Place(NamedTuple):
+    kind: Kind
+    first: int
+    last: int
+
+
+def _last_rank(measure: Measure, data: OneQuery, ideal: Judged | None) -> int:
+    """The end of the ranking or of the ideal one, whichever is longer; at most the cutoff."""
+    last = data.ranked
+    if ideal is not None:
+        last = max(last, int((workings.ideal_worth(measure, ideal)[1] > 0).sum()))
+    return last if measure.k is None else min(last, measure.k)
+
+
+def _places(data: OneQuery, last: int) -> list[_Place]:
+    """One for each rank, or for documents that share their ranks."""
+    found = []
+    rank = 1
+    while rank <= last:
+        size = data.tie_groups.get(rank, 1)
+        end = min(rank + size - 1, last)
+        kind: Kind = "tied" if size > 1 else "document" if rank <= data.ranked else "nothing"
+        found.append(_Place(kind, rank, end))
+        rank = end + 1
+    return found
+
+
+def _worth_showing(places: list[_Place], data: OneQuery, rows: int) -> list[_Place]:
+    """Some ``rows`` of the places: those with a positive grade, then the first ones; the others put together."""
+    if len(places) <= rows:
+        return places
+    grades = [(data.grades.get(doc) or 0) for doc in data.documents]
+    matter = [i for i, place in enumerate(places) if any(g > 0 for g in grades[place.first - 1 : place.last])]
+    chosen = set(matter[:rows])
+    chosen.update([i for i in range(len(places)) if i not in chosen][: rows - len(chosen)])
+    found: list[_Place] = []
+    for i, place in enumerate(places):
+        if i not in chosen and found and found[-1].kind == "left out":
+            found[-1] = found[-1]._replace(last=place.last)
+        else:
+            found.append(place if i in chosen else place._replace(kind="left out"))
+    return found
+
+
+def _steps(measure: Measure, data: OneQuery, places: list[_Place], ideal: Judged | None) -> tuple[Step, ...]:
+    ends = np.array([0, *(place.last for place in places)])
+    ends[-1] = max(ends[-1], data.ranked)  # what lies behind a cutoff belongs to the last line
+    growing = measure.name in workings.COUNTS_EVERY_RANK
+    so_far = measure(upto(data.judged, ends, growing=growing)).tolist()
+    details = _details(measure, data, [place.first for place in places if place.kind == "document"])
+    at_best, best_so_far = _beside(measure, ideal, ends)
+    found = [Step("start", 0, 0, (), (), {}, _added(so_far[0], 0.0), so_far[0])] if so_far[0] else []
+    for i, place in enumerate(places):
+        documents = _documents(data, place)
+        found.append(
+            Step(
+                *place,
+                documents,
+                tuple(data.grades.get(document) for document in documents),
+                details.get(place.first, {}) if place.kind == "document" else {},
+                _added(so_far[i + 1], so_far[i]),
+                so_far[i + 1],
+                at_best.get(place.first) if place.kind in ("document", "nothing") else None,
+                best_so_far[i + 1] if best_so_far else None,
+            )
+        )
+    return tuple(found)
+
+
+def _added(after: float | str, before: float | str) -> float | None:
+    return None if isinstance(after, str) or isinstance(before, str) else after - before
+
+
+def _documents(data: OneQuery, place: _Place) -> tuple[str, ...]:
+    if place.kind not in ("document", "tied"):
+        return ()
+    # The places may be cut off, the documents that compete for them are not.
+    size = data.tie_groups.get(place.first, 1)
+    return tuple(data.documents[place.first - 1 : place.first - 1 + size])
+
+
+def _details(measure: Measure, data: OneQuery, ranks: list[int]) -> dict[int, dict[str, float | None]]:
+    """The columns of the measure at some ranks."""
+    # A document that nobody judged has less than any grade.
+    grades = [data.grades.get(data.documents[rank - 1], -np.inf) for rank in ranks]
+    view = workings.View(
+        data.in_one_order, np.array(ranks, dtype=np.int64), np.array(grades), workings.settings(measure)
+    )
+    found: dict[int, dict[str, float | None]] = {rank: {} for rank in ranks}
+    for name, column in workings.columns(measure).items() if ranks else ():
+        for rank, value in zip(ranks, column(view).tolist(), strict=True):
+            found[rank][name] = None if np.isnan(value) else value
+    return found
+
+
+def _beside(measure: Measure, ideal: Judged | None, ends: IntArray) -> tuple[dict[int, float], list[float]]:
+    """Of the ideal ranking: grade or gain by rank, and the value after each of ``ends``."""
+    if ideal is None:
+        return {}, []
+    worths = workings.ideal_worth(measure, ideal)[1]
+    at = {rank: worth for rank, worth in enumerate(worths.tolist(), start=1) if worth > 0}
+    return at, measure(upto(ideal, ends)).tolist()
+
+
+def _relevant_from(measure: Measure) -> float:
+    """The lowest grade that counts; any positive one where a measure works with grades."""
+    has_level = "rel" in measure.definition.parameters
+    return float(workings.settings(measure)["rel"]) if has_level else float(np.nextafter(0, 1))
+
+
+def _facts(measure: Measure, data: OneQuery) -> dict[str, int]:
+    lowest = _relevant_from(measure)
+    found = [data.grades[doc] for doc in data.documents[: data.ranked] if doc in data.grades]
+    return {
+        "retrieved": data.ranked,
+        "judged": sum(grade >= 0 for grade in found),
+        "relevant": sum(grade >= lowest for grade in data.grades.values()),
+        "found": sum(grade >= lowest for grade in found),
+    }
+
+
+def _missed(measure: Measure, data: OneQuery, places: list[_Place]) -> tuple[Missed, ...]:
+    seen = {document for place in places for document in _documents(data, place)}
+    rank = {document: i for i, document in enumerate(data.documents, start=1)}
+    lowest = _relevant_from(measure)
+    missed = [
+        Missed(document, grade, rank.get(document))
+        for document, grade in data.grades.items()
+        if grade >= lowest and document not in seen
+    ]
+    return tuple(sorted(missed, key=lambda m: (-m.grade, m.rank or np.inf, m.document)))
+
+
+def _notes(data: OneQuery, shown: list[_Place]) -> tuple[str, ...]:
+    summed_up = sum(place.last - place.first + 1 for place in shown if place.kind == "left out")
+    told = f"{summed_up:,} ranks are summed up in the lines with …; more rows show more."
+    return (*([told] if summed_up else []), *remarks(data))
+
+
+def _calculation(measure: Measure, data: OneQuery, value: float | str) -> str:
+    """The measure, its formula in words and in numbers, and the value, as one line of equations."""
+    template = workings.formula(measure)
+    numbers = workings.in_numbers(template, measure, data.judged, show_number)
+    shown = value if isinstance(value, str) else f"{value:.4f}"
+    return (
+        " = ".join(part for part in (str(measure), workings.in_words(template), numbers) if part)
+        + f" = {shown}"
+    )
+
+
+def show_number(number: float) -> str:
+    """A whole number as such, others with four decimals.
+
+    >>> show_number(3.0), show_number(2 / 3)
+    ('3', '0.6667')
+    """
+    return f"{number:.0f}" if number == round(number) else f"{number:.4f}"

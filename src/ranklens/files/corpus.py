@@ -1,0 +1,69 @@
+"""Texts by id, of queries and of documents, from dicts, tables and files; only the wanted ones are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ranklens.errors import InputError
+from ranklens.files.rows import each_row
+from ranklens.readers import frames
+
+# "query" and "document" name the text where another column holds the id, else the id.
+ID_NAMES = ("_id", "id", *frames.QUERY_NAMES[1:], *frames.DOC_NAMES, "query")
+TITLE_NAMES = ("title", "headline", "heading")
+TEXT_NAMES = ("text", "contents", "content", "body", "passage", "query_text", "query", "question", "document", "description")  # fmt: skip
+
+
+class Text(NamedTuple):
+    """What a query or document says."""
+
+    title: str
+    text: str
+
+
+def texts(given: Any, wanted: Collection[str], what: str = "corpus") -> dict[str, Text]:
+    """The texts of the ids in ``wanted``; ids that ``given`` lacks are left out.
+
+    ``given`` is anything that :func:`ranklens.files.rows.read_rows` takes: ``{id: text}``, ``{id: {"title": …, "text": …}}``,
+    a list of dicts, a table, the path of a file or of a BEIR folder. Which field is which is told by its name.
+
+    >>> texts({"d1": "Lima", "d2": {"title": "Emma", "text": "A novel."}}, ["d2", "d9"])
+    {'d2': Text(title='Emma', text='A novel.')}
+    """
+    if given is None:
+        return {}
+    is_file = isinstance(given, (str, Path))
+    keep = set(wanted)
+    found: dict[str, Text] = {}
+    known: dict[tuple[str, ...], tuple[str, str | None, str]] = {}  # decided once for each set of names
+    for row in each_row(given, what):
+        fields = tuple(row)
+        if fields not in known:
+            known[fields] = _roles(fields, str(given) if is_file else what)
+        key, title, text = known[fields]
+        name = str(row[key])
+        if name in keep:
+            found[name] = Text(_printable(row[title]) if title else "", _printable(row[text]))
+    if is_file and not known:
+        raise InputError(f"{given}: there is no row with an id and a text.")
+    return found
+
+
+def _roles(fields: tuple[str, ...], what: str) -> tuple[str, str | None, str]:
+    plain = {str(field).strip().lower().replace("-", "_").replace(" ", "_"): field for field in fields}
+    key = next((plain[name] for name in ID_NAMES if name in plain), None)
+    text = next((plain[name] for name in TEXT_NAMES if name in plain and plain[name] != key), None)
+    title = next((plain[name] for name in TITLE_NAMES if name in plain), None)
+    if key is None or (text is None and title is None):
+        missing = "id" if key is None else "text"
+        raise InputError(
+            f"{what}: no {missing} among {list(fields)}; call the columns 'id' and 'text' (and 'title')."
+        )
+    return key, title if text else None, text or str(title)
+
+
+def _printable(text: Any) -> str:
+    """Half a surrogate pair cannot be written as UTF-8."""
+    return "" if text is None else str(text).encode("utf-8", "replace").decode()

@@ -1,0 +1,353 @@
+"""Files and folders → what :func:`ranklens.judge` takes; the format is recognised by suffix and content.
+
+===========  ====================================================================================================
+trec         judgments ``query iteration document grade``, runs ``query Q0 document rank score tag``
+msmarco      runs ``query document rank`` (its judgments are trec)
+csv, tsv     tables with a header
+jsonl, json  one object a line; a dict of dicts or a list of objects
+parquet      a file, a folder or a glob
+beir         a folder with ``qrels/test.tsv``
+svmlight     ``grade qid:7 1:0.3 … # document``; the run is a file with one score a line
+===========  ====================================================================================================
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
+from glob import glob
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ranklens.errors import InputError, nearest
+from ranklens.files import parquet, svmlight, tables, trec
+from ranklens.files.sources import PathLike, Source, open_source
+from ranklens.files.streams import TableStream
+from ranklens.readers import frames, mappings, records
+
+if TYPE_CHECKING:
+    import polars as pl
+
+FORMATS = ("trec", "msmarco", "csv", "tsv", "jsonl", "json", "parquet", "beir", "svmlight")
+
+_BY_SUFFIX = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".parquet": "parquet", ".svm": "svmlight",
+              ".svmlight": "svmlight", ".letor": "svmlight"}  # fmt: skip
+_KNOWN_COLUMNS = {*frames.QUERY_NAMES, *frames.DOC_NAMES}
+_TREC_RUN_FIELDS = {"query": False, "doc": False, "score": True}
+_MSMARCO_FIELDS = {"query": False, "doc": False, "rank": True}
+
+
+def read_qrels(path: PathLike, format: str | None = None) -> Any:  # noqa: A002  the name users expect
+    """Judgments from a file, as a table ``query, doc, grade`` or a dict."""
+    place, kind = locate(path, format, "qrels")
+    if kind == "beir":
+        place, kind = open_source(_beir_qrels(Path(str(place)))), "tsv"
+    convert = partial(frames.qrels_frame, complete=True)
+    if kind == "parquet":
+        return _whole(parquet.stream_parquet(_path(place), convert, ranks=True))
+    source = open_source(place)
+    if kind in ("trec", "msmarco"):
+        _refuse_run(source)
+        return trec.read_fields(source, trec.TREC_QRELS, {"query": False, "doc": False, "grade": True})
+    if kind == "svmlight":
+        return svmlight.read_qrels(source)
+    return _read_table(source, kind, convert, 0)
+
+
+def stream_run(path: PathLike, format: str | None = None, *, ranks: bool = False) -> Any:  # noqa: A002
+    """A run as a stream of tables ``query, doc, score`` where its format allows that, else as a table or a dict.
+
+    With ``ranks``, a rank column beside the scores is kept, with null for what is no number.
+    """
+    place, kind = locate(path, format, "run")
+    convert = partial(frames.run_frame, ranks=ranks)
+    if kind == "parquet":
+        return parquet.stream_parquet(_path(place), convert, ranks=ranks)
+    if kind in ("svmlight", "beir"):
+        raise InputError(
+            f"{path}: a run cannot be read as {kind}; give scores, one a line, beside svmlight judgments."
+        )
+    source = open_source(place)
+    if kind == "trec":
+        _refuse_judgments(source)
+        stream = trec.stream_fields(
+            source, trec.TREC_RUN, _TREC_RUN_FIELDS | ({"rank": False} if ranks else {})
+        )
+        return stream.then(convert) if ranks else stream
+    if kind == "msmarco":
+        stream = trec.stream_fields(source, ("query", "doc", "rank"), _MSMARCO_FIELDS)
+        return stream.then(partial(_whole_ranks, source.name)).then(frames.run_frame)
+    return _stream_table(source, kind, partial(convert, complete=True), 1)
+
+
+def _whole_ranks(name: str, table: pl.DataFrame) -> pl.DataFrame:
+    """Some tools write scores where MS MARCO has ranks: taken for ranks, they would turn every ranking round."""
+    wrong = table.filter(table["rank"] != table["rank"].round())
+    if len(wrong):
+        query, doc, rank = wrong.row(0)
+        raise InputError(
+            f"{name}: the third field of document {doc!r} for query {query!r} is {rank:g}, not a rank. If it is a score, "
+            "put a line 'query doc score' with tabs above the rows, and call the file .tsv."
+        )
+    return table
+
+
+def read_run(path: PathLike, format: str | None = None) -> Any:  # noqa: A002
+    """A run from a file, as a table ``query, doc, score`` or a dict."""
+    return _whole(stream_run(path, format))
+
+
+def judgments_and_reader(
+    qrels: PathLike,
+    format: str | None = None,  # noqa: A002
+) -> tuple[Any, Callable[..., Any]]:
+    """Judgments, and what reads runs for them as :func:`stream_run` does.
+
+    Bare scores belong to svmlight judgments, line by line.
+    """
+    place, kind = locate(qrels, format, "qrels")
+    gold = read_qrels(place, kind)
+    return gold, partial(_svmlight_run, gold, str(qrels)) if kind == "svmlight" else stream_run
+
+
+def read_pair(qrels: PathLike, run: PathLike, qrels_format: str | None = None) -> tuple[Any, Any]:
+    """Judgments and a run from two files."""
+    gold, read = judgments_and_reader(qrels, qrels_format)
+    return gold, read(run, None)
+
+
+def _svmlight_run(
+    gold: pl.DataFrame,
+    judgments: str,
+    run: PathLike,
+    format: str | None = None,  # noqa: A002
+    **options: Any,
+) -> Any:
+    source = open_source(run) if format in (None, "svmlight") else run
+    if format == "svmlight" or (isinstance(source, Source) and len(trec.first_fields(source)) == 1):
+        return svmlight.read_scores(source, gold, judgments)
+    return stream_run(source, format, **options)
+
+
+def stream_table(path: PathLike, kind: str) -> Any:
+    """A table with all its columns, as text where the format does not know types; a dict where it holds records."""
+    if kind == "jsonl" and _holds_records(open_source(path)):
+        return _stream_table(open_source(path), kind, lambda table: table, 0)
+    if kind == "parquet":
+        return parquet.stream_parquet(_path(path), lambda table: table, whole=True)
+    return tables.stream_table(open_source(path), kind, lambda table: table, all_keys=True)
+
+
+def read_table(path: PathLike, kind: str) -> pl.DataFrame:
+    """A table with all its columns, as text where the format does not know types."""
+    if kind == "parquet":
+        return _as_one(parquet.stream_parquet(_path(path), lambda table: table, whole=True))
+    return _as_one(tables.stream_table(open_source(path), kind, lambda table: table, all_keys=True))
+
+
+def as_table(read: Any, number: str) -> pl.DataFrame:
+    """What :func:`read_qrels` or :func:`read_run` gives, as a table ``query, doc`` and the number."""
+    import polars as pl
+
+    if not isinstance(read, Mapping):
+        found: pl.DataFrame = _whole(read)
+        return found
+    listed = mappings.judgments(read) if number == "grade" else mappings.rankings(read)
+    rows = [(str(q), str(d), float(x)) for q, docs in listed.by_query.items() for d, x in docs.items()]
+    return pl.DataFrame(rows, schema={"query": pl.String, "doc": pl.String, number: pl.Float64}, orient="row")
+
+
+def recognise(path: PathLike, what: str) -> str:
+    """The format of a file of judgments (``"qrels"``) or a run (``"run"``)."""
+    return locate(path, None, what)[1]
+
+
+def locate(path: PathLike, given: str | None, what: str) -> tuple[PathLike, str]:
+    """What to read, and its format; what it holds helps to tell."""
+    if given is not None and given not in FORMATS:
+        raise InputError(f"there is no format {given!r}: {nearest(given, FORMATS)}")
+    if not isinstance(path, Source) and str(path) != "-":
+        place = Path(path)
+        if "*" in str(path) or place.is_dir():
+            return path, given or _folder_format(place, what)
+    source = open_source(path)
+    return source, given or _BY_SUFFIX.get(source.suffix) or _by_content(source, what)
+
+
+def _folder_format(place: Path, what: str) -> str:
+    """BEIR or Parquet; a run is never BEIR."""
+    if not place.is_dir():  # a pattern
+        if not glob(str(place), recursive=True):
+            raise InputError(f"{place}: there is no such file.")
+        return "parquet"
+    if what == "qrels" and ((place / "qrels").is_dir() or any(place.glob("*.tsv"))):
+        return "beir"
+    if not any(place.rglob("*.parquet")):
+        lacks = "BEIR's qrels or Parquet files" if what == "qrels" else "Parquet files"
+        raise InputError(f"{place} is a folder without {lacks}; give the file itself.")
+    return "parquet"
+
+
+def _path(place: PathLike) -> str | Path:
+    """Where Polars finds it."""
+    if isinstance(place, Source) and place.packing:
+        raise InputError(f"{place.name}: a Parquet file is compressed inside; unpack it first.")
+    return place.path if isinstance(place, Source) else place
+
+
+# What follows tells JSON from an id in brackets.
+_JSON_START = re.compile(rb"""\{\s*["}]|\[\s*["{\[\]]""")
+
+
+def _by_content(source: Source, what: str) -> str:
+    head = source.head().lstrip(b"\xef\xbb\xbf \t\r\n")
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    if _JSON_START.match(head):
+        first_line = head.partition(b"\n")[0].strip()
+        is_row = first_line.startswith(b"{") and first_line.endswith(b"}") and _is_row(first_line)
+        return "jsonl" if is_row else "json"
+    fields = trec.first_fields(source)
+    if len(fields) > 1 and fields[1].startswith("qid:"):
+        return "svmlight"
+    separator = "\t" if b"\t" in head.partition(b"\n")[0] else ","
+    plain = {re.sub(r"[-\s]", "_", name.strip().lower()) for name in tables.header(head, separator)}
+    if len(plain & _KNOWN_COLUMNS) >= 2:
+        return "tsv" if separator == "\t" else "csv"
+    return "msmarco" if what == "run" and len(fields) == 3 else "trec"
+
+
+def _is_row(line: bytes) -> bool:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return not all(isinstance(value, (dict, list)) for value in row.values())
+
+
+def _refuse_run(source: Source) -> None:
+    fields = trec.first_fields(source)
+    if len(fields) == 6 and (fields[1].upper() == "Q0" or (_is_number(fields[3]) and _is_number(fields[4]))):
+        raise InputError(
+            f"{source.name} looks like a run (six fields: {', '.join(trec.TREC_RUN)}); the judgments come first."
+        )
+
+
+def _refuse_judgments(source: Source) -> None:
+    fields = trec.first_fields(source)
+    if len(fields) == 4 and _is_number(fields[3]):
+        raise InputError(
+            f"{source.name} looks like judgments (four fields: {', '.join(trec.TREC_QRELS)}); the run comes after them."
+        )
+    if len(fields) == 1 and _is_number(fields[0]):
+        raise InputError(f"{source.name} holds bare scores, which belong to svmlight judgments.")
+
+
+def _is_number(field: str) -> bool:
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True
+
+
+def _whole(read: Any) -> Any:
+    """A stream as one table, everything else as it is."""
+    return _as_one(read) if isinstance(read, TableStream) else read
+
+
+def _as_one(stream: TableStream) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.concat(stream, how="diagonal_relaxed")
+
+
+def _read_table(source: Source, kind: str, convert: tables.Convert, side: int) -> Any:
+    return _whole(_stream_table(source, kind, convert, side))
+
+
+def _stream_table(source: Source, kind: str, convert: tables.Convert, side: int) -> Any:
+    """``side`` says which half of records, which hold judgments and a run, is wanted."""
+    if kind in ("csv", "tsv"):
+        return tables.stream_table(source, kind, partial(_with_name, source, convert))
+    if kind == "jsonl" and not _holds_records(source):
+        return tables.stream_table(source, kind, partial(_with_name, source, convert))
+    rows = _json_lines(source) if kind == "jsonl" else _json(source)
+    if isinstance(rows, Mapping):
+        return rows
+    if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
+        raise InputError(f"{source.name}: expected objects with the keys query, doc and a number.")
+    try:
+        if _is_table_row(rows[0]):
+            return convert(tables.frame_of_rows(rows))
+        return records.from_records(rows)[side]
+    except (InputError, UnicodeEncodeError) as error:
+        raise InputError(f"{source.name}: {error}") from None
+
+
+def _with_name(source: Source, convert: tables.Convert, table: pl.DataFrame) -> pl.DataFrame:
+    try:
+        return convert(table)
+    except frames.RowError:
+        raise
+    except InputError as error:
+        raise InputError(f"{source.name}: {error}") from None
+
+
+def _holds_records(source: Source) -> bool:
+    """Whether the rows are questions with what was retrieved and what is relevant, one document list each."""
+    for line in source.head(1 << 20).split(b"\n"):
+        try:
+            row = json.loads(line.decode("utf-8-sig"))
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(row, dict):
+            return not _is_table_row(row) and records.is_record(row)
+    return False
+
+
+def _is_table_row(row: Mapping[str, Any]) -> bool:
+    return bool({re.sub(r"-", "_", key.lower()) for key in row} & {*frames.DOC_NAMES})
+
+
+def _json_lines(source: Source) -> list[Any]:
+    rows: list[Any] = []
+    for number, line in enumerate(_decode(source).split("\n"), 1):
+        if line.strip():
+            try:
+                rows.append(json.loads(line))
+            except (ValueError, RecursionError) as error:
+                raise InputError(f"{source.name}:{number}: this is not JSON: {error}.") from None
+    return rows
+
+
+def _json(source: Source) -> Any:
+    content = _decode(source)
+    try:
+        return json.loads(content)
+    except json.JSONDecodeError as error:
+        raise InputError(f"{source.name}:{error.lineno}: this is not JSON: {error.msg}.") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{source.name} cannot be read as JSON: {error}.") from None
+
+
+def _decode(source: Source) -> str:
+    try:
+        return trec.decode(source.read().removeprefix(b"\xef\xbb\xbf"))
+    except trec.WrongLine as wrong:
+        raise InputError(f"{source.name}:{wrong.line}: {wrong.message}") from None
+
+
+def _beir_qrels(folder: Path) -> Path:
+    place = folder / "qrels" if (folder / "qrels").is_dir() else folder
+    splits = sorted(place.glob("*.tsv"))
+    chosen = place / "test.tsv"
+    if chosen in splits:
+        return chosen
+    if len(splits) == 1:
+        return splits[0]
+    raise InputError(
+        f"{folder}: which of {[s.name for s in splits]} holds the judgments? Give the file itself."
+    )

@@ -1,0 +1,72 @@
+"""Parquet files, folders and globs of them → frames, some rows at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from ranklens.errors import InputError
+from ranklens.files.streams import ReadTable, TableStream
+from ranklens.files.watching import report
+from ranklens.readers import frames
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Convert: TypeAlias = "Callable[[pl.DataFrame], pl.DataFrame]"
+
+_ROWS = 1 << 19  # read at a time
+
+
+def stream_parquet(
+    path: str | Path, convert: Convert, *, ranks: bool = False, whole: bool = False
+) -> TableStream:
+    """What ``convert`` makes of the columns that may hold a query, a document, a score, a grade, or a rank; or of all."""
+    return TableStream(str(path), lambda: _pieces(path, convert, ranks=ranks, whole=whole))
+
+
+def _pieces(path: str | Path, convert: Convert, *, ranks: bool, whole: bool) -> Iterator[ReadTable]:
+    scan, rows = _scan(path)
+    names = scan.collect_schema().names()
+    scan = scan.select(names if whole else frames.useful(names, ranks=ranks))
+    size = Path(path).stat().st_size if Path(path).is_file() else rows
+    for start in range(0, max(rows, 1), _ROWS):
+        yield partial(_collect, str(path), start, convert, scan.slice(start, _ROWS))
+        report(str(path), int(size * min((start + _ROWS) / max(rows, 1), 1)), size)
+
+
+def _collect(name: str, start: int, convert: Convert, scan: pl.LazyFrame) -> pl.DataFrame:
+    try:
+        return convert(scan.collect())
+    except frames.RowError as wrong:
+        raise InputError(f"{name}: row {start + wrong.row + 1:,}: {wrong.message}") from None
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from None
+    except _damages() as error:
+        raise _not_parquet(name, error) from None
+
+
+def _scan(path: str | Path) -> tuple[pl.LazyFrame, int]:
+    import polars as pl
+
+    place = f"{path}/**/*.parquet" if Path(path).is_dir() else str(path)
+    try:
+        scan = pl.scan_parquet(place)
+        scan.collect_schema()
+        return scan, scan.select(pl.len()).collect().item()
+    except _damages() as error:
+        raise _not_parquet(str(path), error) from None
+
+
+def _damages() -> tuple[type[BaseException], ...]:
+    """What Polars raises for damaged files; some of them make it panic, which is not even an Exception."""
+    import polars as pl
+
+    return (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
+
+
+def _not_parquet(name: str, error: BaseException) -> InputError:
+    reason = next(iter(str(error).splitlines()), "")
+    return InputError(f"{name} cannot be read as parquet: {reason}")

@@ -1,0 +1,52 @@
+"""SVMlight and LETOR files: ``grade qid:7 1:0.3 … # document``; the run beside them is a file with one score a line."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ranklens.errors import InputError
+from ranklens.files import trec
+from ranklens.files.blocks import blocks
+from ranklens.files.sources import PathLike, Source, open_source
+from ranklens.files.streams import TableStream
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_LINE = r"^\s*([-+]?\d+(?:\.\d*)?)\s+qid:(\S+)[^#]*(?:#\s*(.*?)\s*)?$"
+
+
+def read_qrels(source: Source) -> pl.DataFrame:
+    """Judgments ``query, doc, grade``; a document without a comment is called by its number within the query."""
+    import polars as pl
+
+    parse = partial(trec.parse_block, source, _parse)
+    stream = TableStream(source.name, lambda: (partial(parse, block) for block in blocks(source)))
+    number = pl.int_range(1, pl.len() + 1).over("query").cast(pl.String)
+    return pl.concat(stream).with_columns(pl.col("doc").fill_null(number))
+
+
+def read_scores(run: PathLike, judged: pl.DataFrame, judgments: str) -> pl.DataFrame:
+    """A run from a file with one score for each line of the judgments."""
+    source = open_source(run)
+    scores = trec.read_fields(source, ("score",), {"score": True})
+    if len(scores) != len(judged):
+        raise InputError(
+            f"{source.name} holds {len(scores):,} scores, but {judgments} {len(judged):,} documents; give one score a line."
+        )
+    return judged.select("query", "doc").with_columns(scores["score"])
+
+
+def _parse(content: bytes) -> pl.DataFrame:
+    import polars as pl
+
+    lines = pl.DataFrame({"text": trec.decode(content).split("\n")}).with_row_index("line", 1)
+    lines = lines.filter(~pl.col("text").str.contains(r"^\s*(#|$)"))
+    found = lines.with_columns(pl.col("text").str.extract_groups(_LINE).struct.unnest())
+    wrong = found.filter(found["2"].is_null())
+    if len(wrong):
+        shown = wrong["text"][0].strip()[:60]
+        raise trec.WrongLine(wrong["line"][0], f"expected 'grade qid:… features # document': {shown!r}.")
+    document = pl.col("3").str.replace(r"^docid\s*=\s*", "").str.extract(r"^(\S+)")
+    return found.select(query="2", doc=document, grade=pl.col("1").cast(pl.Float64))

@@ -1,0 +1,234 @@
+"""Tables with named columns (CSV, TSV, JSONL) → frames, block after block.
+
+As for :mod:`~ranklens.files.trec`, Polars reads a block, and what it cannot read, or what is wrong with its content,
+takes a careful path in Python that knows line numbers.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ranklens.errors import InputError
+from ranklens.files.blocks import LONGEST_LINE, Block, blocks, lines_before
+from ranklens.files.streams import TableStream
+from ranklens.files.trec import WrongLine, decode, parse_block
+from ranklens.readers.frames import RowError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from ranklens.files.sources import Source
+
+_SAMPLE = 100  # rows that tell the types of all; where they do not, Polars says so
+
+Convert: TypeAlias = "Callable[[pl.DataFrame], pl.DataFrame]"
+
+
+def stream_table(source: Source, kind: str, convert: Convert, *, all_keys: bool = False) -> TableStream:
+    """What ``convert`` makes of the rows of a ``csv``, ``tsv`` or ``jsonl`` file.
+
+    With ``all_keys``, rows of JSONL may have keys that the first ones lack; finding these takes several times as long.
+    """
+    if kind == "jsonl":
+        parse = partial(parse_block, source, partial(_parse_rows, convert, all_keys))
+        return TableStream(source.name, lambda: (partial(parse, block) for block in blocks(source)))
+    dialect = _Dialect(",", '"') if kind == "csv" else _Dialect("\t", None)
+    return TableStream(source.name, lambda: _read_delimited(source, dialect, convert))
+
+
+# --- CSV and TSV
+
+
+@dataclass(frozen=True)
+class _Dialect:
+    separator: str
+    quote: str | None
+
+    def rows(self, lines: Sequence[str] | io.StringIO) -> Any:
+        if self.quote is None:
+            return csv.reader(lines, delimiter=self.separator, quoting=csv.QUOTE_NONE)
+        return csv.reader(lines, delimiter=self.separator, quotechar=self.quote)
+
+
+def _read_delimited(
+    source: Source, dialect: _Dialect, convert: Convert
+) -> Iterator[Callable[[], pl.DataFrame]]:
+    names: list[str] = []
+    for block in _closed_quotes(source) if dialect.quote else blocks(source):
+        if names:
+            yield partial(parse_block, source, partial(_parse_rest, dialect, names, convert), block)
+            continue
+        names = header(block.load(), dialect.separator)
+        _refuse_same_names(source, names)
+        yield partial(parse_block, source, partial(_parse_first, dialect, names, convert), block)
+
+
+def header(content: bytes, separator: str) -> list[str]:
+    r"""The names in the first line.
+
+    >>> header(b'query,"doc",score\nq1,d1,0.5', ",")
+    ['query', 'doc', 'score']
+    """
+    line = content.split(b"\n", 1)[0].decode("utf-8-sig", errors="replace").rstrip("\r")
+    dialect = _Dialect(separator, '"' if separator == "," else None)
+    try:
+        return next(dialect.rows([line]), [])
+    except csv.Error:
+        return [line]
+
+
+def _refuse_same_names(source: Source, names: Sequence[str]) -> None:
+    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if twice is not None:
+        raise InputError(f"{source.name}:1: two columns are called {twice!r}.")
+
+
+def _closed_quotes(source: Source) -> Iterator[Block]:
+    """Blocks that do not end inside quotes, which may hold ends of lines."""
+    start, held = 0, b""
+    for block in blocks(source):
+        start = start if held else block.start
+        held += block.load()
+        if held.count(b'"') % 2 == 0:
+            yield Block(start, partial(bytes, held))
+            held = b""
+        elif len(held) > 4 * LONGEST_LINE:
+            line = lines_before(source, start) + 1
+            raise InputError(f"{source.name}:{line}: a quote is opened here or later, and never closed.")
+    if held:
+        yield Block(start, partial(bytes, held))
+
+
+def _parse_first(dialect: _Dialect, names: list[str], convert: Convert, content: bytes) -> pl.DataFrame:
+    """The block with the header."""
+    line, _, rest = content.partition(b"\n")
+    if not rest.strip():
+        decode(line)
+        return _converted(_texts([], names), convert)
+    return _parse_delimited(dialect, names, convert, rest, 2)
+
+
+def _parse_rest(dialect: _Dialect, names: list[str], convert: Convert, content: bytes) -> pl.DataFrame:
+    return _parse_delimited(dialect, names, convert, content, 1)
+
+
+def _parse_delimited(
+    dialect: _Dialect, names: list[str], convert: Convert, content: bytes, first_line: int
+) -> pl.DataFrame:
+    import polars as pl
+
+    try:
+        scan = pl.scan_csv(
+            content,
+            has_header=False,
+            separator=dialect.separator,
+            quote_char=dialect.quote,
+            schema=dict.fromkeys(names, pl.String),
+        )
+        table = scan.collect()
+        if table[names[-1]].null_count() == 0:  # else a line may have been cut short
+            return _converted(table, convert)
+    except (pl.exceptions.PolarsError, RowError):
+        pass
+    rows, lines = _split_carefully(dialect, names, content, first_line)
+    try:
+        return _converted(_texts(rows, names), convert)
+    except RowError as wrong:
+        raise WrongLine(lines[wrong.row], wrong.message) from None
+
+
+def _split_carefully(
+    dialect: _Dialect, names: list[str], content: bytes, first_line: int
+) -> tuple[list[list[str]], list[int]]:
+    """All rows, and the lines they begin in."""
+    try:
+        text = decode(content)
+    except WrongLine as wrong:
+        raise WrongLine(wrong.line + first_line - 1, wrong.message) from None
+    rows, lines, reader, line = [], [], dialect.rows(io.StringIO(text, newline="")), first_line
+    try:
+        for row in reader:
+            if row and len(row) != len(names):
+                raise WrongLine(
+                    line,
+                    f"expected {len(names)} fields ({', '.join(names)}) but found {len(row)}: {str(row)[1:80]}.",
+                )
+            if row:
+                rows.append(row)
+                lines.append(line)
+            line = first_line + reader.line_num
+    except csv.Error as error:
+        raise WrongLine(line, f"{error}.") from None
+    return rows, lines
+
+
+def _texts(rows: list[list[str]], names: list[str]) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
+
+
+def _converted(table: pl.DataFrame, convert: Convert) -> pl.DataFrame:
+    """An empty field is no value."""
+    import polars as pl
+
+    return convert(table.with_columns(pl.all().replace("", None)))
+
+
+# --- JSONL
+
+
+def _parse_rows(convert: Convert, all_keys: bool, content: bytes) -> pl.DataFrame:
+    import polars as pl
+
+    if b"\\ud" not in content and b"\\uD" not in content:  # Polars reads half a surrogate pair as a NUL
+        for sample in [None] if all_keys else [_SAMPLE, None]:
+            with suppress(pl.exceptions.PolarsError, InputError):
+                return convert(pl.read_ndjson(content, infer_schema_length=sample))
+    rows, lines = [], []
+    for number, line in enumerate(decode(content).split("\n"), 1):
+        if line.strip():
+            rows.append(_row(number, line))
+            lines.append(number)
+    try:
+        return convert(frame_of_rows(rows))
+    except RowError as wrong:
+        raise WrongLine(lines[wrong.row], wrong.message) from None
+    except (UnicodeEncodeError, pl.exceptions.PolarsError, TypeError) as error:
+        raise WrongLine(lines[0], f"the rows that begin here cannot be put into a table: {error}.") from None
+
+
+def _row(number: int, line: str) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise WrongLine(number, f"this is not JSON: {error}.") from None
+    if not isinstance(row, dict):
+        raise WrongLine(
+            number, f"expected an object with the keys query, doc and a number, not {line[:60]!r}."
+        )
+    return row
+
+
+def frame_of_rows(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
+    """Objects as a table; a key that some of them lack is null there."""
+    import polars as pl
+
+    names = dict.fromkeys(key for row in rows for key in row)
+    return pl.DataFrame(
+        {name: pl.Series(_values([row.get(name) for row in rows]), strict=False) for name in names}
+    )
+
+
+def _values(values: list[Any]) -> list[Any]:
+    """Text, where there is any text among other values: 7 and "7" are the same document."""
+    if any(isinstance(value, str) for value in values):
+        return [value if value is None or isinstance(value, (list, dict)) else str(value) for value in values]
+    return values

@@ -1,0 +1,227 @@
+"""Text with fields between white space → frames: TREC judgments and runs, MS MARCO's tables.
+
+Files are read in blocks, so that memory stays bounded. A clean block (one kind of separator, never two in a row) takes a
+fast path; all others, and all that have something wrong with them, a careful one that knows line numbers. Both give
+the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
+from inspect import signature
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ranklens.errors import InputError
+from ranklens.files.blocks import Block, blocks, lines_before
+from ranklens.files.streams import TableStream
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from ranklens.files.sources import Source
+
+TREC_QRELS = ("query", "iteration", "doc", "grade")
+TREC_RUN = ("query", "Q0", "doc", "rank", "score", "tag")
+_WHITE_SPACE = " \t\r\x0b\x0c"
+_RUN_OF_SPACE = rf"[{_WHITE_SPACE}]+"
+_TAB, _NEWLINE, _SPACE = 9, 10, 32
+
+
+def read_fields(source: Source, names: Sequence[str], wanted: Mapping[str, bool]) -> pl.DataFrame:
+    """The wanted columns of a file whose lines have the fields ``names``; those that map to true hold numbers.
+
+    Further fields are ignored.
+    """
+    import polars as pl
+
+    return pl.concat(stream_fields(source, names, wanted))
+
+
+def first_fields(source: Source) -> list[str]:
+    """The fields of the first line that is neither empty nor a comment."""
+    size, whole = 1 << 16, False
+    fields: list[str] = []
+    while not fields and not whole:
+        head = source.head(size)
+        whole, size = len(head) < size, size * 16
+        lines = head.decode("utf-8-sig", errors="replace").split("\n")
+        fields = next(_lines_of_fields(lines if whole else lines[:-1]), [])
+    return fields
+
+
+def last_fields(source: Source, count: int) -> list[str]:
+    """The fields of the last line of data, ``count`` at least: missing ones are empty."""
+    size, whole = 1 << 16, False
+    fields: list[str] = []
+    while not fields and not whole:
+        tail = source.tail(size)
+        whole, size = len(tail) < size, size * 16
+        lines = tail.decode("utf-8", errors="replace").split("\n")
+        fields = next(_lines_of_fields(reversed(lines if whole else lines[1:])), [])
+    return fields + [""] * (count - len(fields))
+
+
+def _lines_of_fields(lines: Sequence[str] | Iterator[str]) -> Iterator[list[str]]:
+    for line in lines:
+        fields = line.translate(str.maketrans(_WHITE_SPACE, " " * len(_WHITE_SPACE))).split(" ")
+        fields = [field for field in fields if field]
+        if fields and not fields[0].startswith("#"):
+            yield fields
+
+
+def stream_fields(
+    source: Source, names: Sequence[str], wanted: Mapping[str, bool], *, further: str | None = None
+) -> TableStream:
+    """The wanted columns, block after block; ``further`` names a column for what lines hold behind the last field."""
+    parse = partial(parse_block, source, partial(_parse, names, wanted, further))
+    return TableStream(source.name, lambda: (partial(parse, block) for block in blocks(source)))
+
+
+def parse_block(source: Source, parse: Callable[[bytes], pl.DataFrame], block: Block) -> pl.DataFrame:
+    """A block's table; an error says which line of the file it is about."""
+    try:
+        return parse(block.load())
+    except WrongLine as wrong:
+        line = wrong.line + lines_before(source, block.start)
+        raise InputError(f"{source.name}:{line}: {wrong.message}") from None
+
+
+class WrongLine(Exception):  # noqa: N818  turned into an InputError with the file's name
+    """Something is wrong with a line of a block, counted from 1."""
+
+    def __init__(self, line: int, message: str) -> None:
+        super().__init__(f"line {line}: {message}")
+        self.line, self.message = line, message
+
+
+def _parse(
+    names: Sequence[str], wanted: Mapping[str, bool], further: str | None, block: bytes
+) -> pl.DataFrame:
+    import polars as pl
+
+    fast = read_fast(block, names, wanted)
+    if fast is None:
+        return read_carefully(block, names, wanted, further)
+    return fast if further is None else fast.with_columns(pl.lit(None, pl.String).alias(further))
+
+
+def read_fast(block: bytes, names: Sequence[str], wanted: Mapping[str, bool]) -> pl.DataFrame | None:
+    """The wanted columns of a clean block; None where it is not clean."""
+    import polars as pl
+
+    if not block.isascii() and not _is_text(block):
+        return None
+    if b"#" in block and (block.startswith(b"#") or b"\n#" in block):
+        return None  # comments
+    separator = (
+        _TAB if b"\t" in block[: block.find(b"\n") if b"\n" in block[: 1 << 16] else 1 << 16] else _SPACE
+    )
+    columns = {name: f"column_{i}" for i, name in enumerate(names, 1)}
+    schema = {columns[name]: pl.Float64 if wanted.get(name) else pl.String for name in names}
+    further = f"column_{len(names) + 1}"
+    try:
+        frame = pl.read_csv(
+            block,
+            has_header=False,
+            separator=chr(separator),
+            quote_char=None,
+            schema={**schema, further: pl.String},
+            columns=[*(columns[name] for name in wanted), further],
+            **_missing_columns(),
+        )
+    except pl.exceptions.PolarsError:
+        return None
+    # No line has a field too many, so if there are enough separators in all, no line has one too few.
+    complete = frame[further].null_count() == len(frame) and not any(
+        frame[columns[n]].null_count() for n in wanted
+    )
+    if not complete or not _is_clean(block, separator, len(frame), len(names)):
+        return None
+    return frame.select(**{name: columns[name] for name in wanted})
+
+
+@cache
+def _missing_columns() -> dict[str, Any]:
+    """Older versions of Polars add columns that the file lacks by themselves; newer ones have to be asked to."""
+    import polars as pl
+
+    return {"missing_columns": "insert"} if "missing_columns" in signature(pl.read_csv).parameters else {}
+
+
+def _is_text(block: bytes) -> bool:
+    try:
+        block.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _is_clean(block: bytes, separator: int, rows: int, fields: int) -> bool:
+    """Whether there are as many separators as rows of so many fields have, one at a time, and no other white space."""
+    content, portion = np.frombuffer(block, np.uint8), 1 << 19  # portions that fit the processor's cache
+    space, other = np.empty(portion + 1, bool), np.empty(portion + 1, bool)
+    separators = spaces = 0
+    for start in range(0, len(content), portion):
+        letters = content[start : start + portion + 1]
+        n, here = len(letters), min(portion, len(content) - start)
+        np.less_equal(letters, _SPACE, out=space[:n])
+        if np.logical_and(space[1:n], space[: n - 1], out=other[: n - 1]).any():
+            return False
+        spaces += int(np.count_nonzero(space[:here]))
+        separators += int(np.count_nonzero(np.equal(letters[:here], separator, out=other[:here])))
+    line_ends = rows - (content[-1] != _NEWLINE)
+    right = separators == rows * (fields - 1) and spaces - separators == line_ends
+    return bool(content[0] > _SPACE and right)
+
+
+def read_carefully(
+    block: bytes, names: Sequence[str], wanted: Mapping[str, bool], further: str | None = None
+) -> pl.DataFrame:
+    """The wanted columns of any block."""
+    import polars as pl
+
+    lines = pl.DataFrame({"text": decode(block).split("\n")}, schema={"text": pl.String})
+    lines = lines.with_row_index("line", 1)
+    lines = lines.with_columns(pl.col("text").str.replace_all(_RUN_OF_SPACE, " ").str.strip_chars(" "))
+    lines = lines.filter((pl.col("text") != "") & ~pl.col("text").str.starts_with("#"))
+    split = lines.with_columns(pl.col("text").str.split(" ").alias("fields"))
+    short = split.filter(pl.col("fields").list.len() < len(names))
+    if len(short):
+        line, found = short.row(0)[:2]
+        count = len(found.split(" "))
+        raise WrongLine(
+            line, f"expected {len(names)} fields ({', '.join(names)}) but found {count}: {found[:80]!r}."
+        )
+    fields = {name: pl.col("fields").list.get(names.index(name)) for name in wanted}
+    if further is not None:
+        rest = pl.col("fields").list.slice(len(names)).list.join(" ")
+        fields[further] = pl.when(rest != "").then(rest)
+    frame = split.select("line", **fields)
+    for name, is_number in wanted.items():
+        if is_number:
+            frame = _numbers(frame, name)
+    return frame.drop("line")
+
+
+def _numbers(frame: pl.DataFrame, name: str) -> pl.DataFrame:
+    import polars as pl
+
+    numbers = frame[name].cast(pl.Float64, strict=False)
+    if numbers.null_count():
+        row = numbers.is_null().arg_true()[0]
+        raise WrongLine(frame["line"][row], f"the {name} {frame[name][row][:80]!r} is not a number.")
+    return frame.with_columns(numbers.alias(name))
+
+
+def decode(block: bytes) -> str:
+    """A block as text; an error names the line that is not."""
+    try:
+        return block.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = block.count(b"\n", 0, error.start) + 1
+        raise WrongLine(
+            line, f"byte {block[error.start]:#04x} is not valid UTF-8; save the file as UTF-8."
+        ) from None

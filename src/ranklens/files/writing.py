@@ -1,0 +1,399 @@
+"""Judgments and runs in another format, with every column that there was.
+
+Runs are written table after table as they are read, so that memory stays bounded.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import math
+import os
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ranklens.errors import InputError, nearest, warn
+from ranklens.files import formats, trec
+from ranklens.files.sources import open_source
+from ranklens.files.streams import TableStream
+from ranklens.readers import frames
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from ranklens.files.sources import PathLike
+
+Tables: TypeAlias = "Iterator[pl.DataFrame]"
+
+FORMATS = ("trec", "csv", "tsv", "jsonl", "parquet")
+_RUN: tuple[str, ...] = ("query", "Q0", "doc", "rank", "score", "tag")
+_QRELS: tuple[str, ...] = ("query", "iteration", "doc", "grade")
+_OPEN: dict[str, Callable[[Path], Any]] = {
+    "": partial(Path.open, mode="wb"),
+    ".zst": partial(Path.open, mode="wb"),  # packed before it is written
+    ".gz": partial(gzip.open, mode="wb"),
+    ".xz": partial(lzma.open, mode="wb"),
+    ".bz2": partial(bz2.open, mode="wb"),
+}
+_FURTHER = "\x00further fields"  # a column name that no file has
+
+
+def convert(
+    source: PathLike,
+    target: Path,
+    kind: str | None = None,
+    format: str | None = None,  # noqa: A002  the name users expect
+) -> tuple[int, str]:
+    """Write ``source`` to ``target`` in a format, else that of its suffix; how many rows, and ``"qrels"`` or ``"run"``.
+
+    A second suffix (``.gz``, ``.zst``, ``.xz``, ``.bz2``) packs the file. The target ``-`` is standard output.
+    """
+    if format not in (None, *FORMATS):
+        raise InputError(f"there is no format {format!r} to write: {nearest(str(format), FORMATS)}")
+    if kind not in (None, "qrels", "run"):
+        raise InputError(f"kind={kind!r} is not allowed; it is 'qrels' or 'run'.")
+    stream, what = _read(source, kind)
+    return _write(stream, what, target, format), what
+
+
+def write_run(run: Mapping[str, Mapping[str, float]], target: Path, *, tag: str = "ranklens") -> None:
+    """Write ``{query: {document: score}}`` in the format of the target's suffix; TREC's where that says nothing."""
+    import polars as pl
+
+    _write(formats.as_table(run, "score").with_columns(tag=pl.lit(tag)), "run", target)
+
+
+def _write(stream: Any, what: str, target: Path, given: str | None = None) -> int:
+    """A stream or a table; how many rows."""
+    packing = target.suffix.lower() if target.suffix.lower() in _OPEN else ""
+    format = given or _format(Path(target.stem) if packing else target)  # noqa: A001
+    if packing and format == "parquet":
+        raise InputError(f"{target}: a Parquet file is compressed inside; write it without {packing}.")
+    count = _Counter()
+    tables = count.of(_tidy(table, what) for table in _for_format(stream, what, format))
+    write: Callable[[Path], None]
+    if format == "parquet":
+        write = partial(_write_parquet, tables)
+    else:
+        write = partial(_write_text, tables, format, packing)
+    write_whole(target, write)
+    return count.rows
+
+
+class _Counter:
+    """Counts rows on their way, and tells of fields that TREC files do not have."""
+
+    rows = 0
+
+    def of(self, tables: Tables) -> Tables:
+        count, example = 0, ""
+        for table in tables:
+            self.rows += len(table)
+            if _FURTHER not in table.columns:
+                yield table
+                continue
+            further = table[_FURTHER].drop_nulls()
+            count, example = count + len(further), example or next(iter(further), "")
+            yield table.drop(_FURTHER)
+        if count:
+            warn(
+                f"{count:,} lines have more fields than TREC files have, {example!r} for example; they are left out."
+            )
+
+
+def _format(target: Path) -> str:
+    """The format of a suffix; TREC where it is none of the tables'."""
+    known = {".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv"}
+    if target.suffix.lower() == ".json":
+        raise InputError(f"{target}: JSON is read but not written; write .jsonl, one object a line.")
+    return known.get(target.suffix.lower(), "trec")
+
+
+# --- reading with all columns
+
+
+def _read(source: PathLike, kind: str | None) -> tuple[Any, str]:
+    """A stream or a table with every column, and what it holds."""
+    place, format = formats.locate(source, None, kind or "run")  # noqa: A001
+    if format == "trec":
+        opened = open_source(place)
+        what = kind or ("qrels" if len(trec.first_fields(opened)) == 4 else "run")
+        names = _QRELS if what == "qrels" else _RUN
+        wanted = {name: name in ("score", "grade") for name in names}
+        return trec.stream_fields(opened, names, wanted, further=_FURTHER), what
+    if format in ("csv", "tsv", "jsonl", "parquet"):
+        table = formats.stream_table(place, format)
+        if isinstance(table, TableStream):
+            what = kind or ("qrels" if frames.names_grade(next(iter(table))) else "run")
+            table = table.then(partial(_with_all_columns, what=what))
+            return _alike(table) if format == "jsonl" else table, what
+    what = kind or "run"
+    read = formats.read_qrels(place) if what == "qrels" else formats.read_run(place)
+    return formats.as_table(read, "grade" if what == "qrels" else "score"), what
+
+
+def _with_all_columns(table: pl.DataFrame, what: str) -> pl.DataFrame:
+    """The columns that are recognised under their own names, then all others."""
+    read = (
+        frames.qrels_frame(table, complete=True)
+        if what == "qrels"
+        else frames.run_frame(table, complete=True)
+    )
+    used = frames.columns_used(table, what)
+    others = [name for name in table.columns if name not in used]
+    clash = next((name for name in others if name in read.columns), None)
+    if clash is not None:
+        raise InputError(f"the column {clash!r} would be there twice: {used} are read as {read.columns}.")
+    return read.with_columns(table[name] for name in others)
+
+
+def _alike(stream: TableStream) -> TableStream:
+    """All tables with the same columns: rows of JSONL may have keys that others lack, and values of several types."""
+    kinds: dict[str, set[pl.DataType]] = {}
+    for table in stream:
+        for name, kind in table.schema.items():
+            kinds.setdefault(name, set()).add(kind)
+    schema = {name: _common(name, found) for name, found in kinds.items()}
+    return stream.then(partial(_with_schema, schema=schema))
+
+
+def _common(name: str, kinds: set[pl.DataType]) -> Any:
+    """The type that holds the values of all."""
+    import polars as pl
+
+    known = kinds - {pl.Null()}
+    if len(known) == 1:
+        return next(iter(known))
+    if any(kind.is_nested() for kind in known):
+        raise InputError(
+            f"the column {name!r} holds lists or objects in some rows and something else in others."
+        )
+    return pl.Float64 if known and all(kind.is_numeric() for kind in known) else pl.String
+
+
+def _with_schema(table: pl.DataFrame, schema: dict[str, Any]) -> pl.DataFrame:
+    import polars as pl
+
+    missing = [pl.lit(None, kind).alias(name) for name, kind in schema.items() if name not in table.columns]
+    return table.with_columns(missing).select(pl.col(name).cast(kind) for name, kind in schema.items())
+
+
+def _for_format(stream: Any, what: str, format: str) -> Tables:  # noqa: A002
+    """Tables as they are read; as one where something has to be known of all rows."""
+    import polars as pl
+
+    if not isinstance(stream, TableStream):
+        return iter([stream])
+    if what == "qrels":  # grades are whole numbers or they are not
+        return iter([pl.concat(stream, how="diagonal_relaxed")])
+    tables = iter(stream)
+    if format != "trec":
+        return tables
+    first = next(tables)
+    if "rank" in first.columns:
+        return _chain(first, tables)
+    return iter([pl.concat([first, *tables], how="diagonal_relaxed")])  # ranks are counted over whole queries
+
+
+def _chain(first: pl.DataFrame, rest: Tables) -> Tables:
+    yield first
+    yield from rest
+
+
+def _tidy(table: pl.DataFrame, what: str) -> pl.DataFrame:
+    """In the order of TREC files, whole grades as whole numbers, then further columns."""
+    import polars as pl
+
+    order = [name for name in (_QRELS if what == "qrels" else _RUN) if name in table.columns]
+    table = table.select(*order, *(name for name in table.columns if name not in order))
+    if what == "qrels" and _are_whole(table["grade"]):
+        table = table.with_columns(pl.col("grade").cast(pl.Int64))
+    return table
+
+
+def _are_whole(grades: pl.Series) -> bool:
+    """Whether all are whole numbers that an integer can hold."""
+    return bool(((grades == grades.round()) & (grades.abs() < 2**53)).all())
+
+
+# --- writing
+
+
+def _write_parquet(tables: Tables, place: Path) -> None:
+    """lz4, because it is read faster than anything smaller."""
+    from polars.io.plugins import register_io_source
+
+    first = next(tables)
+    schema = first.schema
+
+    def rows(*_: Any) -> Tables:
+        yield first
+        for table in tables:
+            yield table.cast(schema) if table.schema != schema else table
+
+    source = register_io_source(rows, schema=schema)
+    source.sink_parquet(place, compression="lz4", statistics=False, row_group_size=1 << 18)
+
+
+def _write_text(tables: Tables, format: str, packing: str, place: Path) -> None:  # noqa: A002
+    to_text: Mapping[str, Callable[..., str]] = {"csv": _csv, "tsv": _tsv, "jsonl": _jsonl, "trec": _trec}
+    with _OPEN[packing](place) as file:
+        for number, table in enumerate(tables):
+            content = to_text[format](table, header=number == 0)
+            file.write(_zst(content) if packing == ".zst" else content.encode())
+
+
+def _zst(content: str) -> bytes:
+    """A zstd frame, as Polars writes it; frames may stand one after the other."""
+    import polars as pl
+
+    packed = io.BytesIO()
+    lines = pl.DataFrame({"text": [content.removesuffix("\n")]})
+    lines.write_csv(packed, include_header=False, quote_style="never", compression="zstd")
+    return packed.getvalue()
+
+
+def _csv(table: pl.DataFrame, *, header: bool) -> str:
+    _refuse_nested(table)
+    return table.write_csv(include_header=header)
+
+
+def _refuse_nested(table: pl.DataFrame) -> None:
+    nested = next((name for name, kind in table.schema.items() if kind.is_nested()), None)
+    if nested is not None:
+        raise InputError(f"The column {nested!r} holds lists or objects; write .jsonl or .parquet.")
+
+
+def _tsv(table: pl.DataFrame, *, header: bool) -> str:
+    _refuse_nested(table)
+    _refuse(table, r"[\t\r\n]", "a tab or an end of line, which a TSV file")
+    return table.write_csv(include_header=header, separator="\t", quote_style="never")
+
+
+def _jsonl(table: pl.DataFrame, *, header: bool) -> str:  # noqa: ARG001  there is none
+    """Infinity and NaN as text, for which JSON has no numbers and Polars writes null."""
+    numbers = [name for name, kind in table.schema.items() if kind.is_float()]
+    if all(table[name].is_finite().all() for name in numbers):
+        return table.write_ndjson()
+    rows = table.iter_rows(named=True)
+    return "".join(
+        json.dumps({k: _finite(v) for k, v in row.items()}, ensure_ascii=False) + "\n" for row in rows
+    )
+
+
+def _finite(value: Any) -> Any:
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _trec(table: pl.DataFrame, *, header: bool) -> str:
+    import polars as pl
+
+    names = _QRELS if "grade" in table.columns else _RUN
+    dropped = [name for name in table.columns if name not in names]
+    if dropped and header:
+        warn(f"TREC files have no columns {dropped}; they are left out.")
+    rank = pl.col("score").rank("ordinal", descending=True).over("query").cast(pl.String)
+    missing: dict[str, Any] = {
+        "iteration": pl.lit("0"), "Q0": pl.lit("Q0"), "rank": rank, "tag": pl.lit("ranklens"),
+    }  # fmt: skip
+    added = {name: missing[name] for name in names if name not in table.columns}
+    table = table.with_columns(**added).select(names)
+    _refuse(table, r"[ \t\r\n\x0b\x0c]", "white space, which a TREC file")
+    if table["query"].str.starts_with("#").any():
+        raise InputError(
+            "A query id that begins with # would be a comment in a TREC file; choose another format."
+        )
+    return table.write_csv(separator=" ", include_header=False, quote_style="never")
+
+
+def _refuse(table: pl.DataFrame, pattern: str, what: str) -> None:
+    """Ids that the format cannot hold."""
+    import polars as pl
+
+    for name, kind in table.schema.items():
+        if kind == pl.String:
+            wrong = table[name].filter(table[name].str.contains(pattern) | (table[name] == ""))
+            if len(wrong):
+                held = "nothing, which a table of text" if wrong[0] == "" else what
+                raise InputError(
+                    f"The {name} {wrong[0][:80]!r} holds {held} cannot hold; choose another format."
+                )
+
+
+def is_standard_output(output: Path | None) -> bool:
+    """Whether results are printed: no file is given, or ``-``."""
+    return output is None or str(output) == "-"
+
+
+def write_text(text: str, output: Path | None) -> None:
+    """To a file, as a whole or not at all; else to standard output."""
+    if output is None or is_standard_output(output):
+        sys.stdout.write(text)
+        return
+    write_whole(output, lambda place: place.write_text(text, encoding="utf-8"))
+
+
+def write_whole(target: Path, write: Callable[[Path], Any]) -> None:
+    """Nothing half-written: a temporary file beside the target, then a rename; ``-`` is standard output.
+
+    A link keeps pointing to its target, which is written. Pipes and devices get the content when it is complete.
+    """
+    streamed = is_stream(target)
+    place = target if streamed else Path(os.path.realpath(target))
+    try:
+        handle, name = tempfile.mkstemp(
+            dir=None if streamed else place.parent, prefix="ranklens-" if streamed else f".{place.name}"
+        )
+        os.close(handle)
+    except OSError as error:
+        raise InputError(f"{target} cannot be written: {error.strerror}.") from None
+    try:
+        write(Path(name))
+        if streamed:
+            _copy(Path(name), place)
+        else:
+            Path(name).chmod(_rights(place))
+            Path(name).replace(place)
+    except BrokenPipeError:  # whoever reads has seen enough
+        raise
+    except OSError as error:
+        raise InputError(f"{target} cannot be written: {error.strerror or error}.") from None
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def is_stream(target: Path) -> bool:
+    """Whether what is written flows on, which a rename would cut off: standard output, pipes and devices."""
+    names_open_file = str(target) in ("-", "/dev/stdout", "/dev/stderr")
+    if names_open_file or os.path.realpath(target.parent).startswith("/proc/"):
+        return True
+    return target.exists() and not target.is_file() and not target.is_dir()
+
+
+def _copy(content: Path, target: Path) -> None:
+    with content.open("rb") as source:
+        if str(target) == "-":
+            sys.stdout.flush()
+            shutil.copyfileobj(source, sys.stdout.buffer)
+            sys.stdout.buffer.flush()
+            return
+        with target.open("ab") as stream:  # behind what a redirected file holds already
+            shutil.copyfileobj(source, stream)
+
+
+def _rights(target: Path) -> int:
+    """Those of the file that is replaced; else what other new files get, as temporary ones are for their owner alone."""
+    if target.exists():
+        return stat.S_IMODE(target.stat().st_mode)
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask

@@ -1,0 +1,205 @@
+"""Judged documents in rank order: the parallel arrays that every measure is computed from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ranklens.arrays import BoolArray, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Rows that stand for every possible order of tied documents (``ties="average"``).
+
+    A row then says: ``share`` documents of this grade are expected at this rank. ``start`` and ``size`` are the first
+    rank and the number of documents of the tie group that the row belongs to (1 for a document that is not tied).
+    """
+
+    share: FloatArray
+    start: IntArray
+    size: IntArray
+
+    def take(self, rows: IntArray) -> Spread:
+        return Spread(self.share[rows], self.start[rows], self.size[rows])
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """Judged documents in rank order: parallel arrays, sorted by query, then rank; ranks start at 1.
+
+    >>> import numpy as np
+    >>> hits = Hits(np.array([0, 0, 1]), np.array([1, 4, 2]), np.array([1.0, 2.0, 0.0]), n_queries=2)
+    >>> hits.relevant(1).sum(), hits.relevant(1).position() / hits.relevant(1).rank
+    (array([2., 0.]), array([1. , 0.5]))
+    """
+
+    query: IntArray
+    rank: IntArray
+    grade: FloatArray
+    n_queries: int
+    spread: Spread | None = None
+
+    def __len__(self) -> int:
+        return len(self.query)
+
+    def where(self, keep: BoolArray) -> Hits:
+        """The rows for which ``keep`` is true."""
+        rows = np.flatnonzero(keep)  # faster than selecting by a mask three times
+        if len(rows) == len(self):
+            return self
+        spread = self.spread and self.spread.take(rows)
+        return Hits(self.query[rows], self.rank[rows], self.grade[rows], self.n_queries, spread)
+
+    def top(self, k: int | IntArray | None) -> Hits:
+        """The rows in the first ``k`` ranks; ``k`` may differ from query to query."""
+        if k is None:
+            return self
+        return self.where(self.rank <= (k if isinstance(k, int) else k[self.query]))
+
+    def relevant(self, rel: float) -> Hits:
+        """The rows whose grade is at least ``rel``."""
+        return self.where(self.grade >= rel)
+
+    def sum(self, values: FloatArray | None = None) -> FloatArray:
+        """The sum of ``values`` (1 by default) for each query."""
+        if self.spread is not None:
+            values = self.spread.share if values is None else values * self.spread.share
+        return np.bincount(self.query, values, self.n_queries).astype(np.float64, copy=False)
+
+    def max(self, values: FloatArray) -> FloatArray:
+        """The largest of ``values`` for each query, 0 where there is none."""
+        out = np.zeros(self.n_queries)
+        np.maximum.at(out, self.query, values)
+        return out
+
+    def position(self) -> FloatArray:
+        """1, 2, 3 … within each query: how many of these rows have been seen, this one included."""
+        if self.spread is not None:
+            return self.cumulative(np.ones(len(self)))
+        return self.ordinal().astype(np.float64)
+
+    def ordinal(self) -> IntArray:
+        """1, 2, 3 … within each query, whatever the ties."""
+        counts = np.bincount(self.query, minlength=self.n_queries)
+        return np.arange(1, len(self) + 1) - np.repeat(np.cumsum(counts) - counts, counts)
+
+    def cumulative(self, values: FloatArray) -> FloatArray:
+        """The sum of ``values`` within each query up to and including this row.
+
+        Over averaged ties: its expectation, given that this row's document stands at this row's rank. A measure that
+        adds up products of such a sum with a function of the rank is therefore exact over averaged ties as it stands.
+        """
+        if self.spread is None:
+            return self.scan(np.add, values)
+        spread, rows = self.spread, self._rank_groups()
+        at_rank = np.add.reduceat(values * spread.share, rows.first) if len(self) else np.zeros(0)
+        by_rank = Hits(self.query[rows.first], self.rank[rows.first], at_rank, self.n_queries)
+        before = (by_rank.scan(np.add, at_rank) - at_rank)[rows.group]
+        here = at_rank[rows.group]
+        steps = self.rank - spread.start  # places of the tie group before this one
+        # Each earlier place of the group holds a random one of the *other* documents of the group.
+        others = (spread.size * here - values) / np.maximum(spread.size - 1, 1)
+        return values + before + steps * (others - here)
+
+    def first(self) -> FloatArray:
+        """1 for the first of these rows in each query, else 0; over averaged ties, the chance of being the first."""
+        if self.spread is not None:
+            return self.survival(np.ones(len(self)))
+        return np.equal(self.position(), 1).astype(np.float64)
+
+    def survival(self, stop: FloatArray) -> FloatArray:
+        """The chance that a user who stops at each row with chance ``stop`` still looks when coming to this row."""
+        if self.spread is not None:
+            return _tied_survival(self, stop)
+        seen = self.scan(np.multiply, 1.0 - stop)
+        before: FloatArray = np.concatenate([np.ones(1), seen[:-1]])[: len(self)]
+        before[np.flatnonzero(np.diff(self.query, prepend=-1))] = 1.0
+        return before
+
+    def upto(self, values: FloatArray, query: IntArray, rank: IntArray | FloatArray) -> FloatArray:
+        """The sum of ``values`` over the rows of ``query`` in the first ``rank`` ranks, for arrays of both."""
+        running = np.concatenate([np.zeros(1), self.scan(np.add, values)])
+        width = max(int(self.rank.max(initial=0)), int(np.max(rank, initial=0))) + 1
+        row = np.searchsorted(self.query * width + self.rank, query * width + rank, side="right")
+        first_row = np.searchsorted(self.query, query)
+        return np.where(row > first_row, running[row], 0.0)
+
+    def scan(self, operation: np.ufunc, values: FloatArray) -> FloatArray:
+        """``operation`` accumulated within each query, e.g. a running sum.
+
+        Queries of similar length share a padded matrix, so there is no loop over queries, memory stays within twice
+        the rows, and a query's result does not depend on the queries around it.
+        """
+        out = np.empty(len(values))
+        counts = np.bincount(self.query, minlength=self.n_queries)
+        first_row = np.cumsum(counts) - counts
+        bits = np.frexp(counts)[1]  # counts of 1, 2-3, 4-7, 8-15, …
+        for size in sorted({*bits[counts > 0].tolist()}):
+            members = np.flatnonzero(bits == size)
+            columns = np.arange(counts[members].max())
+            inside = columns < counts[members, None]
+            rows = np.where(inside, first_row[members, None] + columns, first_row[members, None])
+            out[rows[inside]] = operation.accumulate(values[rows], axis=1)[inside]
+        return out
+
+    def _rank_groups(self) -> _RankGroups:
+        """Which rows share query and rank: only rows of averaged ties do."""
+        new = (np.diff(self.query, prepend=-1) != 0) | (np.diff(self.rank, prepend=-1) != 0)
+        return _RankGroups(np.flatnonzero(new), np.cumsum(new) - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class _RankGroups:
+    first: IntArray  # the first row of each group
+    group: IntArray  # the group of each row
+
+
+def _tied_survival(hits: Hits, stop: FloatArray) -> FloatArray:
+    """:meth:`Hits.survival` over averaged ties, tie group by tie group.
+
+    Given its place in the group, a document is preceded by a uniformly random subset of the others; the expected
+    product over such a subset follows from adding the others one at a time (a convex combination, so it is stable).
+    """
+    assert hits.spread is not None
+    out = np.ones(len(hits))
+    starts, sizes, shares = hits.spread.start, hits.spread.size, hits.spread.share
+    new_group = (np.diff(hits.query, prepend=-1) != 0) | (np.diff(starts, prepend=-1) != 0)
+    first_rows = np.flatnonzero(new_group)
+    last_query, looking = -1, 1.0
+    for begin, end in pairwise([*first_rows, len(hits)]):
+        if hits.query[begin] != last_query:
+            last_query, looking = hits.query[begin], 1.0
+        size = int(sizes[begin])
+        kinds = range(begin, begin + int(np.searchsorted(hits.rank[begin:end], hits.rank[begin], "right")))
+        counts = {kind: round(float(shares[kind]) * size) for kind in kinds}
+        for offset, kind in enumerate(kinds):
+            others = [(float(stop[other]), counts[other] - (other == kind)) for other in kinds]
+            passed = _mean_products(others, size - 1)
+            rows = slice(begin + offset, end, len(kinds))
+            out[rows] = looking * passed[hits.rank[rows] - starts[begin]]
+        for kind, count in counts.items():
+            looking *= (1.0 - float(stop[kind])) ** count
+    return out
+
+
+def _mean_products(stops: Iterable[tuple[float, int]], size: int) -> FloatArray:
+    """For m = 0 … size: the mean over all m-subsets of ``size`` documents of the product of (1 - stop).
+
+    ``stops`` lists (stop, how many documents); documents that are not listed never stop anybody.
+    """
+    listed = [stop for stop, count in stops for _ in range(count)]
+    mean = np.ones(size - len(listed) + 1)
+    for stop in listed:
+        n = len(mean)
+        m = np.arange(n + 1)
+        without = np.append(mean, 0.0) * (n - m)
+        with_it = np.concatenate([np.zeros(1), mean]) * m * (1.0 - stop)
+        mean = (without + with_it) / n
+    return mean

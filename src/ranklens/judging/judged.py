@@ -1,0 +1,126 @@
+"""The one intermediate form: where the judged documents are in the ranking.
+
+A measure needs the rank and grade of the documents that are both retrieved and judged, how many documents were
+retrieved, and the grades of all judged documents (the ideal). :func:`ranklens.judge` reduces any input to that,
+once; every measure is a small pure function over it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ranklens.arrays import FloatArray, IntArray
+from ranklens.errors import PolicyError
+from ranklens.judging.averaged_ties import condense_spread
+from ranklens.judging.hits import Hits
+from ranklens.policy import Policy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ranklens.registry import Measure
+    from ranklens.scores import Scores
+
+
+@dataclass(frozen=True, slots=True)
+class TieGroups:
+    """The tie groups that contain a judged document: the only ties that can change a value."""
+
+    query: IntArray
+    start: IntArray
+    size: IntArray
+
+    def reaching(self, k: int) -> int:
+        """In how many queries a tie group lies on both sides of the cutoff ``k``."""
+        across = (self.start <= k) & (self.start + self.size - 1 > k)
+        return len({*self.query[across].tolist()})  # numpy.unique would load numpy.ma
+
+
+@dataclass(frozen=True)
+class Applied:
+    """What happened to the data on the way: the counts behind the line under every table."""
+
+    queries: int = 0  # averaged over
+    missing: int = 0  # judged but not in the run
+    ignored: int = 0  # in the run but not judged
+    empty: int = 0  # judged without any relevant document
+    duplicates: int = 0  # repeated documents dropped from rankings
+    duplicate_judgments: int = 0  # repeated documents dropped from judgments
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Rankings and judgments, reduced to what measures need. Made by :func:`ranklens.judge`.
+
+    >>> import ranklens as rl
+    >>> judged = rl.judge({"q1": {"a": 2, "b": 1, "c": 0}}, {"q1": ["x", "a", "c"]})
+    >>> judged.hits.rank, judged.hits.grade, judged.ideal.grade, judged.retrieved
+    (array([2, 3]), array([2., 0.]), array([2., 1., 0.]), array([3]))
+    >>> judged.evaluate(["RR", "R@3"]).mean      # more measures without judging again
+    {'RR': 0.5, 'R@3': 0.5}
+    """
+
+    queries: Sequence[str]
+    hits: Hits
+    ideal: Hits
+    retrieved: IntArray
+    max_grade: float
+    policy: Policy = field(default_factory=Policy)
+    applied: Applied = field(default_factory=Applied)
+    ties: TieGroups | None = None
+    _cache: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+    def __repr__(self) -> str:
+        return (
+            f"Judged({len(self)} queries, {len(self.hits)} judged documents retrieved of {len(self.ideal)})"
+        )
+
+    def relevant(self, rel: float) -> Hits:
+        """The retrieved documents with at least grade ``rel``."""
+        found: Hits = self._once(("relevant", rel), lambda: self.hits.relevant(rel))
+        return found
+
+    def total(self, rel: float) -> FloatArray:
+        """R: how many documents of each query have at least grade ``rel``, retrieved or not."""
+        found: FloatArray = self._once(("total", rel), lambda: self._count(rel))
+        return found
+
+    def _count(self, rel: float) -> FloatArray:
+        queries = self.ideal.query[self.ideal.grade >= rel]
+        return np.bincount(queries, minlength=len(self)).astype(np.float64)
+
+    def condensed(self) -> Judged:
+        """The same without the unjudged documents: ranks count judged documents only (trec_eval's ``-J``)."""
+        return self if self.policy.judged_only else self._once("condensed", self._condense)
+
+    def evaluate(self, measures: str | Measure | Sequence[str | Measure]) -> Scores:
+        """Score more measures on the same ranking."""
+        from ranklens.evaluation import score
+
+        return score(self, measures)
+
+    def _once(self, key: Any, compute: Callable[[], Any]) -> Any:
+        if key not in self._cache:
+            self._cache[key] = compute()
+        return self._cache[key]
+
+    def _condense(self) -> Judged:
+        hits = self.hits.where(self.hits.grade >= 0)  # a negative grade means pooled but not judged
+        if hits.spread is None:
+            hits = replace(hits, rank=hits.ordinal())
+        elif self.policy.depth is not None:
+            raise PolicyError(
+                'ties="average", depth and judged_only do not go together: which judged documents are left would '
+                "depend on the order of the tied ones. Drop one of the three."
+            )
+        else:
+            hits = condense_spread(hits)
+        policy = replace(self.policy, judged_only=True)
+        retrieved = np.rint(hits.sum()).astype(np.int64)
+        return replace(self, hits=hits, retrieved=retrieved, policy=policy, ties=None, _cache={})

@@ -1,0 +1,148 @@
+"""Where the judged documents stand in their rankings, before whole-query policies are applied.
+
+The rank of a judged document is *counted* (how many scores are higher), so a ranking is never sorted as a whole unless
+it holds many judged documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ranklens.arrays import BoolArray, FloatArray, IntArray
+from ranklens.errors import PolicyError, warn
+from ranklens.judging.judged import Applied
+from ranklens.policy import Policy
+
+Grades: TypeAlias = FloatArray | npt.NDArray[np.uint8]
+
+_CHUNK_ROWS = 1 << 16  # scores that are compared at once
+_SEARCH_COST = 20_000  # sorting and searching one ranking takes as long as this many comparisons
+
+
+@dataclass(frozen=True)
+class Standings:
+    """The judged documents that were retrieved, by query, with their places; and all grades, by query."""
+
+    queries: list[str]
+    retrieved: IntArray
+    in_run: BoolArray
+    gold_query: IntArray
+    gold: Grades
+    query: IntArray
+    rank: IntArray  # with averaged ties: the first rank of the tie group
+    grade: Grades
+    start: IntArray  # the tie group: its first rank and its size
+    size: IntArray
+    applied: Applied
+    examples: tuple[Any, Any, Any] = (
+        "",
+        "",
+        "",
+    )  # a query of the run, a judged and a retrieved document, for messages
+
+
+def standing(
+    scores: FloatArray, lengths: IntArray, query: IntArray, wanted: FloatArray
+) -> tuple[IntArray, IntArray]:
+    """For each wanted score: how many of its query's scores are higher, and how many are the same.
+
+    ``scores`` holds the rankings one after the other, ``lengths`` their lengths; ``query`` says to which of them each
+    wanted score belongs, and is sorted.
+
+    >>> standing(np.array([3.0, 1, 1, 7]), np.array([3, 1]), np.array([0, 1]), np.array([1.0, 7]))
+    (array([1, 0]), array([2, 1]))
+    """
+    if len(scores) > 2 * _CHUNK_ROWS and len(lengths) > 1:
+        return _in_chunks(scores, lengths, query, wanted)
+    filled = np.flatnonzero(lengths)
+    lengths, query = (
+        lengths[filled],
+        (np.cumsum(lengths > 0) - 1)[query],
+    )  # a ranking that holds a hit is not empty
+    most_hits = int(np.bincount(query, minlength=1).max())
+    few = most_hits * len(scores) <= _SEARCH_COST * len(lengths)
+    return (_count if few else _search)(scores, lengths, query, wanted)
+
+
+def _in_chunks(
+    scores: FloatArray, lengths: IntArray, query: IntArray, wanted: FloatArray
+) -> tuple[IntArray, IntArray]:
+    """A part of the queries at a time: comparing is fastest while the scores are in the processor's cache."""
+    end = np.cumsum(lengths)
+    edges = [0]
+    while edges[-1] < len(lengths):
+        before = int(end[edges[-1] - 1]) if edges[-1] else 0
+        edges.append(max(edges[-1] + 1, int(np.searchsorted(end, before + _CHUNK_ROWS, side="right"))))
+    parts = []
+    for first, last in pairwise(edges):
+        rows = slice(int(end[first] - lengths[first]), int(end[last - 1]))
+        hits = slice(*np.searchsorted(query, [first, last]).tolist())
+        parts.append(standing(scores[rows], lengths[first:last], query[hits] - first, wanted[hits]))
+    above, same = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return above, same
+
+
+def _count(
+    scores: FloatArray, lengths: IntArray, query: IntArray, wanted: FloatArray
+) -> tuple[IntArray, IntArray]:
+    """Compare all scores with the first hit of their query, then with the second, and so on."""
+    above, same = np.zeros(len(wanted), np.int64), np.zeros(len(wanted), np.int64)
+    start = np.cumsum(lengths) - lengths
+    counter = (
+        np.int16 if lengths.max(initial=0) < 1 << 15 else np.int64
+    )  # the small type is several times faster
+    ordinal = np.arange(len(query)) - np.searchsorted(query, query)
+    for i in range(int(ordinal.max(initial=-1)) + 1):
+        row = np.flatnonzero(ordinal == i)
+        hits = np.full(len(lengths), np.nan)
+        hits[query[row]] = wanted[row]
+        hit = np.repeat(hits, lengths)
+        above[row] = np.add.reduceat(scores > hit, start, dtype=counter)[query[row]]
+        same[row] = np.add.reduceat(scores == hit, start, dtype=counter)[query[row]]
+    return above, same
+
+
+def _search(
+    scores: FloatArray, lengths: IntArray, query: IntArray, wanted: FloatArray
+) -> tuple[IntArray, IntArray]:
+    """Sort the scores of each query and find the hits in them."""
+    above, same = np.zeros(len(wanted), np.int64), np.ones(len(wanted), np.int64)
+    end = np.cumsum(lengths).tolist()
+    for first, last in pairwise(np.flatnonzero(np.diff(query, prepend=-1, append=-1)).tolist()):
+        q = query[first]
+        around = scores[end[q] - lengths[q] : end[q]]
+        in_order = (around[1:] < around[:-1]).all()
+        rising = around[::-1] if in_order else np.sort(around)
+        right = np.searchsorted(rising, wanted[first:last], side="right")
+        above[first:last] = len(rising) - right
+        if not in_order and (rising[1:] == rising[:-1]).any():
+            same[first:last] = right - np.searchsorted(rising, wanted[first:last], side="left")
+    return above, same
+
+
+def check_duplicates(what: str, count: int, first: str, policy: Policy) -> None:
+    """Refuse or report repeated documents, as the policy says."""
+    if not count:
+        return
+    if policy.duplicates == "error":
+        raise PolicyError(f'{what}: {first} is there twice. Remove it, or choose duplicates="first".')
+    best = "highest grade" if what == "qrels" else "best place"
+    warn(
+        f"{what}: {count} repeated {'document was' if count == 1 else 'documents were'} dropped, the first is {first}; "
+        f"only the {best} of each counts."
+    )
+
+
+def check_unjudged(ignored: int, policy: Policy, first: Callable[[], Any]) -> None:
+    """Refuse queries of the run that nobody judged, if that is the policy."""
+    if ignored and policy.unjudged_queries == "error":
+        raise PolicyError(
+            f"{ignored} queries of the run are not judged, the first is {first()!r}. "
+            'Remove them, or choose unjudged_queries="ignore".'
+        )

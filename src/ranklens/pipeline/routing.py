@@ -1,0 +1,262 @@
+"""Measures of a pipeline around retrieval: was the right expert asked, was retrieval rightly skipped, did reranking help?"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from ranklens.errors import InputError
+from ranklens.stats import Interval, share_interval
+from ranklens.tables.table import Shown, Table
+
+if TYPE_CHECKING:
+    import polars as pl
+
+NOWHERE = "(nowhere)"  # where a query went that the router did not answer
+
+
+@dataclass(frozen=True)
+class ExpertResult:
+    """How one expert was chosen: of how many queries it should have had, of how many it got."""
+
+    expert: str
+    expected: int
+    chosen: int
+    correct: int
+
+    @property
+    def precision(self) -> float:
+        """The share of the queries sent here that belong here; 0 where none was sent."""
+        return _share(self.correct, self.chosen)
+
+    @property
+    def recall(self) -> float:
+        """The share of the queries that belong here that were sent here; 0 where none belongs here."""
+        return _share(self.correct, self.expected)
+
+
+@dataclass(frozen=True)
+class RoutingResult(Shown):
+    """The share of queries that were sent to the right expert; made by :func:`routing_accuracy`."""
+
+    accuracy: float
+    interval: Interval
+    n: int
+    counts: Mapping[tuple[str, str], int]  # (expected, chosen) → queries
+    ignored: int = 0  # routed, but nobody says where to
+
+    @property
+    def experts(self) -> tuple[ExpertResult, ...]:
+        """Each expert, in alphabetical order."""
+        expected, chosen = (_totals(self.counts, side) for side in (0, 1))
+        return tuple(
+            ExpertResult(name, expected[name], chosen[name], self.counts.get((name, name), 0))
+            for name in sorted({*expected, *chosen} - {NOWHERE})
+        )
+
+    def confusion(self) -> Table:
+        """A row for each expert that was expected, a column for each that was chosen."""
+        rows, columns = (sorted({pair[side] for pair in self.counts}) for side in (0, 1))
+        cells = [[row, *(str(self.counts.get((row, column), 0)) for column in columns)] for row in rows]
+        return Table(["expected / chosen", *columns], cells)
+
+    def to_frame(self) -> pl.DataFrame:
+        """The confusion table as a Polars frame: expected, chosen, queries."""
+        import polars as pl
+
+        rows = [(*pair, count) for pair, count in sorted(self.counts.items())]
+        return pl.DataFrame(
+            rows, schema={"expected": pl.String, "chosen": pl.String, "queries": pl.Int64}, orient="row"
+        )
+
+    def table(self) -> Table:
+        """Precision and recall by expert, with the accuracy as a note."""
+        rows = [
+            [e.expert, str(e.expected), str(e.chosen), f"{e.precision:.4f}", f"{e.recall:.4f}"]
+            for e in self.experts
+        ]
+        note = (
+            f"accuracy {self.accuracy:.4f} {self.interval} over {_queries(self.n)}{_ignored(self.ignored)}."
+        )
+        return Table(["expert", "expected", "chosen", "precision", "recall"], rows, note=note)
+
+
+def routing_accuracy(expected: Any, actual: Any, *, level: float = 0.95) -> RoutingResult:
+    """The share of queries that a router sent to the right expert, with Wilson's interval.
+
+    ``expected`` and ``actual`` are dicts ``{query: expert}`` or two lists in the same order. A query that the router did
+    not answer (missing, or None) counts as wrong; one that nobody expects is ignored and counted.
+
+    >>> result = routing_accuracy(["sql", "docs", "docs"], ["sql", "docs", "sql"])
+    >>> round(result.accuracy, 4), result.counts["docs", "sql"]
+    (0.6667, 1)
+    >>> print(result.confusion())
+    expected / chosen  docs  sql
+    -----------------  ----  ---
+    docs                  1    1
+    sql                   0    1
+    """
+    pairs, ignored = _side_by_side(expected, actual, "expected", "actual")
+    for query, wanted, _ in pairs:
+        if wanted is None:
+            raise InputError(f"expected: query {query!r} has no expert; leave it out, or name one.")
+    counts = Counter((str(wanted), NOWHERE if chosen is None else str(chosen)) for _, wanted, chosen in pairs)
+    correct = sum(count for (wanted, chosen), count in counts.items() if wanted == chosen)
+    accuracy = correct / len(pairs)
+    return RoutingResult(
+        accuracy, share_interval(accuracy, len(pairs), level=level), len(pairs), dict(counts), ignored
+    )
+
+
+@dataclass(frozen=True)
+class GateResult(Shown):
+    """How well a gate skips retrieval; made by :func:`gate_efficiency`.
+
+    ``efficiency`` and its interval are in percent of all queries. ``precision`` and ``recall`` are of opening the gate;
+    ``skip_precision`` and ``skip_recall`` of keeping it shut. A share of nothing is 0.
+    """
+
+    efficiency: float
+    interval: Interval
+    n: int
+    rightly_skipped: int
+    wrongly_skipped: int
+    rightly_retrieved: int
+    wrongly_retrieved: int
+    ignored: int = 0
+
+    @property
+    def precision(self) -> float:
+        """Of the queries with retrieval, the share that needed it."""
+        return _share(self.rightly_retrieved, self.rightly_retrieved + self.wrongly_retrieved)
+
+    @property
+    def recall(self) -> float:
+        """Of the queries that needed retrieval, the share that got it."""
+        return _share(self.rightly_retrieved, self.rightly_retrieved + self.wrongly_skipped)
+
+    @property
+    def skip_precision(self) -> float:
+        """Of the queries without retrieval, the share that did not need it."""
+        return _share(self.rightly_skipped, self.rightly_skipped + self.wrongly_skipped)
+
+    @property
+    def skip_recall(self) -> float:
+        """Of the queries that did not need retrieval, the share that went without."""
+        return _share(self.rightly_skipped, self.rightly_skipped + self.wrongly_retrieved)
+
+    def to_frame(self) -> pl.DataFrame:
+        """The counts as a Polars frame: needed, retrieved, queries."""
+        import polars as pl
+
+        return pl.DataFrame(
+            {
+                "needed": [True, True, False, False],
+                "retrieved": [True, False, True, False],
+                "queries": [
+                    self.rightly_retrieved,
+                    self.wrongly_skipped,
+                    self.wrongly_retrieved,
+                    self.rightly_skipped,
+                ],
+            }
+        )
+
+    def table(self) -> Table:
+        """The counts, with efficiency, precision and recall as a note."""
+        rows = [
+            ["needed", str(self.rightly_retrieved), str(self.wrongly_skipped)],
+            ["not needed", str(self.wrongly_retrieved), str(self.rightly_skipped)],
+        ]
+        low, high = self.interval
+        note = (
+            f"{self.efficiency:.1f}% [{low:.1f}%, {high:.1f}%] of {_queries(self.n)} rightly went without retrieval; "
+            f"opening the gate: precision {self.precision:.4f}, recall {self.recall:.4f}{_ignored(self.ignored)}."
+        )
+        return Table(["", "retrieved", "skipped"], rows, note=note)
+
+
+def gate_efficiency(needed: Any, retrieved: Any, *, level: float = 0.95) -> GateResult:
+    """The share of all queries whose retrieval was rightly skipped, in percent, with Wilson's interval.
+
+    ``needed`` and ``retrieved`` say for each query whether retrieval was needed and whether it took place: dicts
+    ``{query: bool}`` or two lists in the same order.
+
+    >>> result = gate_efficiency([True, True, False, False], [True, False, False, True])
+    >>> result.efficiency, result.precision, result.recall
+    (25.0, 0.5, 0.5)
+    """
+    pairs, ignored = _side_by_side(needed, retrieved, "needed", "retrieved")
+    counts = Counter(
+        (_yes_or_no(wanted, query, "needed"), _yes_or_no(done, query, "retrieved"))
+        for query, wanted, done in pairs
+    )
+    n, skipped = len(pairs), counts[False, False]
+    around = share_interval(skipped / n, n, level=level)
+    return GateResult(
+        efficiency=100 * skipped / n,
+        interval=replace(around, low=100 * around.low, high=100 * around.high),
+        n=n,
+        rightly_skipped=skipped,
+        wrongly_skipped=counts[True, False],
+        rightly_retrieved=counts[True, True],
+        wrongly_retrieved=counts[False, True],
+        ignored=ignored,
+    )
+
+
+def _side_by_side(
+    first: Any, second: Any, first_name: str, second_name: str
+) -> tuple[list[tuple[Any, Any, Any]], int]:
+    """``(query, first, second)`` for each query of the first, and how many of the second it does not have."""
+    if isinstance(first, Mapping) != isinstance(second, Mapping):
+        raise InputError(
+            f"{first_name} and {second_name}: give two dicts by query, or two lists in the same order."
+        )
+    ignored = 0
+    if isinstance(first, Mapping):
+        pairs = [(query, value, second.get(query)) for query, value in first.items()]
+        ignored = sum(query not in first for query in second)
+    else:
+        left, right = _listed(first, first_name), _listed(second, second_name)
+        if len(left) != len(right):
+            raise InputError(
+                f"{first_name} has {len(left)} entries, but {second_name} {len(right)}; give one a query."
+            )
+        pairs = [(number, *both) for number, both in enumerate(zip(left, right, strict=True), 1)]
+    if not pairs:
+        raise InputError(f"{first_name} is empty: there is no query to count.")
+    return pairs, ignored
+
+
+def _listed(values: Any, name: str) -> list[Any]:
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise InputError(f"{name} is {values!r:.60}; give a dict by query, or a list.")
+    return list(values)
+
+
+def _yes_or_no(value: Any, query: Any, name: str) -> bool:
+    if value is None or value not in (True, False):
+        raise InputError(f"{name}: query {query!r} has {value!r:.60}; it is True or False.")
+    return bool(value)
+
+
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else 0.0
+
+
+def _totals(counts: Mapping[tuple[str, str], int], side: int) -> Counter[str]:
+    totals: Counter[str] = Counter()
+    for pair, count in counts.items():
+        totals[pair[side]] += count
+    return totals
+
+
+def _queries(n: int) -> str:
+    return f"{n:,} {'query' if n == 1 else 'queries'}"
+
+
+def _ignored(number: int) -> str:
+    return f"; {_queries(number)} that nobody expects ignored" if number else ""

@@ -1,0 +1,273 @@
+"""What a retriever returned → document ids in rank order, whatever library it comes from.
+
+No such library is imported: containers, ids and scores are found under the names that libraries give them.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import reprlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from itertools import islice
+from numbers import Real
+from typing import Any, NamedTuple
+
+from ranklens.errors import InputError
+from ranklens.matching.paths import follow, step
+from ranklens.matching.rules import IdFrom, SpanId, unmatched
+from ranklens.readers import frames
+
+# Chroma, Haystack, LlamaIndex, LangChain chains, Pinecone, Elasticsearch, Qdrant, Weaviate … The ids come first, because Chroma's
+# answers have them beside "documents" that are texts.
+CONTAINERS = ("ids", "documents", "docs", "results", "matches", "hits", "points", "objects", "nodes", "source_nodes",
+              "source_documents", "context", "chunks", "passages", "data")  # fmt: skip
+ID_NAMES = ("id", "_id", "node_id", "doc_id", "docid", "docno", "document_id", "chunk_id", "uuid", "pid")
+SCORE_NAMES = ("score", "_score", "similarity", "relevance_score", "distance")
+INSIDE = ("node", "document", "doc")  # where an item wraps the document
+
+
+class ReadingError(InputError):
+    """An answer that ids cannot be read out of: what was returned, and how to say where the ids are."""
+
+
+class Retrieved(NamedTuple):
+    """The ids of an answer in rank order, their scores if there are any, and whether more came than were asked for."""
+
+    ids: tuple[str, ...]
+    scores: tuple[float | None, ...] | None
+    cut: bool
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How to read answers: the first ``k`` results, with ids and scores from these places.
+
+    >>> Reading(2).read([("d1", 0.9), ("d2", 0.8), ("d3", 0.1)])
+    Retrieved(ids=('d1', 'd2'), scores=(0.9, 0.8), cut=True)
+    >>> Reading(5, id_from="metadata.source").read({"documents": [{"metadata": {"source": "a.pdf"}}]}).ids
+    ('a.pdf',)
+    """
+
+    k: int
+    id_from: IdFrom = None
+    score_from: str | Callable[[Any], Any] | None = None
+
+    def collect(self, value: Any) -> Any:
+        """Take what an iterator gives, up to one more than is needed: part of the call, as that is where its work is done."""
+        return list(islice(value, self.k + 1)) if isinstance(value, Iterator) else value
+
+    async def acollect(self, value: Any) -> Any:
+        """The same for an asynchronous iterator."""
+        if not hasattr(value, "__anext__"):
+            return self.collect(value)
+        found: list[Any] = []
+        async for item in value:
+            found.append(item)
+            if len(found) > self.k:
+                break
+        return found
+
+    def read(self, value: Any) -> Retrieved:
+        """Ids and scores; a :class:`ReadingError` says what came instead."""
+        items = list(islice(self._items(value), self.k + 1))
+        kept, cut = items[: self.k], len(items) > self.k
+        if self.id_from is None and self.score_from is None and all(type(item) is str for item in kept):
+            return Retrieved(tuple(kept), None, cut)  # the usual case, at once
+        ids = [self._id(item) for item in kept]
+        if kept and all(doc is None for doc in ids):
+            raise self._without_ids(kept[0])
+        scores = [self._score(item) for item in kept]
+        return Retrieved(
+            tuple(doc if doc is not None else unmatched(rank) for rank, doc in enumerate(ids, 1)),
+            tuple(scores) if any(score is not None for score in scores) else None,
+            cut,
+        )
+
+    def describe(self) -> dict[str, str]:
+        """What the answers in a store depend on beside the call; empty for the usual places."""
+        places = {"id_from": self.id_from, "score_from": self.score_from}
+        return {name: _named(place) for name, place in places.items() if place is not None}
+
+    def _items(self, value: Any) -> Iterable[Any]:
+        if _is_ids_and_scores(value):
+            raise ReadingError(
+                f"The retriever returned {_shown(value)}, ids and scores apart; return list(zip(ids, scores)), or the ids alone."
+            )
+        inner = _container(value)
+        if isinstance(inner, Mapping):
+            scored = list(inner.items())
+            if not all(isinstance(score, Real) and isinstance(doc, (str, int)) for doc, score in scored):
+                raise _not_a_list(inner)
+            return sorted(scored, key=lambda pair: -pair[1])
+        if isinstance(inner, (str, bytes, AbstractSet)) or not isinstance(inner, Iterable):
+            raise _not_a_list(inner)
+        return inner
+
+    def _id(self, item: Any) -> str | None:
+        if callable(self.id_from):
+            found = _ask("id_from", self.id_from, item)
+        elif self.id_from is not None:
+            found = follow(_document(item), self.id_from)
+        else:
+            found = _usual_id(_document(item))
+        return _as_id(found, item)
+
+    def _score(self, item: Any) -> float | None:
+        if callable(self.score_from):
+            found = _ask("score_from", self.score_from, item)
+        elif self.score_from is not None:
+            found = follow(item, self.score_from)
+        elif _is_scored(item):
+            found = item[1]
+        else:
+            found = _first(item, SCORE_NAMES)
+        return float(found) if isinstance(found, Real) and math.isfinite(found) else None
+
+    def _without_ids(self, item: Any) -> ReadingError:
+        seen = _document(item)
+        if self.id_from is not None:
+            where = f"id_from={_named(self.id_from)!r} finds nothing in it"
+        else:
+            where = f"none of {', '.join(ID_NAMES)} is set"
+        return ReadingError(
+            f"The results have no ids: the first is {_shown(seen)} and {where}. {_advice(seen)}"
+        )
+
+
+def _ask(what: str, function: Callable[[Any], Any], item: Any) -> Any:
+    try:
+        return function(item)
+    except Exception as error:
+        raise ReadingError(
+            f"{what} failed with {type(error).__name__} ({error}) for {_shown(item)}."
+        ) from error
+
+
+def _container(value: Any) -> Any:
+    """The list inside of what was returned: ``{"documents": [...]}``, ``response.matches``, ``{"hits": {"hits": [...]}}``."""
+    if frames.is_frame(value):
+        return frames.to_polars(value).to_dicts()
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
+        # Batch interfaces give one list a query, and here it was one query.
+        nested = len(value) == 1 and isinstance(value[0], list) and not _is_scored(value[0])
+        return value[0] if nested else value
+    for name in (*CONTAINERS, "body"):  # body: of Elasticsearch's client
+        inner = step(value, name)
+        if inner is not None and not isinstance(inner, (str, bytes, Real)) and not callable(inner):
+            return _container(inner)
+    return value
+
+
+def _is_scored(item: Any) -> bool:
+    return isinstance(item, (tuple, list)) and len(item) == 2 and isinstance(item[1], Real)
+
+
+def _is_ids_and_scores(value: Any) -> bool:
+    """Whether this is a list of ids beside a list of scores."""
+    if not isinstance(value, tuple) or len(value) != 2:
+        return False
+    ids, scores = (part.tolist() if hasattr(part, "tolist") else part for part in value)
+    both = (
+        isinstance(ids, (list, tuple)) and isinstance(scores, (list, tuple)) and len(ids) == len(scores) > 0
+    )
+    return both and not _is_scored(ids) and all(isinstance(score, Real) for score in scores)
+
+
+def _document(item: Any) -> Any:
+    """The document of a (document, score) pair, or of a row of one column, as databases give it."""
+    return item[0] if _is_scored(item) or (isinstance(item, tuple) and len(item) == 1) else item
+
+
+def _first(item: Any, names: Iterable[str]) -> Any:
+    found = (step(item, name) for name in names)
+    return next((value for value in found if value is not None and not callable(value)), None)
+
+
+def _usual_id(item: Any) -> Any:
+    if item is None or isinstance(item, (str, Real)):
+        return item
+    found = _first(item, ID_NAMES)
+    inner = None if found is not None else _first(item, INSIDE)
+    return found if inner is None or isinstance(inner, (str, Real)) else _first(inner, ID_NAMES)
+
+
+_NO_IDS = (bool, float, bytes, Mapping, AbstractSet, list, tuple)
+
+
+def _as_id(found: Any, item: Any) -> str | None:
+    if found is None or isinstance(found, str):
+        return found
+    if isinstance(found, _NO_IDS) or _is_nameless(found):
+        raise ReadingError(
+            f"{_shown(found)} was found where a document id should be. {_advice(_document(item))}"
+        )
+    return str(found)
+
+
+def _is_nameless(found: Any) -> bool:
+    """Whether all that can be said of an object is its address, which is no id."""
+    return getattr(type(found), "__repr__", None) is object.__repr__
+
+
+def _not_a_list(value: Any) -> ReadingError:
+    if isinstance(value, AbstractSet):
+        return ReadingError(
+            f"The retriever returned {_shown(value)}, which has no order; return a list, best first."
+        )
+    return ReadingError(
+        f"The retriever returned {_shown(value)}; return a list of ids, of (id, score) pairs, or of dicts or objects "
+        f"that have an id, best first, or a dict with such a list under one of {', '.join(CONTAINERS)}."
+    )
+
+
+_short = reprlib.Repr()
+_short.maxstring = _short.maxother = 80
+
+
+def _shown(value: Any) -> str:
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'aeio' else 'a'} {name}: {_short.repr(value)}"
+
+
+def _advice(item: Any) -> str:
+    """What to set, with a place that exists in this item if one looks right."""
+    places = _places(item)
+    likely = [place for place in places if place.isdecimal() or place.rpartition(".")[2] in _LIKELY]
+    there = f" It has {', '.join(places[:12])}." if places else ""
+    example = next(iter([*likely, *places]), "metadata.source")
+    return f'Say where the id is: id_from="{example}", or id_from=lambda item: ….{there}'
+
+
+_LIKELY = (*ID_NAMES, "source", "file_path", "file_name", "path", "url", "title", "name", "key")
+
+
+def _places(item: Any) -> list[str]:
+    """The positions, keys or attributes of an item, and those of its metadata, as paths."""
+    if isinstance(item, (list, tuple)):
+        texts = [str(i) for i, part in enumerate(item) if isinstance(part, str)]
+        return texts + [str(i) for i in range(len(item)) if str(i) not in texts]
+    fields = item if isinstance(item, Mapping) else getattr(item, "__dict__", {})
+    top = [str(name) for name in fields if not str(name).startswith("_")]
+    inside = [
+        f"{name}.{key}"
+        for name in ("metadata", "meta", "payload")
+        if isinstance(fields.get(name), Mapping)
+        for key in fields[name]
+    ]
+    return inside + top
+
+
+def _named(place: Any) -> str:
+    """A name that stays the same from one process to the next."""
+    if isinstance(place, str):
+        return place
+    if isinstance(place, SpanId):
+        return place.described()
+    function = place.func if isinstance(place, functools.partial) else place
+    name = getattr(function, "__qualname__", type(function).__qualname__)
+    return f"{getattr(function, '__module__', '')}:{name}"

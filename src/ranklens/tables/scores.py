@@ -1,0 +1,105 @@
+"""The scores of one or several runs as tables, in as much width as there is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ranklens.tables.table import Cell, Table
+
+if TYPE_CHECKING:
+    from ranklens.registry import Measure
+    from ranklens.scores import Scores
+
+Runs = Mapping[str, "Scores"]
+
+_NARROW = "Intervals are left out for want of width; --format json, csv or markdown has them."
+
+
+def means(found: Runs, width: int | None = None) -> Table:
+    """One run: a row a measure. Several: a row a run, the best mean of each measure in bold, its interval beside it.
+
+    Where that is wider than ``width``, intervals go below the means; where it still is, runs become columns if that helps,
+    and intervals are left out.
+    """
+    if len(found) == 1:
+        return next(iter(found.values())).table()
+    layouts = [_by_run(found, " "), _by_measure(found, " "), _by_run(found, "\n"), _by_measure(found, "\n")]
+    layouts += [_by_run(found, None), _by_measure(found, None)]
+    from ranklens.tables.terminal import natural_width
+
+    if width is None:
+        return layouts[0]
+    return next((table for table in layouts if natural_width(table) <= width), layouts[-1])
+
+
+def by_query(found: Runs, *, exact: bool = False) -> Table:
+    """A row a query; with the run's name before it where there are several."""
+    several = len(found) > 1
+    rows = []
+    for name, scores in found.items():
+        for row in scores.per_query.iter_rows():
+            values = [v if isinstance(v, str) else repr(v) if exact else f"{v:.4f}" for v in row[1:]]
+            rows.append([*([name] if several else []), row[0], *values])
+    columns = next(iter(found.values())).per_query.columns
+    header = [*(["run"] if several else []), *columns]
+    return Table(header, rows, note="" if exact else _note(found), left=1 + several)
+
+
+def exact_means(found: Runs) -> Table:
+    """A row a run and measure, with all digits, for other programs to read."""
+    rows = [
+        [name, *("" if value is None else str(value) for value in row)]
+        for name, scores in found.items()
+        for row in scores.to_frame().iter_rows()
+    ]
+    return Table(["run", "measure", "mean", "low", "high"], rows)
+
+
+def by_run(found: Runs, called: str = "run") -> Table:
+    """A row a run, also where there is only one; ``called`` is the name of the first column."""
+    table = _by_run(found, " ")
+    return replace(table, header=[called, *table.header[1:]])
+
+
+def _by_run(found: Runs, between: str | None) -> Table:
+    columns = _columns(found, between)
+    rows = [[name, *(column[i] for column in columns.values())] for i, name in enumerate(found)]
+    return Table(["run", *columns], rows, note=_note(found, narrow=between is None))
+
+
+def _by_measure(found: Runs, between: str | None) -> Table:
+    rows = [[measure, *cells] for measure, cells in _columns(found, between).items()]
+    return Table(["measure", *found], rows, note=_note(found, narrow=between is None))
+
+
+def _columns(found: Runs, between: str | None) -> dict[str, list[str]]:
+    """The cells of each measure, one a run; ``between`` stands between mean and interval, None leaves the interval out."""
+    tables = [scores.table() for scores in found.values()]
+    measures = {str(m): m for m in next(iter(found.values())).measures}
+    columns: dict[str, list[str]] = {}
+    for i, (name, *_) in enumerate(tables[0].rows):
+        best = _best(measures[name], found)
+        cells = [table.rows[i] for table in tables]
+        shown = [f"{mean}{between}{around}".rstrip() if between else mean for _, mean, around in cells]
+        columns[name] = [Cell(text, strong=run in best) for text, run in zip(shown, found, strict=True)]
+    return columns
+
+
+def _best(measure: Measure, found: Runs) -> set[str]:
+    """The runs whose shown mean is best; none where all are the same or where no direction is better."""
+    shown = {run: round(scores.mean[str(measure)], 4) for run, scores in found.items()}
+    if measure.definition.better == "neither" or len({*shown.values()}) == 1:
+        return set()
+    pick = max if measure.definition.better == "higher" else min
+    return {run for run, mean in shown.items() if mean == pick(shown.values())}
+
+
+def _note(found: Runs, *, narrow: bool = False) -> str:
+    notes = {name: scores.note for name, scores in found.items()}
+    first = next(iter(notes.values()))
+    text = (
+        first if len({*notes.values()}) == 1 else "\n".join(f"{name}: {note}" for name, note in notes.items())
+    )
+    return f"{text}\n{_NARROW}" if narrow else text

@@ -1,0 +1,239 @@
+"""``ranklens compare`` from files to every format."""
+
+import csv
+import gzip
+import io
+import json
+import os
+from threading import Thread
+
+import polars as pl
+import pytest
+
+import ranklens as rl
+from ranklens.cli import options
+from ranklens.cli.main import main
+from ranklens.files import runs, writing
+
+QUERIES = [f"q{i}" for i in range(10)]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """Two runs of ten queries: good finds the document first, bad second."""
+    (tmp_path / "qrels.txt").write_text("".join(f"{q} 0 a 1\n" for q in QUERIES))
+    for name, first, second in (("good", "a", "b"), ("bad", "b", "a")):
+        lines = (f"{q} Q0 {first} 1 2.0 {name}\n{q} Q0 {second} 2 1.0 {name}\n" for q in QUERIES)
+        (tmp_path / f"run.{name}.txt").write_text("".join(lines))
+    rows = "".join(f"{q},{'long' if i % 2 else 'short'}\n" for i, q in enumerate(QUERIES))
+    (tmp_path / "queries.csv").write_text("query,length\n" + rows)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("warnings.showwarning", None)
+    return tmp_path
+
+
+def run(capsys, *arguments):
+    status = main(["compare", "qrels.txt", "run.bad.txt", "run.good.txt", "-m", "RR", *arguments])
+    out, err = capsys.readouterr()
+    return status, out, err
+
+
+def test_the_table_is_what_print_shows(capsys):
+    status, out, err = run(capsys)
+    assert (status, err) == (0, "")
+    found = rl.compare("qrels.txt", {"bad": "run.bad.txt", "good": "run.good.txt"}, "RR")
+    assert out == f"{found}\n"
+    assert "good is better than bad by 0.500 [0.500, 0.500], p = 0.002. Choose good." in out
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "markdown", "latex"])
+def test_other_formats_are_those_of_the_library(capsys, kind):
+    found = rl.compare("qrels.txt", {"bad": "run.bad.txt", "good": "run.good.txt"}, "RR")
+    expected = {
+        "csv": found.to_csv(),
+        "tsv": found.to_csv("\t"),
+        "markdown": found.to_markdown() + "\n",
+        "latex": found.to_latex() + "\n",
+    }
+    assert run(capsys, "--format", kind) == (0, expected[kind], "")
+
+
+def test_json_is_that_of_the_library(capsys):
+    found = rl.compare("qrels.txt", {"bad": "run.bad.txt", "good": "run.good.txt"}, "RR")
+    assert json.loads(run(capsys, "--format", "json")[1]) == json.loads(found.to_json())
+
+
+def test_rows_of_pairs_and_queries(capsys):
+    pairs = list(csv.DictReader(io.StringIO(run(capsys, "--format", "csv", "--rows", "pairs")[1])))
+    assert [(row["a"], row["b"], float(row["difference"])) for row in pairs] == [("bad", "good", 0.5)]
+    queries = list(csv.DictReader(io.StringIO(run(capsys, "--format", "csv", "--rows", "queries")[1])))
+    assert len(queries) == 20
+    assert queries[0] == {"query": "q0", "slice": "", "measure": "RR", "system": "bad", "value": "0.5"}
+
+
+def test_settings_reach_the_comparison(capsys):
+    given = [
+        "--baseline",
+        "good",
+        "--test",
+        "sign",
+        "--correction",
+        "bh",
+        "--alpha",
+        "0.01",
+        "--level",
+        "0.9",
+        "--seed",
+        "5",
+    ]
+    content = json.loads(run(capsys, *given, "--ties", "average", "--format", "json")[1])
+    assert content["settings"] | {"resamples": 0} == {
+        "baseline": "good", "test": "sign", "correction": "bh", "alpha": 0.01, "level": 0.9, "seed": 5, "resamples": 0,
+    }  # fmt: skip
+    assert content["policy"]["ties"] == "average"
+    assert content["pairs"][0]["a"] == "good"
+
+
+def test_slices_of_a_file_and_of_a_beir_folder(capsys, folder):
+    content = json.loads(run(capsys, "--by", "queries.csv:length", "--format", "json")[1])
+    assert [(part["name"], part["n"]) for part in content["slices"]] == [("long", 5), ("short", 5)]
+    beir = folder / "beir"
+    (beir / "qrels").mkdir(parents=True)
+    (beir / "qrels" / "test.tsv").write_text(
+        "query-id\tcorpus-id\tscore\n" + "".join(f"{q}\ta\t1\n" for q in QUERIES)
+    )
+    lines = [json.dumps({"_id": q, "text": "?", "metadata": {"length": len(q)}}) for q in QUERIES]
+    (beir / "queries.jsonl").write_text("\n".join(lines))
+    assert (
+        main(
+            [
+                "compare",
+                "beir",
+                "run.bad.txt",
+                "run.good.txt",
+                "-m",
+                "RR",
+                "--by",
+                "length",
+                "--format",
+                "json",
+            ]
+        )
+        == 0
+    )
+    assert json.loads(capsys.readouterr().out)["slices"][0]["name"] == "2"
+
+
+def test_queries_and_documents_can_be_shown(capsys):
+    out = run(capsys, "-q", "3", "--documents", "q4")[1]
+    assert "RR: the 3 queries of 10 that differ most\n\nquery     bad    good  difference\n" in out
+    assert out.endswith(
+        "doc  grade  rank_bad  rank_good  change\n---  -----  --------  ---------  ------\n"
+        "a        1         2          1      up\nb                  1          2    down\n"
+    )
+    turned = run(capsys, "-q", "3", "--pair", "good", "bad")[1]
+    assert "query    good     bad  difference\n" in turned
+
+
+def test_nothing_is_written_when_something_is_wrong(capsys, folder):
+    assert run(capsys, "-o", "out.txt")[:2] == (0, "")
+    assert "Choose good" in (folder / "out.txt").read_text()
+    assert run(capsys, "-m", "nDGC", "-o", "other.txt")[0] == 2
+    assert not (folder / "other.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--baseline", "god"], "The baseline 'god' is no system: did you mean 'good'"),
+        (["--test", "student"], "--test student is not known"),
+        (["--correction", "hommel"], "--correction hommel is not known"),
+        (["--alpha", "5"], "--alpha 5.0 is not allowed"),
+        (["--by", "queries.csv"], "--by queries.csv: give the file and the column"),
+        (["--by", "queries.csv:size"], "queries: there is no 'size'"),
+        (["--by", "none.csv:size"], "none.csv: there is no such file"),
+        (["--documents", "q99"], "There is no query 'q99'"),
+        (["--pair", "good", "best", "-q", "1"], "There is no system 'best'"),
+        (
+            ["-q", "3", "--format", "json"],
+            "-q and --documents are for --format table and markdown; json does not show",
+        ),
+        (["--rows", "pairs"], "--rows is for --format csv and tsv"),
+        (["--seed", "-1"], "--seed"),
+        (["--format", "xml"], "--format"),
+        (["missing.txt"], "missing.txt: there is no such file"),
+    ],
+)
+def test_mistakes_are_told_in_a_sentence(capsys, arguments, message):
+    status, out, err = run(capsys, *arguments)
+    assert (status, out) == (2, "")
+    assert message in err
+    assert "Traceback" not in err
+
+
+def test_warnings_are_part_of_the_comparison(capsys, folder):
+    path = folder / "run.good.txt"
+    path.write_text(path.read_text() + "q0 Q0 b 3 0.5 good\n")
+    status, out, err = run(capsys)
+    assert (status, err) == (0, "")
+    assert "good: run: 1 repeated document was dropped" in out
+
+
+def test_names_come_from_tags_files_or_the_command_line(folder):
+    names = runs.run_names_by_tag
+    assert list(names(["run.bad.txt", "run.good.txt"])) == ["bad", "good"]
+    assert list(names(["mine=run.bad.txt", "run.good.txt"])) == ["mine", "good"]
+    assert list(names(["good=run.bad.txt", "run.good.txt"])) == ["good", "run"]  # the tag is taken
+    (folder / "a.txt").write_text("q0 Q0 a 1 1.0 good\n")
+    assert list(names(["a.txt", "run.good.txt"])) == ["a", "run"]  # the same tag twice
+    (folder / "b.txt").write_text("q0 Q0 a 1 1.0 42\n")
+    assert list(names(["b.txt", "run.good.txt"])) == ["b", "run"]  # a number is no name
+    (folder / "c.csv").write_text("query,doc,score\nq0,a,1\n")
+    assert list(names(["c.csv", "run.good.txt"])) == ["c", "run"]
+    (folder / "d.txt.gz").write_bytes(gzip.compress(b"# comment\nq0 Q0 a 1 1.0 zipped\n"))
+    assert names(["d.txt.gz", "run.good.txt"]) == {"zipped": "d.txt.gz", "good": "run.good.txt"}
+
+
+def test_other_formats_of_files(capsys, folder):
+    writing.convert("run.good.txt", folder / "good.parquet", "run")
+    pl.DataFrame({"query": QUERIES, "doc": ["b"] * 10, "score": [1.0] * 10}).write_ndjson(
+        folder / "bad.jsonl"
+    )
+    assert main(["compare", "qrels.txt", "good.parquet", "bad.jsonl", "-m", "RR", "--format", "csv"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [(row["system"], float(row["mean"])) for row in rows] == [("good", 1), ("bad", 0)]
+
+
+def test_scores_beside_svmlight_judgments(capsys, folder):
+    (folder / "gold.svm").write_text(
+        "1 qid:1 1:0.5 # a\n0 qid:1 1:0.1 # b\n1 qid:2 1:0.5 # a\n0 qid:2 1:0.4 # b\n"
+    )
+    (folder / "one.txt").write_text("2\n1\n2\n1\n")
+    (folder / "two.txt").write_text("1\n2\n1\n2\n")
+    assert main(["compare", "gold.svm", "one.txt", "two.txt", "-m", "RR", "--format", "csv"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [(row["system"], float(row["mean"])) for row in rows] == [("one", 1), ("two", 0.5)]
+    found = rl.compare("gold.svm", {"one": "one.txt", "two": "two.txt"}, "RR")
+    assert [r.mean for r in found.results] == [1, 0.5]
+
+
+def test_pipes_can_be_read_only_once(folder):
+    """As in the shell: ranklens compare <(zcat qrels.gz) bad=<(zcat bad.gz) run.good.txt."""
+    for name in ("qrels", "bad"):
+        os.mkfifo(folder / f"{name}.pipe")
+        content = (folder / ("qrels.txt" if name == "qrels" else "run.bad.txt")).read_bytes()
+        Thread(target=(folder / f"{name}.pipe").write_bytes, args=(content,), daemon=True).start()
+    assert main(["compare", "qrels.pipe", "bad=bad.pipe", "run.good.txt", "-m", "RR", "-o", "out.txt"]) == 0
+    assert "good is better than bad by 0.500" in (folder / "out.txt").read_text()
+
+
+def test_one_run_is_shown_without_pairs(capsys):
+    assert main(["compare", "qrels.txt", "run.good.txt", "-m", "RR"]) == 0
+    assert "for good alone; there is nothing to compare it with" in capsys.readouterr().out
+
+
+def test_a_bar_is_shown_on_a_terminal_only(monkeypatch, capsys):
+    assert list(options.progress([1, 2])) == [1, 2]
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    assert list(options.progress([1, 2])) == [1, 2]

@@ -1,0 +1,85 @@
+"""The quick way of ``ranklens evaluate`` understands what Typer understands, in the same way, or leaves it to Typer."""
+
+import subprocess
+import sys
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+import typer.main
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ranklens.cli import evaluating, quick
+from ranklens.cli.app import make_app
+from ranklens.cli.main import main
+from ranklens.policy import Policy
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+
+
+def test_it_knows_every_option_and_no_other():
+    command = typer.main.get_command(make_app(["evaluate"])).commands["evaluate"]
+    known = {flag for parameter in command.params for flag in [*parameter.opts, *parameter.secondary_opts]}
+    assert known - {"--help", "-h", "qrels", "runs"} == {*quick.OPTIONS}
+
+
+value = st.sampled_from(["rag", "nDCG@10,RR", "zero", "skip", "average", "3", "0.5", "0", "007", "1e3", "-1", "x y", "", "-", "csv", "json", "--", "table"])  # fmt: skip
+token = st.one_of(
+    st.sampled_from(["q.txt", "r.txt", "a=b", "-", "--help", "-h", "--", "-qm", "-mRR", "--quer", "-x", "--unknown", "-q=1"]),
+    st.sampled_from([*quick.OPTIONS]),
+    value,
+    st.tuples(st.sampled_from([*quick.OPTIONS]), value).map("=".join),
+)  # fmt: skip
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(token, max_size=7).map(lambda tokens: ["q.txt", "r.txt", *tokens]))
+def test_both_ways_ask_for_the_same(arguments):
+    asked = []
+    patch = pytest.MonkeyPatch()
+    patch.setattr(evaluating, "run", lambda *args, **kwargs: asked.append((args, kwargs)))
+    try:
+        if not _quick(arguments):
+            return
+        status = _by_typer(arguments)
+    finally:
+        patch.undo()
+    assert status == 0, "what is wrong is left to Typer"
+    (quick_args, quick_options), (args, options) = asked
+    assert quick_args == (args[0], args[1], args[2])
+    defaults = {**evaluating.run.__kwdefaults__}
+    assert {**defaults, **quick_options} == options
+
+
+def _quick(arguments):
+    try:
+        return quick.quick_evaluate(arguments)
+    except ValueError:  # a policy that does not exist: both ways build it alike
+        return False
+
+
+def _by_typer(arguments):
+    from ranklens.cli.app import run_app
+
+    return run_app(["evaluate", *arguments])
+
+
+def test_a_plain_call_loads_neither_typer_nor_pydantic():
+    code = (
+        "import sys; from ranklens.cli.main import main; main(['evaluate', 'qrels.txt', 'run.txt', '-m', 'RR']); "
+        "print({'typer', 'pydantic', 'rich', 'scipy'} & {*sys.modules})"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=GOLDEN, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "set()"
+
+
+def test_mistakes_are_told_by_typer(capsys, monkeypatch):
+    monkeypatch.chdir(GOLDEN)
+    assert main(["evaluate", "qrels.txt", "run.txt", "--tie", "average"]) == 2
+    assert "No such option" in capsys.readouterr().err
+    assert main(["evaluate", "qrels.txt"]) == 2
+    assert "Missing argument" in capsys.readouterr().err
+    assert {field.name for field in fields(Policy)} <= {name for name, _ in quick.OPTIONS.values()}

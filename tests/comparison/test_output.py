@@ -1,0 +1,323 @@
+"""What a comparison shows: the printed text as a whole, and every other output with the same numbers."""
+
+import csv
+import io
+import json
+import re
+from html.parser import HTMLParser
+from importlib.resources import files
+
+import jsonschema
+import numpy as np
+import polars as pl
+import pytest
+
+import ranklens as rl
+from ranklens.comparison.export import FORMAT_VERSION
+from ranklens.tables.table import Cell, Table
+
+QRELS = {f"q{i:02}": {"a": 2, "b": 1} for i in range(24)}
+RUNS = {
+    "bm25": {q: ["x", "b", "a"] if i % 3 else ["a", "x", "b"] for i, q in enumerate(QRELS)},
+    "dense": {q: ["b", "a", "x"] if i % 4 else ["x", "b", "a"] for i, q in enumerate(QRELS)},
+    "hybrid": {q: ["a", "b", "x"] if i % 4 else ["b", "x", "a"] for i, q in enumerate(QRELS)},
+}
+# By hand: hybrid finds a relevant document first always, dense in 18 of 24 queries and else second, bm25 in 8. The exact p-values are
+# 2/2**6 (six gains), 2/2**16 and 2 (1 + 14 + 91)/2**14 (2 losses of 14), times 1, 3 and 2 after Holm: 0.031, 0.000 and 0.026.
+PRINTED = """\
+measure  system    mean      95% interval  group
+-------  ------  ------  ----------------  -----
+nDCG@3   hybrid  0.9400  [0.8953, 0.9848]      a
+         dense   0.7998  [0.7550, 0.8446]      b
+         bm25    0.7300  [0.6628, 0.7972]      b
+RR       hybrid  1.0000  [1.0000, 1.0000]      a
+         dense   0.8750  [0.7816, 0.9684]      b
+         bm25    0.6667  [0.5650, 0.7683]      c
+
+measure  pair             difference       95% interval  p (Holm)  win/tie/loss
+-------  ---------------  ----------  -----------------  --------  ------------  --------------
+nDCG@3   hybrid vs dense     +0.1403   [0.1403, 0.1403]   < 0.001        24/0/0          better
+         hybrid vs bm25      +0.2100   [0.1293, 0.2908]   < 0.001        22/0/2          better
+         dense vs bm25       +0.0697  [-0.0110, 0.1505]     0.083        12/4/8  not told apart
+RR       hybrid vs dense     +0.1250   [0.0316, 0.2184]     0.031        6/18/0          better
+         hybrid vs bm25      +0.3333   [0.2317, 0.4350]   < 0.001        16/8/0          better
+         dense vs bm25       +0.2083   [0.0703, 0.3464]     0.026       12/10/2          better
+
+Verdict
+- nDCG@3: hybrid is better than both others; than the closest, dense, by 0.140 [0.140, 0.140], p < 0.001 after
+  Holm over 3 pairs. Choose hybrid.
+- RR: hybrid is better than both others; than the closest, dense, by 0.125 [0.032, 0.218], p = 0.031 after
+  Holm over 3 pairs; with 24 queries a difference this small is often missed. Choose hybrid.
+
+What was compared
+- 24 queries averaged; ties by document id, descending; 67% of the top 3 judged.
+- Randomisation test with 100,000 resamples (exact where at most 20 queries differ), two-sided, n = 24, Holm
+  over the 3 pairs of each measure, alpha = 0.05, seed 0. Systems that share a group letter could not be told
+  apart. Intervals are Student's t, not corrected for the number of pairs."""
+
+
+@pytest.fixture(scope="module")
+def found():
+    return rl.compare(QRELS, RUNS, "nDCG@3, RR, NumRel", by={q: f"type {i % 2}" for i, q in enumerate(QRELS)})
+
+
+@pytest.fixture(scope="module")
+def schema():
+    return json.loads(
+        files("ranklens").joinpath("comparison/comparison.schema.json").read_text(encoding="utf-8")
+    )
+
+
+def test_the_printed_comparison():
+    assert str(rl.compare(QRELS, RUNS, "nDCG@3, RR")) == PRINTED
+
+
+def test_json_follows_its_schema(found, schema):
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(schema)
+    content = json.loads(found.to_json())
+    validator.validate(content)
+    assert content["format_version"] == FORMAT_VERSION == schema["properties"]["format_version"]["const"]
+    for odd in (
+        rl.compare_scores({"only": {"q": {"mine": 3.0}}}),
+        rl.compare_scores({"a": {"q": {"gm_AP": 0.0}}, "b": {"q": {"gm_AP": 1.0}}}, by={"q": 1}),
+        rl.compare(QRELS, RUNS, "RR", baseline="dense", test="tukey"),
+    ):
+        validator.validate(json.loads(odd.to_json()))
+
+
+def test_the_schema_names_every_setting(schema):
+    from ranklens.comparison.pairs import ALL_TESTS
+    from ranklens.stats import CORRECTIONS
+
+    settings = schema["properties"]["settings"]["properties"]
+    assert settings["test"]["enum"] == list(ALL_TESTS)
+    assert settings["correction"]["enum"] == list(CORRECTIONS)
+
+
+def test_json_holds_everything_exactly(found):
+    content = json.loads(found.to_json())
+    assert content["systems"] == list(found.systems)
+    assert content["queries"] == list(found.query_ids)
+    for measure in found.measures:
+        for i, system in enumerate(found.systems):
+            assert content["values"][measure][system] == found.values(measure)[i].tolist()
+    for row, result in zip(content["results"], found.results, strict=True):
+        assert (row["measure"], row["system"], row["mean"], row["group"]) == (
+            result.measure, result.system, result.mean, result.group,
+        )  # fmt: skip
+        assert [row["low"], row["high"]] == (list(result.interval) if result.interval else [None, None])
+    for row, pair in zip(content["pairs"], found.pairs, strict=True):
+        assert row["difference"] == pair.difference
+        assert row["adjusted_p"] == pair.adjusted_p
+        assert row["hedges_g"] == (pair.effect.hedges_g if np.isfinite(pair.effect.hedges_g) else None)
+        assert row["verdict"] == pair.verdict
+    assert content["slice_of"] == found.slice_of
+    assert [part["name"] for part in content["slices"]] == ["type 0", "type 1"]
+    assert content["policy"]["missing"] == "zero"
+    assert content["applied"]["bm25"]["queries"] == 24
+    assert content["verdicts"]["RR"] == found.verdict("RR")
+    assert content["settings"]["seed"] == 0
+    assert content["versions"]["ranklens"] == rl.__version__
+
+
+def test_frames_have_the_same_numbers(found):
+    content = json.loads(found.to_json())
+    every = (
+        content["results"]
+        + [r for part in content["slices"] for r in part["results"]]
+        + content["macro_averages"]
+    )
+    assert found.to_frame().to_dicts() == every
+    pairs = content["pairs"] + [p for part in content["slices"] for p in part["pairs"]]
+    assert found.pairs_frame().to_dicts() == pairs
+    values = found.queries_frame()
+    assert len(values) == 24 * 3 * 3
+    one = values.filter((pl.col("measure") == "RR") & (pl.col("system") == "dense"))
+    assert one["value"].to_list() == found.values("RR")[1].tolist()
+    assert one["slice"].to_list() == list(found.slice_of.values())
+
+
+def test_csv_has_all_digits(found):
+    rows = list(csv.DictReader(io.StringIO(found.to_csv())))
+    assert [float(row["mean"]) for row in rows] == found.to_frame()["mean"].to_list()
+    assert rows[0]["slice"] == ""
+    assert found.to_csv("\t").splitlines()[0].split("\t") == found.to_frame().columns
+
+
+def test_printed_numbers_are_those_of_the_data(found):
+    printed = dict(re.findall(r"^\S*\s+(bm25|dense|hybrid)\s+(\d\.\d{4})", str(found), re.MULTILINE)[:3])
+    assert printed == {r.system: f"{r.mean:.4f}" for r in found.results if r.measure == "nDCG@3"}
+
+
+def test_markdown_tables_have_as_many_cells_as_columns(found):
+    tables = [line for line in found.to_markdown().splitlines() if line.startswith("|")]
+    assert len(tables) > 20
+    widths = {len(re.split(r"(?<!\\)\|", line)) for line in tables}
+    assert widths == {7, 9}
+    assert "| nDCG@3 | hybrid | **0.9400** | [0.8953, 0.9848] | a |" in tables
+    assert "**Verdict**\n\n- nDCG@3: hybrid is better than both others" in found.to_markdown()
+
+
+def check_latex(text):
+    """Environments and braces are balanced, and every row has as many cells as there are columns."""
+    stack = []
+    for kind, name in re.findall(r"\\(begin|end)\{(\w+)\}", text):
+        if kind == "begin":
+            stack.append(name)
+        else:
+            assert stack.pop() == name
+    assert not stack
+    depth = 0
+    for brace in re.findall(r"(?<!\\)[{}]", text):
+        depth += 1 if brace == "{" else -1
+        assert depth >= 0
+    assert depth == 0
+    columns = len(re.search(r"\\begin\{tabular\}\{(\w+)\}", text)[1])
+    rows = [line for line in text.splitlines() if line.endswith(r"\\")]
+    assert rows
+    for row in rows:
+        assert len(re.split(r"(?<!\\)&", row)) == columns
+        assert not row.startswith(("[", "*"))
+    assert not re.search(
+        r"(?<!\\)[#$_%^~]", text.replace(r"\textasciicircum", "").replace(r"\textasciitilde", "")
+    )
+
+
+def test_latex_has_letters_bold_and_a_caption(found):
+    text = found.to_latex()
+    check_latex(text)
+    assert r"b & dense & 0.7998 & 0.8750\textsuperscript{a} & 48 \\" in text
+    assert (
+        r"c & hybrid & \textbf{0.9400}\textsuperscript{ab} & \textbf{1.0000}\textsuperscript{ab} & 48 \\"
+        in text
+    )
+    caption = text[text.index(r"\caption") :]
+    for said in ("24 queries", "randomisation test", "Holm over the 3 pairs", "n = 24", "alpha = 0.05"):
+        assert said in caption
+    assert all(rule in text for rule in (r"\toprule", r"\midrule", r"\bottomrule"))
+
+
+def test_a_test_is_called_exact_where_all_its_pairs_were_counted():
+    """Of thirty queries two systems differ in eight, which are few enough to count; the third differs in all."""
+    rng = np.random.default_rng(0)
+    base = rng.random(30) / 2
+    near, far = base.copy(), rng.random(30)
+    near[:8] += 0.1
+    systems = {
+        name: {f"q{i}": {"RR": value} for i, value in enumerate(row)}
+        for name, row in (("base", base), ("near", near), ("far", far))
+    }
+    two = rl.compare_scores({name: systems[name] for name in ("base", "near")})
+    assert two.pairs[0].p_value == 2 / 2**8
+    assert "Exact randomisation test, two-sided, n = 30" in str(two)
+    text = " ".join(str(rl.compare_scores(systems)).split())
+    assert (
+        "Randomisation test with 100,000 resamples (exact where at most 20 queries differ), two-sided" in text
+    )
+
+
+def test_latex_with_a_baseline_marks_only_what_was_tested():
+    text = rl.compare(QRELS, RUNS, "RR", baseline="bm25").to_latex()
+    assert r"c & hybrid & \textbf{1.0000}\textsuperscript{a}" in text
+
+
+NASTY = [
+    r"a_b & 50% \cmd{x} #1 $y$ ^ ~",
+    "[first]",
+    "*star",
+    "<script>alert(1)</script>",
+    "pipe|`tick`",
+    "line\nbreak",
+    "Ωé",
+]
+
+
+def test_names_cannot_break_any_output():
+    systems = {name: {f"q{i}": {"RR": (i + j) % 5 / 4} for i in range(9)} for j, name in enumerate(NASTY)}
+    found = rl.compare_scores(systems)
+    check_latex(found.to_latex())
+    widths = {
+        len(re.split(r"(?<!\\)\|", line)) for line in found.to_markdown().splitlines() if line.startswith("|")
+    }
+    assert widths == {7, 9}
+    assert "<script>" not in found._repr_html_()
+    assert "<script" not in found.to_markdown().replace(r"\<script", "")
+    assert json.loads(found.to_json())["systems"] == NASTY
+    assert [row[1] for row in csv.reader(io.StringIO(found.to_csv()))][1:] == NASTY
+
+
+class Balance(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.stack, self.cells = [], 0
+
+    def handle_starttag(self, tag, attrs):
+        self.stack.append(tag)
+        self.cells += tag == "td"
+
+    def handle_endtag(self, tag):
+        assert self.stack.pop() == tag
+
+
+def test_notebooks_show_the_same(found):
+    parser = Balance()
+    parser.feed(found._repr_html_())
+    assert not parser.stack
+    assert parser.cells > 50
+    assert "<b>0.9400</b>" in found._repr_html_()
+    assert "hybrid is better than both others" in found._repr_html_()
+
+
+def test_the_table_alone(found):
+    assert found.table().header == ["measure", "system", "mean", "95% interval", "group"]
+    assert len(found.table().rows) == 9
+
+
+def test_many_systems_and_pairs_are_cut_and_counted():
+    values = np.random.default_rng(0).random((30, 21))
+    found = rl.compare_scores(
+        {f"s{i}": {f"q{j}": {"RR": v} for j, v in enumerate(row)} for i, row in enumerate(values)}
+    )
+    text = str(found)
+    assert "… 10 more" in text
+    assert "420 more pairs are not shown; pairs_frame() and the JSON have all." in text
+    assert len(found.pairs_frame()) == 435
+    check_latex(found.to_latex())
+
+
+def test_cells_with_marks():
+    table = Table(["x"], [[Cell("1", strong=True, raised="ab")]])
+    assert str(table) == "x\n-\n1"
+    assert table.to_latex().splitlines()[6] == r"\textbf{1}\textsuperscript{ab} \\"
+    assert "<b>1</b><sup>ab</sup>" in table.to_html()
+
+
+def test_a_title_comes_first():
+    table = Table(["x"], [["1"]], title="Numbers")
+    assert str(table).startswith("Numbers\n\nx")
+    assert table.to_markdown().startswith("### Numbers\n")
+    assert table.to_html().startswith("<h4>Numbers</h4>")
+
+
+def test_the_test_and_correction_are_always_told():
+    for options, said in (
+        ({"correction": "none"}, "not corrected for 3 pairs"),
+        ({"test": "tukey"}, "which corrects for all pairs of 3 systems"),
+        (
+            {"test": "t", "correction": "bh"},
+            "Paired t test, two-sided, n = 24, Benjamini-Hochberg over the 3 pairs",
+        ),
+    ):
+        assert said in re.sub(r"\s+", " ", str(rl.compare(QRELS, RUNS, "RR", **options)))
+    few = {q: QRELS[q] for q in list(QRELS)[:10]}
+    assert "Exact randomisation test, two-sided, n = 10" in str(rl.compare(few, RUNS, "RR"))
+
+
+def test_the_report_has_no_group_letters_with_a_baseline():
+    from ranklens.report.content import content
+
+    summary = content(rl.compare(QRELS, RUNS, "RR", baseline="bm25")).summary
+    assert {row["group"] for row in summary["results"]["RR"]} == {""}
+    without = content(rl.compare(QRELS, RUNS, "RR")).summary
+    assert all(row["group"] for row in without["results"]["RR"])

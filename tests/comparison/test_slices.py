@@ -1,0 +1,184 @@
+"""Groups of queries: their means, tests corrected over all of them, and macro-averages."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.stats
+from statsmodels.stats.multitest import multipletests
+
+import ranklens as rl
+from ranklens.comparison.slices import slices_of
+from ranklens.stats import Bounds
+from ranklens.stats.strata import macro_interval
+
+RNG = np.random.default_rng(0)
+IDS = [f"q{i}" for i in range(30)]
+VALUES = {
+    name: np.clip(RNG.beta(2, 2, 30) + shift, 0, 1) for name, shift in (("a", 0), ("b", 0.1), ("c", 0.5))
+}
+KIND = {q: "how" if i < 18 else "who" for i, q in enumerate(IDS)}
+
+
+def sliced(by=KIND, **options):
+    systems = {name: {q: {"RR": v} for q, v in zip(IDS, row, strict=True)} for name, row in VALUES.items()}
+    return rl.compare_scores(systems, by=by, **options)
+
+
+def test_each_slice_is_a_comparison_of_its_own_queries():
+    found = sliced(test="t")
+    assert [(part.name, part.n) for part in found.slices] == [("how", 18), ("who", 12)]
+    how = found.slices[0]
+    assert how.results[1].mean == pytest.approx(VALUES["b"][:18].mean())
+    assert how.results[1].slice == how.pairs[0].slice == "how"
+    low, high = scipy.stats.t.interval(0.95, 17, VALUES["b"][:18].mean(), scipy.stats.sem(VALUES["b"][:18]))
+    assert tuple(how.results[1].interval) == pytest.approx((low, high))
+    assert found.slice_of["q29"] == "who"
+
+
+def test_p_values_are_corrected_over_pairs_and_slices():
+    found = sliced(test="t")
+    pairs = [("a", "b"), ("a", "c"), ("b", "c")]
+    raw = [
+        scipy.stats.ttest_rel(VALUES[x][rows], VALUES[y][rows]).pvalue
+        for rows in (slice(18), slice(18, 30))
+        for x, y in pairs
+    ]
+    ours = [pair.adjusted_p for part in found.slices for pair in part.pairs]
+    np.testing.assert_allclose(ours, multipletests(raw, method="holm")[1])
+    assert "after Holm over 3 pairs in 2 slices" in found.slices[0].pairs[0].verdict
+    assert [p.adjusted_p for p in found.pairs] == [p.adjusted_p for p in sliced(by=None, test="t").pairs]
+
+
+def test_macro_averages_count_each_slice_the_same():
+    found = sliced()
+    how, who = VALUES["a"][:18], VALUES["a"][18:]
+    macro = found.macro[0]
+    assert macro.mean == pytest.approx((how.mean() + who.mean()) / 2)
+    # Half the sum varies as half the difference does, whose interval is Welch's.
+    welch = scipy.stats.ttest_ind(how, who, equal_var=False).confidence_interval(0.95)
+    assert macro.interval.high - macro.interval.low == pytest.approx((welch.high - welch.low) / 2)
+    assert (macro.interval.high + macro.interval.low) / 2 == pytest.approx(macro.mean)
+
+
+def test_macro_intervals_of_odd_groups():
+    values = RNG.random(8)
+    assert macro_interval([values]) == rl.stats.interval(values)
+    assert macro_interval([values[i : i + 1] for i in range(8)]) == rl.stats.interval(values)
+    constant = macro_interval([np.full(3, 0.5), np.full(2, 0.7)])
+    assert (constant.low, constant.high) == (0.6, 0.6)
+    single = macro_interval([values[:5], values[5:6]], bounds=Bounds(0, 1))
+    assert 0 <= single.low < (values[:5].mean() + values[5]) / 2 < single.high <= 1
+
+
+def test_macro_intervals_cover_the_truth():
+    """Two groups of unlike size and spread; 95% should cover about 95% of the time."""
+    rng = np.random.default_rng(1)
+    inside = 0
+    for _ in range(2000):
+        low, high = macro_interval([rng.normal(0.3, 0.05, 40), rng.normal(0.5, 0.2, 8)])
+        inside += low <= 0.4 <= high
+    assert 0.93 <= inside / 2000 <= 0.97
+
+
+def test_geometric_macro_averages():
+    systems = {"a": {q: {"gm_AP": v} for q, v in zip(IDS, VALUES["a"], strict=True)}}
+    macro = rl.compare_scores(systems, by=KIND).macro[0]
+    floored = np.maximum(VALUES["a"], 0.00001)
+    assert macro.mean == pytest.approx(
+        (scipy.stats.gmean(floored[:18]) * scipy.stats.gmean(floored[18:])) ** 0.5
+    )
+    assert macro.interval.low < macro.mean < macro.interval.high
+
+
+def test_slices_of_one_query():
+    found = sliced(by={q: i for i, q in enumerate(IDS)})
+    assert len(found.slices) == 30
+    assert [part.name for part in found.slices][:3] == ["0", "1", "2"]  # numbers by size
+    assert all(pair.p_value == 1 for part in found.slices for pair in part.pairs)
+    assert found.macro[0].interval == found.results[0].interval
+    assert any(
+        c.startswith("No difference can be significant over 90 pairs in slices with so few")
+        for c in found.cautions
+    )
+    assert "… " in str(found)
+
+
+def test_queries_without_a_slice_are_named_and_counted():
+    found = sliced(by={q: kind for q, kind in KIND.items() if q not in ("q0", "q1")})
+    assert [part.name for part in found.slices] == ["how", "who", "(none)"]
+    assert found.slices[-1].n == 2
+    assert "2 queries without a value to slice by: slice (none)." in found.cautions
+
+
+def test_what_differs_in_which_slice_is_told():
+    assert "RR by slice: c is better than b in how and who; c is better than a in how and who." in str(
+        sliced()
+    )
+    same = sliced(by={q: i % 10 for i, q in enumerate(IDS)}, alpha=1e-6)
+    assert "no two systems can be told apart in any of the 10 slices" in str(same)
+
+
+ROWS = [{"query": q, "kind": k} for q, k in KIND.items()]
+BEIR = [{"_id": q, "text": "…", "metadata": {"kind": k}} for q, k in KIND.items()]
+
+
+@pytest.mark.parametrize(
+    "queries",
+    [
+        ROWS,
+        BEIR,
+        pl.DataFrame(ROWS),
+        pd.DataFrame(ROWS),
+        pd.DataFrame(ROWS).set_index("query"),
+        pl.DataFrame(ROWS).to_arrow(),
+        {q: {"kind": k} for q, k in KIND.items()},
+    ],
+    ids=["rows", "beir", "polars", "pandas", "indexed", "arrow", "mapping"],
+)
+def test_a_column_of_queries_of_any_shape(queries):
+    assert slices_of("kind", queries, IDS) == KIND
+    assert sliced(by="kind", queries=queries).slice_of == KIND
+
+
+def test_ids_are_told_from_texts():
+    rows = [{"id": "q0", "query": "how far is the moon", "topic": "space"}]
+    assert slices_of("topic", rows, ["q0"]) == {"q0": "space"}
+    assert slices_of("topic", [{"query": "q0", "topic": "space"}], ["q0"]) == {"q0": "space"}
+
+
+def test_a_column_of_a_file(tmp_path):
+    frame = pl.DataFrame(ROWS)
+    frame.write_csv(tmp_path / "q.csv")
+    frame.write_csv(tmp_path / "q.tsv", separator="\t")
+    frame.write_parquet(tmp_path / "q.parquet")
+    (tmp_path / "queries.jsonl").write_text("\n".join(map(json.dumps, BEIR)) + "\n")
+    (tmp_path / "q.json").write_text(json.dumps({q: {"kind": k} for q, k in KIND.items()}))
+    for name in ("q.csv", "q.tsv", "q.parquet", "queries.jsonl", "q.json", "."):
+        assert slices_of("kind", tmp_path / name, IDS) == KIND, name
+
+
+@pytest.mark.parametrize(
+    ("by", "queries", "message"),
+    [
+        ("kind", None, "by='kind' names a column, but of which table"),
+        ("knid", ROWS, "there is no 'knid': did you mean 'kind'"),
+        ("kind", [{"kind": "how"}], "queries: no query among"),
+        ("kind", 3, "queries is a int"),
+        (3, None, "by is a int; give the name of a column"),
+        ({"x1": "how"}, None, "none of the queries .* has a slice; there is one for 'x1'"),
+        ({"q0": ["how", "who"]}, None, "is no slice; each query belongs to one"),
+        ("kind", "nowhere.csv", "nowhere.csv: there is no such file"),
+    ],
+)
+def test_wrong_slices_are_named(by, queries, message):
+    with pytest.raises(rl.InputError, match=message):
+        sliced(by=by, queries=queries)
+
+
+def test_a_broken_file_is_named(tmp_path):
+    (tmp_path / "q.jsonl").write_text('{"_id": "q1", \n')
+    with pytest.raises(rl.InputError, match=r"q\.jsonl"):
+        slices_of("kind", tmp_path / "q.jsonl", IDS)

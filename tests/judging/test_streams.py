@@ -1,0 +1,252 @@
+"""Runs in many small blocks: the same results as in one, whatever the order of rows, the format and the packing."""
+
+import bz2
+import gzip
+import lzma
+import os
+import random
+import threading
+from dataclasses import replace
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+import ranklens as rl
+from ranklens.files import formats, trec
+from ranklens.files.ahead import ahead
+from ranklens.files.blocks import blocks
+from ranklens.files.sources import open_source
+
+MEASURES = ["nDCG@3", "AP", "RR", "R@2", "Bpref", "NumRet"]
+QUERIES, DOCS = (
+    [f"q{i}" for i in range(6)] + ["é", "q#"],
+    [f"d{i}" for i in range(12)] + ["d#1", 'd"', "d,2", "ü"],
+)
+small = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+qrels = st.dictionaries(
+    st.sampled_from(QUERIES),
+    st.dictionaries(st.sampled_from(DOCS), st.integers(-1, 3), min_size=1),
+    min_size=1,
+)
+rankings = st.lists(
+    st.tuples(st.sampled_from([*QUERIES, "unjudged"]), st.sampled_from(DOCS), st.sampled_from([0.0, 0.5, 1.0, 2.5, -3.0])),
+    min_size=1, max_size=60,
+)  # fmt: skip
+
+
+@pytest.fixture
+def tiny(monkeypatch):
+    """Blocks of a few lines, and hardly any memory to sort in."""
+    monkeypatch.setattr("ranklens.files.blocks.SIZE", 64)
+    monkeypatch.setattr("ranklens.files.parquet._ROWS", 3)
+    monkeypatch.setattr("ranklens.judging.tables._IN_MEMORY", 10)
+
+
+def write(folder, kind, rows):
+    table = pl.DataFrame(rows, schema=["query", "doc", "score"], orient="row")
+    path = folder / f"run.{kind}"
+    if kind == "csv":
+        table.write_csv(path)
+    elif kind == "jsonl":
+        table.write_ndjson(path)
+    elif kind == "parquet":
+        table.write_parquet(path)
+    else:
+        content = "".join(f"{q} Q0 {d} 0 {s} tag\n" for q, d, s in rows).encode()
+        pack = {"gz": gzip.compress, "xz": lzma.compress, "bz2": bz2.compress}.get(kind, bytes)
+        path.write_bytes(pack(content))
+    return path
+
+
+@small
+@example(  # rows end where a share of them was just written
+    qrels={"q0": {"d0": 0}},
+    rows=[*[("q0", "d0", 0.0)] * 10, ("q1", "d0", 0.0), ("q0", "d0", 0.0)],
+    kind="txt",
+    ties="descending",
+    together=False,
+)
+@given(
+    qrels=qrels,
+    rows=rankings,
+    kind=st.sampled_from(["txt", "gz", "xz", "bz2", "csv", "jsonl", "parquet"]),
+    ties=st.sampled_from(["descending", "ascending", "input", "average"]),
+    together=st.booleans(),
+)
+@pytest.mark.filterwarnings("ignore::ranklens.RankLensWarning")
+def test_any_order_of_rows_gives_what_dicts_give(tiny, tmp_path, qrels, rows, kind, ties, together):
+    if together:
+        rows = sorted(rows, key=lambda row: row[0])
+    measures = [m for m in MEASURES if ties != "average" or m != "Bpref"]
+    run: dict[str, list[tuple[str, float]]] = {}
+    for q, d, s in rows:
+        run.setdefault(q, []).append((d, s))
+    expected = rl.evaluate(qrels, run, measures, ties=ties)
+    found = rl.evaluate(qrels, write(tmp_path, kind, rows), measures, ties=ties)
+    assert found.per_query.equals(expected.per_query)
+    # In files, documents that are repeated for queries that nobody judged are not looked for.
+    repeated = found.judged.applied.duplicates
+    assert replace(expected.judged.applied, duplicates=repeated) == found.judged.applied
+    assert repeated == sum(len(docs) - len(dict(docs)) for q, docs in run.items() if q in qrels)
+
+
+def test_a_large_run_that_does_not_stand_query_by_query(monkeypatch, tmp_path):
+    """By way of temporary files, which are gone afterwards."""
+    monkeypatch.setattr("ranklens.files.blocks.SIZE", 2_000)
+    monkeypatch.setattr("ranklens.judging.tables._IN_MEMORY", 500)
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    (tmp_path / "temporary").mkdir()
+    rng = random.Random(1)
+    rows = [(f"q{q}", f"d{d}", round(rng.random(), 3)) for q in range(100) for d in range(30)]
+    rng.shuffle(rows)
+    gold = {f"q{q}": {f"d{d}": rng.randint(0, 2) for d in range(0, 30, 3)} for q in range(100)}
+    run: dict[str, dict[str, float]] = {}
+    for q, d, s in rows:
+        run.setdefault(q, {})[d] = s
+    found = rl.evaluate(gold, write(tmp_path, "txt", rows), MEASURES)
+    assert found.per_query.equals(rl.evaluate(gold, run, MEASURES).per_query)
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
+odd_field = st.text(
+    st.characters(min_codepoint=1, max_codepoint=0x2030, exclude_characters="\n\ud800"),
+    min_size=1,
+    max_size=6,
+)
+space = st.text(st.sampled_from(" \t\r\x0b\x0c"), min_size=1, max_size=3)
+number = st.one_of(
+    st.floats(allow_nan=False).map(repr), st.integers().map(str), st.sampled_from(["nan", "inf", "-Infinity", "1e5", "+2", ".5", "5.", "1_0", "0x1", "1,5", "--1"])
+)  # fmt: skip
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            odd_field, space, odd_field, number, st.sampled_from(["\n", "\r\n", " \n", "\n\n", "\n# c\n"])
+        ),
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_the_fast_path_never_differs_from_the_careful_one(rows):
+    """Also on white space of all kinds, control letters, comments and texts that only look like numbers."""
+    content = "".join(f"{q}{s}Q0 {d} 1 {x} t{end}" for q, s, d, x, end in rows).encode()
+    wanted = {"query": False, "doc": False, "score": True}
+    fast = trec.read_fast(content, trec.TREC_RUN, wanted)
+    if fast is not None:
+        assert fast.equals(trec.read_carefully(content, trec.TREC_RUN, wanted), null_equal=True)
+
+
+@given(
+    lines=st.lists(st.text(st.characters(exclude_characters="\n", codec="utf-8"), max_size=30)),
+    size=st.integers(1, 80),
+)
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_blocks_are_whole_lines_and_lose_nothing(tmp_path, monkeypatch, lines, size):
+    monkeypatch.setattr("ranklens.files.blocks.SIZE", size)
+    content = "\n".join(lines).encode() or b"x"
+    content = content.removeprefix(b"\xef\xbb\xbf") or b"x"
+    for name, written in (
+        ("plain", content),
+        ("packed", gzip.compress(content)),
+        ("bom", b"\xef\xbb\xbf" + content),
+    ):
+        (tmp_path / name).write_bytes(written)
+        found = [block.load() for block in blocks(open_source(tmp_path / name))]
+        assert b"".join(found) == content, name
+        assert all(block.endswith(b"\n") for block in found[:-1]), name
+
+
+def test_tasks_are_begun_in_order_and_stop_with_an_error():
+    begun = []
+
+    def task(i):
+        begun.append(i)
+        if i == 3:
+            raise ValueError("three")
+        return i
+
+    results = ahead((lambda i=i: task(i)) for i in range(100))
+    assert [next(results) for _ in range(3)] == [0, 1, 2]
+    with pytest.raises(ValueError, match="three"):
+        next(results)
+    assert len(begun) < 10
+
+
+def test_pipes_are_read_whole(tmp_path):
+    """As in the shell's <(zcat run.gz): what was read to recognise the format must not be lost."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    content = b"q Q0 a 1 2 t\nq Q0 b 2 1 t\n" * 10_000
+    writer = threading.Thread(target=pipe.write_bytes, args=(content,))
+    writer.start()
+    source = open_source(pipe)
+    writer.join()
+    assert source.read() == content
+    assert formats.recognise(source, "run") == "trec"
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "txt"])
+def test_line_numbers_hold_in_later_blocks(tiny, tmp_path, kind):
+    rows = [("q1", f"d{i}", 1.0) for i in range(50)]
+    path = write(tmp_path, kind, rows)
+    lines = path.read_text().splitlines()
+    lines[40] = lines[40].replace("1.0", "wrong" if kind != "jsonl" else '"wrong"')
+    path.write_text("\n".join(lines))
+    with pytest.raises(rl.InputError, match=f"run.{kind}:41: .*wrong.* is not a number"):
+        rl.evaluate({"q1": {"d1": 1}}, path, "RR")
+    lines[40] = lines[40][: len(lines[40]) // 2] if kind != "csv" else "q1,d1"
+    path.write_text("\n".join(lines))
+    with pytest.raises(rl.InputError, match=f"run.{kind}:41: "):
+        rl.evaluate({"q1": {"d1": 1}}, path, "RR")
+
+
+def test_quotes_may_hold_ends_of_lines(tiny, tmp_path):
+    path = tmp_path / "run.csv"
+    path.write_text("query,doc,score\n" + "".join(f'"q\n1","d ""{i}""\n,",{i}\n' for i in range(30)))
+    scores = rl.evaluate({"q\n1": {'d "3"\n,': 1}}, path, "RR")
+    assert scores.mean["RR"] == pytest.approx(1 / 27)
+    path.write_text(path.read_text() + '"q\n1",d,x\n')
+    with pytest.raises(rl.InputError, match=r"run\.csv:92: 'x' in column 'score' is not a number"):
+        rl.evaluate({"q\n1": {"d": 1}}, path, "RR")
+
+
+def test_several_svmlight_runs_and_given_formats(tmp_path):
+    (tmp_path / "gold").write_text("2 qid:1 1:0.3 # a\n0 qid:1 1:0.1 # b\n")
+    (tmp_path / "scores").write_text("0.1\n0.9\n")
+    (tmp_path / "trec").write_text("1 Q0 a 1 2 t\n1 Q0 b 2 1 t\n")
+    gold, read = formats.judgments_and_reader(tmp_path / "gold")
+    assert rl.evaluate(gold, read(tmp_path / "scores"), "RR").mean["RR"] == 0.5
+    assert rl.evaluate(gold, read(tmp_path / "scores", "svmlight"), "RR").mean["RR"] == 0.5
+    assert rl.evaluate(gold, read(tmp_path / "trec"), "RR").mean["RR"] == 1
+    with pytest.raises(rl.InputError, match="holds bare scores, which belong to svmlight judgments"):
+        rl.evaluate({"1": {"a": 1}}, tmp_path / "scores", "RR")
+
+
+LOOKS_WRONG = [
+    ("q 0 a 1\n", "q 0 a 1\n", "r looks like judgments .* the run comes after them"),
+    ("q x a 1 2.5 t\n", "q 0 a 1\n", "q looks like a run"),
+    ("query,doc,rank,score\nq,a,1,2\n", "q Q0 a 1 2 t\n", "are those of a run; the judgments come first"),
+]
+
+
+@pytest.mark.parametrize(("qrels", "run", "message"), LOOKS_WRONG)
+def test_judgments_and_run_mixed_up(tmp_path, monkeypatch, qrels, run, message):
+    (tmp_path / "q").write_text(qrels)
+    (tmp_path / "r").write_text(run)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(rl.InputError, match=message):
+        rl.evaluate("q", "r", "RR")
+
+
+def test_a_line_that_is_cut_short_is_found_beside_one_with_further_fields():
+    content = b"q Q0 a 1 2 t more\n" + b"q Q0 b 2 1 t\n" * 3 + b"q Q0 c 3 1.2\n"
+    wanted = {"query": False, "doc": False, "score": True}
+    assert trec.read_fast(content, trec.TREC_RUN, wanted) is None
+    with pytest.raises(trec.WrongLine, match=r"line 5: expected 6 fields .* but found 5"):
+        trec.read_carefully(content, trec.TREC_RUN, wanted)

@@ -1,0 +1,279 @@
+"""The report as a file: its data against the comparison's own, its safety by construction, the command."""
+
+import base64
+import gzip
+import hashlib
+import json
+import re
+import subprocess
+import sys
+import warnings
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+from example import ARABIC, CHINESE, HOSTILE, example
+
+import ranklens as rl
+from ranklens.cli.main import main
+from ranklens.comparison.systems import compare_scores
+from ranklens.errors import InputError
+from ranklens.judging.documents import ranking
+from ranklens.report import content, html
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+
+
+class Elements(HTMLParser):
+    """Every element with its attributes and text, as a browser's parser would cut them."""
+
+    def __init__(self, page):
+        super().__init__(convert_charrefs=True)
+        self.found = []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        self.found.append((tag, dict(attributes), []))
+
+    def handle_endtag(self, tag):
+        self.found.append(("text after", {}, []))
+
+    def handle_data(self, data):
+        if self.found:
+            self.found[-1][2].append(data)
+
+    def by_id(self, name):
+        return next("".join(text) for _, attributes, text in self.found if attributes.get("id") == name)
+
+    def of(self, tag):
+        return [(attributes, "".join(text)) for found, attributes, text in self.found if found == tag]
+
+
+def unpacked(elements, name):
+    return gzip.decompress(base64.b64decode(elements.by_id(f"piece-{name}")))
+
+
+@pytest.fixture(scope="module")
+def made():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        comparison, queries, corpus = example()
+    return comparison, queries, corpus
+
+
+@pytest.fixture(scope="module")
+def page(made):
+    comparison, queries, corpus = made
+    return html.render(comparison, queries=queries, corpus=corpus, title=HOSTILE)
+
+
+@pytest.fixture(scope="module")
+def elements(page):
+    return Elements(page)
+
+
+@pytest.fixture(scope="module")
+def summary(elements):
+    return json.loads(elements.by_id("summary"))
+
+
+def test_summary_holds_the_numbers_of_the_json(made, summary):
+    expected = json.loads(made[0].to_json())
+    places = [(summary, expected), *zip(summary["slices"], expected["slices"], strict=True)]
+    for shown, truth in places:
+        for kind in ("results", "pairs"):
+            rows = [{"measure": m, **row} for m, found in shown[kind].items() for row in found]
+            kept = {"measure", *(content.PAIR_FIELDS if kind == "pairs" else rows[0])}
+            plain = [{k: v for k, v in row.items() if k in kept} for row in truth[kind]]
+            assert kept <= truth[kind][0].keys()
+            key = lambda row: (row["measure"], row.get("system"), row.get("a"), row.get("b"))  # noqa: E731
+            assert sorted(rows, key=str_key(key)) == sorted(plain, key=str_key(key))
+    assert summary["cautions"] == expected["cautions"]
+    assert {m["name"]: m["verdict"] for m in summary["measures"]} == expected["verdicts"]
+
+
+def str_key(key):
+    return lambda row: tuple(map(str, key(row)))
+
+
+def test_values_by_query_are_exact(made, elements):
+    comparison = made[0]
+    found = np.frombuffer(unpacked(elements, "values"), dtype="<f8")
+    truth = np.concatenate([comparison.values(m).ravel() for m in comparison.measures])
+    assert np.array_equal(found, truth)
+    queries = json.loads(unpacked(elements, "queries"))
+    assert tuple(queries["ids"]) == comparison.query_ids
+    assert queries["texts"][:3] == [HOSTILE, ARABIC, CHINESE]
+    names = [part.name for part in comparison.slices]
+    assert [names[i] for i in queries["slices"]] == [comparison.slice_of[q] for q in comparison.query_ids]
+
+
+def test_rankings_are_those_of_the_library(made, elements, summary):
+    """Rank, grade, score, ties and repeats of everything shown, against :func:`ranklens.judging.documents.ranking`."""
+    comparison = made[0]
+    names = json.loads(unpacked(elements, "documents-0"))["ids"]
+    rows = json.loads(unpacked(elements, "rankings-0"))
+    for s, system in enumerate(comparison.systems):
+        whole = ranking(comparison.evidence.qrels, comparison.evidence.runs[system]).to_dicts()
+        by_query = {q: {r["doc"]: r for r in whole if r["query"] == q} for q in comparison.query_ids}
+        for query, row in zip(comparison.query_ids, rows, strict=True):
+            truth = by_query[query]
+            repeats = {i: n for k, i, n in row.get("x", []) if k == s}
+            tied = {i for k, i, _ in row.get("t", []) if k == s}
+            shown = {names[number]: row["r"][s][i] for i, number in enumerate(row["d"])}
+            assert {d: r for d, r in shown.items() if r} == {d: truth[d]["rank"] for d in shown if d in truth}
+            top = {d for d, r in truth.items() if r["rank"] <= summary["documents"]["depth"]}
+            assert top <= set(shown)
+            for i, number in enumerate(row["d"]):
+                known = truth.get(names[number])
+                if known and known["rank"] <= summary["documents"]["depth"]:
+                    assert (repeats.get(i, 0), i in tied) == (known["repeats"], known["tied"])
+                    assert row["s"][s] is None or row["s"][s][i] == known["score"]
+    assert [row["R"] for row in rows] == [
+        sum(g >= 1 for g in comparison.evidence.qrels[q].values()) for q in comparison.query_ids
+    ]
+    assert rows[0]["s"][0] is None  # an ordered list has no scores
+
+
+def test_every_relevant_document_is_there_with_its_grade(made, elements):
+    comparison = made[0]
+    names = json.loads(unpacked(elements, "documents-0"))["ids"]
+    for query, row in zip(comparison.query_ids, json.loads(unpacked(elements, "rankings-0")), strict=True):
+        grades = {names[number]: grade for number, grade in zip(row["d"], row["g"], strict=True)}
+        gold = comparison.evidence.qrels[query]
+        assert {d: g for d, g in gold.items() if g >= 1}.items() <= grades.items()
+        assert {d: g for d, g in grades.items() if g is not None}.items() <= gold.items()
+
+
+def test_data_cannot_end_their_element_or_run(page, elements):
+    scripts = elements.of("script")
+    kinds = [attributes.get("type") for attributes, _ in scripts]
+    assert kinds.count(None) == 1
+    assert set(kinds) == {None, "application/json", "text/plain"}
+    assert not elements.of("img")
+    assert "onerror" not in str([attributes for _, attributes, _ in elements.found])
+    assert "<" not in elements.by_id("summary")
+    assert elements.of("title")[0][1] == HOSTILE
+
+
+def test_security_policy_allows_the_own_script_and_style_only(page):
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)[1]
+    directives = dict(part.strip().split(" ", 1) for part in policy.replace("&#x27;", "'").split(";"))
+    assert directives["default-src"] == "'none'"
+    for tag in ("script", "style"):
+        inside = re.search(rf"<{tag}>(.*?)</{tag}>", page, re.DOTALL)[1]
+        digest = base64.b64encode(hashlib.sha256(inside.encode()).digest()).decode()
+        assert directives[f"{tag}-src"] == f"'sha256-{digest}'"
+    assert set(directives) == {"default-src", "script-src", "style-src", "img-src", "base-uri", "form-action",
+                               "require-trusted-types-for", "trusted-types"}  # fmt: skip
+
+
+def test_nothing_is_named_that_could_be_requested(page):
+    own = re.sub(r'<script type="[^"]*"[^>]*>.*?</script>', "", page, flags=re.DOTALL)
+    assert set(re.findall(r"https?://[^\s\"']*", own)) == {"http://www.w3.org/2000/svg"}
+    assert not re.search(
+        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function|@import", own
+    )
+
+
+def test_equal_input_gives_equal_bytes(made, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    comparison, queries, corpus = made
+    first, second = (html.render(comparison, queries=queries, corpus=corpus) for _ in range(2))
+    assert first == second
+    assert '"created":"2023-11-14"' in first
+
+
+def test_texts_are_cut_and_left_out_within_a_budget(made, monkeypatch):
+    comparison, _, corpus = made
+    whole = content.content(comparison, corpus=corpus).summary["documents"]["texts"]
+    assert (whole["left_out"], whole["cut"], whole["unknown"]) == (0, 0, 1)
+    monkeypatch.setattr(content, "TEXT_BUDGET", 3000)
+    found = content.content(comparison, corpus=corpus)
+    told = found.summary["documents"]["texts"]
+    piece = json.loads(found.pieces["documents-0"])
+    kept = [bool(text) for text in piece["texts"]]
+    assert told["left_out"] == told["known"] - sum(kept) > 0
+    assert sum(len((a + b).encode()) for a, b in zip(piece["titles"], piece["texts"], strict=True)) <= 3000
+    relevant = {d for gold in comparison.evidence.qrels.values() for d, g in gold.items() if g >= 1}
+    assert all(name in relevant for name, is_kept in zip(piece["ids"], kept, strict=True) if is_kept)
+
+
+def test_a_report_is_written_whole_or_not_at_all(made, tmp_path):
+    comparison, queries, corpus = made
+    target = tmp_path / "report.html"
+    with pytest.raises(InputError, match=r"no text among"):
+        comparison.to_html(target, queries={"q1": {"words": "x"}})
+    assert list(tmp_path.iterdir()) == []
+    assert comparison.to_html(target, queries=queries, corpus=corpus, title="T") == target
+    assert "<title>T</title>" in target.read_text(encoding="utf-8")
+    with pytest.raises(InputError, match="cannot be written"):
+        comparison.to_html(tmp_path / "no folder" / "report.html")
+
+
+def test_values_alone_make_a_report_without_documents():
+    values = {"a": {"q1": {"my score": 0.5, "NumRel": 3}}, "b": {"q1": {"my score": 0.25, "NumRel": 3}}}
+    found = content.content(compare_scores(values))
+    assert "documents" not in found.summary
+    assert found.summary["measures"][0]["description"] == "Values that were given, not computed here."
+    assert found.summary["charts"]["over_k"].startswith("This chart needs the rankings")
+
+
+def test_command_takes_files(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(GOLDEN)
+    (tmp_path / "queries.tsv").write_text("q1\tfirst question\n", encoding="utf-8")
+    status = main(
+        ["report", "qrels.txt", "run.txt", "other=run.prefs.txt", "-m", "nDCG@10,AP", "--title", "Mine",
+         "--queries", str(tmp_path / "queries.tsv"), "--depth", "50", "-o", str(tmp_path / "out.html")]
+    )  # fmt: skip
+    printed = capsys.readouterr().out
+    assert status == 0
+    assert printed.startswith(f"{tmp_path / 'out.html'}: 2 systems, 32 queries, ")
+    elements = Elements((tmp_path / "out.html").read_text(encoding="utf-8"))
+    summary = json.loads(elements.by_id("summary"))
+    assert [m["name"] for m in summary["measures"]] == ["nDCG@10", "AP"]
+    assert ["Documents of a ranking that count", "the first 50"] in summary["policy"]
+    assert "first question" in json.loads(unpacked(elements, "queries"))["texts"]
+    means = rl.evaluate("qrels.txt", "run.txt", ["AP"], depth=50).mean
+    assert summary["results"]["AP"][0]["mean"] == pytest.approx(means["AP"], abs=1e-12)
+
+
+def test_command_takes_judgments_from_standard_input(tmp_path):
+    command = [
+        sys.executable,
+        "-m",
+        "ranklens.cli",
+        "report",
+        "-",
+        "run.txt",
+        "-m",
+        "RR",
+        "-o",
+        tmp_path / "out.html",
+    ]
+    with (GOLDEN / "qrels.txt").open("rb") as judgments:
+        done = subprocess.run(
+            command, cwd=GOLDEN, stdin=judgments, capture_output=True, text=True, check=False
+        )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"{tmp_path / 'out.html'}: 1 system, 32 queries, ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--baseline", "bm52"], "bm52"),
+        (["-o", "no/such/folder/r.html"], "there is no folder no/such/folder"),
+        (["--queries", "nothing.tsv"], "nothing.tsv: there is no such file"),
+        (["--corpus", "run.txt"], "run.txt: no id among"),
+        (["-m", "nDGC"], "did you mean 'nDCG'?"),
+    ],
+)
+def test_wrong_usage_is_told_in_a_sentence(arguments, message, capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(GOLDEN)
+    base = ["report", "qrels.txt", "run.txt", "-o", str(tmp_path / "r.html")]
+    status = main([*base, *arguments])
+    assert status == 2
+    assert message in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
