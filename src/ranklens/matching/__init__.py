@@ -1,8 +1,9 @@
-"""Which judged document a retrieved item is: by id, field, parent, group or span.
+"""Which judged document a retrieved item is: by id, field, parent, group, span or text.
 
 A matching reads an id out of a retrieved item and says which judged id that is; it keeps the order.
 """
 
 from ranklens.matching.rules import ByField, ById, ByParent, Groups, Matching, Spans
+from ranklens.matching.texts import ByText
 
-__all__ = ["ByField", "ById", "ByParent", "Groups", "Matching", "Spans"]
+__all__ = ["ByField", "ById", "ByParent", "ByText", "Groups", "Matching", "Spans"]

@@ -1,0 +1,109 @@
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ranklens.errors import InputError
+from ranklens.matching import ByText
+from ranklens.matching.texts import TextId, contains, overlap, tokens
+
+LIMA = "Lima is the capital of Peru."
+ANDES = "Peru lies in the Andes; its capital is Lima."
+
+
+def ids(*texts):
+    return [f"c{n}\x1f{text}" for n, text in enumerate(texts, 1)]
+
+
+@pytest.mark.parametrize(
+    ("how", "expected", "matches"),
+    [
+        ("contains", "capital of peru", [True, False]),
+        ("contains", "CAPITAL OF PERU!", [True, False]),
+        ("contains", "Lim", [False, False]),
+        ("substring", "capital of Peru", [True, False]),
+        ("substring", "capital of peru", [False, False]),
+        ("substring", "Lim", [True, True]),
+        ("overlap", "the capital of Peru", [True, True]),
+        ("overlap", "Quito is the capital of Ecuador", [False, False]),
+    ],
+)
+def test_what_matches(how, expected, matches):
+    for chunk, is_match in zip(ids(LIMA, ANDES), matches, strict=True):
+        assert (ByText(how).judged_ids("q", [chunk], {expected: 1}) == [expected]) is is_match
+
+
+def test_each_chunk_is_credited_for_one_text_and_each_text_once_if_others_are_left():
+    match = ByText()
+    assert match.judged_ids("q", ids(LIMA, ANDES), {"Lima": 1, "Peru": 2}) == ["Peru", "Lima"]
+    assert match.judged_ids("q", ids(LIMA, ANDES), {"Lima": 1}) == ["Lima", "Lima"]
+
+
+def test_what_holds_nothing_expected_keeps_its_id():
+    assert ByText().judged_ids("q", ids("no", LIMA), {"Lima": 1}) == ["c1", "Lima"]
+    assert ByText().judged_ids("q", ["\x1fno"], {"Lima": 1}) == ["<no-id-1>"]
+    assert ByText().judged_ids("q", ["Lima\x1fno"], {"Lima": 1}) == ["<no-id-1>"]  # an id is not a text
+
+
+def test_languages_without_spaces():
+    assert contains("秘鲁的首都是利马。", "首都是利马") == 1
+    assert contains("서울은 대한민국의 수도이다", "대한민국의 수도") == 1
+    assert contains("ペルーの首都はリマです", "エクアドル") == 0
+
+
+class Node:
+    def __init__(self, text):
+        self.node = type("Inner", (), {"text": text, "id": None})()
+
+
+@pytest.mark.parametrize(
+    ("item", "found"),
+    [
+        ("plain", "\x1fplain"),
+        ({"id": "c1", "text": "t"}, "c1\x1ft"),
+        ({"chunk_id": 7, "page_content": "t"}, "7\x1ft"),
+        ({"id": "c1"}, None),
+        (Node("t"), "\x1ft"),
+    ],
+)
+def test_where_texts_are(item, found):
+    assert TextId(None)(item) == found
+
+
+def test_a_place_or_a_function_says_where_the_text_is():
+    assert TextId("metadata.body")({"id": 1, "metadata": {"body": "t"}}) == "1\x1ft"
+    assert TextId(lambda item: item["x"])({"id": 1, "x": "t"}) == "1\x1ft"
+    assert TextId("x").described() == "x"
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: ByText("contain"), "how='contain' is not allowed: did you mean 'contains'?"),
+        (lambda: ByText(threshold=0), "threshold=0 is not allowed"),
+        (lambda: ByText(corpus={}, text_from="x"), "both say where texts are"),
+        (lambda: ByText().judged_ids("q", ids("a"), {"?!": 1}), "the expected text '?!' of query 'q' holds no word"),
+        (lambda: ByText(corpus={}).judged_ids("q", ["d"], {"a": 1}), "the corpus has no text of 'd'"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_told(make, message):
+    with pytest.raises(InputError) as told:
+        make()
+    assert message in str(told.value)
+
+
+words = st.lists(st.sampled_from(["a", "b", "c", "d"]), min_size=1, max_size=6)
+
+
+@given(words, words)
+def test_containing_is_a_run_of_words_and_overlap_counts_them(chunk, answer):
+    runs = [chunk[i : i + len(answer)] for i in range(len(chunk))]
+    assert contains(" ".join(chunk), " ".join(answer)) == (answer in runs)
+    held = sum(min(chunk.count(word), answer.count(word)) for word in {*answer})
+    assert overlap(" ".join(chunk), " ".join(answer)) == held / len(answer)
+
+
+@given(st.text(alphabet=string.printable))
+def test_tokens_of_tokens_are_the_same(text):
+    assert tokens(" ".join(tokens(text))) == tokens(text)
