@@ -1,8 +1,8 @@
 """Python dicts to five measures: RankLens against pytrec_eval, ir_measures, ranx and plain-Python loops.
 
-Every tool runs in a process of its own on the same data, the best of several runs counts, and memory is the growth of
-the process's peak over what the data themselves take. Ratios are against pytrec_eval's ``evaluate`` alone, which has
-its judgments prepared beforehand; RankLens starts from the plain dicts.
+Every tool runs in a separate process on the same data. The best of several runs counts, and memory is how far the
+process's peak rises above the data themselves. Ratios are relative to pytrec_eval's ``evaluate`` alone, with judgments
+prepared beforehand; RankLens starts from the plain dicts.
 """
 
 import argparse
@@ -59,7 +59,7 @@ def ranx(qrels, run):
     import ranx
 
     names = ["ndcg@10", "map", "mrr", "recall@100", "precision@10"]
-    ranx.evaluate(ranx.Qrels({"q": {"d": 1}}), ranx.Run({"q": {"d": 1.0}}), names)  # compiles
+    ranx.evaluate(ranx.Qrels({"q": {"d": 1}}), ranx.Run({"q": {"d": 1.0}}), names)  # compile first
     return lambda: ranx.evaluate(ranx.Qrels(qrels), ranx.Run(run), names, make_comparable=True)
 
 
@@ -87,9 +87,9 @@ TOOLS = {
     "RankLens": ranklens_5,
     "RankLens, 20 measures": ranklens_20,
     "pytrec_eval, evaluate alone": pytrec_eval_alone,
-    "pytrec_eval, with its judgments": pytrec_eval_whole,
+    "pytrec_eval, judgments included": pytrec_eval_whole,
     "ir_measures": ir_measures,
-    "ranx (compiled before)": ranx,
+    "ranx (already compiled)": ranx,
     "plain Python": plain_python,
 }
 REFERENCE = "pytrec_eval, evaluate alone"
@@ -100,7 +100,7 @@ def peak():
 
 
 def work(shape_name, factor, tool):
-    """In a process of its own: seconds and MB of one tool."""
+    """In a separate process: seconds and MB of one tool."""
     qrels, run = make(SHAPES[shape_name].smaller(factor))
     call = TOOLS[tool](qrels, run)
     before = peak()

@@ -1,7 +1,7 @@
 """TREC and Parquet files to five measures, whole processes: RankLens against pytrec_eval and ranx.
 
-Peers take turns, so that whatever else the machine does slows all of them alike, and the best of each counts. ``--huge``
-adds runs of 5 GB (as it comes, packed, and with the rows of every query spread over the whole file), for which only
+Tools take turns, so that other load on the machine slows all of them equally, and the best time of each counts. ``--huge``
+adds runs of 5 GB (plain, compressed, and with the rows of every query scattered over the whole file), for which only
 RankLens is measured: its memory must stay bounded.
 """
 
@@ -85,16 +85,16 @@ def report(title, rows, reference):
 
 
 def huge(folder):
-    """About 5 GB: the run again and again, with other query ids; then rank by rank, so that no query stands together."""
+    """About 5 GB: the run repeated with other query ids; then rank by rank, so that no query is contiguous."""
     copies = 5_000_000_000 // (folder / "run.txt").stat().st_size + 1
     for name, target in (("run.txt", "huge.txt"), ("qrels.txt", "huge-qrels.txt")):
         with (folder / target).open("w") as out:
             for i in range(copies):
                 with (folder / name).open() as lines:
                     out.writelines(f"c{i}-{line}" for line in lines)
-    measure(folder, "huge.txt", "as it comes")
+    measure(folder, "huge.txt", "plain")
     subprocess.run(["gzip", "-1", "--force", folder / "huge.txt"], check=True)
-    measure(folder, "huge.txt.gz", "packed with gzip")
+    measure(folder, "huge.txt.gz", "compressed with gzip")
     (folder / "huge.txt.gz").unlink()
     lines = (folder / "run.txt").read_text().splitlines(keepends=True)
     documents = SHAPES["passages"].documents
@@ -102,7 +102,7 @@ def huge(folder):
         for rank in range(documents):
             for i in range(copies):
                 out.writelines(f"c{i}-{line}" for line in lines[rank::documents])
-    measure(folder, "scattered.txt", "every query spread over the whole file")
+    measure(folder, "scattered.txt", "every query scattered over the whole file")
 
 
 def measure(folder, name, kind):
@@ -114,7 +114,7 @@ def measure(folder, name, kind):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a tenth of the queries")
-    parser.add_argument("--huge", action="store_true", help="runs of 5 GB as well; needs 15 GB of disk")
+    parser.add_argument("--huge", action="store_true", help="add runs of 5 GB; needs 15 GB of disk")
     parser.add_argument("--write", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.write:
@@ -122,7 +122,7 @@ def main():
         return
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        # In a process of its own: Linux counts the peak of a parent for its children, too.
+        # In a separate process: Linux counts a parent's peak for its children too.
         subprocess.run(
             [sys.executable, __file__, "--write", name, "10" if options.quick else "1"], check=True
         )
@@ -147,8 +147,8 @@ def compare(folder):
     report("One TREC run of 6,980 x 1,000, whole process", rows, "pytrec_eval")
     start = side_by_side({"python": [*python, LIBRARY, *small], "command": [*RANKLENS, *small]}, 5)
     trec, parquet = (rows[f"RankLens,{kind} in Python"][0] - start["python"][0] for kind in ("", " Parquet,"))
-    print(f"\nParquet against TREC, start-up aside: {trec / parquet:.1f}x")
-    print(f"A small collection by command, start to exit: {start['command'][0]:.2f} s")
+    print(f"\nParquet compared with TREC, without start-up: {trec / parquet:.1f}x")
+    print(f"A small collection on the command line, start to exit: {start['command'][0]:.2f} s")
     rows = side_by_side(
         {
             "RankLens, command line": [*RANKLENS, qrels, *five],

@@ -1,6 +1,6 @@
-"""How large a report of 10,000 queries x 5 systems is, how long it takes to write, and how soon a browser paints it.
+"""The size of a report for 10,000 queries x 5 systems, the time to write it, and the time until a browser paints it.
 
-Run by scripts/bench; the browser is left out where Playwright or Chromium is missing.
+Run by scripts/bench; the browser is skipped if Playwright or Chromium is missing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ranklens.report.html import write_report
 
 
 def made(n: int, depth: int = 100) -> tuple[rl.Comparison, dict[str, str], dict[str, str]]:
-    """Runs of ``depth`` documents that agree in part, with texts of the usual length."""
+    """Runs of ``depth`` documents that partly agree, with texts of typical length."""
     draw = random.Random(0)
     words = ["".join(draw.choices("aeioudlmnrst", k=draw.randint(3, 9))) for _ in range(20_000)]
 
@@ -40,9 +40,9 @@ def paint(path: Path) -> str:
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
-        return "no Playwright"
+        return "not painted: Playwright is missing"
     if chromium is None:
-        return "no Chromium"
+        return "not painted: Chromium is missing"
     with sync_playwright() as playwright:
         arguments = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
         page = playwright.chromium.launch(executable_path=chromium, args=arguments).new_page()

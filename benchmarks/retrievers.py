@@ -1,4 +1,4 @@
-"""What Benchmark costs beside the retriever: 1,000 queries that take 50 ms each, 50 at a time, so ideally one second."""
+"""The overhead of Benchmark: 1,000 queries that take 50 ms each, 50 at a time, so ideally one second."""
 
 import asyncio
 import sys
@@ -27,7 +27,7 @@ def instant(text):
 def main():
     queries = {f"q{i}": f"text {i}" for i in range(QUERIES)}
     qrels = {query: {"d3"} for query in queries}
-    Benchmark(queries, qrels).run("warm", asynchronous, k=10, concurrency=QUERIES)  # imports
+    Benchmark(queries, qrels).run("warm", asynchronous, k=10, concurrency=QUERIES)  # import everything first
     ideal = QUERIES * SECONDS / CONCURRENCY
     for name, retriever in (("async", asynchronous), ("sync, in threads", synchronous)):
         for store in (None, tempfile.mkdtemp()):
@@ -37,17 +37,17 @@ def main():
             seconds = time.perf_counter() - start
             where = "with a store" if store else "without a store"
             print(
-                f"{name}, {where}: {seconds:.3f} s, {seconds / ideal:.2f} x the ideal; p50 {1000 * found.latency.p50:.1f} ms"
+                f"{name}, {where}: {seconds:.3f} s, {seconds / ideal:.2f} times the ideal; p50 {1000 * found.latency.p50:.1f} ms"
             )
     for name, options in (
-        ("here", {}),
+        ("in the caller's thread", {}),
         ("in one thread", {"timeout": 60}),
         ("in 50 threads", {"concurrency": 50}),
     ):
         start = time.perf_counter()
         Benchmark(queries, qrels).run("instant", instant, **options)
         print(
-            f"a call that takes no time, {name}: {1e6 * (time.perf_counter() - start) / QUERIES:.0f} µs a query"
+            f"a call that takes no time, {name}: {1e6 * (time.perf_counter() - start) / QUERIES:.0f} µs per query"
         )
 
 

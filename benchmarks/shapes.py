@@ -1,4 +1,4 @@
-"""The three shapes of retrieval data that the benchmarks use, made up at random but always the same."""
+"""The three shapes of retrieval data that the benchmarks use; random, but always the same."""
 
 from dataclasses import dataclass
 
@@ -10,8 +10,8 @@ class Shape:
     name: str
     queries: int
     documents: int
-    judged: int  # a query
-    found: float  # the share of the judged documents that is retrieved
+    judged: int  # per query
+    found: float  # the share of judged documents that are retrieved
 
     def smaller(self, factor):
         return Shape(self.name, max(self.queries // factor, 1), self.documents, self.judged, self.found)

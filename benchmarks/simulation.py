@@ -1,12 +1,12 @@
 """Do the statistics keep their promises? Thousands of simulated experiments in which the truth is known.
 
-Scores are as evaluations give them: bounded by 0 and 1, skewed, with many zeros, and easy for all systems or hard for all.
-``nDCG-like`` scores are continuous between a heap at 0 and a few at 1, ``RR-like`` ones are 1, 1/2, 1/3 … or 0.
+Scores look like those of real evaluations: between 0 and 1, skewed, with many zeros, and easy for all systems or hard for all.
+``nDCG-like`` scores are continuous, with many at 0 and a few at 1; ``RR-like`` scores are 1, 1/2, 1/3 … or 0.
 
 Each line counts how often something happened that should happen with a known probability: a test that rejects where there
-is nothing to find (5%), an interval that holds the true mean (95%), a test that finds the difference it was promised to
-find (80%). Tests draw 9,999 permutations. The first line is the time and memory of the largest test. The exit code is 1 where a
-rate is out of its limits.
+is nothing to find (5%), an interval that contains the true mean (95%), a test that finds the difference it promises to
+find (80%). Tests draw 9,999 permutations. The first line shows the time and memory of the largest test. The exit status is 1 if a
+rate is outside its limits.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from ranklens import stats
 SYSTEMS, ALPHA = 5, 0.05
 PAIRED = [test for test in stats.TESTS if test != "welch"]
 CORRECTIONS = ["none", "bonferroni", "holm", "hochberg"]
-BETTER = 0.25  # by which the better system is, on the scale below
+BETTER = 0.25  # the advantage of the better system, on the scale below
 
 
 def ndcg_like(latent):
@@ -39,7 +39,7 @@ KINDS = {"nDCG-like": ndcg_like, "RR-like": rr_like}
 
 
 def draw(rng, kind, queries, systems=2, better=0.0):
-    """One row a system; the last is better. Queries are hard or easy for all systems, and each has its own luck."""
+    """One row per system; the last is better. Queries are hard or easy for all systems, and each system has its own luck."""
     latent = rng.normal(0, 1, queries) + rng.normal(0, 0.7, (systems, queries))
     latent[-1] += better
     return KINDS[kind](latent)
@@ -60,7 +60,7 @@ def population(kind):
 
 
 def experiment(task):
-    """What happened in one experiment of each sort."""
+    """What happened in one experiment of each kind."""
     kind, seed, queries, truth, needed = task
     rng = np.random.default_rng(seed)
     return {
@@ -82,11 +82,11 @@ def tests_of_equal_systems(rng, kind, queries):
 
 
 def tests_of_a_lottery(rng, kind, queries, truth):
-    """Equal means only: b loses a fifth everywhere but for some queries, drawn by lot, which it answers perfectly."""
+    """Only the means are equal: b loses a fifth everywhere except for a few random queries, which it answers perfectly."""
     a = draw(rng, kind, queries, systems=1)[0]
     prizes = 0.2 * truth["mean"] / (1 - 0.8 * truth["mean"])
     b = np.where(rng.random(queries) < prizes, 1, 0.8 * a)
-    return {("the same, of a lottery", test): rejects(a, b, rng, test) for test in PAIRED}
+    return {("the same, for a lottery", test): rejects(a, b, rng, test) for test in PAIRED}
 
 
 def intervals(rng, kind, queries, truth):
@@ -130,12 +130,12 @@ LIMITS = {
 
 
 def simulate(kind, options, pool):
-    """Rates of everything, by name."""
+    """All rates, by name."""
     truth = population(kind)
     needed = stats.queries_needed(truth["difference"], truth["deviation"])
     print(
         f"\n{kind}: mean {truth['mean']:.3f}, {truth['zeros']:.0%} zeros, skewness {truth['skewness']:.2f}; the better system gains "
-        f"{truth['difference']:.4f}, its differences deviate by {truth['deviation']:.3f}, which needs {needed} queries\n"
+        f"{truth['difference']:.4f}, the standard deviation of its differences is {truth['deviation']:.3f}, which needs {needed} queries\n"
     )
     tasks = ((kind, [options.seed, i], options.queries, truth, needed) for i in range(options.experiments))
     results = list(pool.map(experiment, tasks, chunksize=20))
@@ -163,7 +163,9 @@ def largest_test():
     stats.paired_test(a, b, rng=0, resamples=100_000)
     seconds = time.perf_counter() - start
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-    print(f"100,000 permutations of 10,000 queries: {seconds:.2f} s, {grown:.0f} MB beside the data\n")
+    print(
+        f"100,000 permutations of 10,000 queries: {seconds:.2f} s, {grown:.0f} MB in addition to the data\n"
+    )
 
 
 def main():
@@ -174,7 +176,7 @@ def main():
     options = parser.parse_args()
     largest_test()
     print(
-        f"{options.experiments:,} experiments of {options.queries} queries, five systems where there are several, alpha {ALPHA}"
+        f"{options.experiments:,} experiments of {options.queries} queries, five systems for multiple comparisons, alpha {ALPHA}"
     )
     with ProcessPoolExecutor() as pool:
         fine = [show(simulate(kind, options, pool), options.experiments) for kind in KINDS]

@@ -14,8 +14,8 @@ PAGE = Path(__file__).parent / "cli.md"
 HEAD = """<!-- Generated from the commands' help by scripts/docs. Do not edit. -->
 # Command line
 
-Exit status: 0 all went well, 1 a check failed, 2 wrong usage or input. Results go to standard output, messages to standard error.
-Formats are recognised by suffix and content; `.gz`, `.zst`, `.xz` and `.bz2` files are unpacked, `-` is standard input.
+Exit status: 0 for success, 1 if a check failed, 2 for wrong usage or input. Results go to standard output, messages to standard error.
+Formats are detected by suffix and content; `.gz`, `.zst`, `.xz` and `.bz2` files are decompressed, `-` is standard input.
 """
 
 
@@ -30,7 +30,7 @@ def page() -> str:
 
 
 def _help(command: typer.core.TyperCommand, name: str) -> str:
-    """Arguments and options, one a line; laid out here, so that it does not depend on the width of a terminal."""
+    """Arguments and options, one per line; laid out here, so that the page does not depend on the width of a terminal."""
     lines = [f"ranklens {name}: {(command.help or '').strip()}", ""]
     for parameter in command.params:
         is_option = parameter.param_type_name == "option"

@@ -21,14 +21,14 @@ PAGE = Path(__file__).parent / "configuration.md"
 HEAD = """<!-- Generated from the models of the configuration by scripts/docs. Do not edit. -->
 # Configuration
 
-A benchmark in one file, YAML or TOML: which retrievers to ask, on which data, what to measure, what must hold, what to write.
+A benchmark in one YAML or TOML file: which retrievers to run, on which data, what to measure, which gates must hold, and what to write.
 
 ```bash
 ranklens bench --init bench.yaml   # writes a commented example with every key
-ranklens bench bench.yaml          # runs it; exit status 1 if a gate fails, 2 if something is wrong with the file
+ranklens bench bench.yaml          # runs it; exit status 1 if a gate fails, 2 if the file has errors
 ```
 
-A small one:
+A small example:
 
 ```yaml
 data: {qrels: qrels.tsv, queries: queries.jsonl}
@@ -41,12 +41,12 @@ gates: {floors: {ndcg@10: 0.4}, max_regression: {ndcg@10: 2%}, max_failed: 0}
 outputs: {json: results.json, report: report.html, runs: runs}
 ```
 
-- Paths start at the folder of the file. Modules are looked for there first, then in the current folder, then among the installed packages.
-- A retriever is a function, or anything else that [`Benchmark.run`](rag-tutorial.md) takes, as `module:name`. `module:name()`, or `factory: true`, calls it first, with `params`, and takes
-  what comes back. Without a factory, `params` are passed to the function with every call.
-- Every mistake is told with its line, its key (`retrievers[1].k`) and what is allowed; unknown keys with the nearest right one. Nothing runs before all is well.
-- The file is read as plain data: no tag of YAML can run anything, and nothing is unpickled.
-- `null` stands for the default.
+- Paths are relative to the file. Modules are looked up in its folder first, then in the current folder, then among the installed packages.
+- A retriever is a function, or anything else that [`Benchmark.run`](rag-tutorial.md) takes, as `module:name`. With `module:name()` or `factory: true` it is
+  called first, with `params`, and must return the retriever. Otherwise `params` are passed to the function with every call.
+- Every error names its line, its key (`retrievers[1].k`) and what is allowed; for an unknown key, the closest valid one. Nothing runs until the file is free of errors.
+- The file is read as plain data: YAML tags cannot run code, and nothing is unpickled.
+- `null` means the default.
 
 In Python:
 
@@ -61,7 +61,7 @@ print(config.systems, [str(measure) for measure in config.measures])
 ['bm25'] ['R@5', 'P@5', 'RR']
 ```
 
-`ranklens.config.run_config(config)` runs it and gives a result with `scores`, `comparison`, `benchmark`, `checks` and `passed`.
+`ranklens.config.run_config(config)` runs it and returns a result with `scores`, `comparison`, `benchmark`, `checks` and `passed`.
 """
 
 
@@ -97,7 +97,7 @@ def _row(key: str, field: Any) -> str:
 
 def _default(field: Any) -> str:
     if field.is_required():
-        return "must be given"
+        return "required"
     value = field.get_default(call_default_factory=True)
     if value in (None, (), {}) or isinstance(value, Policy):
         return ""

@@ -25,14 +25,14 @@ HEAD = """<!-- Generated from the registry by scripts/docs. Do not edit. -->
 # Measures
 
 Write a measure as `Name(parameter=value, …)@k`: `nDCG@10`, `P(rel=2)@5`, `RBP(p=0.5)`. The spellings of trec_eval, pytrec_eval, BEIR
-and others are understood and print canonically: `ndcg_cut_10`, `map`, `MRR@10`, `hit_rate@5`, `P_5`, `recall_5`.
+and others are understood and printed in this form: `ndcg_cut_10`, `map`, `MRR@10`, `hit_rate@5`, `P_5`, `recall_5`.
 
-Notation: R is the number of relevant documents of a query (grade at least `rel`, default 1), rank counts from 1. Where a ratio would be
-0/0 (no relevant documents, nothing retrieved) the value is 0. Every measure also takes `judged_only=true`, which takes unjudged
-documents out of the ranking first.
+Notation: R is the number of relevant documents of a query (grade at least `rel`, default 1); ranks start at 1. A ratio of 0/0 (no
+relevant documents, nothing retrieved) is 0. Every measure also takes `judged_only=true`, which first removes unjudged documents from
+the ranking.
 
-Which one? To find everything: recall (`R@k`). Order matters and there are grades: `nDCG@k`. One answer is enough: `RR`. Any hit in the
-first k counts: `Success@k`. Otherwise: `P@k`.
+Which one to use? To find everything: recall (`R@k`). If order matters and there are grades: `nDCG@k`. If one answer is enough: `RR`. If
+any hit in the first k counts: `Success@k`. Otherwise: `P@k`.
 
 ## Presets
 
@@ -87,7 +87,7 @@ def _facts(definition: registry.Definition) -> str:
     choices = [p for p in definition.parameters.values() if p.choices]
     facts += [f"`{p.name}` is one of " + ", ".join(f"`{c}`" for c in p.choices) for p in choices]
     required = [p.name for p in definition.parameters.values() if p.default is inspect.Parameter.empty]
-    facts += [f"`{name}` must be given" for name in required]
+    facts += [f"`{name}` is required" for name in required]
     facts.append(
         f"From {definition.low:g} to {definition.high:g}" if definition.aggregate != "none" else "Text"
     )

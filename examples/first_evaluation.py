@@ -1,11 +1,11 @@
-"""Two retrievers on the same ten questions: evaluate each, look at one query, ask about ties.
+"""Two retrievers on the same ten questions: evaluate each, see where they differ, and try the tie rules.
 
 Run it with ``python examples/first_evaluation.py``.
 """
 
 import ranklens as rl
 
-# Judgments: for each question the documents that answer it; 2 fully, 1 in part, 0 looked at and found useless.
+# Judgments: for each question, the documents that answer it fully (2) or in part (1), or that were judged useless (0).
 QRELS: dict[str, dict[str, int]] = {
     "copy a folder with everything inside": {"shutil.copytree": 2, "shutil.copy2": 1, "os.walk": 0},
     "count how often each word occurs": {"collections.Counter": 2, "collections.defaultdict": 1},
@@ -23,7 +23,7 @@ QRELS: dict[str, dict[str, int]] = {
     },
 }
 
-# What two search engines returned, best first (a dict of scores works as well).
+# What two search engines returned, best first (a dict of scores works too).
 KEYWORDS: dict[str, list[str]] = {
     "copy a folder with everything inside": ["copy.copy", "shutil.copy2", "copy.deepcopy", "os.walk"],
     "count how often each word occurs": ["itertools.count", "str.count", "collections.Counter"],
@@ -56,13 +56,13 @@ def main() -> None:
         print(f"\n{name}\n")
         print(rl.evaluate(QRELS, run, measures))
 
-    print("\nWhere they differ most (nDCG@3 by question)\n")
+    print("\nWhere they differ most (nDCG@3 per question)\n")
     before, after = (rl.evaluate(QRELS, run, "nDCG@3") for run in (KEYWORDS, MEANING))
     rows = zip(before.queries, before["nDCG@3"], after["nDCG@3"], strict=True)
     for query, old, new in sorted(rows, key=lambda row: row[1] - row[2])[:5]:
         print(f"  {query:40} {old:.3f} → {new:.3f}  {'▇' * round(20 * (new - old))}")
 
-    print("\nA constant scorer, ties decided by document id and averaged over all orders\n")
+    print("\nA constant scorer: ties broken by document id, and averaged over all orders\n")
     constant = {query: dict.fromkeys(sorted({*KEYWORDS[query], *MEANING[query]}), 1.0) for query in QRELS}
     for ties in ("descending", "ascending", "average"):
         print(f"  ties={ties:11} RR {rl.evaluate(QRELS, constant, 'RR', ties=ties).mean['RR']:.4f}")
