@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 from ranklens.errors import InputError, nearest
-from ranklens.matching.paths import follow
+from ranklens.readers.paths import follow
 
 IdFrom: TypeAlias = "str | Callable[[Any], Any] | None"
 Judgments: TypeAlias = "Mapping[str, Mapping[str, float]]"

@@ -16,9 +16,9 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 from ranklens.errors import InputError
-from ranklens.matching.paths import follow, step
 from ranklens.matching.rules import IdFrom, SpanId, unmatched
 from ranklens.readers import frames
+from ranklens.readers.paths import follow, step
 
 # Chroma, Haystack, LlamaIndex, LangChain chains, Pinecone, Elasticsearch, Qdrant, Weaviate … The ids come first, because Chroma's
 # answers have them beside "documents" that are texts.
