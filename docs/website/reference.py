@@ -55,13 +55,18 @@ def file_name(title: str) -> str:
 
 def _module_page(module: str) -> str:
     public = getattr(import_module(module), "__all__", ())
-    members = "".join(f"        - {name}\n" for name in public)
-    options = f"    options:\n      members:\n{members}" if members else ""
-    return f"# {module}\n\n::: {module}\n{options}"
+    options = ["heading_level: 1", "show_root_full_path: true", *(["members:"] if public else [])]
+    lines = [*options, *(f"  - {name}" for name in public)]
+    return f"::: {module}\n    options:\n" + "".join(f"      {line}\n" for line in lines)
 
 
 def _overview() -> str:
-    lines = ["# Python API\n", "`import ranklens as rl` brings these names:\n", "| | |", "| --- | --- |"]
+    lines = [
+        "# Python API\n",
+        "`import ranklens as rl` brings these names:\n",
+        "| for | names |",
+        "| --- | --- |",
+    ]
     for title, names in NAMES.items():
         links = ", ".join(f"[`{name}`][ranklens.{name}]" for name in names.split())
         lines.append(f"| [{title}]({file_name(title)}) | {links} |")

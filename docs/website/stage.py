@@ -11,7 +11,7 @@ import shutil
 import sys
 from pathlib import Path
 
-import examples
+import live
 import reference
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,7 +34,7 @@ def stage(folder: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(_for_the_site(page, folder), encoding="utf-8")
     reference.write(folder / "api")
-    examples.write(folder)
+    live.write(folder)
 
 
 def _place(file: Path) -> Path:

@@ -41,5 +41,7 @@ def write(pages: Path) -> None:
     for name, chart in CHARTS.items():
         save(draw(compared, name), folder / f"{name}.svg")
         shows = (chart.__doc__ or "").partition("\n")[0]
-        parts.append(f"### {name}\n\n{shows}\n\n![{shows}](examples/{name}.svg){{ .live-chart loading=lazy }}\n")
+        parts.append(
+            f"### {name}\n\n{shows}\n\n![{shows}](examples/{name}.svg){{ .live-chart loading=lazy }}\n"
+        )
     (pages / "examples.md").write_text("\n".join(parts), encoding="utf-8")
