@@ -22,8 +22,7 @@ import ranklens as rl
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-BESIDE_DOCS = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
-PAGES = [*BESIDE_DOCS, *sorted(DOCS.rglob("*.md"))]
+PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
 CODE = re.compile(r"^ *```.*?^ *```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\((?!\w+:)([^)\s]+)")
 
@@ -66,10 +65,11 @@ def navigation(part=None):
 
 def test_the_navigation_holds_every_page_once():
     written = {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")}
+    beside = {page.name.lower() for page in ROOT.glob("*.md") if page.name != "README.md"}
     api = {
         f"api/{reference().file_name(title)}" for title in (*reference().NAMES, *reference().MODULES, "index")
     }
-    assert sorted(navigation()) == sorted(written | api | {"contributing.md", "changelog.md", "examples.md"})
+    assert sorted(navigation()) == sorted(written | beside | api | {"examples.md"})
 
 
 def test_the_reference_holds_every_public_name_once():

@@ -16,8 +16,7 @@ import reference
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-HOME = "index.md"
-BESIDE_DOCS = ("CONTRIBUTING.md", "CHANGELOG.md")
+README = ROOT / "README.md"  # GitHub's front page; the site has index.md
 
 _FENCE = re.compile(r"^ *(```|~~~)")
 _ITEM = re.compile(r"^(-|\d+\.) ")
@@ -29,7 +28,7 @@ def stage(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(DOCS / "images", folder / "images")
     shutil.copytree(DOCS / "website" / "assets", folder / "assets")
-    for page in [*sorted(DOCS.rglob("*.md")), *(ROOT / name for name in BESIDE_DOCS)]:
+    for page in sorted({*DOCS.rglob("*.md"), *ROOT.glob("*.md")} - {README}):
         target = folder / _place(page)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(_for_the_site(page, folder), encoding="utf-8")
@@ -38,47 +37,52 @@ def stage(folder: Path) -> None:
 
 
 def _place(file: Path) -> Path:
-    """Where a file of the repository is on the site: what is outside docs/ stands at the top."""
-    if file == ROOT / "README.md":
-        return Path(HOME)
-    return file.relative_to(DOCS) if file.is_relative_to(DOCS) else Path(file.name.lower())
+    """Where a file of the repository is on the site: pages beside docs/ stand at the top, other files in files/."""
+    if file == README:
+        return Path("index.md")
+    if file.is_relative_to(DOCS):
+        return file.relative_to(DOCS)
+    return Path(file.name.lower()) if file.suffix == ".md" else Path("files") / file.relative_to(ROOT)
 
 
 def _for_the_site(page: Path, folder: Path) -> str:
-    depth = len(_place(page).parent.parts)
+    upwards = "../" * len(_place(page).parent.parts)
 
     def turned(link: re.Match[str]) -> str:
         linked = (page.parent / link[1]).resolve()
-        target = _place(linked)
-        if linked.suffix != ".md" and not (folder / target).exists():
-            shutil.copy(linked, folder / target)
-        return "](" + "../" * depth + target.as_posix()
+        if not linked.is_file():
+            raise SystemExit(f"{page} links to {link[1]}, which is not a file: the site cannot show it.")
+        target = folder / _place(linked)
+        if linked.suffix != ".md" and not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(linked, target)
+        return f"]({upwards}{_place(linked).as_posix()}"
 
     text = _wider_lists(page.read_text(encoding="utf-8"))
-    return "".join(part if fenced else _LINK.sub(turned, part) for fenced, part in _parts(text))
+    return "".join(line if fenced else _LINK.sub(turned, line) for fenced, line in _lines(text))
 
 
-def _parts(text: str) -> list[tuple[bool, str]]:
+def _lines(text: str) -> list[tuple[bool, str]]:
     """The lines of a page, and for each whether it belongs to a block of code."""
-    parts, inside = [], False
+    lines, inside = [], False
     for line in text.splitlines(keepends=True):
         fence = bool(_FENCE.match(line))
-        parts.append((inside or fence, line))
+        lines.append((inside or fence, line))
         inside ^= fence
-    return parts
+    return lines
 
 
 def _wider_lists(text: str) -> str:
     """Indent what continues an item of a list by four spaces: GitHub is content with fewer, Python-Markdown is not."""
-    lines, width = [], 0
-    for line in text.splitlines():
-        item = _ITEM.match(line)
+    wider, width = [], 0
+    for fenced, line in _lines(text):
+        item = None if fenced else _ITEM.match(line)
         if item:
             width = item.end()
-        elif line and not line.startswith(" " * width):
+        elif line.strip() and not line.startswith(" " * width):
             width = 0
-        lines.append(" " * (4 - width) + line if width and line and not item else line)
-    return "\n".join(lines) + "\n"
+        wider.append(" " * (4 - width) + line if width and line.strip() and not item else line)
+    return "".join(wider)
 
 
 if __name__ == "__main__":
