@@ -69,7 +69,9 @@ def test_the_navigation_holds_every_page_once():
     api = {
         f"api/{reference().file_name(title)}" for title in (*reference().NAMES, *reference().MODULES, "index")
     }
-    assert sorted(navigation()) == sorted(written | beside | api | {"examples.md"})
+    expected = written | beside | api | {"examples.md"}
+    assert expected - set(navigation()) == set(), "add these to nav in mkdocs.yml"
+    assert sorted(navigation()) == sorted(expected)
 
 
 def test_the_reference_holds_every_public_name_once():
