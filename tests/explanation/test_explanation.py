@@ -12,11 +12,12 @@ from strategies import any_grades, judgments, runs
 from table import NOT
 
 import ranklens as rl
-from ranklens.explanation import workings
 from ranklens.explanation.one_query import read
+from ranklens.explanation.terms import in_numbers, parameters
 from ranklens.explanation.walk import work_through
+from ranklens.explanation.workings import WORKINGS, working
+from ranklens.registry import definitions, parse_many, unregister
 from ranklens.registry import measure as register
-from ranklens.registry import parse_many, unregister
 
 MEASURES = [rl.measure(name) for name in NOT]
 NUMBERS = [m for m in MEASURES if m.definition.aggregate != "none"]
@@ -67,7 +68,8 @@ def test_formulas_filled_with_numbers_give_the_value(qrels, run, policy):
     data = read(qrels, run, query, rl.Policy(**policy))
     for measure in rl.evaluate(qrels, run, defined(NUMBERS, policy), **policy).measures:
         found = work_through(measure, data)
-        numbers = workings.in_numbers(workings.formula(measure), measure, data.judged, repr)
+        template = working(measure).template(measure)
+        numbers = in_numbers(template, parameters(measure), data.judged, repr)
         if numbers:
             try:
                 result = eval(numbers.replace("·", "*"), {"min": min})
@@ -76,8 +78,21 @@ def test_formulas_filled_with_numbers_give_the_value(qrels, run, policy):
             assert result == pytest.approx(found.value, abs=1e-12), found.calculation
 
 
+# For these, ranks, grades and the value so far say it all.
+IN_GENERAL_FORM = {"RBPres", "NumQ", "NumRel", "num_nonrel_judged_ret"}
+
+
+def test_every_measure_has_a_working_or_is_explained_in_the_general_form():
+    assert [name for name in definitions() if name not in IN_GENERAL_FORM] == list(WORKINGS)
+    assert {*definitions()} >= IN_GENERAL_FORM
+
+
+def test_every_working_says_something():
+    assert all(record != type(record)() for record in WORKINGS.values())
+
+
 def test_formulas_with_numbers_cover_the_ratios():
-    filled = {m.name for m in MEASURES if "{" in workings.formula(m)}
+    filled = {m.name for m in MEASURES if "{" in working(m).template(m)}
     assert {"P", "R", "F", "nDCG", "nERR", "Rprec", "SetP", "SetR", "SetF", "SetAP", "Judged"} <= filled
 
 

@@ -11,15 +11,16 @@ import numpy as np
 
 from ranklens.errors import InputError
 from ranklens.evaluation import score, with_rel
-from ranklens.explanation import workings
+from ranklens.explanation.columns import View
+from ranklens.explanation.cuts import upto
 from ranklens.explanation.one_query import OneQuery, read, remarks
-from ranklens.explanation.stepwise import upto
+from ranklens.explanation.terms import in_numbers, in_words, parameters
+from ranklens.explanation.workings import IdealRanking, working
 from ranklens.policy import Policy, make_policy
 from ranklens.registry import Measure, parse
 
 if TYPE_CHECKING:
     from ranklens.arrays import IntArray
-    from ranklens.judging.judged import Judged
     from ranklens.tables.table import Table
 
 FORMAT_VERSION = 1  # of to_json; 1: first version
@@ -154,7 +155,7 @@ def explain(
     """
     chosen = make_policy(policy, options)
     parsed = with_rel(measure if isinstance(measure, Measure) else parse(measure), chosen.rel)
-    if workings.settings(parsed)["judged_only"]:
+    if parameters(parsed)["judged_only"]:
         chosen = replace(chosen, judged_only=True)
     if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
         raise InputError(f"rows={rows!r} is not allowed: it is a whole number from 1.")
@@ -165,7 +166,7 @@ def work_through(measure: Measure, data: OneQuery, rows: int = 20) -> Explanatio
     """Explain one more measure on a query that has been read."""
     value = score(data.judged, measure)[measure][0]
     value = value if isinstance(value, str) else float(value)
-    ideal = workings.ideal(measure, data.judged)
+    ideal = working(measure).ideal_ranking(measure, data.judged)
     places = _places(data, _last_rank(measure, data, ideal))
     shown = _worth_showing(places, data, rows)
     return Explanation(
@@ -178,8 +179,8 @@ def work_through(measure: Measure, data: OneQuery, rows: int = 20) -> Explanatio
         missed=_missed(measure, data, places),
         notes=_notes(data, shown),
         policy=data.policy,
-        headings=tuple(workings.columns(measure)),
-        ideal_heading=workings.ideal_worth(measure, ideal)[0] if ideal else "",
+        headings=tuple(working(measure).columns),
+        ideal_heading=ideal.heading if ideal else "",
     )
 
 
@@ -189,11 +190,11 @@ class _Place(NamedTuple):
     last: int
 
 
-def _last_rank(measure: Measure, data: OneQuery, ideal: Judged | None) -> int:
+def _last_rank(measure: Measure, data: OneQuery, ideal: IdealRanking | None) -> int:
     """The end of the ranking or of the ideal one, whichever is longer; at most the cutoff."""
     last = data.ranked
     if ideal is not None:
-        last = max(last, int((workings.ideal_worth(measure, ideal)[1] > 0).sum()))
+        last = max(last, int((ideal.worth > 0).sum()))
     return last if measure.k is None else min(last, measure.k)
 
 
@@ -227,11 +228,13 @@ def _worth_showing(places: list[_Place], data: OneQuery, rows: int) -> list[_Pla
     return found
 
 
-def _steps(measure: Measure, data: OneQuery, places: list[_Place], ideal: Judged | None) -> tuple[Step, ...]:
+def _steps(
+    measure: Measure, data: OneQuery, places: list[_Place], ideal: IdealRanking | None
+) -> tuple[Step, ...]:
     ends = np.array([0, *(place.last for place in places)])
     ends[-1] = max(ends[-1], data.ranked)  # what lies behind a cutoff belongs to the last line
-    growing = measure.name in workings.COUNTS_EVERY_RANK
-    so_far = measure(upto(data.judged, ends, growing=growing)).tolist()
+    cut = upto(data.judged, ends, growing=working(measure).every_rank_counts)
+    so_far = measure(cut).tolist()
     details = _details(measure, data, [place.first for place in places if place.kind == "document"])
     at_best, best_so_far = _beside(measure, ideal, ends)
     found = [Step("start", 0, 0, (), (), {}, _added(so_far[0], 0.0), so_far[0])] if so_far[0] else []
@@ -268,29 +271,28 @@ def _details(measure: Measure, data: OneQuery, ranks: list[int]) -> dict[int, di
     """The columns of the measure at some ranks."""
     # A document that nobody judged has less than any grade.
     grades = [data.grades.get(data.documents[rank - 1], -np.inf) for rank in ranks]
-    view = workings.View(
-        data.in_one_order, np.array(ranks, dtype=np.int64), np.array(grades), workings.settings(measure)
-    )
+    view = View(data.in_one_order, np.array(ranks, dtype=np.int64), np.array(grades), parameters(measure))
     found: dict[int, dict[str, float | None]] = {rank: {} for rank in ranks}
-    for name, column in workings.columns(measure).items() if ranks else ():
+    for name, column in working(measure).columns.items() if ranks else ():
         for rank, value in zip(ranks, column(view).tolist(), strict=True):
             found[rank][name] = None if np.isnan(value) else value
     return found
 
 
-def _beside(measure: Measure, ideal: Judged | None, ends: IntArray) -> tuple[dict[int, float], list[float]]:
+def _beside(
+    measure: Measure, ideal: IdealRanking | None, ends: IntArray
+) -> tuple[dict[int, float], list[float]]:
     """Of the ideal ranking: grade or gain by rank, and the value after each of ``ends``."""
     if ideal is None:
         return {}, []
-    worths = workings.ideal_worth(measure, ideal)[1]
-    at = {rank: worth for rank, worth in enumerate(worths.tolist(), start=1) if worth > 0}
-    return at, measure(upto(ideal, ends)).tolist()
+    at = {rank: worth for rank, worth in enumerate(ideal.worth.tolist(), start=1) if worth > 0}
+    return at, measure(upto(ideal.judged, ends)).tolist()
 
 
 def _relevant_from(measure: Measure) -> float:
     """The lowest grade that counts; any positive one where a measure works with grades."""
     has_level = "rel" in measure.definition.parameters
-    return float(workings.settings(measure)["rel"]) if has_level else float(np.nextafter(0, 1))
+    return float(parameters(measure)["rel"]) if has_level else float(np.nextafter(0, 1))
 
 
 def _facts(measure: Measure, data: OneQuery) -> dict[str, int]:
@@ -324,13 +326,10 @@ def _notes(data: OneQuery, shown: list[_Place]) -> tuple[str, ...]:
 
 def _calculation(measure: Measure, data: OneQuery, value: float | str) -> str:
     """The measure, its formula in words and in numbers, and the value, as one line of equations."""
-    template = workings.formula(measure)
-    numbers = workings.in_numbers(template, measure, data.judged, show_number)
+    template = working(measure).template(measure)
+    numbers = in_numbers(template, parameters(measure), data.judged, show_number)
     shown = value if isinstance(value, str) else f"{value:.4f}"
-    return (
-        " = ".join(part for part in (str(measure), workings.in_words(template), numbers) if part)
-        + f" = {shown}"
-    )
+    return " = ".join(part for part in (str(measure), in_words(template), numbers, shown) if part)
 
 
 def show_number(number: float) -> str:
