@@ -191,7 +191,7 @@ def test_relevant_documents_are_sets_lists_or_grades():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda b: b.add_query("ml", "again", {"x"}), "There is a query 'ml' already"),
+        (lambda b: b.add_query("ml", "again", {"x"}), "There is already a query 'ml'"),
         (lambda b: b.add_query("x", "", {"x"}), "Query 'x' has no text: ''"),
         (lambda b: b.add_query("x", None, {"x"}), "Query 'x' has no text: None"),
         (lambda b: b.add_query("x", "text", "d1"), "query 'x' holds the str 'd1'"),
@@ -200,9 +200,9 @@ def test_relevant_documents_are_sets_lists_or_grades():
             lambda b: rl.Benchmark([{"_id": "a", "text": "x"}, {"_id": "a", "text": "y"}], {"a": {"d"}}),
             "1 and 2 have the same id 'a'",
         ),
-        (lambda b: b.add_query("x", "text", {None: 1}), "None never matches"),
+        (lambda b: b.add_query("x", "text", {None: 1}), "is None, which never matches"),
         (lambda b: b.add_query("x", "text", [None]), "holds None where a document id"),
-        (lambda b: b.run("A", lambda text: BENCH_A) and b.save_runs(__file__), "the folder cannot be made"),
+        (lambda b: b.run("A", lambda text: BENCH_A) and b.save_runs(__file__), "the folder cannot be created"),
         (
             lambda b: asyncio.run(b.arun("A", lambda text: BENCH_A, time_out=3)),
             "no option 'time_out': did you mean 'timeout'",
@@ -222,7 +222,7 @@ def test_relevant_documents_are_sets_lists_or_grades():
         ),
         (lambda b: rl.Benchmark({"a": "text"}, 7), "qrels is a int"),
         (lambda b: rl.Benchmark("nowhere.jsonl", {"a": {"d"}}), "nowhere.jsonl: there is no such file"),
-        (lambda b: rl.Benchmark().run("x", lambda text: []), "There are no queries to ask"),
+        (lambda b: rl.Benchmark().run("x", lambda text: []), "There are no queries; add some"),
         (lambda b: b.run("", lambda text: []), "name='' is not allowed"),
         (lambda b: b.run(7, lambda text: []), "name=7 is not allowed"),
         (lambda b: b.evaluate("RR"), "No retriever has run yet"),

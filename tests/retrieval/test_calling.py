@@ -227,20 +227,20 @@ def test_pauses_double_up_to_half_a_minute_and_vary():
         assert longest / 2 <= min(pauses) < max(pauses) <= longest
 
 
-def test_the_rate_limit_spreads_calls_of_all_lines(monkeypatch):
+def test_the_rate_limit_spreads_the_calls_of_all_workers(monkeypatch):
     slept = []
 
-    class Line:
+    class Worker:
         async def sleep(self, seconds):
             slept.append(round(seconds, 6))
 
     async def main():
         pace = calling._Pace(Limits(rate_limit=4))
         for _ in range(4):
-            await pace.turn(Line())
+            await pace.turn(Worker())
         monkeypatch.setattr(calling.time, "monotonic", lambda: 110.0)
-        await pace.turn(Line())
-        await pace.turn(Line())
+        await pace.turn(Worker())
+        await pace.turn(Worker())
 
     monkeypatch.setattr(calling.time, "monotonic", lambda: 100.0)
     asyncio.run(main())
@@ -470,7 +470,7 @@ def test_ctrl_c_ends_at_once_keeps_the_answers_and_says_how_to_go_on(code, tmp_p
     _, errors = process.communicate(timeout=60)
     assert process.returncode in (-signal.SIGINT, 130), errors
     assert "of 50 queries. Their answers are kept in" in errors
-    assert "the same run goes on from there" in errors
+    assert "run it again and it resumes there" in errors
     assert "never awaited" not in errors
     assert "was destroyed" not in errors
     kept = {answer.query for answer in Store(tmp_path / "store").read("mine").values()}

@@ -221,7 +221,7 @@ def test_a_full_disk_leaves_no_half_line(tmp_path, monkeypatch):
 
 def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="the folder cannot be made"):
+    with pytest.raises(InputError, match="the folder cannot be created"):
         Store(tmp_path / "file" / "store")
 
 
