@@ -201,13 +201,13 @@ def test_what_was_missed_is_told_with_its_rank():
 
 REMARKS = {
     "documents that nobody judged": ({"q": {"a"}}, {"q": ["x", "a"]}, {}, "nobody judged the document"),
-    "ties": ({"q": {"a"}}, {"q": {"a": 1, "b": 1}}, {}, "2 documents have the same score as another one; they stand by document id, descending."),
-    "input order": ({"q": {"a"}}, {"q": {"a": 1, "b": 1}}, {"ties": "input"}, "they stand in input order"),
+    "ties": ({"q": {"a"}}, {"q": {"a": 1, "b": 1}}, {}, "2 documents share their score with another; they are ordered by document id, descending."),
+    "input order": ({"q": {"a"}}, {"q": {"a": 1, "b": 1}}, {"ties": "input"}, "they are in input order"),
     "averaged": ({"q": {"a"}}, {"q": {"a": 1, "b": 1}}, {"ties": "average"}, "on average over all their orders"),
-    "depth": ({"q": {"a"}}, {"q": ["x", "y", "a"]}, {"depth": 2}, "Of 3 documents the first 2 count."),
-    "judged only": ({"q": {"a"}}, {"q": ["x", "a"]}, {"judged_only": True}, "nobody judged are taken out"),
+    "depth": ({"q": {"a"}}, {"q": ["x", "y", "a"]}, {"depth": 2}, "Only the first 2 of 3 documents count."),
+    "judged only": ({"q": {"a"}}, {"q": ["x", "a"]}, {"judged_only": True}, "Unjudged documents are removed"),
     "repeats": ({"q": {"a"}}, {"q": ["x", "a", "x"]}, {}, "1 repeated document is dropped"),
-    "missing": ({"q": {"a"}}, {"other": ["a"]}, {}, "The run has no documents for this query; it counts"),
+    "missing": ({"q": {"a"}}, {"other": ["a"]}, {}, "The run has no documents for this query; the query still counts"),
     "skipped": ({"q": {"a"}}, {}, {"missing": "skip"}, "so the query is left out of the mean."),
     "empty": ({"q": {"a": 0}}, {"q": ["a"]}, {"empty": "skip"}, "No document of this query is relevant, so the query is left"),
 }  # fmt: skip

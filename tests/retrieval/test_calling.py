@@ -348,9 +348,8 @@ def test_faults_are_kept_and_counted_and_the_rest_stands(how, tmp_path):
     scores = mine.evaluate("RR", failed="zero")["faulty"]
     assert len(scores.queries) == len(queries)
     assert len(mine.evaluate("RR", failed="skip")["faulty"].queries) == len(queries) - failed
-    assert scores.mean["RR"] * len(queries) == pytest.approx(
-        5.0
-    )  # first, last, generator, duplicates: 1; very many, surrogate: ½
+    # First, last, generator, duplicates: 1; very many, surrogate: ½.
+    assert scores.mean["RR"] * len(queries) == pytest.approx(5.0)
 
 
 def test_what_can_never_be_read_stops_the_run_early():

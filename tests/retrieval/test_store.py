@@ -177,9 +177,7 @@ def test_damaged_lines_are_counted_and_their_queries_asked_again(tmp_path):
     lines[3] = b'{"key": 7}'
     lines.insert(4, b'["no object"]')
     file.write_bytes(b"\n".join(lines))
-    with pytest.warns(
-        rl.RankLensWarning, match="3 lines are damaged and were passed over; what stood there is asked again"
-    ):
+    with pytest.warns(rl.RankLensWarning, match="3 damaged lines are skipped; the queries are asked again"):
         assert asked(tmp_path) == "bc"
 
 

@@ -1,4 +1,4 @@
-"""The columns that show measures at work, beside rank and grade: a number for each of some ranks of one query.
+"""The columns that show measures at work, next to rank and grade: one number per rank of one query.
 
 Every number comes from the functions that compute the measures.
 """

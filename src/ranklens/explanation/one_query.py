@@ -1,4 +1,4 @@
-"""One query: its ranking document by document, its judgments, and the same reduced to what measures see."""
+"""One query: its ranking document by document, its judgments, and both reduced to what measures see."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 class OneQuery:
     """What was retrieved and judged for one query, under a policy.
 
-    ``listed`` holds the documents in the order of measures (rank, doc, grade, tied, repeats); averaged ties stand in some order
-    there, with the documents below the policy's depth, as these can take a place above it. ``judged`` has the query alone.
+    ``listed`` holds the documents in the order that measures see (rank, doc, grade, tied, repeats). With averaged ties that order is
+    one of many, and documents below the policy's depth are included, as they can take a place above it. ``judged`` holds this
+    query only.
     """
 
     query: str
@@ -34,7 +35,7 @@ class OneQuery:
     in_one_order: Judged  # the same, averaged ties broken by document id
     listed: pl.DataFrame
     gold: pl.DataFrame  # doc, grade
-    retrieved: int  # before the policy took documents out
+    retrieved: int  # before the policy removed any
 
     @cached_property
     def grades(self) -> dict[str, float]:
@@ -133,26 +134,28 @@ def remarks(data: OneQuery) -> list[str]:
     if not any(grade >= policy.rel for grade in data.grades.values()):
         found.append("No document of this query is relevant" + _left_out(policy.empty == "skip"))
     if policy.ties == "average" and data.tie_groups:
-        found.append("Documents that tie stand in one line: what they add on average over all their orders.")
+        found.append("Tied documents share one line: what they add on average over all their orders.")
     elif tied and policy.ties != "average":
         order = (
-            "they stand in input order"
+            "they are in input order"
             if policy.ties == "input"
-            else f"they stand by document id, {policy.ties}"
+            else f"they are ordered by document id, {policy.ties}"
         )
-        found.append(f"{tied} documents have the same score as another one; {order}.")
+        found.append(f"{tied} documents share their score with another; {order}.")
     if policy.depth is not None and data.retrieved > policy.depth:
-        found.append(f"Of {data.retrieved} documents the first {policy.depth} count.")
+        found.append(f"Only the first {policy.depth} of {data.retrieved} documents count.")
     if policy.judged_only:
-        found.append("Documents that nobody judged are taken out; ranks count the others.")
+        found.append("Unjudged documents are removed; ranks count the others.")
     if repeated:
         found.append(
             f"{repeated} repeated {'document is' if repeated == 1 else 'documents are'} dropped; the best rank counts."
         )
     if unjudged:
-        found.append("A grade of –: nobody judged the document, so it counts as not relevant.")
+        found.append("A grade of – means that nobody judged the document; it counts as not relevant.")
     return found
 
 
 def _left_out(is_left_out: bool) -> str:
-    return ", so the query is left out of the mean." if is_left_out else "; it counts as it stands."
+    return (
+        ", so the query is left out of the mean." if is_left_out else "; the query still counts in the mean."
+    )

@@ -1,6 +1,6 @@
 """Formulas in words and in numbers.
 
-A formula is a template: ``"{DCG} / {ideal DCG}"``. What stands in braces is a term, which has a name and, for one query, a
+A formula is a template: ``"{DCG} / {ideal DCG}"``. A term in braces has a name and, for one query, a
 number. Every number is the value of a registered measure, or a parameter.
 """
 

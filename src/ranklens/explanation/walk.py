@@ -31,10 +31,10 @@ Kind = Literal["start", "document", "tied", "left out", "nothing"]
 class Step:
     """One line of an explanation: a document at its rank, documents that tie, or ranks that are summed up.
 
-    ``kind`` is ``start`` (what a measure gives before the first document, where that is not 0), ``document``, ``tied``,
-    ``left out``, or ``nothing`` (a rank that the ideal ranking has and the run has not). ``contribution`` is what the line
-    adds to the value, ``so_far`` the value of the ranking down to here; ``ideal`` is the grade or gain that the ideal ranking
-    has at this rank, ``ideal_so_far`` its value. None stands for what does not apply.
+    ``kind`` is ``start`` (the value before the first document, if that is not 0), ``document``, ``tied``, ``left out``, or
+    ``nothing`` (a rank that only the ideal ranking has). ``contribution`` is what the line adds to the value, ``so_far`` the
+    value of the ranking down to here; ``ideal`` is the grade or gain of the ideal ranking at this rank, ``ideal_so_far`` its
+    value. None means that something does not apply.
     """
 
     kind: Kind
@@ -60,7 +60,7 @@ class Missed:
 
 @dataclass(frozen=True)
 class Explanation:
-    """How a measure comes to its value for one query; made by :func:`ranklens.explain`."""
+    """How a measure arrives at its value for one query; returned by :func:`ranklens.explain`."""
 
     measure: Measure
     query: str
@@ -134,16 +134,16 @@ def explain(
     rows: int = 20,
     **options: Any,
 ) -> Explanation:
-    """Show how a measure comes to its value for one query.
+    """Show how a measure arrives at its value for one query.
 
-    ``qrels`` and ``run`` are anything that :func:`ranklens.evaluate` takes, policies are given in the same way. A long ranking
-    is shown in about ``rows`` lines: those that matter; the others are summed up.
+    ``qrels``, ``run`` and policies are those of :func:`ranklens.evaluate`. Of a long ranking about ``rows`` lines are shown,
+    those that matter; the others are summed up.
 
     >>> print(explain("P@3", {"q": {"a", "c"}}, {"q": ["x", "a", "b"]}, query="q"))
     P@3 of query 'q': Precision: relevant documents in the top k, divided by k.
     - 3 documents retrieved, 1 of them judged; 2 relevant (grade 1 or more), 1 of them retrieved.
     - Missed: c (grade 1, not retrieved).
-    - A grade of –: nobody judged the document, so it counts as not relevant.
+    - A grade of – means that nobody judged the document; it counts as not relevant.
     <BLANKLINE>
     rank  document  grade  found  contribution  so far  ideal grade  ideal so far
     ----  --------  -----  -----  ------------  ------  -----------  ------------
@@ -158,12 +158,12 @@ def explain(
     if parameters(parsed)["judged_only"]:
         chosen = replace(chosen, judged_only=True)
     if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
-        raise InputError(f"rows={rows!r} is not allowed: it is a whole number from 1.")
+        raise InputError(f"rows={rows!r} is not allowed; it is a whole number from 1.")
     return work_through(parsed, read(qrels, run, str(query), chosen, columns), rows)
 
 
 def work_through(measure: Measure, data: OneQuery, rows: int = 20) -> Explanation:
-    """Explain one more measure on a query that has been read."""
+    """Explain a measure for a query that has been read."""
     value = score(data.judged, measure)[measure][0]
     value = value if isinstance(value, str) else float(value)
     ideal = working(measure).ideal_ranking(measure, data.judged)
@@ -199,7 +199,7 @@ def _last_rank(measure: Measure, data: OneQuery, ideal: IdealRanking | None) -> 
 
 
 def _places(data: OneQuery, last: int) -> list[_Place]:
-    """One for each rank, or for documents that share their ranks."""
+    """One per rank, or per group of documents that share their ranks."""
     found = []
     rank = 1
     while rank <= last:
@@ -212,7 +212,7 @@ def _places(data: OneQuery, last: int) -> list[_Place]:
 
 
 def _worth_showing(places: list[_Place], data: OneQuery, rows: int) -> list[_Place]:
-    """Some ``rows`` of the places: those with a positive grade, then the first ones; the others put together."""
+    """About ``rows`` of the places: those with a positive grade, then the first ones; the others are merged."""
     if len(places) <= rows:
         return places
     grades = [(data.grades.get(doc) or 0) for doc in data.documents]
@@ -232,7 +232,7 @@ def _steps(
     measure: Measure, data: OneQuery, places: list[_Place], ideal: IdealRanking | None
 ) -> tuple[Step, ...]:
     ends = np.array([0, *(place.last for place in places)])
-    ends[-1] = max(ends[-1], data.ranked)  # what lies behind a cutoff belongs to the last line
+    ends[-1] = max(ends[-1], data.ranked)  # what lies below a cutoff belongs to the last line
     cut = upto(data.judged, ends, growing=working(measure).every_rank_counts)
     so_far = measure(cut).tolist()
     details = _details(measure, data, [place.first for place in places if place.kind == "document"])
@@ -262,14 +262,14 @@ def _added(after: float | str, before: float | str) -> float | None:
 def _documents(data: OneQuery, place: _Place) -> tuple[str, ...]:
     if place.kind not in ("document", "tied"):
         return ()
-    # The places may be cut off, the documents that compete for them are not.
+    # The cutoff may cut places, but not the documents that compete for them.
     size = data.tie_groups.get(place.first, 1)
     return tuple(data.documents[place.first - 1 : place.first - 1 + size])
 
 
 def _details(measure: Measure, data: OneQuery, ranks: list[int]) -> dict[int, dict[str, float | None]]:
     """The columns of the measure at some ranks."""
-    # A document that nobody judged has less than any grade.
+    # A document that nobody judged is below any grade.
     grades = [data.grades.get(data.documents[rank - 1], -np.inf) for rank in ranks]
     view = View(data.in_one_order, np.array(ranks, dtype=np.int64), np.array(grades), parameters(measure))
     found: dict[int, dict[str, float | None]] = {rank: {} for rank in ranks}
@@ -290,7 +290,7 @@ def _beside(
 
 
 def _relevant_from(measure: Measure) -> float:
-    """The lowest grade that counts; any positive one where a measure works with grades."""
+    """The lowest grade that counts; any positive one if the measure works with grades."""
     has_level = "rel" in measure.definition.parameters
     return float(parameters(measure)["rel"]) if has_level else float(np.nextafter(0, 1))
 
@@ -320,7 +320,7 @@ def _missed(measure: Measure, data: OneQuery, places: list[_Place]) -> tuple[Mis
 
 def _notes(data: OneQuery, shown: list[_Place]) -> tuple[str, ...]:
     summed_up = sum(place.last - place.first + 1 for place in shown if place.kind == "left out")
-    told = f"{summed_up:,} ranks are summed up in the lines with …; more rows show more."
+    told = f"{summed_up:,} ranks are summed up in the lines with …; raise rows to see them."
     return (*([told] if summed_up else []), *remarks(data))
 
 
@@ -333,7 +333,7 @@ def _calculation(measure: Measure, data: OneQuery, value: float | str) -> str:
 
 
 def show_number(number: float) -> str:
-    """A whole number as such, others with four decimals.
+    """A whole number without decimals, others with four.
 
     >>> show_number(3.0), show_number(2 / 3)
     ('3', '0.6667')

@@ -27,10 +27,10 @@ class Working:
     """How one measure is shown at work.
 
     ``formula`` is a template (:mod:`ranklens.explanation.terms`), or a function that makes one from the measure's parameters.
-    ``columns`` stand between the grade and the contribution. ``ideal`` says what the ideal ranking shows beside the actual
-    one: grades, gains, or nothing where the measure has no such ideal; it may depend on the parameters, too.
-    ``every_rank_counts`` where the number of retrieved documents grows from rank to rank. For all other measures it stays
-    what it is, so that each hit adds its share of the final value.
+    ``columns`` are shown between the grade and the contribution. ``ideal`` says what the ideal ranking shows beside the actual
+    one: grades, gains, or nothing if the measure has no such ideal; it may depend on the parameters, too. With
+    ``every_rank_counts``, the number of retrieved documents grows from rank to rank. For all other measures it is that of the
+    whole ranking, so that each hit adds its share of the final value.
     """
 
     formula: str | Callable[[Params], str] = ""

@@ -1,4 +1,4 @@
-"""From a retriever to numbers: ask it every query, keep what it answered, and judge that."""
+"""From a retriever to numbers: ask it every query, keep its answers, and judge them."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Benchmark:
     def add_query(self, query_id: str, query_text: str, relevant_docs: Any, **fields: Any) -> None:
         """Add a query with what is relevant for it: a set or list of ids, or a dict with grades.
 
-        Further ``fields`` (a type, a language) can be compared by.
+        Further ``fields`` (a type, a language) can be used to compare by group.
         """
         self._judged.add(str(query_id), query_text, relevant_docs, fields)
 
@@ -188,7 +188,7 @@ class Benchmark:
         failed: Failed = "zero",
         **options: Any,
     ) -> Comparison:
-        """Compare all retrievers that have run, as :func:`ranklens.compare` does, with their latencies and status."""
+        """Compare all retrievers that have run, like :func:`ranklens.compare`, with their latencies and status."""
         from ranklens.comparison.systems import compare
 
         finished = self._finished()
@@ -239,7 +239,7 @@ class Benchmark:
         )
 
     def save_runs(self, folder: str | Path, *, suffix: str = ".txt") -> dict[str, Path]:
-        """Write what each retriever found as a run file: TREC's format, or that of another ``suffix`` (.jsonl, .csv, .parquet)."""
+        """Write the results of each retriever as a run file: TREC's format, or that of another ``suffix`` (.jsonl, .csv, .parquet)."""
         from ranklens.files.writing import write_run
 
         place = Path(folder)

@@ -144,7 +144,7 @@ class _Pace:
 
 
 class _EndsItAllError(Exception):
-    """Carries SystemExit or KeyboardInterrupt from a retriever to the top; raised itself, it would tear the event loop."""
+    """Carries SystemExit or KeyboardInterrupt from a retriever to the top; raised as they are, they would tear down the event loop."""
 
     def __init__(self, error: BaseException) -> None:
         super().__init__()

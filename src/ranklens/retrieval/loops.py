@@ -86,6 +86,5 @@ def _fulfil(future: Future[Any], function: Callable[..., Any], /, *args: Any, **
 def abandon(task: asyncio.Future[Any]) -> None:
     """Cancel a task without waiting for it: it may refuse to end."""
     task.cancel()
-    task.add_done_callback(
-        lambda done: done.cancelled() or done.exception()
-    )  # retrieved, so asyncio does not complain
+    # Its exception is looked at, or asyncio complains that nobody did.
+    task.add_done_callback(lambda done: done.cancelled() or done.exception())

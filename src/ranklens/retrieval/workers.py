@@ -23,9 +23,9 @@ from ranklens.retrieval.responses import Reading
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a call gave: a value or an error, and the seconds of the last attempt.
+    """What a call returned: a value or an error, and the seconds of the last attempt.
 
-    The value of a batch is a list, with an error in the place of a text that failed alone.
+    The value of a batch is a list, with an error in place of each text that failed alone.
     """
 
     value: Any = None
@@ -35,8 +35,8 @@ class Outcome:
     timed_out: bool = False
 
 
-class TurnsOutAsync(Exception):  # noqa: N818  tells, does not fail
-    """A plain callable returned something to await: it has to be called on an event loop."""
+class TurnsOutAsync(Exception):  # noqa: N818  a signal, not a failure
+    """A plain callable returned an awaitable: it must be called on an event loop."""
 
 
 class Worker(Protocol):
@@ -50,7 +50,7 @@ class Worker(Protocol):
 
 
 class InPlace:
-    """Calls in this thread."""
+    """Calls in the caller's thread."""
 
     def __init__(self, caller: Caller, reading: Reading) -> None:
         self._caller, self._reading = caller, reading
@@ -66,7 +66,7 @@ class InPlace:
 
 
 class OnLoop:
-    """Calls of an asynchronous retriever."""
+    """Awaits the calls of an asynchronous retriever."""
 
     def __init__(self, caller: Caller, reading: Reading, timeout: float | None) -> None:
         self._caller, self._reading, self._timeout = caller, reading, timeout
@@ -101,13 +101,13 @@ class OnLoop:
                 value = await self._reading.acollect(value)
             else:
                 value = _collect(self._caller, self._reading, value)
-        except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001  not one that cancels
+        except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001  but not CancelledError
             return Outcome(error=error, seconds=time.perf_counter() - start)
         return _checked(self._caller, payload, value, time.perf_counter() - start)
 
 
 class InThread:
-    """Calls of a synchronous retriever, in a thread that is replaced when a call hangs."""
+    """Calls a synchronous retriever in a thread, which is replaced when a call hangs."""
 
     def __init__(self, caller: Caller, reading: Reading, timeout: float | None) -> None:
         self._call = lambda payload: _timed(caller, reading, payload)
@@ -170,10 +170,10 @@ def _timed(caller: Caller, reading: Reading, payload: Any) -> Outcome:
         value = caller.call(payload)
         if inspect.isawaitable(value) or hasattr(value, "__anext__"):
             if inspect.iscoroutine(value):
-                value.close()  # or Python complains that nobody awaited it
+                value.close()  # or Python warns that it was never awaited
             return Outcome(error=TurnsOutAsync())
         collected = _collect(caller, reading, value)
-    except BaseException as error:  # noqa: BLE001  may be in another thread; whoever gets it raises what is no failure
+    except BaseException as error:  # noqa: BLE001  may be in another thread; calling raises what is not a failure
         return Outcome(error=error, seconds=time.perf_counter() - start)
     return _checked(caller, payload, collected, time.perf_counter() - start)
 
@@ -200,7 +200,7 @@ def _checked(caller: Caller, payload: Any, value: Any, seconds: float) -> Outcom
 
 
 def _returned_none() -> InputError:
-    return InputError("The retriever returned None; return an empty list where nothing is found.")
+    return InputError("The retriever returned None; return an empty list if nothing is found.")
 
 
 def _too_late(timeout: float | None) -> Outcome:
