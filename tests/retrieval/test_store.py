@@ -193,7 +193,7 @@ def test_of_several_answers_the_last_counts_but_no_failure_hides_one(tmp_path):
 def test_another_format_is_refused(tmp_path):
     Store(tmp_path).path("mine").write_text('{"format": "ranklens-answers", "format_version": 9}\n')
     with pytest.raises(
-        InputError, match="format ranklens-answers 9, which this version of RankLens does not know"
+        InputError, match="format ranklens-answers 9, but this version of RankLens reads ranklens-answers 1"
     ):
         asked(tmp_path)
 

@@ -204,7 +204,7 @@ def _as_id(found: Any, item: Any) -> str | None:
         return found
     if isinstance(found, _NO_IDS) or _is_nameless(found):
         raise ReadingError(
-            f"A document id should be here, but there is {_shown(found)}. {_advice(_document(item))}"
+            f"The id of a result is {_shown(found)}, which is neither text nor a whole number. {_advice(_document(item))}"
         )
     return str(found)
 
