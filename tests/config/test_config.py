@@ -441,7 +441,7 @@ def max_latency_p95(bench):
     late = bench(**retriever("hanging", concurrency=4, timeout=0.5), gates={"max_latency_p95": 0.2})
     assert checked(late) == [("max_latency_p95", "mine", False)]  # hanging is not a way to be fast
     assert sorted(late.comparison.latencies["mine"])[2:] == [0.5, 0.5]
-    assert "2 calls timed out, in the latency with the time waited" in str(late)
+    assert "2 calls timed out; latency includes the time waited" in str(late)
 
 
 def gated_systems(bench):
@@ -679,7 +679,7 @@ WRONG = [
     (BASE + "match: {by: parent, separator: 5}", "match: separator: 5 is not allowed; it is text."),
     (BASE + "match: {by: field}", "match: by: field needs field: text such as metadata.source."),
     (BASE + "match: {by: spans, threshold: 2}", "match: Spans: threshold=2 is not allowed"),
-    (BASE + "match: {by: groups, groups: [a]}", "match: Groups: 'a' is no group"),
+    (BASE + "match: {by: groups, groups: [a]}", "match: Groups: 'a' is not a group"),
     (BASE + "match: {by: groups, groups: [[a]]}\nretrievers: [{name: a, retriever: 'm:f'}]", "bench.yaml:2: match: groups change the judgments"),
     (BASE + "retrievers: [{name: a, retriever: 'm:f', id_from: x, match: {by: field, field: y}}]", "retrievers[0].id_from: and match both say where the id is"),
     (BASE + "gates: {max_failed: 0}", "bench.yaml:2: gates.max_failed: is for retrievers, and there is none to check."),

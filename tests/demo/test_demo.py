@@ -156,9 +156,8 @@ def test_latent_semantics_equal_a_full_svd(documents):
     unit = weights / np.linalg.norm(weights, axis=1, keepdims=True)
     _, strength, directions = np.linalg.svd(unit, full_matrices=False)
     projected = np.linalg.norm(ours.basis.T @ directions[:12].T, axis=0)
-    assert projected[:4] == pytest.approx(
-        np.ones(4), abs=1e-3
-    )  # the strongest directions lie in the space found
+    # The strongest directions lie in the space found.
+    assert projected[:4] == pytest.approx(np.ones(4), abs=1e-3)
     kept = np.linalg.norm(unit @ ours.basis) ** 2
     assert kept == pytest.approx((strength[:12] ** 2).sum(), rel=0.02)
 
@@ -243,5 +242,5 @@ def test_mistakes_of_the_command_are_told(capsys, monkeypatch, tmp_path, demo):
     (tmp_path / "file").write_text("")
     assert main(["demo", "-o", str(tmp_path / "x.html"), "--save", str(tmp_path / "file")]) == 2
     assert "is a file" in capsys.readouterr().err
-    with pytest.raises(rl.InputError, match="cannot be made"):
+    with pytest.raises(rl.InputError, match="cannot be created"):
         demo.save(tmp_path / "file" / "below")

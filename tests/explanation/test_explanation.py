@@ -12,11 +12,12 @@ from strategies import any_grades, judgments, runs
 from table import NOT
 
 import ranklens as rl
-from ranklens.explanation import workings
 from ranklens.explanation.one_query import read
+from ranklens.explanation.terms import in_numbers, parameters
 from ranklens.explanation.walk import work_through
+from ranklens.explanation.workings import WORKINGS, working
+from ranklens.registry import definitions, parse_many, unregister
 from ranklens.registry import measure as register
-from ranklens.registry import parse_many, unregister
 
 MEASURES = [rl.measure(name) for name in NOT]
 NUMBERS = [m for m in MEASURES if m.definition.aggregate != "none"]
@@ -67,7 +68,8 @@ def test_formulas_filled_with_numbers_give_the_value(qrels, run, policy):
     data = read(qrels, run, query, rl.Policy(**policy))
     for measure in rl.evaluate(qrels, run, defined(NUMBERS, policy), **policy).measures:
         found = work_through(measure, data)
-        numbers = workings.in_numbers(workings.formula(measure), measure, data.judged, repr)
+        template = working(measure).template(measure)
+        numbers = in_numbers(template, parameters(measure), data.judged, repr)
         if numbers:
             try:
                 result = eval(numbers.replace("·", "*"), {"min": min})
@@ -76,8 +78,21 @@ def test_formulas_filled_with_numbers_give_the_value(qrels, run, policy):
             assert result == pytest.approx(found.value, abs=1e-12), found.calculation
 
 
+# For these, ranks, grades and the value so far say it all.
+IN_GENERAL_FORM = {"RBPres", "NumQ", "NumRel", "num_nonrel_judged_ret"}
+
+
+def test_every_measure_has_a_working_or_is_explained_in_the_general_form():
+    assert [name for name in definitions() if name not in IN_GENERAL_FORM] == list(WORKINGS)
+    assert {*definitions()} >= IN_GENERAL_FORM
+
+
+def test_every_working_says_something():
+    assert all(record != type(record)() for record in WORKINGS.values())
+
+
 def test_formulas_with_numbers_cover_the_ratios():
-    filled = {m.name for m in MEASURES if "{" in workings.formula(m)}
+    filled = {m.name for m in MEASURES if "{" in working(m).template(m)}
     assert {"P", "R", "F", "nDCG", "nERR", "Rprec", "SetP", "SetR", "SetF", "SetAP", "Judged"} <= filled
 
 
@@ -186,13 +201,13 @@ def test_what_was_missed_is_told_with_its_rank():
 
 REMARKS = {
     "documents that nobody judged": ({"q": {"a"}}, {"q": ["x", "a"]}, {}, "nobody judged the document"),
-    "ties": ({"q": {"a"}}, {"q": {"a": 1, "b": 1}}, {}, "2 documents have the same score as another one; they stand by document id, descending."),
-    "input order": ({"q": {"a"}}, {"q": {"a": 1, "b": 1}}, {"ties": "input"}, "they stand in input order"),
+    "ties": ({"q": {"a"}}, {"q": {"a": 1, "b": 1}}, {}, "2 documents share their score with another; they are ordered by document id, descending."),
+    "input order": ({"q": {"a"}}, {"q": {"a": 1, "b": 1}}, {"ties": "input"}, "they are in input order"),
     "averaged": ({"q": {"a"}}, {"q": {"a": 1, "b": 1}}, {"ties": "average"}, "on average over all their orders"),
-    "depth": ({"q": {"a"}}, {"q": ["x", "y", "a"]}, {"depth": 2}, "Of 3 documents the first 2 count."),
-    "judged only": ({"q": {"a"}}, {"q": ["x", "a"]}, {"judged_only": True}, "nobody judged are taken out"),
+    "depth": ({"q": {"a"}}, {"q": ["x", "y", "a"]}, {"depth": 2}, "Only the first 2 of 3 documents count."),
+    "judged only": ({"q": {"a"}}, {"q": ["x", "a"]}, {"judged_only": True}, "Unjudged documents are removed"),
     "repeats": ({"q": {"a"}}, {"q": ["x", "a", "x"]}, {}, "1 repeated document is dropped"),
-    "missing": ({"q": {"a"}}, {"other": ["a"]}, {}, "The run has no documents for this query; it counts"),
+    "missing": ({"q": {"a"}}, {"other": ["a"]}, {}, "The run has no documents for this query; the query still counts"),
     "skipped": ({"q": {"a"}}, {}, {"missing": "skip"}, "so the query is left out of the mean."),
     "empty": ({"q": {"a": 0}}, {"q": ["a"]}, {"empty": "skip"}, "No document of this query is relevant, so the query is left"),
 }  # fmt: skip

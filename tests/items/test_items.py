@@ -263,7 +263,7 @@ def test_wrong_cutoffs_are_refused(k):
 
 
 def test_wrong_parameters_are_refused():
-    with pytest.raises(rl.MeasureError, match=r"main_k=7 is not allowed: it is one of k, \[5, 10\]"):
+    with pytest.raises(rl.MeasureError, match=r"main_k=7 is not allowed; it is one of k, \[5, 10\]"):
         NDCGAtK(k=[5, 10], main_k=7)
     with pytest.raises(rl.MeasureError, match="main_k=7 needs k"):
         MeanReciprocalRank(main_k=7)
@@ -323,10 +323,10 @@ def test_thresholds_by_class_or_metric_mean_the_main_score():
 WRONG_RUNNERS = [
     (([],), {}, "No metric was given"),
     (([NDCGAtK],), {}, "NDCGAtK is a class; give an object: NDCGAtK()."),
-    ((["nDCG@10"],), {}, "'nDCG@10' is no metric"),
+    ((["nDCG@10"],), {}, "'nDCG@10' is not a metric"),
     (([NDCGAtK(5)],), {"concurrency": 0}, "concurrency=0 is not allowed"),
     (([NDCGAtK(5)],), {"thresholds": {"nDCG@10": 0.5}}, "nDCG@10 was not evaluated: did you mean 'nDCG@5'"),
-    (([NDCGAtK(5)],), {"thresholds": {"nDCG@5": 85}}, "The threshold 85 for nDCG@5 is not allowed: it is a number up to 1"),
+    (([NDCGAtK(5)],), {"thresholds": {"nDCG@5": 85}}, "The threshold 85 for nDCG@5 is not allowed; it is a number up to 1"),
     (([NDCGAtK(5)],), {"thresholds": {"nDCG@5": "high"}}, "The threshold 'high' for nDCG@5 is not allowed"),
     (([NDCGAtK(5)],), {"tise": "input"}, "There is no policy 'tise': did you mean 'ties'"),
 ]  # fmt: skip
@@ -452,7 +452,7 @@ def test_a_failing_metric_counts_as_0_and_says_why():
     assert [found.results[0].error for found in result] == [
         None,
         "RuntimeError: no answer",
-        "InputError: it answered 'good', which is no number and has none as its score",
+        "InputError: it returned 'good', which is not a number and has no score",
         None,
     ]
     assert "counts as 0: RuntimeError: no answer" in result[1].results[0].explanation

@@ -160,16 +160,19 @@ def test_judgments_that_name_spans_themselves():
         (ByParent, "takes one of.*given nothing"),
         (lambda: ByParent({}, separator="#"), "given parent and separator"),
         (lambda: ByParent(separator=""), "takes one of"),
-        (lambda: Groups(["abc"]), "'abc' is no group"),
-        (lambda: Groups([["a", "b"], ["b", "c"]]), "'b' stands in two groups"),
-        (lambda: Groups({"q": [["a"], ["a"]]}), "'a' of query 'q' stands in two groups"),
+        (lambda: Groups(["abc"]), "'abc' is not a group"),
+        (lambda: Groups([["a", "b"], ["b", "c"]]), "'b' is in two groups"),
+        (lambda: Groups({"q": [["a"], ["a"]]}), "'a' of query 'q' is in two groups"),
         (lambda: Spans(threshold=0), "threshold=0 is not allowed"),
         (lambda: Spans(over="gold span"), "did you mean 'gold'"),
-        (lambda: Spans({"g": ("d", 5, 5)}), "the end comes after the start"),
-        (lambda: Spans({"g": "d:1-2"}), "is no span"),
+        (lambda: Spans({"g": ("d", 5, 5)}), "the end must come after the start"),
+        (lambda: Spans({"g": "d:1-2"}), "is not a span"),
         (lambda: Spans(span_from=("a", "b")), "give the paths of document, start and end"),
-        (lambda: Spans({}).judged_ids("q", [], {"g": 1}), "'g' of query 'q' has no span: gold says nothing"),
-        (lambda: Spans().judged_ids("q", [], {"g": 1}), "does not read 'document:start-end'"),
+        (
+            lambda: Spans({}).judged_ids("q", [], {"g": 1}),
+            "'g' of query 'q' has no span: gold does not have it",
+        ),
+        (lambda: Spans().judged_ids("q", [], {"g": 1}), "is not written 'document:start-end'"),
     ],
 )
 def test_what_makes_no_sense_is_refused(make, message):
@@ -202,7 +205,9 @@ def test_how_ids_are_read_is_part_of_what_a_store_remembers():
 def test_chunks_of_judged_documents_are_recognised():
     bench = rl.Benchmark({"q1": "why?", "q2": "how?"}, {"q1": {"doc-1"}, "q2": {"doc-2"}})
     bench.run("chunks", lambda text: [f"doc-{i}#{i}" for i in range(3)], k=5)
-    with pytest.warns(rl.RankLensWarning, match=r"before '#' in them is.*match=ByParent\(separator=\"#\"\)"):
+    with pytest.warns(
+        rl.RankLensWarning, match=r"the parts before '#' are.*match=ByParent\(separator=\"#\"\)"
+    ):
         bench.evaluate("RR")
     bench.run("chunks", lambda text: [f"doc-{i}#{i}" for i in range(3)], k=5, match=ByParent(separator="#"))
     assert bench.cautions("RR") == []

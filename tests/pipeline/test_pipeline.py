@@ -57,7 +57,7 @@ def test_queries_are_matched_by_name_and_what_does_not_match_is_told():
     assert result.counts == {("sql", "(nowhere)"): 1, ("docs", "(nowhere)"): 1, ("docs", "docs"): 1}
     assert [e.expert for e in result.experts] == ["docs", "sql"]
     assert str(result.confusion()).splitlines()[2].split() == ["docs", "1", "1"]
-    assert "over 3 queries; 1 query that nobody expects ignored" in str(result)
+    assert "over 3 queries; 1 query without an expected value ignored" in str(result)
     assert "<table>" in result._repr_html_()
 
 
@@ -91,12 +91,12 @@ def test_gate_by_hand():
         result.rightly_retrieved,
     ) == (2, 1, 1, 0)
     assert result.efficiency == 50
-    assert "50.0% [15.0%, 85.0%] of 4 queries rightly went without retrieval" in str(result)
+    assert "50.0% [15.0%, 85.0%] of 4 queries rightly skipped retrieval" in str(result)
 
 
 WRONG = [
     (routing_accuracy, [], [], "expected is empty"),
-    (routing_accuracy, ["a"], ["a", "b"], "expected has 1 entries, but actual 2"),
+    (routing_accuracy, ["a"], ["a", "b"], "expected has 1 entries, but actual has 2"),
     (routing_accuracy, {"q": "a"}, ["a"], "give two dicts by query, or two lists"),
     (routing_accuracy, {"q": None}, {"q": "a"}, "query 'q' has no expert"),
     (routing_accuracy, "abc", ["a", "b", "c"], "expected is 'abc'; give a dict by query, or a list"),
@@ -190,7 +190,7 @@ def test_only_queries_that_both_have_are_compared():
     before, after = {"q": ["a"], "r": ["x", "a"]}, {"r": ["a"], "s": ["a"]}
     assert reranking_improvement(qrels, before, after, "RR", missing="skip").n == 1
     assert reranking_improvement(qrels, before, after, "RR").n == 3
-    with pytest.raises(rl.InputError, match="no query that both runs"):
+    with pytest.raises(rl.InputError, match="no evaluated query in common"):
         reranking_improvement(qrels, {"q": ["a"]}, {"s": ["a"]}, "RR", missing="skip")
 
 
@@ -263,7 +263,7 @@ def test_documents_that_the_reranker_left_out_stay_below_and_are_counted():
 
 def test_wrong_sweeps_get_one_clear_error():
     qrels, run = {"q": {"a"}}, {"q": ["a"]}
-    with pytest.raises(rl.InputError, match="answered 'z' for query 'q', which is none of the documents"):
+    with pytest.raises(rl.InputError, match="returned 'z' for query 'q', which is not one of the documents"):
         k_sweep(qrels, run, lambda _, __: ["z"])
     with pytest.raises(rl.InputError, match=r"ks=\[0\] is not allowed"):
         k_sweep(qrels, run, run, ks=[0])

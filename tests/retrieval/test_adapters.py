@@ -148,9 +148,9 @@ def one_text(text: str):
 @pytest.mark.parametrize(
     ("retriever", "options", "message"),
     [
-        (Searches, {}, "is the class Searches; give an object"),
+        (Searches, {}, "is the class Searches; give an instance"),
         (7, {}, "is a int, which cannot be called"),
-        ({"q1": ["d1"]}, {}, "is a dict.*Call compare"),
+        ({"q1": ["d1"]}, {}, "is a dict.*call compare"),
         (SimpleNamespace(run=lambda data: {}), {}, None),
         (one_text, {"batch_size": 4}, r"one_text takes a single text \(text: str\)"),
         (Retrieves(), {"batch_size": 4}, r"Retrieves has no \.batch"),
@@ -295,10 +295,10 @@ def test_more_than_k_is_cut_and_said():
         ({"d1", "d2"}, {}, "has no order; return a list"),
         ({"answer": "forty-two"}, {}, "returned a dict.*documents"),
         (object(), {}, "returned an object"),
-        ([0.5, 0.25], {}, "a float: 0.5 was found where a document id"),
+        ([0.5, 0.25], {}, "is a float: 0.5, which is neither text"),
         ([True], {}, "a bool"),
-        ([{"id": {"a": 1}}], {}, "a dict.* was found where a document id"),
-        ([{"id": object()}], {}, "an object.* was found where a document id"),
+        ([{"id": {"a": 1}}], {}, "is a dict.* neither text"),
+        ([{"id": object()}], {}, "is an object.* neither text"),
         (
             [Document(None, metadata={"source": "a"})],
             {},

@@ -191,7 +191,7 @@ def test_relevant_documents_are_sets_lists_or_grades():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda b: b.add_query("ml", "again", {"x"}), "There is a query 'ml' already"),
+        (lambda b: b.add_query("ml", "again", {"x"}), "There is already a query 'ml'"),
         (lambda b: b.add_query("x", "", {"x"}), "Query 'x' has no text: ''"),
         (lambda b: b.add_query("x", None, {"x"}), "Query 'x' has no text: None"),
         (lambda b: b.add_query("x", "text", "d1"), "query 'x' holds the str 'd1'"),
@@ -200,9 +200,12 @@ def test_relevant_documents_are_sets_lists_or_grades():
             lambda b: rl.Benchmark([{"_id": "a", "text": "x"}, {"_id": "a", "text": "y"}], {"a": {"d"}}),
             "1 and 2 have the same id 'a'",
         ),
-        (lambda b: b.add_query("x", "text", {None: 1}), "None never matches"),
+        (lambda b: b.add_query("x", "text", {None: 1}), "is None, which never matches"),
         (lambda b: b.add_query("x", "text", [None]), "holds None where a document id"),
-        (lambda b: b.run("A", lambda text: BENCH_A) and b.save_runs(__file__), "the folder cannot be made"),
+        (
+            lambda b: b.run("A", lambda text: BENCH_A) and b.save_runs(__file__),
+            "the folder cannot be created",
+        ),
         (
             lambda b: asyncio.run(b.arun("A", lambda text: BENCH_A, time_out=3)),
             "no option 'time_out': did you mean 'timeout'",
@@ -222,7 +225,7 @@ def test_relevant_documents_are_sets_lists_or_grades():
         ),
         (lambda b: rl.Benchmark({"a": "text"}, 7), "qrels is a int"),
         (lambda b: rl.Benchmark("nowhere.jsonl", {"a": {"d"}}), "nowhere.jsonl: there is no such file"),
-        (lambda b: rl.Benchmark().run("x", lambda text: []), "There are no queries to ask"),
+        (lambda b: rl.Benchmark().run("x", lambda text: []), "There are no queries; add some"),
         (lambda b: b.run("", lambda text: []), "name='' is not allowed"),
         (lambda b: b.run(7, lambda text: []), "name=7 is not allowed"),
         (lambda b: b.evaluate("RR"), "No retriever has run yet"),
@@ -350,7 +353,7 @@ def test_saved_scores_stay_with_their_documents_where_matching_drops_some(tmp_pa
     bench = rl.Benchmark(qrels={"q": {"d2"}}, match=ByParent(separator="#"))
     bench.run("mine", lambda text: [("d1#0", 0.9), ("d1#1", 0.8), ("d2#0", 0.7)])
     assert bench.results["mine"].scored() == {"q": {"d1": 0.9, "d2": 0.7}}
-    assert "1 result of documents that were found before dropped" in str(bench)
+    assert "1 result dropped (document already found)" in str(bench)
 
 
 def test_a_report_with_texts_latency_and_status(tmp_path):
@@ -487,7 +490,7 @@ def test_a_wrong_file_is_no_table_of_questions(name, text, tmp_path):
 
 def test_ids_and_scores_apart_are_told_how_to_be_joined():
     bench = rl.Benchmark(TEXTS, BENCH_QRELS)
-    with pytest.raises(InputError, match=r"ids and scores apart; return list\(zip\(ids, scores\)\)"):
+    with pytest.raises(InputError, match=r"ids and scores in two lists; return list\(zip\(ids, scores\)\)"):
         bench.run("apart", lambda text: (["d1", "d2"], [0.9, 0.8]))
     bench.run("pairs", lambda text: (("d1", 0.9), ("d2", 0.8)))
     assert bench.results["pairs"].answers["ml"].ids == ("d1", "d2")

@@ -227,20 +227,20 @@ def test_pauses_double_up_to_half_a_minute_and_vary():
         assert longest / 2 <= min(pauses) < max(pauses) <= longest
 
 
-def test_the_rate_limit_spreads_calls_of_all_lines(monkeypatch):
+def test_the_rate_limit_spreads_the_calls_of_all_workers(monkeypatch):
     slept = []
 
-    class Line:
+    class Worker:
         async def sleep(self, seconds):
             slept.append(round(seconds, 6))
 
     async def main():
         pace = calling._Pace(Limits(rate_limit=4))
         for _ in range(4):
-            await pace.turn(Line())
+            await pace.turn(Worker())
         monkeypatch.setattr(calling.time, "monotonic", lambda: 110.0)
-        await pace.turn(Line())
-        await pace.turn(Line())
+        await pace.turn(Worker())
+        await pace.turn(Worker())
 
     monkeypatch.setattr(calling.time, "monotonic", lambda: 100.0)
     asyncio.run(main())
@@ -348,9 +348,8 @@ def test_faults_are_kept_and_counted_and_the_rest_stands(how, tmp_path):
     scores = mine.evaluate("RR", failed="zero")["faulty"]
     assert len(scores.queries) == len(queries)
     assert len(mine.evaluate("RR", failed="skip")["faulty"].queries) == len(queries) - failed
-    assert scores.mean["RR"] * len(queries) == pytest.approx(
-        5.0
-    )  # first, last, generator, duplicates: 1; very many, surrogate: ½
+    # First, last, generator, duplicates: 1; very many, surrogate: ½.
+    assert scores.mean["RR"] * len(queries) == pytest.approx(5.0)
 
 
 def test_what_can_never_be_read_stops_the_run_early():
@@ -470,7 +469,7 @@ def test_ctrl_c_ends_at_once_keeps_the_answers_and_says_how_to_go_on(code, tmp_p
     _, errors = process.communicate(timeout=60)
     assert process.returncode in (-signal.SIGINT, 130), errors
     assert "of 50 queries. Their answers are kept in" in errors
-    assert "the same run goes on from there" in errors
+    assert "run it again and it resumes there" in errors
     assert "never awaited" not in errors
     assert "was destroyed" not in errors
     kept = {answer.query for answer in Store(tmp_path / "store").read("mine").values()}

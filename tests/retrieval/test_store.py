@@ -177,9 +177,7 @@ def test_damaged_lines_are_counted_and_their_queries_asked_again(tmp_path):
     lines[3] = b'{"key": 7}'
     lines.insert(4, b'["no object"]')
     file.write_bytes(b"\n".join(lines))
-    with pytest.warns(
-        rl.RankLensWarning, match="3 lines are damaged and were passed over; what stood there is asked again"
-    ):
+    with pytest.warns(rl.RankLensWarning, match="3 damaged lines are skipped; the queries are asked again"):
         assert asked(tmp_path) == "bc"
 
 
@@ -195,7 +193,7 @@ def test_of_several_answers_the_last_counts_but_no_failure_hides_one(tmp_path):
 def test_another_format_is_refused(tmp_path):
     Store(tmp_path).path("mine").write_text('{"format": "ranklens-answers", "format_version": 9}\n')
     with pytest.raises(
-        InputError, match="format ranklens-answers 9, which this version of RankLens does not know"
+        InputError, match="format ranklens-answers 9, but this version of RankLens reads ranklens-answers 1"
     ):
         asked(tmp_path)
 
@@ -221,7 +219,7 @@ def test_a_full_disk_leaves_no_half_line(tmp_path, monkeypatch):
 
 def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="the folder cannot be made"):
+    with pytest.raises(InputError, match="the folder cannot be created"):
         Store(tmp_path / "file" / "store")
 
 

@@ -1,6 +1,6 @@
 """A real retrieval benchmark that needs nothing but Python: people's questions to the documentation of the standard library.
 
-- :mod:`ranklens.demo.corpus`: some 4,800 documents, made at run time from docstrings.
+- :mod:`ranklens.demo.corpus`: about 4,800 documents, made at run time from docstrings.
 - :mod:`ranklens.demo.queries`: 160 questions with graded judgments, and how they were made.
 - :mod:`ranklens.demo.retrievers`: six search engines.
 - :func:`run_demo`: all of them, compared and reported.
@@ -26,7 +26,7 @@ _TITLE = "RankLens demo: six search engines on the documentation of Python's sta
 
 @dataclass(frozen=True)
 class Demo:
-    """What the demo ran on, what it found, and sentences about what this Python lacks."""
+    """What the demo ran on, what it found, and notes on what this Python lacks."""
 
     documents: corpus.Corpus
     asked: tuple[queries.Query, ...]
@@ -49,7 +49,7 @@ class Demo:
         return self.comparison.to_html(path, queries=texts, corpus=self.documents.documents, title=_TITLE)
 
     def save(self, folder: str | Path) -> Path:
-        """Write corpus, queries and judgments as a BEIR folder, and the runs beside them as TREC files."""
+        """Write corpus, queries and judgments as a BEIR folder, with the runs as TREC files."""
         from ranklens.demo.files import save
 
         return save(self, Path(folder))
@@ -64,9 +64,9 @@ def run_demo(output: str | Path | None = "ranklens-demo.html") -> Demo:
     qrels, lacking = queries.present(asked, documents)
     engines, notes = retrievers.build(documents.documents)
     if documents.lacking:
-        notes.append(f"Modules that this Python lacks: {', '.join(documents.lacking)}.")
+        notes.append(f"This Python lacks the modules {', '.join(documents.lacking)}.")
     if lacking:
-        notes.append(f"{len(lacking)} judged names are left out, as this Python does not document them.")
+        notes.append(f"{len(lacking)} judged names are left out because this Python does not document them.")
     bench = Benchmark()
     for query in asked:
         bench.add_query(query.id, query.text, qrels[query.id], type=query.type)

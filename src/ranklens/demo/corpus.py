@@ -1,9 +1,9 @@
 """The corpus of the demo: what the Python standard library says about its own modules, classes, functions and methods.
 
-It is made at run time from docstrings, which are there wherever Python is, so the demo needs no download. Modules are
-imported from a fixed list. Left out are those that do something when they are imported (``this``, ``antigravity``), open
-windows (``turtle``, ``tkinter``, ``idlelib``), take hold of the terminal (``readline``, ``curses``), are deprecated, or
-exist on one system only. A module that this Python lacks is skipped and counted.
+It is made at run time from docstrings, which come with Python, so the demo needs no download. Modules are imported from a
+fixed list. It leaves out modules that do something on import (``this``, ``antigravity``), open windows (``turtle``,
+``tkinter``, ``idlelib``), take over the terminal (``readline``, ``curses``), are deprecated, or exist on one system only.
+A module that this Python lacks is skipped and named.
 """
 
 from __future__ import annotations
@@ -234,7 +234,7 @@ MODULES = [
     "zoneinfo",
 ]
 
-# Programs replace these, the command line among them; what they were documents them.
+# Programs replace these hooks, our command line among them; the originals have the documentation.
 _ORIGINALS = {
     "sys.breakpointhook": "__breakpointhook__",
     "sys.displayhook": "__displayhook__",
@@ -244,10 +244,10 @@ _ORIGINALS = {
     "warnings.showwarning": "_showwarning_orig",
 }
 
-# Docstrings that a decorator or a parser generator wrote, not a person.
+# Docstrings written by a decorator or a parser generator, not by a person.
 _WRITTEN_BY_MACHINES = ("Alias for field number", "An enumeration.", "Deprecated AST node")
-_FEWEST = 3000  # documents; without docstrings of Python code some 2,000 are left
-_SHORTEST = 10  # letters; what is shorter tells no more than the name
+_FEWEST = 3000  # documents; about 2,000 remain if Python code has no docstrings
+_SHORTEST = 10  # letters; a shorter text says no more than the name
 
 
 @dataclass(frozen=True)
@@ -262,7 +262,7 @@ class Corpus:
 
 
 def build() -> Corpus:
-    """The documentation of the standard library, one document a name.
+    """The documentation of the standard library, one document per name.
 
     >>> corpus = build()
     >>> corpus.documents["shutil.copytree"].splitlines()[0]
@@ -274,7 +274,7 @@ def build() -> Corpus:
     lacking = []
     seen: set[int] = set()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a name may be deprecated in a Python that is newer than this list
+        warnings.simplefilter("ignore")  # newer Pythons may have deprecated some names
         for name in MODULES:
             try:
                 module = importlib.import_module(name)
@@ -312,7 +312,7 @@ def _things(name: str, module: types.ModuleType) -> Iterator[tuple[str, object]]
 
 
 def _public_names(module: types.ModuleType) -> list[str]:
-    """What the module lists as its own, else what is defined in it or in the C module behind it."""
+    """The names in ``__all__``, else what is defined in the module or in the C module behind it."""
     names = getattr(module, "__all__", None)
     if names is None:
         home = module.__name__
@@ -330,7 +330,7 @@ def _is_from(home: str, thing: object) -> bool:
 
 
 def _methods(cls: type, module: types.ModuleType) -> Iterator[tuple[str, object]]:
-    """The public methods and properties that a class defines, or has from classes that the module does not show."""
+    """The public methods and properties that a class defines, or inherits from classes that the module does not show."""
     bases = inspect.getmro(cls)[1:]
     shown = [base for base in bases if _is_elsewhere(base, cls) or base.__name__ in _public_names(module)]
     hidden = [base for base in bases if not any(issubclass(other, base) for other in shown)]
@@ -346,7 +346,7 @@ def _is_elsewhere(base: type, cls: type) -> bool:
 
 
 def _text(thing: object) -> str:
-    """The thing's own docstring, or that of its ``__init__``; not that of its type, with which an instance answers."""
+    """The thing's own docstring, or that of its ``__init__``; not that of its type, which instances inherit."""
     text = getattr(thing, "__doc__", None)
     if text is None and inspect.isclass(thing):
         start = vars(thing).get("__init__")
@@ -359,10 +359,10 @@ def _text(thing: object) -> str:
 
 
 def _without_copies(found: Mapping[str, str]) -> dict[str, str]:
-    """One of several documents of a package that say the same under the same last name, the shortest title.
+    """One of several documents of a package with the same text and the same last name: the one with the shortest title.
 
-    ``random.choice`` is a method of a hidden ``random.Random``, and ``bytes`` repeats what ``str`` says: whoever found the
-    copy found the answer, so the copies would only blur the judgments.
+    ``random.choice`` is a method of a hidden ``random.Random``, and ``bytes`` repeats ``str``. A copy is as good an answer
+    as the original, so copies would only blur the judgments.
     """
     kept: dict[tuple[str, str, str], str] = {}
     for title in sorted(found, key=lambda title: (len(title), title)):

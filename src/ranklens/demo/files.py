@@ -1,4 +1,4 @@
-"""The demo's data as files to play with: a BEIR folder with the runs inside."""
+"""The demo's data as files to play with: a BEIR folder with runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def save(demo: Demo, folder: Path) -> Path:
     try:
         (folder / "qrels").mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"{folder} cannot be made: {error.strerror}. Name another folder.") from None
+        raise InputError(f"{folder} cannot be created: {error.strerror}. Choose another folder.") from None
     documents = demo.documents.documents.items()
     _write(
         folder / "corpus.jsonl",

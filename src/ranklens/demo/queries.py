@@ -1,7 +1,7 @@
 """The queries of the demo and what answers them, read from ``queries.txt``.
 
-How they were made: one assessor wrote the queries, in the words of somebody who does not know the answer's name, and listed
-for each the names that such a person would accept, from knowledge of the library and a list of its names, before any
+How they were made: one assessor wrote the queries, in the words of somebody who does not know the answer's name. For each, the
+assessor listed the names that such a person would accept, from knowledge of the library and a list of its names, before any
 retriever had run. Grade 2 is exactly the thing, 1 is useful: a part of the answer, a wider or a weaker way, or the module
 where it is found. Then the first five documents of every retriever were pooled, and the same assessor judged those that were
 new, in alphabetical order and without knowing who had found them (Python 3.11). What does not help has grade 0.

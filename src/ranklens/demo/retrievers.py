@@ -2,11 +2,11 @@
 
 ==============  ======================================================================================
 bm25            words of the question in names and texts
-bm25-stemmed    the same with words cut to their stems: "copies" finds "copy"
-trigram         three letters in a row in place of words: "copy" finds "copytree"
-names           words in names alone, as in the symbol search of an editor
+bm25-stemmed    the same, with words reduced to their stems: "copies" finds "copy"
+trigram         three letters in a row instead of words: "copy" finds "copytree"
+names           words in names only, like the symbol search of an editor
 lsa             latent semantic analysis: texts with words that occur together
-fusion          the best of bm25-stemmed and lsa, by their ranks
+fusion          bm25-stemmed and lsa combined by rank
 ==============  ======================================================================================
 
 A retriever is a function from a question and a number to the best documents with their scores, best first.
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 _DIMENSIONS = 200  # of the latent space
 _FUSED = 100  # documents of each ranking that are fused
 _SPARE = 20  # further dimensions, so that the wanted ones settle quickly
-_TINY = 1e-12  # a length that is as good as 0
+_TINY = 1e-12  # a length that counts as 0
 _RRF = 60  # the constant that the authors of the fusion suggest
 
 
 def build(documents: Mapping[str, str]) -> tuple[dict[str, Retriever], list[str]]:
-    """The retrievers by name, and a sentence for each that this Python cannot have.
+    """The retrievers by name, and a sentence about each that this Python cannot build.
 
     >>> found, left_out = build({"os.getcwd": "Return the current folder.", "math.floor": "Round down."})
     >>> found["bm25"]("in which folder am I", 1)[0][0], left_out
@@ -81,7 +81,7 @@ def trigrams(text: str) -> list[str]:
 def _full_text(
     documents: Mapping[str, str], tokenizer: str, terms: Callable[[str], list[str]]
 ) -> FullText | str:
-    """The index, or why SQLite cannot make it: not every one has full-text search, or knows trigrams."""
+    """The index, or the reason that SQLite gives for not building it: some lack full-text search or trigrams."""
     try:
         import sqlite3
     except ImportError as error:
@@ -93,7 +93,7 @@ def _full_text(
 
 
 class FullText:
-    """BM25 by SQLite's full-text index; a document needs to share one term with the question."""
+    """BM25 by SQLite's full-text index; a document must share a term with the question."""
 
     def __init__(
         self, documents: Mapping[str, str], tokenizer: str, terms: Callable[[str], list[str]]
@@ -136,7 +136,7 @@ class LatentSemantics:
         return [(self.names[i], float(scores[i])) for i in best if scores[i] > 0]
 
     def _weights(self, counts: Sequence[Mapping[str, int]]) -> sp.csr_array:
-        """One row a text: (1 + log tf) idf of the words that the vocabulary has."""
+        """One row per text: (1 + log tf) idf of the words in the vocabulary."""
         import numpy as np
         import scipy.sparse as sp
 
@@ -158,7 +158,7 @@ def _all_words(text: str) -> list[str]:
 def _strongest_directions(weights: sp.csr_array, dimensions: int) -> FloatArray:
     """The right singular vectors of the largest singular values, every text counting alike.
 
-    Subspace iteration: multiply, make orthonormal, again. Its few and large products stay quick on a busy machine, unlike the
+    Subspace iteration: multiply, make orthonormal, repeat. Its few large products stay fast on a busy machine, unlike the
     many small ones of ``scipy.sparse.linalg.svds``.
     """
     import numpy as np
@@ -172,7 +172,7 @@ def _strongest_directions(weights: sp.csr_array, dimensions: int) -> FloatArray:
 
 
 def _orthonormal(columns: FloatArray) -> FloatArray:
-    """Orthonormal columns for the same space, the strongest last; what has no strength is left out."""
+    """Orthonormal columns for the same space, the strongest last; those without strength are left out."""
     import numpy as np
 
     strength, rotation = np.linalg.eigh(columns.T @ columns)

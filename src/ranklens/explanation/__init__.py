@@ -1,4 +1,4 @@
 """A measure's value for one query, step by step: ``explain()`` → :class:`~ranklens.explanation.walk.Explanation`.
 
-No formula is written again: the registered measure is applied to the ranking, cut after each rank.
+No formula is written twice: the registered measure is applied to the ranking, cut after each rank.
 """

@@ -1,15 +1,15 @@
-"""One query: its ranking document by document, its judgments, and the same reduced to what measures see."""
+"""One query: its ranking document by document, its judgments, and both reduced to what measures see."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from ranklens.errors import InputError, PolicyError, RankLensWarning, nearest
-from ranklens.explanation.stepwise import only
+from ranklens.explanation.cuts import only
 from ranklens.judging.assembly import judge, load
 from ranklens.judging.documents import judgments, ranking
 from ranklens.policy import Policy
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 class OneQuery:
     """What was retrieved and judged for one query, under a policy.
 
-    ``listed`` holds the documents in the order of measures (rank, doc, grade, tied, repeats); averaged ties stand in some order
-    there, with the documents below the policy's depth, as these can take a place above it. ``judged`` has the query alone.
+    ``listed`` holds the documents in the order that measures see (rank, doc, grade, tied, repeats). With averaged ties that order is
+    one of many, and documents below the policy's depth are included, as they can take a place above it. ``judged`` holds this
+    query only.
     """
 
     query: str
@@ -34,7 +35,7 @@ class OneQuery:
     in_one_order: Judged  # the same, averaged ties broken by document id
     listed: pl.DataFrame
     gold: pl.DataFrame  # doc, grade
-    retrieved: int  # before the policy took documents out
+    retrieved: int  # before the policy removed any
 
     @cached_property
     def grades(self) -> dict[str, float]:
@@ -63,16 +64,9 @@ def read(
     qrels: Any, run: Any, query: str, policy: Policy, columns: Mapping[str, str] | None = None
 ) -> OneQuery:
     """Pick one query out of judgments and a run of any shape; both are read once."""
-    import polars as pl
-
     qrels, run = load(qrels, run)
     gold = judgments(qrels, columns=columns)
-    # A dict can judge a query without judging any document; a table cannot.
-    known = (
-        [str(q) for q in qrels] if isinstance(qrels, Mapping) else gold["query"].unique(maintain_order=True)
-    )
-    if query not in known:
-        raise InputError(_not_judged(query, list(known)))
+    _check_is_judged(query, qrels, gold)
     everything = replace(policy, depth=None, judged_only=False)
     whole = ranking(qrels, run, everything, queries=[query], columns=columns)
     if policy.missing == "error" and not len(whole):
@@ -80,38 +74,53 @@ def read(
             f'Query {query!r} is judged but not in the run. Add it, or choose missing="zero" or missing="skip".'
         )
     rows = whole.select("query", "doc", "score")
-    averaged = policy.ties == "average"
-    # The highest grade of all judgments matters to some measures, so all of them are judged; the other queries are empty.
-    judged = {str(q): docs for q, docs in qrels.items()} if isinstance(qrels, Mapping) else gold
-    quiet = replace(policy, missing="zero", empty="zero")
-    listed = ranking(gold, rows, replace(policy, depth=None) if averaged else policy, queries=[query])
+    # Some measures depend on the highest grade of all judgments, so all of them are judged; the other queries stay empty.
+    judge_all = partial(_judge, _all_judgments(qrels, gold), rows, query)
     return OneQuery(
         query=query,
         policy=policy,
-        judged=_judge(judged, rows, quiet, query),
-        in_one_order=_judge(
-            judged, rows, replace(quiet, ties="descending" if averaged else policy.ties), query
-        ),
-        listed=listed.drop("repeats").join(
-            whole.select("doc", "repeats"), on="doc", how="left", maintain_order="left"
-        ),
-        gold=gold.filter(pl.col("query") == query).select("doc", "grade"),
+        judged=judge_all(policy),
+        in_one_order=judge_all(_in_one_order(policy)),
+        listed=_listed(gold, whole, query, policy),
+        gold=gold.filter(gold["query"] == query).select("doc", "grade"),
         retrieved=len(whole),
     )
 
 
-def _not_judged(query: str, known: Sequence[str]) -> str:
+def _check_is_judged(query: str, qrels: Any, gold: pl.DataFrame) -> None:
+    # A dict can judge a query without judging any document; a table cannot.
+    judged = map(str, qrels) if isinstance(qrels, Mapping) else gold["query"].unique(maintain_order=True)
+    known = list(judged)
+    if query in known:
+        return
     many = f"{len(known):,} queries are judged, the first is {known[0]!r}." if len(known) > 12 else ""
     hint = nearest(query, known) if known else "no query is."
-    return f"Query {query!r} is not judged, so it has no value: {hint}{many}"
+    raise InputError(f"Query {query!r} is not judged, so it has no value: {hint}{many}")
 
 
-def _judge(gold: Any, rows: pl.DataFrame, policy: Policy, query: str) -> Judged:
+def _all_judgments(qrels: Any, gold: pl.DataFrame) -> Any:
+    return {str(q): docs for q, docs in qrels.items()} if isinstance(qrels, Mapping) else gold
+
+
+def _in_one_order(policy: Policy) -> Policy:
+    return replace(policy, ties="descending") if policy.ties == "average" else policy
+
+
+def _judge(gold: Any, rows: pl.DataFrame, query: str, policy: Policy) -> Judged:
+    """The one query as measures see it, also where the policy leaves it out of the mean."""
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", RankLensWarning
-        )  # they are about the other queries, which are left out
-        return only(judge(gold, rows, policy), query)
+        # Warnings are about the other queries, which are not in the rows.
+        warnings.simplefilter("ignore", RankLensWarning)
+        return only(judge(gold, rows, replace(policy, missing="zero", empty="zero")), query)
+
+
+def _listed(gold: pl.DataFrame, whole: pl.DataFrame, query: str, policy: Policy) -> pl.DataFrame:
+    """The documents that count, with how often each was repeated in the whole ranking."""
+    # Documents that tie can take each other's places, also across the depth.
+    wanted = replace(policy, depth=None) if policy.ties == "average" else policy
+    counted = ranking(gold, whole.select("query", "doc", "score"), wanted, queries=[query])
+    repeats = whole.select("doc", "repeats")
+    return counted.drop("repeats").join(repeats, on="doc", how="left", maintain_order="left")
 
 
 def remarks(data: OneQuery) -> list[str]:
@@ -125,26 +134,28 @@ def remarks(data: OneQuery) -> list[str]:
     if not any(grade >= policy.rel for grade in data.grades.values()):
         found.append("No document of this query is relevant" + _left_out(policy.empty == "skip"))
     if policy.ties == "average" and data.tie_groups:
-        found.append("Documents that tie stand in one line: what they add on average over all their orders.")
+        found.append("Tied documents share one line: what they add on average over all their orders.")
     elif tied and policy.ties != "average":
         order = (
-            "they stand in input order"
+            "they are in input order"
             if policy.ties == "input"
-            else f"they stand by document id, {policy.ties}"
+            else f"they are ordered by document id, {policy.ties}"
         )
-        found.append(f"{tied} documents have the same score as another one; {order}.")
+        found.append(f"{tied} documents share their score with another; {order}.")
     if policy.depth is not None and data.retrieved > policy.depth:
-        found.append(f"Of {data.retrieved} documents the first {policy.depth} count.")
+        found.append(f"Only the first {policy.depth} of {data.retrieved} documents count.")
     if policy.judged_only:
-        found.append("Documents that nobody judged are taken out; ranks count the others.")
+        found.append("Unjudged documents are removed; ranks count the others.")
     if repeated:
         found.append(
             f"{repeated} repeated {'document is' if repeated == 1 else 'documents are'} dropped; the best rank counts."
         )
     if unjudged:
-        found.append("A grade of –: nobody judged the document, so it counts as not relevant.")
+        found.append("A grade of – means that nobody judged the document; it counts as not relevant.")
     return found
 
 
 def _left_out(is_left_out: bool) -> str:
-    return ", so the query is left out of the mean." if is_left_out else "; it counts as it stands."
+    return (
+        ", so the query is left out of the mean." if is_left_out else "; the query still counts in the mean."
+    )

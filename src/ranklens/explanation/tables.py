@@ -1,4 +1,4 @@
-"""An explanation as people read it: what the measure does and saw, the steps as a table, and the value at the end."""
+"""An explanation as people read it: what the measure does, what it saw, the steps as a table, and the value."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ranklens.tables.table import Lines, Printout, Table
 if TYPE_CHECKING:
     from ranklens.explanation.walk import Explanation, Step
 
-_MOST_DOCUMENTS = 3  # that a line of tied documents names
+_MOST_DOCUMENTS = 3  # named in a line of tied documents
 _MOST_MISSED = 5
 
 
@@ -22,7 +22,7 @@ def printout(explanation: Explanation, widest_id: int | None = None) -> Printout
 
 
 def table(explanation: Explanation, widest_id: int | None = None) -> Table:
-    """The steps and the formula; of long ids the first ``widest_id`` letters."""
+    """The steps and the formula; ids are cut after ``widest_id`` letters."""
     steps = explanation.steps
     columns: dict[str, list[str]] = {
         "rank": [_rank(step) for step in steps],
@@ -66,7 +66,7 @@ def _grade(grade: float | None) -> str:
 
 
 def _numbers(values: Sequence[float | None]) -> list[str]:
-    """Whole numbers as such, unless a column has others too."""
+    """Whole numbers without decimals, if the column has no others."""
     whole = all(value is None or value == round(value) for value in values)
     return ["" if value is None else f"{value:.0f}" if whole else f"{value:.4f}" for value in values]
 
@@ -76,7 +76,7 @@ def _decimals(value: float | None) -> str:
 
 
 def _id(document: str, widest: int | None) -> str:
-    """Without letters that would break a line, and cut to fit a terminal."""
+    """Without letters that would break the line, and cut to fit a terminal."""
     shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in document)
     return shown if widest is None or len(shown) <= widest else shown[: widest - 1] + "…"
 
@@ -112,7 +112,7 @@ def _missed(explanation: Explanation, widest: int | None) -> list[str]:
 
 
 def _reason(rank: int | None, deepest: int) -> str:
-    """Why a document does not count, where ``deepest`` is the last rank that the measure looks at."""
+    """Why a document does not count; ``deepest`` is the last rank that the measure looks at."""
     if rank is None:
         return "not retrieved"
     return f"rank {rank}, below rank {deepest}" if 0 < deepest < rank else f"rank {rank}"

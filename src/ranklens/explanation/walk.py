@@ -11,15 +11,16 @@ import numpy as np
 
 from ranklens.errors import InputError
 from ranklens.evaluation import score, with_rel
-from ranklens.explanation import workings
+from ranklens.explanation.columns import View
+from ranklens.explanation.cuts import upto
 from ranklens.explanation.one_query import OneQuery, read, remarks
-from ranklens.explanation.stepwise import upto
+from ranklens.explanation.terms import in_numbers, in_words, parameters
+from ranklens.explanation.workings import IdealRanking, working
 from ranklens.policy import Policy, make_policy
 from ranklens.registry import Measure, parse
 
 if TYPE_CHECKING:
     from ranklens.arrays import IntArray
-    from ranklens.judging.judged import Judged
     from ranklens.tables.table import Table
 
 FORMAT_VERSION = 1  # of to_json; 1: first version
@@ -30,10 +31,10 @@ Kind = Literal["start", "document", "tied", "left out", "nothing"]
 class Step:
     """One line of an explanation: a document at its rank, documents that tie, or ranks that are summed up.
 
-    ``kind`` is ``start`` (what a measure gives before the first document, where that is not 0), ``document``, ``tied``,
-    ``left out``, or ``nothing`` (a rank that the ideal ranking has and the run has not). ``contribution`` is what the line
-    adds to the value, ``so_far`` the value of the ranking down to here; ``ideal`` is the grade or gain that the ideal ranking
-    has at this rank, ``ideal_so_far`` its value. None stands for what does not apply.
+    ``kind`` is ``start`` (the value before the first document, if that is not 0), ``document``, ``tied``, ``left out``, or
+    ``nothing`` (a rank that only the ideal ranking has). ``contribution`` is what the line adds to the value, ``so_far`` the
+    value of the ranking down to here; ``ideal`` is the grade or gain of the ideal ranking at this rank, ``ideal_so_far`` its
+    value. None means that something does not apply.
     """
 
     kind: Kind
@@ -59,7 +60,7 @@ class Missed:
 
 @dataclass(frozen=True)
 class Explanation:
-    """How a measure comes to its value for one query; made by :func:`ranklens.explain`."""
+    """How a measure arrives at its value for one query; returned by :func:`ranklens.explain`."""
 
     measure: Measure
     query: str
@@ -133,16 +134,16 @@ def explain(
     rows: int = 20,
     **options: Any,
 ) -> Explanation:
-    """Show how a measure comes to its value for one query.
+    """Show how a measure arrives at its value for one query.
 
-    ``qrels`` and ``run`` are anything that :func:`ranklens.evaluate` takes, policies are given in the same way. A long ranking
-    is shown in about ``rows`` lines: those that matter; the others are summed up.
+    ``qrels``, ``run`` and policies are those of :func:`ranklens.evaluate`. Of a long ranking about ``rows`` lines are shown,
+    those that matter; the others are summed up.
 
     >>> print(explain("P@3", {"q": {"a", "c"}}, {"q": ["x", "a", "b"]}, query="q"))
     P@3 of query 'q': Precision: relevant documents in the top k, divided by k.
     - 3 documents retrieved, 1 of them judged; 2 relevant (grade 1 or more), 1 of them retrieved.
     - Missed: c (grade 1, not retrieved).
-    - A grade of –: nobody judged the document, so it counts as not relevant.
+    - A grade of – means that nobody judged the document; it counts as not relevant.
     <BLANKLINE>
     rank  document  grade  found  contribution  so far  ideal grade  ideal so far
     ----  --------  -----  -----  ------------  ------  -----------  ------------
@@ -154,18 +155,18 @@ def explain(
     """
     chosen = make_policy(policy, options)
     parsed = with_rel(measure if isinstance(measure, Measure) else parse(measure), chosen.rel)
-    if workings.settings(parsed)["judged_only"]:
+    if parameters(parsed)["judged_only"]:
         chosen = replace(chosen, judged_only=True)
     if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
-        raise InputError(f"rows={rows!r} is not allowed: it is a whole number from 1.")
+        raise InputError(f"rows={rows!r} is not allowed; it is a whole number from 1.")
     return work_through(parsed, read(qrels, run, str(query), chosen, columns), rows)
 
 
 def work_through(measure: Measure, data: OneQuery, rows: int = 20) -> Explanation:
-    """Explain one more measure on a query that has been read."""
+    """Explain a measure for a query that has been read."""
     value = score(data.judged, measure)[measure][0]
     value = value if isinstance(value, str) else float(value)
-    ideal = workings.ideal(measure, data.judged)
+    ideal = working(measure).ideal_ranking(measure, data.judged)
     places = _places(data, _last_rank(measure, data, ideal))
     shown = _worth_showing(places, data, rows)
     return Explanation(
@@ -178,8 +179,8 @@ def work_through(measure: Measure, data: OneQuery, rows: int = 20) -> Explanatio
         missed=_missed(measure, data, places),
         notes=_notes(data, shown),
         policy=data.policy,
-        headings=tuple(workings.columns(measure)),
-        ideal_heading=workings.ideal_worth(measure, ideal)[0] if ideal else "",
+        headings=tuple(working(measure).columns),
+        ideal_heading=ideal.heading if ideal else "",
     )
 
 
@@ -189,16 +190,16 @@ class _Place(NamedTuple):
     last: int
 
 
-def _last_rank(measure: Measure, data: OneQuery, ideal: Judged | None) -> int:
+def _last_rank(measure: Measure, data: OneQuery, ideal: IdealRanking | None) -> int:
     """The end of the ranking or of the ideal one, whichever is longer; at most the cutoff."""
     last = data.ranked
     if ideal is not None:
-        last = max(last, int((workings.ideal_worth(measure, ideal)[1] > 0).sum()))
+        last = max(last, int((ideal.worth > 0).sum()))
     return last if measure.k is None else min(last, measure.k)
 
 
 def _places(data: OneQuery, last: int) -> list[_Place]:
-    """One for each rank, or for documents that share their ranks."""
+    """One per rank, or per group of documents that share their ranks."""
     found = []
     rank = 1
     while rank <= last:
@@ -211,7 +212,7 @@ def _places(data: OneQuery, last: int) -> list[_Place]:
 
 
 def _worth_showing(places: list[_Place], data: OneQuery, rows: int) -> list[_Place]:
-    """Some ``rows`` of the places: those with a positive grade, then the first ones; the others put together."""
+    """About ``rows`` of the places: those with a positive grade, then the first ones; the others are merged."""
     if len(places) <= rows:
         return places
     grades = [(data.grades.get(doc) or 0) for doc in data.documents]
@@ -227,11 +228,13 @@ def _worth_showing(places: list[_Place], data: OneQuery, rows: int) -> list[_Pla
     return found
 
 
-def _steps(measure: Measure, data: OneQuery, places: list[_Place], ideal: Judged | None) -> tuple[Step, ...]:
+def _steps(
+    measure: Measure, data: OneQuery, places: list[_Place], ideal: IdealRanking | None
+) -> tuple[Step, ...]:
     ends = np.array([0, *(place.last for place in places)])
-    ends[-1] = max(ends[-1], data.ranked)  # what lies behind a cutoff belongs to the last line
-    growing = measure.name in workings.COUNTS_EVERY_RANK
-    so_far = measure(upto(data.judged, ends, growing=growing)).tolist()
+    ends[-1] = max(ends[-1], data.ranked)  # what lies below a cutoff belongs to the last line
+    cut = upto(data.judged, ends, growing=working(measure).every_rank_counts)
+    so_far = measure(cut).tolist()
     details = _details(measure, data, [place.first for place in places if place.kind == "document"])
     at_best, best_so_far = _beside(measure, ideal, ends)
     found = [Step("start", 0, 0, (), (), {}, _added(so_far[0], 0.0), so_far[0])] if so_far[0] else []
@@ -259,38 +262,37 @@ def _added(after: float | str, before: float | str) -> float | None:
 def _documents(data: OneQuery, place: _Place) -> tuple[str, ...]:
     if place.kind not in ("document", "tied"):
         return ()
-    # The places may be cut off, the documents that compete for them are not.
+    # The cutoff may cut places, but not the documents that compete for them.
     size = data.tie_groups.get(place.first, 1)
     return tuple(data.documents[place.first - 1 : place.first - 1 + size])
 
 
 def _details(measure: Measure, data: OneQuery, ranks: list[int]) -> dict[int, dict[str, float | None]]:
     """The columns of the measure at some ranks."""
-    # A document that nobody judged has less than any grade.
+    # A document that nobody judged is below any grade.
     grades = [data.grades.get(data.documents[rank - 1], -np.inf) for rank in ranks]
-    view = workings.View(
-        data.in_one_order, np.array(ranks, dtype=np.int64), np.array(grades), workings.settings(measure)
-    )
+    view = View(data.in_one_order, np.array(ranks, dtype=np.int64), np.array(grades), parameters(measure))
     found: dict[int, dict[str, float | None]] = {rank: {} for rank in ranks}
-    for name, column in workings.columns(measure).items() if ranks else ():
+    for name, column in working(measure).columns.items() if ranks else ():
         for rank, value in zip(ranks, column(view).tolist(), strict=True):
             found[rank][name] = None if np.isnan(value) else value
     return found
 
 
-def _beside(measure: Measure, ideal: Judged | None, ends: IntArray) -> tuple[dict[int, float], list[float]]:
+def _beside(
+    measure: Measure, ideal: IdealRanking | None, ends: IntArray
+) -> tuple[dict[int, float], list[float]]:
     """Of the ideal ranking: grade or gain by rank, and the value after each of ``ends``."""
     if ideal is None:
         return {}, []
-    worths = workings.ideal_worth(measure, ideal)[1]
-    at = {rank: worth for rank, worth in enumerate(worths.tolist(), start=1) if worth > 0}
-    return at, measure(upto(ideal, ends)).tolist()
+    at = {rank: worth for rank, worth in enumerate(ideal.worth.tolist(), start=1) if worth > 0}
+    return at, measure(upto(ideal.judged, ends)).tolist()
 
 
 def _relevant_from(measure: Measure) -> float:
-    """The lowest grade that counts; any positive one where a measure works with grades."""
+    """The lowest grade that counts; any positive one if the measure works with grades."""
     has_level = "rel" in measure.definition.parameters
-    return float(workings.settings(measure)["rel"]) if has_level else float(np.nextafter(0, 1))
+    return float(parameters(measure)["rel"]) if has_level else float(np.nextafter(0, 1))
 
 
 def _facts(measure: Measure, data: OneQuery) -> dict[str, int]:
@@ -318,23 +320,20 @@ def _missed(measure: Measure, data: OneQuery, places: list[_Place]) -> tuple[Mis
 
 def _notes(data: OneQuery, shown: list[_Place]) -> tuple[str, ...]:
     summed_up = sum(place.last - place.first + 1 for place in shown if place.kind == "left out")
-    told = f"{summed_up:,} ranks are summed up in the lines with …; more rows show more."
+    told = f"{summed_up:,} ranks are summed up in the lines with …; raise rows to see them."
     return (*([told] if summed_up else []), *remarks(data))
 
 
 def _calculation(measure: Measure, data: OneQuery, value: float | str) -> str:
     """The measure, its formula in words and in numbers, and the value, as one line of equations."""
-    template = workings.formula(measure)
-    numbers = workings.in_numbers(template, measure, data.judged, show_number)
+    template = working(measure).template(measure)
+    numbers = in_numbers(template, parameters(measure), data.judged, show_number)
     shown = value if isinstance(value, str) else f"{value:.4f}"
-    return (
-        " = ".join(part for part in (str(measure), workings.in_words(template), numbers) if part)
-        + f" = {shown}"
-    )
+    return " = ".join(part for part in (str(measure), in_words(template), numbers, shown) if part)
 
 
 def show_number(number: float) -> str:
-    """A whole number as such, others with four decimals.
+    """A whole number without decimals, others with four.
 
     >>> show_number(3.0), show_number(2 / 3)
     ('3', '0.6667')

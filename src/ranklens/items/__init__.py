@@ -1,6 +1,6 @@
 """Metrics for single items, and a runner that evaluates many items at once.
 
-The formulas are the registry's; all items are judged together.
+The formulas are those of the registry; all items are judged together.
 """
 
 from ranklens.items.metrics import (

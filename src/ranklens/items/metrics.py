@@ -1,6 +1,6 @@
-"""One question at a time: a ranking, what was expected, and metrics that answer with a score and the numbers behind it.
+"""One question at a time: a ranking, what was expected, and metrics that return a score and the numbers behind it.
 
-The formulas are the registry's. Several items are judged together, once for all metrics: see :mod:`ranklens.items.runner`.
+The formulas are those of the registry. Several items are judged together, once for all metrics: see :mod:`ranklens.items.runner`.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 class DatasetItem:
     """A question, what was retrieved for it and what was expected.
 
-    ``actual_ranking`` is a list of ids or of dicts with an ``id``, best first: the order is the ranking, a ``score`` is
-    not looked at. A dict ``{id: score}`` is ranked by score. ``expected_reference`` (or ``expected_ranking``, which is the
-    same) is a list or set of ids, a list of dicts with ``id`` and ``relevance`` (1 unless given), or a dict of grades.
+    ``actual_ranking`` is a list of ids or of dicts with an ``id``, best first: the order is the ranking, and a ``score`` is
+    ignored. A dict ``{id: score}`` is ranked by score. ``expected_reference`` (or its synonym ``expected_ranking``) is a list
+    or set of ids, a list of dicts with ``id`` and ``relevance`` (1 unless given), or a dict of grades.
 
     >>> item = DatasetItem(actual_ranking=["a", {"id": "b", "score": 0.3}], expected_reference=[{"id": "b", "relevance": 2}])
     >>> item.actual_ranking, item.expected_reference
@@ -99,12 +99,12 @@ def _ranking(value: Any, where: str) -> list[str] | dict[str, float]:
 
 
 def _warn_of(repeated: list[str]) -> None:
-    if repeated:  # in words that are the same for every item, so that Python shows them once
+    if repeated:  # in the same words for every item, so that Python shows it once
         warn("An item lists a relevant document twice; its highest grade counts.")
 
 
 def names_of(items: Sequence[DatasetItem]) -> list[str]:
-    """A name for each item: its id, else its question, else its number; a name that comes again gets a number."""
+    """A name for each item: its id, else its question, else its number; repeated names get a number."""
     times: Counter[str] = Counter()
     names: dict[str, None] = {}
     for number, item in enumerate(items, 1):
@@ -117,7 +117,7 @@ def names_of(items: Sequence[DatasetItem]) -> list[str]:
 
 
 class _Fields:
-    """Fields that may also be written as keys: ``signals["rank_of_first_relevant"]``."""
+    """Fields that can also be read as keys: ``signals["rank_of_first_relevant"]``."""
 
     def __getitem__(self, name: str) -> Any:
         if name not in self.__dict__:
@@ -140,7 +140,7 @@ class AtK(_Fields):
 
 @dataclass(frozen=True)
 class Signals(_Fields):
-    """The numbers behind a score: by k, and where the first relevant document stands (None if it was not retrieved)."""
+    """The numbers behind a score: by k, and the rank of the first relevant document (None if none was retrieved)."""
 
     results_by_k: Mapping[int, AtK]
     rank_of_first_relevant: int | None
@@ -150,9 +150,9 @@ class Signals(_Fields):
 
 @dataclass(frozen=True)
 class MetricResult:
-    """A metric's score for one item; ``passed`` is None where no threshold was set.
+    """A metric's score for one item; ``passed`` is None if no threshold was set.
 
-    ``error`` tells why a metric of your own failed; such a result has the score 0.
+    ``error`` says why a metric of your own failed; such a result has the score 0.
     """
 
     metric: str
@@ -197,7 +197,7 @@ class Metric:
     def __init__(self, k: int | Iterable[int] = 10, main_k: int | None = None, **params: Any) -> None:
         self.ks = _cutoffs(k)
         if main_k is not None and main_k not in self.ks:
-            raise MeasureError(f"main_k={main_k!r} is not allowed: it is one of k, {list(self.ks)}.")
+            raise MeasureError(f"main_k={main_k!r} is not allowed; it is one of k, {list(self.ks)}.")
         self.main_k = max(self.ks) if main_k is None else main_k
         self.params = params
         self.measures = {at: self._make(self.measure, at) for at in self.ks}
@@ -209,7 +209,7 @@ class Metric:
 
     @property
     def rel(self) -> float:
-        """The lowest grade that is counted as relevant."""
+        """The lowest grade that counts as relevant."""
         return float(self.params.get("rel", 1))
 
     def evaluate(self, item: Any) -> MetricResult:
@@ -219,7 +219,7 @@ class Metric:
         return next(iter(batch.results(self)))
 
     async def execute(self, item: Any) -> MetricResult:
-        """The same as :meth:`evaluate`, to be awaited."""
+        """Like :meth:`evaluate`, to be awaited."""
         return self.evaluate(item)
 
     def discounted(self, k: int | None) -> tuple[Measure, Measure]:
@@ -252,13 +252,13 @@ class HitRateAtK(Metric):
 
 
 class PrecisionAtK(Metric):
-    """The share of the top k that is relevant; it divides by k also where fewer documents were retrieved."""
+    """The share of the top k that is relevant; it divides by k even if fewer documents were retrieved."""
 
     measure = "P"
 
 
 class RecallAtK(Metric):
-    """The share of the relevant documents that is in the top k; 0 where there are none."""
+    """The share of the relevant documents that is in the top k; 0 if there are none."""
 
     measure = "R"
 
@@ -282,7 +282,7 @@ class NDCGAtK(Metric):
 
 
 class MeanReciprocalRank(Metric):
-    """1 / rank of the first relevant document, wherever it stands; with ``k`` only in the top k.
+    """1 / rank of the first relevant document; with ``k``, only in the top k.
 
     >>> item = DatasetItem(actual_ranking=["x", "a"], expected_reference={"a"})
     >>> MeanReciprocalRank().evaluate(item).score, MeanReciprocalRank(k=1).evaluate(item).score
@@ -307,20 +307,20 @@ def _cutoffs(k: int | Iterable[int]) -> tuple[int, ...]:
     given = list(k) if isinstance(k, Iterable) else [k]
     wrong = [at for at in given if not isinstance(at, int) or isinstance(at, bool) or at < 1]
     if wrong or not given:
-        raise MeasureError(f"k={k!r} is not allowed: it is a whole number from 1, or a list of them.")
+        raise MeasureError(f"k={k!r} is not allowed; it is a whole number from 1, or a list of them.")
     return tuple(sorted(set(given)))
 
 
 class Batch:
-    """Items that were judged once, for any number of metrics."""
+    """Items, judged once for any number of metrics."""
 
     def __init__(self, items: Sequence[DatasetItem], policy: Policy) -> None:
         from ranklens.judging.assembly import judge
 
         if policy.ties == "average" or policy.rel != 1:
             raise PolicyError(
-                'Item metrics tell the ranks of documents, so ties="average" is not available for them; and the lowest '
-                "relevant grade is the metric's own: PrecisionAtK(k=5, rel=2)."
+                'Item metrics report the ranks of documents, so ties="average" is not available for them. The lowest relevant '
+                "grade belongs to the metric: PrecisionAtK(k=5, rel=2)."
             )
         names = names_of(items)
         qrels = {name: item.expected_reference for name, item in zip(names, items, strict=True)}
@@ -341,18 +341,18 @@ class Batch:
             yield MetricResult(name, score, Signals(found, rank or None, relevant, metric.main_k))
 
     def warn_of_low_grades(self, metrics: Iterable[Metric]) -> None:
-        """Grades between 0 and 1 are easily taken for relevant."""
+        """Warn of grades between 0 and 1, which are easily taken for relevant."""
         for rel in sorted({metric.rel for metric in metrics if metric.measure != "nDCG"}):
             best = self.judged.ideal.max(self.judged.ideal.grade)
             low = int(((best > 0) & (best < rel)).sum())
             if low:
                 warn(
-                    f"The grades of {low} {'item' if low == 1 else 'items'} are all below {rel:g}, so nothing counts as relevant "
-                    f"there except for nDCG. Give the metrics the lowest relevant grade: rel={best[best > 0].min():g}."
+                    f"The grades of {low} {'item' if low == 1 else 'items'} are all below {rel:g}, so nothing counts as "
+                    f"relevant there, except for nDCG. Tell the metrics the lowest relevant grade: rel={best[best > 0].min():g}."
                 )
 
     def _columns(self, metric: Metric, k: int) -> list[list[Any]]:
-        """The fields of :class:`AtK`, a list each."""
+        """The fields of :class:`AtK`, one list each."""
         judged, rel = self._ranked(metric), metric.rel
         dcg, ideal = metric.discounted(k)
         hits = judged.relevant(rel).top(k).sum()
@@ -371,7 +371,7 @@ class Batch:
         return self.judged.condensed() if metric.params.get("judged_only") else self.judged
 
     def first_ranks(self, metric: Metric) -> IntArray:
-        """The rank of the first relevant document, 0 where none was retrieved."""
+        """The rank of the first relevant document; 0 if none was retrieved."""
         import numpy as np
 
         hits = self._ranked(metric).relevant(metric.rel)

@@ -1,4 +1,4 @@
-"""What a runner gives back: a result an item, means with intervals, and what passed."""
+"""What a runner returns: one result per item, means with intervals, and what passed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FORMAT_VERSION = 1  # of to_json; 1: first version
 
 @dataclass(frozen=True)
 class ItemResult:
-    """One item with the results of all metrics; ``passed`` is None where no threshold was set."""
+    """One item with the results of all metrics; ``passed`` is None if no threshold was set."""
 
     name: str
     item: DatasetItem
@@ -48,7 +48,7 @@ class ItemResult:
 
 @dataclass(frozen=True)
 class MetricSummary:
-    """A measure over all items: ``passed_items`` and ``passed`` (of the mean) are None where it has no threshold."""
+    """A measure over all items; ``passed_items`` and ``passed`` (of the mean) are None if it has no threshold."""
 
     measure: str
     mean: float
@@ -60,17 +60,17 @@ class MetricSummary:
 
 @dataclass(frozen=True)
 class RunnerResult(Shown):
-    """What :class:`MetricRunner` gives back: a result an item, and means with intervals."""
+    """What :class:`MetricRunner` returns: one result per item, and means with intervals."""
 
     metrics: tuple[Any, ...]
     thresholds: Mapping[str, float]
     batch: Batch
     scores: Scores  # of RankLens's metrics, at every k
-    own: Mapping[str, tuple[MetricResult, ...]]  # of metrics that are not RankLens's, an entry an item
+    own: Mapping[str, tuple[MetricResult, ...]]  # of metrics that are not RankLens's, one entry per item
 
     @cached_property
     def values(self) -> dict[str, FloatArray]:
-        """One value an item, by measure, in the order of the items."""
+        """One value per item, by measure, in the order of the items."""
         own = {name: np.array([result.score for result in found]) for name, found in self.own.items()}
         return {**self.scores.values, **own}
 
@@ -92,7 +92,7 @@ class RunnerResult(Shown):
 
     @property
     def passed(self) -> bool | None:
-        """Whether every mean reaches its threshold; None where none was set."""
+        """Whether every mean reaches its threshold; None if none was set."""
         told = [row.passed for row in self.summary if row.passed is not None]
         return all(told) if told else None
 
@@ -113,7 +113,7 @@ class RunnerResult(Shown):
         return iter(self.results)
 
     def __getitem__(self, item: int | str) -> ItemResult:
-        """The results of an item, by its place or name."""
+        """The results of an item, by its position or name."""
         if isinstance(item, int):
             return self.results[item]
         names = list(self.batch.judged.queries)
@@ -122,7 +122,7 @@ class RunnerResult(Shown):
         return self.results[names.index(item)]
 
     def to_frame(self) -> pl.DataFrame:
-        """A Polars frame with one row a measure."""
+        """A Polars frame with one row per measure."""
         import polars as pl
 
         rows = []
@@ -134,7 +134,7 @@ class RunnerResult(Shown):
         return pl.DataFrame([{name: row[name] for name in schema} for row in rows], schema=schema)
 
     def per_item(self) -> pl.DataFrame:
-        """A Polars frame with one row an item: its name, one column a measure, the rank of the first relevant document."""
+        """A Polars frame with one row per item: its name, one column per measure, and the rank of the first relevant document."""
         import polars as pl
 
         first = self.batch.first_ranks(MeanReciprocalRank())
@@ -143,7 +143,7 @@ class RunnerResult(Shown):
         return pl.DataFrame([names, *(pl.Series(name, found) for name, found in self.values.items()), rank])
 
     def to_json(self) -> str:
-        """Everything, with a format version: the summary, then item by item with its values."""
+        """Everything, with a format version: the summary, then the values item by item."""
         content = {
             "format_version": FORMAT_VERSION,
             "measures": self.to_frame().to_dicts(),
@@ -153,7 +153,7 @@ class RunnerResult(Shown):
         return json.dumps(content, ensure_ascii=False)
 
     def table(self) -> Table:
-        """Means and intervals as text, beside the thresholds if there are any."""
+        """Means and intervals as text, next to the thresholds if there are any."""
         header = ["measure", "mean", "95% interval"]
         rows = [[row.measure, f"{row.mean:.4f}", str(row.interval)] for row in self.summary]
         if self.thresholds:
@@ -166,9 +166,11 @@ class RunnerResult(Shown):
         """What was averaged over, and which metrics failed where."""
         failed = {name: sum(r.error is not None for r in found) for name, found in self.own.items()}
         told = [
-            f"{name} failed for {n} of {len(self)} items, which count as 0" for name, n in failed.items() if n
+            f"{name} failed for {n} of {len(self)} items, which count as 0."
+            for name, n in failed.items()
+            if n
         ]
-        return "; ".join([self.scores.note.rstrip("."), *told]) + "."
+        return " ".join([self.scores.note, *told])
 
     def __repr__(self) -> str:
         means = ", ".join(f"{name}={value:.4f}" for name, value in self.mean.items())
@@ -188,7 +190,7 @@ class RunnerResult(Shown):
         return [f"{row.threshold:g}", share, "passed" if row.passed else "FAILED"]
 
     def _passing(self, metric: Metric) -> list[MetricResult]:
-        """The results of a metric, measured by the thresholds of all its k."""
+        """The results of a metric, checked against the thresholds of all its k."""
         results = list(self.batch.results(metric))
         names = map(str, metric.measures.values())
         floors = [(self.values[n].tolist(), self.thresholds[n]) for n in names if n in self.thresholds]

@@ -33,20 +33,22 @@ if TYPE_CHECKING:
     from ranklens.arrays import FloatArray
     from ranklens.registry import Measure
 
-Progress: TypeAlias = "bool | Callable[[int, int], None]"  # called with how many are done, and of how many
+Progress: TypeAlias = (
+    "bool | Callable[[int, int], None]"  # called with how many are done, and how many there are
+)
 
 
 class MetricRunner:
     """Evaluates many items at once, with any number of metrics.
 
-    RankLens's metrics are computed for all items together. Metrics of your own, objects with a method ``execute(item)``
-    (async or not) or ``evaluate(item)`` that answers with a number or something with a ``score``, are asked item by item,
-    ``concurrency`` of them at a time (in threads unless async); one that fails counts as 0, with the error kept.
+    RankLens's metrics are computed for all items together. Metrics of your own are objects with a method ``execute(item)``
+    (async or not) or ``evaluate(item)`` that returns a number or something with a ``score``. They are called item by item,
+    ``concurrency`` calls at a time (in threads unless async); a call that fails counts as 0, and the error is kept.
 
-    ``thresholds`` are the least values by measure, ``{"nDCG@10": 0.7, "hit@5": 0.9}``; they are applied to each item and
-    to the mean. ``progress`` is True for a bar over the calls of your own metrics, or a function that is called with how
-    many results are there and how many there will be. Policies are given as for :func:`ranklens.evaluate`: ``empty="skip"`` leaves out items
-    without anything relevant, which otherwise count as 0.
+    ``thresholds`` are the lowest acceptable values by measure, ``{"nDCG@10": 0.7, "hit@5": 0.9}``, for each item and for the
+    mean. ``progress=True`` shows a bar over the calls of your own metrics; a function is called with how many results
+    there are and how many there will be. Policies are those of :func:`ranklens.evaluate`: ``empty="skip"`` leaves out
+    items without anything relevant, which otherwise count as 0.
     """
 
     def __init__(
@@ -64,7 +66,7 @@ class MetricRunner:
             raise MeasureError("No metric was given; give at least one, such as NDCGAtK(k=10).")
         _check_metrics(self.metrics)
         if not isinstance(concurrency, int) or isinstance(concurrency, bool) or concurrency < 1:
-            raise InputError(f"concurrency={concurrency!r} is not allowed: it is a whole number from 1.")
+            raise InputError(f"concurrency={concurrency!r} is not allowed; it is a whole number from 1.")
         self.concurrency, self.progress = concurrency, progress
         self.thresholds = _thresholds(thresholds or {}, self.metrics)
         self.policy = make_policy(policy, options)
@@ -79,17 +81,17 @@ class MetricRunner:
             asyncio.get_running_loop()
         except RuntimeError:
             return asyncio.run(work)
-        with ThreadPoolExecutor(1) as thread:  # a notebook: its own event loop is busy with this very call
+        with ThreadPoolExecutor(1) as thread:  # in a notebook the running loop is busy with this very call
             return thread.submit(asyncio.run, work).result()
 
     async def arun(self, items: Iterable[Any]) -> RunnerResult:
-        """The same as :meth:`run`, to be awaited."""
+        """Like :meth:`run`, to be awaited."""
         return await self._evaluate(self._batch(items))
 
     def _batch(self, items: Iterable[Any]) -> Batch:
         given = [DatasetItem.from_record(item, f"Item {number}") for number, item in enumerate(items, 1)]
         if not given:
-            raise InputError("There is no item to evaluate.")
+            raise InputError("There are no items to evaluate; give at least one.")
         batch = Batch(given, self.policy)
         batch.warn_of_low_grades(metric for metric in self.metrics if isinstance(metric, Metric))
         return batch
@@ -117,7 +119,7 @@ class MetricRunner:
 async def _ask(
     metric: Any, items: Sequence[DatasetItem], concurrency: int, report: Callable[..., None]
 ) -> list[MetricResult]:
-    """A metric that is not RankLens's, item by item; async ones in this event loop, others in threads if several at once."""
+    """A metric that is not RankLens's, item by item: async ones on this event loop, others in threads if several run at once."""
     import asyncio
     from concurrent.futures import ThreadPoolExecutor
 
@@ -146,7 +148,7 @@ async def _ask(
 
 @contextmanager
 def _reporting(wanted: Progress, total: int, calls: int) -> Iterator[Callable[..., None]]:
-    """A function to be told how many results have come in; a bar moves with the calls of metrics that take their time."""
+    """A function to call with how many results have come in; the bar follows the calls of metrics that are not RankLens's."""
     done = 0
     with progress("Metrics", calls, wanted is True) as bar:
 
@@ -164,7 +166,7 @@ def _reporting(wanted: Progress, total: int, calls: int) -> Iterator[Callable[..
 def _read(name: str, answer: Any) -> MetricResult:
     number = getattr(answer, "score", answer)
     if isinstance(number, str) or not hasattr(number, "__float__") or not isfinite(number):
-        raise InputError(f"it answered {answer!r:.60}, which is no number and has none as its score")
+        raise InputError(f"it returned {answer!r:.60}, which is not a number and has no score")
     return MetricResult(name, float(number), getattr(answer, "signals", None))
 
 
@@ -179,15 +181,13 @@ def _check_metrics(metrics: Sequence[Any]) -> None:
             raise MeasureError(f"{metric.__name__} is a class; give an object: {metric.__name__}().")
         if not hasattr(metric, "execute") and not hasattr(metric, "evaluate"):
             raise MeasureError(
-                f"{metric!r:.60} is no metric: give NDCGAtK(k=10) and its like, or an object with execute(item) or "
+                f"{metric!r:.60} is not a metric; give one such as NDCGAtK(k=10), or an object with execute(item) or "
                 "evaluate(item)."
             )
         ours = isinstance(metric, Metric)
         added = set(map(str, metric.measures.values())) if ours else {metric_name(metric)}
         if not ours and added & names:
-            raise MeasureError(
-                f"Two metrics are called {metric_name(metric)!r}; give each a name of its own."
-            )
+            raise MeasureError(f"Two metrics are called {metric_name(metric)!r}; give each its own name.")
         names |= added
 
 
@@ -206,7 +206,7 @@ def _thresholds(given: Mapping[Any, float], metrics: Sequence[Any]) -> dict[str,
         high = known[name].definition.high if name in known else float("inf")
         if isinstance(floor, bool) or not isinstance(floor, (int, float)) or not floor <= high:
             raise InputError(
-                f"The threshold {floor!r} for {name} is not allowed: it is a number up to {high:g}."
+                f"The threshold {floor!r} for {name} is not allowed; it is a number up to {high:g}."
             )
         found[name] = float(floor)
     return found

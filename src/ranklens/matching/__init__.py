@@ -1,6 +1,6 @@
 """Which judged document a retrieved item is: by id, field, parent, group, span or text.
 
-A matching reads an id out of a retrieved item and says which judged id that is; it keeps the order.
+A matching reads the id of a retrieved item and says which judged id that is; it keeps the order.
 """
 
 from ranklens.matching.rules import ByField, ById, ByParent, Groups, Matching, Spans

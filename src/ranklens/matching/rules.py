@@ -1,9 +1,9 @@
-"""What was retrieved → what was judged: by id, by a field, from chunk to parent, in groups, by overlap of spans.
+"""What was retrieved → what was judged: by id, by a field, from chunk to parent, in groups, by overlapping spans.
 
-Judgments name documents in their own way. A matching says how to read an id out of a retrieved item (``id_from``),
-which judged id that is (``judged_ids``), and, for groups, what becomes of the judgments. It keeps the order. Where two
-items become the same judged id, the first one is credited and the others are dropped, so that those below move up:
-just what :func:`ranklens.judge` does with a document that comes twice, because that is what they are.
+Judgments name documents in their own way. A matching says how to read the id of a retrieved item (``id_from``), which judged
+id that is (``judged_ids``) and, for groups, what becomes of the judgments. It keeps the order. If two items turn out to be the
+same judged document, the first one is credited and the others are dropped, so that those below move up: just as
+:func:`ranklens.judge` treats a document that comes twice.
 
 None never matches: an item without an id keeps its rank under a name that nobody judges.
 """
@@ -33,11 +33,11 @@ def unmatched(rank: int) -> str:
 
 
 class Matching:
-    """How retrieved items become judged ids; the base of all matchings, and itself a match by id."""
+    """How retrieved items become judged ids: the base of all matchings, which itself matches by id."""
 
     @property
     def id_from(self) -> IdFrom:
-        """Where an item's id stands; None for the usual places."""
+        """Where to find an item's id; None for the usual places."""
         return None
 
     def judged_ids(
@@ -46,11 +46,11 @@ class Matching:
         ids: Sequence[str],
         gold: Mapping[str, float],  # noqa: ARG002
     ) -> list[str]:
-        """The ids that were retrieved for a query as the ids that were judged, in the same order."""
+        """The ids retrieved for a query, as judged ids in the same order."""
         return [self._judged_id(query, doc) or unmatched(rank) for rank, doc in enumerate(ids, 1)]
 
     def judgments(self, qrels: Judgments) -> Judgments:
-        """The judgments as the judged ids name them."""
+        """The judgments, under the names that ``judged_ids`` returns."""
         return qrels
 
     def _judged_id(self, query: str, doc: str) -> str | None:  # noqa: ARG002
@@ -75,11 +75,11 @@ class ByField(Matching):
 
 @dataclass(frozen=True)
 class ByParent(Matching):
-    """Chunks are retrieved, their parent documents were judged.
+    """Chunks are retrieved, but their parent documents are judged.
 
-    The parent is looked up (a dict), computed (a callable), what stands before the last ``separator`` of the chunk's
-    id, or a ``field`` of the item. An id that the dict or the separator says nothing about is its own parent; None
-    from a callable matches nothing.
+    The parent is looked up (a dict), computed (a callable), the part of the chunk's id before the last ``separator``, or a
+    ``field`` of the item. An id that is not in the dict or lacks the separator is its own parent; None from a callable
+    matches nothing.
 
     >>> ByParent(separator="#").judged_ids("q", ["d1#0", "d1#4", "d2"], {})
     ['d1', 'd1', 'd2']
@@ -114,7 +114,7 @@ _SEPARATORS = ("::", "#", "__", "--", "/", "|", ":", "@", "~", "_", "-", ".")
 
 
 def chunk_separator(run: Mapping[str, Sequence[str]], qrels: Judgments) -> str | None:
-    """What stands between judged ids and the rest of retrieved ids, where no id is judged as it is; None if nothing does.
+    """The separator after which retrieved ids continue judged ones, if no id is judged as it is; None if there is none.
 
     >>> chunk_separator({"q": ["d1#0", "d2#3"]}, {"q": {"d1": 1}})
     '#'
@@ -123,16 +123,16 @@ def chunk_separator(run: Mapping[str, Sequence[str]], qrels: Judgments) -> str |
     if any(doc in judged for doc, judged in pairs):
         return None
     hits = {s: sum(doc.rpartition(s)[0] in judged for doc, judged in pairs) for s in _SEPARATORS}
-    best = max(_SEPARATORS, key=lambda s: hits[s])  # of equals the first, which is the most telling
+    best = max(_SEPARATORS, key=lambda s: hits[s])  # the first of equals, which is the most telling
     return best if hits[best] else None
 
 
 @dataclass(frozen=True)
 class Groups(Matching):
-    """Interchangeable documents: any of a group is as good as the others, and counts once.
+    """Interchangeable documents: any member of a group is as good as the others, and the group counts once.
 
-    Given as a list of groups, or as ``{query: [groups]}``. A group is judged by its highest grade, is one document in
-    the ideal ranking, and goes by the name of its first member. What stands in no group stands for itself.
+    Given as a list of groups, or as ``{query: [groups]}``. A group has its highest grade, is one document in the ideal
+    ranking, and is named after its first member. A document in no group stands for itself.
 
     >>> groups = Groups([["a", "a2"]])
     >>> groups.judged_ids("q", ["a2", "b", "a"], {})
@@ -145,7 +145,7 @@ class Groups(Matching):
 
     @cached_property
     def _first(self) -> Mapping[str | None, Mapping[str, str]]:
-        """The first member of each document's group, by query; under None for all queries."""
+        """The first member of each document's group, by query; None is the key for all queries."""
         given = self.groups if isinstance(self.groups, Mapping) else {None: self.groups}
         return {
             None if query is None else str(query): _first_members(query, groups)
@@ -155,7 +155,7 @@ class Groups(Matching):
     def __post_init__(self) -> None:
         if not isinstance(self.groups, Mapping):
             object.__setattr__(self, "groups", list(self.groups))
-        _ = self._first  # refuses what is wrong, now
+        _ = self._first  # checks the groups now
 
     def judgments(self, qrels: Judgments) -> Judgments:
         merged: dict[str, dict[str, float]] = {}
@@ -176,12 +176,12 @@ def _first_members(query: Any, groups: Iterable[Collection[str]]) -> dict[str, s
     for group in groups:
         if isinstance(group, str) or not isinstance(group, Collection):
             raise InputError(
-                f"Groups: {group!r:.60}{of_query} is no group; a group is a list of document ids."
+                f"Groups: {group!r:.60}{of_query} is not a group; a group is a list of document ids."
             )
         members = [str(doc) for doc in (sorted(group) if isinstance(group, (set, frozenset)) else group)]
         for doc in members:
             if doc in first:
-                raise InputError(f"Groups: document {doc!r}{of_query} stands in two groups; join them.")
+                raise InputError(f"Groups: document {doc!r}{of_query} is in two groups; merge them.")
             first[doc] = members[0]
     return first
 
@@ -194,7 +194,7 @@ _SPAN = re.compile(r"(.*):(-?\d+(?:\.\d+)?)-(-?\d+(?:\.\d+)?)", re.DOTALL)
 
 @dataclass(frozen=True)
 class SpanId:
-    """An item's span as its id, ``"document:start-end"``; None where a part is missing."""
+    """An item's span as its id, ``"document:start-end"``; None if a part is missing."""
 
     span_from: SpanFrom
 
@@ -209,23 +209,23 @@ class SpanId:
         return f"{document}:{_plain(start)}-{_plain(end)}"
 
     def described(self) -> str:
-        """A name that stays the same from one process to the next."""
+        """A name that is the same in every process."""
         place = self.span_from
         return getattr(place, "__qualname__", "callable") if callable(place) else " ".join(place)
 
 
 @dataclass(frozen=True)
 class Spans(Matching):
-    """Passages ``(document, start, end)`` are judged and retrieved, and match where they overlap enough.
+    """Passages ``(document, start, end)`` are judged and retrieved, and match if they overlap enough.
 
-    ``gold`` gives the span of each judged id; without it the judged ids are read as ``"document:start-end"``. The end
-    is the first position that no longer belongs to the span. A retrieved span matches a judged one of the same document if
+    ``gold`` holds the span of each judged id; without it, judged ids are read as ``"document:start-end"``. The end is the
+    first position that no longer belongs to the span. A retrieved span matches a judged one of the same document if
     their overlap is at least ``threshold`` of the judged span (``over="gold"``: did the reader get the passage?) or of
     both together (``over="union"``: intersection over union, which also punishes chunks that are too long).
 
-    A retrieved span is credited for one judged span, because a rank holds one document: of those not yet
-    found that with the highest grade, then the greatest share. One that covers only what was found before is a repetition.
-    ``span_from`` says where document, start and end stand in an item, by path or as a callable.
+    A retrieved span is credited for one judged span, because a rank holds one document: among those not yet found, the
+    one with the highest grade, then the largest share. A span that covers only what was found before is a repetition.
+    ``span_from`` says where to find document, start and end in an item, by path or as a callable.
 
     >>> spans = Spans({"answer": ("doc1", 100, 200)}, span_from=("metadata.source", "metadata.start", "metadata.end"))
     >>> spans.judged_ids("q", ["doc1:0-140", "doc1:150-400"], {"answer": 1})
@@ -241,7 +241,7 @@ class Spans(Matching):
     def __post_init__(self) -> None:
         if not 0 < self.threshold <= 1:
             raise InputError(
-                f"Spans: threshold={self.threshold!r} is not allowed; it is above 0 and at most 1."
+                f"Spans: threshold={self.threshold!r} is not allowed; it is a number above 0 and up to 1."
             )
         if self.over not in ("gold", "union"):
             raise InputError(
@@ -272,7 +272,7 @@ class Spans(Matching):
         return out
 
     def _shares(self, doc: str, judged: Mapping[str, Span]) -> dict[str, float]:
-        """How much of each judged span this one covers, where that is enough."""
+        """How much of each judged span this one covers, if that is enough."""
         span = _parse(doc)
         if span is None:
             return {}
@@ -283,9 +283,7 @@ class Spans(Matching):
         span = self._gold.get(doc) if self.gold is not None else _parse(doc)
         if span is None:
             how = (
-                "gold says nothing about it"
-                if self.gold is not None
-                else "it does not read 'document:start-end'"
+                "gold does not have it" if self.gold is not None else "it is not written 'document:start-end'"
             )
             raise InputError(
                 f"Spans: the judged id {doc!r} of query {query!r} has no span: {how}. Give gold={{id: (document, start, end)}}."
@@ -303,10 +301,10 @@ def _checked(what: Any, span: Any) -> Span:
         document, start, end = span
         begin, stop = float(start), float(end)
     except (TypeError, ValueError):
-        raise InputError(f"Spans: {what!r:.80} is no span; a span is (document, start, end).") from None
+        raise InputError(f"Spans: {what!r:.80} is not a span; a span is (document, start, end).") from None
     if not begin < stop:
         raise InputError(
-            f"Spans: {what!r:.80} starts at {start} and ends at {end}; the end comes after the start."
+            f"Spans: {what!r:.80} starts at {start} and ends at {end}; the end must come after the start."
         )
     return str(document), begin, stop
 

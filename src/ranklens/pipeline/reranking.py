@@ -1,4 +1,4 @@
-"""Did reranking help, and how many documents should be reranked? Offered as part of :mod:`ranklens.pipeline.routing`."""
+"""Did reranking help, and how many documents should be reranked?"""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ Rankings = dict[str, list[str]]  # the documents of each query, best first
 
 @dataclass(frozen=True)
 class RerankingResult(Shown):
-    """How much a reranker changed a measure; made by :func:`reranking_improvement`.
+    """How much a reranker changed a measure; returned by :func:`reranking_improvement`.
 
-    ``improvement`` and its ``interval`` are in percent of the mean before. Both are None where that mean is 0: then
-    ``effect.difference`` tells how much was gained.
+    ``improvement`` and its ``interval`` are in percent of the mean before. Both are None if that mean is 0; then
+    ``effect.difference`` says how much was gained.
     """
 
     measure: str
@@ -121,7 +121,7 @@ def reranking_improvement(
     by_query = dict(zip(new.queries, new[name].tolist(), strict=True))
     pairs = [(x, by_query[q]) for q, x in zip(old.queries, old[name].tolist(), strict=True) if q in by_query]
     if not pairs:
-        raise InputError("There is no query that both runs were evaluated on.")
+        raise InputError("The two runs have no evaluated query in common; give two runs of the same queries.")
     first, second = zip(*pairs, strict=True)
     low, high = wanted.definition.low, wanted.definition.high
     mean_before, mean_after = sum(first) / len(pairs), sum(second) / len(pairs)
@@ -140,7 +140,7 @@ def reranking_improvement(
 
 @dataclass(frozen=True)
 class KPoint:
-    """What reranking the first k documents gives: ``recall`` of the first stage at k, and the reranked list's mean.
+    """The effect of reranking the first k documents: the first stage's ``recall`` at k, and the mean after reranking.
 
     ``ceiling`` is the mean that a perfect reranker would reach with these k documents.
     """
@@ -154,7 +154,7 @@ class KPoint:
 
 @dataclass(frozen=True)
 class KSweep(Shown):
-    """Quality against the number of reranked documents; made by :func:`k_sweep`."""
+    """Quality against the number of reranked documents; returned by :func:`k_sweep`."""
 
     measure: str
     first_stage: float  # the mean without reranking
@@ -163,7 +163,7 @@ class KSweep(Shown):
     note: str
 
     def table(self) -> Table:
-        """A row for each k, after one for the first stage alone."""
+        """One row per k, after one for the first stage alone."""
         rows = [["none", "", f"{self.first_stage:.4f}", str(self.first_stage_interval), ""]]
         rows += [
             [str(p.k), f"{p.recall:.4f}", f"{p.mean:.4f}", str(p.interval), f"{p.ceiling:.4f}"]
@@ -199,9 +199,9 @@ def k_sweep(
     """How many documents to rerank: for each k, the first stage's recall at k and the measure if only its top k are reranked.
 
     ``reranked`` is a run in which a reranker has ordered the documents of the first stage, or the reranker itself: a
-    function of a query and a list of document ids that gives ids best first, pairs of id and score, or a dict of scores. It
-    is called for each query and k, with the query's text if ``queries`` has it, else with its id. Documents beyond k keep
-    the order of the first stage below the reranked ones; so do documents that the reranker left out.
+    function of a query and a list of document ids that returns ids best first, pairs of id and score, or a dict of scores. It
+    is called for each query and k, with the query's text if ``queries`` has it, else with its id. Documents below k, and those
+    that the reranker left out, follow the reranked ones in the order of the first stage.
 
     >>> qrels = {"q": {"a"}}
     >>> sweep = k_sweep(qrels, {"q": ["x", "y", "a"]}, {"q": ["a", "x", "y"]}, ks=[2, 3], measure="RR")
@@ -214,7 +214,7 @@ def k_sweep(
         raise PolicyError('k_sweep needs documents in one order, so ties="average" is not available for it.')
     rows = ranking(qrels, first_stage, chosen)
     first = _by_query(rows)
-    listed = replace(chosen, depth=None, judged_only=False)  # already applied
+    listed = replace(chosen, depth=None, judged_only=False)  # already applied to the first stage
     if callable(reranked):
         reranker, note = _asking(reranked, queries or {}, listed), ""
     else:
@@ -235,7 +235,7 @@ def _one_mean(measure: str | Measure) -> Measure:
     wanted = parse_many(measure)
     if len(wanted) != 1 or wanted[0].definition.aggregate != "mean":
         raise MeasureError(
-            f"measure={str(measure)!r} is not allowed: give one measure that is averaged, such as 'nDCG@10'."
+            f"measure={str(measure)!r} is not allowed; give one measure that is averaged, such as 'nDCG@10'."
         )
     return wanted[0]
 
@@ -243,7 +243,7 @@ def _one_mean(measure: str | Measure) -> Measure:
 def _depths(ks: Iterable[int]) -> list[int]:
     depths = sorted({*ks})
     if not depths or any(not isinstance(k, int) or isinstance(k, bool) or k < 1 for k in depths):
-        raise InputError(f"ks={list(ks)!r} is not allowed: they are whole numbers from 1.")
+        raise InputError(f"ks={list(ks)!r} is not allowed; they are whole numbers from 1.")
     return depths
 
 
@@ -275,7 +275,7 @@ def _asking(
         rows = ranking({query: dict.fromkeys(docs, 0) for query, docs in top.items()}, answers, policy)
         for query, doc in rows.filter(rows["grade"].is_null()).select("query", "doc").iter_rows():
             raise InputError(
-                f"The reranker answered {doc!r} for query {query!r}, which is none of the documents that it was given."
+                f"The reranker returned {doc!r} for query {query!r}, which is not one of the documents that it was given."
             )
         return _in_order(top, _by_query(rows))
 
@@ -283,16 +283,16 @@ def _asking(
 
 
 def _left_out(first: Rankings, order: Rankings, k: int) -> str:
-    """How many of the documents to rerank the reranked run does not have, in words."""
+    """How many of the documents to rerank are missing from the reranked run, in words."""
     missing = sum(len({*docs[:k]} - {*order.get(query, [])}) for query, docs in first.items())
     total = sum(len(docs[:k]) for docs in first.values())
     if not missing:
         return ""
-    return f" The reranked run lacks {missing:,} of the {total:,} documents in the top {k} of the first stage; they stay below."
+    return f" The reranked run lacks {missing:,} of the {total:,} documents in the top {k} of the first stage; they are ranked below the others."
 
 
 def _in_order(top: Rankings, order: Rankings) -> Rankings:
-    """The same documents, as they are ordered; those that are not stay below in their order."""
+    """The same documents in the given order; those that it lacks follow in their own."""
     return {query: _sorted(docs, order.get(query, [])) for query, docs in top.items()}
 
 

@@ -1,4 +1,4 @@
-"""Measures of a pipeline around retrieval: was the right expert asked, was retrieval rightly skipped, did reranking help?"""
+"""Routers and gates: was the right expert asked, and was retrieval rightly skipped?"""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ranklens.tables.table import Shown, Table
 if TYPE_CHECKING:
     import polars as pl
 
-NOWHERE = "(nowhere)"  # where a query went that the router did not answer
+NOWHERE = "(nowhere)"  # the destination of queries that the router did not answer
 
 
 @dataclass(frozen=True)
 class ExpertResult:
-    """How one expert was chosen: of how many queries it should have had, of how many it got."""
+    """How well one expert was chosen: the queries that it should have got, and those that it got."""
 
     expert: str
     expected: int
@@ -28,24 +28,24 @@ class ExpertResult:
 
     @property
     def precision(self) -> float:
-        """The share of the queries sent here that belong here; 0 where none was sent."""
+        """The share of the queries sent here that belong here; 0 if none was sent."""
         return _share(self.correct, self.chosen)
 
     @property
     def recall(self) -> float:
-        """The share of the queries that belong here that were sent here; 0 where none belongs here."""
+        """The share of the queries that belong here that were sent here; 0 if none belongs here."""
         return _share(self.correct, self.expected)
 
 
 @dataclass(frozen=True)
 class RoutingResult(Shown):
-    """The share of queries that were sent to the right expert; made by :func:`routing_accuracy`."""
+    """The share of queries that were sent to the right expert; returned by :func:`routing_accuracy`."""
 
     accuracy: float
     interval: Interval
     n: int
     counts: Mapping[tuple[str, str], int]  # (expected, chosen) → queries
-    ignored: int = 0  # routed, but nobody says where to
+    ignored: int = 0  # routed, but with no expected expert
 
     @property
     def experts(self) -> tuple[ExpertResult, ...]:
@@ -87,7 +87,7 @@ def routing_accuracy(expected: Any, actual: Any, *, level: float = 0.95) -> Rout
     """The share of queries that a router sent to the right expert, with Wilson's interval.
 
     ``expected`` and ``actual`` are dicts ``{query: expert}`` or two lists in the same order. A query that the router did
-    not answer (missing, or None) counts as wrong; one that nobody expects is ignored and counted.
+    not answer (missing, or None) counts as wrong; one without an expected expert is ignored and counted.
 
     >>> result = routing_accuracy(["sql", "docs", "docs"], ["sql", "docs", "sql"])
     >>> round(result.accuracy, 4), result.counts["docs", "sql"]
@@ -112,7 +112,7 @@ def routing_accuracy(expected: Any, actual: Any, *, level: float = 0.95) -> Rout
 
 @dataclass(frozen=True)
 class GateResult(Shown):
-    """How well a gate skips retrieval; made by :func:`gate_efficiency`.
+    """How well a gate skips retrieval; returned by :func:`gate_efficiency`.
 
     ``efficiency`` and its interval are in percent of all queries. ``precision`` and ``recall`` are of opening the gate;
     ``skip_precision`` and ``skip_recall`` of keeping it shut. A share of nothing is 0.
@@ -144,7 +144,7 @@ class GateResult(Shown):
 
     @property
     def skip_recall(self) -> float:
-        """Of the queries that did not need retrieval, the share that went without."""
+        """Of the queries that did not need retrieval, the share that went without it."""
         return _share(self.rightly_skipped, self.rightly_skipped + self.wrongly_retrieved)
 
     def to_frame(self) -> pl.DataFrame:
@@ -172,7 +172,7 @@ class GateResult(Shown):
         ]
         low, high = self.interval
         note = (
-            f"{self.efficiency:.1f}% [{low:.1f}%, {high:.1f}%] of {_queries(self.n)} rightly went without retrieval; "
+            f"{self.efficiency:.1f}% [{low:.1f}%, {high:.1f}%] of {_queries(self.n)} rightly skipped retrieval; "
             f"opening the gate: precision {self.precision:.4f}, recall {self.recall:.4f}{_ignored(self.ignored)}."
         )
         return Table(["", "retrieved", "skipped"], rows, note=note)
@@ -223,11 +223,11 @@ def _side_by_side(
         left, right = _listed(first, first_name), _listed(second, second_name)
         if len(left) != len(right):
             raise InputError(
-                f"{first_name} has {len(left)} entries, but {second_name} {len(right)}; give one a query."
+                f"{first_name} has {len(left)} entries, but {second_name} has {len(right)}; give one per query."
             )
         pairs = [(number, *both) for number, both in enumerate(zip(left, right, strict=True), 1)]
     if not pairs:
-        raise InputError(f"{first_name} is empty: there is no query to count.")
+        raise InputError(f"{first_name} is empty; give at least one query.")
     return pairs, ignored
 
 
@@ -259,4 +259,4 @@ def _queries(n: int) -> str:
 
 
 def _ignored(number: int) -> str:
-    return f"; {_queries(number)} that nobody expects ignored" if number else ""
+    return f"; {_queries(number)} without an expected value ignored" if number else ""

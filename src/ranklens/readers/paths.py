@@ -1,4 +1,4 @@
-"""Where something stands inside of an object that nobody here knows: ``metadata.source``."""
+"""Paths into objects of unknown shape: ``metadata.source``."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 
 def follow(item: Any, path: str) -> Any:
-    """What stands at a path such as ``metadata.source``: keys, attributes and positions; None where there is nothing.
+    """The value at a path such as ``metadata.source``, made of keys, attributes and positions; None if there is none.
 
     >>> follow({"metadata": {"pages": [7, 8]}}, "metadata.pages.1")
     8
     """
-    if isinstance(item, Mapping) and path in item:  # a key may hold dots itself
+    if isinstance(item, Mapping) and path in item:  # a key may contain dots
         return item[path]
     here = item
     for part in path.split("."):
@@ -23,7 +23,7 @@ def follow(item: Any, path: str) -> Any:
 
 
 def step(here: Any, part: str) -> Any:
-    """What stands under one name."""
+    """The value under one name."""
     if isinstance(here, Mapping):
         return here.get(part)
     if part.isdecimal() and isinstance(here, (list, tuple)):

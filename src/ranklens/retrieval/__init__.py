@@ -1,4 +1,8 @@
-"""From a retriever to answers: adapters for every shape, calls with time-outs and retries, and a store on disk.
+"""Asks retrievers and keeps their answers; :class:`~ranklens.retrieval.benchmark.Benchmark` is the way in.
 
-:class:`~ranklens.retrieval.benchmark.Benchmark` is the way in.
+- ``judged_queries``: what is asked, and what is relevant.
+- ``session``: one retriever, all queries. ``store``: answers on disk.
+- ``adapters``: how to call a retriever. ``responses``: what it returned, as ids.
+- ``calling``: many calls at once, by ``workers`` on ``loops``.
+- ``answers``: what came back, per query and in all. ``scores``: how good that is.
 """

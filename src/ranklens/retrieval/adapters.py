@@ -2,16 +2,16 @@
 
 ============================  =====================================================================================
 ``f(text)``                   a function, a method or a callable object; ``async def`` and generators, too
-``f(text, k)``                where a parameter is called k, top_k, limit … or a second one is required
+``f(text, k)``                if a parameter is called k, top_k, limit … or a second one is required
 ``f(texts: list[str])``       a batch: recognised by this annotation, or by ``batch_size``
 ``.invoke(text)``             LangChain (``.batch(texts)`` with a ``batch_size``)
 ``.retrieve(text)``           LlamaIndex
 ``.run(query=text)``          Haystack
-``.search(text)``             others, where the object cannot be called itself
+``.search(text)``             others, if the object itself cannot be called
 ============================  =====================================================================================
 
-An object that can be called synchronously is, in a thread: the asynchronous methods of many libraries only wrap the
-synchronous ones, some of them without letting others run. To use the asynchronous one, give it: ``retriever.ainvoke``.
+An object with both kinds of methods is called synchronously, in a thread: the asynchronous methods of many libraries only
+wrap the synchronous ones, and some block the event loop. To use the asynchronous method, pass it: ``retriever.ainvoke``.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from ranklens.errors import InputError
 K_NAMES = ("k", "top_k", "topk", "limit", "n_results", "num_results", "top_n", "similarity_top_k", "size")
 TEXT_NAMES = ("query", "text", "question", "q", "input", "query_text", "search_query")
 _DECIDING = ("invoke", "ainvoke", "retrieve", "aretrieve")
-_OTHERS = ("run", "run_async", "search", "asearch")  # of an object that cannot be called itself
-_BATCH_SIZE = 32  # where the annotation says that a batch is wanted, but nobody says how large
+_OTHERS = ("run", "run_async", "search", "asearch")  # if the object itself cannot be called
+_BATCH_SIZE = 32  # if the annotation asks for a batch, but nobody says how large
 _TEXTS = re.compile(r"(list|List|Sequence|Iterable|Collection|tuple|Tuple)\[str\b")
 
 
 @dataclass(frozen=True)
 class Caller:
-    """A retriever that is called in one way: with a text, or with a list of texts where there is a ``batch_size``."""
+    """A retriever with one way to call it: with a text, or with a list of texts if there is a ``batch_size``."""
 
     call: Callable[[Any], Any]
     is_async: bool = False
@@ -74,15 +74,11 @@ def adapt(retriever: Any, *, k: int = 10, batch_size: int | None = None) -> Call
 def _refuse_what_is_no_retriever(retriever: Any) -> None:
     if inspect.isclass(retriever):
         raise InputError(
-            f"The retriever is the class {retriever.__name__}; give an object of it, or a function."
+            f"The retriever is the class {retriever.__name__}; give an instance of it, or a function."
         )
     known = any(hasattr(retriever, name) for name in (*_DECIDING, *_OTHERS))
     if not callable(retriever) and not known:
-        hint = (
-            " Call compare with {name: run} for rankings that exist already."
-            if isinstance(retriever, dict)
-            else ""
-        )
+        hint = " For existing rankings, call compare with {name: run}." if isinstance(retriever, dict) else ""
         raise InputError(
             f"The retriever is a {type(retriever).__name__}, which cannot be called; give a function from a text to a "
             f"list of ids, or an object with .invoke, .retrieve, .run or .search.{hint}"
@@ -90,7 +86,7 @@ def _refuse_what_is_no_retriever(retriever: Any) -> None:
 
 
 def _function(retriever: Any, batch_size: int | None) -> Callable[..., Any]:
-    """What is called: the method that the libraries' retrievers have, else the object itself."""
+    """What to call: the method that retrievers of libraries have, else the object itself."""
     if inspect.isroutine(retriever) or isinstance(retriever, functools.partial):
         return retriever
     if batch_size is not None and callable(getattr(retriever, "batch", None)):
@@ -110,7 +106,7 @@ def _function(retriever: Any, batch_size: int | None) -> Callable[..., Any]:
 def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
     try:
         return list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):  # some built-in functions do not tell
+    except (TypeError, ValueError):  # some built-in functions have no signature
         return []
 
 
@@ -180,7 +176,7 @@ def _batch(
         name = getattr(function, "__name__", "The retriever")
         raise InputError(
             f"batch_size={batch_size} is given, but {name} takes a single text ({parameters[0].name}: str); "
-            "leave batch_size out, or let it take a list of texts."
+            "leave batch_size out, or make it take a list of texts."
         )
     return batch_size
 

@@ -1,4 +1,4 @@
-"""What a retriever answered: one :class:`Answer` a query, and a :class:`RetrieverRun` for all of them."""
+"""What a retriever answered: one :class:`Answer` per query, and a :class:`RetrieverRun` with all of them."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ STATUSES: tuple[Status, ...] = get_args(Status)
 class Answer:
     """What came back for one query.
 
-    ``seconds`` is the time of the call alone, of the last attempt where there were several. An empty answer is an
-    answer; a failed one has the error and its traceback instead of ids. ``stored`` tells that it was read from the
-    store instead of asked for. Where it ``timed_out``, ``seconds`` is how long was waited.
+    ``seconds`` is the time of the call alone: of the last attempt, or the time waited if it ``timed_out``. An empty answer is
+    an answer; a failed one has an error and its traceback instead of ids. A ``stored`` answer was read from the store, not
+    asked for.
 
     >>> Answer("q1", "ok", ("d2", "d1"), seconds=0.01).ids
     ('d2', 'd1')
@@ -34,14 +34,14 @@ class Answer:
     scores: tuple[float | None, ...] | None = None
     seconds: float | None = None
     attempts: int = 1
-    cut: bool = False  # more than k came
+    cut: bool = False  # there were more than k results
     error: str | None = None
     traceback: str | None = None
     timed_out: bool = False
     stored: bool = False
 
     def to_record(self) -> dict[str, Any]:
-        """As a JSON object, without what has its default."""
+        """As a JSON object, without defaults."""
         record = {name: getattr(self, name) for name in _RECORDED}
         return {
             name: value for name, value in record.items() if value != _DEFAULTS.get(name) or name == "ids"
@@ -49,7 +49,7 @@ class Answer:
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Answer:
-        """What :meth:`to_record` wrote; an :class:`InputError` if it is something else."""
+        """What :meth:`to_record` wrote; anything else is an :class:`InputError`."""
         known = {name: record[name] for name in _RECORDED if name in record}
         ids, scores = known.get("ids"), known.get("scores")
         if (
@@ -93,9 +93,9 @@ _DEFAULTS: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Latency:
-    """Seconds that a retriever took to answer: percentiles, the mean, and every single one.
+    """How many seconds a retriever took: percentiles, the mean, and every single call.
 
-    Between two measurements a percentile is interpolated (NumPy's ``linear``).
+    Percentiles are interpolated between two measurements (NumPy's ``linear``).
 
     >>> Latency.of([0.1, 0.2, 0.3]).p50
     0.2
@@ -120,8 +120,8 @@ class Latency:
 class RetrieverRun:
     """What one retriever answered to every query; made by :meth:`ranklens.Benchmark.run`.
 
-    ``wall`` are the seconds from the first call to the last answer, ``asked`` the queries that were really asked
-    (others came from the store). ``told_k`` says whether the retriever was given ``k``.
+    ``wall`` is the number of seconds from the first call to the last answer, ``asked`` how many queries were really asked (the
+    others came from the store), ``told_k`` whether the retriever was given ``k``.
     """
 
     name: str
@@ -139,7 +139,7 @@ class RetrieverRun:
     def run(self) -> dict[str, list[str]]:
         """The rankings as judged ids, best first, without the queries that failed: what is evaluated.
 
-        Where matching makes two results the same judged document, the first one stays. An id that the retriever itself returned
+        If matching turns two results into the same judged document, the first one stays. An id that the retriever itself returned
         twice is left for :func:`ranklens.judge`, which drops, counts and reports it.
         """
         return {
@@ -169,9 +169,9 @@ class RetrieverRun:
 
     @cached_property
     def seconds(self) -> dict[str, float]:
-        """The seconds of each query that was answered, or waited for in vain until it timed out.
+        """The seconds of each query that was answered or timed out.
 
-        Without the latter a retriever that hangs would look fast. What failed otherwise says nothing about speed.
+        Without timeouts, a retriever that hangs would look fast. Other failures say nothing about speed.
         """
         return {
             query: answer.seconds
@@ -181,17 +181,17 @@ class RetrieverRun:
 
     @cached_property
     def latency(self) -> Latency | None:
-        """Percentiles over :attr:`seconds`; None where nothing was answered or timed out."""
+        """Percentiles over :attr:`seconds`; None if no query was answered or timed out."""
         return Latency.of(list(self.seconds.values())) if self.seconds else None
 
     @property
     def throughput(self) -> float | None:
-        """Answered queries a second of the whole run; None where all came from the store."""
+        """Answered queries per second over the whole run; None if all answers came from the store."""
         answered = sum(not a.stored and a.status != "failed" for a in self.answers.values())
         return answered / self.wall if self.asked and self.wall > 0 else None
 
     def scored(self) -> dict[str, dict[str, float]]:
-        """The rankings with falling scores: the retriever's own where they give this order, else numbers that do."""
+        """The rankings with falling scores: the retriever's own if they fall, else made-up ones."""
         own = {query: self._scores(self.answers[query]) for query in self.run}
         if all(_fall(list(scores.values())) for scores in own.values()):
             return own  # type: ignore[return-value]
@@ -220,10 +220,16 @@ class RetrieverRun:
             found.append(f"never more than {counted(longest, 'result')} (it was not told k={self.k})")
         merged = sum(len(self.answers[query].ids) - len(docs) for query, docs in self.run.items())
         if merged:
-            found.append(f"{counted(merged, 'result')} of documents that were found before dropped")
+            found.append(
+                counted(
+                    merged,
+                    "result dropped (document already found)",
+                    "results dropped (documents already found)",
+                )
+            )
         late = sum(answer.timed_out for answer in self.answers.values())
         if late:
-            found.append(f"{counted(late, 'call')} timed out, in the latency with the time waited")
+            found.append(f"{counted(late, 'call')} timed out; latency includes the time waited")
         failures = self.failures
         if failures:
             found.append(
@@ -246,7 +252,7 @@ def counted(number: int, one: str, many: str = "") -> str:
 
 
 def _first_of_each(ids: Sequence[str], judged: Sequence[str]) -> list[str]:
-    """The judged ids without those that repeat another result's; a result that comes twice stays."""
+    """The judged ids, without those that another result had before; a result that comes twice stays."""
     by: dict[str, str] = {}
     return [name for doc, name in zip(ids, judged, strict=True) if by.setdefault(name, doc) == doc]
 

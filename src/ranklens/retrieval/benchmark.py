@@ -1,4 +1,4 @@
-"""From a retriever to numbers: ask it every query, keep what it answered, and judge that."""
+"""From a retriever to numbers: ask it every query, keep its answers, and judge them."""
 
 from __future__ import annotations
 
@@ -9,18 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ranklens.errors import InputError, nearest, warn
-from ranklens.files.queries import Queries, golden, read_queries
 from ranklens.matching.rules import Matching, chunk_separator
-from ranklens.readers import mappings
 from ranklens.registry import parse_many
 from ranklens.retrieval.answers import STATUSES, RetrieverRun, counted
-from ranklens.retrieval.asking import Asking, Options
+from ranklens.retrieval.judged_queries import JudgedQueries, read_judged_queries
+from ranklens.retrieval.session import RunOptions, Session
 from ranklens.retrieval.store import Store
 
 if TYPE_CHECKING:
     from ranklens.comparison.systems import Comparison
     from ranklens.registry import Measure
-    from ranklens.retrieval.results import RetrieverScores
+    from ranklens.retrieval.scores import RetrieverScores
     from ranklens.tables.table import Table
 
 Failed = Literal["zero", "skip"]
@@ -30,9 +29,9 @@ class Benchmark:
     """Queries with judgments, and what retrievers answered to them.
 
     ``queries`` are ``{id: text}``, a list of dicts, a table, or the path of a file or a BEIR folder (which brings judgments and
-    corpus along); ``qrels`` whatever :func:`ranklens.judge` takes. Without ``queries`` the ids of the judgments are the texts.
-    With ``store`` every answer is kept in that folder, and a run that was interrupted goes on where it was. ``match`` says how
-    retrieved and judged ids belong together (:mod:`ranklens.matching`), ``corpus`` holds texts for reports.
+    corpus along); ``qrels`` are whatever :func:`ranklens.judge` takes. Without ``queries``, the ids of the judgments are the texts.
+    With ``store``, every answer is kept in that folder, and an interrupted run resumes where it stopped. ``match`` says how
+    retrieved and judged ids belong together (:mod:`ranklens.matching`); ``corpus`` holds texts for reports.
 
     Only queries that have both a text and judgments are asked; the others are counted.
 
@@ -56,39 +55,39 @@ class Benchmark:
     ) -> None:
         self.results: dict[str, RetrieverRun] = {}
         self.match = match
-        self.unjudged = 0  # queries that nobody judged
-        self.without_text = 0  # judged queries that cannot be asked
-        self._texts: dict[str, str] = {}
-        self._qrels: dict[str, dict[str, float]] = {}
-        self._fields: dict[str, Mapping[str, Any]] = {}
+        self._judged = JudgedQueries()
         self.corpus = corpus
         if queries is not None or qrels is not None:
-            self._load(queries, qrels, columns)
+            self._judged = read_judged_queries(queries, qrels, columns)
+            self.corpus = corpus if corpus is not None else self._judged.corpus
         self.store = store if isinstance(store, Store) or store is None else Store(store)
 
     def add_query(self, query_id: str, query_text: str, relevant_docs: Any, **fields: Any) -> None:
         """Add a query with what is relevant for it: a set or list of ids, or a dict with grades.
 
-        Further ``fields`` (a type, a language) can be compared by.
+        Further ``fields`` (a type, a language) can be used to compare by group.
         """
-        query = str(query_id)
-        if query in self._texts:
-            raise InputError(f"There is a query {query!r} already; give each its own id.")
-        if not isinstance(query_text, str) or not query_text.strip():
-            raise InputError(f"Query {query!r} has no text: {query_text!r}.")
-        self._qrels[query] = _as_grades({query: relevant_docs})[query]
-        self._texts[query] = query_text
-        self._fields[query] = fields
+        self._judged.add(str(query_id), query_text, relevant_docs, fields)
+
+    @property
+    def unjudged(self) -> int:
+        """How many queries are not asked because nobody judged them."""
+        return self._judged.unjudged
+
+    @property
+    def without_text(self) -> int:
+        """How many judged queries cannot be asked because they have no text."""
+        return self._judged.without_text
 
     @property
     def queries(self) -> dict[str, str]:
         """The texts of the queries that are asked, by id."""
-        return dict(self._texts)
+        return dict(self._judged.texts)
 
     @property
     def qrels(self) -> dict[str, dict[str, float]]:
         """The judgments of these queries."""
-        return {query: dict(grades) for query, grades in self._qrels.items()}
+        return {query: dict(grades) for query, grades in self._judged.qrels.items()}
 
     def run(
         self,
@@ -113,34 +112,50 @@ class Benchmark:
         """Ask a retriever every query and keep its answers under ``name``.
 
         Functions, async functions and the retrievers of RAG libraries are recognised (:mod:`ranklens.retrieval.adapters`), and so are ids
-        in what they return; ``id_from="metadata.source"`` or a callable says where else they are. The order of the results is the
-        ranking, and the first ``k`` count. ``concurrency`` calls run at a time (synchronous ones in threads), each for
-        ``timeout`` seconds at most and with up to ``retries`` further attempts after growing pauses from ``backoff`` seconds;
-        ``rate_limit`` calls start a second. Latency is that of the call alone, and of the last attempt; a call that timed out
-        counts with the time that was waited, one that failed otherwise does not count.
+        in what they return; ``id_from="metadata.source"`` or a callable says where else to find them. The order of the results is
+        the ranking, and the first ``k`` count. ``concurrency`` calls run at a time (synchronous ones in threads), each for
+        at most ``timeout`` seconds and with up to ``retries`` further attempts after growing pauses from ``backoff`` seconds;
+        at most ``rate_limit`` calls start per second. Latency is that of the call alone, and of the last attempt. A call that
+        timed out counts with the time waited; one that failed otherwise does not count.
 
         A query that fails is kept with its error and counted; it does not stop the run. In a store, an answer belongs to
-        ``name``, ``version``, ``params``, ``k`` and the query: change ``version`` or ``params`` when the retriever changes, or ask
-        anew with ``resume=False``.
+        ``name``, ``version``, ``params``, ``k`` and the query. When the retriever changes, change ``version`` or ``params``, or
+        ask again with ``resume=False``.
         """
-        options = Options(k, concurrency, timeout, retries, rate_limit, backoff, id_from, score_from, batch_size, version,
-                          params, match or self.match, resume, progress)  # fmt: skip
-        asking = Asking.start(name, retriever, self._texts, self.store, options)
-        asking.run()
-        self.results[name] = asking.result(self._qrels)
-        return self.results[name]
+        options = RunOptions(
+            k=k,
+            concurrency=concurrency,
+            timeout=timeout,
+            retries=retries,
+            rate_limit=rate_limit,
+            backoff=backoff,
+            id_from=id_from,
+            score_from=score_from,
+            batch_size=batch_size,
+            version=version,
+            params=params,
+            match=match or self.match,
+            resume=resume,
+            progress=progress,
+        )
+        session = Session.start(name, retriever, self._judged.texts, self.store, options)
+        session.run()
+        return self._keep(session)
 
     async def arun(self, name: str, retriever: Any, **options: Any) -> RetrieverRun:
-        """:meth:`run`, with the same options, on the event loop that runs already: for clients that belong to it."""
-        known = [option.name for option in dataclasses.fields(Options)]
+        """:meth:`run`, with the same options, on the running event loop: for clients that belong to it."""
+        known = [option.name for option in dataclasses.fields(RunOptions)]
         wrong = next((name for name in options if name not in known), None)
         if wrong is not None:
             raise InputError(f"There is no option {wrong!r}: {nearest(wrong, known)} See Benchmark.run.")
-        chosen = Options(**{**options, "match": options.get("match") or self.match})
-        asking = Asking.start(name, retriever, self._texts, self.store, chosen)
-        await asking.arun()
-        self.results[name] = asking.result(self._qrels)
-        return self.results[name]
+        chosen = RunOptions(**{**options, "match": options.get("match") or self.match})
+        session = Session.start(name, retriever, self._judged.texts, self.store, chosen)
+        await session.arun()
+        return self._keep(session)
+
+    def _keep(self, session: Session) -> RetrieverRun:
+        self.results[session.name] = session.result(self._judged.qrels)
+        return self.results[session.name]
 
     def evaluate(
         self,
@@ -149,19 +164,19 @@ class Benchmark:
         failed: Failed = "zero",
         **policy: Any,
     ) -> RetrieverScores:
-        """Score every retriever; policies as in :func:`ranklens.evaluate`. What comes back is a dict, shown as a table.
+        """Score every retriever; policies as in :func:`ranklens.evaluate`. The result is a dict that prints as a table.
 
-        A failed query counts as 0, or is left out with ``failed="skip"``.
+        A failed query counts as 0; ``failed="skip"`` leaves it out.
         """
         from ranklens.evaluation import evaluate
-        from ranklens.retrieval.results import RetrieverScores
+        from ranklens.retrieval.scores import RetrieverScores
 
         options = self._policy(failed, policy)
         for caution in self.cautions(measures):
             warn(caution)
         return RetrieverScores(
             {
-                name: evaluate(result.match.judgments(self._qrels), result.run, measures, **options)
+                name: evaluate(result.match.judgments(self._judged.qrels), result.run, measures, **options)
                 for name, result in self._finished().items()
             }
         )
@@ -173,7 +188,7 @@ class Benchmark:
         failed: Failed = "zero",
         **options: Any,
     ) -> Comparison:
-        """Compare all retrievers that have run, as :func:`ranklens.compare` does, with their latencies and status."""
+        """Compare all retrievers that have run, like :func:`ranklens.compare`, with their latencies and status."""
         from ranklens.comparison.systems import compare
 
         finished = self._finished()
@@ -191,7 +206,7 @@ class Benchmark:
         return self.completed(compared, cautions)
 
     def completed(self, compared: Comparison, cautions: Sequence[str] = ()) -> Comparison:
-        """A comparison of these retrievers with what only their runs know: latencies, status, and more to keep in mind."""
+        """A comparison of these retrievers with what only their runs know: latencies, status and errors."""
         finished = self._finished()
         return dataclasses.replace(
             compared,
@@ -224,14 +239,14 @@ class Benchmark:
         )
 
     def save_runs(self, folder: str | Path, *, suffix: str = ".txt") -> dict[str, Path]:
-        """Write what each retriever found as a run file: TREC's format, or that of another ``suffix`` (.jsonl, .csv, .parquet)."""
+        """Write the results of each retriever as a run file: TREC's format, or that of another ``suffix`` (.jsonl, .csv, .parquet)."""
         from ranklens.files.writing import write_run
 
         place = Path(folder)
         try:
             place.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise InputError(f"{folder}: the folder cannot be made: {error.strerror}.") from None
+            raise InputError(f"{folder}: the folder cannot be created: {error.strerror}.") from None
         paths = {name: place / f"{_file_name(name)}{suffix}" for name in self._finished()}
         by_path = {path: name for name, path in paths.items()}
         for name, path in paths.items():
@@ -258,51 +273,13 @@ class Benchmark:
         return self.table().to_html()
 
     def __repr__(self) -> str:
-        return f"Benchmark({len(self._texts)} queries; {', '.join(self.results) or 'no retriever has run'})"
-
-    def _load(self, queries: Any, qrels: Any, columns: Mapping[str, str] | None) -> None:
-        folder = Path(queries) if isinstance(queries, (str, Path)) and Path(queries).is_dir() else None
-        given = read_queries(queries) if queries is not None else None
-        if qrels is None and given is not None:
-            qrels = given.qrels if given.qrels is not None else folder
-        elif isinstance(qrels, (str, Path)) and (both := golden(qrels)) is not None:
-            given, qrels = given if given is not None else both, both.qrels
-        if qrels is None:
-            where = f"{queries}: " if isinstance(queries, (str, Path)) else ""
-            raise InputError(
-                f"{where}There are queries but no judgments for all of them: {given.unjudged if given else ''} "
-                'Give qrels, or queries that say what is relevant: [{"id": …, "query": …, "relevant_docs": [...]}].'
-            )
-        if folder is not None and self.corpus is None:
-            self.corpus = next(iter(sorted(folder.glob("corpus.*"))), None)
-        grades = _judgments(qrels, columns)
-        self._join(given if given is not None else Queries({query: query for query in grades}), grades)
-
-    def _join(self, given: Queries, grades: Mapping[str, dict[str, float]]) -> None:
-        asked = [query for query in given.texts if query in grades]
-        if not asked:
-            one, other = next(iter(given.texts), "none"), next(iter(grades), "none")
-            raise InputError(
-                f"The queries and the judgments have no id in common (queries: {one!r}, judgments: {other!r}). "
-                "Are they of the same kind?"
-            )
-        self._texts = {query: given.texts[query] for query in asked}
-        self._qrels = {query: grades[query] for query in asked}
-        self._fields = {query: given.fields.get(query, {}) for query in asked}
-        self.unjudged = len(given.texts) - len(asked)
-        self.without_text = len(grades) - len(asked)
-        if self.without_text:
-            first = next(query for query in grades if query not in self._texts)
-            warn(
-                f"{counted(self.without_text, 'judged query has', 'judged queries have')} no text, the first is {first!r}; "
-                "what cannot be asked is left out."
-            )
+        return f"Benchmark({len(self._judged.texts)} queries; {', '.join(self.results) or 'no retriever has run'})"
 
     def _finished(self) -> dict[str, RetrieverRun]:
         if not self.results:
-            raise InputError("No retriever has run yet: bench.run(name, retriever) comes first.")
+            raise InputError("No retriever has run yet; call bench.run(name, retriever) first.")
         for name, result in self.results.items():
-            later = [query for query in self._texts if query not in result.answers]
+            later = [query for query in self._judged.texts if query not in result.answers]
             if later:
                 raise InputError(
                     f"{name!r} ran before {counted(len(later), 'query was', 'queries were')} added, the first is {later[0]!r}; run it again."
@@ -310,12 +287,12 @@ class Benchmark:
         return self.results
 
     def common_judgments(self) -> Mapping[str, Mapping[str, float]]:
-        """What all retrievers are judged by: a comparison over different judgments would say nothing."""
+        """The judgments that all retrievers share: a comparison over different ones would mean nothing."""
         finished = self._finished()
         first, *others = finished
-        common = finished[first].match.judgments(self._qrels)
+        common = finished[first].match.judgments(self._judged.qrels)
         for name in others:
-            if finished[name].match.judgments(self._qrels) != common:
+            if finished[name].match.judgments(self._judged.qrels) != common:
                 raise InputError(
                     f"{first!r} and {name!r} are matched in ways that change the judgments; give the same Groups to both, "
                     "or to Benchmark(match=…)."
@@ -324,31 +301,31 @@ class Benchmark:
 
     def _fields_with(self, name: str) -> Mapping[str, Mapping[str, Any]]:
         """The fields of the queries, if ``name`` is among them; BEIR has its own under ``metadata``."""
-        known = {key for row in self._fields.values() for key in (*row, *(row.get("metadata") or {}))}
+        known = {key for row in self._judged.fields.values() for key in (*row, *(row.get("metadata") or {}))}
         if name not in known:
             raise InputError(
                 f"by={name!r}: no query has such a field. {nearest(name, sorted(known)) if known else ''}"
                 "Give it with add_query(…, " + f"{name}=…), or as a column of the queries."
             )
-        return self._fields
+        return self._judged.fields
 
     def cautions(self, measures: str | Measure | Sequence[str | Measure]) -> list[str]:
-        """What to keep in mind about these measures of these retrievers."""
+        """What to keep in mind when reading these measures of these retrievers."""
         return [*self._shallow(measures), *self._chunks()]
 
     def _chunks(self) -> Iterator[str]:
-        """Where chunks were retrieved and documents judged, no id is right until somebody says so."""
+        """Retrievers of chunks where documents are judged: no id matches until a match says how."""
         for name, result in self._finished().items():
-            separator = chunk_separator(result.run, result.match.judgments(self._qrels))
+            separator = chunk_separator(result.run, result.match.judgments(self._judged.qrels))
             if separator is not None:
                 yield (
-                    f"No id that {name!r} returned is judged, but what stands before {separator!r} in them is: are these chunks "
-                    f'of judged documents? Then run it with match=ByParent(separator="{separator}"), in a configuration '
+                    f"No id that {name!r} returned is judged, but the parts before {separator!r} are. If these are chunks of judged "
+                    f'documents, run it with match=ByParent(separator="{separator}"); in a configuration, '
                     f'match: {{by: parent, separator: "{separator}"}}.'
                 )
 
     def _shallow(self, measures: str | Measure | Sequence[str | Measure]) -> list[str]:
-        """What to say of retrievers that were asked for less than a measure looks at: R@100 of ten results is R@10."""
+        """Retrievers that were asked for fewer results than a measure looks at: R@100 of ten results is R@10."""
         deepest = max(
             (m for m in parse_many(measures) if m.k is not None), key=lambda m: m.k or 0, default=None
         )
@@ -362,7 +339,7 @@ class Benchmark:
     def _policy(failed: str, policy: dict[str, Any]) -> dict[str, Any]:
         if failed not in ("zero", "skip"):
             raise InputError(f"failed={failed!r} is not allowed: {nearest(str(failed), ('zero', 'skip'))}")
-        return {"missing": failed, **policy}  # a query that failed is one that the run lacks
+        return {"missing": failed, **policy}  # the run lacks the queries that failed
 
     def _note(self) -> str:
         parts = []
@@ -375,39 +352,6 @@ class Benchmark:
         for name, result in self.results.items():
             parts += [f"{name}: {what}" for what in result.remarks()]
         return "; ".join(parts) + "." if parts else ""
-
-
-def _judgments(qrels: Any, columns: Mapping[str, str] | None) -> dict[str, dict[str, float]]:
-    """Judgments of any shape as text ids and numbers."""
-    if isinstance(qrels, (str, Path)):
-        from ranklens.files.formats import read_qrels
-
-        qrels = read_qrels(qrels)
-    if isinstance(qrels, Mapping):
-        return _as_grades(qrels)
-    from ranklens.readers import frames
-
-    if not frames.is_frame(qrels):
-        raise InputError(
-            f"qrels is a {type(qrels).__name__}; give a dict by query, a table, or the path of a file."
-        )
-    return _as_grades(frames.by_query(frames.qrels_frame(qrels, columns)))
-
-
-def _as_grades(qrels: Mapping[Any, Any]) -> dict[str, dict[str, float]]:
-    from ranklens.judging.dicts import grades
-    from ranklens.judging.standing import check_duplicates
-    from ranklens.policy import Policy
-
-    given = mappings.judgments(qrels)
-    check_duplicates("qrels", given.duplicates, given.first_duplicate, Policy())
-    if None in given.by_query or any(None in docs for docs in given.by_query.values()):
-        raise InputError(
-            "qrels: None stands where the id of a query or document should be; None never matches."
-        )
-    found = mappings.as_text(given.by_query)
-    grades(list(found), list(found.values()))  # refuses what is no number
-    return {query: {doc: float(grade) for doc, grade in docs.items()} for query, docs in found.items()}
 
 
 def _row(result: RetrieverRun) -> list[str]:

@@ -30,11 +30,11 @@ INSIDE = ("node", "document", "doc")  # where an item wraps the document
 
 
 class ReadingError(InputError):
-    """An answer that ids cannot be read out of: what was returned, and how to say where the ids are."""
+    """An answer without ids that can be read: what was returned, and how to say where the ids are."""
 
 
 class Retrieved(NamedTuple):
-    """The ids of an answer in rank order, their scores if there are any, and whether more came than were asked for."""
+    """The ids of an answer in rank order, their scores if any, and whether there were more than ``k``."""
 
     ids: tuple[str, ...]
     scores: tuple[float | None, ...] | None
@@ -43,7 +43,7 @@ class Retrieved(NamedTuple):
 
 @dataclass(frozen=True)
 class Reading:
-    """How to read answers: the first ``k`` results, with ids and scores from these places.
+    """How to read answers: the first ``k`` results, with ids and scores from the given places.
 
     >>> Reading(2).read([("d1", 0.9), ("d2", 0.8), ("d3", 0.1)])
     Retrieved(ids=('d1', 'd2'), scores=(0.9, 0.8), cut=True)
@@ -56,7 +56,7 @@ class Reading:
     score_from: str | Callable[[Any], Any] | None = None
 
     def collect(self, value: Any) -> Any:
-        """Take what an iterator gives, up to one more than is needed: part of the call, as that is where its work is done."""
+        """Take what an iterator yields, up to one more than needed; this is part of the call, because the work is done here."""
         return list(islice(value, self.k + 1)) if isinstance(value, Iterator) else value
 
     async def acollect(self, value: Any) -> Any:
@@ -71,11 +71,11 @@ class Reading:
         return found
 
     def read(self, value: Any) -> Retrieved:
-        """Ids and scores; a :class:`ReadingError` says what came instead."""
+        """Ids and scores; a :class:`ReadingError` says what was returned instead."""
         items = list(islice(self._items(value), self.k + 1))
         kept, cut = items[: self.k], len(items) > self.k
         if self.id_from is None and self.score_from is None and all(type(item) is str for item in kept):
-            return Retrieved(tuple(kept), None, cut)  # the usual case, at once
+            return Retrieved(tuple(kept), None, cut)  # the usual case, fast
         ids = [self._id(item) for item in kept]
         if kept and all(doc is None for doc in ids):
             raise self._without_ids(kept[0])
@@ -87,14 +87,14 @@ class Reading:
         )
 
     def describe(self) -> dict[str, str]:
-        """What the answers in a store depend on beside the call; empty for the usual places."""
+        """What stored answers depend on besides the call; empty for the usual places."""
         places = {"id_from": self.id_from, "score_from": self.score_from}
         return {name: _named(place) for name, place in places.items() if place is not None}
 
     def _items(self, value: Any) -> Iterable[Any]:
         if _is_ids_and_scores(value):
             raise ReadingError(
-                f"The retriever returned {_shown(value)}, ids and scores apart; return list(zip(ids, scores)), or the ids alone."
+                f"The retriever returned {_shown(value)}, ids and scores in two lists; return list(zip(ids, scores)), or only the ids."
             )
         inner = _container(value)
         if isinstance(inner, Mapping):
@@ -147,16 +147,16 @@ def _ask(what: str, function: Callable[[Any], Any], item: Any) -> Any:
 
 
 def _container(value: Any) -> Any:
-    """The list inside of what was returned: ``{"documents": [...]}``, ``response.matches``, ``{"hits": {"hits": [...]}}``."""
+    """The list inside what was returned: ``{"documents": [...]}``, ``response.matches``, ``{"hits": {"hits": [...]}}``."""
     if frames.is_frame(value):
         return frames.to_polars(value).to_dicts()
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, (list, tuple)):
-        # Batch interfaces give one list a query, and here it was one query.
+        # Batch interfaces return one list per query, and this was one query.
         nested = len(value) == 1 and isinstance(value[0], list) and not _is_scored(value[0])
         return value[0] if nested else value
-    for name in (*CONTAINERS, "body"):  # body: of Elasticsearch's client
+    for name in (*CONTAINERS, "body"):  # body: Elasticsearch's client
         inner = step(value, name)
         if inner is not None and not isinstance(inner, (str, bytes, Real)) and not callable(inner):
             return _container(inner)
@@ -168,7 +168,7 @@ def _is_scored(item: Any) -> bool:
 
 
 def _is_ids_and_scores(value: Any) -> bool:
-    """Whether this is a list of ids beside a list of scores."""
+    """Whether this is a list of ids next to a list of scores."""
     if not isinstance(value, tuple) or len(value) != 2:
         return False
     ids, scores = (part.tolist() if hasattr(part, "tolist") else part for part in value)
@@ -179,7 +179,7 @@ def _is_ids_and_scores(value: Any) -> bool:
 
 
 def _document(item: Any) -> Any:
-    """The document of a (document, score) pair, or of a row of one column, as databases give it."""
+    """The document of a (document, score) pair, or of a row with one column, as databases return it."""
     return item[0] if _is_scored(item) or (isinstance(item, tuple) and len(item) == 1) else item
 
 
@@ -204,13 +204,13 @@ def _as_id(found: Any, item: Any) -> str | None:
         return found
     if isinstance(found, _NO_IDS) or _is_nameless(found):
         raise ReadingError(
-            f"{_shown(found)} was found where a document id should be. {_advice(_document(item))}"
+            f"The id of a result is {_shown(found)}, which is neither text nor a whole number. {_advice(_document(item))}"
         )
     return str(found)
 
 
 def _is_nameless(found: Any) -> bool:
-    """Whether all that can be said of an object is its address, which is no id."""
+    """Whether an object prints as its address, which is not an id."""
     return getattr(type(found), "__repr__", None) is object.__repr__
 
 
@@ -235,7 +235,7 @@ def _shown(value: Any) -> str:
 
 
 def _advice(item: Any) -> str:
-    """What to set, with a place that exists in this item if one looks right."""
+    """What to set, with a place in this item that looks right, if there is one."""
     places = _places(item)
     likely = [place for place in places if place.isdecimal() or place.rpartition(".")[2] in _LIKELY]
     there = f" It has {', '.join(places[:12])}." if places else ""
@@ -263,7 +263,7 @@ def _places(item: Any) -> list[str]:
 
 
 def _named(place: Any) -> str:
-    """A name that stays the same from one process to the next."""
+    """A name that is the same in every process."""
     if isinstance(place, str):
         return place
     if isinstance(place, SpanId):

@@ -1,7 +1,7 @@
-"""Answers on disk, so that a run that ends early goes on where it was and no call is made twice.
+"""Answers on disk, so that an interrupted run resumes where it stopped and no call is made twice.
 
-A store is a folder with one file of JSON lines a retriever. Lines are only ever added, each in one piece and under a lock,
-so that a killed process or a second one cannot spoil what is there. Nothing is unpickled, ever.
+A store is a folder with one file of JSON lines per retriever. Lines are only ever added, each in one piece and under a lock,
+so that neither a killed process nor a second one can spoil what is there. Nothing is ever unpickled.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ranklens.retrieval.answers import Answer, counted
 
 try:
     import fcntl
-except ImportError:  # Windows: lines are still added in one piece
+except ImportError:  # on Windows; lines are still added in one piece
     fcntl = None  # type: ignore[assignment]
 
 FORMAT = "ranklens-answers"
@@ -29,13 +29,13 @@ FORMAT_VERSION = 1  # 1: first version
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
 
 _README = """\
-Answers of retrievers, kept by RankLens so that a run that was interrupted goes on without asking again.
+Answers of retrievers, kept by RankLens so that an interrupted run resumes without asking again.
 
-One file a retriever. Its first line names the format and the retriever; each line after it is one answer:
+One file per retriever. Its first line names the format and the retriever; each further line is one answer:
   key        SHA-256 over the retriever's name, version, parameters, k, and the query's id and text
   query, status ("ok", "empty" or "failed"), ids (best first), scores, seconds, attempts, error, traceback
-Lines are only added; of several with the same key the last answered one counts. Failed queries are asked again.
-The folder can be deleted at any time: the retrievers are then asked again.
+Lines are only added. If several have the same key, the last answered one counts. Failed queries are asked again.
+The folder can be deleted at any time; the retrievers are then asked again.
 """
 
 
@@ -47,7 +47,7 @@ def answer_key(
     query: tuple[str, str],
     reading: Mapping[str, str] | None = None,
 ) -> str:
-    """What an answer depends on, as one name; ``query`` is its id and its text.
+    """Everything an answer depends on, as one name; ``query`` is its id and its text.
 
     >>> len(answer_key("bm25", "1", {"b": 0.4}, 10, ("q1", "why?")))
     64
@@ -63,7 +63,7 @@ def answer_key(
 
 
 class Store:
-    """A folder of answers; :class:`ranklens.Benchmark` makes one where it is given ``store=FOLDER``."""
+    """A folder of answers; :class:`ranklens.Benchmark` opens one when given ``store=FOLDER``."""
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
@@ -74,10 +74,12 @@ class Store:
             if not readme.exists():
                 readme.write_text(_README, encoding="utf-8")
         except OSError as error:
-            raise InputError(f"store={str(folder)!r}: the folder cannot be made: {error.strerror}.") from None
+            raise InputError(
+                f"store={str(folder)!r}: the folder cannot be created: {error.strerror}."
+            ) from None
 
     def path(self, retriever: str) -> Path:
-        """The file of a retriever."""
+        """The file of one retriever."""
         if retriever not in self._paths:
             readable = re.sub(r"[^\w.-]+", "-", retriever).strip("-.")[:60]
             digest = hashlib.sha256(retriever.encode("utf-8", "replace")).hexdigest()
@@ -85,7 +87,7 @@ class Store:
         return self._paths[retriever]
 
     def read(self, retriever: str) -> dict[str, Answer]:
-        """All answers by key; of several the last, unless it failed and one before it did not."""
+        """All answers by key: the last of several, unless it failed and an earlier one did not."""
         path = self.path(retriever)
         if not path.exists():
             return {}
@@ -100,11 +102,11 @@ class Store:
                 damaged += 1
             elif entry[0].status != "failed" or entry[1]["key"] not in found:
                 found[entry[1]["key"]] = entry[0]
-        if last and (entry := _entry(last)) and entry[0]:  # whole but for its line end
+        if last and (entry := _entry(last)) and entry[0]:  # complete but for its line end
             found.setdefault(entry[1]["key"], entry[0])
         if damaged:
-            are = counted(damaged, "line is damaged and was", "lines are damaged and were")
-            warn(f"{path}: {are} passed over; what stood there is asked again.")
+            skipped = counted(damaged, "damaged line is skipped", "damaged lines are skipped")
+            warn(f"{path}: {skipped}; the queries are asked again.")
         return found
 
     def write(self, retriever: str, key: str, answer: Answer) -> None:
@@ -120,7 +122,7 @@ class Store:
 
 
 def _entry(line: bytes) -> tuple[Answer | None, dict[str, Any]] | None:
-    """The answer in a line, if it is one, and the line as it is; None if that is no JSON object."""
+    """The answer in a line, if it is one, and the line's JSON object; None if it is not one."""
     try:
         record = json.loads(line)
     except ValueError:
@@ -136,8 +138,8 @@ def _entry(line: bytes) -> tuple[Answer | None, dict[str, Any]] | None:
 def _check_format(path: Path, header: Mapping[str, Any]) -> None:
     if header.get("format") != FORMAT or header.get("format_version") != FORMAT_VERSION:
         raise InputError(
-            f"{path} is of the format {header.get('format')} {header.get('format_version')}, which this version of "
-            f"RankLens does not know ({FORMAT} {FORMAT_VERSION}). Choose another store, or delete it."
+            f"{path} has the format {header.get('format')} {header.get('format_version')}, but this version of RankLens reads "
+            f"{FORMAT} {FORMAT_VERSION}. Choose another store, or delete this one."
         )
 
 
@@ -152,11 +154,11 @@ def _locked(path: Path) -> Iterator[int]:
             fcntl.flock(handle, fcntl.LOCK_EX)
         yield handle
     finally:
-        os.close(handle)  # gives the lock back, too
+        os.close(handle)  # releases the lock, too
 
 
 def _mend(handle: int) -> int:
-    """Take away a last line that was cut short, as by a killed process; where the file then ends."""
+    """Remove a last line that was cut short, for example by a killed process; returns where the file then ends."""
     end = os.lseek(handle, 0, os.SEEK_END)
     if end == 0 or _bytes_at(handle, end - 1, 1) == b"\n":
         return end
@@ -184,5 +186,5 @@ def _append(handle: int, end: int, content: bytes) -> None:
         while written < len(content):
             written += os.write(handle, content[written:])
     except OSError as error:
-        os.ftruncate(handle, end)  # a full disk: no half line
+        os.ftruncate(handle, end)  # the disk may be full: leave no half line
         raise InputError(f"The store cannot be written: {error.strerror}.") from None

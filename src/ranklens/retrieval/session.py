@@ -1,4 +1,4 @@
-"""One retriever, all queries: what is still to be asked, and what becomes of every outcome."""
+"""One retriever, all queries: which are still to be asked, and what becomes of every outcome."""
 
 from __future__ import annotations
 
@@ -18,24 +18,22 @@ from ranklens.matching.rules import ById, Matching
 from ranklens.progress import Progress, progress
 from ranklens.retrieval.adapters import Caller, adapt
 from ranklens.retrieval.answers import Answer, RetrieverRun, Status
-from ranklens.retrieval.calling import Limits, Outcome, TurnsOutAsync, Work, acall_all, call_all
+from ranklens.retrieval.calling import Limits, Work, acall_all, call_all
 from ranklens.retrieval.responses import Reading, ReadingError
 from ranklens.retrieval.store import Store, answer_key
+from ranklens.retrieval.workers import Outcome, TurnsOutAsync
 
-_UNREADABLE = 3  # answers that cannot be read before any that can: then the query is not to blame, and asking on is a waste
+_UNREADABLE = (
+    3  # answers; if none of the first ones can be read, no query is to blame, and asking on is a waste
+)
 _FRAMES = 30  # of a traceback
 
 
-@dataclass(frozen=True)
-class Options:
-    """Everything about a run that :meth:`ranklens.Benchmark.run` explains."""
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(Limits):
+    """The options of :meth:`ranklens.Benchmark.run`, which explains them, beside the limits."""
 
     k: int = 10
-    concurrency: int = 1
-    timeout: float | None = None
-    retries: int = 0
-    rate_limit: float | None = None
-    backoff: float = 0.5
     id_from: Any = None
     score_from: Any = None
     batch_size: int | None = None
@@ -46,16 +44,13 @@ class Options:
     progress: bool | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1:
             raise InputError(f"k={self.k!r} is not allowed; it is a whole number from 1.")
         if self.match is not None and not isinstance(self.match, Matching):
             raise InputError(
                 f"match={self.match!r:.60} is not allowed; give one of ranklens.matching: ById, ByField, ByParent, Groups, Spans."
             )
-
-    @property
-    def limits(self) -> Limits:
-        return Limits(self.concurrency, self.timeout, self.retries, self.rate_limit, self.backoff)
 
     @cached_property
     def reading(self) -> Reading:
@@ -68,13 +63,13 @@ class Options:
 
 
 @dataclass
-class Asking:
+class Session:
     """The state of one run: which queries are left, and the answers so far."""
 
     name: str
     caller: Caller
     texts: Mapping[str, str]
-    options: Options
+    options: RunOptions
     store: Store | None = None
     answers: dict[str, Answer] = field(default_factory=dict)
     _unreadable: list[ReadingError] = field(default_factory=list)
@@ -84,20 +79,18 @@ class Asking:
 
     @classmethod
     def start(
-        cls, name: str, retriever: Any, texts: Mapping[str, str], store: Store | None, options: Options
-    ) -> Asking:
-        """Check everything, and read what the store knows already."""
+        cls, name: str, retriever: Any, texts: Mapping[str, str], store: Store | None, options: RunOptions
+    ) -> Session:
+        """Check everything, and read the answers that the store already has."""
         if not isinstance(name, str) or not name.strip():
-            raise InputError(f"name={name!r} is not allowed; give the retriever a name, which is text.")
+            raise InputError(f"name={name!r} is not allowed; the name of a retriever is text.")
         if not texts:
-            raise InputError(
-                "There are no queries to ask; add some with add_query, or give queries and qrels."
-            )
+            raise InputError("There are no queries; add some with add_query, or give queries and qrels.")
         caller = adapt(retriever, k=options.k, batch_size=options.batch_size)
-        asking = cls(name, caller, dict(texts), options, store)
+        session = cls(name, caller, dict(texts), options, store)
         if store is not None:
-            asking._read_store(store)
-        return asking
+            session._read_store(store)
+        return session
 
     def _read_store(self, store: Store) -> None:
         options, reading = self.options, self.reading.describe()
@@ -117,7 +110,7 @@ class Asking:
         return self.options.reading
 
     def run(self) -> None:
-        """Ask what is left, from synchronous code."""
+        """Ask the queries that are left, from synchronous code."""
         with self._watched():
             try:
                 call_all(self._work())
@@ -127,7 +120,7 @@ class Asking:
         self._warn_if_all_failed()
 
     async def arun(self) -> None:
-        """Ask what is left, on the event loop that runs."""
+        """Ask the queries that are left, on the running event loop."""
         with self._watched():
             try:
                 await acall_all(self._work())
@@ -153,10 +146,10 @@ class Asking:
         )
 
     def _work(self) -> Work[list[str]]:
-        return Work(self.caller, self.reading, self.options.limits, self._jobs(), self._deliver)
+        return Work(self.caller, self.reading, self.options, self._jobs(), self._deliver)
 
     def _jobs(self) -> Iterator[tuple[list[str], Any]]:
-        """The queries that have no answer yet, one by one or in batches, and what to call for them."""
+        """The queries that have no answer yet, one by one or in batches, each with its payload."""
         left = (query for query in self.texts if query not in self.answers)
         size = self.caller.batch_size
         while queries := list(islice(left, size or 1)):
@@ -173,25 +166,16 @@ class Asking:
     def _answer(self, query: str, value: Any, outcome: Outcome) -> Answer:
         try:
             found = None if isinstance(value, BaseException) else self.reading.read(value)
-        except Exception as error:  # noqa: BLE001  whatever reading runs into, this query failed
+        except Exception as error:  # noqa: BLE001  whatever goes wrong here, this query failed
             value, found = error, None
             self._watch_for_unreadable(error)
         if found is None:
-            what, trace = _told(value)
-            return Answer(
-                query,
-                "failed",
-                seconds=outcome.seconds,
-                attempts=outcome.attempts,
-                error=what,
-                traceback=trace,
-                timed_out=outcome.timed_out,
-            )
+            return _failure(query, value, outcome)
         status: Status = "ok" if found.ids else "empty"
         return Answer(query, status, found.ids, found.scores, outcome.seconds, outcome.attempts, found.cut)
 
     def _watch_for_unreadable(self, error: Exception) -> None:
-        """Stop where nothing that comes back can be read: that is a mistake in the call of ``run``."""
+        """Stop if nothing that comes back can be read: that is a mistake in the call of ``run``."""
         if not isinstance(error, ReadingError):
             return
         self._unreadable.append(error)
@@ -221,8 +205,8 @@ class Asking:
     def _how_to_resume(self) -> str:
         done = f"{self.name}: stopped after {len(self.answers):,} of {len(self.texts):,} queries. "
         if self.store is None:
-            return done + "Their answers are lost; with Benchmark(…, store=FOLDER) a run can be resumed."
-        return done + f"Their answers are kept in {self.store.folder}; the same run goes on from there."
+            return done + "Their answers are lost; with Benchmark(…, store=FOLDER) a run can resume."
+        return done + f"Their answers are kept in {self.store.folder}; run it again and it resumes there."
 
     def _warn_if_all_failed(self) -> None:
         failed = [answer for answer in self.answers.values() if answer.status == "failed"]
@@ -232,8 +216,16 @@ class Asking:
             warn(f"{one if len(failed) == 1 else all_of_them} with {failed[0].error}")
 
 
-def _told(error: BaseException) -> tuple[str, str]:
-    """An error and its traceback as text, also where the error cannot say what it is."""
+def _failure(query: str, error: BaseException, outcome: Outcome) -> Answer:
+    # traceback copes with errors that cannot print themselves.
     lines = traceback.format_exception(type(error), error, error.__traceback__, limit=-_FRAMES)
     what = traceback.format_exception_only(type(error), error)
-    return "".join(what).strip(), "".join(lines)
+    return Answer(
+        query,
+        "failed",
+        seconds=outcome.seconds,
+        attempts=outcome.attempts,
+        error="".join(what).strip(),
+        traceback="".join(lines),
+        timed_out=outcome.timed_out,
+    )

@@ -1,7 +1,7 @@
-"""One query's ranking, cut after each of some ranks: what a measure is worth after one document, after two, and so on.
+"""One query's ranking, cut after some of its ranks: the value of a measure after one document, after two, and so on.
 
 Every measure is a function over :class:`~ranklens.judging.judged.Judged`. Cut rankings, laid side by side as if they were queries,
-give its value step by step in one call, so an explanation needs no second copy of any formula.
+give its value step by step in one call, so explanations need no second copy of a formula.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def only(judged: Judged, query: str) -> Judged:
-    """The same with one query alone; the highest grade of the judgments stays that of all queries."""
+    """The same for one query alone; the highest grade remains that of all queries."""
     index = list(judged.queries).index(query)
     return replace(
         judged,
@@ -36,10 +36,10 @@ def only(judged: Judged, query: str) -> Judged:
 
 
 def upto(judged: Judged, ranks: IntArray, *, growing: bool = False) -> Judged:
-    """One query in, one for each of ``ranks`` out: what is judged down to that rank, and nothing below it.
+    """One query becomes one for each of ``ranks``: what is judged down to that rank, and nothing below it.
 
-    The number of retrieved documents stays what it is, so that what a measure divides by stays the same, unless it is
-    ``growing`` with the rank.
+    The number of retrieved documents stays the same, and with it what a measure divides by, unless it is ``growing`` with
+    the rank.
 
     >>> import ranklens as rl
     >>> judged = rl.judge({"q": {"a": 1, "b": 1}}, {"q": ["a", "x", "b"]})
@@ -61,7 +61,7 @@ def upto(judged: Judged, ranks: IntArray, *, growing: bool = False) -> Judged:
 
 
 def ideally(judged: Judged, gain: Gain = "linear", gains: Mapping[float, float] | None = None) -> Judged:
-    """One query with its ideal ranking in place of the actual one: all judged documents, the most worth first."""
+    """One query with its ideal ranking instead of the actual one: all judged documents, the most valuable first."""
     worths = worth(judged.ideal, gain, gains).grade
     best = np.argsort(-worths, kind="stable")
     hits = Hits(judged.ideal.query, judged.ideal.rank, judged.ideal.grade[best], judged.ideal.n_queries)

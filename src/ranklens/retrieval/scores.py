@@ -1,4 +1,4 @@
-"""The scores of all retrievers of a benchmark: a dict that is shown as a table."""
+"""The scores of all retrievers in a benchmark: a dict that prints as a table."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 class RetrieverScores(dict[str, Scores]):
-    """Scores by the name of the retriever; printed, a row a retriever with the intervals of its means."""
+    """Scores by the name of the retriever; prints one row per retriever, with intervals."""
 
     def table(self) -> Table:
-        """A row a retriever, a column a measure."""
+        """One row per retriever, one column per measure."""
         from ranklens.tables.scores import by_run
 
         return by_run(self, "retriever")

@@ -1,0 +1,128 @@
+"""The queries of a benchmark: those that have both a text to ask and judgments to score by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ranklens.errors import InputError, warn
+from ranklens.files.queries import Queries, golden, read_queries
+from ranklens.readers import mappings
+from ranklens.retrieval.answers import counted
+
+
+@dataclass
+class JudgedQueries:
+    """Texts, judgments and further fields, by query.
+
+    ``unjudged`` and ``without_text`` count the queries that lack one or the other. ``corpus`` is the path of the documents'
+    texts, if they came along.
+    """
+
+    texts: dict[str, str] = field(default_factory=dict)
+    qrels: dict[str, dict[str, float]] = field(default_factory=dict)
+    fields: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    unjudged: int = 0
+    without_text: int = 0
+    corpus: Path | None = None
+
+    def add(self, query: str, text: Any, relevant: Any, fields: Mapping[str, Any]) -> None:
+        """Add one query."""
+        if query in self.texts:
+            raise InputError(f"There is already a query {query!r}; give each its own id.")
+        if not isinstance(text, str) or not text.strip():
+            raise InputError(f"Query {query!r} has no text: {text!r}.")
+        self.qrels[query] = _as_grades({query: relevant})[query]
+        self.texts[query] = text
+        self.fields[query] = fields
+
+
+def read_judged_queries(queries: Any, qrels: Any, columns: Mapping[str, str] | None = None) -> JudgedQueries:
+    """Queries and judgments of any shape; each may bring the other along.
+
+    >>> read_judged_queries({"q1": "why?", "q2": "how?"}, {"q1": {"d1"}}).qrels
+    {'q1': {'d1': 1.0}}
+    """
+    given, qrels = _both(queries, qrels)
+    grades = _judgments(qrels, columns)
+    found = _joined(given if given is not None else Queries({query: query for query in grades}), grades)
+    folder = _folder(queries)
+    if folder is not None:
+        found.corpus = min(folder.glob("corpus.*"), default=None)
+    return found
+
+
+def _folder(queries: Any) -> Path | None:
+    return Path(queries) if isinstance(queries, (str, Path)) and Path(queries).is_dir() else None
+
+
+def _both(queries: Any, qrels: Any) -> tuple[Queries | None, Any]:
+    """The queries, None where the judgments' ids are their texts; and the judgments."""
+    given = read_queries(queries) if queries is not None else None
+    if qrels is None and given is not None:
+        qrels = given.qrels if given.qrels is not None else _folder(queries)
+    elif isinstance(qrels, (str, Path)) and (both := golden(qrels)) is not None:
+        given, qrels = given if given is not None else both, both.qrels
+    if qrels is None:
+        where = f"{queries}: " if isinstance(queries, (str, Path)) else ""
+        raise InputError(
+            f"{where}There are queries but no judgments for all of them: {given.unjudged if given else ''} "
+            'Give qrels, or queries that say what is relevant: [{"id": …, "query": …, "relevant_docs": [...]}].'
+        )
+    return given, qrels
+
+
+def _joined(given: Queries, grades: Mapping[str, dict[str, float]]) -> JudgedQueries:
+    asked = [query for query in given.texts if query in grades]
+    if not asked:
+        one, other = next(iter(given.texts), "none"), next(iter(grades), "none")
+        raise InputError(
+            f"The queries and the judgments have no id in common (queries: {one!r}, judgments: {other!r}). "
+            "Do they belong together?"
+        )
+    silent = [query for query in grades if query not in given.texts]
+    if silent:
+        warn(
+            f"{counted(len(silent), 'judged query has', 'judged queries have')} no text, the first is {silent[0]!r}; "
+            "they cannot be asked and are left out."
+        )
+    return JudgedQueries(
+        texts={query: given.texts[query] for query in asked},
+        qrels={query: grades[query] for query in asked},
+        fields={query: given.fields.get(query, {}) for query in asked},
+        unjudged=len(given.texts) - len(asked),
+        without_text=len(silent),
+    )
+
+
+def _judgments(qrels: Any, columns: Mapping[str, str] | None) -> dict[str, dict[str, float]]:
+    """Judgments of any shape as text ids and numbers."""
+    if isinstance(qrels, (str, Path)):
+        from ranklens.files.formats import read_qrels
+
+        qrels = read_qrels(qrels)
+    if isinstance(qrels, Mapping):
+        return _as_grades(qrels)
+    from ranklens.readers import frames
+
+    if not frames.is_frame(qrels):
+        raise InputError(
+            f"qrels is a {type(qrels).__name__}; give a dict by query, a table, or the path of a file."
+        )
+    return _as_grades(frames.by_query(frames.qrels_frame(qrels, columns)))
+
+
+def _as_grades(qrels: Mapping[Any, Any]) -> dict[str, dict[str, float]]:
+    from ranklens.judging.dicts import grades
+    from ranklens.judging.standing import check_duplicates
+    from ranklens.policy import Policy
+
+    given = mappings.judgments(qrels)
+    check_duplicates("qrels", given.duplicates, given.first_duplicate, Policy())
+    if None in given.by_query or any(None in docs for docs in given.by_query.values()):
+        raise InputError("qrels: the id of a query or document is None, which never matches.")
+    found = mappings.as_text(given.by_query)
+    grades(list(found), list(found.values()))  # refuses what is no number
+    return {query: {doc: float(grade) for doc, grade in docs.items()} for query, docs in found.items()}
