@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ranklens.errors import RankLensWarning
+from ranklens.errors import NoCommonQueryWarning, RankLensWarning
 from ranklens.files import formats
 from ranklens.files.streams import TableStream
 from ranklens.formulas.counts import judged_share
@@ -188,8 +188,9 @@ def _together(gold: Any, ranked: Any) -> Iterator[Finding]:
         message = f"run: {_repeat(judged.applied.duplicates)}."
         yield Finding("duplicates", message, matters=True)
     if judged.applied.ignored and judged.applied.missing == len(judged.queries):
-        common = [str(warning.message) for warning in caught if "no query in common" in str(warning.message)]
-        yield from (Finding("queries", message, matters=True) for message in common)
+        for warning in caught:
+            if isinstance(warning.message, NoCommonQueryWarning):
+                yield Finding("queries", str(warning.message), matters=True)
         return
     if judged.applied.missing:
         yield Finding(

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
 
-from ranklens.errors import MeasureError, nearest
+from ranklens.errors import InPython, MeasureError, nearest
 
 if TYPE_CHECKING:
     from ranklens.arrays import FloatArray
@@ -480,7 +480,8 @@ def _find(name: str) -> tuple[str, Mapping[str, Any]]:
         )
     aliases = [alias for definition in _DEFINITIONS.values() for alias in definition.aliases]
     hint = nearest(name, [*_DEFINITIONS, *aliases, *PRESETS])
-    raise MeasureError(f"There is no measure {name!r}: {hint}ranklens.measures() lists them all.")
+    listing = InPython("ranklens.measures()", command="ranklens measures")
+    raise MeasureError(f"There is no measure {name!r}: {hint}", listing, " lists them all.")
 
 
 @cache

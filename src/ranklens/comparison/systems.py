@@ -17,7 +17,7 @@ from ranklens.comparison.analysis import SliceResult, SystemResult, analyse, mac
 from ranklens.comparison.cautions import cautions
 from ranklens.comparison.pairs import Contrasts, PairResult, Pairs, Settings, affordable
 from ranklens.comparison.slices import in_order, slices_of
-from ranklens.errors import InputError, MeasureError, RankLensWarning, nearest, warn
+from ranklens.errors import InputError, MeasureError, RankLensWarning, about, nearest, warn
 from ranklens.evaluation import evaluate
 from ranklens.policy import make_policy
 from ranklens.readers import frames
@@ -426,8 +426,9 @@ def _evaluated(
             warnings.simplefilter("always", RankLensWarning)
             scores[name] = evaluate(qrels, runs[name], measures, policy, columns=columns)
         for warning in caught:
-            said.append(f"{name}: {warning.message}")
-            warn(said[-1])
+            told = about(name, warning.message)
+            said.append(str(told))
+            warn(told)
     return scores, said
 
 

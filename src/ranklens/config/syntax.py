@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, get_args, get_origin
 
-from ranklens.errors import InputError, nearest
+from ranklens.errors import InputError, InPython, Message, Option, nearest
+from ranklens.words import either
 
 if TYPE_CHECKING:
     import yaml
@@ -85,6 +86,18 @@ def spell(at: KeyPath) -> str:
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in at).lstrip(".")
 
 
+def as_key(part: Option | InPython) -> str:
+    """How a configuration spells what Python gives as an argument.
+
+    >>> as_key(Option("ties", "ascending", "input"))
+    'ties: ascending or input'
+    """
+    if isinstance(part, InPython):
+        return part.command
+    values = either([str(value) for value in part.values])
+    return f"{part.name}: {values}" if values else part.name
+
+
 def tell(
     error: ValidationError, model: type[BaseModel], path: Path | None, lines: Mapping[KeyPath, int]
 ) -> InputError:
@@ -112,7 +125,7 @@ def _what_is_wrong(detail: Any, at: KeyPath, model: type[BaseModel], own: Except
     if detail["type"] == "missing":
         return f"is missing. {description}"
     if own is not None:
-        return str(own)
+        return own.spelled(as_key) if isinstance(own, Message) else str(own)
     if detail["type"] == "model_type":
         description += f" Its keys are {', '.join(keys_of(model_at(at, model)))}."
     return f"{detail['input']!r:.60} is not allowed. {description}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ranklens.errors import InputError, nearest
+from ranklens.errors import InputError, InPython, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -92,7 +92,7 @@ def run_frame(
     score = _column(frame, columns or {}, "score", SCORE_NAMES)
     rank = _column(frame, columns or {}, "rank", RANK_NAMES)
     if score is None and rank is None:
-        raise InputError(f"run: no score or rank among the columns {frame.columns}. {_advice('score')}")
+        raise _lacking("run", "score", frame.columns, "score or rank")
     name = str(rank) if score is None else score
     number = _numbers(frame, name, "run", complete=complete)
     number = -number if score is None else number
@@ -114,7 +114,7 @@ def qrels_frame(
     query, doc = _ids(frame, columns or {}, "qrels")
     grade = _column(frame, columns or {}, "grade", GRADE_NAMES)
     if grade is None and len(frame.columns) > 2:
-        raise InputError(f"qrels: no grade among the columns {frame.columns}. {_advice('grade')}")
+        raise _lacking("qrels", "grade", frame.columns)
     if grade is not None and _plain(grade) == "score" and _column(frame, {}, "rank", RANK_NAMES):
         raise InputError(f"qrels: the columns {frame.columns} are those of a run; the judgments come first.")
     number = pl.lit(1.0) if grade is None else _numbers(frame, grade, "qrels", complete=complete)
@@ -183,7 +183,7 @@ def _ids(frame: pl.DataFrame, columns: Mapping[str, str], what: str) -> tuple[pl
     for role, names in (("query", QUERY_NAMES), ("doc", DOC_NAMES)):
         name = _column(frame, columns, role, names)
         if name is None:
-            raise InputError(f"{what}: no {role} among the columns {frame.columns}. {_advice(role)}")
+            raise _lacking(what, role, frame.columns)
         _check_id_type(frame.schema[name], name, role, what)
         found.append(pl.col(name).cast(pl.String).alias(role))
     return found[0], found[1]
@@ -244,5 +244,9 @@ def _check_ids(frame: pl.DataFrame, what: str) -> pl.DataFrame:
     return frame
 
 
-def _advice(role: str) -> str:
-    return f"Rename the column to {role!r}, or name it: columns={{{role!r}: 'your_column'}}."
+def _lacking(what: str, role: str, columns: Sequence[str], wanted: str = "") -> InputError:
+    return InputError(
+        f"{what}: no {wanted or role} among the columns {columns}. Rename the column to {role!r}",
+        InPython(f", or name it: columns={{{role!r}: 'your_column'}}"),
+        ".",
+    )
