@@ -25,7 +25,7 @@ from ranklens.errors import InputError, nearest
 from ranklens.evaluation import with_rel
 from ranklens.gate import Drop
 from ranklens.matching.rules import Matching
-from ranklens.policy import Policy, make_policy
+from ranklens.policy import Policy, make_policy, questions
 from ranklens.registry import Measure, parse, parse_many
 from ranklens.stats import CORRECTIONS
 
@@ -296,7 +296,7 @@ class Config(Part):
     )
     policy: Annotated[InstanceOf[Policy], BeforeValidator(_policy)] = Field(
         default_factory=Policy,
-        description="What is done about ties, missing queries and so on: names with values, as in the policies of evaluate.",
+        description=f"What happens where the data leave it open: names with values. The names are {', '.join(questions())}.",
     )
     match: Matched | None = Field(
         default=None,
