@@ -93,7 +93,14 @@ class Message(Exception):  # noqa: N818  warnings are exceptions, too
 
     def prefix(self, text: str) -> None:
         """Begin the message with ``text``, such as the name of the file that it is about."""
-        self.parts = (text, *self.parts)
+        self._say(text, *self.parts)
+
+    def respell(self, spell: Callable[[Option | InPython], str]) -> None:
+        """Keep the message as a front end spells it."""
+        self._say(self.spelled(spell))
+
+    def _say(self, *parts: str | Option | InPython) -> None:
+        self.parts = parts
         self.args = (str(self),)
 
 

@@ -108,7 +108,7 @@ class Parameter:
             return ", must be given"
         return "" if self.default is None else f", default {_show(self.default)}"
 
-    def _convert(self, value: Any) -> Value:  # noqa: PLR0911  one case a kind
+    def _convert(self, value: Any) -> Value:  # noqa: PLR0911  one case per kind
         if self.choices:
             return str(value) if str(value) in self.choices else None
         if self.kind is bool:
@@ -178,7 +178,7 @@ class Measure:
         return value if isinstance(value, int) else None
 
     def __call__(self, judged: Judged) -> FloatArray:
-        """One value a query."""
+        """One value per query."""
         params: dict[str, Any] = dict(self.params)
         if params.pop("judged_only", False):
             judged = judged.condensed()

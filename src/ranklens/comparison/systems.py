@@ -24,6 +24,7 @@ from ranklens.readers import frames
 from ranklens.registry import Measure
 from ranklens.scores import Scores
 from ranklens.stats import inputs, queries_needed
+from ranklens.words import counted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -210,8 +211,8 @@ class Comparison:
         return str(self._printout())
 
     def __repr__(self) -> str:
-        systems = f"{len(self.systems)} {'system' if len(self.systems) == 1 else 'systems'}"
-        return f"Comparison({systems}, {', '.join(self.measures)}; {verdicts.queries(len(self.query_ids))})"
+        systems = counted(len(self.systems), "system")
+        return f"Comparison({systems}, {', '.join(self.measures)}; {counted(len(self.query_ids), 'query')})"
 
     def _repr_html_(self) -> str:
         return self._printout().to_html()

@@ -22,9 +22,9 @@ def read(path: Path) -> tuple[dict[str, Any], dict[KeyPath, int]]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}.") from None
+        raise InputError(f"{path} cannot be read: {error.strerror}.", path=str(path)) from None
     except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not UTF-8 text: {error}.") from None
+        raise InputError(f"{path} is not UTF-8 text: {error}.", path=str(path)) from None
     content, lines = _read_toml(path, text) if path.suffix.lower() == ".toml" else _read_yaml(path, text)
     if not isinstance(content, dict):
         what = "empty" if content is None else f"a {type(content).__name__}"
@@ -40,7 +40,7 @@ def _read_toml(path: Path, text: str) -> tuple[Any, dict[KeyPath, int]]:
     try:
         return tomllib.loads(text), {}
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path} is no TOML: {error}.") from None
+        raise InputError(f"{path} is not valid TOML: {error}.", path=str(path)) from None
 
 
 def _read_yaml(path: Path, text: str) -> tuple[Any, dict[KeyPath, int]]:
@@ -53,9 +53,7 @@ def _read_yaml(path: Path, text: str) -> tuple[Any, dict[KeyPath, int]]:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f"{path}:{mark.line + 1}" if mark else str(path)
-        raise InputError(
-            f"{where}: no YAML that can be read: {getattr(error, 'problem', None) or error}."
-        ) from None
+        raise InputError(f"{where}: not valid YAML: {getattr(error, 'problem', None) or error}.") from None
 
 
 def _lines(path: Path, node: yaml.Node, at: KeyPath) -> Iterator[tuple[KeyPath, int]]:
@@ -71,7 +69,7 @@ def _lines(path: Path, node: yaml.Node, at: KeyPath) -> Iterator[tuple[KeyPath, 
             line = key.start_mark.line + 1
             here = (*at, str(key.value))
             if here[-1] in seen:
-                raise InputError(f"{path}:{line}: {spell(here)} is there already, on line {seen[here[-1]]}.")
+                raise InputError(f"{path}:{line}: {spell(here)} is already there, on line {seen[here[-1]]}.")
             seen[here[-1]] = line
             yield from _lines(path, value, here)
             yield here, line  # after the value's own, so that the key's line stays
@@ -103,7 +101,8 @@ def tell(
 ) -> InputError:
     """Everything that is wrong, one line each: where, what was given, what is allowed."""
     found = sorted({_sentence(detail, model, path, lines) for detail in error.errors()})
-    return InputError("\n".join(sentence for _, sentence in found))
+    place = str(path) if path is not None else None
+    return InputError("\n".join(sentence for _, sentence in found), path=place, line=found[0][0] or None)
 
 
 def _sentence(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ranklens.errors import InputError, InPython, nearest
+from ranklens.words import either
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -209,7 +210,7 @@ def _column(frame: pl.DataFrame, columns: Mapping[str, str], role: str, names: t
         found = next((name for name in given if name in frame.columns), None)
         if found is None:
             raise InputError(
-                f"columns: {role} should be {' or '.join(given)}, but the columns are {frame.columns}."
+                f"columns: {role} should be {either(given)}, but the columns are {frame.columns}."
             )
         return found
     plain = {_plain(name): name for name in frame.columns}
