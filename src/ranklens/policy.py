@@ -33,8 +33,8 @@ class Question:
 
     about: str
     answers: Mapping[Any, str]
-    number: str = ""  # the answer where the choice is a number, with {} in its place
-    option: str = ""  # the help of the option, where it is not made of the above
+    number: str = ""  # the answer if the choice is a number, with {} in its place
+    option: str = ""  # the help of the option, if it is not made of the above
 
     def answer(self, choice: Any) -> str:
         """What a choice means, in words."""

@@ -31,7 +31,7 @@ ENTRY_POINT_GROUP = "ranklens.measures"
 
 @dataclass(frozen=True)
 class Above:
-    """The value must be greater than ``low``, and less than ``below`` where that is given."""
+    """The value must be greater than ``low``, and less than ``below`` if that is given."""
 
     low: float
     below: float = float("inf")

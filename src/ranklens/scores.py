@@ -233,7 +233,7 @@ def _judged_share(judged: Judged, measures: Sequence[Measure]) -> str:
 
 
 def share_judged(judged: Judged, measures: Sequence[Measure]) -> float | None:
-    """How much of what was retrieved, down to the deepest cutoff, is judged; None where that says nothing."""
+    """How much of what was retrieved, down to the deepest cutoff, is judged; None if that says nothing."""
     from ranklens.formulas.counts import judged_share
 
     retrieved = judged.retrieved > 0

@@ -64,7 +64,7 @@ success_at_k = hit_rate_at_k
 
 
 def reciprocal_rank(retrieved: Retrieved, relevant: Relevant, k: int | None = None) -> float:
-    """1 / rank of the first relevant document; 0 where there is none.
+    """1 / rank of the first relevant document; 0 if there is none.
 
     >>> reciprocal_rank(["x", "a"], {"a"})
     0.5

@@ -29,7 +29,7 @@ def importable(*folders: Path) -> Iterator[None]:
 
 
 def import_retriever(name: str, *, factory: bool = False, params: Mapping[str, Any] | None = None) -> Any:
-    """The object that ``module:name`` stands for; called first where it is a ``factory`` or ends in ``()``.
+    """The object that ``module:name`` stands for; called first if it is a ``factory`` or ends in ``()``.
 
     ``params`` are arguments of the factory, else of the function.
 
@@ -73,7 +73,7 @@ def _check_params(name: str, function: Any, params: Mapping[str, Any]) -> None:
 
 
 def source_version(name: str) -> str:
-    """A name for the state of the file that a retriever's module is in; empty where there is none.
+    """A name for the state of the file that a retriever's module is in; empty if there is none.
 
     >>> source_version("json:loads") == source_version("json:dumps") != ""
     True

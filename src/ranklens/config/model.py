@@ -333,7 +333,7 @@ class Config(Part):
         return str(self._reported(parse(name)))
 
     def _reported(self, measure: Measure) -> Measure:
-        """With the policy's relevance level where it does not name its own."""
+        """With the policy's relevance level if it does not name its own."""
         graded = self.retrieval_metrics.graded_relevance
         return with_rel(measure, self.policy.rel if graded else 1)
 

@@ -73,7 +73,7 @@ def to_polars(value: Any) -> pl.DataFrame:
 
 
 def _pandas_column(column: Any) -> list[Any]:
-    """Values with None for what pandas calls missing; NaN stays only where there are numbers."""
+    """Values with None for what pandas calls missing; NaN stays only among numbers."""
     values: list[Any] = column.tolist()
     return values if column.dtype.kind in "iufb" else [None if x is None or x != x else x for x in values]  # noqa: PLR0124
 
