@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -91,7 +90,7 @@ def _fields(model: type[BaseModel]) -> dict[str, Any]:
 def _row(key: str, field: Any) -> str:
     meaning = field.description
     if key == "policy":
-        meaning += f" The names are {', '.join(f.name for f in fields(Policy))}; see [policies](policies.md)."
+        meaning += " See [policies](policies.md)."
     return f"| `{key}` | {_default(field)} | {meaning} |"
 
 

@@ -30,12 +30,12 @@ def test_a_short_run_says_nothing(capsys):
 
 
 def test_lines_with_rate_failures_and_time_left(capsys, monkeypatch):
-    clock = iter([0.0, *range(1, 100)])  # one second a query
+    clock = iter([0.0, *range(1, 100)])  # one second per query
     monkeypatch.setattr(progress_module.time, "monotonic", lambda: next(clock))
     bench().run("mine", fails_now_and_then)
     assert capsys.readouterr().err.splitlines() == [
-        "mine: 10 of 20 queries (50%), 1.0 a second, 1 failed, about 10 s left",
-        "mine: 20 of 20 queries (100%), 1.0 a second, 2 failed, 21 s in all",
+        "mine: 10 of 20 queries (50%), 1.0 per second, 1 failed, about 10 s left",
+        "mine: 20 of 20 queries (100%), 1.0 per second, 2 failed, 21 s in all",
     ]
 
 
@@ -56,7 +56,7 @@ def test_a_bar_on_a_terminal(monkeypatch):
     shown = terminal.getvalue()
     assert "[mine]" in shown
     assert "20/20" in shown
-    assert "a second" in shown
+    assert "per second" in shown
     assert "2 failed" in shown
 
 

@@ -10,20 +10,101 @@
 
     RankLensWarning         results stand, but something was counted, dropped or decided (a UserWarning)
 
-Each message says what was given, where, what is allowed and what to do next.
+Each message says what was given, where, what is allowed and what to do next. It is made of parts: text, and the options
+that it names, which Python spells ``missing="zero"`` and the command line ``--missing zero``.
 """
 
 from __future__ import annotations
 
 import sys
 import warnings
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ranklens.words import either
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 
-class RankLensError(Exception):
+class Option:
+    """An option that a message names, perhaps with values to choose from.
+
+    >>> str(Option("ties", "ascending", "input")), str(Option("depth"))
+    ('ties="ascending" or "input"', 'depth')
+    """
+
+    def __init__(self, name: str, *values: Any) -> None:
+        self.name, self.values = name, values
+
+    def __str__(self) -> str:
+        quoted = [f'"{value}"' if isinstance(value, str) else str(value) for value in self.values]
+        return f"{self.name}={either(quoted)}" if quoted else self.name
+
+
+class Given(Option):
+    """An option with the value that was given.
+
+    >>> str(Given("ties", "avrage"))
+    "ties='avrage'"
+    """
+
+    def __str__(self) -> str:
+        return f"{self.name}={self.values[0]!r}"
+
+
+@dataclass(frozen=True)
+class InPython:
+    """Text that is for Python alone, and what a command says in its place."""
+
+    text: str
+    command: str = ""
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Message(Exception):  # noqa: N818  warnings are exceptions, too
+    """What errors and warnings have in common: a text in parts, and where to look, as far as that is known.
+
+    >>> error = PolicyError("It is there twice. Remove it, or choose ", Option("duplicates", "first"), ".", query="q1")
+    >>> str(error), error.query
+    ('It is there twice. Remove it, or choose duplicates="first".', 'q1')
+    """
+
+    def __init__(
+        self,
+        *parts: str | Option | InPython,
+        path: str | None = None,
+        line: int | None = None,
+        query: Any = None,
+        document: Any = None,
+    ) -> None:
+        self.parts = parts
+        super().__init__(str(self))
+        self.path, self.line, self.query, self.document = path, line, query, document
+
+    def __str__(self) -> str:
+        return "".join(map(str, self.parts))
+
+    def spelled(self, spell: Callable[[Option | InPython], str]) -> str:
+        """The text with options as a front end spells them."""
+        return "".join(part if isinstance(part, str) else spell(part) for part in self.parts)
+
+    def prefix(self, text: str) -> None:
+        """Begin the message with ``text``, such as the name of the file that it is about."""
+        self._say(text, *self.parts)
+
+    def respell(self, spell: Callable[[Option | InPython], str]) -> None:
+        """Keep the message as a front end spells it."""
+        self._say(self.spelled(spell))
+
+    def _say(self, *parts: str | Option | InPython) -> None:
+        self.parts = parts
+        self.args = (str(self),)
+
+
+class RankLensError(Message):
     """Base of all errors that RankLens raises on purpose."""
 
 
@@ -43,20 +124,32 @@ class MissingExtraError(RankLensError, ImportError):
     """A feature whose optional dependency is not installed."""
 
 
-class RankLensWarning(UserWarning):
+class RankLensWarning(Message, UserWarning):
     """The results stand, but something was counted, dropped or decided on the way."""
 
 
-def warn(message: str) -> None:
+class NoCommonQueryWarning(RankLensWarning):
+    """The run and the judgments have no query in common."""
+
+
+def warn(message: str | RankLensWarning) -> None:
     """A :class:`RankLensWarning` that points at the line of the caller's code, however deep it is raised."""
     depth, frame = 1, sys._getframe()  # noqa: SLF001
     while frame is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] == "ranklens":
         depth, frame = depth + 1, frame.f_back  # type: ignore[assignment]
-    warnings.warn(message, RankLensWarning, stacklevel=depth)
+    told = RankLensWarning(message) if isinstance(message, str) else message
+    warnings.warn(told, stacklevel=depth)
+
+
+def about(name: str, warning: Warning | str) -> RankLensWarning:
+    """A warning that was caught, with the name of what it is about before it."""
+    found = warning if isinstance(warning, RankLensWarning) else RankLensWarning(str(warning))
+    found.prefix(f"{name}: ")
+    return found
 
 
 def nearest(given: str, allowed: Iterable[str]) -> str:
-    """The end of an error message: the closest allowed name, then all of them when they are few.
+    """The end of an error message: the closest allowed name, then all of them if they are few.
 
     >>> nearest("avrage", ["average", "input"])
     "did you mean 'average'? Allowed: 'average', 'input'."

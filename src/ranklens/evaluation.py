@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ranklens.errors import PolicyError
+from ranklens.errors import Option, PolicyError
 from ranklens.judging.assembly import judge
 from ranklens.policy import make_policy
 from ranklens.registry import Measure, parse_many
@@ -62,6 +62,9 @@ def _refuse_undefined(measures: Sequence[Measure]) -> None:
     undefined = ", ".join(str(measure) for measure in measures if not measure.definition.average_ties)
     if undefined:
         raise PolicyError(
-            f'ties="average" is not available for {undefined}: no expected value over the orders of tied documents is '
-            'known. Leave these measures out, or choose ties="descending", "ascending" or "input".'
+            Option("ties", "average"),
+            f" is not available for {undefined}: no expected value over the orders of tied documents is known. "
+            "Leave these measures out, or choose ",
+            Option("ties", "descending", "ascending", "input"),
+            ".",
         )

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ranklens.errors import RankLensWarning
+from ranklens.errors import NoCommonQueryWarning, RankLensWarning
 from ranklens.files import formats
 from ranklens.files.streams import TableStream
 from ranklens.formulas.counts import judged_share
 from ranklens.judging.assembly import judge
+from ranklens.words import counted, percent
 
 if TYPE_CHECKING:
     import polars as pl
@@ -40,7 +41,8 @@ def lint(
     """Look at a file of judgments and a run.
 
     The checks: repeated documents, ties that reach a cutoff, missing and unjudged queries, queries without relevant
-    documents, scores that are not finite, ranks that contradict scores, scores that tie in 32 bits only, query ids among document ids, unjudged share.
+    documents, scores that are not finite, ranks that contradict scores, scores that tie in 32 bits only, query ids among
+    document ids, and the share of unjudged documents.
     """
     gold, read = formats.judgments_and_reader(qrels, qrels_format)
     table = formats.as_table(gold, "grade")
@@ -83,7 +85,7 @@ def whole_queries(stream: TableStream) -> Iterator[pl.DataFrame]:
 def _judgments(gold: pl.DataFrame) -> Iterator[Finding]:
     rows = _repeated(gold)
     if len(rows):
-        judging = _count(len(rows), "row judges a document of its", "rows judge a document of their")
+        judging = counted(len(rows), "row judges a document of its", "rows judge a document of their")
         message = f"judgments: {judging} query again, the first is {_where(rows)}."
         yield Finding("duplicates", message, matters=True)
     best = gold.group_by("query", maintain_order=True).max()
@@ -91,7 +93,7 @@ def _judgments(gold: pl.DataFrame) -> Iterator[Finding]:
     if len(empty):
         yield Finding(
             "no relevant document",
-            f"{_count(len(empty), 'query has', 'queries have')} none, e.g. {empty[0]!r}; counted as 0.",
+            f"{counted(len(empty), 'query has', 'queries have')} none, e.g. {empty[0]!r}; counted as 0.",
             matters=False,
         )
 
@@ -116,7 +118,7 @@ def _repeated(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _repeat(count: int) -> str:
-    return _count(count, "row repeats a document of its query", "rows repeat a document of their query")
+    return counted(count, "row repeats a document of its query", "rows repeat a document of their query")
 
 
 def _where(rows: pl.DataFrame) -> str:
@@ -140,20 +142,20 @@ def _rows(tables: Iterable[pl.DataFrame]) -> Iterator[Finding]:
         yield Finding("duplicates", message, matters=True)
     for name, seen, matters in (("NaN", nan, True), ("infinite", infinite, False)):
         if seen.count:
-            scores = _count(seen.count, "score is", "scores are")
+            scores = counted(seen.count, "score is", "scores are")
             yield Finding("scores", f"{scores} {name}, the first for {seen.first}.", matters)
     if contradicted.count:
-        where = f"{_count(contradicted.count, 'query', 'queries')}, first at {contradicted.first}"
+        where = f"{counted(contradicted.count, 'query')}, first at {contradicted.first}"
         message = f"The rank column contradicts the scores in {where}; scores count."
         yield Finding("ranks", message, matters=True)
     if coarse.count:
         message = (
-            f"{_count(coarse.count, 'query has', 'queries have')} scores that tie in 32 bits only, first at "
+            f"{counted(coarse.count, 'query has', 'queries have')} scores that tie in 32 bits only, first at "
             f"{coarse.first}; trec_eval 9 and pytrec_eval order these documents by id."
         )
         yield Finding("32 bits", message, matters=True)
     if own.count:
-        queries = _count(own.count, "query retrieves", "queries retrieve")
+        queries = counted(own.count, "query retrieves", "queries retrieve")
         message = f"{queries} a document with their own id, e.g. {own.first}; BEIR's tools drop these."
         yield Finding("query among documents", message, matters=True)
 
@@ -188,23 +190,24 @@ def _together(gold: Any, ranked: Any) -> Iterator[Finding]:
         message = f"run: {_repeat(judged.applied.duplicates)}."
         yield Finding("duplicates", message, matters=True)
     if judged.applied.ignored and judged.applied.missing == len(judged.queries):
-        common = [str(warning.message) for warning in caught if "no query in common" in str(warning.message)]
-        yield from (Finding("queries", message, matters=True) for message in common)
+        for warning in caught:
+            if isinstance(warning.message, NoCommonQueryWarning):
+                yield Finding("queries", str(warning.message), matters=True)
         return
     if judged.applied.missing:
         yield Finding(
             "missing queries",
-            f"{_count(judged.applied.missing, 'judged query is', 'judged queries are')} not in the run; counted as 0.",
+            f"{counted(judged.applied.missing, 'judged query is', 'judged queries are')} not in the run; counted as 0.",
             matters=True,
         )
     if judged.applied.ignored:
         yield Finding(
             "unjudged queries",
-            f"{_count(judged.applied.ignored, 'query of the run is', 'queries of the run are')} not judged; ignored.",
+            f"{counted(judged.applied.ignored, 'query of the run is', 'queries of the run are')} not judged; ignored.",
             matters=False,
         )
     reached = {k: judged.ties.reaching(k) for k in CUTOFFS} if judged.ties else {}
-    told = [f"{k} in {_count(n, 'query', 'queries')}" for k, n in reached.items() if n]
+    told = [f"{k} in {counted(n, 'query')}" for k, n in reached.items() if n]
     if told:
         yield Finding(
             "ties",
@@ -224,22 +227,7 @@ def _holes(judged: Judged) -> Iterator[Finding]:
             yield Finding("holes", message, matters=True)
         return
     shares = [(k, 1 - float(np.mean(judged_share(judged, k=k)[retrieved]))) for k in DEPTHS]
-    holes = [f"{_percent(share)} of the top {k}" for k, share in shares if share > 0]
+    holes = [f"{percent(share)} of the top {k}" for k, share in shares if share > 0]
     if holes:
         message = f"Nobody judged {', '.join(holes)}; unjudged documents count as not relevant."
         yield Finding("holes", message, matters=False)
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number:,} {one if number == 1 else many}"
-
-
-def _percent(share: float) -> str:
-    """A share in words that does not say none or all where that is not so.
-
-    >>> _percent(0.5), _percent(0.0004), _percent(0.9999)
-    ('50%', 'under 1%', 'over 99%')
-    """
-    if share < 0.01:
-        return "under 1%"
-    return "over 99%" if 0.99 < share < 1 else f"{share:.0%}"

@@ -1,53 +1,51 @@
-"""Manners of a command: warnings in one line each, and no complaint when the reader of a pipe has left."""
+"""Manners of a command: messages in one line each, in the words of a command, and no complaint about a closed pipe."""
 
 from __future__ import annotations
 
 import os
-import re
 import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import fields
 
-from ranklens.errors import RankLensWarning
-from ranklens.policy import Policy
+from ranklens.errors import InPython, Message, Option, RankLensWarning
+from ranklens.words import either
 
 
 @contextmanager
 def warnings_in_one_line(name: str) -> Iterator[None]:
     """Write warnings to standard error as ``name: warning: …``, all of them."""
+
+    def write(message: Warning | str, *_: object, **__: object) -> None:
+        sys.stderr.write(f"{name}: warning: {in_options(message)}\n")
+
     with warnings.catch_warnings():
         warnings.simplefilter("always", RankLensWarning)
-        warnings.showwarning = lambda message, *_, **__: sys.stderr.write(  # type: ignore[assignment]
-            f"{name}: warning: {in_options(str(message))}\n"
-        )
+        warnings.showwarning = write
         yield
 
 
-_FIELDS = "|".join([*(field.name for field in fields(Policy)), "alpha", "correction", "level", "test"])
-_CHOICE = re.compile(
-    rf"""(?<![(\w])({_FIELDS})=(?:(["'])(\w*)\2((?:(?:,| or) "\w+")*)|([-+.\w]+)(?= is not))"""
-)
-
-
-def in_options(message: str) -> str:
+def in_options(message: Exception | str) -> str:
     """A message of the library as the command line says it.
 
-    >>> in_options('Add it, or choose missing="zero" or missing="skip".')
-    'Add it, or choose --missing zero or --missing skip.'
-    >>> in_options("Rename the column to 'doc', or name it: columns={'doc': 'your_column'}.")
-    "Rename the column to 'doc'."
+    >>> from ranklens.errors import PolicyError
+    >>> in_options(PolicyError("Remove it, or choose ", Option("unjudged_queries", "ignore"), "."))
+    'Remove it, or choose --unjudged-queries ignore.'
     """
-    message = re.sub(r", or name it: columns=\{[^}]*\}", "", message)
-    message = message.replace("ranklens.measures() lists", "ranklens measures lists")
-    return _CHOICE.sub(_as_option, message)
+    return message.spelled(as_option) if isinstance(message, Message) else str(message)
 
 
-def _as_option(found: re.Match[str]) -> str:
-    name, _, value, others, bare = found.groups()
-    further = (others or "").replace('"', "")
-    return f"--{name.replace('_', '-')} {bare or value}{further}"
+def as_option(part: Option | InPython) -> str:
+    """What the command line says where Python names an option.
+
+    >>> as_option(Option("ties", "ascending", "input")), as_option(InPython("ranklens.measures()", "ranklens measures"))
+    ('--ties ascending or input', 'ranklens measures')
+    """
+    if isinstance(part, InPython):
+        return part.command
+    return " ".join(
+        [f"--{part.name.replace('_', '-')}", either([str(value) for value in part.values])]
+    ).rstrip()
 
 
 def leave_closed_pipe() -> None:

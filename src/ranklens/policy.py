@@ -1,12 +1,18 @@
-"""The questions that every evaluation tool answers silently, answered here once and printed with every result."""
+"""The questions that every evaluation tool answers silently, answered here once and printed with every result.
+
+Each is described once, beside its field: the options of the command line, the report and the documentation read it there.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import Any, Literal
 
-from ranklens.errors import PolicyError, nearest
+from ranklens.errors import Given, PolicyError, nearest
+from ranklens.words import either
 
 Ties = Literal["descending", "ascending", "input", "average"]
 MissingQueries = Literal["zero", "skip", "error"]
@@ -15,48 +21,41 @@ EmptyGold = Literal["zero", "skip"]
 Duplicates = Literal["first", "error"]
 NaNScores = Literal["error", "last"]
 
-_CHOICES: dict[str, tuple[str, ...]] = {
-    "ties": get_args(Ties),
-    "missing": get_args(MissingQueries),
-    "unjudged_queries": get_args(UnjudgedQueries),
-    "empty": get_args(EmptyGold),
-    "duplicates": get_args(Duplicates),
-    "nan": get_args(NaNScores),
-}
 
-_IN_WORDS = {
-    ("ties", "descending"): "ties by document id, descending",
-    ("ties", "ascending"): "ties by document id, ascending",
-    ("ties", "input"): "ties in input order",
-    ("ties", "average"): "ties averaged over all orders",
-    ("nan", "last"): "NaN scores ranked last",
-}
+@dataclass(frozen=True)
+class Question:
+    """What a policy decides: ``about`` is the subject, ``answers`` what happens to it, for each choice.
+
+    >>> missing = questions()["missing"]
+    >>> missing.about, missing.answer("skip"), missing.help
+    ('Judged queries that a run lacks', 'are left out', 'Judged queries that a run lacks: zero, skip or error.')
+    """
+
+    about: str
+    answers: Mapping[Any, str]
+    number: str = ""  # the answer if the choice is a number, with {} in its place
+    option: str = ""  # the help of the option, if it is not made of the above
+
+    def answer(self, choice: Any) -> str:
+        """What a choice means, in words."""
+        number = f"{choice:g}" if isinstance(choice, float) else str(choice)
+        return self.answers[choice] if choice in self.answers else self.number.format(number)
+
+    @property
+    def help(self) -> str:
+        """The help of the option."""
+        return self.option or f"{self.about}: {either(list(self.answers))}."
+
+
+def _asks(
+    about: str, answers: Mapping[Any, str], *, number: str = "", option: str = ""
+) -> dict[str, Question]:
+    return {"question": Question(about, answers, number, option)}
 
 
 @dataclass(frozen=True)
 class Policy:
     """How a ranking is read where the data leave it open.
-
-    ================== ============================================ ===================================
-    field              default                                      other choices
-    ================== ============================================ ===================================
-    ties               ``"descending"`` document id in byte order,  ``"ascending"``, ``"input"`` order,
-                       as trec_eval does                            ``"average"`` over all orders
-    missing            ``"zero"``: a judged query that the run      ``"skip"``, ``"error"``
-                       lacks counts as an empty ranking
-    unjudged_queries   ``"ignore"`` (and count) queries of the run  ``"error"``
-                       that nobody judged
-    empty              ``"zero"``: a query without any relevant     ``"skip"``
-                       document counts as 0
-    duplicates         ``"first"``: the best rank of a repeated     ``"error"``
-                       document counts, the others are dropped
-    judged_only        ``False``: an unjudged document is not       ``True``: it is taken out of the
-                       relevant                                     ranking
-    nan                ``"error"`` for a score that is NaN          ``"last"``: ranked last
-    depth              ``None``: all retrieved documents            the first n of each query
-    rel                1: the lowest grade that is relevant, where  any positive number
-                       the measure does not say otherwise
-    ================== ============================================ ===================================
 
     >>> Policy(ties="average", depth=100).describe()
     'ties averaged over all orders, first 100 documents'
@@ -65,36 +64,93 @@ class Policy:
     ranklens.errors.PolicyError: ties='avrage' is not allowed: did you mean 'average'? Allowed: 'descending', 'ascending', 'input', 'average'.
     """
 
-    ties: Ties = "descending"
-    missing: MissingQueries = "zero"
-    unjudged_queries: UnjudgedQueries = "ignore"
-    empty: EmptyGold = "zero"
-    duplicates: Duplicates = "first"
-    judged_only: bool = False
-    nan: NaNScores = "error"
-    depth: int | None = None
-    rel: float = 1
+    ties: Ties = field(
+        default="descending",
+        metadata=_asks(
+            "Documents with the same score",
+            {
+                "descending": "by document id, descending",
+                "ascending": "by document id, ascending",
+                "input": "in input order",
+                "average": "averaged over all orders",
+            },
+        ),
+    )
+    missing: MissingQueries = field(
+        default="zero",
+        metadata=_asks(
+            "Judged queries that a run lacks",
+            {"zero": "count as 0", "skip": "are left out", "error": "are refused"},
+        ),
+    )
+    unjudged_queries: UnjudgedQueries = field(
+        default="ignore",
+        metadata=_asks(
+            "Queries that nobody judged", {"ignore": "are ignored and counted", "error": "are refused"}
+        ),
+    )
+    empty: EmptyGold = field(
+        default="zero",
+        metadata=_asks("Queries without relevant documents", {"zero": "count as 0", "skip": "are left out"}),
+    )
+    duplicates: Duplicates = field(
+        default="first",
+        metadata=_asks(
+            "Documents that a ranking repeats",
+            {"first": "count once, at their best rank", "error": "are refused"},
+        ),
+    )
+    judged_only: bool = field(
+        default=False,
+        metadata=_asks(
+            "Documents that nobody judged",
+            {False: "count as not relevant", True: "are taken out of the ranking"},
+            option="Take unjudged documents out of the ranking.",
+        ),
+    )
+    nan: NaNScores = field(
+        default="error",
+        metadata=_asks("Scores that are NaN", {"error": "are refused", "last": "are ranked last"}),
+    )
+    depth: int | None = field(
+        default=None,
+        metadata=_asks(
+            "Documents of a ranking that count",
+            {None: "all"},
+            number="the first {}",
+            option="Use the first N documents of each query.",
+        ),
+    )
+    rel: float = field(
+        default=1,
+        metadata=_asks(
+            "Relevant documents", {}, number="those from grade {}", option="The lowest relevant grade."
+        ),
+    )
 
     def __post_init__(self) -> None:
-        for field, allowed in _CHOICES.items():
-            given = getattr(self, field)
+        for name, allowed in _CHOICES.items():
+            given = getattr(self, name)
             if given not in allowed:
-                raise PolicyError(f"{field}={given!r} is not allowed: {nearest(str(given), allowed)}")
+                raise PolicyError(Given(name, given), f" is not allowed: {nearest(str(given), allowed)}")
         if not isinstance(self.judged_only, bool):
-            raise PolicyError(f"judged_only={self.judged_only!r} is not allowed: it is True or False.")
+            raise PolicyError(Given("judged_only", self.judged_only), " is not allowed: it is True or False.")
         whole = isinstance(self.depth, int) and not isinstance(self.depth, bool)
         if self.depth is not None and not (whole and self.depth >= 1):
             raise PolicyError(
-                f"depth={self.depth!r} is not allowed: it is a whole number from 1, or None for all."
+                Given("depth", self.depth), " is not allowed: it is a whole number from 1, or None for all."
             )
-        if not self.rel > 0:
+        level: Any = self.rel
+        if not (isinstance(level, Real) and float(level) > 0):
             raise PolicyError(
-                f"rel={self.rel!r} is not allowed: the lowest relevant grade is a number above 0."
+                Given("rel", self.rel), " is not allowed: the lowest relevant grade is a number above 0."
             )
 
     def describe(self) -> str:
         """What was decided about the ranking itself, in a few words; the counts beside it tell the rest."""
-        words = [_IN_WORDS[key] for key in (("ties", self.ties), ("nan", self.nan)) if key in _IN_WORDS]
+        words = [f"ties {questions()['ties'].answer(self.ties)}"]
+        if self.nan == "last":
+            words.append("NaN scores ranked last")
         if self.depth is not None:
             words.append(f"first {self.depth} documents")
         if self.judged_only:
@@ -103,11 +159,40 @@ class Policy:
             words.append(f"relevant from grade {self.rel:g}")
         return ", ".join(words)
 
+    def decisions(self) -> dict[str, str]:
+        """What was decided, question by question.
+
+        >>> Policy(missing="skip").decisions()["Judged queries that a run lacks"]
+        'are left out'
+        """
+        return {asked.about: asked.answer(getattr(self, name)) for name, asked in questions().items()}
+
+
+def questions() -> dict[str, Question]:
+    """What each field of :class:`Policy` decides."""
+    return {one.name: one.metadata["question"] for one in dataclasses.fields(Policy)}
+
+
+_NAMED = {
+    name: [choice for choice in asked.answers if isinstance(choice, str)]
+    for name, asked in questions().items()
+}
+_CHOICES = {name: choices for name, choices in _NAMED.items() if choices}
+
+
+def _field_in_words(name: str, question: Question) -> str:
+    choices = [f"{choice!r}: {answer}" for choice, answer in question.answers.items()]
+    numbers = [f"n: {question.number.format('n')}"] if question.number else []
+    return f"    {name}\n        {question.about}. {'; '.join([*choices, *numbers])}.\n"
+
+
+if Policy.__doc__:  # python -OO drops it
+    Policy.__doc__ += "\n" + "".join(_field_in_words(*one) for one in questions().items())
+
 
 def make_policy(policy: Policy | None, options: dict[str, Any]) -> Policy:
     """``policy`` with single fields replaced, so that ``evaluate(..., ties="average")`` reads well."""
-    fields = [field.name for field in dataclasses.fields(Policy)]
     for name in options:
-        if name not in fields:
-            raise PolicyError(f"There is no policy {name!r}: {nearest(name, fields)}")
+        if name not in questions():
+            raise PolicyError(f"There is no policy {name!r}: {nearest(name, questions())}")
     return dataclasses.replace(policy or Policy(), **options)

@@ -1,4 +1,4 @@
-"""How far a run is: a bar on a terminal, now and then a line elsewhere, nothing for short runs."""
+"""Progress of long work: a bar on a terminal, a line now and then elsewhere, nothing for short work."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Progress(Protocol):
 
 @contextmanager
 def progress(name: str, total: int, wanted: bool | None = None) -> Iterator[Progress]:
-    """Show how ``total`` queries come along: a bar if standard error is a terminal, else lines; ``wanted=False`` shows nothing."""
+    """Show progress over ``total`` queries: a bar if standard error is a terminal, else lines; ``wanted=False`` shows nothing."""
     if wanted is False or not total:
         yield _Silent()
     elif sys.stderr.isatty():
@@ -66,7 +66,7 @@ class Lines:
         rate = self._done / max(now - self._start, 1e-9)
         failed = f", {self._failed:,} failed" if self._failed else ""
         sys.stderr.write(
-            f"{self._name}: {self._done:,} of {self._total:,} queries ({share:.0%}), {rate:,.1f} a second{failed}{rest}\n"
+            f"{self._name}: {self._done:,} of {self._total:,} queries ({share:.0%}), {rate:,.1f} per second{failed}{rest}\n"
         )
         sys.stderr.flush()
 
@@ -108,6 +108,6 @@ class _Bar:
         self._shown.update(  # type: ignore[attr-defined]
             self._task,
             advance=1,
-            rate=f"{rate:,.1f} a second",
+            rate=f"{rate:,.1f} per second",
             failed=f"{self._failed:,} failed" if self._failed else "",
         )

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
 
-from ranklens.errors import MeasureError, nearest
+from ranklens.errors import InPython, MeasureError, nearest
 
 if TYPE_CHECKING:
     from ranklens.arrays import FloatArray
@@ -31,7 +31,7 @@ ENTRY_POINT_GROUP = "ranklens.measures"
 
 @dataclass(frozen=True)
 class Above:
-    """The value must be greater than ``low``, and less than ``below`` where that is given."""
+    """The value must be greater than ``low``, and less than ``below`` if that is given."""
 
     low: float
     below: float = float("inf")
@@ -108,7 +108,7 @@ class Parameter:
             return ", must be given"
         return "" if self.default is None else f", default {_show(self.default)}"
 
-    def _convert(self, value: Any) -> Value:  # noqa: PLR0911  one case a kind
+    def _convert(self, value: Any) -> Value:  # noqa: PLR0911  one case per kind
         if self.choices:
             return str(value) if str(value) in self.choices else None
         if self.kind is bool:
@@ -178,7 +178,7 @@ class Measure:
         return value if isinstance(value, int) else None
 
     def __call__(self, judged: Judged) -> FloatArray:
-        """One value a query."""
+        """One value per query."""
         params: dict[str, Any] = dict(self.params)
         if params.pop("judged_only", False):
             judged = judged.condensed()
@@ -480,7 +480,8 @@ def _find(name: str) -> tuple[str, Mapping[str, Any]]:
         )
     aliases = [alias for definition in _DEFINITIONS.values() for alias in definition.aliases]
     hint = nearest(name, [*_DEFINITIONS, *aliases, *PRESETS])
-    raise MeasureError(f"There is no measure {name!r}: {hint}ranklens.measures() lists them all.")
+    listing = InPython("ranklens.measures()", command="ranklens measures")
+    raise MeasureError(f"There is no measure {name!r}: {hint}", listing, " lists them all.")
 
 
 @cache

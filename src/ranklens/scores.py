@@ -1,4 +1,4 @@
-"""What an evaluation gives back: one value a query and measure, the means, and an interval beside every mean."""
+"""What an evaluation gives back: one value per query and measure, the means, and an interval beside every mean."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 from ranklens.errors import MeasureError, MissingExtraError, nearest
 from ranklens.registry import Aggregate, Measure, parse
 from ranklens.stats.intervals import Bounds, Interval, interval
+from ranklens.words import counted, finite, percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -69,13 +70,13 @@ class Scores:
 
     @cached_property
     def mean(self) -> dict[str, float]:
-        """Each measure over all queries: the mean, or the sum (counts) or geometric mean (``gm_``) where that is meant."""
+        """Each measure over all queries: the mean; the sum for counts, the geometric mean for ``gm_`` measures."""
         kept = [m for m in self.measures if m.definition.aggregate != "none"]
         return Means({str(m): total(m.definition.aggregate, self[m]) for m in kept})
 
     @cached_property
     def per_query(self) -> pl.DataFrame:
-        """A Polars frame with the column ``query`` and one column a measure."""
+        """A Polars frame with the column ``query`` and one column per measure."""
         import polars as pl
 
         return pl.DataFrame({"query": pl.Series(self.queries, dtype=pl.String), **self.values})
@@ -95,7 +96,7 @@ class Scores:
         return around
 
     def to_frame(self, *, level: float = 0.95) -> pl.DataFrame:
-        """A Polars frame with one row a measure: measure, mean, low, high."""
+        """A Polars frame with one row per measure: measure, mean, low, high."""
         import polars as pl
 
         return pl.DataFrame(
@@ -113,7 +114,7 @@ class Scores:
         return pd.DataFrame(dict(self.values), index=pd.Index(self.queries, name="query"))
 
     def to_json(self, *, level: float = 0.95) -> str:
-        """Everything, with a format version: means, intervals, values by query, the policy and what it did."""
+        """Everything, with a format version: means, intervals, values per query, the policy and what it did."""
         content = {
             "format_version": FORMAT_VERSION,
             "measures": self._summary(level),
@@ -154,7 +155,7 @@ class Scores:
 
     def __repr__(self) -> str:
         means = ", ".join(f"{name}={value:.4f}" for name, value in self.mean.items())
-        return f"Scores({means}; {len(self.queries)} queries)"
+        return f"Scores({means}; {counted(len(self.queries), 'query')})"
 
     def _summary(self, level: float) -> list[dict[str, Any]]:
         rows = []
@@ -167,8 +168,8 @@ class Scores:
                 {
                     "measure": str(measure),
                     "mean": self.mean[str(measure)],
-                    "low": _finite(around.low) if around else None,
-                    "high": _finite(around.high) if around else None,
+                    "low": finite(around.low) if around else None,
+                    "high": finite(around.high) if around else None,
                 }
             )
         return rows
@@ -193,29 +194,22 @@ def describe(judged: Judged, measures: Sequence[Measure], failed: int = 0, *, do
     ``failed`` of the queries that the run lacks are calls of a retriever that failed.
     """
     applied, policy = judged.applied, judged.policy
-    zero_missing = policy.missing == "zero"
+    zero_missing, empty = policy.missing == "zero", " left out" if policy.empty == "skip" else ""
+    absent = applied.missing - failed
+    counts = "counts as 0" if absent == 1 else "count as 0"
     details = [
-        _count(failed, "failed, " + ("counted as 0" if zero_missing else "left out")),
-        _count(
-            applied.missing - failed,
-            "missing from the run " + ("counts as 0" if zero_missing else "left out"),
-        ),
-        _count(
-            applied.empty,
-            "without relevant documents" + (" left out" if policy.empty == "skip" else ""),
-        ),
+        (failed, f"{failed:,} failed, {'counted as 0' if zero_missing else 'left out'}"),
+        (absent, f"{absent:,} missing from the run {counts if zero_missing else 'left out'}"),
+        (applied.empty, f"{applied.empty:,} without relevant documents{empty}"),
     ]
-    details = [d for d in details if d]
-    parts = [f"{applied.queries:,} {_plural(applied.queries, 'query', 'queries')} {done}"]
-    parts[0] += f" ({', '.join(details)})" if details else ""
+    told = ", ".join(text for number, text in details if number)
+    parts = [f"{counted(applied.queries, 'query')} {done}" + (f" ({told})" if told else "")]
     if applied.ignored:
-        parts.append(
-            f"{applied.ignored:,} unjudged {_plural(applied.ignored, 'query', 'queries')} of the run ignored"
-        )
+        parts.append(f"{counted(applied.ignored, 'unjudged query')} of the run ignored")
     if applied.duplicates:
-        parts.append(f"{applied.duplicates:,} repeated documents dropped")
+        parts.append(f"{counted(applied.duplicates, 'repeated document')} dropped")
     if applied.duplicate_judgments:
-        parts.append(f"{applied.duplicate_judgments:,} repeated judgments dropped")
+        parts.append(f"{counted(applied.duplicate_judgments, 'repeated judgment')} dropped")
     parts.append(policy.describe() + _ties_at_cutoffs(judged, measures))
     parts.append(_judged_share(judged, measures))
     return "; ".join(part for part in parts if part)
@@ -228,21 +222,18 @@ def _ties_at_cutoffs(judged: Judged, measures: Sequence[Measure]) -> str:
     cutoffs = sorted({m.k for m in measures if m.k is not None})
     reached = [(k, judged.ties.reaching(k)) for k in cutoffs]
     told = [f"across the cutoff {k} in {n:,}" for k, n in reached if n]
-    return (
-        f" (judged documents tie in {', '.join([f'{tied:,} ' + _plural(tied, 'query', 'queries'), *told])})"
-    )
+    return f" (judged documents tie in {', '.join([counted(tied, 'query'), *told])})"
 
 
 def _judged_share(judged: Judged, measures: Sequence[Measure]) -> str:
     share, k = share_judged(judged, measures), _deepest(measures)
     if share is None:
         return ""
-    text = f"{share:.0%}" if share in (0, 1) or 0.005 <= share < 0.995 else f"{100 * share:.2g}%"
-    return f"{text} of {'the retrieved documents' if k is None else f'the top {k}'} judged"
+    return f"{percent(share)} of {'the retrieved documents' if k is None else f'the top {k}'} judged"
 
 
 def share_judged(judged: Judged, measures: Sequence[Measure]) -> float | None:
-    """How much of what was retrieved, down to the deepest cutoff, is judged; None where that says nothing."""
+    """How much of what was retrieved, down to the deepest cutoff, is judged; None if that says nothing."""
     from ranklens.formulas.counts import judged_share
 
     retrieved = judged.retrieved > 0
@@ -261,9 +252,8 @@ def total(kind: Aggregate, values: FloatArray) -> float:
         return 0.0
     if kind == "geometric":
         return float(np.exp(logs_with_floor(values).mean()))
-    added = float(
-        np.cumsum(values)[-1]
-    )  # one after the other, as trec_eval adds: numpy.sum rounds differently
+    # One after the other, as trec_eval adds: numpy.sum rounds differently.
+    added = float(np.cumsum(values)[-1])
     return added if kind == "sum" else added / len(values)
 
 
@@ -290,15 +280,3 @@ def interval_of(
 def logs_with_floor(values: FloatArray) -> FloatArray:
     """What a geometric mean averages; 0 counts as 0.00001, as in trec_eval."""
     return np.log(np.maximum(values, GEOMETRIC_FLOOR))
-
-
-def _finite(value: float) -> float | None:
-    return value if np.isfinite(value) else None
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}".replace("counts", "count" if number != 1 else "counts") if number else ""
-
-
-def _plural(number: int, one: str, many: str) -> str:
-    return one if number == 1 else many

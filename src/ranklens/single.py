@@ -34,7 +34,7 @@ def recall_at_k(retrieved: Retrieved, relevant: Relevant, k: int | None = None) 
 
 
 def precision_at_k(retrieved: Retrieved, relevant: Relevant, k: int | None = None) -> float:
-    """The share of the top k that is relevant; it divides by k also where fewer documents were retrieved.
+    """The share of the top k that is relevant; it divides by k even if fewer documents were retrieved.
 
     >>> precision_at_k(["a", "x", "b"], {"a", "b", "c"}, k=5)
     0.4
@@ -64,7 +64,7 @@ success_at_k = hit_rate_at_k
 
 
 def reciprocal_rank(retrieved: Retrieved, relevant: Relevant, k: int | None = None) -> float:
-    """1 / rank of the first relevant document; 0 where there is none.
+    """1 / rank of the first relevant document; 0 if there is none.
 
     >>> reciprocal_rank(["x", "a"], {"a"})
     0.5
@@ -75,7 +75,7 @@ def reciprocal_rank(retrieved: Retrieved, relevant: Relevant, k: int | None = No
 def mean_reciprocal_rank(
     retrieved: Iterable[Retrieved], relevant: Iterable[Relevant], k: int | None = None
 ) -> float:
-    """The mean of :func:`reciprocal_rank` over queries: two lists of equal length, one ranking and gold set a query.
+    """The mean of :func:`reciprocal_rank` over queries: two lists of equal length, with one ranking and one gold set per query.
 
     >>> mean_reciprocal_rank([["x", "a"], ["b"]], [{"a"}, {"b"}])
     0.75

@@ -12,7 +12,9 @@ from command_line import GOLDEN, run
 
 import ranklens as rl
 from ranklens.cli.measures import ADVICE
+from ranklens.errors import Given, Option, PolicyError
 from ranklens.manners import in_options
+from ranklens.policy import questions
 from ranklens.registry import PRESETS
 
 pytestmark = pytest.mark.usefixtures("in_golden")
@@ -177,30 +179,65 @@ def test_official_is_the_preset_trec(capsys):
     assert printed[0] == printed[1]
 
 
-def _policy_errors():
-    """Every text that the library raises as a PolicyError, with x for what is filled in."""
+def _messages():
+    """Every text that the library raises or warns with, with x for what is filled in."""
+    raised = {"InputError", "MeasureError", "PolicyError", "MissingExtraError", "RankLensWarning", "warn"}
     for file in Path(rl.__file__).parent.rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text())):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "PolicyError" and node.args:
-                parts = getattr(node.args[0], "values", [node.args[0]])
-                yield "".join(part.value if isinstance(part, ast.Constant) else "x" for part in parts)
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in raised:
+                for text in node.args:
+                    parts = getattr(text, "values", [text])
+                    yield "".join(part.value if isinstance(part, ast.Constant) else "x" for part in parts)
 
 
-def test_messages_about_policies_name_options():
-    messages = list(_policy_errors())
-    assert len(messages) > 8
-    assert sum(in_options(message) != message for message in messages) > 5
-    for message in messages:
-        assert not re.search(
-            r"\w=[\"'\w]", re.sub(r"\(.*?\)", "", in_options(message)).removeprefix("x=x")
-        ), message
+def test_messages_name_options_as_such():
+    """An option in plain text would be spelled as Python does, also by the command line."""
+    names = "|".join([*questions(), "alpha", "correction", "level", "test", "columns"])
+    messages = list(_messages())
+    assert len(messages) > 200
+    plain = [re.sub(r"\(.*?\)", "", message) for message in messages]
+    found = [text for text in plain if re.search(rf"(?<![(\w])({names})=", text)]
+    # Item metrics have arguments of these names, and no command.
+    assert [text for text in found if not text.startswith("The grades of x")] == []
 
 
-def test_several_choices_are_named_without_quotes():
-    told = in_options('choose ties="descending", "ascending" or "input".')
-    assert told == "choose --ties descending, ascending or input."
-    assert in_options("judged_only='x' is not allowed") == "--judged-only x is not allowed"
-    assert in_options("nDCG(judged_only=True)@5") == "nDCG(judged_only=True)@5"
+MISTAKES = {
+    ("evaluate", "--ties", "avrage"): "--ties avrage is not allowed: did you mean 'average'?",
+    ("evaluate", "--depth", "0"): "--depth 0 is not allowed: it is a whole number from 1",
+    ("evaluate", "--rel", "-1"): "--rel -1.0 is not allowed",
+    ("evaluate", "--missing", "error"): "choose --missing zero or --missing skip.",
+    ("evaluate", "-m", "infAP", "--ties", "average"): "choose --ties descending, ascending or input.",
+    ("evaluate", "-m", "nDGC@10"): "did you mean 'nDCG'? ranklens measures lists them all.",
+    ("compare", "--level", "95"): "--level 95.0 is not allowed: it is a share between 0 and 1",
+    ("compare", "--alpha", "5"): "--alpha 5.0 is not allowed",
+    ("compare", "--test", "tt"): "--test tt is not known: did you mean 't'?",
+    ("compare", "--correction", "none!"): "--correction none! is not known",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("given", MISTAKES, ids=" ".join)
+def test_mistakes_are_told_in_options(capsys, given):
+    status, _, err = run(capsys, given[0], "qrels.txt", "run.txt", *given[1:])
+    assert status == 2
+    assert MISTAKES[given] in err
+
+
+def test_files_are_not_told_of_arguments_in_python(capsys, tmp_path):
+    (tmp_path / "run.csv").write_text("query,what,score\nq1,a,1\n")
+    status, _, err = run(capsys, "evaluate", "qrels.txt", str(tmp_path / "run.csv"))
+    assert status == 2
+    assert err.endswith("Rename the column to 'doc'.\n")
+
+
+def test_options_are_spelled_by_the_front_end():
+    told = PolicyError("choose ", Option("ties", "descending", "ascending", "input"), ".")
+    assert str(told) == 'choose ties="descending", "ascending" or "input".'
+    assert in_options(told) == "choose --ties descending, ascending or input."
+    assert (
+        in_options(PolicyError(Given("judged_only", "x"), " is not allowed"))
+        == "--judged-only x is not allowed"
+    )
+    assert in_options(PolicyError("nDCG(judged_only=True)@5")) == "nDCG(judged_only=True)@5"
 
 
 def complete(*words):

@@ -17,6 +17,7 @@ from ranklens.comparison.pairs import Family, Settings
 from ranklens.comparison.systems import compare, compare_scores
 from ranklens.scores import total
 from ranklens.stats import Interval, paired_test
+from ranklens.words import several
 
 # Three systems, each better than the one before on all seven queries: every sign pattern but two is less extreme.
 LOW, MIDDLE, HIGH = (
@@ -275,7 +276,7 @@ def test_with_a_baseline_nothing_is_said_about_pairs_that_were_not_tested():
         assert "group" not in text
         assert "cheapest" not in text
     assert found.verdict("RR").startswith("No system was shown to be better than s1. ")
-    others = verdicts.several([system for system in found.ranked("RR") if system != "s1"])
+    others = several([system for system in found.ranked("RR") if system != "s1"])
     assert f"{others} cannot be told apart from s1; the difference to " in found.verdict("RR")
     assert "Only pairs with s1 were tested." in str(found)
     assert "Only pairs with s1 were tested." in found.to_latex()

@@ -642,34 +642,35 @@ BASE = "data: {qrels: q, queries: t, runs: {old: r}}\n"
 WRONG = [
     ("", "bench.yaml is empty; 'ranklens bench --init' writes an example"),
     ("- 1", "bench.yaml is a list"),
-    ("data: [", "bench.yaml:1: no YAML that can be read"),
-    ("x: !!python/object/apply:os.system ['touch hacked']", "bench.yaml:1: no YAML that can be read: could not determine a constructor"),
-    ("data: {qrels: q}\ndata: {}", "bench.yaml:2: data is there already, on line 1."),
+    ("data: [", "bench.yaml:1: not valid YAML"),
+    ("x: !!python/object/apply:os.system ['touch hacked']", "bench.yaml:1: not valid YAML: could not determine a constructor"),
+    ("data: {qrels: q}\ndata: {}", "bench.yaml:2: data is already there, on line 1."),
     (BASE + "retreivers: []", "bench.yaml:2: retreivers: there is no such key: did you mean 'retrievers'?"),
-    (BASE + "retrievers:\n  - {name: a, retriever: 'm:f'}\n  - name: b\n    retriever: m:f\n    k: ten", "bench.yaml:6: retrievers[1].k: 'ten' is not allowed. How many documents a query: a whole number from 1."),
+    (BASE + "retrievers:\n  - {name: a, retriever: 'm:f'}\n  - name: b\n    retriever: m:f\n    k: ten", "bench.yaml:6: retrievers[1].k: 'ten' is not allowed. Documents per query: a whole number from 1."),
     (BASE + "retrievers:\n  - name: a\n    retriever: foo", "bench.yaml:4: retrievers[0].retriever: 'foo' is not allowed. The function or object, as module:function"),
-    (BASE + "retrievers:\n  - retriever: m:f", "bench.yaml:3: retrievers[0].name: is missing. What it is called"),
+    (BASE + "retrievers:\n  - retriever: m:f", "bench.yaml:3: retrievers[0].name: is missing. Its name in tables"),
     (BASE + "retrievers: {name: a}", "bench.yaml:2: retrievers: {'name': 'a'} is not allowed."),
     (BASE + "retrievers: [a]", "bench.yaml:2: retrievers[0]: 'a' is not allowed. Functions that are asked every query: a list. Its keys are name, retriever, k"),
-    ("data: 5", "bench.yaml:1: data: 5 is not allowed. What is measured on. Its keys are qrels, queries, corpus, runs."),
-    ("retrieval_metrics: {}", "bench.yaml: data: is missing. What is measured on."),
+    ("data: 5", "bench.yaml:1: data: 5 is not allowed. Judgments, queries, documents and runs. Its keys are qrels, queries, corpus, runs."),
+    ("retrieval_metrics: {}", "bench.yaml: data: is missing. Judgments, queries, documents and runs."),
     (BASE + "retrieval_metrics: {enabled_metrics: [ndgc@10]}", "bench.yaml:2: retrieval_metrics.enabled_metrics: There is no measure 'ndgc': did you mean 'nDCG'"),
     (BASE + "retrieval_metrics: {enabled_metrics: []}", "retrieval_metrics.enabled_metrics: [] is not allowed. Measures in any spelling"),
-    (BASE + "retrieval_metrics: {statistical_analysis: {alpha_level: 5}}", "alpha_level: 5 is not allowed. The level of the tests, a share between 0 and 1"),
+    (BASE + "retrieval_metrics: {statistical_analysis: {alpha_level: 5}}", "alpha_level: 5 is not allowed. The significance level, a share between 0 and 1"),
     (BASE + "retrieval_metrics: {graded_relevance: false, enabled_metrics: [P(rel=2)@5]}", "P(rel=2)@5 asks for grades, but graded_relevance is false"),
     (BASE + "test: tt", "bench.yaml:2: test: 'tt' is not allowed: did you mean 't'? Allowed: 'randomization', 't'"),
     (BASE + "policy: {tise: input}", "bench.yaml:2: policy: There is no policy 'tise': did you mean 'ties'?"),
+    (BASE + "policy: {ties: avrage}", "bench.yaml:2: policy: ties: avrage is not allowed: did you mean 'average'?"),
     (BASE + "policy: input", "bench.yaml:2: policy: 'input' is not allowed: give names with values"),
     (BASE + "baseline: odl", "bench.yaml:2: baseline: there is no system 'odl': did you mean 'old'?"),
     (BASE + "gates: {systems: [new]}", "bench.yaml:2: gates.systems: there is no system 'new': Allowed: 'old'."),
-    (BASE + "gates: {floors: {R@7: 0.5}}", "bench.yaml:2: gates.floors.R@7: R@7 is no mean of enabled_metrics for which more is better: did you mean 'R@5'"),
+    (BASE + "gates: {floors: {R@7: 0.5}}", "bench.yaml:2: gates.floors.R@7: R@7 is not a mean among enabled_metrics for which higher is better: did you mean 'R@5'"),
     (BASE + "gates: {floors: {R@5: 60}}", "bench.yaml:2: gates.floors.R@5: 60 can never be reached: R@5 is a number up to 1."),
     (BASE + "gates: {floors: {R@5: .nan}}", "gates.floors.R@5: nan can never be reached"),
     (BASE + "gates: {floors: {foo: 0.5}}", "bench.yaml:2: gates.floors.foo: There is no measure 'foo'"),
     (BASE + "gates: {max_regression: {RR: 0.1}}", "bench.yaml:2: gates.max_regression: needs a baseline to compare with."),
     (BASE + "baseline: old\ngates: {max_regression: {RR: lots}}", "gates.max_regression.RR: 'lots' is not allowed: it is a number from 0, or text such as '2%'"),
     (BASE + "baseline: old\ngates: {max_regression: {RR: 0.1}}", "bench.yaml:3: gates.max_regression: there is only the baseline to check."),
-    (BASE + "gates: {floors: {NumRet: 1}}", "NumRet is no mean of enabled_metrics"),
+    (BASE + "gates: {floors: {NumRet: 1}}", "NumRet is not a mean among enabled_metrics"),
     (BASE + "outputs: {jsn: null}", "bench.yaml:2: outputs.jsn: there is no such key: did you mean 'json'?"),
     ("data: {qrels: null, runs: {a: r}}", "bench.yaml:1: data.qrels: is missing: a file of judgments"),
     (BASE + "match: parent", "bench.yaml:2: match: 'parent' is not allowed: give by (one of id, field, parent, groups, spans)"),
@@ -724,7 +725,7 @@ def test_all_mistakes_are_told_at_once_in_the_order_of_the_file(tmp_path):
 
 def test_toml_that_cannot_be_read(tmp_path):
     (tmp_path / "bench.toml").write_text("data = = 1")
-    with pytest.raises(rl.InputError, match=r"bench.toml is no TOML: .*line 1"):
+    with pytest.raises(rl.InputError, match=r"bench.toml is not valid TOML: .*line 1"):
         load(tmp_path / "bench.toml")
     (tmp_path / "bench.toml").write_text('[data]\nqrels = "q"\nrums = {a = "r"}\n')
     with pytest.raises(
@@ -734,7 +735,7 @@ def test_toml_that_cannot_be_read(tmp_path):
 
 
 WRONG_RETRIEVERS = [
-    ("nowhere:search", {}, "there is no module 'nowhere'. It is looked for in the folder of the configuration"),
+    ("nowhere:search", {}, "there is no module 'nowhere'. It was looked for in the folder of the configuration"),
     ("my_search.deeper:search", {}, "there is no module 'my_search.deeper'"),
     ("my_search:goood", {}, "my_search has no 'goood': did you mean 'good'?"),
     ("my_search:Searcher", {}, "is a class; write my_search:Searcher() to make an object of it."),
@@ -791,6 +792,13 @@ def test_gates_look_at_the_means_that_are_shown(bench):
     found = bench(**some, policy={"missing": "skip"}, gates={"floors": {"RR": 1}})
     assert found.comparison.result("RR", "failing").n == 2
     assert [check.value for check in found.checks] == [1, 1]
+
+
+def test_messages_about_policies_name_keys(bench):
+    """A configuration has neither arguments nor options."""
+    failing = {"name": "failing", "retriever": "my_search:failing", "k": 6}
+    with pytest.raises(rl.PolicyError, match=r"choose missing: zero or missing: skip\.$"):
+        bench(retrievers=[failing], policy={"missing": "error"})
 
 
 # The command

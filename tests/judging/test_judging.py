@@ -84,7 +84,7 @@ def test_duplicates_count_once_at_their_best_place():
         ):
             scores = rl.evaluate({"q": {"a", "c"}}, run, ["R", "nDCG", "P@3"])
         assert scores.mean == pytest.approx({"R": 1, "nDCG": (1 + 0.5) / (1 + 1 / np.log2(3)), "P@3": 2 / 3})
-        assert "1 repeated documents dropped" in scores.note
+        assert "1 repeated document dropped" in scores.note
         with pytest.raises(rl.PolicyError, match="is there twice"):
             rl.evaluate({"q": {"a"}}, run, "R", duplicates="error")
 

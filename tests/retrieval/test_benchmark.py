@@ -357,7 +357,6 @@ def test_saved_scores_stay_with_their_documents_where_matching_drops_some(tmp_pa
 
 
 def test_a_report_with_texts_latency_and_status(tmp_path):
-    pytest.importorskip("ranklens.report.html", reason="reports are not there yet")
     bench = rl.Benchmark(TEXTS, BENCH_QRELS, corpus={"ml_1": "Machines learn."})
     bench.run("A", lambda text: BENCH_A)
     with pytest.warns(rl.RankLensWarning, match="All 3 queries of 'bad' failed"):

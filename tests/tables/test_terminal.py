@@ -74,7 +74,7 @@ def test_several_runs_fit_whatever_width_there_is(runs, width):
         assert name in text
         assert all(f"{mean:.4f}" in text for mean in scores.mean.values())
     assert ("[" in text) == (width > 30)
-    assert ("want of width" in table.note) == (width == 30)
+    assert ("do not fit" in table.note) == (width == 30)
 
 
 def on_terminal(*arguments, env=None, columns=80):

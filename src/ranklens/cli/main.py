@@ -21,7 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             status = _run(given)
             sys.stdout.flush()
     except RankLensError as error:
-        sys.stderr.write(f"ranklens: {in_options(str(error))}\n")
+        sys.stderr.write(f"ranklens: {in_options(error)}\n")
         return 2
     except BrokenPipeError:
         leave_closed_pipe()

@@ -7,7 +7,7 @@ import sys
 from dataclasses import fields
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_origin, get_type_hints
 
 import typer
 
@@ -31,30 +31,25 @@ QrelsFormat = Annotated[
 ]
 RunFormat = Annotated[str | None, typer.Option(help="The format of the runs, if it is not recognised.")]
 
-# One option for each field of Policy, in its order.
-_POLICY: dict[str, tuple[Any, str]] = {
-    "ties": (str, "descending, ascending, input or average."),
-    "missing": (str, "Judged queries that the run lacks: zero, skip or error."),
-    "unjudged_queries": (str, "Queries of the run that nobody judged: ignore or error."),
-    "empty": (str, "Queries without relevant documents: zero or skip."),
-    "duplicates": (str, "Repeated documents: first or error."),
-    "judged_only": (bool, "Take unjudged documents out of the ranking."),
-    "nan": (str, "Scores that are NaN: error or last."),
-    "depth": (int | None, "Use the first N documents of each query."),
-    "rel": (float, "The lowest relevant grade."),
-}
-
 
 def with_policy(command: Callable[..., None]) -> Callable[..., None]:
     """The command with one option for each field of :class:`~ranklens.policy.Policy` in place of its argument ``policy``."""
-    from ranklens.policy import Policy
+    from ranklens.policy import Policy, questions
 
-    defaults = {field.name: field.default for field in fields(Policy)}
+    asked, kinds = questions(), get_type_hints(Policy)
     added = {
-        name: (Annotated[kind, typer.Option(help=text)], defaults[name])
-        for name, (kind, text) in _POLICY.items()
+        field.name: (
+            Annotated[_plain(kinds[field.name]), typer.Option(help=asked[field.name].help)],
+            field.default,
+        )
+        for field in fields(Policy)
     }
     return with_options(command, "policy", added, lambda chosen: Policy(**chosen))
+
+
+def _plain(kind: Any) -> Any:
+    """Choices are text on the command line; the policy itself says which are allowed."""
+    return str if get_origin(kind) is Literal else kind
 
 
 def with_options(

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ranklens.errors import InputError, RankLensError, RankLensWarning
+from ranklens import errors
+from ranklens.errors import InputError, RankLensError, RankLensWarning, warn
 from ranklens.files import writing
 
 if TYPE_CHECKING:
@@ -36,9 +37,11 @@ def about(name: str, path: str, *, several: bool) -> Iterator[None]:
             warnings.simplefilter("always", RankLensWarning)
             yield
     except RankLensError as error:
-        raise (error if path in str(error) else type(error)(f"{name}: {error}")) from None
+        if path not in str(error):
+            error.prefix(f"{name}: ")
+        raise
     for warning in caught:
-        warnings.warn(f"{name}: {warning.message}", RankLensWarning, stacklevel=3)
+        warn(errors.about(name, warning.message))
 
 
 def show(table: Callable[[int | None], Table], output: Path | None) -> None:

@@ -44,9 +44,9 @@ def report(
     title: Annotated[str | None, typer.Option(help="The heading of the page.")] = None,
 ) -> None:
     """Write one HTML page that works offline: verdict, leaderboard, charts, every query, every ranking."""
-    from ranklens.comparison.verdicts import queries as queries_in_words
     from ranklens.files.writing import is_stream
     from ranklens.report.html import write_report
+    from ranklens.words import counted
 
     printing.check_output(output)
     found = comparing.compare_files(qrels, runs, policy=policy, **settings)
@@ -59,9 +59,9 @@ def report(
     )
     if is_stream(page):
         return
-    systems = f"{len(found.systems):,} {'system' if len(found.systems) == 1 else 'systems'}"
+    systems, over = counted(len(found.systems), "system"), counted(len(found.query_ids), "query")
     size = _bytes(page.stat().st_size)
-    typer.echo(f"{page}: {systems}, {queries_in_words(len(found.query_ids))}, {size}. Open it in a browser.")
+    typer.echo(f"{page}: {systems}, {over}, {size}. Open it in a browser.")
 
 
 def _in_folder(qrels: str, name: str) -> str | None:

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ranklens.errors import InputError, MeasureError, PolicyError, nearest
+from ranklens.errors import InputError, MeasureError, Option, PolicyError, nearest
 from ranklens.readers import frames
 from ranklens.registry import Aggregate, Better, Measure, parse, parse_many
 from ranklens.scores import GEOMETRIC_FLOOR, Scores, interval_of, logs_with_floor, total
 from ranklens.stats import Bounds, Interval
+from ranklens.words import counted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -159,9 +160,13 @@ def _ids(every: Sequence[str], lacking: Mapping[str, Sequence[str]], policy: str
     if policy == "error" and lacking:
         name, queries = next(iter(lacking.items()))
         raise PolicyError(
-            f"{name} lacks {len(queries)} {'query' if len(queries) == 1 else 'queries'} that another system has, "
-            f"the first is {queries[0]!r}. "
-            'Add what is missing, or choose missing="zero" or missing="skip".'
+            f"{name} lacks {counted(len(queries), 'query')} that another system has, "
+            f"the first is {queries[0]!r}. Add what is missing, or choose ",
+            Option("missing", "zero"),
+            " or ",
+            Option("missing", "skip"),
+            ".",
+            query=queries[0],
         )
     absent = {q for queries in lacking.values() for q in queries} if policy == "skip" else set()
     ids = tuple(q for q in every if q not in absent)

@@ -10,8 +10,9 @@ import numpy as np
 from scipy.stats import t as student_t
 
 from ranklens.comparison.slices import NONE
-from ranklens.comparison.verdicts import name_of_test, queries, several
+from ranklens.comparison.verdicts import name_of_test
 from ranklens.scores import share_judged
+from ranklens.words import counted, percent, several
 
 if TYPE_CHECKING:
     from ranklens.comparison.alignment import Aligned
@@ -42,12 +43,12 @@ def cautions(
     yield from _judged(scores)
     unsliced = sum(name == NONE for name in slice_of.values()) if slice_of else 0
     if unsliced:
-        yield f"{queries(unsliced)} without a value to slice by: slice {NONE}."
+        yield f"{counted(unsliced, 'query')} without a value to slice by: slice {NONE}."
 
 
 def _missing(aligned: Aligned, scores: Mapping[str, Scores]) -> Iterator[str]:
     if aligned.left_out:
-        yield f"Left out, because a system lacks them: {queries(aligned.left_out)} ({_counts(aligned.missing)})."
+        yield f"Left out, because a system lacks them: {counted(aligned.left_out, 'query')} ({_counts(aligned.missing)})."
     elif aligned.missing:
         yield f"Queries that a system lacks and others have count as 0 for it: {_counts(aligned.missing)}."
     zero = {name: s.judged.applied.missing for name, s in scores.items() if s.policy.missing == "zero"}
@@ -84,7 +85,7 @@ def _out_of_reach(tested: Sequence[Contrasts]) -> Iterator[str]:
     many = f" over {found.family.pairs:,} pairs" if found.family.pairs > 1 else ""
     if found.part is None:
         yield (
-            f"No difference can be significant{many}, however large: with {queries(found.values.shape[1])} the test "
+            f"No difference can be significant{many}, however large: with {counted(found.values.shape[1], 'query')} the test "
             f"gives no p-value below {found.smallest_p:.3g}."
         )
     else:
@@ -160,11 +161,11 @@ def _judged(scores: Mapping[str, Scores]) -> Iterator[str]:
     has_others = any((one.judged.ideal.grade <= 0).any() for one in scores.values())
     if has_others and known[high] - known[low] > _UNEVEN_SHARE:
         yield (
-            f"Judgments favour {high}: {known[high]:.0%} of its top documents are judged, of {low}'s {known[low]:.0%}. "
+            f"Judgments favour {high}: {percent(known[high])} of its top documents are judged, of {low}'s {percent(known[low])}. "
             f"Unjudged documents count as not relevant, so {low} may be better than it looks."
         )
     elif known[low] < _LOW_SHARE:
-        yield f"Only {known[low]:.0%} of the top documents of {low} are judged; the others count as not relevant."
+        yield f"Only {percent(known[low])} of the top documents of {low} are judged; the others count as not relevant."
 
 
 def _counts(by_system: Mapping[str, int]) -> str:

@@ -11,6 +11,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from ranklens import __version__
+from ranklens.words import finite
 
 if TYPE_CHECKING:
     import polars as pl
@@ -127,7 +128,7 @@ def _content(comparison: Comparison) -> dict[str, Any]:
 
 def _measure(comparison: Comparison, name: str) -> dict[str, Any]:
     quantity = comparison.quantity(name)
-    low, high = map(_finite, quantity.bounds)
+    low, high = map(finite, quantity.bounds)
     return {
         "name": name,
         "aggregate": quantity.aggregate,
@@ -168,15 +169,15 @@ def _pair(pair: PairResult, *, brief: bool) -> dict[str, Any]:
         "p_value": pair.p_value,
         "adjusted_p": pair.adjusted_p,
         "significant": pair.significant,
-        "cohen_dz": _finite(effect.cohen_dz),
-        "hedges_g": _finite(effect.hedges_g),
+        "cohen_dz": finite(effect.cohen_dz),
+        "hedges_g": finite(effect.hedges_g),
         **_ends(None if brief else effect.hedges_g_interval, "hedges_g_"),
         "probability": effect.probability,
         **_ends(effect.probability_interval, "probability_"),
         "wins": pair.wins,
         "ties": pair.ties,
         "losses": pair.losses,
-        "detectable": _finite(pair.detectable),
+        "detectable": finite(pair.detectable),
         "verdict": pair.verdict,
     }
 
@@ -212,12 +213,7 @@ _PAIR_COLUMNS = [
 
 def _ends(around: Interval | None, prefix: str = "") -> dict[str, float | None]:
     low, high = around if around is not None else (math.inf, math.inf)
-    return {f"{prefix}low": _finite(low), f"{prefix}high": _finite(high)}
-
-
-def _finite(value: float) -> float | None:
-    """JSON knows no infinity: null stands for no limit."""
-    return float(value) if math.isfinite(value) else None
+    return {f"{prefix}low": finite(low), f"{prefix}high": finite(high)}
 
 
 def _versions() -> dict[str, str]:

@@ -17,13 +17,14 @@ from ranklens.comparison.analysis import SliceResult, SystemResult, analyse, mac
 from ranklens.comparison.cautions import cautions
 from ranklens.comparison.pairs import Contrasts, PairResult, Pairs, Settings, affordable
 from ranklens.comparison.slices import in_order, slices_of
-from ranklens.errors import InputError, MeasureError, RankLensWarning, nearest, warn
+from ranklens.errors import InputError, MeasureError, RankLensWarning, about, nearest, warn
 from ranklens.evaluation import evaluate
 from ranklens.policy import make_policy
 from ranklens.readers import frames
 from ranklens.registry import Measure
 from ranklens.scores import Scores
 from ranklens.stats import inputs, queries_needed
+from ranklens.words import counted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -210,8 +211,8 @@ class Comparison:
         return str(self._printout())
 
     def __repr__(self) -> str:
-        systems = f"{len(self.systems)} {'system' if len(self.systems) == 1 else 'systems'}"
-        return f"Comparison({systems}, {', '.join(self.measures)}; {verdicts.queries(len(self.query_ids))})"
+        systems = counted(len(self.systems), "system")
+        return f"Comparison({systems}, {', '.join(self.measures)}; {counted(len(self.query_ids), 'query')})"
 
     def _repr_html_(self) -> str:
         return self._printout().to_html()
@@ -426,8 +427,9 @@ def _evaluated(
             warnings.simplefilter("always", RankLensWarning)
             scores[name] = evaluate(qrels, runs[name], measures, policy, columns=columns)
         for warning in caught:
-            said.append(f"{name}: {warning.message}")
-            warn(said[-1])
+            told = about(name, warning.message)
+            said.append(str(told))
+            warn(told)
     return scores, said
 
 

@@ -11,6 +11,7 @@ from ranklens.comparison.groups import label
 from ranklens.scores import describe
 from ranklens.stats.randomization import EXACT_UP_TO
 from ranklens.tables.table import Cell, Lines, Printout, Table
+from ranklens.words import counted, several
 
 if TYPE_CHECKING:
     from ranklens.comparison.analysis import SystemResult
@@ -161,7 +162,7 @@ def _paper_column(comparison: Comparison, measure: str) -> list[Cell]:
 
 def caption(comparison: Comparison) -> str:
     """What the numbers and marks of a paper's table mean."""
-    said = f"Means over {verdicts.queries(len(comparison.query_ids))}; the best is bold."
+    said = f"Means over {counted(len(comparison.query_ids), 'query')}; the best is bold."
     if not len(comparison.pairs):
         return said
     return (
@@ -236,11 +237,11 @@ def _described(comparison: Comparison) -> list[str]:
         lines.setdefault(text, []).append(system)
     given = [system for system in comparison.systems if system not in comparison.scores]
     if given:
-        text = f"{verdicts.queries(len(comparison.query_ids))} averaged, values as given"
+        text = f"{counted(len(comparison.query_ids), 'query')} averaged, values as given"
         lines.setdefault(text, []).extend(given)
     if comparison.aligned.left_out:
         compared = [
-            f"{verdicts.queries(len(comparison.query_ids))} compared, which all systems have; means are over these."
+            f"{counted(len(comparison.query_ids), 'query')} compared, which all systems have; means are over these."
         ]
     else:
         compared = []
@@ -251,7 +252,7 @@ def _described(comparison: Comparison) -> list[str]:
         part for part in next(iter(details.values())) if all(part in parts for parts in details.values())
     ]
     told = [
-        f"{verdicts.several(systems)}: {'; '.join(part for part in details[line] if part not in shared)}."
+        f"{several(systems)}: {'; '.join(part for part in details[line] if part not in shared)}."
         for line, systems in list(lines.items())[:MOST_NOTES]
     ]
     hidden = [f"… and {len(lines) - MOST_NOTES:,} more such lines."] if len(lines) > MOST_NOTES else []
@@ -264,7 +265,7 @@ def _answered(comparison: Comparison) -> list[str]:
     for system, counts in (comparison.status or {}).items():
         text = ", ".join(f"{count:,} {status}" for status, count in counts.items())
         lines.setdefault(text, []).append(system)
-    return [f"Answers of {verdicts.several(systems)}: {text}." for text, systems in lines.items()]
+    return [f"Answers of {several(systems)}: {text}." for text, systems in lines.items()]
 
 
 def _numbers(comparison: Comparison, found: SystemResult, *, strong: bool = False) -> list[str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from ranklens.words import counted, plural, several
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -129,7 +131,7 @@ def _advice_against_baseline(baseline: str, better: Sequence[str], same: Sequenc
 
 
 def _are(names: Sequence[str]) -> str:
-    return f"{several(names)} {'is' if len(names) == 1 else 'are'}"
+    return f"{several(names)} {plural(len(names), 'is', 'are')}"
 
 
 def of_slices(comparison: Comparison, measure: str) -> str:
@@ -190,23 +192,7 @@ def _advice(comparison: Comparison, measure: str, ranked: Sequence[str]) -> str:
     needed = comparison.queries_needed(pair)
     if needed is None:
         return f"{choice}."
-    return f"{choice}; if the difference{' to ' + rivals[0] if len(rivals) > 1 else ''} is real, about {queries(needed)} would show it."
-
-
-def several(names: Sequence[str], most: int = 5) -> str:
-    """Names in a sentence, the first few where they are many.
-
-    >>> several(["a"]), several(["a", "b", "c"]), several(list("abcdefgh"))
-    ('a', 'a, b and c', 'a, b, c, d, e and 3 more')
-    """
-    if len(names) > most + 1:
-        return f"{', '.join(names[:most])} and {len(names) - most:,} more"
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
-
-
-def queries(n: int) -> str:
-    """Counted, in words."""
-    return f"{n:,} {'query' if n == 1 else 'queries'}"
+    return f"{choice}; if the difference{' to ' + rivals[0] if len(rivals) > 1 else ''} is real, about {counted(needed, 'query')} would show it."
 
 
 def p_text(p: float, alpha: float = 0.05) -> str:
@@ -231,7 +217,7 @@ def correction_text(settings: Settings, family: Family) -> str:
     pairs = family.pairs // family.slices
     if family.pairs < 2:
         return ""
-    over = f"{pairs:,} {'pair' if pairs == 1 else 'pairs'}{slices}"
+    over = f"{counted(pairs, 'pair')}{slices}"
     if settings.correction == "none":
         return f", not corrected for {over}"
     return f" after {_CORRECTIONS[settings.correction]} over {over}"

@@ -29,7 +29,7 @@ def importable(*folders: Path) -> Iterator[None]:
 
 
 def import_retriever(name: str, *, factory: bool = False, params: Mapping[str, Any] | None = None) -> Any:
-    """The object that ``module:name`` stands for; called first where it is a ``factory`` or ends in ``()``.
+    """The object that ``module:name`` stands for; called first if it is a ``factory`` or ends in ``()``.
 
     ``params`` are arguments of the factory, else of the function.
 
@@ -73,7 +73,7 @@ def _check_params(name: str, function: Any, params: Mapping[str, Any]) -> None:
 
 
 def source_version(name: str) -> str:
-    """A name for the state of the file that a retriever's module is in; empty where there is none.
+    """A name for the state of the file that a retriever's module is in; empty if there is none.
 
     >>> source_version("json:loads") == source_version("json:dumps") != ""
     True
@@ -90,8 +90,8 @@ def _module(name: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
             raise InputError(
-                f"there is no module {error.name!r}. It is looked for in the folder of the configuration, in the current "
-                "folder and among the installed packages."
+                f"there is no module {error.name!r}. It was looked for in the folder of the configuration, in the "
+                "current folder and among the installed packages."
             ) from None
         raise InputError(f"the module {name!r} cannot be imported: {_told(error)}") from None
     except Exception as error:  # noqa: BLE001  whatever a module does when it is imported

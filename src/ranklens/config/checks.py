@@ -1,4 +1,4 @@
-"""Whether the keys of a configuration go together."""
+"""Whether the keys of a configuration fit together."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class WrongKeyError(ValueError):
-    """Keys that do not go together; ``key`` is where to look."""
+    """Keys that do not fit together; ``key`` is where to look."""
 
     def __init__(self, message: str, *key: str | int) -> None:
         super().__init__(message)
@@ -99,9 +99,7 @@ def _measure_gates(config: Config) -> None:
     for gate in ("floors", "max_regression"):
         for name in getattr(config.gates, gate):
             if config.measure(name) not in known:
-                message = (
-                    f"{name} is no mean of enabled_metrics for which more is better: {nearest(name, known)}"
-                )
+                message = f"{name} is not a mean among enabled_metrics for which higher is better: {nearest(name, known)}"
                 raise WrongKeyError(message, "gates", gate, name)
     highest = {str(m): m.definition.high for m in usable}
     for name, floor in config.gates.floors.items():

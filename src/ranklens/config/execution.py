@@ -12,8 +12,8 @@ from ranklens import gate
 from ranklens.comparison.systems import compare
 from ranklens.config.callables import import_retriever, importable, source_version
 from ranklens.config.result import BenchResult
-from ranklens.config.syntax import spell
-from ranklens.errors import InputError, RankLensWarning, warn
+from ranklens.config.syntax import as_key, spell
+from ranklens.errors import InputError, RankLensError, RankLensWarning, warn
 from ranklens.evaluation import evaluate
 from ranklens.files.queries import read_judgments
 
@@ -36,9 +36,13 @@ def measure(config: Config) -> BenchResult:
     """The same without writing; but what cannot be written later is refused now."""
     for key, path in _files(config).items():
         _make_room(path, spell(("outputs", key)))
-    with importable(config.folder, Path.cwd()):
-        benchmark = _asked(config) if config.retrievers else None
-    return _measured(config, benchmark)
+    try:
+        with importable(config.folder, Path.cwd()):
+            benchmark = _asked(config) if config.retrievers else None
+        return _measured(config, benchmark)
+    except RankLensError as error:
+        error.respell(as_key)  # whoever wrote a file looks for keys, not for arguments
+        raise
 
 
 def _asked(config: Config) -> Benchmark:
@@ -65,7 +69,8 @@ def _retriever(config: Config, number: int) -> tuple[Any, bool]:
         return found, adapt(found, k=entry.k, batch_size=entry.batch_size).batch_size is not None
     except InputError as error:
         where = "" if config.file is None else f"{config.file}: "
-        raise InputError(f"{where}{spell(('retrievers', number, 'retriever'))}: {error}") from None
+        error.prefix(f"{where}{spell(('retrievers', number, 'retriever'))}: ")
+        raise
 
 
 def _options(entry: Retriever, takes_lists: bool, performance: Performance) -> dict[str, Any]:

@@ -29,7 +29,7 @@ _TYPES: dict[str, tuple[Any, str]] = {
 
 
 def matching(given: Any) -> Matching:
-    """How retrieved and judged ids belong together, from keys and values.
+    """How retrieved ids match judged ones, from keys and values.
 
     >>> matching({"by": "parent", "separator": "#"})
     ByParent(parent=None, separator='#', field=None)
@@ -38,7 +38,7 @@ def matching(given: Any) -> Matching:
         return given
     if not isinstance(given, Mapping) or "by" not in given:
         raise InputError(
-            f"{given!r:.60} is not allowed: give by (one of {', '.join(_KINDS)}) and what belongs to it, such as "
+            f"{given!r:.60} is not allowed: give by (one of {', '.join(_KINDS)}) and its options, such as "
             '{by: parent, separator: "#"}.'
         )
     name = str(given["by"])

@@ -25,7 +25,7 @@ from ranklens.errors import InputError, nearest
 from ranklens.evaluation import with_rel
 from ranklens.gate import Drop
 from ranklens.matching.rules import Matching
-from ranklens.policy import Policy, make_policy
+from ranklens.policy import Policy, make_policy, questions
 from ranklens.registry import Measure, parse, parse_many
 from ranklens.stats import CORRECTIONS
 
@@ -83,7 +83,7 @@ Allowed = Annotated[InstanceOf[Drop], BeforeValidator(Drop.parse)]
 
 
 class Part(BaseModel):
-    """What all parts have in common: unknown keys are errors, numbers may stand for text, null for the default."""
+    """What all parts share: unknown keys are errors, numbers may stand for text, null for the default."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
 
@@ -113,7 +113,7 @@ class StatisticalAnalysis(Part):
         default=0.05,
         gt=0,
         lt=1,
-        description="The level of the tests, a share between 0 and 1; intervals cover 1 - alpha_level.",
+        description="The significance level, a share between 0 and 1; the confidence level is 1 - alpha_level.",
     )
 
 
@@ -122,16 +122,16 @@ class Performance(Part):
 
     batch_size: From1 | None = Field(
         default=None,
-        description="How many texts a retriever that takes lists of texts gets at once: a whole number from 1.",
+        description="How many texts a retriever that takes lists gets at once: a whole number from 1.",
     )
     caching_enabled: bool = Field(
         default=False,
-        description="Keep every answer on disk (outputs.store), so that a run that was stopped goes on, and "
-        "asks nothing twice: true or false.",
+        description="Keep every answer on disk (outputs.store), so that a run that was stopped resumes where it "
+        "stopped and asks nothing twice: true or false.",
     )
     parallel_processing: bool | None = Field(
         default=None,
-        description="true asks 8 queries at a time unless a retriever has its own concurrency, false one at a time.",
+        description="true asks 8 queries at a time, or as many as a retriever's own concurrency; false asks one at a time.",
     )
 
 
@@ -145,7 +145,7 @@ class RetrievalMetrics(Part):
     )
     graded_relevance: bool = Field(
         default=True,
-        description="true takes grades as they are, false makes every relevant document count the same: true or false.",
+        description="Whether grades count as they are (true), or every relevant document counts the same (false).",
     )
     statistical_analysis: StatisticalAnalysis = Field(
         default_factory=StatisticalAnalysis, description="How sure the numbers are."
@@ -154,16 +154,16 @@ class RetrievalMetrics(Part):
 
 
 class Data(Part):
-    """What is measured on. Paths start at the folder of the configuration."""
+    """Judgments, queries, documents and runs. Paths start at the folder of the configuration."""
 
     qrels: Place | None = Field(
         default=None,
-        description="Judgments: a file (TREC, CSV, TSV, JSONL, JSON, Parquet) or a BEIR folder. Not needed where the queries say "
+        description="Judgments: a file (TREC, CSV, TSV, JSONL, JSON, Parquet) or a BEIR folder. Not needed if the queries say "
         "what is relevant.",
     )
     queries: Place | None = Field(
         default=None,
-        description="The texts of the queries: JSONL, JSON, CSV, TSV, Parquet or a BEIR folder. Not needed where the judgments "
+        description="The texts of the queries: JSONL, JSON, CSV, TSV, Parquet or a BEIR folder. Not needed if the judgments "
         "have texts.",
     )
     corpus: Place | None = Field(default=None, description="The texts of the documents, for the report.")
@@ -186,15 +186,15 @@ class Data(Part):
 class Retriever(Part):
     """A function of yours that is asked every query."""
 
-    name: str = Field(min_length=1, description="What it is called in tables: text.")
+    name: str = Field(min_length=1, description="Its name in tables: text.")
     retriever: str = Field(
         pattern=r"^[\w.]+:[\w.]+(\(\))?$",
         description="The function or object, as module:function; module:function() calls it first to get the retriever.",
     )
-    k: From1 = Field(default=10, description="How many documents a query: a whole number from 1.")
+    k: From1 = Field(default=10, description="Documents per query: a whole number from 1.")
     factory: bool = Field(
         default=False,
-        description="Whether the function makes the retriever instead of being it: true or false.",
+        description="Whether the function makes the retriever rather than being it: true or false.",
     )
     params: dict[str, Any] = Field(
         default_factory=dict,
@@ -202,34 +202,36 @@ class Retriever(Part):
     )
     version: str | None = Field(
         default=None,
-        description="Answers in the store belong to a version: text. Unless given, it changes with the module's file.",
+        description="The version that stored answers belong to: text. By default it changes with the module's file.",
     )
-    concurrency: From1 | None = Field(default=None, description="Calls at a time: a whole number from 1.")
+    concurrency: From1 | None = Field(
+        default=None, description="Calls at the same time: a whole number from 1."
+    )
     batch_size: From1 | None = Field(
-        default=None, description="Give it lists of so many texts at once: a whole number from 1."
+        default=None, description="How many texts it gets at once, as a list: a whole number from 1."
     )
-    timeout: Above0 | None = Field(
-        default=None, description="Seconds that a call may take: a number above 0."
-    )
+    timeout: Above0 | None = Field(default=None, description="Seconds allowed per call: a number above 0.")
     retries: Annotated[int, Field(ge=0)] = Field(
         default=0, description="Further attempts after a failure: a whole number from 0."
     )
-    rate_limit: Above0 | None = Field(default=None, description="Calls a second at most: a number above 0.")
+    rate_limit: Above0 | None = Field(
+        default=None, description="The most calls per second: a number above 0."
+    )
     id_from: str | None = Field(
-        default=None, description="Where the id stands in what it returns, e.g. metadata.source: text."
+        default=None, description="Where the id is in what it returns, e.g. metadata.source: text."
     )
     match: Matched | None = Field(
         default=None,
-        description="How its ids and the judged ones belong together, if not as all others do: see match above.",
+        description="How its ids match the judged ones, if not like the others': see match above.",
     )
 
 
 class Gates(Part):
-    """What must hold; else the exit status is 1."""
+    """What must hold; if it does not, the exit status is 1."""
 
     floors: dict[Named, float] = Field(
         default_factory=dict,
-        description="The least mean by measure: names with numbers in the range of the measure.",
+        description="The lowest mean allowed, by measure: names with numbers in the range of the measure.",
     )
     max_regression: dict[Named, Allowed] = Field(
         default_factory=dict,
@@ -240,30 +242,30 @@ class Gates(Part):
     )
     max_latency_p95: Above0 | None = Field(
         default=None,
-        description="The 95th percentile of a retriever's seconds a query, where a call that timed out counts with the time "
+        description="The 95th percentile of a retriever's seconds per query, where a call that timed out counts with the time "
         "waited: a number above 0.",
     )
     systems: tuple[str, ...] | None = Field(
         default=None,
-        description="The systems that the gates are for: a list. All but the baseline unless given.",
+        description="The systems to check: a list. By default all but the baseline.",
     )
 
 
 class Outputs(Part):
-    """What is written besides the table that is printed. Paths start at the folder of the configuration."""
+    """What is written in addition to the printed table. Paths start at the folder of the configuration."""
 
     table: Place | None = Field(default=None, description="The table as text: a file.")
     json_file: Place | None = Field(default=None, alias="json", description="Everything as JSON: a file.")
     markdown: Place | None = Field(default=None, description="The table as markdown: a file.")
     csv: Place | None = Field(default=None, description="The numbers as CSV: a file.")
     latex: Place | None = Field(default=None, description="The table for LaTeX: a file.")
-    report: Place | None = Field(default=None, description="A page to look at, in one HTML file.")
+    report: Place | None = Field(default=None, description="The report, one HTML file.")
     runs: Place | None = Field(
         default=None, description="A folder for the rankings of the retrievers, as TREC run files."
     )
     store: Place | None = Field(
         default=None,
-        description="The folder that keeps answers if caching_enabled is true; .ranklens beside the configuration unless given.",
+        description="The folder for answers if caching_enabled is true. By default .ranklens beside the configuration.",
     )
 
 
@@ -273,13 +275,11 @@ class Config(Part):
     retrieval_metrics: RetrievalMetrics = Field(
         default_factory=RetrievalMetrics, description="What is measured."
     )
-    data: Data = Field(description="What is measured on.")
+    data: Data = Field(description="Judgments, queries, documents and runs.")
     retrievers: tuple[Retriever, ...] = Field(
         default=(), description="Functions that are asked every query: a list."
     )
-    baseline: str | None = Field(
-        default=None, description="The system that the others are compared with: a name."
-    )
+    baseline: str | None = Field(default=None, description="The system to compare the others with: a name.")
     test: Annotated[str, _one_of(ALL_TESTS)] = Field(
         default="randomization", description=f"The paired test: {', '.join(ALL_TESTS)}."
     )
@@ -287,26 +287,24 @@ class Config(Part):
         default="holm",
         description=f"How p-values are corrected for the number of tests: {', '.join(CORRECTIONS)}.",
     )
-    by: str | None = Field(
-        default=None, description="A field of the queries, to compare slice by slice: a name."
-    )
+    by: str | None = Field(default=None, description="A field of the queries, to compare by slice: a name.")
     seed: Annotated[int, Field(ge=0)] = Field(
         default=0,
-        description="Where random numbers start, so that results can be repeated: a whole number from 0.",
+        description="Random seed: a whole number from 0.",
     )
     policy: Annotated[InstanceOf[Policy], BeforeValidator(_policy)] = Field(
         default_factory=Policy,
-        description="What is done about ties, missing queries and so on: names with values, as in the policies of evaluate.",
+        description=f"What happens where the data leave it open: names with values. The names are {', '.join(questions())}.",
     )
     match: Matched | None = Field(
         default=None,
-        description="How the ids of retrievers and the judged ones belong together: by (id, field, parent, groups or spans) with what "
-        "belongs to it, such as {by: field, field: metadata.source}, {by: parent, separator: '#'} (or field, or parent: {chunk: "
+        description="How the ids of retrievers match the judged ones: by (id, field, parent, groups or spans) and its options, such "
+        "as {by: field, field: metadata.source}, {by: parent, separator: '#'} (or field, or parent: {chunk: "
         "document}), {by: groups, groups: [[a, a2]]}, {by: spans, gold: {id: [document, start, end]}, threshold: 0.5, over: gold, "
         "span_from: [document, start, end]}.",
     )
     gates: Gates = Field(default_factory=Gates, description="What must hold.")
-    outputs: Outputs = Field(default_factory=Outputs, description="What is written.")
+    outputs: Outputs = Field(default_factory=Outputs, description="What to write.")
 
     _file: Path | None = PrivateAttr(default=None)
     _folder: Path = PrivateAttr(default=Path())
@@ -335,7 +333,7 @@ class Config(Part):
         return str(self._reported(parse(name)))
 
     def _reported(self, measure: Measure) -> Measure:
-        """With the policy's relevance level where it does not name its own."""
+        """With the policy's relevance level if it does not name its own."""
         graded = self.retrieval_metrics.graded_relevance
         return with_rel(measure, self.policy.rel if graded else 1)
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, get_args, get_origin
 
-from ranklens.errors import InputError, nearest
+from ranklens.errors import InputError, InPython, Message, Option, nearest
+from ranklens.words import either
 
 if TYPE_CHECKING:
     import yaml
@@ -21,9 +22,9 @@ def read(path: Path) -> tuple[dict[str, Any], dict[KeyPath, int]]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}.") from None
+        raise InputError(f"{path} cannot be read: {error.strerror}.", path=str(path)) from None
     except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not UTF-8 text: {error}.") from None
+        raise InputError(f"{path} is not UTF-8 text: {error}.", path=str(path)) from None
     content, lines = _read_toml(path, text) if path.suffix.lower() == ".toml" else _read_yaml(path, text)
     if not isinstance(content, dict):
         what = "empty" if content is None else f"a {type(content).__name__}"
@@ -39,7 +40,7 @@ def _read_toml(path: Path, text: str) -> tuple[Any, dict[KeyPath, int]]:
     try:
         return tomllib.loads(text), {}
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path} is no TOML: {error}.") from None
+        raise InputError(f"{path} is not valid TOML: {error}.", path=str(path)) from None
 
 
 def _read_yaml(path: Path, text: str) -> tuple[Any, dict[KeyPath, int]]:
@@ -52,9 +53,7 @@ def _read_yaml(path: Path, text: str) -> tuple[Any, dict[KeyPath, int]]:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f"{path}:{mark.line + 1}" if mark else str(path)
-        raise InputError(
-            f"{where}: no YAML that can be read: {getattr(error, 'problem', None) or error}."
-        ) from None
+        raise InputError(f"{where}: not valid YAML: {getattr(error, 'problem', None) or error}.") from None
 
 
 def _lines(path: Path, node: yaml.Node, at: KeyPath) -> Iterator[tuple[KeyPath, int]]:
@@ -70,7 +69,7 @@ def _lines(path: Path, node: yaml.Node, at: KeyPath) -> Iterator[tuple[KeyPath, 
             line = key.start_mark.line + 1
             here = (*at, str(key.value))
             if here[-1] in seen:
-                raise InputError(f"{path}:{line}: {spell(here)} is there already, on line {seen[here[-1]]}.")
+                raise InputError(f"{path}:{line}: {spell(here)} is already there, on line {seen[here[-1]]}.")
             seen[here[-1]] = line
             yield from _lines(path, value, here)
             yield here, line  # after the value's own, so that the key's line stays
@@ -85,12 +84,25 @@ def spell(at: KeyPath) -> str:
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in at).lstrip(".")
 
 
+def as_key(part: Option | InPython) -> str:
+    """How a configuration spells what Python gives as an argument.
+
+    >>> as_key(Option("ties", "ascending", "input"))
+    'ties: ascending or input'
+    """
+    if isinstance(part, InPython):
+        return part.command
+    values = either([str(value) for value in part.values])
+    return f"{part.name}: {values}" if values else part.name
+
+
 def tell(
     error: ValidationError, model: type[BaseModel], path: Path | None, lines: Mapping[KeyPath, int]
 ) -> InputError:
     """Everything that is wrong, one line each: where, what was given, what is allowed."""
     found = sorted({_sentence(detail, model, path, lines) for detail in error.errors()})
-    return InputError("\n".join(sentence for _, sentence in found))
+    place = str(path) if path is not None else None
+    return InputError("\n".join(sentence for _, sentence in found), path=place, line=found[0][0] or None)
 
 
 def _sentence(
@@ -112,7 +124,7 @@ def _what_is_wrong(detail: Any, at: KeyPath, model: type[BaseModel], own: Except
     if detail["type"] == "missing":
         return f"is missing. {description}"
     if own is not None:
-        return str(own)
+        return own.spelled(as_key) if isinstance(own, Message) else str(own)
     if detail["type"] == "model_type":
         description += f" Its keys are {', '.join(keys_of(model_at(at, model)))}."
     return f"{detail['input']!r:.60} is not allowed. {description}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from ranklens.errors import InputError, PolicyError, RankLensWarning, nearest
+from ranklens.errors import InputError, Option, PolicyError, RankLensWarning, nearest
 from ranklens.explanation.cuts import only
 from ranklens.judging.assembly import judge, load
 from ranklens.judging.documents import judgments, ranking
@@ -71,7 +71,12 @@ def read(
     whole = ranking(qrels, run, everything, queries=[query], columns=columns)
     if policy.missing == "error" and not len(whole):
         raise PolicyError(
-            f'Query {query!r} is judged but not in the run. Add it, or choose missing="zero" or missing="skip".'
+            f"Query {query!r} is judged but not in the run. Add it, or choose ",
+            Option("missing", "zero"),
+            " or ",
+            Option("missing", "skip"),
+            ".",
+            query=query,
         )
     rows = whole.select("query", "doc", "score")
     # Some measures depend on the highest grade of all judgments, so all of them are judged; the other queries stay empty.

@@ -283,7 +283,10 @@ def _stream_table(source: Source, kind: str, convert: tables.Convert, side: int)
         if _is_table_row(rows[0]):
             return convert(tables.frame_of_rows(rows))
         return records.from_records(rows)[side]
-    except (InputError, UnicodeEncodeError) as error:
+    except InputError as error:
+        error.prefix(f"{source.name}: ")
+        raise
+    except UnicodeEncodeError as error:
         raise InputError(f"{source.name}: {error}") from None
 
 
@@ -293,7 +296,8 @@ def _with_name(source: Source, convert: tables.Convert, table: pl.DataFrame) -> 
     except frames.RowError:
         raise
     except InputError as error:
-        raise InputError(f"{source.name}: {error}") from None
+        error.prefix(f"{source.name}: ")
+        raise
 
 
 def _holds_records(source: Source) -> bool:

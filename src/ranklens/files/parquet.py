@@ -43,7 +43,8 @@ def _collect(name: str, start: int, convert: Convert, scan: pl.LazyFrame) -> pl.
     except frames.RowError as wrong:
         raise InputError(f"{name}: row {start + wrong.row + 1:,}: {wrong.message}") from None
     except InputError as error:
-        raise InputError(f"{name}: {error}") from None
+        error.prefix(f"{name}: ")
+        raise
     except _damages() as error:
         raise _not_parquet(name, error) from None
 

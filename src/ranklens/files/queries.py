@@ -51,7 +51,7 @@ def read_queries(value: Any) -> Queries:
                 f"{value} is no table of questions; they come as JSONL, JSON, CSV, TSV or Parquet. ({error})"
             ) from None
         if isinstance(value, (str, Path)) and str(value) not in str(error):
-            raise InputError(f"{value}: {error}") from None
+            error.prefix(f"{value}: ")
         raise
 
 

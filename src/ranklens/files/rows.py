@@ -67,7 +67,9 @@ def _from_file(path: str | Path, what: str) -> Iterator[dict[str, Any]]:
         else:
             yield from _separated(place, source)
     except InputError as error:
-        raise InputError(str(error) if source.name in str(error) else f"{source.name}: {error}") from None
+        if source.name not in str(error):
+            error.prefix(f"{source.name}: ")
+        raise
     except ValueError as error:
         raise InputError(
             f"{source.name} cannot be read: {error}. {what.capitalize()} come as JSONL, JSON, CSV, TSV or Parquet."

@@ -94,10 +94,6 @@ class Source:
         """All bytes."""
         return b"".join(self.pieces())
 
-    def for_polars(self) -> Path | io.BytesIO:
-        """What Polars can read from."""
-        return self.path if self.packing is None else io.BytesIO(self.read())
-
     def _unpack(self, raw: BinaryIO) -> BinaryIO:
         return cast("BinaryIO", _UNPACK[self.packing](raw))
 

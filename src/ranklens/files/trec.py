@@ -86,7 +86,7 @@ def parse_block(source: Source, parse: Callable[[bytes], pl.DataFrame], block: B
         return parse(block.load())
     except WrongLine as wrong:
         line = wrong.line + lines_before(source, block.start)
-        raise InputError(f"{source.name}:{line}: {wrong.message}") from None
+        raise InputError(f"{source.name}:{line}: {wrong.message}", path=source.name, line=line) from None
 
 
 class WrongLine(Exception):  # noqa: N818  turned into an InputError with the file's name

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ranklens.errors import InputError, MeasureError, PolicyError, warn
+from ranklens.errors import InputError, MeasureError, Option, PolicyError, warn
 from ranklens.policy import Policy
 from ranklens.readers import records
 from ranklens.registry import Measure, make, parse
@@ -319,8 +319,9 @@ class Batch:
 
         if policy.ties == "average" or policy.rel != 1:
             raise PolicyError(
-                'Item metrics report the ranks of documents, so ties="average" is not available for them. The lowest relevant '
-                "grade belongs to the metric: PrecisionAtK(k=5, rel=2)."
+                "Item metrics report the ranks of documents, so ",
+                Option("ties", "average"),
+                " is not available for them. The lowest relevant grade belongs to the metric: PrecisionAtK(k=5, rel=2).",
             )
         names = names_of(items)
         qrels = {name: item.expected_reference for name, item in zip(names, items, strict=True)}

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ranklens.arrays import BoolArray, FloatArray, IntArray
-from ranklens.errors import InputError, PolicyError, warn
+from ranklens.errors import InputError, NoCommonQueryWarning, Option, PolicyError, warn
 from ranklens.judging.averaged_ties import spread_ties
 from ranklens.judging.dicts import from_dicts
 from ranklens.judging.hits import Hits
@@ -121,15 +121,21 @@ def _complain(applied: Applied, found: Standings, policy: Policy) -> None:
         absent = found.queries[int(np.argmin(found.in_run))]
         raise PolicyError(
             f"{applied.missing} judged {'query is' if applied.missing == 1 else 'queries are'} not in the run, "
-            f"the first is {absent!r}. "
-            'Add what is missing, or choose missing="zero" or missing="skip".'
+            f"the first is {absent!r}. Add what is missing, or choose ",
+            Option("missing", "zero"),
+            " or ",
+            Option("missing", "skip"),
+            ".",
+            query=absent,
         )
     if not found.queries:
         warn("There is no judged query, so there is nothing to average over.")
     elif applied.missing == len(found.queries) and applied.ignored:
         warn(
-            f"The run and the judgments have no query in common (judged: {found.queries[0]!r}, "
-            f"in the run: {found.examples[0]!r}): every value is 0. Are the query ids of the same kind?"
+            NoCommonQueryWarning(
+                f"The run and the judgments have no query in common (judged: {found.queries[0]!r}, "
+                f"in the run: {found.examples[0]!r}): every value is 0. Are the query ids of the same kind?"
+            )
         )
     elif not len(found.query) and (found.retrieved > 0).sum() >= 5 and len(found.gold):
         warn(

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ranklens.arrays import BoolArray, FloatArray, IntArray
-from ranklens.errors import InputError
+from ranklens.errors import InputError, Option
 from ranklens.judging.judged import Applied
 from ranklens.judging.standing import Grades, Standings, check_duplicates, check_unjudged, standing
 from ranklens.policy import Policy
@@ -357,9 +357,12 @@ def _refuse_number(
         for doc, number in docs.items():
             value = _as_float(number)
             if value is None or (isnan(value) and not nan_allowed) or (role == "grade" and isinf(value)):
-                hint = ' Remove it, or choose nan="last".' if value is not None and role == "score" else ""
+                hint = (" Remove it, or choose ", Option("nan", "last"), ".")
                 raise InputError(
-                    f"{what}: the {role} of document {doc!r} for query {query!r} is {number!r}, not a number.{hint}"
+                    f"{what}: the {role} of document {doc!r} for query {query!r} is {number!r}, not a number.",
+                    *(hint if value is not None and role == "score" else ()),
+                    query=query,
+                    document=doc,
                 )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ranklens.errors import PolicyError
+from ranklens.errors import Option, PolicyError
 from ranklens.judging.assembly import load
 from ranklens.policy import Policy, make_policy
 from ranklens.readers import frames, mappings
@@ -142,12 +142,20 @@ def _refuse_what_the_policy_forbids(rows: pl.DataFrame, policy: Policy) -> None:
     if len(repeated) and policy.duplicates == "error":
         first = repeated.row(0, named=True)
         raise PolicyError(
-            f'run: document {first["doc"]!r} of query {first["query"]!r} is there twice. Remove it, or choose duplicates="first".'
+            f"run: document {first['doc']!r} of query {first['query']!r} is there twice. Remove it, or choose ",
+            Option("duplicates", "first"),
+            ".",
+            query=first["query"],
+            document=first["doc"],
         )
     wrong = rows.filter(rows["score"].is_nan())
     if len(wrong) and policy.nan == "error":
         first = wrong.row(0, named=True)
         raise PolicyError(
             f"run: the score of document {first['doc']!r} for query {first['query']!r} is not a number. "
-            'Remove it, or choose nan="last".'
+            "Remove it, or choose ",
+            Option("nan", "last"),
+            ".",
+            query=first["query"],
+            document=first["doc"],
         )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ranklens.arrays import FloatArray, IntArray
-from ranklens.errors import PolicyError
+from ranklens.errors import Option, PolicyError
 from ranklens.judging.averaged_ties import condense_spread
 from ranklens.judging.hits import Hits
 from ranklens.policy import Policy
@@ -116,8 +116,13 @@ class Judged:
             hits = replace(hits, rank=hits.ordinal())
         elif self.policy.depth is not None:
             raise PolicyError(
-                'ties="average", depth and judged_only do not go together: which judged documents are left would '
-                "depend on the order of the tied ones. Drop one of the three."
+                Option("ties", "average"),
+                ", ",
+                Option("depth"),
+                " and ",
+                Option("judged_only"),
+                " do not go together: which judged documents are left would "
+                "depend on the order of the tied ones. Drop one of the three.",
             )
         else:
             hits = condense_spread(hits)

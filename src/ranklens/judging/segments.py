@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ranklens.arrays import BoolArray, FloatArray, IntArray
-from ranklens.errors import InputError
+from ranklens.errors import InputError, Option
 from ranklens.judging.standing import standing
 from ranklens.policy import Policy
 
@@ -144,7 +144,11 @@ def _nan_last(ranked: Ranked, gold: Gold, policy: Policy) -> Ranked:
         query = gold.queries[ranked.codes[np.searchsorted(ranked.starts, row, side="right") - 1]]
         raise InputError(
             f"run: the score of document {ranked.docs[row]!r} for query {query!r} is not a number. "
-            'Remove it, or choose nan="last".'
+            "Remove it, or choose ",
+            Option("nan", "last"),
+            ".",
+            query=query,
+            document=ranked.docs[row],
         )
     scores = np.where(wrong, -np.inf, np.maximum(ranked.scores, -np.finfo(np.float64).max))
     return Ranked(ranked.docs, scores, ranked.codes, ranked.lengths)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ranklens.arrays import BoolArray, FloatArray, IntArray
-from ranklens.errors import PolicyError, warn
+from ranklens.errors import Option, PolicyError, warn
 from ranklens.judging.judged import Applied
 from ranklens.policy import Policy
 
@@ -131,7 +131,9 @@ def check_duplicates(what: str, count: int, first: str, policy: Policy) -> None:
     if not count:
         return
     if policy.duplicates == "error":
-        raise PolicyError(f'{what}: {first} is there twice. Remove it, or choose duplicates="first".')
+        raise PolicyError(
+            f"{what}: {first} is there twice. Remove it, or choose ", Option("duplicates", "first"), "."
+        )
     best = "highest grade" if what == "qrels" else "best place"
     warn(
         f"{what}: {count} repeated {'document was' if count == 1 else 'documents were'} dropped, the first is {first}; "
@@ -143,6 +145,8 @@ def check_unjudged(ignored: int, policy: Policy, first: Callable[[], Any]) -> No
     """Refuse queries of the run that nobody judged, if that is the policy."""
     if ignored and policy.unjudged_queries == "error":
         raise PolicyError(
-            f"{ignored} queries of the run are not judged, the first is {first()!r}. "
-            'Remove them, or choose unjudged_queries="ignore".'
+            f"{ignored} queries of the run are not judged, the first is {first()!r}. Remove them, or choose ",
+            Option("unjudged_queries", "ignore"),
+            ".",
+            query=first(),
         )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ranklens.errors import InputError, MeasureError, PolicyError
+from ranklens.errors import InputError, MeasureError, Option, PolicyError
 from ranklens.evaluation import evaluate
 from ranklens.judging.documents import ranking
 from ranklens.policy import Policy, make_policy
@@ -211,7 +211,11 @@ def k_sweep(
     wanted, depths = _one_mean(measure), _depths(ks)
     chosen = make_policy(policy, options)
     if chosen.ties == "average":
-        raise PolicyError('k_sweep needs documents in one order, so ties="average" is not available for it.')
+        raise PolicyError(
+            "k_sweep needs documents in one order, so ",
+            Option("ties", "average"),
+            " is not available for it.",
+        )
     rows = ranking(qrels, first_stage, chosen)
     first = _by_query(rows)
     listed = replace(chosen, depth=None, judged_only=False)  # already applied to the first stage

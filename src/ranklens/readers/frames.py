@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ranklens.errors import InputError, nearest
+from ranklens.errors import InputError, InPython, nearest
+from ranklens.words import either
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -72,7 +73,7 @@ def to_polars(value: Any) -> pl.DataFrame:
 
 
 def _pandas_column(column: Any) -> list[Any]:
-    """Values with None for what pandas calls missing; NaN stays only where there are numbers."""
+    """Values with None for what pandas calls missing; NaN stays only among numbers."""
     values: list[Any] = column.tolist()
     return values if column.dtype.kind in "iufb" else [None if x is None or x != x else x for x in values]  # noqa: PLR0124
 
@@ -92,7 +93,7 @@ def run_frame(
     score = _column(frame, columns or {}, "score", SCORE_NAMES)
     rank = _column(frame, columns or {}, "rank", RANK_NAMES)
     if score is None and rank is None:
-        raise InputError(f"run: no score or rank among the columns {frame.columns}. {_advice('score')}")
+        raise _lacking("run", "score", frame.columns, "score or rank")
     name = str(rank) if score is None else score
     number = _numbers(frame, name, "run", complete=complete)
     number = -number if score is None else number
@@ -114,7 +115,7 @@ def qrels_frame(
     query, doc = _ids(frame, columns or {}, "qrels")
     grade = _column(frame, columns or {}, "grade", GRADE_NAMES)
     if grade is None and len(frame.columns) > 2:
-        raise InputError(f"qrels: no grade among the columns {frame.columns}. {_advice('grade')}")
+        raise _lacking("qrels", "grade", frame.columns)
     if grade is not None and _plain(grade) == "score" and _column(frame, {}, "rank", RANK_NAMES):
         raise InputError(f"qrels: the columns {frame.columns} are those of a run; the judgments come first.")
     number = pl.lit(1.0) if grade is None else _numbers(frame, grade, "qrels", complete=complete)
@@ -183,7 +184,7 @@ def _ids(frame: pl.DataFrame, columns: Mapping[str, str], what: str) -> tuple[pl
     for role, names in (("query", QUERY_NAMES), ("doc", DOC_NAMES)):
         name = _column(frame, columns, role, names)
         if name is None:
-            raise InputError(f"{what}: no {role} among the columns {frame.columns}. {_advice(role)}")
+            raise _lacking(what, role, frame.columns)
         _check_id_type(frame.schema[name], name, role, what)
         found.append(pl.col(name).cast(pl.String).alias(role))
     return found[0], found[1]
@@ -209,7 +210,7 @@ def _column(frame: pl.DataFrame, columns: Mapping[str, str], role: str, names: t
         found = next((name for name in given if name in frame.columns), None)
         if found is None:
             raise InputError(
-                f"columns: {role} should be {' or '.join(given)}, but the columns are {frame.columns}."
+                f"columns: {role} should be {either(given)}, but the columns are {frame.columns}."
             )
         return found
     plain = {_plain(name): name for name in frame.columns}
@@ -244,5 +245,9 @@ def _check_ids(frame: pl.DataFrame, what: str) -> pl.DataFrame:
     return frame
 
 
-def _advice(role: str) -> str:
-    return f"Rename the column to {role!r}, or name it: columns={{{role!r}: 'your_column'}}."
+def _lacking(what: str, role: str, columns: Sequence[str], wanted: str = "") -> InputError:
+    return InputError(
+        f"{what}: no {wanted or role} among the columns {columns}. Rename the column to {role!r}",
+        InPython(f", or name it: columns={{{role!r}: 'your_column'}}"),
+        ".",
+    )

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ranklens.errors import InputError, warn
+from ranklens.words import counted
 
 _RETRIEVED = [
     "retrieved",
@@ -42,7 +43,7 @@ _SHAPES = (
 def from_records(
     records: Iterable[Mapping[str, Any]], results: Mapping[Any, Any] | Iterable[Any] | None = None
 ) -> tuple[dict[str, dict[str, float]], dict[str, list[str]]]:
-    """Judgments and a run from records, one a question; the shape is recognised by its keys.
+    """Judgments and a run from records, one per question; the shape is recognised by its keys.
 
     Accepted: ``retrieved``/``relevant`` (with ``relevance_scores`` for grades), ``actual_ranking``/``expected_reference``
     or ``expected_ranking``, ``retrieved_context_ids``/``reference_context_ids``, ``retrieved_ids``/``expected_ids``, and
@@ -65,7 +66,8 @@ def from_records(
     }
     if repeated:
         warn(
-            f"{len(repeated):,} relevant documents are listed twice, the first is {repeated[0]}; the highest grade of each counts."
+            f"{counted(len(repeated), 'relevant document is', 'relevant documents are')} listed twice, the first is {repeated[0]}; "
+            "the highest grade of each counts."
         )
     run = {
         name: document_ids(answer, place) for name, answer, place in zip(names, answers, places, strict=True)
@@ -84,7 +86,7 @@ def is_record(row: Mapping[str, Any]) -> bool:
 
 
 def as_mapping(record: Any, where: str) -> Mapping[str, Any]:
-    """A record as a dict, also where it is an object with attributes; ``where`` begins the message if it is neither."""
+    """A record as a dict, even if it is an object with attributes; ``where`` begins the message if it is neither."""
     if isinstance(record, Mapping):
         return record
     if hasattr(record, "__dict__"):
@@ -168,7 +170,7 @@ def _answers(rows: list[Mapping[str, Any]], names: list[str], places: list[str],
         answers = list(results)
         if len(answers) != len(rows):
             raise InputError(
-                f"There are {len(rows)} records but {len(answers)} results; give one list a record."
+                f"There are {len(rows)} records but {len(answers)} results; give one list per record."
             )
         return answers
     return [retrieved(row, place) for row, place in zip(rows, places, strict=True)]

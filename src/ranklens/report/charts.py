@@ -15,6 +15,7 @@ from ranklens.comparison import verdicts
 from ranklens.errors import InputError, nearest
 from ranklens.report import chart_data, drawing
 from ranklens.report.drawing import save
+from ranklens.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -399,4 +400,4 @@ def _curves(
 
 
 def _averaged(comparison: Comparison) -> str:
-    return f"Mean over {verdicts.queries(len(comparison.query_ids))}, {100 * comparison.level:.4g}% interval"
+    return f"Mean over {counted(len(comparison.query_ids), 'query')}, {100 * comparison.level:.4g}% interval"

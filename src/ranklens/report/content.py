@@ -43,36 +43,6 @@ DOCUMENTS_A_PIECE = 1000
 TEXT_BUDGET = 12_000_000  # bytes of document texts before packing; packed they take about half
 TEXT_LENGTHS = (1500, 700, 350, 180)  # characters of a document, less where there are many
 
-_POLICY_WORDS: Mapping[str, tuple[str, Mapping[Any, str]]] = {
-    "ties": (
-        "Documents with the same score",
-        {
-            "descending": "by document id, descending, as trec_eval does",
-            "ascending": "by document id, ascending",
-            "input": "in the order of the input",
-            "average": "averaged over all orders",
-        },
-    ),
-    "missing": (
-        "Judged queries that a run lacks",
-        {"zero": "count as 0", "skip": "are left out", "error": "are refused"},
-    ),
-    "unjudged_queries": (
-        "Queries that nobody judged",
-        {"ignore": "are ignored and counted", "error": "are refused"},
-    ),
-    "empty": ("Queries without relevant documents", {"zero": "count as 0", "skip": "are left out"}),
-    "duplicates": (
-        "A document twice in a ranking",
-        {"first": "counts at its best rank", "error": "is refused"},
-    ),
-    "judged_only": (
-        "Documents that nobody judged",
-        {False: "count as not relevant", True: "are taken out of the ranking"},
-    ),
-    "nan": ("Scores that are not a number", {"error": "are refused", "last": "are ranked last"}),
-}
-
 
 @dataclass(frozen=True)
 class Content:
@@ -264,11 +234,7 @@ def _trust(scores: Scores, measures: Sequence[str]) -> dict[str, Any]:
 def _policy(comparison: Comparison) -> list[list[str]]:
     """What was decided where the data leave it open, in words."""
     policy = _known_policy(comparison)
-    if policy is None:
-        return []
-    rows = [[question, words[getattr(policy, field)]] for field, (question, words) in _POLICY_WORDS.items()]
-    depth = "all" if policy.depth is None else f"the first {policy.depth}"
-    return [*rows, ["Documents of a ranking that count", depth], ["Relevant from grade", f"{policy.rel:g}"]]
+    return [list(row) for row in policy.decisions().items()] if policy is not None else []
 
 
 def _known_policy(comparison: Comparison) -> Policy | None:

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ranklens.errors import InputError
+from ranklens.errors import Given, InputError
 from ranklens.stats import inputs
 from ranklens.stats.distributions import noncentral_t_tail
 
@@ -81,7 +81,9 @@ def _check(alpha: float, power: float) -> None:
     inputs.share(alpha, "alpha", 0.05)
     inputs.share(power, "power", 0.8)
     if power <= alpha:
-        raise InputError(f"power={power!r} is not above alpha={alpha!r}: chance alone finds so much.")
+        raise InputError(
+            Given("power", power), " is not above ", Given("alpha", alpha), ": chance alone finds so much."
+        )
 
 
 def _deviation(deviation: float) -> float:

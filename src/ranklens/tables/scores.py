@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 Runs = Mapping[str, "Scores"]
 
-_NARROW = "Intervals are left out for want of width; --format json, csv or markdown has them."
+_NARROW = "Intervals do not fit here; --format json, csv or markdown has them."
 
 
 def means(found: Runs, width: int | None = None) -> Table:
-    """One run: a row a measure. Several: a row a run, the best mean of each measure in bold, its interval beside it.
+    """One run: a row per measure. Several: a row per run, the best mean of each measure in bold, its interval beside it.
 
-    Where that is wider than ``width``, intervals go below the means; where it still is, runs become columns if that helps,
-    and intervals are left out.
+    If that is wider than ``width``, intervals go below the means; if it still is, runs become columns if that helps, and
+    intervals are left out.
     """
     if len(found) == 1:
         return next(iter(found.values())).table()
@@ -35,7 +35,7 @@ def means(found: Runs, width: int | None = None) -> Table:
 
 
 def by_query(found: Runs, *, exact: bool = False) -> Table:
-    """A row a query; with the run's name before it where there are several."""
+    """A row per query, after the run's name if there are several."""
     several = len(found) > 1
     rows = []
     for name, scores in found.items():
@@ -48,7 +48,7 @@ def by_query(found: Runs, *, exact: bool = False) -> Table:
 
 
 def exact_means(found: Runs) -> Table:
-    """A row a run and measure, with all digits, for other programs to read."""
+    """A row per run and measure, with all digits, for other programs to read."""
     rows = [
         [name, *("" if value is None else str(value) for value in row)]
         for name, scores in found.items()
@@ -58,7 +58,7 @@ def exact_means(found: Runs) -> Table:
 
 
 def by_run(found: Runs, called: str = "run") -> Table:
-    """A row a run, also where there is only one; ``called`` is the name of the first column."""
+    """A row per run, even if there is only one; ``called`` is the name of the first column."""
     table = _by_run(found, " ")
     return replace(table, header=[called, *table.header[1:]])
 
@@ -75,7 +75,7 @@ def _by_measure(found: Runs, between: str | None) -> Table:
 
 
 def _columns(found: Runs, between: str | None) -> dict[str, list[str]]:
-    """The cells of each measure, one a run; ``between`` stands between mean and interval, None leaves the interval out."""
+    """The cells of each measure, one per run; ``between`` stands between mean and interval, None leaves the interval out."""
     tables = [scores.table() for scores in found.values()]
     measures = {str(m): m for m in next(iter(found.values())).measures}
     columns: dict[str, list[str]] = {}
@@ -88,7 +88,7 @@ def _columns(found: Runs, between: str | None) -> dict[str, list[str]]:
 
 
 def _best(measure: Measure, found: Runs) -> set[str]:
-    """The runs whose shown mean is best; none where all are the same or where no direction is better."""
+    """The runs whose shown mean is best; none if all are the same or neither direction is better."""
     shown = {run: round(scores.mean[str(measure)], 4) for run, scores in found.items()}
     if measure.definition.better == "neither" or len({*shown.values()}) == 1:
         return set()

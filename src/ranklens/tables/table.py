@@ -206,9 +206,8 @@ def _markdown(cell: str) -> str:
 
 def _latex_row(cells: Sequence[str]) -> str:
     line = " & ".join(map(_latex, cells)) + r" \\"
-    return (
-        f"{{}}{line}" if line.startswith(("[", "*")) else line
-    )  # these would belong to the line break before
+    # At the start of a line these would belong to the line break before.
+    return f"{{}}{line}" if line.startswith(("[", "*")) else line
 
 
 def _latex(cell: str) -> str:

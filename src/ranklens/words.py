@@ -1,0 +1,75 @@
+"""Numbers and names as words: counts with their noun, lists in a sentence, shares as percentages."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """A number and what it counts; ``many`` is needed where more than the noun at the end changes.
+
+    >>> counted(1, "query"), counted(1200, "query"), counted(2, "system")
+    ('1 query', '1,200 queries', '2 systems')
+    >>> counted(1, "query is", "queries are"), counted(0, "query is", "queries are")
+    ('1 query is', '0 queries are')
+    """
+    return f"{number:,} {plural(number, one, many)}"
+
+
+def plural(number: int, one: str, many: str = "") -> str:
+    """The word for one, or for another number.
+
+    >>> plural(1, "query"), plural(2, "query"), plural(2, "is", "are"), plural(3, "essay")
+    ('query', 'queries', 'are', 'essays')
+    """
+    if number == 1:
+        return one
+    return many or (f"{one[:-1]}ies" if one.endswith("y") and one[-2] not in "aeiou" else f"{one}s")
+
+
+def either(names: Sequence[str]) -> str:
+    """Names of which one is to be chosen.
+
+    >>> either(["zero"]), either(["zero", "skip", "error"])
+    ('zero', 'zero, skip or error')
+    """
+    return _joined(names, "or")
+
+
+def several(names: Sequence[str], most: int = 5) -> str:
+    """Names in a sentence; the first few if there are many.
+
+    >>> several(["a"]), several(["a", "b", "c"]), several(list("abcdefgh"))
+    ('a', 'a, b and c', 'a, b, c, d, e and 3 more')
+    """
+    if len(names) > most + 1:
+        return f"{', '.join(names[:most])} and {len(names) - most:,} more"
+    return _joined(names, "and")
+
+
+def percent(share: float) -> str:
+    """A share as a percentage that does not say none or all where that is not so.
+
+    >>> percent(0.5), percent(0.0004), percent(0.9999), percent(0), percent(1)
+    ('50%', 'under 1%', 'over 99%', '0%', '100%')
+    """
+    if 0 < share < 0.01:
+        return "under 1%"
+    return "over 99%" if 0.99 < share < 1 else f"{share:.0%}"
+
+
+def finite(value: float) -> float | None:
+    """The number, or None if it is infinite or NaN, which JSON has no word for.
+
+    >>> finite(0.5), finite(float("inf"))
+    (0.5, None)
+    """
+    return float(value) if math.isfinite(value) else None
+
+
+def _joined(names: Sequence[str], last: str) -> str:
+    return f" {last} ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
