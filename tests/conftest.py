@@ -53,7 +53,7 @@ def pytest_terminal_summary(terminalreporter, config):
     left_out = config.stash.get(LEFT_OUT, 0)
     examples = f"{settings.default.max_examples} random examples per property"
     if ALL:
-        terminalreporter.write_line(f"Everything was run, with {examples}.")
+        terminalreporter.write_line(f"Slow tests were included, with {examples}.")
     elif left_out:
         terminalreporter.write_line(
             f"{left_out} slow tests were left out, and {examples} were tried: scripts/test --all runs everything."
