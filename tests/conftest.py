@@ -28,19 +28,13 @@ def pytest_collection_modifyitems(config, items):
     config.stash[LEFT_OUT] = len(slow)
 
 
-def pytest_sessionfinish(session):
-    """A parallel worker tells the number to the process that prints."""
-    if hasattr(session.config, "workeroutput"):
-        session.config.workeroutput["left_out"] = session.config.stash.get(LEFT_OUT, 0)
-
-
 class Parallel:
-    """Hooks of pytest-xdist, which is not there in every environment."""
+    """Hooks of pytest-xdist, which is not there in every environment. All workers collect the same tests."""
 
     @staticmethod
     def pytest_testnodedown(node):
         output = getattr(node, "workeroutput", {})  # a worker that crashed has none
-        node.config.stash[LEFT_OUT] = output.get("left_out", 0)
+        node.config.stash[LEFT_OUT] = max(output.get("left_out", 0), node.config.stash.get(LEFT_OUT, 0))
 
 
 def pytest_configure(config):
@@ -48,15 +42,16 @@ def pytest_configure(config):
         config.pluginmanager.register(Parallel())
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_terminal_summary(terminalreporter, config):
-    left_out = config.stash.get(LEFT_OUT, 0)
-    examples = f"{settings.default.max_examples} random examples per property"
-    if ALL:
-        terminalreporter.write_line(f"Slow tests were included, with {examples}.")
-    elif left_out:
-        terminalreporter.write_line(
-            f"{left_out} slow tests were left out, and {examples} were tried: scripts/test --all runs everything."
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # around pytest's own, so that the note is the last line
+def pytest_sessionfinish(session):
+    config = session.config
+    if hasattr(config, "workeroutput"):  # a parallel worker tells the process that prints
+        config.workeroutput["left_out"] = config.stash.get(LEFT_OUT, 0)
+    result = yield
+    if reporter := config.pluginmanager.get_plugin("terminalreporter"):
+        more = "" if ALL else " scripts/test --all runs everything."
+        reporter.write_line(
+            f"Slow tests left out: {config.stash.get(LEFT_OUT, 0)}. "
+            f"Random examples per property: {settings.default.max_examples}.{more}"
         )
-    else:
-        terminalreporter.write_line(f"Tried {examples}: scripts/test --all tries more.")
+    return result
