@@ -1,6 +1,57 @@
+"""What every run of the tests shares. A plain run is quick: it leaves out tests marked ``slow`` and tries fewer random examples.
+
+``scripts/test --all`` sets ``RANKLENS_TEST_ALL=1``, which runs everything. Both say at the end what they did.
+"""
+
+import os
+
+import pytest
 from hypothesis import HealthCheck, settings
 
-settings.register_profile(
-    "ranklens", deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.load_profile("ranklens")
+ALL = os.environ.get("RANKLENS_TEST_ALL", "") not in ("", "0")
+LEFT_OUT = pytest.StashKey[int]()
+
+for name, examples in (("full", 100), ("quick", 25)):
+    settings.register_profile(
+        name, deadline=None, max_examples=examples, suppress_health_check=[HealthCheck.too_slow]
+    )
+settings.load_profile("full" if ALL else "quick")
+
+
+@pytest.hookimpl(trylast=True)  # after -k and -m, so that only what was asked for is counted
+def pytest_collection_modifyitems(config, items):
+    if ALL or config.option.markexpr:  # whoever writes -m has chosen
+        return
+    slow = [item for item in items if item.get_closest_marker("slow")]
+    items[:] = [item for item in items if not item.get_closest_marker("slow")]
+    config.hook.pytest_deselected(items=slow)
+    config.stash[LEFT_OUT] = len(slow)
+
+
+class Parallel:
+    """Hooks of pytest-xdist, which is not there in every environment. All workers collect the same tests."""
+
+    @staticmethod
+    def pytest_testnodedown(node):
+        output = getattr(node, "workeroutput", {})  # a worker that crashed has none
+        node.config.stash[LEFT_OUT] = max(output.get("left_out", 0), node.config.stash.get(LEFT_OUT, 0))
+
+
+def pytest_configure(config):
+    if config.pluginmanager.hasplugin("xdist"):
+        config.pluginmanager.register(Parallel())
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # around pytest's own, so that the note is the last line
+def pytest_sessionfinish(session):
+    config = session.config
+    if hasattr(config, "workeroutput"):  # a parallel worker tells the process that prints
+        config.workeroutput["left_out"] = config.stash.get(LEFT_OUT, 0)
+    result = yield
+    if reporter := config.pluginmanager.get_plugin("terminalreporter"):
+        more = "" if ALL else " scripts/test --all runs everything."
+        reporter.write_line(
+            f"Slow tests left out: {config.stash.get(LEFT_OUT, 0)}. "
+            f"Random examples per property: {settings.default.max_examples}.{more}"
+        )
+    return result

@@ -1,5 +1,6 @@
 """Random judgments and rankings: ties inside and across cutoffs, odd ids, pooled-but-unjudged, empty and missing queries."""
 
+from hypothesis import settings
 from hypothesis import strategies as st
 
 DOCS = ["a", "b", "B", "10", "9", "é", "Ω", "d#1", "x,y", "it's", "\U0001f600", "z" * 40]
@@ -23,3 +24,8 @@ def runs(scores=SCORES, max_size=None, min_docs=0):
 def rankings():
     """Runs without ties, as ordered lists."""
     return st.dictionaries(st.sampled_from(QUERIES), st.lists(st.sampled_from(DOCS), unique=True))
+
+
+def examples(full):
+    """The number of examples for a test that needs more or fewer than others: ``full`` in a full run, a share of it in a quick one."""
+    return max(1, full * settings.default.max_examples // 100)

@@ -422,6 +422,7 @@ def test_a_seed_makes_it_repeatable():
     assert compared(values, rng=None).seed != compared(values, rng=None).seed
 
 
+@pytest.mark.slow
 def test_a_thousand_systems():
     values = (np.random.default_rng(0).random((1000, 6)) + np.linspace(0, 3, 1000)[:, None]) / 4
     found = compared(values)

@@ -16,6 +16,8 @@ import ranklens as rl
 from ranklens.cli.main import main
 from ranklens.demo import corpus, queries, retrievers, run_demo
 
+pytestmark = pytest.mark.slow  # six search engines over the whole of Python's documentation
+
 
 @pytest.fixture(scope="module")
 def demo():

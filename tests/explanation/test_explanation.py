@@ -8,7 +8,7 @@ from statistics import mean
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from strategies import any_grades, judgments, runs
+from strategies import any_grades, examples, judgments, runs
 from table import NOT
 
 import ranklens as rl
@@ -40,7 +40,7 @@ def defined(measures, policy):
     return [m for m in measures if policy["ties"] != "average" or m.definition.average_ties]
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(qrels=judgments(any_grades), run=runs(), policy=policies, rows=st.integers(1, 14))
 def test_steps_add_up_to_the_value_of_the_registry(qrels, run, policy, rows):
     query = min(qrels)
@@ -61,7 +61,7 @@ def test_steps_add_up_to_the_value_of_the_registry(qrels, run, policy, rows):
         assert json.loads(found.to_json())["value"] == expected
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(qrels=judgments(any_grades), run=runs(), policy=policies)
 def test_formulas_filled_with_numbers_give_the_value(qrels, run, policy):
     query = min(qrels)
@@ -96,7 +96,7 @@ def test_formulas_with_numbers_cover_the_ratios():
     assert {"P", "R", "F", "nDCG", "nERR", "Rprec", "SetP", "SetR", "SetF", "SetAP", "Judged"} <= filled
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(qrels=judgments(any_grades, min_size=1), run=runs())
 def test_the_ideal_beside_it_ends_at_one_where_the_ideal_ranking_scores_one(qrels, run):
     query = min(qrels)

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from strategies import examples
 
 import ranklens as rl
 from ranklens.cli.main import main
@@ -64,7 +65,9 @@ word = st.text(
 )
 anything = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=6)
 score = st.floats(allow_nan=False)
-few = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+few = settings(
+    max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 TABLES = ["a.parquet", "a.jsonl", "a.csv", "a.csv.gz", "a.jsonl.zst", "a.csv.xz", "a.jsonl.bz2"]
 
 
@@ -203,6 +206,7 @@ def test_a_link_stays_and_its_target_is_written(tmp_path):
     assert [p.name for p in (tmp_path / "real").iterdir()] == ["run.csv"]
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
 def test_a_pipe_stays_and_its_reader_gets_all(tmp_path, capsys):
     pipe, read = tmp_path / "pipe", []
     os.mkfifo(pipe)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import dcg_score, ndcg_score
+from strategies import examples
 from table import NOT
 
 import ranklens as rl
@@ -31,7 +32,7 @@ def all_orders(scores):
         yield [doc for group in order for doc in group]
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(
     scores=tied_scores,
     grades=st.lists(maybe_grades, min_size=6, max_size=6),
@@ -48,7 +49,7 @@ def test_equals_the_mean_over_all_orders(scores, grades, depth):
         assert averaged[measure][0] == pytest.approx(expected, abs=1e-9), hint
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(scores=tied_scores, grades=st.lists(maybe_grades, min_size=6, max_size=6))
 def test_judged_only_equals_the_mean_over_all_orders(scores, grades):
     measures = [m.replace(judged_only=True) for m in AVERAGE]

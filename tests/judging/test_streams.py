@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from strategies import examples
 
 import ranklens as rl
 from ranklens.files import formats, trec
@@ -24,7 +25,9 @@ QUERIES, DOCS = (
     [f"q{i}" for i in range(6)] + ["é", "q#"],
     [f"d{i}" for i in range(12)] + ["d#1", 'd"', "d,2", "ü"],
 )
-small = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+small = settings(
+    max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 qrels = st.dictionaries(
     st.sampled_from(QUERIES),
@@ -93,6 +96,7 @@ def test_any_order_of_rows_gives_what_dicts_give(tiny, tmp_path, qrels, rows, ki
     assert repeated == sum(len(docs) - len(dict(docs)) for q, docs in run.items() if q in qrels)
 
 
+@pytest.mark.slow
 def test_a_large_run_that_does_not_stand_query_by_query(monkeypatch, tmp_path):
     """By way of temporary files, which are gone afterwards."""
     monkeypatch.setattr("ranklens.files.blocks.SIZE", 2_000)
@@ -178,6 +182,7 @@ def test_tasks_are_begun_in_order_and_stop_with_an_error():
     assert len(begun) < 10
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
 def test_pipes_are_read_whole(tmp_path):
     """As in the shell's <(zcat run.gz): what was read to recognise the format must not be lost."""
     pipe = tmp_path / "pipe"

@@ -202,6 +202,7 @@ def test_every_format_can_be_written(comparison, kind, tmp_path):
         assert b'src="http' not in content
 
 
+@pytest.mark.slow
 def test_many_queries_are_no_problem(tmp_path):
     scores = {s: {f"q{i}": {"RR": (i * k) % 101 / 101} for i in range(6000)} for k, s in ((1, "a"), (7, "b"))}
     comparison = compare_scores(scores, test="t")

@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import tarfile
+import tempfile
 import warnings
 from pathlib import Path
 
@@ -31,6 +32,7 @@ if CHROMIUM is None:
         "no Chromium or Chrome on this machine, so the report's page is not tested", allow_module_level=True
     )
 
+pytestmark = pytest.mark.slow
 expect = sync_api.expect  # waits; wait_for_function would need eval, which the page forbids
 WIDE, NARROW = {"width": 1600, "height": 1000}, {"width": 390, "height": 844}
 
@@ -389,13 +391,16 @@ def axe():
         if shutil.which("npm") is None:
             pytest.skip("npm is not installed, so accessibility is not checked with axe-core")
         cache.mkdir(parents=True, exist_ok=True)
-        packed = subprocess.run(
-            ["npm", "pack", "axe-core@4", "--silent"], cwd=cache, capture_output=True, text=True, check=False, timeout=120
-        )  # fmt: skip
-        if packed.returncode:
-            pytest.skip(f"npm could not fetch axe-core: {packed.stderr.strip()[-200:]}")
-        with tarfile.open(cache / packed.stdout.split()[-1]) as archive:
-            script.write_bytes(archive.extractfile("package/axe.min.js").read())
+        with tempfile.TemporaryDirectory(dir=cache) as folder:  # another worker may fetch it at the same time
+            packed = subprocess.run(
+                ["npm", "pack", "axe-core@4", "--silent"], cwd=folder, capture_output=True, text=True, check=False, timeout=120
+            )  # fmt: skip
+            if packed.returncode:
+                pytest.skip(f"npm could not fetch axe-core: {packed.stderr.strip()[-200:]}")
+            with tarfile.open(Path(folder, packed.stdout.split()[-1])) as archive:
+                unpacked = Path(folder, script.name)
+                unpacked.write_bytes(archive.extractfile("package/axe.min.js").read())
+            unpacked.replace(script)
     return script.read_text(encoding="utf-8")
 
 

@@ -440,6 +440,7 @@ def script(tmp_path, code):
     return [sys.executable, str(path), str(tmp_path / "store")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("retriever", ["sync", "in_its_own_thread", "deaf"])
 def test_what_hangs_holds_up_neither_the_run_nor_the_exit(retriever, tmp_path):
     code = f"print(bench.run('mine', {retriever}, concurrency=3, timeout=1).status)"
@@ -448,6 +449,10 @@ def test_what_hangs_holds_up_neither_the_run_nor_the_exit(retriever, tmp_path):
     assert "{'ok': 49, 'empty': 0, 'failed': 1}" in done.stdout
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(
+    sys.platform == "win32", reason="Windows sends Ctrl-C to a whole console, not to one process"
+)
 @pytest.mark.parametrize(
     "code",
     [

@@ -251,6 +251,7 @@ def test_constant_samples_without_pairs_are_as_surprising_as_their_arrangement()
     assert paired_test([0.1 + 0.2] * 3, [0.3] * 3, method="welch").p_value == 1
 
 
+@pytest.mark.slow
 def test_a_million_queries_need_little_memory_and_no_warning():
     change = np.random.default_rng(0).normal(0.001, 1, 1_000_000)
     result = paired_test(np.zeros(len(change)), change, rng=0, resamples=50)

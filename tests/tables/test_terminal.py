@@ -2,7 +2,6 @@
 
 import io
 import os
-import pty
 import re
 import subprocess
 import sys
@@ -79,6 +78,7 @@ def test_several_runs_fit_whatever_width_there_is(runs, width):
 
 def on_terminal(*arguments, env=None, columns=80):
     """What a command writes to a terminal."""
+    pty = pytest.importorskip("pty", reason="this system has no pseudo-terminals")
     master, slave = pty.openpty()
     command = [sys.executable, "-m", "ranklens.cli", *map(str, arguments)]
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": str(columns), **(env or {})}
