@@ -240,12 +240,11 @@ WRONG_ITEMS = [
     ({"actual_ranking": ["a"]}, "The item: give expected_reference or expected_ranking; there is neither"),
     ({"actual_ranking": ["a"], "expected_reference": ["a"], "expected_ranking": ["b"], "id": 3}, "Item 3: give expected_reference or expected_ranking; there is both, and they differ"),
     ({"actual_ranking": {"a", "b"}, "expected_reference": ["a"]}, "actual_ranking is a set, which has no order"),
-    ({"actual_ranking": None, "expected_reference": ["a"], "query": "why"}, "The item 'why' holds None where a list"),
-    ({"actual_ranking": [("a", 0.9)], "expected_reference": ["a"]}, "('a', 0.9) has no document id; give an id, or a dict"),
-    ({"actual_ranking": [None], "expected_reference": ["a"]}, "None has no document id"),
+    ({"actual_ranking": None, "expected_reference": ["a"], "query": "why"}, "The item 'why' holds a NoneType: None; it should be a list"),
+    ({"actual_ranking": [None], "expected_reference": ["a"]}, "The item: The results have no ids"),
     ({"actual_ranking": ["a"], "expected_reference": [{"id": None}]}, "has no document id"),
     ({"actual_ranking": ["a"], "expected_reference": {"a": "high"}}, "the grade 'high' is not a number"),
-    ({"actual_ranking": "a", "expected_reference": ["a"]}, "holds 'a' where a list"),
+    ({"actual_ranking": "a", "expected_reference": ["a"]}, "holds a str: 'a'; it should be a list"),
 ]  # fmt: skip
 
 
@@ -506,3 +505,10 @@ def test_a_relevant_document_listed_twice_counts_once():
         assert item(["a"], gold).expected_reference == {"a": 3}
     with pytest.warns(rl.RankLensWarning, match="lists a relevant document twice"):
         assert RecallAtK(1).evaluate({"retrieved": ["a"], "relevant": ["a", "a"]}).score == 1
+
+
+def test_scored_pairs_are_a_ranking():
+    assert DatasetItem(actual_ranking=[("b", 0.9), ("a", 0.5)], expected_reference=["a"]).actual_ranking == [
+        "b",
+        "a",
+    ]

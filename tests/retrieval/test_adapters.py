@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 from ranklens.errors import InputError
+from ranklens.readers.responses import Reading, ReadingError
 from ranklens.retrieval.adapters import adapt
-from ranklens.retrieval.responses import Reading, ReadingError
 
 
 def called(retriever, **options):
@@ -289,10 +289,10 @@ def test_more_than_k_is_cut_and_said():
 @pytest.mark.parametrize(
     ("value", "options", "message"),
     [
-        ("d1", {}, r"returned a str: 'd1'; return a list of ids"),
+        ("d1", {}, r"returned a str: 'd1'; it should be a list of ids"),
         (b"d1", {}, "returned a bytes"),
         (7, {}, "returned an int: 7"),
-        ({"d1", "d2"}, {}, "has no order; return a list"),
+        ({"d1", "d2"}, {}, "has no order; give a list"),
         ({"answer": "forty-two"}, {}, "returned a dict.*documents"),
         (object(), {}, "returned an object"),
         ([0.5, 0.25], {}, "is a float: 0.5, which is neither text"),

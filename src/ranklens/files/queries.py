@@ -10,7 +10,7 @@ from typing import Any
 from ranklens.errors import InputError
 from ranklens.files.rows import each_row, read_rows
 from ranklens.files.sources import open_source
-from ranklens.readers import frames, records
+from ranklens.readers import frames, names, records
 
 # "query" is the text where another field holds the id, else the id.
 ID_NAMES = ("_id", "id", *frames.QUERY_NAMES[1:], "query-id", "query")
@@ -113,7 +113,9 @@ def _unjudged(rows: list[dict[str, Any]], without: list[int]) -> str:
     first = without[0]
     which = "none of them says" if len(without) == len(rows) > 1 else f"record {first + 1} does not say"
     keys = [key for key, value in rows[first].items() if value is not None]
-    return f"{which} what is relevant; its keys are {', '.join(keys)}, accepted are {', '.join(records.RELEVANT)}."
+    return (
+        f"{which} what is relevant; its keys are {', '.join(keys)}, accepted are {', '.join(names.EXPECTED)}."
+    )
 
 
 def _id_and_text(number: int, row: Mapping[str, Any]) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ranklens.errors import InputError, MeasureError, Option, PolicyError, warn
 from ranklens.policy import Policy
-from ranklens.readers import records
+from ranklens.readers import names, records
 from ranklens.registry import Measure, make, parse
 
 if TYPE_CHECKING:
@@ -83,8 +83,8 @@ class DatasetItem:
         grades = records.expected_grades(row, where, repeated)
         _warn_of(repeated)
         return cls(
-            id=records.first_given(row, records.RECORD_IDS),
-            query=records.first_given(row, records.TEXTS),
+            id=names.given(row, names.QUERY_IDS),
+            query=names.given(row, names.QUERY_TEXTS),
             actual_ranking=records.retrieved(row, where),
             expected_reference=grades,
         )

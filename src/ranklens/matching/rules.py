@@ -18,18 +18,9 @@ from typing import Any, Literal, TypeAlias
 
 from ranklens.errors import InputError, nearest
 from ranklens.readers.paths import follow
+from ranklens.readers.responses import IdFrom, unmatched
 
-IdFrom: TypeAlias = "str | Callable[[Any], Any] | None"
 Judgments: TypeAlias = "Mapping[str, Mapping[str, float]]"
-
-
-def unmatched(rank: int) -> str:
-    """The name of an item at this rank that has no id.
-
-    >>> unmatched(3)
-    '<no-id-3>'
-    """
-    return f"<no-id-{rank}>"
 
 
 class Matching:

@@ -14,8 +14,9 @@ from functools import lru_cache
 from typing import Any, Literal, TypeAlias, get_args
 
 from ranklens.errors import InputError, nearest
-from ranklens.matching.rules import IdFrom, Matching, unmatched
+from ranklens.matching.rules import Matching
 from ranklens.readers.paths import follow
+from ranklens.readers.responses import IdFrom, unmatched
 
 How = Literal["contains", "overlap", "substring"]
 TextFrom: TypeAlias = "str | Callable[[Any], str | None] | None"

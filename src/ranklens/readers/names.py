@@ -27,6 +27,7 @@ DOCS = (
     "product_id", "chunk_id", "node_id", "uuid",
 )  # fmt: skip
 DOCS_INSIDE = ("id", "_id", *DOCS)  # of an entry in a list of documents
+TEXTS_INSIDE = ("text", "content", "page_content", "chunk", "passage", "body")
 SCORES = ("score", "sim", "similarity", "prediction", "relevance_score", "_score")
 RANKS = ("rank", "position")
 GRADES = ("grade", "relevance", "rel", "label", "rating", "gain", "judgment", "judgement", "expect_score")

@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from ranklens.errors import InputError
+from ranklens.readers.responses import Reading
 from ranklens.retrieval.adapters import Caller
 from ranklens.retrieval.loops import run_on_loop, run_without_loop
-from ranklens.retrieval.responses import Reading
 from ranklens.retrieval.workers import InPlace, InThread, OnLoop, Outcome, TurnsOutAsync, Worker
 
 T = TypeVar("T")

@@ -16,10 +16,10 @@ from typing import Any
 from ranklens.errors import InputError, warn
 from ranklens.matching.rules import ById, Matching
 from ranklens.progress import Progress, progress
+from ranklens.readers.responses import Reading, ReadingError
 from ranklens.retrieval.adapters import Caller, adapt
 from ranklens.retrieval.answers import Answer, RetrieverRun, Status
 from ranklens.retrieval.calling import Limits, Work, acall_all, call_all
-from ranklens.retrieval.responses import Reading, ReadingError
 from ranklens.retrieval.store import Store, answer_key
 from ranklens.retrieval.workers import Outcome, TurnsOutAsync
 

@@ -16,9 +16,9 @@ from threading import Thread
 from typing import Any, Protocol
 
 from ranklens.errors import InputError
+from ranklens.readers.responses import Reading
 from ranklens.retrieval.adapters import Caller
 from ranklens.retrieval.loops import abandon
-from ranklens.retrieval.responses import Reading
 
 
 @dataclass(frozen=True)

@@ -13,20 +13,31 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import islice
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
-from ranklens.errors import InputError
-from ranklens.matching.rules import IdFrom, SpanId, unmatched
-from ranklens.readers import frames
+from ranklens.errors import InputError, InPython
+from ranklens.readers import frames, names
 from ranklens.readers.paths import follow, step
 
 # Chroma, Haystack, LlamaIndex, LangChain chains, Pinecone, Elasticsearch, Qdrant, Weaviate … The ids come first, because Chroma's
 # answers have them beside "documents" that are texts.
 CONTAINERS = ("ids", "documents", "docs", "results", "matches", "hits", "points", "objects", "nodes", "source_nodes",
               "source_documents", "context", "chunks", "passages", "data")  # fmt: skip
-ID_NAMES = ("id", "_id", "node_id", "doc_id", "docid", "docno", "document_id", "chunk_id", "uuid", "pid")
-SCORE_NAMES = ("score", "_score", "similarity", "relevance_score", "distance")
+ID_NAMES = tuple(name for name in names.DOCS_INSIDE if name not in ("doc", "document", "item"))
+SCORE_NAMES = (*names.SCORES, "distance")
 INSIDE = ("node", "document", "doc")  # where an item wraps the document
+
+
+IdFrom: TypeAlias = "str | Callable[[Any], Any] | None"
+
+
+def unmatched(rank: int) -> str:
+    """The name of an item at this rank that has no id.
+
+    >>> unmatched(3)
+    '<no-id-3>'
+    """
+    return f"<no-id-{rank}>"
 
 
 class ReadingError(InputError):
@@ -54,6 +65,8 @@ class Reading:
     k: int
     id_from: IdFrom = None
     score_from: str | Callable[[Any], Any] | None = None
+    subject: str = "The retriever returned"  # how a message about the answer begins
+    in_file: bool = False  # the answer is read, not called for: another option says where the ids are
 
     def collect(self, value: Any) -> Any:
         """Take what an iterator yields, up to one more than needed; this is part of the call, because the work is done here."""
@@ -94,17 +107,17 @@ class Reading:
     def _items(self, value: Any) -> Iterable[Any]:
         if _is_ids_and_scores(value):
             raise ReadingError(
-                f"The retriever returned {_shown(value)}, ids and scores in two lists; return list(zip(ids, scores)), or only the ids."
+                f"{self.subject} {_shown(value)}, ids and scores in two lists; give list(zip(ids, scores)), or only the ids."
             )
         inner = _container(value)
         if isinstance(inner, Mapping):
             scored = list(inner.items())
             if not all(isinstance(score, Real) and isinstance(doc, (str, int)) for doc, score in scored):
-                raise _not_a_list(inner)
-            return sorted(scored, key=lambda pair: -pair[1])
+                raise self._not_a_list(inner)
+            return _best_first(scored)
         if isinstance(inner, (str, bytes, AbstractSet)) or not isinstance(inner, Iterable):
-            raise _not_a_list(inner)
-        return inner
+            raise self._not_a_list(inner)
+        return _by_rank(inner) if isinstance(inner, list) else inner
 
     def _id(self, item: Any) -> str | None:
         if callable(self.id_from):
@@ -113,7 +126,7 @@ class Reading:
             found = follow(_document(item), self.id_from)
         else:
             found = _usual_id(_document(item))
-        return _as_id(found, item)
+        return self._as_id(found, item)
 
     def _score(self, item: Any) -> float | None:
         if callable(self.score_from):
@@ -126,6 +139,16 @@ class Reading:
             found = _first(item, SCORE_NAMES)
         return float(found) if isinstance(found, Real) and math.isfinite(found) else None
 
+    def _not_a_list(self, value: Any) -> ReadingError:
+        if isinstance(value, AbstractSet):
+            return ReadingError(
+                f"{self.subject} {_shown(value)}, which has no order; give a list, best first."
+            )
+        return ReadingError(
+            f"{self.subject} {_shown(value)}; it should be a list of ids, of (id, score) pairs, or of dicts or objects that have "
+            f"an id, best first, or a dict with such a list under one of {', '.join(CONTAINERS)}."
+        )
+
     def _without_ids(self, item: Any) -> ReadingError:
         seen = _document(item)
         if self.id_from is not None:
@@ -133,8 +156,49 @@ class Reading:
         else:
             where = f"none of {', '.join(ID_NAMES)} is set"
         return ReadingError(
-            f"The results have no ids: the first is {_shown(seen)} and {where}. {_advice(seen)}"
+            f"The results have no ids: the first is {_shown(seen)} and {where}. ", *self._advice(seen)
         )
+
+    def _advice(self, item: Any) -> list[str | InPython]:
+        """What to set, with a place in this item that looks right, if there is one."""
+        places = _places(item)
+        likely = [place for place in places if place.isdecimal() or place.rpartition(".")[2] in _LIKELY]
+        there = f" It has {', '.join(places[:12])}." if places else ""
+        example = next(iter([*likely, *places]), "metadata.source")
+        how = InPython(f'id_from="{example}", or id_from=lambda item: …')
+        if self.in_file:
+            how = InPython(f'columns={{"doc": "{example}"}}', f"--map doc={example}")
+        return ["Say where the id is: ", how, f".{there}"]
+
+    def _as_id(self, found: Any, item: Any) -> str | None:
+        if found is None or isinstance(found, str):
+            return found
+        if isinstance(found, _NO_IDS) or _is_nameless(found):
+            raise ReadingError(
+                f"The id of a result is {_shown(found)}, which is neither text nor a whole number. ",
+                *self._advice(_document(item)),
+            )
+        return str(found)
+
+
+def _best_first(scored: list[tuple[Any, Any]]) -> list[tuple[Any, float]]:
+    """By descending score, whatever kind of numbers they are; equal ones stay in order."""
+    numbers = [(doc, float(score)) for doc, score in scored]
+    wrong = next((doc for doc, score in numbers if math.isnan(score)), None)
+    if wrong is not None:
+        raise ReadingError(f"The score of document {wrong!r} is not a number (NaN), so it has no rank.")
+    return sorted(numbers, key=lambda pair: pair[1], reverse=True)
+
+
+def _by_rank(items: list[Any]) -> list[Any]:
+    """In the order of their ranks, if every item has one."""
+    if not items or not isinstance(items[0], Mapping) or items[0].get("rank") is None:
+        return items
+    ranks = [item.get("rank") if isinstance(item, Mapping) else None for item in items]
+    if not all(isinstance(rank, Real) for rank in ranks):
+        return items
+    order = sorted(range(len(items)), key=lambda i: float(ranks[i] or 0))
+    return [items[i] for i in order]
 
 
 def _ask(what: str, function: Callable[[Any], Any], item: Any) -> Any:
@@ -183,8 +247,10 @@ def _document(item: Any) -> Any:
     return item[0] if _is_scored(item) or (isinstance(item, tuple) and len(item) == 1) else item
 
 
-def _first(item: Any, names: Iterable[str]) -> Any:
-    found = (step(item, name) for name in names)
+def _first(item: Any, known: Iterable[str]) -> Any:
+    if isinstance(item, Mapping):
+        return names.given(item, known)
+    found = (step(item, name) for name in known)
     return next((value for value in found if value is not None and not callable(value)), None)
 
 
@@ -199,30 +265,9 @@ def _usual_id(item: Any) -> Any:
 _NO_IDS = (bool, float, bytes, Mapping, AbstractSet, list, tuple)
 
 
-def _as_id(found: Any, item: Any) -> str | None:
-    if found is None or isinstance(found, str):
-        return found
-    if isinstance(found, _NO_IDS) or _is_nameless(found):
-        raise ReadingError(
-            f"The id of a result is {_shown(found)}, which is neither text nor a whole number. {_advice(_document(item))}"
-        )
-    return str(found)
-
-
 def _is_nameless(found: Any) -> bool:
     """Whether an object prints as its address, which is not an id."""
     return getattr(type(found), "__repr__", None) is object.__repr__
-
-
-def _not_a_list(value: Any) -> ReadingError:
-    if isinstance(value, AbstractSet):
-        return ReadingError(
-            f"The retriever returned {_shown(value)}, which has no order; return a list, best first."
-        )
-    return ReadingError(
-        f"The retriever returned {_shown(value)}; return a list of ids, of (id, score) pairs, or of dicts or objects "
-        f"that have an id, best first, or a dict with such a list under one of {', '.join(CONTAINERS)}."
-    )
 
 
 _short = reprlib.Repr()
@@ -232,15 +277,6 @@ _short.maxstring = _short.maxother = 80
 def _shown(value: Any) -> str:
     name = type(value).__name__
     return f"{'an' if name[0] in 'aeio' else 'a'} {name}: {_short.repr(value)}"
-
-
-def _advice(item: Any) -> str:
-    """What to set, with a place in this item that looks right, if there is one."""
-    places = _places(item)
-    likely = [place for place in places if place.isdecimal() or place.rpartition(".")[2] in _LIKELY]
-    there = f" It has {', '.join(places[:12])}." if places else ""
-    example = next(iter([*likely, *places]), "metadata.source")
-    return f'Say where the id is: id_from="{example}", or id_from=lambda item: ….{there}'
 
 
 _LIKELY = (*ID_NAMES, "source", "file_path", "file_name", "path", "url", "title", "name", "key")
@@ -266,8 +302,8 @@ def _named(place: Any) -> str:
     """A name that is the same in every process."""
     if isinstance(place, str):
         return place
-    if isinstance(place, SpanId):
-        return place.described()
+    if hasattr(place, "described"):
+        return str(place.described())
     function = place.func if isinstance(place, functools.partial) else place
     name = getattr(function, "__qualname__", type(function).__qualname__)
     return f"{getattr(function, '__module__', '')}:{name}"
