@@ -467,8 +467,8 @@ def test_a_report_takes_a_corpus_and_the_options_of_compare(tmp_path, monkeypatc
     [
         ([{"id": 1, "question": "?", "relevant_ids": ["a"]}, {"id": 2, "question": "!"}],
          r"golden.jsonl: .* record 2 does not say what is relevant; its keys are id, question, accepted are relevant, .*relevant_ids"),
-        ([{"id": 1, "question": "?", "gold": ["a"]}, {"id": 2, "question": "!", "gold": ["a"]}],
-         "none of them says what is relevant; its keys are id, question, gold, accepted"),
+        ([{"id": 1, "question": "?", "truth": ["a"]}, {"id": 2, "question": "!", "truth": ["a"]}],
+         "none of them says what is relevant; its keys are id, question, truth, accepted"),
     ],
 )  # fmt: skip
 def test_records_without_judgments_are_named(lines, message, tmp_path):
@@ -489,7 +489,7 @@ def test_a_wrong_file_is_no_table_of_questions(name, text, tmp_path):
 
 def test_ids_and_scores_apart_are_told_how_to_be_joined():
     bench = rl.Benchmark(TEXTS, BENCH_QRELS)
-    with pytest.raises(InputError, match=r"ids and scores in two lists; return list\(zip\(ids, scores\)\)"):
+    with pytest.raises(InputError, match=r"ids and scores in two lists; give list\(zip\(ids, scores\)\)"):
         bench.run("apart", lambda text: (["d1", "d2"], [0.9, 0.8]))
     bench.run("pairs", lambda text: (("d1", 0.9), ("d2", 0.8)))
     assert bench.results["pairs"].answers["ml"].ids == ("d1", "d2")
