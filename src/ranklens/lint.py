@@ -11,14 +11,14 @@ import numpy as np
 
 from ranklens.errors import RankLensWarning
 from ranklens.files import formats
+from ranklens.files.collection import RunFile, open_collection
 from ranklens.files.streams import TableStream
 from ranklens.formulas.counts import judged_share
-from ranklens.judging.assembly import judge
+from ranklens.judging.assembly import judge, nothing_in_common
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from ranklens.files.sources import PathLike
     from ranklens.judging.judged import Judged
 
 CUTOFFS = (1, 5, 10, 20, 100)
@@ -35,19 +35,19 @@ class Finding:
 
 
 def lint(
-    qrels: PathLike, run: PathLike, qrels_format: str | None = None, run_format: str | None = None
+    qrels: Any, run: Any, qrels_format: str | None = None, run_format: str | None = None
 ) -> list[Finding]:
-    """Look at a file of judgments and a run.
+    """Look at judgments and a run, each a file or what was read from one.
 
     The checks: repeated documents, ties that reach a cutoff, missing and unjudged queries, queries without relevant
     documents, scores that are not finite, ranks that contradict scores, scores that tie in 32 bits only, query ids among document ids, unjudged share.
     """
-    gold, read = formats.judgments_and_reader(qrels, qrels_format)
-    table = formats.as_table(gold, "grade")
-    ranked = read(run, run_format, ranks=True)
-    rows = [*_judgments(table), *_rows(_tables(ranked))]
+    data = open_collection(qrels, {"run": run}, qrels_format, run_format)
+    found = data.runs["run"]
+    ranked = found.read(ranks=True) if isinstance(found, RunFile) else found
+    rows = [*_judgments(formats.as_table(data.qrels, "grade")), *_rows(_tables(ranked))]
     return rows + [
-        f for f in _together(gold, _for_judging(ranked)) if f.kind not in {row.kind for row in rows}
+        f for f in _together(data.qrels, _for_judging(ranked)) if f.kind not in {row.kind for row in rows}
     ]
 
 
@@ -181,15 +181,15 @@ def _contradictions(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _together(gold: Any, ranked: Any) -> Iterator[Finding]:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", RankLensWarning)  # most are told by the other checks
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RankLensWarning)  # the checks tell the same
         judged = judge(gold, ranked, nan="last")
     if judged.applied.duplicates:  # also those that stand far apart
         message = f"run: {_repeat(judged.applied.duplicates)}."
         yield Finding("duplicates", message, matters=True)
     if judged.applied.ignored and judged.applied.missing == len(judged.queries):
-        common = [str(warning.message) for warning in caught if "no query in common" in str(warning.message)]
-        yield from (Finding("queries", message, matters=True) for message in common)
+        retrieved = next(iter(_tables(ranked)))["query"][0]
+        yield Finding("queries", nothing_in_common(judged.queries[0], retrieved), matters=True)
         return
     if judged.applied.missing:
         yield Finding(

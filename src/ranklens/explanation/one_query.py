@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from ranklens.errors import InputError, PolicyError, RankLensWarning, nearest
 from ranklens.explanation.stepwise import only
-from ranklens.judging.assembly import judge, load
+from ranklens.files.collection import read_pair
+from ranklens.judging.assembly import judge
 from ranklens.judging.documents import judgments, ranking
 from ranklens.policy import Policy
 
@@ -65,7 +66,7 @@ def read(
     """Pick one query out of judgments and a run of any shape; both are read once."""
     import polars as pl
 
-    qrels, run = load(qrels, run)
+    qrels, run = read_pair(qrels, run)
     gold = judgments(qrels, columns=columns)
     # A dict can judge a query without judging any document; a table cannot.
     known = (

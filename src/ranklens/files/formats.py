@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from glob import glob
 from pathlib import Path
@@ -99,36 +99,19 @@ def read_run(path: PathLike, format: str | None = None) -> Any:  # noqa: A002
     return _whole(stream_run(path, format))
 
 
-def judgments_and_reader(
-    qrels: PathLike,
-    format: str | None = None,  # noqa: A002
-) -> tuple[Any, Callable[..., Any]]:
-    """Judgments, and what reads runs for them as :func:`stream_run` does.
-
-    Bare scores belong to svmlight judgments, line by line.
-    """
-    place, kind = locate(qrels, format, "qrels")
-    gold = read_qrels(place, kind)
-    return gold, partial(_svmlight_run, gold, str(qrels)) if kind == "svmlight" else stream_run
+def locate_scores(path: PathLike) -> tuple[PathLike, str]:
+    """What to read as a run for svmlight judgments, and its format: a file of bare scores is svmlight, too."""
+    place, kind = locate(path, None, "run")
+    fields = trec.first_fields(place) if isinstance(place, Source) else []
+    bare = len(fields) == 1 and (kind == "trec" or _is_number(fields[0]))
+    return place, "svmlight" if bare else kind
 
 
-def read_pair(qrels: PathLike, run: PathLike, qrels_format: str | None = None) -> tuple[Any, Any]:
-    """Judgments and a run from two files."""
-    gold, read = judgments_and_reader(qrels, qrels_format)
-    return gold, read(run, None)
-
-
-def _svmlight_run(
-    gold: pl.DataFrame,
-    judgments: str,
-    run: PathLike,
-    format: str | None = None,  # noqa: A002
-    **options: Any,
-) -> Any:
-    source = open_source(run) if format in (None, "svmlight") else run
-    if format == "svmlight" or (isinstance(source, Source) and len(trec.first_fields(source)) == 1):
-        return svmlight.read_scores(source, gold, judgments)
-    return stream_run(source, format, **options)
+def trec_tag(place: PathLike) -> str | None:
+    """What a TREC run calls itself in its sixth field, unless that is a mere number or too long to be a name."""
+    fields = trec.first_fields(open_source(place))
+    tag = fields[5] if len(fields) == len(trec.TREC_RUN) else ""
+    return tag if 0 < len(tag) <= 40 and not tag.replace(".", "").isdigit() else None
 
 
 def stream_table(path: PathLike, kind: str) -> Any:
@@ -157,11 +140,6 @@ def as_table(read: Any, number: str) -> pl.DataFrame:
     listed = mappings.judgments(read) if number == "grade" else mappings.rankings(read)
     rows = [(str(q), str(d), float(x)) for q, docs in listed.by_query.items() for d, x in docs.items()]
     return pl.DataFrame(rows, schema={"query": pl.String, "doc": pl.String, number: pl.Float64}, orient="row")
-
-
-def recognise(path: PathLike, what: str) -> str:
-    """The format of a file of judgments (``"qrels"``) or a run (``"run"``)."""
-    return locate(path, None, what)[1]
 
 
 def locate(path: PathLike, given: str | None, what: str) -> tuple[PathLike, str]:
