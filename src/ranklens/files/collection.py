@@ -41,10 +41,12 @@ class RunFile(os.PathLike[str]):
 
     def read(self, *, ranks: bool = False) -> Any:
         """The run as :func:`ranklens.files.formats.stream_run` gives it."""
-        from ranklens.files import formats, svmlight
+        from ranklens.files import formats
 
         place, kind = self._located
         if kind == "svmlight" and self.scored is not None:
+            from ranklens.files import svmlight
+
             return svmlight.read_scores(place, self.scored.lines, self.scored.name)
         return formats.stream_run(place, kind, ranks=ranks)
 

@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ranklens.errors import InputError, nearest
-from ranklens.files import parquet, svmlight, tables, trec
+from ranklens.files import tables, trec
 from ranklens.files.sources import PathLike, Source, open_source
 from ranklens.files.streams import TableStream
-from ranklens.readers import frames, mappings, records
+from ranklens.readers import frames, mappings
 
 if TYPE_CHECKING:
     import polars as pl
@@ -46,12 +46,14 @@ def read_qrels(path: PathLike, format: str | None = None) -> Any:  # noqa: A002 
         place, kind = open_source(_beir_qrels(Path(str(place)))), "tsv"
     convert = partial(frames.qrels_frame, complete=True)
     if kind == "parquet":
-        return _whole(parquet.stream_parquet(_path(place), convert, ranks=True))
+        return _whole(_stream_parquet(place, convert, ranks=True))
     source = open_source(place)
     if kind in ("trec", "msmarco"):
         _refuse_run(source)
         return trec.read_fields(source, trec.TREC_QRELS, {"query": False, "doc": False, "grade": True})
     if kind == "svmlight":
+        from ranklens.files import svmlight
+
         return svmlight.read_qrels(source)
     return _read_table(source, kind, convert, 0)
 
@@ -64,7 +66,7 @@ def stream_run(path: PathLike, format: str | None = None, *, ranks: bool = False
     place, kind = locate(path, format, "run")
     convert = partial(frames.run_frame, ranks=ranks)
     if kind == "parquet":
-        return parquet.stream_parquet(_path(place), convert, ranks=ranks)
+        return _stream_parquet(place, convert, ranks=ranks)
     if kind in ("svmlight", "beir"):
         raise InputError(
             f"{path}: a run cannot be read as {kind}; give scores, one a line, beside svmlight judgments."
@@ -119,14 +121,14 @@ def stream_table(path: PathLike, kind: str) -> Any:
     if kind == "jsonl" and _holds_records(open_source(path)):
         return _stream_table(open_source(path), kind, lambda table: table, 0)
     if kind == "parquet":
-        return parquet.stream_parquet(_path(path), lambda table: table, whole=True)
+        return _stream_parquet(path, lambda table: table, whole=True)
     return tables.stream_table(open_source(path), kind, lambda table: table, all_keys=True)
 
 
 def read_table(path: PathLike, kind: str) -> pl.DataFrame:
     """A table with all its columns, as text where the format does not know types."""
     if kind == "parquet":
-        return _as_one(parquet.stream_parquet(_path(path), lambda table: table, whole=True))
+        return _as_one(_stream_parquet(path, lambda table: table, whole=True))
     return _as_one(tables.stream_table(open_source(path), kind, lambda table: table, all_keys=True))
 
 
@@ -168,11 +170,12 @@ def _folder_format(place: Path, what: str) -> str:
     return "parquet"
 
 
-def _path(place: PathLike) -> str | Path:
-    """Where Polars finds it."""
+def _stream_parquet(place: PathLike, convert: tables.Convert, **options: bool) -> TableStream:
+    from ranklens.files.parquet import stream_parquet
+
     if isinstance(place, Source) and place.packing:
         raise InputError(f"{place.name}: a Parquet file is compressed inside; unpack it first.")
-    return place.path if isinstance(place, Source) else place
+    return stream_parquet(place.path if isinstance(place, Source) else place, convert, **options)
 
 
 # What follows tells JSON from an id in brackets.
@@ -260,7 +263,9 @@ def _stream_table(source: Source, kind: str, convert: tables.Convert, side: int)
     try:
         if _is_table_row(rows[0]):
             return convert(tables.frame_of_rows(rows))
-        return records.from_records(rows)[side]
+        from ranklens.readers.records import from_records
+
+        return from_records(rows)[side]
     except (InputError, UnicodeEncodeError) as error:
         raise InputError(f"{source.name}: {error}") from None
 
@@ -276,6 +281,8 @@ def _with_name(source: Source, convert: tables.Convert, table: pl.DataFrame) -> 
 
 def _holds_records(source: Source) -> bool:
     """Whether the rows are questions with what was retrieved and what is relevant, one document list each."""
+    from ranklens.readers import records
+
     for line in source.head(1 << 20).split(b"\n"):
         try:
             row = json.loads(line.decode("utf-8-sig"))
