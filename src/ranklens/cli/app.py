@@ -13,9 +13,6 @@ import typer
 from ranklens import __version__
 from ranklens.cli import options
 
-HELP = (
-    "Measure retrieval: every measure of the field, exact to trec_eval, with an interval beside every mean."
-)
 # Each command, in the order of the help, with its function in the module of the same name.
 _COMMANDS = {
     "evaluate": "evaluate",
@@ -34,7 +31,6 @@ def make_app(names: Iterable[str] = _COMMANDS) -> typer.Typer:
     """The application with some of its commands, or all."""
     app = typer.Typer(
         name="ranklens",
-        help=HELP,
         no_args_is_help=True,
         add_completion=True,
         pretty_exceptions_enable=False,
@@ -61,7 +57,7 @@ def _main(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Measure retrieval: every measure of the field, exact to trec_eval, with an interval beside every mean."""
+    """Measure retrieval: every measure in the field, in exact agreement with trec_eval, with an interval for every mean."""
 
 
 def trec_eval(context: typer.Context) -> None:

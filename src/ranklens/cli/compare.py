@@ -75,7 +75,7 @@ def compare(
         tuple[str, str] | None,
         typer.Option(
             metavar="A B",
-            help="The two runs that -q and --documents show; by default the baseline (or the first run) and the best other.",
+            help="The two runs for -q and --documents; by default the baseline (or the first run) and the best other run.",
         ),
     ] = None,
     rows: Annotated[

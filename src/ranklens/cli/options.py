@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 Qrels = Annotated[
-    str, typer.Argument(help="Judgments: TREC, CSV, TSV, JSONL, JSON, Parquet, or a BEIR folder.")
+    str, typer.Argument(help="Judgments: TREC, CSV, TSV, JSONL, JSON, Parquet, svmlight or a BEIR folder.")
 ]
 Runs = Annotated[list[str], typer.Argument(help="Runs, each as PATH or NAME=PATH; - is standard input.")]
 Measures = Annotated[

@@ -20,15 +20,16 @@ if TYPE_CHECKING:
 
     from ranklens.comparison.systems import Comparison
 
-_TESTS = "Test: randomization, t, wilcoxon, sign, bootstrap, welch, tukey or tukey-randomized."
-_BY = "Compare groups of queries as well, by a column of a file: FILE:COLUMN; in a BEIR folder, COLUMN is enough."
+_TESTS = "Significance test: randomization, t, wilcoxon, sign, bootstrap, welch, tukey or tukey-randomized."
+_BY = "Also compare groups of queries, given as FILE:COLUMN; with a BEIR folder, COLUMN is enough."
 
 # Options, each with its default, that `ranklens.compare` takes by the same names; but for `by`, `seed` and the formats.
 _SETTINGS: dict[str, tuple[Any, Any]] = {
     "measures": (options.Measures, DEFAULT_MEASURES),
     "baseline": (
         Annotated[
-            str | None, typer.Option(help="Compare every run with this one only, instead of all pairs.")
+            str | None,
+            typer.Option(help="Compare every run with this one; without it, all pairs are compared."),
         ],
         None,
     ),
