@@ -10,7 +10,7 @@ import pytest
 from command_line import run
 
 import ranklens as rl
-from ranklens.files import svmlight
+from ranklens.files import formats, svmlight
 from ranklens.files.collection import names_of, open_collection
 from ranklens.files.sources import Source
 from ranklens.lint import lint
@@ -169,3 +169,17 @@ def test_functions_take_files_and_what_was_read_from_them(folder):
     explained = rl.explain("RR", data.qrels, data.runs["scores"], query="1")
     assert explained.value == rl.explain("RR", "gold.svm", "scores.txt", query="1").value == 1
     assert lint(data.qrels, data.runs["scores"]) == lint("gold.svm", "scores.txt") == []
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        ("query\tQ0\tdoc\trank\tscore\ttag\n1\tQ0\ta\t1\t2\tt\n", "tsv"),  # a header, though it says Q0
+        ("1 Q0 a 1 2 t\n", "trec"),
+        ("1 qid:7 # 3\n", "svmlight"),  # four fields with a number at the end, as judgments have
+        ("1 a 1\n", "msmarco"),
+    ],
+)
+def test_a_line_of_data_is_told_from_a_header(tmp_path, content, kind):
+    (tmp_path / "file").write_text(content)
+    assert formats.locate(tmp_path / "file", None, "run")[1] == kind

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 import ranklens as rl
 from ranklens.files import formats, trec
-from ranklens.files.ahead import ahead
 from ranklens.files.blocks import blocks
 from ranklens.files.collection import open_collection
 from ranklens.files.sources import open_source
+from ranklens.files.streams import ahead
 
 MEASURES = ["nDCG@3", "AP", "RR", "R@2", "Bpref", "NumRet"]
 QUERIES, DOCS = (

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from glob import glob
 from pathlib import Path
@@ -193,6 +193,8 @@ def _by_content(source: Source, what: str) -> str:
     fields = trec.first_fields(source)
     if len(fields) > 1 and fields[1].startswith("qid:"):
         return "svmlight"
+    if _has_grade(fields) or _has_rank_and_score(fields):
+        return "trec"
     separator = "\t" if b"\t" in head.partition(b"\n")[0] else ","
     plain = {re.sub(r"[-\s]", "_", name.strip().lower()) for name in tables.header(head, separator)}
     if len(plain & _KNOWN_COLUMNS) >= 2:
@@ -208,9 +210,19 @@ def _is_row(line: bytes) -> bool:
     return not all(isinstance(value, (dict, list)) for value in row.values())
 
 
+def _has_grade(fields: Sequence[str]) -> bool:
+    """Whether this is a line of TREC judgments, not a header."""
+    return len(fields) == len(trec.TREC_QRELS) and _is_number(fields[3])
+
+
+def _has_rank_and_score(fields: Sequence[str]) -> bool:
+    """Whether this is a line of a TREC run, not a header."""
+    return len(fields) == len(trec.TREC_RUN) and _is_number(fields[3]) and _is_number(fields[4])
+
+
 def _refuse_run(source: Source) -> None:
     fields = trec.first_fields(source)
-    if len(fields) == 6 and (fields[1].upper() == "Q0" or (_is_number(fields[3]) and _is_number(fields[4]))):
+    if _has_rank_and_score(fields) or (len(fields) == len(trec.TREC_RUN) and fields[1].upper() == "Q0"):
         raise InputError(
             f"{source.name} looks like a run (six fields: {', '.join(trec.TREC_RUN)}); the judgments come first."
         )
@@ -218,7 +230,7 @@ def _refuse_run(source: Source) -> None:
 
 def _refuse_judgments(source: Source) -> None:
     fields = trec.first_fields(source)
-    if len(fields) == 4 and _is_number(fields[3]):
+    if _has_grade(fields):
         raise InputError(
             f"{source.name} looks like judgments (four fields: {', '.join(trec.TREC_QRELS)}); the run comes after them."
         )
