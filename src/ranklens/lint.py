@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +53,12 @@ def lint(
 
 def _tables(ranked: Any) -> Iterable[pl.DataFrame]:
     return whole_queries(ranked) if isinstance(ranked, TableStream) else [formats.as_table(ranked, "score")]
+
+
+def _first_query(ranked: Any) -> str:
+    if isinstance(ranked, Mapping):  # whose queries need not have documents
+        return str(next(iter(ranked)))
+    return str(next(iter(_tables(ranked)))["query"][0])
 
 
 def _for_judging(ranked: Any) -> Any:
@@ -188,8 +194,8 @@ def _together(gold: Any, ranked: Any) -> Iterator[Finding]:
         message = f"run: {_repeat(judged.applied.duplicates)}."
         yield Finding("duplicates", message, matters=True)
     if judged.applied.ignored and judged.applied.missing == len(judged.queries):
-        retrieved = next(iter(_tables(ranked)))["query"][0]
-        yield Finding("queries", nothing_in_common(judged.queries[0], retrieved), matters=True)
+        message = nothing_in_common(judged.queries[0], _first_query(ranked))
+        yield Finding("queries", message, matters=True)
         return
     if judged.applied.missing:
         yield Finding(

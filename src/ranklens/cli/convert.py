@@ -36,5 +36,5 @@ def convert(
 
     with reading():
         rows, what = write(source, target, kind, format)
-    told = f"{target}: {rows:,} rows of {'judgments' if what == 'qrels' else 'a run'}"
-    typer.echo(told.removeprefix("-: "), err=is_stream(target))
+    written = f"{rows:,} rows of {'judgments' if what == 'qrels' else 'a run'}"
+    typer.echo(written if str(target) == "-" else f"{target}: {written}", err=is_stream(target))

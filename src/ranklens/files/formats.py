@@ -4,10 +4,10 @@
 trec         judgments ``query iteration document grade``, runs ``query Q0 document rank score tag``
 msmarco      runs ``query document rank`` (its judgments are trec)
 csv, tsv     tables with a header
-jsonl, json  one object a line; a dict of dicts or a list of objects
+jsonl, json  one object per line; a dict of dicts or a list of objects
 parquet      a file, a folder or a glob
 beir         a folder with ``qrels/test.tsv``
-svmlight     ``grade qid:7 1:0.3 … # document``; the run is a file with one score a line
+svmlight     ``grade qid:7 1:0.3 … # document``; the run is a file with one score per line
 ===========  ====================================================================================================
 """
 
@@ -69,7 +69,7 @@ def stream_run(path: PathLike, format: str | None = None, *, ranks: bool = False
         return _stream_parquet(place, convert, ranks=ranks)
     if kind in ("svmlight", "beir"):
         raise InputError(
-            f"{path}: a run cannot be read as {kind}; give scores, one a line, beside svmlight judgments."
+            f"{path}: a run cannot be read as {kind}; give scores, one per line, with svmlight judgments."
         )
     source = open_source(place)
     if kind == "trec":
