@@ -69,6 +69,9 @@ def test_no_query_in_common_is_told_as_evaluate_tells_it(tmp_path):
     (finding,) = lint(tmp_path / "q", tmp_path / "r")
     assert "have no query in common (judged: 'q1', in the run: '1')" in finding.message
     assert finding.message.endswith("of the same kind?")
+    (tmp_path / "r.json").write_text('{"1": []}')  # a query without documents
+    (finding,) = lint(tmp_path / "q", tmp_path / "r.json")
+    assert "in the run: '1'" in finding.message
 
 
 def test_status_is_1_only_if_results_would_change(tmp_path, capsys):

@@ -128,10 +128,6 @@ class RankLensWarning(Message, UserWarning):
     """The results stand, but something was counted, dropped or decided on the way."""
 
 
-class NoCommonQueryWarning(RankLensWarning):
-    """The run and the judgments have no query in common."""
-
-
 def warn(message: str | RankLensWarning) -> None:
     """A :class:`RankLensWarning` that points at the line of the caller's code, however deep it is raised."""
     depth, frame = 1, sys._getframe()  # noqa: SLF001

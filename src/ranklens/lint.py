@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ranklens.errors import NoCommonQueryWarning, RankLensWarning
+from ranklens.errors import RankLensWarning
 from ranklens.files import formats
+from ranklens.files.collection import RunFile, open_collection
 from ranklens.files.streams import TableStream
 from ranklens.formulas.counts import judged_share
-from ranklens.judging.assembly import judge
+from ranklens.judging.assembly import judge, nothing_in_common
 from ranklens.words import counted, percent
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from ranklens.files.sources import PathLike
     from ranklens.judging.judged import Judged
 
 CUTOFFS = (1, 5, 10, 20, 100)
@@ -36,25 +36,31 @@ class Finding:
 
 
 def lint(
-    qrels: PathLike, run: PathLike, qrels_format: str | None = None, run_format: str | None = None
+    qrels: Any, run: Any, qrels_format: str | None = None, run_format: str | None = None
 ) -> list[Finding]:
-    """Look at a file of judgments and a run.
+    """Look at judgments and a run, each a file or what was read from one.
 
     The checks: repeated documents, ties that reach a cutoff, missing and unjudged queries, queries without relevant
     documents, scores that are not finite, ranks that contradict scores, scores that tie in 32 bits only, query ids among
     document ids, and the share of unjudged documents.
     """
-    gold, read = formats.judgments_and_reader(qrels, qrels_format)
-    table = formats.as_table(gold, "grade")
-    ranked = read(run, run_format, ranks=True)
-    rows = [*_judgments(table), *_rows(_tables(ranked))]
+    data = open_collection(qrels, {"run": run}, qrels_format, run_format)
+    found = data.runs["run"]
+    ranked = found.read(ranks=True) if isinstance(found, RunFile) else found
+    rows = [*_judgments(formats.as_table(data.qrels, "grade")), *_rows(_tables(ranked))]
     return rows + [
-        f for f in _together(gold, _for_judging(ranked)) if f.kind not in {row.kind for row in rows}
+        f for f in _together(data.qrels, _for_judging(ranked)) if f.kind not in {row.kind for row in rows}
     ]
 
 
 def _tables(ranked: Any) -> Iterable[pl.DataFrame]:
     return whole_queries(ranked) if isinstance(ranked, TableStream) else [formats.as_table(ranked, "score")]
+
+
+def _first_query(ranked: Any) -> str:
+    if isinstance(ranked, Mapping):  # whose queries need not have documents
+        return str(next(iter(ranked)))
+    return str(next(iter(_tables(ranked)))["query"][0])
 
 
 def _for_judging(ranked: Any) -> Any:
@@ -183,16 +189,15 @@ def _contradictions(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _together(gold: Any, ranked: Any) -> Iterator[Finding]:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", RankLensWarning)  # most are told by the other checks
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RankLensWarning)  # the checks tell the same
         judged = judge(gold, ranked, nan="last")
     if judged.applied.duplicates:  # also those that stand far apart
         message = f"run: {_repeat(judged.applied.duplicates)}."
         yield Finding("duplicates", message, matters=True)
     if judged.applied.ignored and judged.applied.missing == len(judged.queries):
-        for warning in caught:
-            if isinstance(warning.message, NoCommonQueryWarning):
-                yield Finding("queries", str(warning.message), matters=True)
+        message = nothing_in_common(judged.queries[0], _first_query(ranked))
+        yield Finding("queries", message, matters=True)
         return
     if judged.applied.missing:
         yield Finding(

@@ -30,7 +30,7 @@ def test_several_runs_give_one_table(capsys):
     lines = out.splitlines()
     assert status == 0
     assert lines[0].split() == ["run", "R@5", "P@5", "RR"]
-    assert [line.split()[0] for line in lines[2:4]] == ["run", "other"]
+    assert [line.split()[0] for line in lines[2:4]] == ["synth", "other"]
     assert lines[-1].startswith("other: 32 queries averaged (3 missing")
 
 
@@ -41,7 +41,7 @@ def test_formats_hold_the_same_numbers(capsys):
         r["measure"]: r["mean"] for r in map(json.loads, run(capsys, *base, "jsonl")[1].splitlines())
     } == expected
     assert {
-        r["measure"]: r["mean"] for r in json.loads(run(capsys, *base, "json")[1])["run"]["measures"]
+        r["measure"]: r["mean"] for r in json.loads(run(capsys, *base, "json")[1])["synth"]["measures"]
     } == expected
     for name, separator in (("csv", ","), ("tsv", "\t")):
         frame = pl.read_csv(run(capsys, *base, name)[1].encode(), separator=separator)

@@ -1,7 +1,6 @@
 """``ranklens compare`` from files to every format."""
 
 import csv
-import gzip
 import io
 import json
 import os
@@ -13,7 +12,7 @@ import pytest
 import ranklens as rl
 from ranklens.cli import options
 from ranklens.cli.main import main
-from ranklens.files import runs, writing
+from ranklens.files import writing
 
 QUERIES = [f"q{i}" for i in range(10)]
 
@@ -156,9 +155,9 @@ def test_nothing_is_written_when_something_is_wrong(capsys, folder):
         (["--pair", "good", "best", "-q", "1"], "There is no system 'best'"),
         (
             ["-q", "3", "--format", "json"],
-            "-q and --documents are for --format table and markdown; json does not show",
+            "-q and --documents need --format table or markdown; json cannot show them",
         ),
-        (["--rows", "pairs"], "--rows is for --format csv and tsv"),
+        (["--rows", "pairs"], "--rows needs --format csv or tsv"),
         (["--seed", "-1"], "--seed"),
         (["--format", "xml"], "--format"),
         (["missing.txt"], "missing.txt: there is no such file"),
@@ -177,21 +176,6 @@ def test_warnings_are_part_of_the_comparison(capsys, folder):
     status, out, err = run(capsys)
     assert (status, err) == (0, "")
     assert "good: run: 1 repeated document was dropped" in out
-
-
-def test_names_come_from_tags_files_or_the_command_line(folder):
-    names = runs.run_names_by_tag
-    assert list(names(["run.bad.txt", "run.good.txt"])) == ["bad", "good"]
-    assert list(names(["mine=run.bad.txt", "run.good.txt"])) == ["mine", "good"]
-    assert list(names(["good=run.bad.txt", "run.good.txt"])) == ["good", "run"]  # the tag is taken
-    (folder / "a.txt").write_text("q0 Q0 a 1 1.0 good\n")
-    assert list(names(["a.txt", "run.good.txt"])) == ["a", "run"]  # the same tag twice
-    (folder / "b.txt").write_text("q0 Q0 a 1 1.0 42\n")
-    assert list(names(["b.txt", "run.good.txt"])) == ["b", "run"]  # a number is no name
-    (folder / "c.csv").write_text("query,doc,score\nq0,a,1\n")
-    assert list(names(["c.csv", "run.good.txt"])) == ["c", "run"]
-    (folder / "d.txt.gz").write_bytes(gzip.compress(b"# comment\nq0 Q0 a 1 1.0 zipped\n"))
-    assert names(["d.txt.gz", "run.good.txt"]) == {"zipped": "d.txt.gz", "good": "run.good.txt"}
 
 
 def test_other_formats_of_files(capsys, folder):

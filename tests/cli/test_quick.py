@@ -1,8 +1,10 @@
 """The quick way of ``ranklens evaluate`` understands what Typer understands, in the same way, or leaves it to Typer."""
 
+import inspect
 import subprocess
 import sys
 from dataclasses import fields
+from functools import wraps
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ import typer.main
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ranklens.cli import evaluating, quick
+from ranklens.cli import evaluate, quick
 from ranklens.cli.app import make_app
 from ranklens.cli.main import main
 from ranklens.policy import Policy
@@ -38,7 +40,7 @@ token = st.one_of(
 def test_both_ways_ask_for_the_same(arguments):
     asked = []
     patch = pytest.MonkeyPatch()
-    patch.setattr(evaluating, "run", lambda *args, **kwargs: asked.append((args, kwargs)))
+    patch.setattr(evaluate, "evaluate", _recording(asked))
     try:
         if not _quick(arguments):
             return
@@ -46,10 +48,21 @@ def test_both_ways_ask_for_the_same(arguments):
     finally:
         patch.undo()
     assert status == 0, "what is wrong is left to Typer"
-    (quick_args, quick_options), (args, options) = asked
-    assert quick_args == (args[0], args[1], args[2])
-    defaults = {**evaluating.run.__kwdefaults__}
-    assert {**defaults, **quick_options} == options
+    by_quick, by_typer = asked
+    assert by_quick == by_typer
+
+
+def _recording(asked):
+    """In place of the command: notes what it was asked for, defaults included."""
+    signature = inspect.signature(evaluate.evaluate)
+
+    @wraps(evaluate.evaluate)
+    def record(*args, **kwargs):
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        asked.append(bound.arguments)
+
+    return record
 
 
 def _quick(arguments):

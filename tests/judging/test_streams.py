@@ -16,9 +16,10 @@ from strategies import examples
 
 import ranklens as rl
 from ranklens.files import formats, trec
-from ranklens.files.ahead import ahead
 from ranklens.files.blocks import blocks
+from ranklens.files.collection import open_collection
 from ranklens.files.sources import open_source
+from ranklens.files.streams import ahead
 
 MEASURES = ["nDCG@3", "AP", "RR", "R@2", "Bpref", "NumRet"]
 QUERIES, DOCS = (
@@ -193,7 +194,7 @@ def test_pipes_are_read_whole(tmp_path):
     source = open_source(pipe)
     writer.join()
     assert source.read() == content
-    assert formats.recognise(source, "run") == "trec"
+    assert formats.locate(source, None, "run") == (source, "trec")
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "txt"])
@@ -225,10 +226,12 @@ def test_several_svmlight_runs_and_given_formats(tmp_path):
     (tmp_path / "gold").write_text("2 qid:1 1:0.3 # a\n0 qid:1 1:0.1 # b\n")
     (tmp_path / "scores").write_text("0.1\n0.9\n")
     (tmp_path / "trec").write_text("1 Q0 a 1 2 t\n1 Q0 b 2 1 t\n")
-    gold, read = formats.judgments_and_reader(tmp_path / "gold")
-    assert rl.evaluate(gold, read(tmp_path / "scores"), "RR").mean["RR"] == 0.5
-    assert rl.evaluate(gold, read(tmp_path / "scores", "svmlight"), "RR").mean["RR"] == 0.5
-    assert rl.evaluate(gold, read(tmp_path / "trec"), "RR").mean["RR"] == 1
+    runs = {"scores": tmp_path / "scores", "trec": tmp_path / "trec"}
+    data = open_collection(tmp_path / "gold", runs)
+    assert rl.evaluate(data.qrels, data.runs["scores"], "RR").mean["RR"] == 0.5
+    assert rl.evaluate(data.qrels, data.runs["trec"], "RR").mean["RR"] == 1
+    named = open_collection(tmp_path / "gold", runs, run_format="svmlight")
+    assert rl.evaluate(data.qrels, named.runs["scores"], "RR").mean["RR"] == 0.5
     with pytest.raises(rl.InputError, match="holds bare scores, which belong to svmlight judgments"):
         rl.evaluate({"1": {"a": 1}}, tmp_path / "scores", "RR")
 

@@ -1,4 +1,4 @@
 """The command line: ``app`` puts the commands together, and each command is one module.
 
-``options`` and ``output`` hold what commands share; mistakes become one sentence and an exit state in ``main``.
+``options`` and ``settings`` hold what commands share; in ``main``, mistakes become one sentence and an exit status.
 """

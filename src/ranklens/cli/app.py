@@ -1,4 +1,4 @@
-"""The commands of :mod:`ranklens.cli` put together with Typer; only those that are asked for are imported."""
+"""The commands put together with Typer; only those that are asked for are imported."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ from typing import Annotated
 import typer
 
 from ranklens import __version__
+from ranklens.cli import options
 
-HELP = (
-    "Measure retrieval: every measure of the field, exact to trec_eval, with an interval beside every mean."
-)
-# Each command in the order of the help: the function of the same name in the module of the same name, unless it is told.
+# Each command, in the order of the help, with its function in the module of the same name.
 _COMMANDS = {
     "evaluate": "evaluate",
     "compare": "compare",
@@ -33,7 +31,6 @@ def make_app(names: Iterable[str] = _COMMANDS) -> typer.Typer:
     """The application with some of its commands, or all."""
     app = typer.Typer(
         name="ranklens",
-        help=HELP,
         no_args_is_help=True,
         add_completion=True,
         pretty_exceptions_enable=False,
@@ -42,7 +39,8 @@ def make_app(names: Iterable[str] = _COMMANDS) -> typer.Typer:
     app.callback()(_main)
     for name in names:
         module = import_module(f"ranklens.cli.{name}")
-        app.command(name=name, epilog=module.EXAMPLES)(getattr(module, _COMMANDS[name]))
+        command = options.with_policy(getattr(module, _COMMANDS[name]))
+        app.command(name=name, epilog=module.EXAMPLES)(command)
     passed_on = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
     app.command(name="trec-eval", context_settings=passed_on, add_help_option=False)(trec_eval)
     return app
@@ -59,18 +57,18 @@ def _main(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Measure retrieval: every measure of the field, exact to trec_eval, with an interval beside every mean."""
+    """Measure retrieval: every measure in the field, in exact agreement with trec_eval, with an interval for every mean."""
 
 
 def trec_eval(context: typer.Context) -> None:
-    """What the trec_eval command does: the same flags, measures and output."""
+    """Do what trec_eval does: the same flags, measures and output."""
     from ranklens.trec.command import main as run_trec_eval
 
     raise typer.Exit(run_trec_eval(context.args))
 
 
 def run_app(arguments: Sequence[str]) -> int:
-    """Run a command; usage that is wrong is told in one sentence."""
+    """Run a command; wrong usage is told in one sentence."""
     try:
         result = _app_for(arguments)(args=list(arguments), standalone_mode=False)
     except typer.Exit as stop:

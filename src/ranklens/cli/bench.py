@@ -10,7 +10,7 @@ import typer
 
 from ranklens.cli import options
 from ranklens.errors import InputError
-from ranklens.files import writing
+from ranklens.files.output import write_text
 
 if TYPE_CHECKING:
     from ranklens.config.result import BenchResult
@@ -41,14 +41,14 @@ class Format(str, Enum):
 
 def bench(
     config: Annotated[
-        Path | None, typer.Argument(help="The configuration, YAML or TOML; with --init, what to write.")
+        Path | None, typer.Argument(help="Configuration, YAML or TOML; with --init, the file to write.")
     ] = None,
-    init: Annotated[bool, typer.Option("--init", help="Write a commented example instead.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="With --init: overwrite the file.")] = False,
-    format: Annotated[Format, typer.Option("--format", help="How to write the results.")] = Format.table,  # noqa: A002
+    init: Annotated[bool, typer.Option("--init", help="Write a commented example.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="With --init, overwrite the file.")] = False,
+    format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.table,  # noqa: A002
     output: options.Output = None,
 ) -> None:
-    """Run the retrievers of a configuration, compare them and check its gates; exit status 1 if one fails."""
+    """Run the retrievers in a configuration, compare them and check its gates; exit status 1 if a gate fails."""
     if init:
         _write_example(config or _DEFAULT, force)
         return
@@ -58,9 +58,8 @@ def bench(
     from ranklens.config.execution import measure, write_outputs
 
     result = measure(load(config))
-    writing.write_text(
-        _render(result, format).rstrip("\n") + "\n", output
-    )  # before a file that cannot be written
+    # Before the files of the configuration, of which one may not be writable.
+    write_text(_render(result, format).rstrip("\n") + "\n", output)
     write_outputs(result)
     for check in result.checks:
         if not check.passed:
@@ -84,6 +83,6 @@ def _write_example(path: Path, force: bool) -> None:
     if path.suffix.lower() not in (".yaml", ".yml"):
         raise InputError(f"{path}: the example is YAML; give a name that ends in .yaml.")
     if path.exists() and not force:
-        raise InputError(f"{path} exists already; choose another name, or --force to overwrite it.")
-    writing.write_text(EXAMPLE.read_text(encoding="utf-8"), path)
-    typer.echo(f"{path}: an example with every key. Set data and retrievers, then: ranklens bench {path}")
+        raise InputError(f"{path} exists already; choose another name, or overwrite it with --force.")
+    write_text(EXAMPLE.read_text(encoding="utf-8"), path)
+    typer.echo(f"{path}: an example with every key. Set data and retrievers, then run: ranklens bench {path}")

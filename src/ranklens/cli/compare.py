@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ranklens.cli import comparing, options
+from ranklens.cli import options
+from ranklens.cli.settings import compare_files, with_settings
 from ranklens.errors import InputError
-from ranklens.files import writing
+from ranklens.files import output as out
 from ranklens.policy import Policy
 
 if TYPE_CHECKING:
@@ -55,28 +56,30 @@ class Rows(str, Enum):
     queries = "queries"
 
 
-@options.with_policy
-@comparing.with_settings
+@with_settings
 def compare(
     qrels: options.Qrels,
     runs: options.Runs,
     policy: Policy,
     settings: dict[str, Any],
     queries: Annotated[
-        int, typer.Option("-q", "--queries", min=0, help="Show so many queries with the largest differences.")
+        int,
+        typer.Option(
+            "-q", "--queries", min=0, metavar="N", help="Show the N queries with the largest differences."
+        ),
     ] = 0,
     document: Annotated[
-        str | None, typer.Option("--documents", help="A query: show its two rankings side by side.")
+        str | None, typer.Option("--documents", help="Show the two rankings of this query side by side.")
     ] = None,
     pair: Annotated[
         tuple[str, str] | None,
         typer.Option(
             metavar="A B",
-            help="The runs whose queries and documents are shown; otherwise the baseline (or the first) and the best other.",
+            help="The two runs for -q and --documents; by default the baseline (or the first run) and the best other run.",
         ),
     ] = None,
     rows: Annotated[
-        Rows, typer.Option("--rows", help="What csv and tsv list: systems, pairs or queries.")
+        Rows, typer.Option("--rows", help="Rows of csv and tsv: systems, pairs or queries.")
     ] = Rows.systems,
     plots: Annotated[
         list[str],
@@ -84,34 +87,35 @@ def compare(
             "--plot",
             metavar="[CHART[:MEASURE]=]FILE",
             help="Draw a chart as .png, .svg, .pdf or .html: leaderboard (default), deltas, scatter, first_relevant, "
-            "precision_recall, over_k, significance or slices, of the first measure or of another, as in deltas:AP=ap.png. Can be given several times.",
+            "precision_recall, over_k, significance or slices. It shows the first measure; name another as in "
+            "deltas:AP=ap.png. Can be repeated.",
         ),
     ] = [],  # noqa: B006  typer does not change it
-    format: Annotated[Format, typer.Option("--format", help="How to write the results.")] = Format.table,  # noqa: A002
+    format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.table,  # noqa: A002
     output: options.Output = None,
 ) -> None:
-    """Tell which of several runs is better on the same queries, by how much, and how sure that is."""
+    """Compare runs on the same queries: which is better, by how much, and how sure that is."""
     _refuse_what_is_not_shown(format, rows, shows_more=bool(queries) or document is not None)
     planned = [_planned(plot) for plot in plots]
-    found = comparing.compare_files(qrels, runs, policy=policy, **settings)
+    found = compare_files(qrels, runs, policy=policy, **settings)
     shown = _printout(found, queries, document, *(pair or (None, None)))
     for name, measure, file in planned:
         _draw(found, name, measure, file, *(pair or (None, None)))
-    if format is Format.table and writing.is_standard_output(output):
+    if format is Format.table and out.is_standard_output(output):
         from ranklens.tables import terminal
 
         terminal.show(shown)
     else:
-        writing.write_text(_render(found, shown, format, rows), output)
+        out.write_text(_render(found, shown, format, rows), output)
 
 
 def _refuse_what_is_not_shown(format: Format, rows: Rows, *, shows_more: bool) -> None:  # noqa: A002
     if shows_more and format not in (Format.table, Format.markdown):
         raise InputError(
-            f"-q and --documents are for --format table and markdown; {format.value} does not show them."
+            f"-q and --documents need --format table or markdown; {format.value} cannot show them."
         )
     if rows is not Rows.systems and format not in (Format.csv, Format.tsv):
-        raise InputError(f"--rows is for --format csv and tsv; {format.value} shows systems and pairs.")
+        raise InputError(f"--rows needs --format csv or tsv; {format.value} shows systems and pairs.")
 
 
 def _planned(plot: str) -> tuple[str, str | None, Path]:

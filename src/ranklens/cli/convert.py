@@ -21,22 +21,20 @@ def convert(
     target: Annotated[
         Path,
         typer.Argument(
-            help="What to write: .parquet, .jsonl, .csv, .tsv, otherwise TREC; with .gz, .zst, .xz or .bz2 behind it packed; "
+            help="File to write: .parquet, .jsonl, .csv or .tsv, otherwise TREC; add .gz, .zst, .xz or .bz2 to compress it. "
             "- is standard output."
         ),
     ],
-    kind: Annotated[
-        str | None, typer.Option(help="qrels or run, if it cannot be told from the columns.")
-    ] = None,
+    kind: Annotated[str | None, typer.Option(help="qrels or run, if the columns do not tell.")] = None,
     format: Annotated[  # noqa: A002
-        str | None, typer.Option(help="trec, csv, tsv, jsonl or parquet, if the suffix does not say it.")
+        str | None, typer.Option(help="trec, csv, tsv, jsonl or parquet, if the suffix does not tell.")
     ] = None,
 ) -> None:
-    """Write judgments or a run in another format; nothing is lost."""
+    """Convert judgments or a run to another format; nothing is lost."""
+    from ranklens.files.output import is_stream
     from ranklens.files.writing import convert as write
-    from ranklens.files.writing import is_stream
 
     with reading():
         rows, what = write(source, target, kind, format)
-    told = f"{target}: {rows:,} rows of {'judgments' if what == 'qrels' else 'a run'}"
-    typer.echo(told.removeprefix("-: "), err=is_stream(target))
+    written = f"{rows:,} rows of {'judgments' if what == 'qrels' else 'a run'}"
+    typer.echo(written if str(target) == "-" else f"{target}: {written}", err=is_stream(target))

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ranklens.cli import printing
 from ranklens.errors import InputError
+from ranklens.files.output import check_output
 
 if TYPE_CHECKING:
     from ranklens.comparison.systems import Comparison
@@ -20,22 +20,22 @@ EXAMPLES = "\n\nExamples:\n\n  ranklens demo\n\n  ranklens demo -o report.html -
 
 
 def demo(
-    output: Annotated[Path, typer.Option("-o", "--output", help="Where to write the report.")] = Path(
+    output: Annotated[Path, typer.Option("-o", "--output", help="File for the report.")] = Path(
         "ranklens-demo.html"
     ),
     save: Annotated[
         Path | None,
-        typer.Option(help="A folder for corpus, queries, judgments and runs, to try other commands on."),
+        typer.Option(help="Folder for corpus, queries, judgments and runs, to try other commands on."),
     ] = None,
 ) -> None:
-    """Compare six search engines on Python's own documentation and write a report; needs no network."""
+    """Compare six search engines on Python's own documentation and write a report. Works offline."""
     # One thread is quickest for matrices of this size, above all on a busy machine. NumPy reads this when it is loaded.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from ranklens.demo import run_demo
     from ranklens.tables import terminal
     from ranklens.tables.table import Lines, Printout
 
-    printing.check_output(output)
+    check_output(output)
     if save is not None and save.is_file():
         raise InputError(f"{save} is a file; give the name of a folder.")
     found = run_demo(output)
@@ -46,7 +46,7 @@ def demo(
     typer.echo()
     if save is not None:
         found.save(save)
-    typer.echo(f"The report: {output.resolve().as_uri()}\nOpen it in a browser; it needs no network.\n")
+    typer.echo(f"The report: {output.resolve().as_uri()}\nOpen it in a browser; it works offline.\n")
     typer.echo(_next_steps(compared, save))
 
 

@@ -1,4 +1,4 @@
-"""``ranklens explain``: how a measure comes to its value for one query."""
+"""``ranklens explain``: how a measure gets its value for one query."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import typer
 
 from ranklens.cli import options
 from ranklens.errors import InputError
-from ranklens.files import writing
+from ranklens.files import output as out
+from ranklens.files.collection import open_collection
 from ranklens.policy import Policy
 
 if TYPE_CHECKING:
@@ -53,41 +54,40 @@ class Format(str, Enum):
     json = "json"
 
 
-@options.with_policy
 def explain(
-    measure: Annotated[str, typer.Argument(help="One measure, e.g. nDCG@10.")],
+    measure: Annotated[str, typer.Argument(help="Measure, such as nDCG@10.")],
     qrels: options.Qrels,
-    run: Annotated[str, typer.Argument(help="The run; - is standard input.")],
+    run: Annotated[str, typer.Argument(help="Run; - is standard input.")],
     policy: Policy,
     query: Annotated[
-        str | None, typer.Option("--query", help="The query; without it, the lowest ones are listed.")
+        str | None,
+        typer.Option(
+            "--query", help="Query to explain. Without it, the queries with the lowest values are listed."
+        ),
     ] = None,
-    rows: Annotated[int, typer.Option(help="About how many lines to show.")] = 20,
-    format: Annotated[Format, typer.Option("--format", help="How to write it.")] = Format.table,  # noqa: A002
+    rows: Annotated[int, typer.Option(help="About how many rows to show.")] = 20,
+    format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.table,  # noqa: A002
     output: options.Output = None,
     qrels_format: options.QrelsFormat = None,
     run_format: options.RunFormat = None,
 ) -> None:
-    """Show step by step how a measure comes to its value for one query."""
+    """Show step by step how a measure gets its value for one query."""
     from ranklens.explanation.walk import explain as work_out
-    from ranklens.files import formats
     from ranklens.judging.documents import judgments
 
-    if run_format is None:
-        gold, ranked = formats.read_pair(qrels, run, qrels_format)
-    else:
-        gold, ranked = formats.read_qrels(qrels, qrels_format), formats.stream_run(run, run_format)
+    data = open_collection(qrels, [run], qrels_format, run_format)
+    gold, ranked = data.qrels, next(iter(data.runs.values()))
     queries = judgments(gold)["query"].unique()
     query = queries[0] if query is None and len(queries) == 1 else query
     if query is None:
         if format is not Format.table or output is not None:
             raise InputError(
-                "Which query? Name it with --query; without -o and --format the lowest ones are listed."
+                "Which query? Name it with --query. Without -o and --format, the queries with the lowest values are listed."
             )
         typer.echo(_which_query(measure, gold, ranked, policy))
         return
     found = work_out(measure, gold, ranked, query=query, policy=policy, rows=rows)
-    writing.write_text(_render(found, format).rstrip("\n") + "\n", output)
+    out.write_text(_render(found, format).rstrip("\n") + "\n", output)
 
 
 def _render(found: Explanation, format: Format) -> str:  # noqa: A002
@@ -109,7 +109,9 @@ def _which_query(measure: str, qrels: Any, run: Any, policy: Policy) -> str:
     order = sorted(zip(scores[name].tolist(), scores.queries, strict=True))
     chosen = {*range(5), len(order) // 2, len(order) - 1}
     rows = [[query, _show(value)] for i, (value, query) in enumerate(order) if i in chosen]
-    note = f"{len(order):,} queries: the lowest, one in the middle and the highest. See one step by step with --query."
+    note = (
+        f"{len(order):,} queries: the lowest, one from the middle and the highest. Explain one with --query."
+    )
     return str(Table(["query", name], rows, note=note))
 
 

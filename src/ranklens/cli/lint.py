@@ -9,7 +9,7 @@ import typer
 
 from ranklens.cli import options
 from ranklens.cli.bars import reading
-from ranklens.files.runs import run_names
+from ranklens.files.collection import open_collection
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,7 +20,7 @@ EXAMPLES = (
     "\n\nExamples:\n\n  ranklens lint qrels.txt run.txt\n\n  ranklens lint qrels.txt runs/*.txt\n"
     "\n  ranklens lint qrels.txt run.txt && ranklens evaluate qrels.txt run.txt\n"
 )
-_LEGEND = "! changes results: another tool or policy would give other numbers."
+_LEGEND = "! changes results: another tool or policy would give different numbers."
 
 
 def lint(
@@ -29,17 +29,15 @@ def lint(
     qrels_format: options.QrelsFormat = None,
     run_format: options.RunFormat = None,
 ) -> None:
-    """Report what is wrong with the data; status 1 if something would change results."""
-    from ranklens.files.sources import open_source
+    """Check judgments and runs for problems; exit status 1 if one would change results."""
     from ranklens.lint import lint as look
     from ranklens.tables.terminal import terminal
 
     found = {}
     with reading():
-        gold = open_source(qrels) if qrels == "-" else qrels  # which can be read only once
-        for name, path in run_names(runs).items():
-            findings = look(gold, path, qrels_format, run_format)
-            found[name] = sorted(findings, key=lambda finding: not finding.matters)
+        data = open_collection(qrels, runs, qrels_format, run_format)
+        for name, run in data.runs.items():
+            found[name] = sorted(look(data.qrels, run), key=lambda finding: not finding.matters)
     console = terminal()
     if console is None:
         sys.stdout.write(_text(found))
@@ -50,7 +48,7 @@ def lint(
 
 
 def _text(found: dict[str, list[Finding]]) -> str:
-    """A line a finding."""
+    """One line per finding."""
     lines = []
     for name, findings in found.items():
         lines.append(f"{name}:" + (" nothing to report" if not findings else ""))

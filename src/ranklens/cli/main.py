@@ -1,4 +1,4 @@
-"""The command line: mistakes told in one sentence, and a quick way for what most people ask most of the time."""
+"""The command line: mistakes told in one sentence, and a quick way for the most common call."""
 
 from __future__ import annotations
 

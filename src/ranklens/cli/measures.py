@@ -17,32 +17,32 @@ EXAMPLES = (
 )
 
 GUIDE = (
-    "To find everything there is: recall (R@k).",
-    "Where the order matters and there are grades: nDCG@k.",
-    "Where one answer is enough: RR.",
-    "Where any hit among the first k counts: Success@k.",
+    "To find everything: recall (R@k).",
+    "When order matters and there are grades: nDCG@k.",
+    "When one answer is enough: RR.",
+    "When any hit in the first k counts: Success@k.",
     "Otherwise: precision (P@k).",
 )
 ADVICE = {
-    "qa": "One right answer ends the search: RR says how far down it stands, Success@1 how often it came first. "
-    "Where several answers together are needed, add R@5.",
-    "search": "People read the first page from the top and pages are more or less good: nDCG@10 rewards order and grades, "
-    "P@10 says how much of the page is of use.",
-    "legal": "Nothing may be missed: R@100 is what counts, P@100 tells how much reading it costs. Look at R@1000 before you "
+    "qa": "The first right answer ends the search: RR shows how far down it is, Success@1 how often it comes first. "
+    "Add R@5 if an answer needs several documents.",
+    "search": "People read the first page from the top, and some pages are better than others: nDCG@10 rewards order and "
+    "grades, P@10 shows how much of the page is useful.",
+    "legal": "Nothing may be missed: R@100 is what counts, P@100 shows how much reading it costs. Check R@1000 before you "
     "trust a reranker.",
-    "recommendation": "Few places, all of them seen: nDCG@5 for their order, P@5 for how many are wanted. With logged clicks "
-    "most items are unjudged, so compare systems on the same lists only.",
-    "fact-check": "One piece of evidence settles it: Success@3 says how often it is among the first three, RR how high.",
-    "rag": "A model reads the first few chunks in any order, but only these: R@5 says whether the context holds what is "
-    "needed, P@5 how much of it distracts, RR whether the best comes first. Set k to the number of chunks that you pass on.",
-    "trec": "What trec_eval prints by default, to stand beside published results. With shallow judgments add Bpref, and look "
-    "at Judged@10 before comparing systems that did not take part in the pooling.",
-    "beir": "What BEIR's leaderboard reports: nDCG@10 is the headline, the others tell where it comes from.",
+    "recommendation": "There are few places, and all of them are seen: nDCG@5 measures their order, P@5 how many are wanted. "
+    "With logged clicks most items are unjudged, so compare systems on the same lists only.",
+    "fact-check": "One piece of evidence is enough: Success@3 shows how often it is in the first three, RR how high it is.",
+    "rag": "A model reads only the first few chunks, in any order: R@5 shows whether the context holds what is needed, "
+    "P@5 how much of it distracts, RR whether the best chunk comes first. Set k to the number of chunks that you pass on.",
+    "trec": "What trec_eval prints by default, to compare with published results. With shallow judgments, add Bpref; check "
+    "Judged@10 before you compare systems that did not contribute to the pool.",
+    "beir": "What BEIR's leaderboard reports: nDCG@10 is the headline, the others show where it comes from.",
 }
 
 
 def list_measures(
-    name: Annotated[str | None, typer.Argument(help="A measure to describe, in any spelling.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Measure to describe, in any spelling.")] = None,
     purpose: Annotated[
         str | None,
         typer.Option("--for", help=f"Advice for a purpose: {', '.join(ADVICE)}."),
@@ -72,7 +72,7 @@ def _advice(purpose: str, measures: Sequence[Measure]) -> Printout:
 def _list(measures: Sequence[Measure], presets: Iterable[str]) -> Printout:
     from ranklens.tables.table import Lines, Printout
 
-    purposes = f"{', '.join(presets)}: ranklens measures --for NAME, or -m NAME in place of measures."
+    purposes = f"{', '.join(presets)}: see ranklens measures --for NAME, or use -m NAME in place of measures."
     return Printout([_table(measures), Lines("Which one", GUIDE), Lines("By purpose", [purposes])])
 
 

@@ -1,4 +1,4 @@
-"""What several commands share: arguments, policies as options, and by way of :mod:`ranklens.cli.printing` the rest."""
+"""What several commands share: arguments, and policies as options."""
 
 from __future__ import annotations
 
@@ -11,29 +11,28 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_origin, get_type_
 
 import typer
 
-from ranklens.cli.printing import DEFAULT_MEASURES
+from ranklens.policy import Policy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-__all__ = ["DEFAULT_MEASURES"]
 
 Qrels = Annotated[
-    str, typer.Argument(help="Judgments: TREC, CSV, TSV, JSONL, JSON, Parquet, or a BEIR folder.")
+    str, typer.Argument(help="Judgments: TREC, CSV, TSV, JSONL, JSON, Parquet, svmlight or a BEIR folder.")
 ]
 Runs = Annotated[list[str], typer.Argument(help="Runs, each as PATH or NAME=PATH; - is standard input.")]
-Measures = Annotated[str, typer.Option("-m", "--measures", help="Measures or a preset: nDCG@10,RR or rag.")]
-Output = Annotated[
-    Path | None, typer.Option("-o", "--output", help="A file to write to; - is standard output.")
+Measures = Annotated[
+    str, typer.Option("-m", "--measures", help="Measures or a preset, such as nDCG@10,RR or rag.")
 ]
-QrelsFormat = Annotated[
-    str | None, typer.Option(help="The format of the judgments, if it is not recognised.")
-]
-RunFormat = Annotated[str | None, typer.Option(help="The format of the runs, if it is not recognised.")]
+Output = Annotated[Path | None, typer.Option("-o", "--output", help="File to write; - is standard output.")]
+QrelsFormat = Annotated[str | None, typer.Option(help="Format of the judgments, if it is not recognised.")]
+RunFormat = Annotated[str | None, typer.Option(help="Format of the runs, if it is not recognised.")]
 
 
 def with_policy(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with one option for each field of :class:`~ranklens.policy.Policy` in place of its argument ``policy``."""
+    """The command with one option for each field of :class:`~ranklens.policy.Policy` in place of its argument ``policy``, if it has one."""
+    if "policy" not in inspect.signature(command).parameters:
+        return command
     from ranklens.policy import Policy, questions
 
     asked, kinds = questions(), get_type_hints(Policy)
@@ -65,7 +64,9 @@ def with_options(
         chosen = {name: arguments.pop(name) for name in added}
         command(**arguments, **{argument: build(chosen)})
 
-    signature = inspect.signature(command, eval_str=True)
+    # Commands may import Typer and options for type checkers only.
+    names = {"typer": typer, "options": sys.modules[__name__], "Policy": Policy}
+    signature = inspect.signature(command, locals=names, eval_str=True)
     only = inspect.Parameter.KEYWORD_ONLY
     own = [p.replace(kind=only) for p in signature.parameters.values() if p.name != argument]
     options = [
@@ -80,7 +81,7 @@ def with_options(
 
 
 def progress(items: Iterable[Any]) -> Iterable[Any]:
-    """A bar on the terminal while several items are worked on."""
+    """Show a bar on the terminal while several items are worked on."""
     waiting = list(items)
     if len(waiting) < 2 or not sys.stderr.isatty():
         return waiting

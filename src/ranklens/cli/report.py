@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from ranklens.cli import comparing, options, printing
+from ranklens.cli import options
+from ranklens.cli.settings import compare_files, with_settings
 from ranklens.policy import Policy
 
 EXAMPLES = """
@@ -22,34 +23,32 @@ Examples:
 """
 
 
-@options.with_policy
-@comparing.with_settings
+@with_settings
 def report(
     qrels: options.Qrels,
     runs: options.Runs,
     policy: Policy,
     settings: dict[str, Any],
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="The page to write; - is standard output.")
+        Path, typer.Option("-o", "--output", help="File to write; - is standard output.")
     ] = Path("report.html"),
     queries: Annotated[
         str | None,
-        typer.Option(
-            help="Texts of the queries: JSONL, CSV, TSV, JSON or Parquet; a BEIR folder has its own."
-        ),
+        typer.Option(help="Query texts: JSONL, CSV, TSV, JSON or Parquet. A BEIR folder brings its own."),
     ] = None,
     corpus: Annotated[
-        str | None, typer.Option(help="Texts of the documents, likewise; only those that are shown are kept.")
+        str | None,
+        typer.Option(help="Document texts, in the same formats. Only those that are shown are kept."),
     ] = None,
-    title: Annotated[str | None, typer.Option(help="The heading of the page.")] = None,
+    title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
 ) -> None:
-    """Write one HTML page that works offline: verdict, leaderboard, charts, every query, every ranking."""
-    from ranklens.files.writing import is_stream
+    """Write an HTML page that works offline: verdict, leaderboard, charts, every query and every ranking."""
+    from ranklens.files.output import check_output, is_stream
     from ranklens.report.html import write_report
     from ranklens.words import counted
 
-    printing.check_output(output)
-    found = comparing.compare_files(qrels, runs, policy=policy, **settings)
+    check_output(output)
+    found = compare_files(qrels, runs, policy=policy, **settings)
     page = write_report(
         found,
         output,

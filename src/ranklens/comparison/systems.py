@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from ranklens.comparison.pairs import Contrasts, PairResult, Pairs, Settings, af
 from ranklens.comparison.slices import in_order, slices_of
 from ranklens.errors import InputError, MeasureError, RankLensWarning, about, nearest, warn
 from ranklens.evaluation import evaluate
+from ranklens.files.collection import open_collection
 from ranklens.policy import make_policy
 from ranklens.readers import frames
 from ranklens.registry import Measure
@@ -27,6 +27,8 @@ from ranklens.stats import inputs, queries_needed
 from ranklens.words import counted
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import polars as pl
 
     from ranklens.arrays import FloatArray
@@ -327,11 +329,15 @@ def compare(
     settings = Settings(_name(baseline), test, correction, alpha, level, _seed(rng))
     given = _checked(runs)
     rankings = {name: run for name, run in given.items() if not _holds_values(run, columns)}
-    gold = _judgments(qrels, rankings)
-    evaluated, said = _evaluated(gold, rankings, measures, chosen, columns, progress)
+    if rankings and qrels is None:
+        raise InputError(
+            f"{next(iter(rankings))} is a run, but there are no judgments to score it with: give qrels."
+        )
+    data = open_collection(qrels if rankings else None, rankings)
+    evaluated, said = _evaluated(data.qrels, data.runs, measures, chosen, columns, progress)
     wanted = list(next(iter(evaluated.values())).measures) if evaluated else measures
     found = _compared({**given, **evaluated}, wanted, settings, by, queries, chosen.missing)
-    evidence = Evidence(gold, rankings, chosen, columns) if rankings else None
+    evidence = Evidence(data.qrels, data.runs, chosen, columns) if rankings else None
     return replace(found, evidence=evidence, cautions=(*said, *found.cautions))
 
 
@@ -431,20 +437,6 @@ def _evaluated(
             said.append(str(told))
             warn(told)
     return scores, said
-
-
-def _judgments(qrels: Any, runs: Mapping[str, Any]) -> Any:
-    """Read once, not for every run; svmlight judgments belong to a run's scores line by line, and are read with them."""
-    if runs and qrels is None:
-        raise InputError(
-            f"{next(iter(runs))} is a run, but there are no judgments to score it with: give qrels."
-        )
-    if not runs or not isinstance(qrels, (str, Path)):
-        return qrels
-    from ranklens.files import formats, sources
-
-    place = sources.kept(qrels)
-    return qrels if formats.recognise(place, "qrels") == "svmlight" else formats.read_qrels(place)
 
 
 def _checked(systems: Any) -> dict[str, Any]:

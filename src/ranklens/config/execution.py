@@ -169,7 +169,7 @@ def _checks(config: Config, means: gate.Means, benchmark: Benchmark | None) -> I
 
 def write_outputs(result: BenchResult) -> None:
     """Write the files that the configuration asks for."""
-    from ranklens.files.writing import write_text
+    from ranklens.files.output import write_text
 
     files = _files(result.config)
     texts: dict[str, Callable[[], str]] = {

@@ -38,9 +38,9 @@ def _named_runs(value: Any) -> Any:
     """A list of paths, or of ``NAME=PATH``, as a dict."""
     if not isinstance(value, list):
         return value
-    from ranklens.files.runs import run_names
+    from ranklens.files.collection import names_of
 
-    return run_names([str(run) for run in value])
+    return names_of([str(run) for run in value])
 
 
 def _one_of(allowed: tuple[str, ...]) -> AfterValidator:

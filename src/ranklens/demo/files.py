@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ranklens.errors import InputError
-from ranklens.files.writing import write_whole
+from ranklens.files.output import write_whole
 
 if TYPE_CHECKING:
     from ranklens.demo import Demo

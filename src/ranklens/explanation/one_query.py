@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from ranklens.errors import InputError, Option, PolicyError, RankLensWarning, nearest
 from ranklens.explanation.cuts import only
-from ranklens.judging.assembly import judge, load
+from ranklens.files.collection import read_pair
+from ranklens.judging.assembly import judge
 from ranklens.judging.documents import judgments, ranking
 from ranklens.policy import Policy
 
@@ -64,7 +65,7 @@ def read(
     qrels: Any, run: Any, query: str, policy: Policy, columns: Mapping[str, str] | None = None
 ) -> OneQuery:
     """Pick one query out of judgments and a run of any shape; both are read once."""
-    qrels, run = load(qrels, run)
+    qrels, run = read_pair(qrels, run)
     gold = judgments(qrels, columns=columns)
     _check_is_judged(query, qrels, gold)
     everything = replace(policy, depth=None, judged_only=False)

@@ -1,4 +1,5 @@
 """Files → judgments and runs, and back: every format recognised, read in blocks, with line numbers in errors.
 
-:mod:`~ranklens.files.formats` recognises a file and chooses its reader; ``writing`` writes, ``lint`` checks.
+:mod:`~ranklens.files.collection` reads judgments with the runs that go with them, :mod:`~ranklens.files.formats` recognises
+a file and chooses its reader; ``writing`` converts, ``output`` writes.
 """

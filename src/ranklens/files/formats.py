@@ -4,10 +4,10 @@
 trec         judgments ``query iteration document grade``, runs ``query Q0 document rank score tag``
 msmarco      runs ``query document rank`` (its judgments are trec)
 csv, tsv     tables with a header
-jsonl, json  one object a line; a dict of dicts or a list of objects
+jsonl, json  one object per line; a dict of dicts or a list of objects
 parquet      a file, a folder or a glob
 beir         a folder with ``qrels/test.tsv``
-svmlight     ``grade qid:7 1:0.3 … # document``; the run is a file with one score a line
+svmlight     ``grade qid:7 1:0.3 … # document``; the run is a file with one score per line
 ===========  ====================================================================================================
 """
 
@@ -15,17 +15,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ranklens.errors import InputError, nearest
-from ranklens.files import parquet, svmlight, tables, trec
+from ranklens.files import tables, trec
 from ranklens.files.sources import PathLike, Source, open_source
 from ranklens.files.streams import TableStream
-from ranklens.readers import frames, mappings, records
+from ranklens.readers import frames, mappings
 
 if TYPE_CHECKING:
     import polars as pl
@@ -46,12 +46,14 @@ def read_qrels(path: PathLike, format: str | None = None) -> Any:  # noqa: A002 
         place, kind = open_source(_beir_qrels(Path(str(place)))), "tsv"
     convert = partial(frames.qrels_frame, complete=True)
     if kind == "parquet":
-        return _whole(parquet.stream_parquet(_path(place), convert, ranks=True))
+        return _whole(_stream_parquet(place, convert, ranks=True))
     source = open_source(place)
     if kind in ("trec", "msmarco"):
         _refuse_run(source)
         return trec.read_fields(source, trec.TREC_QRELS, {"query": False, "doc": False, "grade": True})
     if kind == "svmlight":
+        from ranklens.files import svmlight
+
         return svmlight.read_qrels(source)
     return _read_table(source, kind, convert, 0)
 
@@ -64,10 +66,10 @@ def stream_run(path: PathLike, format: str | None = None, *, ranks: bool = False
     place, kind = locate(path, format, "run")
     convert = partial(frames.run_frame, ranks=ranks)
     if kind == "parquet":
-        return parquet.stream_parquet(_path(place), convert, ranks=ranks)
+        return _stream_parquet(place, convert, ranks=ranks)
     if kind in ("svmlight", "beir"):
         raise InputError(
-            f"{path}: a run cannot be read as {kind}; give scores, one a line, beside svmlight judgments."
+            f"{path}: a run cannot be read as {kind}; give scores, one per line, with svmlight judgments."
         )
     source = open_source(place)
     if kind == "trec":
@@ -99,36 +101,19 @@ def read_run(path: PathLike, format: str | None = None) -> Any:  # noqa: A002
     return _whole(stream_run(path, format))
 
 
-def judgments_and_reader(
-    qrels: PathLike,
-    format: str | None = None,  # noqa: A002
-) -> tuple[Any, Callable[..., Any]]:
-    """Judgments, and what reads runs for them as :func:`stream_run` does.
-
-    Bare scores belong to svmlight judgments, line by line.
-    """
-    place, kind = locate(qrels, format, "qrels")
-    gold = read_qrels(place, kind)
-    return gold, partial(_svmlight_run, gold, str(qrels)) if kind == "svmlight" else stream_run
+def locate_scores(path: PathLike) -> tuple[PathLike, str]:
+    """What to read as a run for svmlight judgments, and its format: a file of bare scores is svmlight, too."""
+    place, kind = locate(path, None, "run")
+    fields = trec.first_fields(place) if isinstance(place, Source) else []
+    bare = len(fields) == 1 and (kind == "trec" or _is_number(fields[0]))
+    return place, "svmlight" if bare else kind
 
 
-def read_pair(qrels: PathLike, run: PathLike, qrels_format: str | None = None) -> tuple[Any, Any]:
-    """Judgments and a run from two files."""
-    gold, read = judgments_and_reader(qrels, qrels_format)
-    return gold, read(run, None)
-
-
-def _svmlight_run(
-    gold: pl.DataFrame,
-    judgments: str,
-    run: PathLike,
-    format: str | None = None,  # noqa: A002
-    **options: Any,
-) -> Any:
-    source = open_source(run) if format in (None, "svmlight") else run
-    if format == "svmlight" or (isinstance(source, Source) and len(trec.first_fields(source)) == 1):
-        return svmlight.read_scores(source, gold, judgments)
-    return stream_run(source, format, **options)
+def trec_tag(place: PathLike) -> str | None:
+    """What a TREC run calls itself in its sixth field, unless that is a mere number or too long to be a name."""
+    fields = trec.first_fields(open_source(place))
+    tag = fields[5] if len(fields) == len(trec.TREC_RUN) else ""
+    return tag if 0 < len(tag) <= 40 and not tag.replace(".", "").isdigit() else None
 
 
 def stream_table(path: PathLike, kind: str) -> Any:
@@ -136,14 +121,14 @@ def stream_table(path: PathLike, kind: str) -> Any:
     if kind == "jsonl" and _holds_records(open_source(path)):
         return _stream_table(open_source(path), kind, lambda table: table, 0)
     if kind == "parquet":
-        return parquet.stream_parquet(_path(path), lambda table: table, whole=True)
+        return _stream_parquet(path, lambda table: table, whole=True)
     return tables.stream_table(open_source(path), kind, lambda table: table, all_keys=True)
 
 
 def read_table(path: PathLike, kind: str) -> pl.DataFrame:
     """A table with all its columns, as text where the format does not know types."""
     if kind == "parquet":
-        return _as_one(parquet.stream_parquet(_path(path), lambda table: table, whole=True))
+        return _as_one(_stream_parquet(path, lambda table: table, whole=True))
     return _as_one(tables.stream_table(open_source(path), kind, lambda table: table, all_keys=True))
 
 
@@ -157,11 +142,6 @@ def as_table(read: Any, number: str) -> pl.DataFrame:
     listed = mappings.judgments(read) if number == "grade" else mappings.rankings(read)
     rows = [(str(q), str(d), float(x)) for q, docs in listed.by_query.items() for d, x in docs.items()]
     return pl.DataFrame(rows, schema={"query": pl.String, "doc": pl.String, number: pl.Float64}, orient="row")
-
-
-def recognise(path: PathLike, what: str) -> str:
-    """The format of a file of judgments (``"qrels"``) or a run (``"run"``)."""
-    return locate(path, None, what)[1]
 
 
 def locate(path: PathLike, given: str | None, what: str) -> tuple[PathLike, str]:
@@ -190,11 +170,12 @@ def _folder_format(place: Path, what: str) -> str:
     return "parquet"
 
 
-def _path(place: PathLike) -> str | Path:
-    """Where Polars finds it."""
+def _stream_parquet(place: PathLike, convert: tables.Convert, **options: bool) -> TableStream:
+    from ranklens.files.parquet import stream_parquet
+
     if isinstance(place, Source) and place.packing:
         raise InputError(f"{place.name}: a Parquet file is compressed inside; unpack it first.")
-    return place.path if isinstance(place, Source) else place
+    return stream_parquet(place.path if isinstance(place, Source) else place, convert, **options)
 
 
 # What follows tells JSON from an id in brackets.
@@ -212,6 +193,8 @@ def _by_content(source: Source, what: str) -> str:
     fields = trec.first_fields(source)
     if len(fields) > 1 and fields[1].startswith("qid:"):
         return "svmlight"
+    if _has_grade(fields) or _has_rank_and_score(fields):
+        return "trec"
     separator = "\t" if b"\t" in head.partition(b"\n")[0] else ","
     plain = {re.sub(r"[-\s]", "_", name.strip().lower()) for name in tables.header(head, separator)}
     if len(plain & _KNOWN_COLUMNS) >= 2:
@@ -227,9 +210,19 @@ def _is_row(line: bytes) -> bool:
     return not all(isinstance(value, (dict, list)) for value in row.values())
 
 
+def _has_grade(fields: Sequence[str]) -> bool:
+    """Whether this is a line of TREC judgments, not a header."""
+    return len(fields) == len(trec.TREC_QRELS) and _is_number(fields[3])
+
+
+def _has_rank_and_score(fields: Sequence[str]) -> bool:
+    """Whether this is a line of a TREC run, not a header."""
+    return len(fields) == len(trec.TREC_RUN) and _is_number(fields[3]) and _is_number(fields[4])
+
+
 def _refuse_run(source: Source) -> None:
     fields = trec.first_fields(source)
-    if len(fields) == 6 and (fields[1].upper() == "Q0" or (_is_number(fields[3]) and _is_number(fields[4]))):
+    if _has_rank_and_score(fields) or (len(fields) == len(trec.TREC_RUN) and fields[1].upper() == "Q0"):
         raise InputError(
             f"{source.name} looks like a run (six fields: {', '.join(trec.TREC_RUN)}); the judgments come first."
         )
@@ -237,7 +230,7 @@ def _refuse_run(source: Source) -> None:
 
 def _refuse_judgments(source: Source) -> None:
     fields = trec.first_fields(source)
-    if len(fields) == 4 and _is_number(fields[3]):
+    if _has_grade(fields):
         raise InputError(
             f"{source.name} looks like judgments (four fields: {', '.join(trec.TREC_QRELS)}); the run comes after them."
         )
@@ -282,7 +275,9 @@ def _stream_table(source: Source, kind: str, convert: tables.Convert, side: int)
     try:
         if _is_table_row(rows[0]):
             return convert(tables.frame_of_rows(rows))
-        return records.from_records(rows)[side]
+        from ranklens.readers.records import from_records
+
+        return from_records(rows)[side]
     except InputError as error:
         error.prefix(f"{source.name}: ")
         raise
@@ -302,6 +297,8 @@ def _with_name(source: Source, convert: tables.Convert, table: pl.DataFrame) -> 
 
 def _holds_records(source: Source) -> bool:
     """Whether the rows are questions with what was retrieved and what is relevant, one document list each."""
+    from ranklens.readers import records
+
     for line in source.head(1 << 20).split(b"\n"):
         try:
             row = json.loads(line.decode("utf-8-sig"))

@@ -20,6 +20,7 @@ import zlib
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PIECE = 1 << 24  # bytes read at a time
+_HEAD = 1 << 16  # bytes that tell the format
 _DAMAGED = (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error)
 _MAGIC: dict[bytes, str] = {
     b"\x1f\x8b": "gz",
@@ -73,8 +75,16 @@ class Source:
             what = f"the {self.packing} archive is damaged or cut short" if self.packing else "cannot be read"
             raise InputError(f"{self.name}: {what}: {error}.") from None
 
-    def head(self, size: int = 1 << 16) -> bytes:
+    def head(self, size: int = _HEAD) -> bytes:
         """The first bytes."""
+        return self._head[:size] if size <= _HEAD else self._first(size)
+
+    @cached_property
+    def _head(self) -> bytes:
+        """Kept, because whoever recognises a file looks at it several times."""
+        return self._first(_HEAD)
+
+    def _first(self, size: int) -> bytes:
         content = b""
         for piece in self.pieces(size):
             content += piece
@@ -117,13 +127,6 @@ def open_source(path: PathLike) -> Source:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}.") from None
     except ValueError as error:  # a NUL byte in the name
         raise InputError(f"{str(path)!r} is not the name of a file: {error}.") from None
-
-
-def kept(path: PathLike) -> PathLike:
-    """The path, or the content of what can be read only once: standard input, a pipe."""
-    if isinstance(path, Source):
-        return path
-    return open_source(path) if str(path) == "-" or Path(path).is_fifo() else path
 
 
 def _open(path: Path) -> Source:

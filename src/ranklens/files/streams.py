@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from ranklens.errors import InputError
-from ranklens.files.ahead import ahead
 
 if TYPE_CHECKING:
     import polars as pl
 
 T = TypeVar("T")
 ReadTable: TypeAlias = "Callable[[], pl.DataFrame]"
+
+# One more than there are processors: while one piece is in Python, the others keep all of them busy. Not many more, because
+# each holds a piece in memory.
+_THREADS = min((os.cpu_count() or 1) + 1, 8)
 
 
 @dataclass(frozen=True)
@@ -48,3 +54,23 @@ def _changed(function: Callable[[pl.DataFrame], pl.DataFrame], read: ReadTable) 
 def _apply(function: Callable[[pl.DataFrame], T], read: ReadTable) -> tuple[int, T]:
     table = read()
     return len(table), function(table)
+
+
+def ahead(tasks: Iterable[Callable[[], T]]) -> Iterator[T]:
+    """The results of the tasks in order; a few of them are begun before they are asked for.
+
+    >>> list(ahead(lambda i=i: i * i for i in range(4)))
+    [0, 1, 4, 9]
+    """
+    waiting: deque[Future[T]] = deque()
+    with ThreadPoolExecutor(_THREADS) as pool:
+        try:
+            for task in tasks:
+                waiting.append(pool.submit(task))
+                if len(waiting) > _THREADS:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:  # after an error, or if the caller stops early
+            for future in waiting:
+                future.cancel()

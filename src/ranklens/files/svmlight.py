@@ -1,4 +1,4 @@
-"""SVMlight and LETOR files: ``grade qid:7 1:0.3 … # document``; the run beside them is a file with one score a line."""
+"""SVMlight and LETOR files: ``grade qid:7 1:0.3 … # document``; the run beside them is a file with one score per line."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def read_scores(run: PathLike, judged: pl.DataFrame, judgments: str) -> pl.DataF
     scores = trec.read_fields(source, ("score",), {"score": True})
     if len(scores) != len(judged):
         raise InputError(
-            f"{source.name} holds {len(scores):,} scores, but {judgments} {len(judged):,} documents; give one score a line."
+            f"{source.name} holds {len(scores):,} scores, but {judgments} {len(judged):,} documents; give one score per line."
         )
     return judged.select("query", "doc").with_columns(scores["score"])
 

@@ -11,11 +11,6 @@ import io
 import json
 import lzma
 import math
-import os
-import shutil
-import stat
-import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -23,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ranklens.errors import InputError, nearest, warn
 from ranklens.files import formats, trec
+from ranklens.files.output import write_whole
 from ranklens.files.sources import open_source
 from ranklens.files.streams import TableStream
 from ranklens.readers import frames
@@ -327,73 +323,3 @@ def _refuse(table: pl.DataFrame, pattern: str, what: str) -> None:
                 raise InputError(
                     f"The {name} {wrong[0][:80]!r} holds {held} cannot hold; choose another format."
                 )
-
-
-def is_standard_output(output: Path | None) -> bool:
-    """Whether results are printed: no file is given, or ``-``."""
-    return output is None or str(output) == "-"
-
-
-def write_text(text: str, output: Path | None) -> None:
-    """To a file, as a whole or not at all; else to standard output."""
-    if output is None or is_standard_output(output):
-        sys.stdout.write(text)
-        return
-    write_whole(output, lambda place: place.write_text(text, encoding="utf-8"))
-
-
-def write_whole(target: Path, write: Callable[[Path], Any]) -> None:
-    """Nothing half-written: a temporary file beside the target, then a rename; ``-`` is standard output.
-
-    A link keeps pointing to its target, which is written. Pipes and devices get the content when it is complete.
-    """
-    streamed = is_stream(target)
-    place = target if streamed else Path(os.path.realpath(target))
-    try:
-        handle, name = tempfile.mkstemp(
-            dir=None if streamed else place.parent, prefix="ranklens-" if streamed else f".{place.name}"
-        )
-        os.close(handle)
-    except OSError as error:
-        raise InputError(f"{target} cannot be written: {error.strerror}.") from None
-    try:
-        write(Path(name))
-        if streamed:
-            _copy(Path(name), place)
-        else:
-            Path(name).chmod(_rights(place))
-            Path(name).replace(place)
-    except BrokenPipeError:  # whoever reads has seen enough
-        raise
-    except OSError as error:
-        raise InputError(f"{target} cannot be written: {error.strerror or error}.") from None
-    finally:
-        Path(name).unlink(missing_ok=True)
-
-
-def is_stream(target: Path) -> bool:
-    """Whether what is written flows on, which a rename would cut off: standard output, pipes and devices."""
-    names_open_file = str(target) in ("-", "/dev/stdout", "/dev/stderr")
-    if names_open_file or os.path.realpath(target.parent).startswith("/proc/"):
-        return True
-    return target.exists() and not target.is_file() and not target.is_dir()
-
-
-def _copy(content: Path, target: Path) -> None:
-    with content.open("rb") as source:
-        if str(target) == "-":
-            sys.stdout.flush()
-            shutil.copyfileobj(source, sys.stdout.buffer)
-            sys.stdout.buffer.flush()
-            return
-        with target.open("ab") as stream:  # behind what a redirected file holds already
-            shutil.copyfileobj(source, stream)
-
-
-def _rights(target: Path) -> int:
-    """Those of the file that is replaced; else what other new files get, as temporary ones are for their owner alone."""
-    if target.exists():
-        return stat.S_IMODE(target.stat().st_mode)
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ranklens.arrays import BoolArray, FloatArray, IntArray
-from ranklens.errors import InputError, NoCommonQueryWarning, Option, PolicyError, warn
+from ranklens.errors import InputError, Option, PolicyError, warn
+from ranklens.files.collection import read_pair
 from ranklens.judging.averaged_ties import spread_ties
 from ranklens.judging.dicts import from_dicts
 from ranklens.judging.hits import Hits
@@ -40,7 +40,7 @@ def judge(
     (array([2, 3]), array([1., 2.]))
     """
     policy = make_policy(policy, options)
-    qrels, run = load(qrels, run)
+    qrels, run = read_pair(qrels, run)
     _check_kind("qrels", qrels)
     _check_kind("run", run)
     if isinstance(run, Mapping):
@@ -51,22 +51,6 @@ def judge(
 
     tables = run if isinstance(run, TableStream) else [frames.run_frame(run, columns)]
     return _assemble(from_frames(qrels, tables, policy, columns), policy)
-
-
-def load(qrels: Any, run: Any) -> tuple[Any, Any]:
-    """Read what is given as a path."""
-    if not _is_path(qrels) and not _is_path(run):
-        return qrels, run
-    from ranklens.files import formats
-
-    if _is_path(qrels) and _is_path(run):
-        return formats.read_pair(qrels, run)
-    gold = formats.read_qrels(qrels) if _is_path(qrels) else qrels
-    return gold, formats.stream_run(run) if _is_path(run) else run
-
-
-def _is_path(value: Any) -> bool:
-    return isinstance(value, (str, Path))
 
 
 def _check_kind(what: str, value: Any) -> None:
@@ -131,17 +115,20 @@ def _complain(applied: Applied, found: Standings, policy: Policy) -> None:
     if not found.queries:
         warn("There is no judged query, so there is nothing to average over.")
     elif applied.missing == len(found.queries) and applied.ignored:
-        warn(
-            NoCommonQueryWarning(
-                f"The run and the judgments have no query in common (judged: {found.queries[0]!r}, "
-                f"in the run: {found.examples[0]!r}): every value is 0. Are the query ids of the same kind?"
-            )
-        )
+        warn(nothing_in_common(found.queries[0], found.examples[0]))
     elif not len(found.query) and (found.retrieved > 0).sum() >= 5 and len(found.gold):
         warn(
             f"None of the retrieved documents is judged (judged: {found.examples[1]!r}, retrieved: "
             f"{found.examples[2]!r}): every value is 0. Are the document ids of the same kind?"
         )
+
+
+def nothing_in_common(judged: str, retrieved: str) -> str:
+    """What is told where the run has none of the judged queries, with a query of each."""
+    return (
+        f"The run and the judgments have no query in common (judged: {judged!r}, in the run: {retrieved!r}): "
+        "every value is 0. Are the query ids of the same kind?"
+    )
 
 
 def _sorted_hits(query: IntArray, rank: IntArray, grade: FloatArray, n: int) -> Hits:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ranklens.errors import Option, PolicyError
-from ranklens.judging.assembly import load
+from ranklens.files.collection import read_pair
 from ranklens.policy import Policy, make_policy
 from ranklens.readers import frames, mappings
 
@@ -40,7 +40,7 @@ def ranking(
     import polars as pl
 
     policy = make_policy(policy, options)
-    qrels, run = load(qrels, run)
+    qrels, run = read_pair(qrels, run)
     gold = judgments(qrels, columns=columns)
     wanted = gold["query"].unique(maintain_order=True)
     if queries is not None:

@@ -30,7 +30,7 @@ INK, MUTED, LINE = "#1c2127", "#5a636e", "#e3e0da"
 
 def save(chart: Chart, path: str | Path) -> Path:
     """Write a chart as PNG, SVG, PDF or HTML (one file that works offline), told by the suffix; whole or not at all."""
-    from ranklens.files.writing import write_whole
+    from ranklens.files.output import write_whole
 
     target = Path(path)
     content = rendered(chart, format_of(target))

@@ -51,7 +51,7 @@ def write_report(
     ``queries`` and ``corpus`` are texts by id: a dict, a table, or the path of a file or BEIR folder
     (:func:`ranklens.files.corpus.texts`). Without them the page shows ids.
     """
-    from ranklens.files.writing import write_whole
+    from ranklens.files.output import write_whole
 
     target = Path(path)
     page = render(comparison, queries=queries, corpus=corpus, title=title).encode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""What ``compare`` and ``report`` share: the options that say how runs are compared, and the comparison of files."""
+"""How runs are compared: the options that ``compare`` and ``report`` share, and the comparison that they ask for."""
 
 from __future__ import annotations
 
@@ -11,38 +11,43 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ranklens.cli import options
+from ranklens.cli.evaluate import DEFAULT_MEASURES
 from ranklens.errors import InputError, RankLensWarning
-from ranklens.files.runs import run_names_by_tag
+from ranklens.files.collection import open_collection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ranklens.comparison.systems import Comparison
 
-_TESTS = "randomization, t, wilcoxon, sign, bootstrap, welch, tukey or tukey-randomized."
-_BY = "FILE:COLUMN, to compare by groups of queries too; COLUMN alone is looked up in a BEIR folder."
+_TESTS = "Significance test: randomization, t, wilcoxon, sign, bootstrap, welch, tukey or tukey-randomized."
+_BY = "Also compare groups of queries, given as FILE:COLUMN; with a BEIR folder, COLUMN is enough."
 
 # Options, each with its default, that `ranklens.compare` takes by the same names; but for `by`, `seed` and the formats.
 _SETTINGS: dict[str, tuple[Any, Any]] = {
-    "measures": (options.Measures, options.DEFAULT_MEASURES),
+    "measures": (options.Measures, DEFAULT_MEASURES),
     "baseline": (
         Annotated[
-            str | None, typer.Option(help="A run that all others are compared with; otherwise all pairs.")
+            str | None,
+            typer.Option(help="Compare every run with this one; without it, all pairs are compared."),
         ],
         None,
     ),
     "test": (Annotated[str, typer.Option(help=_TESTS)], "randomization"),
     "correction": (
-        Annotated[str, typer.Option(help="For several pairs: holm, bonferroni, hochberg, bh, by or none.")],
+        Annotated[
+            str,
+            typer.Option(help="Correction for several pairs: holm, bonferroni, hochberg, bh, by or none."),
+        ],
         "holm",
     ),
     "alpha": (
-        Annotated[float, typer.Option(help="How often a difference may be claimed by mistake.")],
+        Annotated[float, typer.Option(help="Significance level.")],
         0.05,
     ),
-    "level": (Annotated[float, typer.Option(help="Of the intervals.")], 0.95),
+    "level": (Annotated[float, typer.Option(help="Confidence level.")], 0.95),
     "by": (Annotated[str | None, typer.Option(help=_BY)], None),
-    "seed": (Annotated[int, typer.Option(min=0, help="For what is random.")], 0),
+    "seed": (Annotated[int, typer.Option(min=0, help="Random seed.")], 0),
     "qrels_format": (options.QrelsFormat, None),
     "run_format": (options.RunFormat, None),
 }
@@ -70,12 +75,12 @@ def compare_files(
     # The tests will need SciPy: load it while the files are read.
     Thread(target=import_module, args=("scipy.special",), daemon=True).start()
     column, table = _column(by, qrels)
-    gold, read = _read(qrels, run_names_by_tag(runs), qrels_format, run_format)
+    data = open_collection(qrels, runs, qrels_format, run_format)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankLensWarning)  # a comparison keeps them as cautions
         return compare(
-            gold,
-            read,
+            data.qrels,
+            data.runs,
             measures,
             by=column,
             queries=table,
@@ -95,17 +100,3 @@ def _column(by: str | None, qrels: str) -> tuple[str | None, str | None]:
     if not file or not column:
         raise InputError(f"--by {by}: give the file and the column, as in queries.csv:language.")
     return column, file
-
-
-def _read(
-    qrels: str, named: dict[str, str], qrels_format: str | None, run_format: str | None
-) -> tuple[Any, dict[str, Any]]:
-    from ranklens.files import formats
-    from ranklens.files.sources import kept
-
-    place = kept(qrels)
-    if (qrels_format or formats.recognise(place, "qrels")) == "svmlight":
-        pairs = {name: formats.read_pair(place, path, "svmlight") for name, path in named.items()}
-        return next(iter(pairs.values()))[0], {name: run for name, (_, run) in pairs.items()}
-    gold = formats.read_qrels(place, qrels_format)
-    return gold, {name: formats.stream_run(path, run_format) for name, path in named.items()}

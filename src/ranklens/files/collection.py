@@ -1,0 +1,167 @@
+"""Judgments and the runs that go with them: recognised once, named by one rule, read in any format.
+
+Every command and every function that takes files comes through here, so that all of them accept the same.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ranklens.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from ranklens.files.sources import PathLike
+
+
+@dataclass(frozen=True, eq=False)
+class Collection:
+    """Judgments as they were read or given, and runs by name: a :class:`RunFile` for each file, everything else as given."""
+
+    qrels: Any
+    runs: dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class RunFile(os.PathLike[str]):
+    """A path that knows how to read its run: recognised once, and read as often as it is needed."""
+
+    path: PathLike
+    format: str | None = None
+    scored: Scored | None = None  # where the judgments allow a file of bare scores
+
+    def __fspath__(self) -> str:
+        return str(self.path)
+
+    def read(self, *, ranks: bool = False) -> Any:
+        """The run as :func:`ranklens.files.formats.stream_run` gives it."""
+        from ranklens.files import formats
+
+        place, kind = self._located
+        if kind == "svmlight" and self.scored is not None:
+            from ranklens.files import svmlight
+
+            return svmlight.read_scores(place, self.scored.lines, self.scored.name)
+        return formats.stream_run(place, kind, ranks=ranks)
+
+    @cached_property
+    def tag(self) -> str | None:
+        """What a TREC run calls itself, unless that is a mere number or too long to be a name."""
+        from ranklens.files import formats
+
+        if _can_be_read_once(self.path) or self._located[1] != "trec":
+            return None
+        return formats.trec_tag(self._located[0])
+
+    @cached_property
+    def _located(self) -> tuple[PathLike, str]:
+        from ranklens.files import formats
+
+        if self.scored is not None and self.format is None:
+            return formats.locate_scores(self.path)
+        return formats.locate(self.path, self.format, "run")
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """Svmlight judgments: a file with one score per line is a run for them."""
+
+    name: str
+    lines: pl.DataFrame
+
+
+def is_path(value: Any) -> bool:
+    """Whether a file is meant rather than what it holds."""
+    return isinstance(value, (str, os.PathLike))
+
+
+def open_collection(
+    qrels: Any,
+    runs: Sequence[str] | Mapping[str, Any],
+    qrels_format: str | None = None,
+    run_format: str | None = None,
+) -> Collection:
+    """Judgments, a path or read already, and runs: paths, ``NAME=PATH``, or a mapping from names to paths or runs.
+
+    Judgments are read here, once; of the runs only the first lines, to tell format and name.
+
+    >>> open_collection({"q": {"a": 1}}, {"mine": {"q": ["a"]}}).runs
+    {'mine': {'q': ['a']}}
+    """
+    gold, scored = _judgments(qrels, qrels_format)
+    if not isinstance(runs, Mapping):
+        given = [_name_and_path(run) for run in runs]
+        files = [(name, RunFile(path, run_format, scored)) for name, path in given]
+        return Collection(gold, _named(files))
+    unread = {name: is_path(run) and not isinstance(run, RunFile) for name, run in runs.items()}
+    return Collection(
+        gold, {name: RunFile(run, run_format, scored) if unread[name] else run for name, run in runs.items()}
+    )
+
+
+def read_pair(qrels: Any, run: Any) -> tuple[Any, Any]:
+    """Judgments and one run, read where they are in files."""
+    opened = open_collection(qrels, {"run": run})
+    found = opened.runs["run"]
+    return opened.qrels, found.read() if isinstance(found, RunFile) else found
+
+
+def names_of(runs: Sequence[str]) -> dict[str, str]:
+    """Paths by name: the given one, else the file's. Nothing is opened, so that files may appear later.
+
+    >>> names_of(["runs/bm25.txt.gz", "mine=runs/dense.txt"])
+    {'bm25': 'runs/bm25.txt.gz', 'mine': 'runs/dense.txt'}
+    """
+    return _by_file([_name_and_path(run) for run in runs])
+
+
+def _judgments(qrels: Any, format: str | None) -> tuple[Any, Scored | None]:  # noqa: A002
+    if not is_path(qrels):
+        return qrels, None
+    from ranklens.files import formats
+
+    place, kind = formats.locate(qrels, format, "qrels")
+    gold = formats.read_qrels(place, kind)
+    return gold, Scored(str(qrels), gold) if kind == "svmlight" else None
+
+
+def _name_and_path(run: str) -> tuple[str | None, str]:
+    """``NAME=PATH`` in two, unless a file is called like that."""
+    name, equals, path = run.partition("=")
+    return (name, path) if equals and not Path(run).exists() else (None, run)
+
+
+def _named(files: Sequence[tuple[str | None, RunFile]]) -> dict[str, Any]:
+    """By the given name, else by tag where every file without a name has a tag of its own, else by file name."""
+    tagged = [(name or file.tag, file) for name, file in files]
+    if all(name for name, _ in tagged) and len({name for name, _ in tagged}) == len(files):
+        return {str(name): file for name, file in tagged}
+    names = _by_file([(name, str(file.path)) for name, file in files])
+    return dict(zip(names, (file for _, file in files), strict=True))
+
+
+def _by_file(given: Sequence[tuple[str | None, str]]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for own, path in given:
+        name = own if own is not None else _file_name(path)
+        if name in found and own is None:
+            name = path
+        if name in found:
+            raise InputError(f"Two runs are called {name!r}; give each a name of its own: NAME={path}.")
+        found[name] = path
+    return found
+
+
+def _file_name(path: str) -> str:
+    """Without its suffixes."""
+    return "standard input" if path == "-" else Path(path).name.partition(".")[0] or path
+
+
+def _can_be_read_once(path: PathLike) -> bool:
+    return str(path) == "-" or Path(str(path)).is_fifo()

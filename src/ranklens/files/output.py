@@ -1,0 +1,92 @@
+"""Where results go: to standard output, or to a file as a whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ranklens.errors import InputError
+
+
+def check_output(path: Path) -> None:
+    """Tell before the work, not after it, that a file cannot be written there."""
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: there is no folder {path.parent}.")
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; give the name of a file.")
+
+
+def is_standard_output(output: Path | None) -> bool:
+    """Whether results are printed: no file is given, or ``-``."""
+    return output is None or str(output) == "-"
+
+
+def write_text(text: str, output: Path | None) -> None:
+    """To a file, as a whole or not at all; else to standard output."""
+    if output is None or is_standard_output(output):
+        sys.stdout.write(text)
+        return
+    write_whole(output, lambda place: place.write_text(text, encoding="utf-8"))
+
+
+def write_whole(target: Path, write: Callable[[Path], Any]) -> None:
+    """Nothing half-written: a temporary file beside the target, then a rename; ``-`` is standard output.
+
+    A link keeps pointing to its target, which is written. Pipes and devices get the content when it is complete.
+    """
+    streamed = is_stream(target)
+    place = target if streamed else Path(os.path.realpath(target))
+    try:
+        handle, name = tempfile.mkstemp(
+            dir=None if streamed else place.parent, prefix="ranklens-" if streamed else f".{place.name}"
+        )
+        os.close(handle)
+    except OSError as error:
+        raise InputError(f"{target} cannot be written: {error.strerror}.") from None
+    try:
+        write(Path(name))
+        if streamed:
+            _copy(Path(name), place)
+        else:
+            Path(name).chmod(_rights(place))
+            Path(name).replace(place)
+    except BrokenPipeError:  # whoever reads has seen enough
+        raise
+    except OSError as error:
+        raise InputError(f"{target} cannot be written: {error.strerror or error}.") from None
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def is_stream(target: Path) -> bool:
+    """Whether what is written flows on, which a rename would cut off: standard output, pipes and devices."""
+    names_open_file = str(target) in ("-", "/dev/stdout", "/dev/stderr")
+    if names_open_file or os.path.realpath(target.parent).startswith("/proc/"):
+        return True
+    return target.exists() and not target.is_file() and not target.is_dir()
+
+
+def _copy(content: Path, target: Path) -> None:
+    with content.open("rb") as source:
+        if str(target) == "-":
+            sys.stdout.flush()
+            shutil.copyfileobj(source, sys.stdout.buffer)
+            sys.stdout.buffer.flush()
+            return
+        with target.open("ab") as stream:  # behind what a redirected file holds already
+            shutil.copyfileobj(source, stream)
+
+
+def _rights(target: Path) -> int:
+    """Those of the file that is replaced; else what other new files get, as temporary ones are for their owner alone."""
+    if target.exists():
+        return stat.S_IMODE(target.stat().st_mode)
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
