@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 from ranklens.errors import InputError
 from ranklens.files.rows import each_row
-from ranklens.readers import frames
+from ranklens.readers import frames, names
 
 # "query" and "document" name the text where another column holds the id, else the id.
 ID_NAMES = ("_id", "id", *frames.QUERY_NAMES[1:], *frames.DOC_NAMES, "query")
 TITLE_NAMES = ("title", "headline", "heading")
-TEXT_NAMES = ("text", "contents", "content", "body", "passage", "query_text", "query", "question", "document", "description")  # fmt: skip
+TEXT_NAMES = (*names.TEXTS_INSIDE, "contents", "query_text", "query", "question", "document", "description")
 
 
 class Text(NamedTuple):
@@ -52,7 +52,7 @@ def texts(given: Any, wanted: Collection[str], what: str = "corpus") -> dict[str
 
 
 def _roles(fields: tuple[str, ...], what: str) -> tuple[str, str | None, str]:
-    plain = {str(field).strip().lower().replace("-", "_").replace(" ", "_"): field for field in fields}
+    plain = {names.plain(str(field)): field for field in fields}
     key = next((plain[name] for name in ID_NAMES if name in plain), None)
     text = next((plain[name] for name in TEXT_NAMES if name in plain and plain[name] != key), None)
     title = next((plain[name] for name in TITLE_NAMES if name in plain), None)

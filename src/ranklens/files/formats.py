@@ -25,7 +25,7 @@ from ranklens.errors import InputError, nearest
 from ranklens.files import tables, trec
 from ranklens.files.sources import PathLike, Source, open_source
 from ranklens.files.streams import TableStream
-from ranklens.readers import frames, mappings
+from ranklens.readers import frames, mappings, names
 
 if TYPE_CHECKING:
     import polars as pl
@@ -310,7 +310,7 @@ def _holds_records(source: Source) -> bool:
 
 
 def _is_table_row(row: Mapping[str, Any]) -> bool:
-    return bool({re.sub(r"-", "_", key.lower()) for key in row} & {*frames.DOC_NAMES})
+    return bool({names.plain(key) for key in row} & {*frames.DOC_NAMES})
 
 
 def _json_lines(source: Source) -> list[Any]:

@@ -13,8 +13,8 @@ from ranklens.files.sources import open_source
 from ranklens.readers import frames, names, records
 
 # "query" is the text where another field holds the id, else the id.
-ID_NAMES = ("_id", "id", *frames.QUERY_NAMES[1:], "query-id", "query")
-TEXT_NAMES = ("text", "query_text", "question", "user_input", "input", "query", "title")
+ID_NAMES = ("_id", "id", *frames.QUERY_NAMES[1:], "query")
+TEXT_NAMES = ("text", *(name for name in names.QUERY_TEXTS if name != "text"))
 
 _TABLES = {".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".txt", ".parquet"}
 
@@ -96,7 +96,7 @@ def _queries(rows: list[dict[str, Any]]) -> Queries:
         texts[query], first_row[query] = text, number
     known = {*ID_NAMES, *TEXT_NAMES}
     fields = {
-        query: {name: value for name, value in row.items() if name not in known}
+        query: {name: value for name, value in row.items() if names.plain(str(name)) not in known}
         for query, row in zip(texts, rows, strict=True)
     }
     without = [n for n, row in enumerate(rows) if not records.says_what_is_relevant(row)]
@@ -119,10 +119,11 @@ def _unjudged(rows: list[dict[str, Any]], without: list[int]) -> str:
 
 
 def _id_and_text(number: int, row: Mapping[str, Any]) -> tuple[str, str]:
-    text_name = next((name for name in TEXT_NAMES if row.get(name) is not None), None)
-    id_name = next((name for name in ID_NAMES if row.get(name) is not None and name != text_name), None)
-    query = None if id_name is None else str(row[id_name])
-    text = None if text_name is None else row[text_name]
+    said = {names.plain(str(name)): value for name, value in row.items() if value is not None}
+    text_name = next((name for name in TEXT_NAMES if name in said), None)
+    id_name = next((name for name in ID_NAMES if name in said and name != text_name), None)
+    query = None if id_name is None else str(said[id_name])
+    text = None if text_name is None else said[text_name]
     if not isinstance(text, str) or not text.strip():
         which = f"query {query!r}" if query is not None else f"entry {number}"
         raise InputError(

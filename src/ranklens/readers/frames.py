@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ranklens.errors import InputError, InPython, nearest
+from ranklens.errors import InputError, InPython
+from ranklens.readers import names
+from ranklens.readers.names import Names, plain
 from ranklens.words import either
 
 if TYPE_CHECKING:
@@ -12,38 +14,12 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-QUERY_NAMES = (
-    "query",
-    "query_id",
-    "queryid",
-    "qid",
-    "q_id",
-    "topic",
-    "topic_id",
-    "user",
-    "user_id",
-    "session_id",
-)
-DOC_NAMES = (
-    "doc",
-    "doc_id",
-    "docid",
-    "docno",
-    "did",
-    "document",
-    "document_id",
-    "corpus_id",
-    "pid",
-    "passage_id",
-    "item",
-    "item_id",
-    "product_id",
-    "chunk_id",
-)
-GRADE_NAMES = ("grade", "relevance", "rel", "label", "rating", "gain", "judgment", "judgement", "score")
-SCORE_NAMES = ("score", "sim", "similarity", "prediction", "relevance_score")
-RANK_NAMES = ("rank", "position")
-_ROLES = ("query", "doc", "score", "rank", "grade")
+# In a table of documents "id" may be either's, so it is no name of a query here.
+QUERY_NAMES = ("query", *(name for name in names.QUERY_IDS if name not in ("id", "_id")))
+DOC_NAMES = names.DOCS
+GRADE_NAMES = (*names.GRADES, "score")
+SCORE_NAMES = names.SCORES
+RANK_NAMES = names.RANKS
 
 
 class RowError(InputError):
@@ -116,7 +92,7 @@ def qrels_frame(
     grade = _column(frame, columns or {}, "grade", GRADE_NAMES)
     if grade is None and len(frame.columns) > 2:
         raise _lacking("qrels", "grade", frame.columns)
-    if grade is not None and _plain(grade) == "score" and _column(frame, {}, "rank", RANK_NAMES):
+    if grade is not None and plain(grade) == "score" and _column(frame, {}, "rank", RANK_NAMES):
         raise InputError(f"qrels: the columns {frame.columns} are those of a run; the judgments come first.")
     number = pl.lit(1.0) if grade is None else _numbers(frame, grade, "qrels", complete=complete)
     return frame.select(query, doc).with_columns(number.alias("grade")).pipe(_check_ids, "qrels")
@@ -125,14 +101,10 @@ def qrels_frame(
 def useful(columns: Sequence[str], *, ranks: bool) -> list[str]:
     """The columns that may hold a query, a document, a score, a grade, or a rank; all, if that leaves too few."""
     known = {*QUERY_NAMES, *DOC_NAMES, *GRADE_NAMES, *SCORE_NAMES, *(RANK_NAMES if ranks else ())}
-    plain = {name: _plain(name) for name in columns}
-    found = [name for name in columns if plain[name] in known]
-    has_number = any(plain[name] in (*SCORE_NAMES, *GRADE_NAMES) for name in found)
+    in_short = {name: plain(name) for name in columns}
+    found = [name for name in columns if in_short[name] in known]
+    has_number = any(in_short[name] in (*SCORE_NAMES, *GRADE_NAMES) for name in found)
     return found if len(found) > 2 and has_number else list(columns)
-
-
-def _plain(name: str) -> str:
-    return name.strip().lower().replace("-", "_").replace(" ", "_")
 
 
 def names_grade(table: pl.DataFrame) -> bool:
@@ -164,7 +136,7 @@ def columns_used(table: pl.DataFrame, what: str) -> list[str]:
     """The columns that are read as query, document, and grade or score (or the rank in its place)."""
     numbers = [("grade", GRADE_NAMES)] if what == "qrels" else [("score", SCORE_NAMES), ("rank", RANK_NAMES)]
     roles = [("query", QUERY_NAMES), ("doc", DOC_NAMES), *numbers]
-    found = [_column(table, {}, role, names) for role, names in roles]
+    found = [_column(table, {}, role, known) for role, known in roles]
     kept = found[:3] if found[2] is not None else found
     return [name for name in kept if name is not None]
 
@@ -181,8 +153,8 @@ def _ids(frame: pl.DataFrame, columns: Mapping[str, str], what: str) -> tuple[pl
     import polars as pl
 
     found = []
-    for role, names in (("query", QUERY_NAMES), ("doc", DOC_NAMES)):
-        name = _column(frame, columns, role, names)
+    for role, known in (("query", QUERY_NAMES), ("doc", DOC_NAMES)):
+        name = _column(frame, columns, role, known)
         if name is None:
             raise _lacking(what, role, frame.columns)
         _check_id_type(frame.schema[name], name, role, what)
@@ -201,20 +173,18 @@ def _check_id_type(kind: pl.DataType, name: str, role: str, what: str) -> None:
         raise InputError(f"{what}: the {role} column {name!r} holds {kind}; make it text or integers.")
 
 
-def _column(frame: pl.DataFrame, columns: Mapping[str, str], role: str, names: tuple[str, ...]) -> str | None:
-    unknown = next((key for key in columns if key not in _ROLES), None)
-    if unknown is not None:
-        raise InputError(f"columns: there is no {unknown!r}: {nearest(str(unknown), _ROLES)}")
-    if role in columns:
-        given = [columns[role]] if isinstance(columns[role], str) else list(columns[role])
+def _column(frame: pl.DataFrame, columns: Mapping[str, str], role: str, known: tuple[str, ...]) -> str | None:
+    own = Names.of(columns).own if columns else {}
+    if role in own:
+        given = own[role]
         found = next((name for name in given if name in frame.columns), None)
         if found is None:
             raise InputError(
                 f"columns: {role} should be {either(given)}, but the columns are {frame.columns}."
             )
         return found
-    plain = {_plain(name): name for name in frame.columns}
-    return next((plain[name] for name in names if name in plain), None)
+    by_plain = {plain(name): name for name in frame.columns}
+    return next((by_plain[name] for name in known if name in by_plain), None)
 
 
 def _numbers(frame: pl.DataFrame, name: str, what: str, *, complete: bool) -> pl.Series:
