@@ -192,9 +192,16 @@ def describe(judged: Judged, measures: Sequence[Measure], failed: int = 0, *, do
 
     ``failed`` of the queries that the run lacks are calls of a retriever that failed.
     """
+    return "; ".join(details(judged, measures, failed, done=done))
+
+
+def details(
+    judged: Judged, measures: Sequence[Measure], failed: int = 0, *, done: str = "averaged"
+) -> list[str]:
+    """The parts of :func:`describe`, one by one."""
     applied, policy = judged.applied, judged.policy
     zero_missing = policy.missing == "zero"
-    details = [
+    counts = [
         _count(failed, "failed, " + ("counted as 0" if zero_missing else "left out")),
         _count(
             applied.missing - failed,
@@ -205,9 +212,9 @@ def describe(judged: Judged, measures: Sequence[Measure], failed: int = 0, *, do
             "without relevant documents" + (" left out" if policy.empty == "skip" else ""),
         ),
     ]
-    details = [d for d in details if d]
+    told = [count for count in counts if count]
     parts = [f"{applied.queries:,} {_plural(applied.queries, 'query', 'queries')} {done}"]
-    parts[0] += f" ({', '.join(details)})" if details else ""
+    parts[0] += f" ({', '.join(told)})" if told else ""
     if applied.ignored:
         parts.append(
             f"{applied.ignored:,} unjudged {_plural(applied.ignored, 'query', 'queries')} of the run ignored"
@@ -218,7 +225,7 @@ def describe(judged: Judged, measures: Sequence[Measure], failed: int = 0, *, do
         parts.append(f"{applied.duplicate_judgments:,} repeated judgments dropped")
     parts.append(policy.describe() + _ties_at_cutoffs(judged, measures))
     parts.append(_judged_share(judged, measures))
-    return "; ".join(part for part in parts if part)
+    return [part for part in parts if part]
 
 
 def _ties_at_cutoffs(judged: Judged, measures: Sequence[Measure]) -> str:

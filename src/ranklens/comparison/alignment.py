@@ -109,6 +109,12 @@ class Aligned:
     left_out: int = 0  # queries that are not compared because a system lacks them
     dropped: Mapping[str, Sequence[str]] = field(default_factory=dict)  # reason → measures left out
 
+    def by_query_id(self) -> Aligned:
+        """The same with the queries sorted by id."""
+        order = np.argsort(np.array(self.query_ids, dtype=object), kind="stable")
+        values = {name: values[:, order] for name, values in self.values.items()}
+        return replace(self, query_ids=tuple(self.query_ids[i] for i in order), values=values)
+
 
 def align(
     given: Mapping[str, Any],

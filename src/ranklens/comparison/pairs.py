@@ -75,6 +75,15 @@ class Family:
 
 
 @dataclass(frozen=True)
+class Terms:
+    """How a pair was tested: by which measure, with which settings, together with which other tests."""
+
+    quantity: Quantity
+    settings: Settings
+    family: Family
+
+
+@dataclass(frozen=True)
 class PairResult:
     """Two systems on one measure; every number is of b compared with a.
 
@@ -101,7 +110,12 @@ class PairResult:
     ties: int
     losses: int
     detectable: float
-    verdict: str = ""
+    terms: Terms = field(repr=False, compare=False)
+
+    @cached_property
+    def verdict(self) -> str:
+        """Which system is better, by how much and how surely, in words."""
+        return verdicts.of_pair(self)
 
 
 @dataclass(frozen=True)
@@ -203,6 +217,10 @@ class Contrasts:
         """For differences with a standard deviation of 1."""
         return detectable_difference(1.0, self.values.shape[1], alpha=self.alpha)
 
+    @cached_property
+    def _terms(self) -> Terms:
+        return Terms(self.quantity, self.settings, self.family)
+
     def _result(self, index: int, a: int, b: int) -> PairResult:
         found = self._seen.get((a, b)) or self._worked_out(index, a, b)
         if len(self._seen) < _REMEMBERED:
@@ -216,7 +234,7 @@ class Contrasts:
         effect = effect_size(*tested, level=settings.level, bounds=quantity.test_bounds, rng=settings.seed)
         n, change = len(before), inputs.differences(*tested)
         deviation = float(change.std(ddof=1)) if n > 1 and np.ptp(change) else 0.0
-        found = PairResult(
+        return PairResult(
             measure=quantity.name,
             a=self.systems[a],
             b=self.systems[b],
@@ -234,8 +252,8 @@ class Contrasts:
             ties=effect.ties,
             losses=effect.losses,
             detectable=deviation * self._detectable if n > 1 else math.inf,
+            terms=self._terms,
         )
-        return replace(found, verdict=verdicts.of_pair(found, quantity, settings, self.family))
 
 
 def _without_noise(difference: float, before: FloatArray, after: FloatArray) -> float:

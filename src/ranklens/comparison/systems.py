@@ -13,10 +13,9 @@ import numpy as np
 
 from ranklens.comparison import verdicts
 from ranklens.comparison.alignment import Aligned, Quantity, align
-from ranklens.comparison.analysis import SliceResult, SystemResult, analyse, macro_averages
+from ranklens.comparison.analysis import Sliced, SliceResult, SystemResult, analyse, analyse_slices
 from ranklens.comparison.cautions import cautions
 from ranklens.comparison.pairs import Contrasts, PairResult, Pairs, Settings, affordable
-from ranklens.comparison.slices import in_order, slices_of
 from ranklens.errors import InputError, MeasureError, RankLensWarning, nearest, warn
 from ranklens.evaluation import evaluate
 from ranklens.policy import make_policy
@@ -33,6 +32,8 @@ if TYPE_CHECKING:
     from ranklens.report.charts import ComparisonPlots
     from ranklens.stats.inputs import Rng
     from ranklens.tables.table import Printout, Table
+
+_NO_EFFECT = 1e-9  # smaller effects are what is left of differences that cancel out
 
 
 @dataclass(frozen=True)
@@ -61,9 +62,8 @@ class Comparison:
     evidence: Evidence | None = None
     latencies: Mapping[str, Sequence[float]] | None = None
     status: Mapping[str, Mapping[str, int]] | None = None
-    errors: Mapping[str, Mapping[str, str]] = field(
-        default_factory=dict
-    )  # of calls that failed, by system and query
+    # Of calls that failed, by system and query.
+    errors: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -133,15 +133,12 @@ class Comparison:
 
     def facts(self, pair: PairResult) -> str:
         """The size of a difference, how likely it is by chance, and what could not have been seen."""
-        found = self.contrasts(pair.measure)
-        return verdicts.facts(pair, found.quantity, self.settings, found.family)
+        return verdicts.facts(pair)
 
     def queries_needed(self, pair: PairResult) -> int | None:
         """How many queries like these would show the difference of a pair with a power of 80%; None where none could tell."""
         effect = abs(pair.effect.cohen_dz)
-        if (
-            pair.n < 2 or not 1e-9 < effect < np.inf
-        ):  # smaller ones are what is left of differences that cancel out
+        if pair.n < 2 or not _NO_EFFECT < effect < np.inf:
             return None
         deviation = abs(pair.difference / pair.effect.cohen_dz)
         return queries_needed(pair.difference, deviation, alpha=self.contrasts(pair.measure).alpha)
@@ -174,15 +171,16 @@ class Comparison:
 
         return systems_frame(self)
 
-    def pairs_frame(self) -> pl.DataFrame:
-        """One row a measure, pair and slice: means, difference, interval, p-values, effect sizes, wins, verdict.
+    def pairs_frame(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        """One row per measure, pair and slice: means, difference, interval, p-values, effect sizes, wins, verdict.
 
         Every number is of b compared with a: ``difference`` is ``mean_b - mean_a`` (for a geometric mean, of the logarithms),
-        ``wins`` counts the queries where b has the higher value. With a baseline, that is a.
+        ``wins`` counts the queries where b has the higher value. With a baseline, that is a. ``columns`` chooses some, and only
+        these are worked out: the interval of an effect size takes longer than all the rest.
         """
         from ranklens.comparison.export import pairs_frame
 
-        return pairs_frame(self)
+        return pairs_frame(self, columns)
 
     def queries_frame(self) -> pl.DataFrame:
         """One row a query, measure and system: query, slice, measure, system, value."""
@@ -372,43 +370,30 @@ def _compared(
     missing: str | None,
 ) -> Comparison:
     aligned = align(scores, measures, missing=missing)
-    if asked.baseline is not None and asked.baseline not in aligned.systems:
-        raise InputError(
-            f"The baseline {asked.baseline!r} is no system: {nearest(asked.baseline, aligned.systems)}"
-        )
+    _check_baseline(asked.baseline, aligned.systems)
     settings = affordable(asked, len(aligned.systems))
     # Random signs are drawn by place, so the order in which queries come must not matter.
-    order = np.argsort(np.array(aligned.query_ids, dtype=object), kind="stable")
-    sorted_values = {name: values[:, order] for name, values in aligned.values.items()}
-    results, pairs = analyse(aligned, {None: sorted_values}, settings)[None]
-    slice_of: dict[str, str] | None = None
-    slices: tuple[SliceResult, ...] = ()
-    macro: tuple[SystemResult, ...] = ()
-    if by is not None:
-        slice_of = slices_of(by, queries, aligned.query_ids)
-        sorted_ids = [aligned.query_ids[i] for i in order]
-        parts: dict[str | None, dict[str, FloatArray]] = {
-            name: {m: v[:, [slice_of[q] == name for q in sorted_ids]] for m, v in sorted_values.items()}
-            for name in in_order(slice_of.values())
-        }
-        macro = tuple(macro_averages(aligned, parts, settings))
-        slices = tuple(
-            SliceResult(str(name), found[0][0].n, *found)
-            for name, found in analyse(aligned, parts, settings).items()
-        )
+    in_order = aligned.by_query_id()
+    results, pairs = analyse(aligned, {None: in_order.values}, settings)[None]
+    sliced = Sliced() if by is None else analyse_slices(in_order, by, queries, settings)
     evaluated = {name: s for name, s in scores.items() if isinstance(s, Scores)}
-    tested = [part for found in (pairs, *(one.pairs for one in slices)) for part in found.parts]
+    tested = [part for found in (pairs, *(one.pairs for one in sliced.slices)) for part in found.parts]
     return Comparison(
         aligned,
         settings,
         results,
         pairs,
-        slices=slices,
-        macro=macro,
-        slice_of=slice_of,
-        cautions=tuple(cautions(aligned, asked, tested, evaluated, slice_of)),
+        slices=sliced.slices,
+        macro=sliced.macro,
+        slice_of=sliced.slice_of,
+        cautions=tuple(cautions(aligned, asked, tested, evaluated, sliced.slice_of)),
         scores=evaluated,
     )
+
+
+def _check_baseline(baseline: str | None, systems: Sequence[str]) -> None:
+    if baseline is not None and baseline not in systems:
+        raise InputError(f"The baseline {baseline!r} is not a system: {nearest(baseline, systems)}")
 
 
 def _evaluated(
