@@ -416,7 +416,7 @@ def test_a_test_of_signs_or_ranks_does_not_name_the_system_with_the_worse_mean(t
     assert pair.difference < 0
     assert not pair.significant
     assert pair.verdict.startswith(
-        "a and b cannot be told apart: b wins more often, but the mean speaks for a by 0.077"
+        "a and b cannot be told apart: b wins more often, but the mean favours a by 0.077"
     )
     assert found.groups("RR") == [["a", "b"]]
 
@@ -550,7 +550,7 @@ def test_judgments_that_favour_a_system_are_told():
     other = {q: [f"x{j}" for j in range(3)] + ["d0", "d1"] for q in qrels}
     found = compare(qrels, {"pooled": known, "new": other}, "P@5")
     assert any(
-        c.startswith("Judgments favour pooled: 100% of its top documents are judged, of new's 40%.")
+        c.startswith("Judgments favour pooled: 100% of its top documents are judged, but only 40% of new's.")
         for c in found.cautions
     )
     relevant = {q: {d: g for d, g in docs.items() if g} for q, docs in qrels.items()}
@@ -605,12 +605,12 @@ def test_where_test_and_interval_disagree_the_verdict_says_why():
     pair = dataclasses.replace(unlike[0], significant=True, adjusted_p=0.01, interval=Interval(-0.01, 0.2))
     how = Terms(Quantity.named("RR"), Settings(), Family(2, 1))
     assert (
-        "(the interval holds 0, but is Student's t, which is not the method of the test)"
+        "(the interval contains 0, but is Student's t, which is not the method of the test)"
         in verdicts.facts(dataclasses.replace(pair, terms=how))
     )
     strict = Terms(Quantity.named("RR"), Settings(alpha=0.01), Family(2, 1))
     assert (
-        "(the interval holds 0, but has a level of 0.95, while the test has an alpha of 0.01)"
+        "(the interval contains 0, but has a level of 0.95, while the test has an alpha of 0.01)"
         in verdicts.facts(dataclasses.replace(pair, terms=strict))
     )
 
@@ -624,7 +624,7 @@ def test_what_tukey_finds_beyond_the_interval_of_a_pair_is_doubted(test):
     rows[-1] += 0.07 - (rows[-1] - rows[-2]).mean()
     found = compared(np.clip(rows, 0, 1), test=test, alpha=0.05)
     doubtful = [p for p in found.pairs if p.significant and p.interval.low <= 0 <= p.interval.high]
-    told = [c for c in found.cautions if c.startswith("Tukey's test takes all systems to vary alike.")]
+    told = [c for c in found.cautions if c.startswith("Tukey's test assumes that all systems vary alike.")]
     assert doubtful
     assert len(told) == 1
     assert f"{doubtful[0].a} and {doubtful[0].b}" in told[0]

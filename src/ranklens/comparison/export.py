@@ -26,7 +26,7 @@ _BRIEF = 10_000  # with more pairs, the interval of Hedges' g would take minutes
 
 
 def systems_frame(comparison: Comparison) -> pl.DataFrame:
-    """One row a measure, system and slice; the slice is null for all queries together."""
+    """One row per measure, system and slice; the slice is null for all queries together."""
     import polars as pl
 
     text, number = pl.String, pl.Float64
@@ -62,7 +62,7 @@ def pairs_frame(comparison: Comparison, columns: Sequence[str] | None = None) ->
 
 
 def queries_frame(comparison: Comparison) -> pl.DataFrame:
-    """One row a query, measure and system: query, slice, measure, system, value."""
+    """One row per query, measure and system: query, slice, measure, system, value."""
     import polars as pl
 
     ids, slice_of = comparison.query_ids, comparison.slice_of or {}

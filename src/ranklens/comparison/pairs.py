@@ -170,7 +170,7 @@ class Contrasts:
     def groups(self) -> list[list[int]]:
         """Systems that cannot be told apart, best first; a system can stand in several groups.
 
-        None with a baseline: of the other systems no two were tested against each other.
+        None with a baseline: the other systems were not tested against each other.
         Where that takes more groups than there are letters: systems that cannot be told apart from the best of their group.
         """
         if self.settings.baseline is not None:
@@ -328,7 +328,7 @@ def contrasts(
 
 
 def affordable(settings: Settings, systems: int) -> Settings:
-    """The t test in place of one that would have to be resampled more often than anybody wants to wait.
+    """The t test in place of one that would have to be resampled more often than anyone wants to wait.
 
     The smallest p-value of a resampled test is one in the number of resamples. Corrected for many pairs that is not small,
     so all systems would look alike.

@@ -120,14 +120,14 @@ class Comparison:
         return [self.systems[i] for i in self.quantity(measure).best_first(means)]
 
     def groups(self, measure: str | Measure) -> list[list[str]]:
-        """Systems that cannot be told apart stand together, best first; one can stand in several groups.
+        """Systems that cannot be told apart share a group, best first; a system can be in several groups.
 
-        Empty with a baseline: of the other systems no two were tested against each other.
+        Empty with a baseline: the other systems were not tested against each other.
         """
         return [[self.systems[i] for i in group] for group in self.contrasts(measure).groups]
 
     def told_apart(self, measure: str | Measure, system: str) -> set[str]:
-        """The systems that were shown to differ from this one."""
+        """The systems that differ significantly from this one."""
         different = self.contrasts(measure).different[self.systems.index(self._system(system))]
         return {other for other, differs in zip(self.systems, different, strict=True) if differs}
 
@@ -136,7 +136,7 @@ class Comparison:
         return verdicts.facts(pair)
 
     def queries_needed(self, pair: PairResult) -> int | None:
-        """How many queries like these would show the difference of a pair with a power of 80%; None where none could tell."""
+        """How many queries like these would show the difference of a pair with a power of 80%; None if no number would."""
         effect = abs(pair.effect.cohen_dz)
         if pair.n < 2 or not _NO_EFFECT < effect < np.inf:
             return None
@@ -144,13 +144,13 @@ class Comparison:
         return queries_needed(pair.difference, deviation, alpha=self.contrasts(pair.measure).alpha)
 
     def verdict(self, measure: str | Measure | None = None) -> str:
-        """What to conclude, in words; for all measures, one a line."""
+        """What to conclude, in words; for all measures, one per line."""
         if measure is not None:
             return verdicts.of_measure(self, self._measure(measure))
         return "\n".join(f"{name}: {verdicts.of_measure(self, name)}" for name in self.measures)
 
     def queries(self, measure: str | Measure, a: str | None = None, b: str | None = None) -> pl.DataFrame:
-        """The queries, by how much better b is than a: the largest losses first, the largest gains last."""
+        """The queries, sorted by how much better b is than a: largest losses first, largest gains last."""
         from ranklens.comparison.inspection import by_difference
 
         first, second = self._two(a, b)
@@ -166,7 +166,7 @@ class Comparison:
         return side_by_side(self, query, first, second, depth)
 
     def to_frame(self) -> pl.DataFrame:
-        """One row a measure, system and slice (null: all queries): n, mean, low, high, group."""
+        """One row per measure, system and slice (null: all queries): n, mean, low, high, group."""
         from ranklens.comparison.export import systems_frame
 
         return systems_frame(self)
@@ -183,13 +183,13 @@ class Comparison:
         return pairs_frame(self, columns)
 
     def queries_frame(self) -> pl.DataFrame:
-        """One row a query, measure and system: query, slice, measure, system, value."""
+        """One row per query, measure and system: query, slice, measure, system, value."""
         from ranklens.comparison.export import queries_frame
 
         return queries_frame(self)
 
     def to_csv(self, separator: str = ",") -> str:
-        """:meth:`to_frame` as text, with all digits; the other frames have ``write_csv``, too."""
+        """:meth:`to_frame` as CSV, with all digits; the other frames have ``write_csv``, too."""
         return self.to_frame().write_csv(separator=separator)
 
     def to_json(self, *, indent: int | None = None) -> str:
@@ -199,7 +199,7 @@ class Comparison:
         return to_json(self, indent=indent)
 
     def table(self) -> Table:
-        """One row a measure and system: mean, interval, and letters for systems that cannot be told apart."""
+        """One row per measure and system: mean, interval, and letters for systems that cannot be told apart."""
         from ranklens.comparison.tables import leaders
 
         return leaders(self)
@@ -215,11 +215,11 @@ class Comparison:
         return self._printout().to_html()
 
     def to_markdown(self) -> str:
-        """All that print shows, for GitHub and its like."""
+        """All that ``print`` shows, as Markdown."""
         return self._printout().to_markdown()
 
     def to_latex(self) -> str:
-        """The table of a paper (booktabs): systems × measures, the best in bold, raised letters for significance."""
+        """A table for a paper (booktabs): systems × measures, the best in bold, raised letters for significance."""
         from ranklens.comparison.tables import paper
 
         return paper(self).to_latex()
@@ -270,7 +270,7 @@ class Comparison:
         return name
 
     def quantity(self, measure: str | Measure) -> Quantity:
-        """What is known about a measure: how it is put together, its range, and which values are better."""
+        """What is known about a measure: how it is averaged, its range, and which values are better."""
         name = self._measure(measure)
         return next(quantity for quantity in self.aligned.quantities if quantity.name == name)
 
@@ -306,7 +306,7 @@ def compare(
     progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
     **options: Any,
 ) -> Comparison:
-    """Evaluate several runs on the same queries and tell which differences are more than chance.
+    """Evaluate several runs on the same queries and say which differences are more than chance.
 
     ``runs`` maps names to runs of any shape, :class:`~ranklens.scores.Scores` or tables of values by query; ``qrels`` may be
     None if there is no run among them. Every pair is tested, or each system against the ``baseline``. p-values are corrected
@@ -346,10 +346,10 @@ def compare_scores(
     missing: str | None = None,
     rng: Rng = 0,
 ) -> Comparison:
-    """Compare values that are there already: Scores, tables by query, or ``{query: {measure: value}}``.
+    """Compare values that exist already: Scores, tables by query, or ``{query: {measure: value}}``.
 
-    ``measures`` are all that the systems have in common, unless some are named; ``missing`` says what a query counts that a
-    system lacks (``zero``, ``skip``, ``error``). The rest is as in :func:`compare`.
+    ``measures`` defaults to all that the systems have in common; ``missing`` says what happens to a query that a system lacks
+    (``zero``, ``skip``, ``error``). The rest is as in :func:`compare`.
 
     >>> found = compare_scores({"a": {"q1": {"RR": 1.0}, "q2": {"RR": 0.5}}, "b": {"q1": {"RR": 1.0}, "q2": {"RR": 0.25}}})
     >>> found.result("RR", "a").mean, found.pair("RR", "a", "b").wins, found.pair("RR", "a", "b").losses
@@ -357,7 +357,7 @@ def compare_scores(
     """
     settings = Settings(_name(baseline), test, correction, alpha, level, _seed(rng))
     if missing is not None:
-        make_policy(None, {"missing": missing})  # refuses what is no policy
+        make_policy(None, {"missing": missing})  # refuses an unknown policy
     return _compared(_checked(scores), measures, settings, by, queries, missing)
 
 
@@ -433,7 +433,7 @@ def _judgments(qrels: Any, runs: Mapping[str, Any]) -> Any:
 def _checked(systems: Any) -> dict[str, Any]:
     if not isinstance(systems, Mapping):
         raise InputError(
-            f"The systems are a {type(systems).__name__}; give {{name: run}}, one entry a system."
+            f"The systems are a {type(systems).__name__}; give {{name: run}}, one entry per system."
         )
     named = {str(name): system for name, system in systems.items()}
     if len(named) < len(systems):
@@ -453,7 +453,7 @@ def _holds_values(system: Any, columns: Mapping[str, str] | None) -> bool:
 
 
 def _seed(rng: Rng) -> int:
-    """One whole number that everything random follows from, so that it can be told and repeated."""
+    """One seed for everything random, so that a result can be reported and repeated."""
     if rng is None or isinstance(rng, np.random.Generator):
         return int(np.random.default_rng(rng).integers(2**32))
     return inputs.count(rng, "rng", 0)

@@ -45,9 +45,9 @@ def printout(comparison: Comparison, *, intervals: bool = True) -> Printout:
 
 
 def leaders(comparison: Comparison) -> Table:
-    """One row a measure and system, best first; bold are those that cannot be told apart from the best.
+    """One row per measure and system, best first; those that cannot be told apart from the best are bold.
 
-    With a baseline most of that was not tested, and the best means are bold.
+    With a baseline most pairs were not tested; then the best means are bold.
     """
     rows = []
     for name in comparison.measures:
@@ -79,7 +79,7 @@ def _is_rated(comparison: Comparison, measure: str) -> bool:
 
 
 def pairs(comparison: Comparison) -> Table:
-    """One row a measure and pair: against the baseline, or all; of many, those with the leader."""
+    """One row per measure and pair: those with the baseline, or all; if there are many, those with the leader."""
     rows, hidden = [], 0
     for name in comparison.measures:
         if not comparison.quantity(name).is_tested:
@@ -97,7 +97,7 @@ def pairs(comparison: Comparison) -> Table:
 
 
 def slices(comparison: Comparison) -> Table:
-    """One row a measure, slice and system, and the macro-average: the mean over slices."""
+    """One row per measure, slice and system, and the macro-average: the mean over slices."""
     rows = []
     for name in comparison.measures:
         parts = [*(part.results for part in comparison.slices), comparison.macro]

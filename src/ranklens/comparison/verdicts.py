@@ -44,7 +44,7 @@ def of_pair(pair: PairResult, *, intervals: bool = True) -> str:
     if pair.significant:
         return f"{ahead} is {_superior(quantity)} than {behind} by {amount}"
     if pair.adjusted_p <= pair.terms.settings.alpha:
-        return f"{ahead} and {behind} cannot be told apart: {behind} wins more often, but the mean speaks for {ahead} by {amount}"
+        return f"{ahead} and {behind} cannot be told apart: {behind} wins more often, but the mean favours {ahead} by {amount}"
     return f"{ahead} and {behind} cannot be told apart: the difference is {amount}"
 
 
@@ -66,7 +66,7 @@ def of_measure(comparison: Comparison, measure: str, *, intervals: bool = True) 
 
 
 def _leader(comparison: Comparison, measure: str, ranked: Sequence[str], *, intervals: bool) -> str:
-    """The first, and whoever cannot be told apart from it."""
+    """The first, and the systems that cannot be told apart from it."""
     best, *others = ranked
     word = _superior(comparison.quantity(measure))
     different = comparison.told_apart(measure, best)
@@ -168,21 +168,21 @@ def facts(pair: PairResult, *, intervals: bool = True) -> str:
 def _unlike_interval(pair: PairResult) -> str:
     """Why test and interval disagree, where they do."""
     quantity, settings, family = pair.terms.quantity, pair.terms.settings, pair.terms.family
-    holds = pair.interval.low <= 0 <= pair.interval.high
-    if pair.significant != holds or (pair.adjusted_p <= settings.alpha and not pair.significant):
+    contains = pair.interval.low <= 0 <= pair.interval.high
+    if pair.significant != contains or (pair.adjusted_p <= settings.alpha and not pair.significant):
         return ""
     if abs(settings.level + settings.alpha - 1) > 1e-9:
         reason = f"has a level of {settings.level:.4g}, while the test has an alpha of {settings.alpha:g}"
-    elif not holds and family.pairs > 1 and (settings.is_tukey or pair.p_value <= settings.alpha):
+    elif not contains and family.pairs > 1 and (settings.is_tukey or pair.p_value <= settings.alpha):
         reason = "is not corrected for the number of pairs"
     else:
         reason = "is Student's t, which is not the method of the test"
     nothing = 1 if quantity.is_geometric else 0
-    return f" (the interval {'holds' if holds else 'excludes'} {nothing}, but {reason})"
+    return f" (the interval {'contains' if contains else 'excludes'} {nothing}, but {reason})"
 
 
 def _advice(comparison: Comparison, measure: str, ranked: Sequence[str]) -> str:
-    """What to do: choose the best, or the cheapest of those that cannot be told apart, or ask more queries."""
+    """What to do: choose the best, or the cheapest of those that cannot be told apart, or use more queries."""
     if comparison.quantity(measure).better == "neither":
         return ""
     best, *others = ranked

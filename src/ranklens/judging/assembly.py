@@ -32,7 +32,7 @@ def judge(
 
     ``qrels`` is ``{query: {document: grade}}``, ``{query: set}`` or a table with the columns query, doc, grade; ``run``
     is ``{query: {document: score}}``, ``{query: [documents]}``, ``{query: [(document, score)]}`` or a table with the
-    columns query, doc and score or rank. Both may be paths of files. ``columns`` names the columns of tables where they are called otherwise.
+    columns query, doc and score or rank. Both may be paths to files. ``columns`` names the columns of tables that have other names.
     Policies are given as a :class:`~ranklens.policy.Policy` or one by one: ``judge(qrels, run, ties="average")``.
 
     >>> judged = judge({"q1": {"a": 2, "b": 1}}, {"q1": {"a": 0.5, "x": 0.9, "b": 0.5}})
@@ -72,8 +72,8 @@ def _is_path(value: Any) -> bool:
 def _check_kind(what: str, value: Any) -> None:
     if not isinstance(value, Mapping) and not frames.is_frame(value) and not hasattr(value, "tables"):
         raise InputError(
-            f"{what} is a {type(value).__name__}; give a dict by query, a Polars, pandas or Arrow table, or the path of a file. "
-            "For a list of dicts, one a question, use ranklens.from_records."
+            f"{what} is a {type(value).__name__}; give a dict by query, a Polars, pandas or Arrow table, or the path to a file. "
+            "For a list of dicts, one per question, use ranklens.from_records."
         )
 
 
@@ -123,7 +123,7 @@ def _complain(applied: Applied, found: Standings, policy: Policy) -> None:
             'Add what is missing, or choose missing="zero" or missing="skip".'
         )
     if not found.queries:
-        warn("There is no judged query, so there is nothing to average over.")
+        warn("No query is judged, so there is nothing to average.")
     elif applied.missing == len(found.queries) and applied.ignored:
         warn(
             f"The run and the judgments have no query in common (judged: {found.queries[0]!r}, "

@@ -29,6 +29,7 @@ from ranklens.readers import mappings
 Documents: TypeAlias = dict[Any, Any]  # of one query: document → grade, or document → score
 
 _CHUNK_ROWS = 1 << 16  # documents that are ranked at once
+_ABSENT: Documents = {}  # the ranking of a query that the run lacks; an empty answer is another dict
 _SHORT = 64  # documents or judgments of a query; longer ones are read one query at a time
 
 
@@ -64,19 +65,13 @@ def _judge_dicts(judgments: mappings.Repaired, rankings: mappings.Repaired, poli
         by_query, ranked = mappings.as_text(by_query), mappings.as_text(ranked)
     queries, golds = list(by_query), list(by_query.values())
     if None in by_query or any(map(dict.__contains__, golds, repeat(None))):
-        raise InputError(
-            "qrels: None stands where the id of a query or document should be; None never matches."
-        )
-    absent: Documents = {}
-    if len(ranked) == len(queries) and list(ranked) == queries:
-        found = list(ranked.values())
-    else:
-        found = list(map(ranked.get, queries, repeat(absent)))
+        raise InputError("qrels: the id of a query or document is None; None never matches anything.")
+    found = _rankings_of(queries, ranked)
     parts = [part for chunk in _chunks(queries, golds, found) for part in _rank(chunk, policy)]
     all_hits = _Ranked(*map(np.concatenate, zip(*parts, strict=True)))
     in_run = np.ones(len(found), dtype=bool)
     for i in np.flatnonzero(all_hits.lengths == 0).tolist():
-        in_run[i] = found[i] is not absent
+        in_run[i] = found[i] is not _ABSENT
     ignored = len(ranked) - int(in_run.sum())
     check_unjudged(ignored, policy, lambda: next(q for q in ranked if q not in by_query))
     return Standings(
@@ -95,6 +90,13 @@ def _judge_dicts(judgments: mappings.Repaired, rankings: mappings.Repaired, poli
         ),
         examples=(next(iter(ranked), ""), _first(golds), _first(found)),
     )
+
+
+def _rankings_of(queries: list[Any], ranked: Mapping[Any, Documents]) -> list[Documents]:
+    """The ranking of each query, ``_ABSENT`` where the run lacks it."""
+    if len(ranked) == len(queries) and list(ranked) == queries:
+        return list(ranked.values())
+    return list(map(ranked.get, queries, repeat(_ABSENT)))
 
 
 def _id_types(by_query: Mapping[Any, Documents]) -> tuple[type, type]:
@@ -178,10 +180,10 @@ class _Sorted(NamedTuple):
 
 
 def _rank_by_sorting(gold: Documents, ranking: Documents, policy: Policy) -> _Sorted | None:
-    """Ask the judgments of one query about each document in rank order. None where it is not as simple as that."""
+    """Ask the judgments of one query about each document in rank order. None where that is not enough."""
     try:
-        judged = bytes(gold.values())
-        scores = np.frombuffer(pack(f"{len(ranking)}d", *ranking.values()))
+        judged = bytes(dict.values(gold))  # a TypeError if it is no dict
+        scores = np.frombuffer(pack(f"{len(ranking)}d", *dict.values(ranking)))
     except (TypeError, ValueError, OverflowError, StructError):
         return None
     if 255 in judged:
@@ -327,7 +329,7 @@ def _pack(rankings: Sequence[Documents], count: int) -> FloatArray:
         for ranking in rankings:
             pack_into(f"{len(ranking)}d", buffer, offset, *dict.values(ranking))
             offset += 8 * len(ranking)
-    except StructError:  # something that is no number, but may be turned into one
+    except StructError:  # something that is not a number, but may be turned into one
         return np.fromiter(_values(rankings), np.float64, count)
     return np.frombuffer(buffer)
 
@@ -344,7 +346,7 @@ def _check_dicts(values: Iterable[Any]) -> None:
 def _refuse_number(
     what: str, role: str, queries: Sequence[Any], tables: Sequence[Documents], *, nan_allowed: bool = False
 ) -> None:
-    """Raise for the first grade or score that is none."""
+    """Raise for the first grade or score that is not a number."""
     for query, docs in zip(queries, tables, strict=True):
         for doc, number in docs.items():
             value = as_float(number)

@@ -37,10 +37,9 @@ def ranking(
 ) -> pl.DataFrame:
     """The ranked documents of judged queries: ``query, rank, doc, score, grade, tied, repeats``.
 
-    ``grade`` is null for a document that nobody judged, ``tied`` tells that another document has the same score, and
-    ``repeats`` how often the document came again further down (those rows are dropped, as for measures). ``queries``
-    chooses queries, also some without judgments, the policy's ``depth`` the first ranks. Averaged ties are shown in the order
-    of trec_eval.
+    ``grade`` is null for a document that nobody judged, ``tied`` says that another document has the same score, and
+    ``repeats`` how often the document came again (those rows are dropped, as for measures). ``queries`` chooses queries,
+    judged or not; the policy's ``depth`` cuts the rankings. Averaged ties are shown in trec_eval's order.
 
     >>> ranking({"q": {"a": 2, "b": 1}}, {"q": ["x", "a", "x"]}).select("rank", "doc", "grade", "repeats").rows()
     [(1, 'x', None, 1), (2, 'a', 2.0, 0)]
@@ -120,7 +119,7 @@ def _run_rows(run: Any, wanted: pl.Series, columns: Mapping[str, str] | None) ->
 def _listed(query: Any, docs: Any) -> tuple[list[str], list[float]]:
     """One ranking of any shape with its repeated documents, which :mod:`ranklens.readers.mappings` drops."""
     docs = list(docs) if isinstance(docs, Iterator) else docs
-    mappings.rankings({query: docs})  # refuses what is no ranking
+    mappings.rankings({query: docs})  # refuses what is not a ranking
     if isinstance(docs, Mapping):
         return [str(doc) for doc in docs], [_score(query, doc, score) for doc, score in docs.items()]
     items = docs.tolist() if hasattr(docs, "tolist") else list(docs)

@@ -116,7 +116,7 @@ class Judged:
             hits = replace(hits, rank=hits.ordinal())
         elif self.policy.depth is not None:
             raise PolicyError(
-                'ties="average", depth and judged_only do not go together: which judged documents are left would '
+                'ties="average", depth and judged_only cannot be combined: which judged documents are left would '
                 "depend on the order of the tied ones. Drop one of the three."
             )
         else:

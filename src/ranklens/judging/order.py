@@ -92,7 +92,7 @@ def named(doc: Any, query: Any) -> str:
 def refuse_duplicates(what: str, first: str, policy: Policy) -> None:
     """Raise if the policy allows no repeated documents."""
     if policy.duplicates == "error":
-        raise PolicyError(f'{what}: {first} is there twice. Remove it, or choose duplicates="first".')
+        raise PolicyError(f'{what}: {first} appears twice. Remove it, or choose duplicates="first".')
 
 
 def check_duplicates(what: str, count: int, first: str, policy: Policy) -> None:

@@ -1,7 +1,7 @@
 """A table of rankings → where its judged documents stand.
 
 The table is walked as a whole only where that is cheap: where one query ends and the next begins, which documents are
-judged for any query, whether any document is there twice. All else looks at the judged documents alone.
+judged for any query, whether any document appears twice. All else looks at the judged documents alone.
 """
 
 from __future__ import annotations

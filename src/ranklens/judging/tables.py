@@ -204,7 +204,7 @@ def _coded(table: pl.DataFrame, gold: Gold) -> tuple[pl.DataFrame, list[str], tu
 
 
 def _spill(tables: list[pl.DataFrame], folder: Path, number: int) -> None:
-    """Write the rows to one file a share."""
+    """Write the rows, one file per share."""
     import polars as pl
 
     table = pl.concat(tables)

@@ -1,4 +1,4 @@
-"""Two distributions by quadrature, since SciPy's noncentral t is NaN in thin tails and its studentised range takes 10 ms a value."""
+"""Two distributions by quadrature, because SciPy's noncentral t is NaN in thin tails and its studentised range takes 10 ms per value."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class EffectSize:
 
     @cached_property
     def hedges_g_interval(self) -> Interval:
-        """All g with which a t as far off as the one observed would not be rare; worked out when asked for, as it takes a while."""
+        """All g with which a t as far off as the one observed would not be rare; computed on demand, because it takes a while."""
         return _hedges_interval(self.cohen_dz, self.wins + self.ties + self.losses, self.interval.level)
 
 

@@ -25,28 +25,28 @@ def numbers(values: Any, name: str) -> FloatArray:
 
     >>> numbers([0.5, float("nan")], "a")
     Traceback (most recent call last):
-    ranklens.errors.InputError: a[1] is nan, which is not a number: leave the query out of all systems, or decide what it counts.
+    ranklens.errors.InputError: a[1] is nan, which is not a number: leave the query out of all systems, or decide what it counts as.
     """
     if isinstance(values, (str, bytes, dict)) or not isinstance(values, Iterable):
         raise InputError(
-            f"{name} is a {type(values).__name__}: give a list or an array with one number a query."
+            f"{name} is a {type(values).__name__}: give a list or an array with one number per query."
         )
     try:
         array = np.asarray(values, dtype=float)
     except (TypeError, ValueError):
-        raise InputError(f"{name} holds what is not a number: {_first_wrong(values)}.") from None
+        raise InputError(f"{name} holds something that is not a number: {_first_wrong(values)}.") from None
     if array.ndim != 1:
-        raise InputError(f"{name} has {array.ndim} dimensions: give one number a query, in one row.")
+        raise InputError(f"{name} has {array.ndim} dimensions: give one number per query, in one row.")
     for position in np.flatnonzero(~np.isfinite(array))[:1]:
         raise InputError(
             f"{name}[{position}] is {array[position]}, which is not a number: "
-            "leave the query out of all systems, or decide what it counts."
+            "leave the query out of all systems, or decide what it counts as."
         )
     return array
 
 
 def sample(values: Any, name: str) -> FloatArray:
-    """One score a query, of a size that can be squared twice: what is smaller counts as 0, what is larger is refused."""
+    """One score per query, of a size that can be squared twice: what is smaller counts as 0, what is larger is refused."""
     array = numbers(values, name)
     sizes = np.abs(array)
     for position in np.flatnonzero(sizes > _LARGEST)[:1]:
@@ -55,14 +55,14 @@ def sample(values: Any, name: str) -> FloatArray:
 
 
 def matrix(rows: Any, name: str) -> FloatArray:
-    """One row of finite numbers a system, one column a query.
+    """Finite numbers: one row per system, one column per query.
 
     >>> matrix([[0.5, 1.0], [0.25]], "scores")
     Traceback (most recent call last):
     ranklens.errors.InputError: scores[0] has 2 queries, scores[1] has 1: all systems need the same queries, in the same order.
     """
     if isinstance(rows, (str, bytes, dict)) or not isinstance(rows, Iterable):
-        raise InputError(f"{name} is a {type(rows).__name__}: give one list of numbers a system.")
+        raise InputError(f"{name} is a {type(rows).__name__}: give one list of numbers per system.")
     samples = [sample(row, f"{name}[{i}]") for i, row in enumerate(rows)]
     if not samples or not len(samples[0]):
         raise InputError(f"{name} is empty: give at least one system and one query.")
@@ -168,7 +168,7 @@ def whole_steps(values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
 def _first_wrong(values: Iterable[Any]) -> str:
     wrong = ((i, value) for i, value in enumerate(values) if not _is_number(value))
     position, value = next(wrong, (0, values))
-    return f"{value!r} at position {position}; give one number a query"
+    return f"{value!r} at position {position}; give one number per query"
 
 
 def _is_number(value: Any) -> bool:

@@ -155,7 +155,7 @@ def _welch(a: FloatArray, b: FloatArray) -> TestResult:
     if inputs.constant(a) and inputs.constant(b):
         return _permutation_of_constants(a, b, gap)
     if n < 2:
-        return TestResult(1.0, 0.0, "welch", n)  # whose variance is unknown can be anything
+        return TestResult(1.0, 0.0, "welch", n)  # with one value the variance is unknown
     parts = np.array([a.var(ddof=1), b.var(ddof=1)]) / sizes
     t = gap / float(np.sqrt(parts.sum()))
     freedom = parts.sum() ** 2 / (parts**2 / (sizes - 1)).sum()

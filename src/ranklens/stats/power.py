@@ -81,7 +81,7 @@ def _check(alpha: float, power: float) -> None:
     inputs.share(alpha, "alpha", 0.05)
     inputs.share(power, "power", 0.8)
     if power <= alpha:
-        raise InputError(f"power={power!r} is not above alpha={alpha!r}: chance alone finds so much.")
+        raise InputError(f"power={power!r} is not above alpha={alpha!r}: chance alone finds that much.")
 
 
 def _deviation(deviation: float) -> float:
