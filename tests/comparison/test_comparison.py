@@ -474,7 +474,7 @@ def test_every_attribute_of_the_contract_is_there():
     [
         ({"test": "wilcoxn"}, "test='wilcoxn' is not known: did you mean 'wilcoxon'"),
         ({"correction": "homl"}, "correction='homl' is not known: did you mean 'holm'"),
-        ({"alpha": 5}, "alpha=5 is not allowed: it is a share"),
+        ({"alpha": 5}, "alpha=5 is not allowed: it must be a number between 0 and 1"),
         ({"level": 95}, "level=95 is not allowed"),
         ({"baseline": "lou"}, "The baseline 'lou' is not a system: did you mean 'low'"),
         ({"rng": -1}, "rng=-1 is not allowed"),

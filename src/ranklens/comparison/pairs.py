@@ -87,9 +87,9 @@ class Terms:
 class PairResult:
     """Two systems on one measure; every number is of b compared with a.
 
-    ``significant`` says that ``adjusted_p`` is not above alpha and that the test speaks for the system with the better mean:
-    the sign and Wilcoxon tests can speak for the other.
-    ``difference`` is the mean of b less that of a. For a geometric mean (``gm_AP``) the logarithms are compared:
+    ``significant`` says that ``adjusted_p`` is not above alpha and that the test favours the system with the better mean:
+    the sign and Wilcoxon tests can favour the other.
+    ``difference`` is the mean of b minus that of a. For a geometric mean (``gm_AP``) the logarithms are compared:
     ``difference``, ``interval``, ``effect`` and ``detectable`` are theirs, and ``exp(difference)`` is the factor between the means.
     """
 
@@ -162,9 +162,14 @@ class Contrasts:
         return found | found.T
 
     @cached_property
+    def means(self) -> list[float]:
+        """One per system."""
+        return [self.quantity.mean(row) for row in self.values]
+
+    @cached_property
     def order(self) -> list[int]:
         """The systems, best first; of equal ones the first given comes first."""
-        return self.quantity.best_first([self.quantity.mean(row) for row in self.values])
+        return self.quantity.best_first(self.means)
 
     @cached_property
     def groups(self) -> list[list[int]]:
@@ -240,8 +245,8 @@ class Contrasts:
             b=self.systems[b],
             slice=self.part,
             n=n,
-            mean_a=quantity.mean(before),
-            mean_b=quantity.mean(after),
+            mean_a=self.means[a],
+            mean_b=self.means[b],
             difference=_without_noise(effect.difference, *tested),
             interval=effect.interval,
             p_value=float(self.p_values[index]),

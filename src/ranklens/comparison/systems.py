@@ -247,7 +247,9 @@ class Comparison:
     def _two(self, a: str | None, b: str | None) -> tuple[str, str]:
         """The systems asked for; else the baseline (or the first) and the best of the others."""
         if len(self.systems) < 2:
-            raise InputError(f"There is only one system, {self.systems[0]}, so there is nothing beside it.")
+            raise InputError(
+                f"There is only one system, {self.systems[0]}, so there is nothing to compare it with."
+            )
         first = self._system(a) if a is not None else self.baseline or self.systems[0]
         others = [system for system in self.ranked(self.measures[0]) if system != first]
         second = self._system(b) if b is not None else others[0]

@@ -107,11 +107,11 @@ def share(value: float, name: str, example: float = 0.95) -> float:
 
     >>> share(95, "level")
     Traceback (most recent call last):
-    ranklens.errors.InputError: level=95 is not allowed: it is a share between 0 and 1, such as 0.95.
+    ranklens.errors.InputError: level=95 is not allowed: it must be a number between 0 and 1, such as 0.95.
     """
     if not 0 < finite(value, name) < 1:
         raise InputError(
-            f"{name}={value!r} is not allowed: it is a share between 0 and 1, such as {example}."
+            f"{name}={value!r} is not allowed: it must be a number between 0 and 1, such as {example}."
         )
     return value
 
@@ -123,14 +123,14 @@ def finite(value: Any, name: str) -> float:
     except (TypeError, ValueError):
         found = np.nan
     if not np.isfinite(found):
-        raise InputError(f"{name}={value!r} is not allowed: it is a number.")
+        raise InputError(f"{name}={value!r} is not allowed: it must be a number.")
     return found
 
 
 def count(value: int, name: str, least: int = 1) -> int:
     """A whole number of at least ``least``."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise InputError(f"{name}={value!r} is not allowed: it is a whole number of at least {least}.")
+        raise InputError(f"{name}={value!r} is not allowed: it must be a whole number of at least {least}.")
     return int(value)
 
 
