@@ -144,7 +144,7 @@ def _parse(
             )
         docs = found[fields[0]]
         if fields[2] in docs:
-            raise AssertionError(f"document {fields[2]!r} is there twice for query {fields[0]!r}")
+            raise AssertionError(f"document {fields[2]!r} appears twice for query {fields[0]!r}")
         docs[fields[2]] = read(fields[number])
     return found
 

@@ -193,16 +193,23 @@ def describe(judged: Judged, measures: Sequence[Measure], failed: int = 0, *, do
 
     ``failed`` of the queries that the run lacks are calls of a retriever that failed.
     """
+    return "; ".join(details(judged, measures, failed, done=done))
+
+
+def details(
+    judged: Judged, measures: Sequence[Measure], failed: int = 0, *, done: str = "averaged"
+) -> list[str]:
+    """The parts of :func:`describe`, one by one."""
     applied, policy = judged.applied, judged.policy
     zero_missing, empty = policy.missing == "zero", " left out" if policy.empty == "skip" else ""
     absent = applied.missing - failed
     counts = "counts as 0" if absent == 1 else "count as 0"
-    details = [
+    facts = [
         (failed, f"{failed:,} failed, {'counted as 0' if zero_missing else 'left out'}"),
         (absent, f"{absent:,} missing from the run {counts if zero_missing else 'left out'}"),
         (applied.empty, f"{applied.empty:,} without relevant documents{empty}"),
     ]
-    told = ", ".join(text for number, text in details if number)
+    told = ", ".join(text for number, text in facts if number)
     parts = [f"{counted(applied.queries, 'query')} {done}" + (f" ({told})" if told else "")]
     if applied.ignored:
         parts.append(f"{counted(applied.ignored, 'unjudged query')} of the run ignored")
@@ -212,7 +219,7 @@ def describe(judged: Judged, measures: Sequence[Measure], failed: int = 0, *, do
         parts.append(f"{counted(applied.duplicate_judgments, 'repeated judgment')} dropped")
     parts.append(policy.describe() + _ties_at_cutoffs(judged, measures))
     parts.append(_judged_share(judged, measures))
-    return "; ".join(part for part in parts if part)
+    return [part for part in parts if part]
 
 
 def _ties_at_cutoffs(judged: Judged, measures: Sequence[Measure]) -> str:

@@ -289,7 +289,7 @@ def test_messages_name_the_run_where_there_are_several(capsys, tmp_path):
     )
     assert status == 2
     assert "ranklens: warning: a: run: 1 repeated document was dropped" in err
-    assert "ranklens: b: run: the score of document 'a' for query 'q1' is not a number" in err
+    assert "ranklens: b: run: the score of document 'a' for query 'q1' is nan, not a number" in err
 
 
 def test_a_reader_that_leaves_early_gets_no_complaint():

@@ -144,7 +144,7 @@ def test_nothing_is_written_when_something_is_wrong(capsys, folder):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--baseline", "god"], "The baseline 'god' is no system: did you mean 'good'"),
+        (["--baseline", "god"], "The baseline 'god' is not a system: did you mean 'good'"),
         (["--test", "student"], "--test student is not known"),
         (["--correction", "hommel"], "--correction hommel is not known"),
         (["--alpha", "5"], "--alpha 5.0 is not allowed"),

@@ -144,14 +144,14 @@ def test_different_policies_are_told():
         ({}, "no system to compare"),
         ({"a": 3}, "a is a int; give Scores, a table"),
         ({"a": {"q1": 0.5}}, "a: expected {query: {measure: value}}"),
-        ({"a": {"q1": {"RR": "high"}}}, "a: 'high' is not a number, but a value of RR"),
+        ({"a": {"q1": {"RR": "high"}}}, "a: a value of RR is 'high', not a number"),
         ({"a": {"q1": {"RR": float("nan")}}}, "a: RR of query 'q1' is not a number"),
         (
             {"a": {"q1": {"ndcg_cut_10": 43.1}}},
-            "a: nDCG@10 of query 'q1' is 43.1, but lies between 0 and 1. Is it in percent",
+            "a: nDCG@10 of query 'q1' is 43.1, but must lie between 0 and 1. Is it in percent",
         ),
         ({"a": {"q1": {"RR": 1.0}, "q2": {}}}, "a: RR of query 'q2' is not a number"),
-        ({"a": pl.DataFrame({"query": ["q1", "q1"], "RR": [1.0, 0.5]})}, "a: the query 'q1' is there twice"),
+        ({"a": pl.DataFrame({"query": ["q1", "q1"], "RR": [1.0, 0.5]})}, "a: the query 'q1' appears twice"),
         (
             {"a": pl.DataFrame({"query": ["q1"], "RR": [None]}, schema_overrides={"RR": pl.Float64})},
             "RR of query 'q1'",

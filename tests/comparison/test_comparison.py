@@ -1,6 +1,7 @@
 """Comparisons against hand-worked numbers, SciPy and statsmodels, and what must hold for any of them."""
 
 import dataclasses
+import re
 
 import numpy as np
 import polars as pl
@@ -13,7 +14,7 @@ from statsmodels.stats.multitest import multipletests
 import ranklens as rl
 from ranklens.comparison import verdicts
 from ranklens.comparison.alignment import Quantity
-from ranklens.comparison.pairs import Family, Settings
+from ranklens.comparison.pairs import Family, Settings, Terms
 from ranklens.comparison.systems import compare, compare_scores
 from ranklens.scores import total
 from ranklens.stats import Interval, paired_test
@@ -130,6 +131,15 @@ def test_intervals_and_means_are_those_of_scipy():
     assert narrow.high - narrow.low < high - low
 
 
+@pytest.mark.parametrize("options", [{}, {"baseline": "s1"}])
+@pytest.mark.parametrize("systems", [1, 2, 3])
+def test_a_verdict_without_intervals_says_the_rest(systems, options):
+    found = compared(random_systems(systems + 1, 30, step=0.02)[:systems], **(options if systems > 1 else {}))
+    whole, brief = (verdicts.of_measure(found, "RR", intervals=shown) for shown in (True, False))
+    assert "[" in whole
+    assert brief == re.sub(r" \[-?[\d.]+, -?[\d.]+\]| \(the interval .*?\)", "", whole)
+
+
 @pytest.mark.parametrize("test", ["tukey", "tukey-randomized"])
 def test_tukey_corrects_by_itself(test):
     values = random_systems(4, 40)
@@ -226,20 +236,18 @@ def test_the_verdict_reads_as_one_would_say_it():
         adjusted_p=0.002,
         significant=True,
         detectable=0.028,
+        terms=Terms(Quantity.named("nDCG@10"), Settings(), Family(3, 3)),
     )
-    quantity, chosen, family = Quantity.named("nDCG@10"), Settings(), Family(3, 3)
-    assert verdicts.of_pair(pair, quantity, chosen, family) == (
+    assert pair.verdict == (
         "dense is better than bm25 by 0.031 [0.012, 0.050], p = 0.002 after Holm over 3 pairs; "
         "with 50 queries a difference under 0.028 could not have been seen"
     )
     lucky = dataclasses.replace(pair, detectable=0.04)
-    assert verdicts.of_pair(lucky, quantity, chosen, family).endswith(
-        "a difference this small is often missed"
-    )
+    assert lucky.verdict.endswith("a difference this small is often missed")
     unsure = dataclasses.replace(
         pair, significant=False, adjusted_p=0.2, difference=-0.031, interval=Interval(-0.07, 0.01)
     )
-    assert verdicts.of_pair(unsure, quantity, chosen, family) == (
+    assert unsure.verdict == (
         "bm25 and dense cannot be told apart: the difference is 0.031 [-0.010, 0.070], p = 0.200 after Holm over 3 pairs; "
         "with 50 queries a difference under 0.028 could not have been seen"
     )
@@ -409,7 +417,7 @@ def test_a_test_of_signs_or_ranks_does_not_name_the_system_with_the_worse_mean(t
     assert pair.difference < 0
     assert not pair.significant
     assert pair.verdict.startswith(
-        "a and b cannot be told apart: b wins more often, but the mean speaks for a by 0.077"
+        "a and b cannot be told apart: b wins more often, but the mean favours a by 0.077"
     )
     assert found.groups("RR") == [["a", "b"]]
 
@@ -468,9 +476,9 @@ def test_every_attribute_of_the_contract_is_there():
     [
         ({"test": "wilcoxn"}, "test='wilcoxn' is not known: did you mean 'wilcoxon'"),
         ({"correction": "homl"}, "correction='homl' is not known: did you mean 'holm'"),
-        ({"alpha": 5}, "alpha=5 is not allowed: it is a share"),
+        ({"alpha": 5}, "alpha=5 is not allowed: it must be a number between 0 and 1"),
         ({"level": 95}, "level=95 is not allowed"),
-        ({"baseline": "lou"}, "The baseline 'lou' is no system: did you mean 'low'"),
+        ({"baseline": "lou"}, "The baseline 'lou' is not a system: did you mean 'low'"),
         ({"rng": -1}, "rng=-1 is not allowed"),
         ({"missing": "drop"}, "missing='drop' is not allowed"),
     ],
@@ -483,7 +491,7 @@ def test_wrong_settings_are_named(options, message):
 def test_names_may_be_numbers():
     found = compare_scores({1: by_query(*LOW), 2: by_query(*HIGH)}, baseline=1)
     assert found.pair("RR", 1, 2).wins == 7
-    with pytest.raises(rl.InputError, match="The baseline '3' is no system"):
+    with pytest.raises(rl.InputError, match="The baseline '3' is not a system"):
         compare_scores({1: by_query(*LOW)}, baseline=3)
 
 
@@ -544,7 +552,7 @@ def test_judgments_that_favour_a_system_are_told():
     other = {q: [f"x{j}" for j in range(3)] + ["d0", "d1"] for q in qrels}
     found = compare(qrels, {"pooled": known, "new": other}, "P@5")
     assert any(
-        c.startswith("Judgments favour pooled: 100% of its top documents are judged, of new's 40%.")
+        c.startswith("Judgments favour pooled: 100% of its top documents are judged, but only 40% of new's.")
         for c in found.cautions
     )
     relevant = {q: {d: g for d, g in docs.items() if g} for q, docs in qrels.items()}
@@ -597,15 +605,15 @@ def test_where_test_and_interval_disagree_the_verdict_says_why():
         clause = "(the interval excludes 0, but is not corrected for the number of pairs)"
         assert (clause in pair.verdict) == (pair in unlike)
     pair = dataclasses.replace(unlike[0], significant=True, adjusted_p=0.01, interval=Interval(-0.01, 0.2))
-    how = Quantity.named("RR"), Settings(), Family(2, 1)
+    how = Terms(Quantity.named("RR"), Settings(), Family(2, 1))
     assert (
-        "(the interval holds 0, but is Student's t, which is not the method of the test)"
-        in verdicts.facts(pair, *how)
+        "(the interval contains 0, but is Student's t, which is not the method of the test)"
+        in verdicts.facts(dataclasses.replace(pair, terms=how))
     )
-    strict = Quantity.named("RR"), Settings(alpha=0.01), Family(2, 1)
+    strict = Terms(Quantity.named("RR"), Settings(alpha=0.01), Family(2, 1))
     assert (
-        "(the interval holds 0, but has a level of 0.95, while the test has an alpha of 0.01)"
-        in verdicts.facts(pair, *strict)
+        "(the interval contains 0, but has a level of 0.95, while the test has an alpha of 0.01)"
+        in verdicts.facts(dataclasses.replace(pair, terms=strict))
     )
 
 
@@ -618,7 +626,7 @@ def test_what_tukey_finds_beyond_the_interval_of_a_pair_is_doubted(test):
     rows[-1] += 0.07 - (rows[-1] - rows[-2]).mean()
     found = compared(np.clip(rows, 0, 1), test=test, alpha=0.05)
     doubtful = [p for p in found.pairs if p.significant and p.interval.low <= 0 <= p.interval.high]
-    told = [c for c in found.cautions if c.startswith("Tukey's test takes all systems to vary alike.")]
+    told = [c for c in found.cautions if c.startswith("Tukey's test assumes that all systems vary alike.")]
     assert doubtful
     assert len(told) == 1
     assert f"{doubtful[0].a} and {doubtful[0].b}" in told[0]

@@ -1,6 +1,7 @@
 """What a comparison shows: the printed text as a whole, and every other output with the same numbers."""
 
 import csv
+import dataclasses
 import io
 import json
 import re
@@ -13,7 +14,10 @@ import polars as pl
 import pytest
 
 import ranklens as rl
+from ranklens.comparison import tables, verdicts
 from ranklens.comparison.export import FORMAT_VERSION
+from ranklens.comparison.pairs import Pairs
+from ranklens.stats import EffectSize
 from ranklens.tables.table import Cell, Table
 
 QRELS = {f"q{i:02}": {"a": 2, "b": 1} for i in range(24)}
@@ -136,6 +140,29 @@ def test_frames_have_the_same_numbers(found):
     one = values.filter((pl.col("measure") == "RR") & (pl.col("system") == "dense"))
     assert one["value"].to_list() == found.values("RR")[1].tolist()
     assert one["slice"].to_list() == list(found.slice_of.values())
+
+
+def test_columns_of_pairs_that_nobody_asks_for_are_not_worked_out(found, monkeypatch):
+    def refuse(*_):
+        raise AssertionError("worked out")
+
+    every = found.pairs_frame()
+    monkeypatch.setattr(EffectSize, "hedges_g_interval", property(refuse))
+    monkeypatch.setattr(verdicts, "of_pair", refuse)
+    some = ["b", "a", "slice", "difference", "low", "significant", "wins", "hedges_g"]
+    fresh = dataclasses.replace(
+        found, pairs=Pairs([dataclasses.replace(p, _seen={}) for p in found.pairs.parts])
+    )
+    assert fresh.pairs_frame(some).equals(every.select(some))
+    with pytest.raises(rl.InputError, match="Pairs have no column 'win': did you mean 'wins'"):
+        found.pairs_frame(["win"])
+
+
+def test_print_can_do_without_intervals(found):
+    text = str(tables.printout(found, intervals=False))
+    assert not re.search(r"interval\b|\[-?\d\.\d+, ", text.partition("What was compared")[0])
+    assert found.systems[0] in text
+    assert "95% interval" in str(found)
 
 
 def test_csv_has_all_digits(found):

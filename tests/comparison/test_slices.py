@@ -110,7 +110,7 @@ def test_queries_without_a_slice_are_named_and_counted():
     found = sliced(by={q: kind for q, kind in KIND.items() if q not in ("q0", "q1")})
     assert [part.name for part in found.slices] == ["how", "who", "(none)"]
     assert found.slices[-1].n == 2
-    assert "2 queries without a value to slice by: slice (none)." in found.cautions
+    assert "2 queries have no value to slice by: they form the slice (none)." in found.cautions
 
 
 def test_what_differs_in_which_slice_is_told():
@@ -169,7 +169,7 @@ def test_a_column_of_a_file(tmp_path):
         ("kind", 3, "queries is a int"),
         (3, None, "by is a int; give the name of a column"),
         ({"x1": "how"}, None, "none of the queries .* has a slice; there is one for 'x1'"),
-        ({"q0": ["how", "who"]}, None, "is no slice; each query belongs to one"),
+        ({"q0": ["how", "who"]}, None, "is not a slice; each query belongs to one"),
         ("kind", "nowhere.csv", "nowhere.csv: there is no such file"),
     ],
 )

@@ -266,8 +266,8 @@ WRONG = [
     (lambda: rl.explain("RR", QRELS, RUN, query="q1", tie="average"), rl.PolicyError, "did you mean 'ties'"),
     (lambda: rl.explain("Bpref", QRELS, RUN, query="q1", ties="average"), rl.PolicyError, "not available for Bpref"),
     (lambda: rl.explain("RR", QRELS, RUN, query="q2", missing="error"), rl.PolicyError, "'q2' is judged but not in the run"),
-    (lambda: rl.explain("RR", QRELS, {"q1": ["doc_a", "doc_a"]}, query="q1", duplicates="error"), rl.PolicyError, "there twice"),
-    (lambda: rl.explain("RR", QRELS, {"q1": {"doc_a": float("nan")}}, query="q1"), rl.PolicyError, "not a number"),
+    (lambda: rl.explain("RR", QRELS, {"q1": ["doc_a", "doc_a"]}, query="q1", duplicates="error"), rl.PolicyError, "appears twice"),
+    (lambda: rl.explain("RR", QRELS, {"q1": {"doc_a": float("nan")}}, query="q1"), rl.InputError, "is nan, not a number"),
     (lambda: rl.explain("RR", QRELS, RUN, query="q1", rows=0), rl.InputError, "rows=0 is not allowed"),
 ]  # fmt: skip
 

@@ -226,7 +226,7 @@ WRONG = [
     (trec_qrels(), '{"q1": {"d1": ', "r:1: this is not JSON: Expecting value"),
     (trec_qrels(), "query,doc\nq1,d1\n", "no score or rank among the columns"),
     (trec_qrels(), "query,doc,score\nq1,d1,x\n", "^r:2: 'x' in column 'score' is not a number"),
-    (trec_qrels(), "q1 Q0 d1 1 nan tag\n", "score of document 'd1' for query 'q1' is not a number"),
+    (trec_qrels(), "q1 Q0 d1 1 nan tag\n", "score of document 'd1' for query 'q1' is nan, not a number"),
 ]  # fmt: skip
 
 

@@ -98,5 +98,5 @@ def test_other_measures_are_refused_by_name(measure):
 
 
 def test_depth_and_judged_only_leave_no_defined_value():
-    with pytest.raises(rl.PolicyError, match="do not go together"):
+    with pytest.raises(rl.PolicyError, match="cannot be combined"):
         rl.evaluate({"q": {"a"}}, {"q": {"a": 1, "b": 1}}, "RR", ties="average", depth=1, judged_only=True)

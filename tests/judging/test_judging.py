@@ -85,7 +85,7 @@ def test_duplicates_count_once_at_their_best_place():
             scores = rl.evaluate({"q": {"a", "c"}}, run, ["R", "nDCG", "P@3"])
         assert scores.mean == pytest.approx({"R": 1, "nDCG": (1 + 0.5) / (1 + 1 / np.log2(3)), "P@3": 2 / 3})
         assert "1 repeated document dropped" in scores.note
-        with pytest.raises(rl.PolicyError, match="is there twice"):
+        with pytest.raises(rl.PolicyError, match="appears twice"):
             rl.evaluate({"q": {"a"}}, run, "R", duplicates="error")
 
 
@@ -171,6 +171,14 @@ def test_shapes_of_judgments_and_runs():
                     {"q": [("b", 1), ("x", 1.5), ("a", 2)]}, {"q": [["b", 1], ["x", 1.5], ["a", 2]]}, defaultdict(dict, q={"b": 1, "a": 2, "x": 1.5}),
                     {"q": {"b": np.float32(1), "a": Decimal(2), "x": 1.5}}):  # fmt: skip
             assert ranks(qrels, run) == expected
+
+
+def test_shapes_may_be_mixed_where_queries_have_many_judgments():
+    """Such queries are sorted one by one, which takes dicts; the others have to be noticed."""
+    many = {f"d{i}": 1 for i in range(200)}
+    for qrels in ({"q": many, "r": many}, {"q": many, "r": set(many)}):
+        for run in ({"q": {"d1": 1.0}, "r": ["x", "d2"]}, {"q": {"d1": 1.0}, "r": [("d2", 1), ("x", 2)]}):
+            assert ranks(qrels, run) == {("q", 1): 1, ("r", 2): 1}
 
 
 def test_ids_are_compared_as_text():
@@ -314,7 +322,7 @@ def test_no_common_query_is_told():
 
 
 def test_empty_everything():
-    with pytest.warns(rl.RankLensWarning, match="nothing to average over"):
+    with pytest.warns(rl.RankLensWarning, match="nothing to average"):
         scores = rl.evaluate({}, {}, ["nDCG@10", "NumQ", "gm_AP", "relstring"])
     assert scores.mean == {"nDCG@10": 0, "NumQ": 0, "gm_AP": 0}
     assert "0 queries averaged" in str(scores)

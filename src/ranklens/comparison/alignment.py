@@ -110,6 +110,12 @@ class Aligned:
     left_out: int = 0  # queries that are not compared because a system lacks them
     dropped: Mapping[str, Sequence[str]] = field(default_factory=dict)  # reason → measures left out
 
+    def by_query_id(self) -> Aligned:
+        """The same with the queries sorted by id."""
+        order = np.argsort(np.array(self.query_ids, dtype=object), kind="stable")
+        values = {name: values[:, order] for name, values in self.values.items()}
+        return replace(self, query_ids=tuple(self.query_ids[i] for i in order), values=values)
+
 
 def align(
     given: Mapping[str, Any],
@@ -233,8 +239,8 @@ def _check_range(system: str, table: _Table, quantity: Quantity) -> None:
         )
     for at in np.flatnonzero((values < low - _ROUNDING) | (values > high + _ROUNDING))[:1]:
         raise InputError(
-            f"{system}: {quantity.name} of query {table.queries[at]!r} is {values[at]:g}, but lies between {low:g} and {high:g}. "
-            "Is it in percent, or something else of that name? Divide it, or call it otherwise."
+            f"{system}: {quantity.name} of query {table.queries[at]!r} is {values[at]:g}, but must lie between {low:g} and {high:g}. "
+            "Is it in percent, or something else of that name? Divide it by 100, or rename it."
         )
 
 
@@ -249,7 +255,7 @@ def _from_mapping(system: str, given: Mapping[Any, Any]) -> _Table:
     """``{query: {measure: value}}``, as pytrec_eval gives it."""
     if not given or not all(isinstance(row, Mapping) for row in given.values()):
         raise InputError(
-            f"{system}: expected {{query: {{measure: value}}}}, a table with a column query and one a measure, or Scores."
+            f"{system}: expected {{query: {{measure: value}}}}, a table with a column query and one per measure, or Scores."
         )
     columns = list(dict.fromkeys(name for row in given.values() for name in row))
     values = {
@@ -265,13 +271,13 @@ def _number(system: str, value: Any, name: str) -> float:
     try:
         return float(value)
     except (TypeError, ValueError):
-        raise InputError(f"{system}: {value!r} is not a number, but a value of {name}.") from None
+        raise InputError(f"{system}: a value of {name} is {value!r}, not a number.") from None
 
 
 def _from_frame(system: str, given: Any) -> _Table:
     if not frames.is_frame(given):
         raise InputError(
-            f"{system} is a {type(given).__name__}; give Scores, a table with a column query and one a measure, "
+            f"{system} is a {type(given).__name__}; give Scores, a table with a column query and one per measure, "
             "or {query: {measure: value}}."
         )
     if getattr(getattr(given, "index", None), "name", None):
@@ -285,7 +291,7 @@ def _from_frame(system: str, given: Any) -> _Table:
     queries = frames.ids(frame, key, system)
     repeated = queries.filter(queries.is_duplicated())
     if len(repeated):
-        raise InputError(f"{system}: the query {repeated[0]!r} is there twice; give one row a query.")
+        raise InputError(f"{system}: the query {repeated[0]!r} appears twice; give one row per query.")
     numeric = [name for name, kind in frame.schema.items() if name != key and kind.is_numeric()]
     return _Table(queries.to_list(), {Quantity.named(name).name: _floats(frame[name]) for name in numeric})
 

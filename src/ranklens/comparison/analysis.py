@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ranklens.comparison import groups
 from ranklens.comparison.alignment import settled
 from ranklens.comparison.pairs import Contrasts, Pairs, Settings, contrasts
+from ranklens.comparison.slices import in_order, slices_of
 from ranklens.stats.strata import macro_interval
 
 if TYPE_CHECKING:
@@ -73,7 +74,31 @@ def analyse(
     return found
 
 
-def macro_averages(
+@dataclass(frozen=True)
+class Sliced:
+    """What was found slice by slice, and the slice of each query."""
+
+    slice_of: Mapping[str, str] | None = None
+    slices: tuple[SliceResult, ...] = ()
+    macro: tuple[SystemResult, ...] = ()
+
+
+def analyse_slices(aligned: Aligned, by: Any, queries: Any, settings: Settings) -> Sliced:
+    """The same comparison in each slice of the queries, and the mean over slices."""
+    slice_of = slices_of(by, queries, aligned.query_ids)
+    names = np.array([slice_of[query] for query in aligned.query_ids], dtype=object)
+    parts: dict[str | None, dict[str, FloatArray]] = {
+        name: {measure: values[:, names == name] for measure, values in aligned.values.items()}
+        for name in in_order(slice_of.values())
+    }
+    slices = tuple(
+        SliceResult(str(name), found[0][0].n, *found)
+        for name, found in analyse(aligned, parts, settings).items()
+    )
+    return Sliced(slice_of, slices, tuple(_macro_averages(aligned, parts, settings)))
+
+
+def _macro_averages(
     aligned: Aligned, parts: Mapping[str | None, Mapping[str, FloatArray]], settings: Settings
 ) -> Iterator[SystemResult]:
     """For each measure and system the mean over slices of the slices' means."""

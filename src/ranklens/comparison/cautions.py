@@ -36,14 +36,15 @@ def cautions(
     yield from _replaced(asked, tested)
     yield from _out_of_reach(tested)
     if any(found.has_tiers for found in tested):
-        yield "Groups overlap too much for letters: those who share one cannot be told apart from the best of their group."
+        yield "Groups overlap too much for letters: systems that share one cannot be told apart from the best of their group."
     yield from _beyond_own_interval(tested)
     yield from _twins(aligned)
     yield from _policies(scores)
     yield from _judged(scores)
     unsliced = sum(name == NONE for name in slice_of.values()) if slice_of else 0
     if unsliced:
-        yield f"{counted(unsliced, 'query')} without a value to slice by: slice {NONE}."
+        has, they = ("has", "it forms") if unsliced == 1 else ("have", "they form")
+        yield f"{counted(unsliced, 'query')} {has} no value to slice by: {they} the slice {NONE}."
 
 
 def _missing(aligned: Aligned, scores: Mapping[str, Scores]) -> Iterator[str]:
@@ -94,7 +95,7 @@ def _out_of_reach(tested: Sequence[Contrasts]) -> Iterator[str]:
 
 
 def _beyond_own_interval(tested: Sequence[Contrasts]) -> Iterator[str]:
-    """Tukey's test holds all systems to vary alike; where they do not, it may find too much in those that vary most."""
+    """Tukey's test assumes that all systems vary alike; where they do not, it may find too much in those that vary most."""
     pairs = list(
         dict.fromkeys(
             f"{found.systems[a]} and {found.systems[b]}"
@@ -105,8 +106,8 @@ def _beyond_own_interval(tested: Sequence[Contrasts]) -> Iterator[str]:
     )
     if pairs:
         yield (
-            "Tukey's test takes all systems to vary alike. It calls pairs different though the interval of their own "
-            f"difference holds 0: {'; '.join(pairs[:3])}{f'; {len(pairs) - 3:,} more' if len(pairs) > 3 else ''}. "
+            "Tukey's test assumes that all systems vary alike. It calls pairs different although the interval of their own "
+            f"difference contains 0: {'; '.join(pairs[:3])}{f'; {len(pairs) - 3:,} more' if len(pairs) > 3 else ''}. "
             "Test these with the randomisation or t test and Holm's correction."
         )
 
@@ -122,8 +123,8 @@ def _significant_within_own_interval(found: Contrasts) -> Iterator[tuple[int, in
     for a in np.unique(found.first[found.significant]):
         others = found.second[found.significant & (found.first == a)]
         change = values[others] - values[a]
-        holds_0 = np.abs(change.mean(axis=1)) < reach * change.std(axis=1, ddof=1) / np.sqrt(n)
-        yield from ((int(a), int(b)) for b in others[holds_0])
+        contains_0 = np.abs(change.mean(axis=1)) < reach * change.std(axis=1, ddof=1) / np.sqrt(n)
+        yield from ((int(a), int(b)) for b in others[contains_0])
 
 
 def _twins(aligned: Aligned) -> Iterator[str]:
@@ -161,7 +162,7 @@ def _judged(scores: Mapping[str, Scores]) -> Iterator[str]:
     has_others = any((one.judged.ideal.grade <= 0).any() for one in scores.values())
     if has_others and known[high] - known[low] > _UNEVEN_SHARE:
         yield (
-            f"Judgments favour {high}: {percent(known[high])} of its top documents are judged, of {low}'s {percent(known[low])}. "
+            f"Judgments favour {high}: {percent(known[high])} of its top documents are judged, but only {percent(known[low])} of {low}'s. "
             f"Unjudged documents count as not relevant, so {low} may be better than it looks."
         )
     elif known[low] < _LOW_SHARE:

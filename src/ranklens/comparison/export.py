@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import math
 import platform
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from ranklens import __version__
+from ranklens.errors import InputError, nearest
 from ranklens.words import finite
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ _BRIEF = 10_000  # with more pairs, the interval of Hedges' g would take minutes
 
 
 def systems_frame(comparison: Comparison) -> pl.DataFrame:
-    """One row a measure, system and slice; the slice is null for all queries together."""
+    """One row per measure, system and slice; the slice is null for all queries together."""
     import polars as pl
 
     text, number = pl.String, pl.Float64
@@ -45,20 +46,24 @@ def systems_frame(comparison: Comparison) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema)
 
 
-def pairs_frame(comparison: Comparison) -> pl.DataFrame:
-    """One row a measure, pair and slice, with everything that is known about the pair."""
+def pairs_frame(comparison: Comparison, columns: Sequence[str] | None = None) -> pl.DataFrame:
+    """One row per measure, pair and slice, with everything that is known about the pair, or some columns of it."""
     import polars as pl
 
+    for name in columns or ():
+        if name not in _PAIR_COLUMNS:
+            raise InputError(f"Pairs have no column {name!r}: {nearest(name, _PAIR_COLUMNS)}")
+    wanted = {name: _PAIR_COLUMNS[name] for name in columns or _PAIR_COLUMNS}
     found = (comparison.pairs, *(part.pairs for part in comparison.slices))
-    rows = [row for pairs in found for row in _pairs(pairs)]
-    text = ("measure", "a", "b", "slice", "verdict")
+    rows = [row for pairs in found for row in _pairs(pairs, wanted)]
     kinds: dict[str, Any] = dict.fromkeys(_PAIR_COLUMNS, pl.Float64)
-    kinds |= dict.fromkeys(text, pl.String) | dict.fromkeys(("n", "wins", "ties", "losses"), pl.Int64)
-    return pl.DataFrame(rows, schema={**kinds, "significant": pl.Boolean}).select(_PAIR_COLUMNS)
+    kinds |= dict.fromkeys(("measure", "a", "b", "slice", "verdict"), pl.String)
+    kinds |= dict.fromkeys(("n", "wins", "ties", "losses"), pl.Int64) | {"significant": pl.Boolean}
+    return pl.DataFrame(rows, schema={name: kinds[name] for name in wanted})
 
 
 def queries_frame(comparison: Comparison) -> pl.DataFrame:
-    """One row a query, measure and system: query, slice, measure, system, value."""
+    """One row per query, measure and system: query, slice, measure, system, value."""
     import polars as pl
 
     ids, slice_of = comparison.query_ids, comparison.slice_of or {}
@@ -150,70 +155,47 @@ def _system(result: SystemResult) -> dict[str, Any]:
     }
 
 
-def _pairs(pairs: Pairs) -> Iterator[dict[str, Any]]:
-    return (_pair(pair, brief=len(pairs) > _BRIEF) for pair in pairs)
+_PAIR_COLUMNS: Mapping[str, Callable[[PairResult], Any]] = {
+    "measure": lambda pair: pair.measure,
+    "a": lambda pair: pair.a,
+    "b": lambda pair: pair.b,
+    "slice": lambda pair: pair.slice,
+    "n": lambda pair: pair.n,
+    "mean_a": lambda pair: pair.mean_a,
+    "mean_b": lambda pair: pair.mean_b,
+    "difference": lambda pair: pair.difference,
+    "low": lambda pair: finite(pair.interval.low),
+    "high": lambda pair: finite(pair.interval.high),
+    "p_value": lambda pair: pair.p_value,
+    "adjusted_p": lambda pair: pair.adjusted_p,
+    "significant": lambda pair: pair.significant,
+    "cohen_dz": lambda pair: finite(pair.effect.cohen_dz),
+    "hedges_g": lambda pair: finite(pair.effect.hedges_g),
+    "hedges_g_low": lambda pair: finite(pair.effect.hedges_g_interval.low),
+    "hedges_g_high": lambda pair: finite(pair.effect.hedges_g_interval.high),
+    "probability": lambda pair: pair.effect.probability,
+    "probability_low": lambda pair: finite(pair.effect.probability_interval.low),
+    "probability_high": lambda pair: finite(pair.effect.probability_interval.high),
+    "wins": lambda pair: pair.wins,
+    "ties": lambda pair: pair.ties,
+    "losses": lambda pair: pair.losses,
+    "detectable": lambda pair: finite(pair.detectable),
+    "verdict": lambda pair: pair.verdict,
+}
+_SLOW = ("hedges_g_low", "hedges_g_high")
 
 
-def _pair(pair: PairResult, *, brief: bool) -> dict[str, Any]:
-    effect = pair.effect
-    return {
-        "measure": pair.measure,
-        "a": pair.a,
-        "b": pair.b,
-        "slice": pair.slice,
-        "n": pair.n,
-        "mean_a": pair.mean_a,
-        "mean_b": pair.mean_b,
-        "difference": pair.difference,
-        **_ends(pair.interval),
-        "p_value": pair.p_value,
-        "adjusted_p": pair.adjusted_p,
-        "significant": pair.significant,
-        "cohen_dz": finite(effect.cohen_dz),
-        "hedges_g": finite(effect.hedges_g),
-        **_ends(None if brief else effect.hedges_g_interval, "hedges_g_"),
-        "probability": effect.probability,
-        **_ends(effect.probability_interval, "probability_"),
-        "wins": pair.wins,
-        "ties": pair.ties,
-        "losses": pair.losses,
-        "detectable": finite(pair.detectable),
-        "verdict": pair.verdict,
-    }
+def _pairs(
+    pairs: Pairs, columns: Mapping[str, Callable[[PairResult], Any]] = _PAIR_COLUMNS
+) -> Iterator[dict[str, Any]]:
+    if len(pairs) > _BRIEF:
+        columns = {name: (lambda _: None) if name in _SLOW else value for name, value in columns.items()}
+    return ({name: value(pair) for name, value in columns.items()} for pair in pairs)
 
 
-_PAIR_COLUMNS = [
-    "measure",
-    "a",
-    "b",
-    "slice",
-    "n",
-    "mean_a",
-    "mean_b",
-    "difference",
-    "low",
-    "high",
-    "p_value",
-    "adjusted_p",
-    "significant",
-    "cohen_dz",
-    "hedges_g",
-    "hedges_g_low",
-    "hedges_g_high",
-    "probability",
-    "probability_low",
-    "probability_high",
-    "wins",
-    "ties",
-    "losses",
-    "detectable",
-    "verdict",
-]
-
-
-def _ends(around: Interval | None, prefix: str = "") -> dict[str, float | None]:
+def _ends(around: Interval | None) -> dict[str, float | None]:
     low, high = around if around is not None else (math.inf, math.inf)
-    return {f"{prefix}low": finite(low), f"{prefix}high": finite(high)}
+    return {"low": finite(low), "high": finite(high)}
 
 
 def _versions() -> dict[str, str]:

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 def groups(different: BoolArray) -> list[list[int]] | None:
-    """Sets of systems of which no two differ, such that any two that do not differ stand together in one.
+    """Sets of systems of which no two differ, such that any two that do not differ share a set.
 
     ``different`` is symmetric, its rows are in order, best first; so are the groups and their members. A system can stand
     in several groups: the middle one of three may differ from neither end, though the ends differ. None where the
-    alphabet has not letters enough.
+    alphabet runs out of letters.
 
     >>> import numpy as np
     >>> different = np.zeros((3, 3), dtype=bool)
@@ -27,7 +27,7 @@ def groups(different: BoolArray) -> list[list[int]] | None:
     n = len(different)
     alike = [sum(1 << j for j in range(n) if not row[j]) for row in different.tolist()]
     found: list[list[int]] = []
-    together = [1 << i for i in range(n)]  # who already stands in a group with whom
+    together = [1 << i for i in range(n)]  # which systems already share a group
     for i in range(n):
         apart = alike[i] & ~together[i]
         is_new = together[i] == 1 << i
@@ -76,7 +76,7 @@ def label(position: int) -> str:
 
 
 def _grow(members: int, alike: Sequence[int]) -> list[int]:
-    """The group with everybody added, best first, who differs from none of its members."""
+    """The group with every system added, best first, that differs from none of its members."""
     for candidate, others in enumerate(alike):
         if members & ~others == 0:
             members |= 1 << candidate

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ranklens.errors import InputError, nearest
 from ranklens.judging.documents import judgments, ranking
@@ -53,37 +53,49 @@ def side_by_side(comparison: Comparison, query: str, a: str, b: str, depth: int)
     before, after = (_ranks(evidence, query, name) for name in (a, b))
     judged = judgments(evidence.qrels, columns=evidence.columns).filter(pl.col("query") == query)
     grades = dict(judged.select("doc", "grade").iter_rows())
-    failed = any(query in comparison.errors.get(name, {}) for name in (a, b))
-    rows = []
-    for doc in {*before, *after, *grades}:
-        grade, first, second = grades.get(doc), before.get(doc, math.inf), after.get(doc, math.inf)
-        if min(first, second) <= depth or (grade is not None and grade >= evidence.policy.rel):
-            place = (
-                (0.0, second) if second <= depth else (1.0, first) if first <= depth else (2.0, -(grade or 0))
-            )
-            rows.append((*place, doc, grade, first, second))
-    schema = {"doc": pl.String, "grade": pl.Float64, f"rank_{a}": pl.Int64, f"rank_{b}": pl.Int64}
-    return pl.DataFrame(
-        [
-            (
-                doc,
-                grade,
-                before.get(doc),
-                after.get(doc),
-                "failed" if failed else _change(first, second, depth),
-            )
-            for _, _, doc, grade, first, second in sorted(rows)
-        ],
-        schema={**schema, "change": pl.String},
-        orient="row",
+    every = (
+        _Seen(doc, grades.get(doc), before.get(doc, math.inf), after.get(doc, math.inf))
+        for doc in {*before, *after, *grades}
     )
+    shown = [one for one in every if one.is_shown(depth, evidence.policy.rel)]
+    failed = any(query in comparison.errors.get(name, {}) for name in (a, b))
+    rows = [
+        (
+            one.doc,
+            one.grade,
+            before.get(one.doc),
+            after.get(one.doc),
+            "failed" if failed else one.change(depth),
+        )
+        for one in sorted(shown, key=lambda one: (one.place(depth), one.doc))
+    ]
+    schema = {"doc": pl.String, "grade": pl.Float64, f"rank_{a}": pl.Int64, f"rank_{b}": pl.Int64}
+    return pl.DataFrame(rows, schema={**schema, "change": pl.String}, orient="row")
 
 
-def _change(before: float, after: float, depth: int) -> str:
-    """What became of a document's rank; infinity is a document that was not retrieved."""
-    if max(before, after) <= depth:
-        return "same" if after == before else "up" if after < before else "down"
-    return "new" if after <= depth else "lost" if before <= depth else "missed"
+class _Seen(NamedTuple):
+    """A document in two rankings; the rank is infinity where it was not retrieved."""
+
+    doc: str
+    grade: float | None
+    before: float
+    after: float
+
+    def is_shown(self, depth: int, rel: float) -> bool:
+        is_relevant = self.grade is not None and self.grade >= rel
+        return is_relevant or min(self.before, self.after) <= depth
+
+    def place(self, depth: int) -> tuple[float, float]:
+        """Where it stands among the documents shown."""
+        if self.after <= depth:
+            return 0, self.after
+        return (1, self.before) if self.before <= depth else (2, -(self.grade or 0))
+
+    def change(self, depth: int) -> str:
+        """What became of its rank."""
+        if max(self.before, self.after) <= depth:
+            return "same" if self.after == self.before else "up" if self.after < self.before else "down"
+        return "new" if self.after <= depth else "lost" if self.before <= depth else "missed"
 
 
 def _evidence(comparison: Comparison, query: str, a: str, b: str) -> Evidence:

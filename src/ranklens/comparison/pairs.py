@@ -75,12 +75,21 @@ class Family:
 
 
 @dataclass(frozen=True)
+class Terms:
+    """How a pair was tested: by which measure, with which settings, together with which other tests."""
+
+    quantity: Quantity
+    settings: Settings
+    family: Family
+
+
+@dataclass(frozen=True)
 class PairResult:
     """Two systems on one measure; every number is of b compared with a.
 
-    ``significant`` says that ``adjusted_p`` is not above alpha and that the test speaks for the system with the better mean:
-    the sign and Wilcoxon tests can speak for the other.
-    ``difference`` is the mean of b less that of a. For a geometric mean (``gm_AP``) the logarithms are compared:
+    ``significant`` says that ``adjusted_p`` is not above alpha and that the test favours the system with the better mean:
+    the sign and Wilcoxon tests can favour the other.
+    ``difference`` is the mean of b minus that of a. For a geometric mean (``gm_AP``) the logarithms are compared:
     ``difference``, ``interval``, ``effect`` and ``detectable`` are theirs, and ``exp(difference)`` is the factor between the means.
     """
 
@@ -101,7 +110,12 @@ class PairResult:
     ties: int
     losses: int
     detectable: float
-    verdict: str = ""
+    terms: Terms = field(repr=False, compare=False)
+
+    @cached_property
+    def verdict(self) -> str:
+        """Which system is better, by how much and how surely, in words."""
+        return verdicts.of_pair(self)
 
 
 @dataclass(frozen=True)
@@ -148,15 +162,20 @@ class Contrasts:
         return found | found.T
 
     @cached_property
+    def means(self) -> list[float]:
+        """One per system."""
+        return [self.quantity.mean(row) for row in self.values]
+
+    @cached_property
     def order(self) -> list[int]:
         """The systems, best first; of equal ones the first given comes first."""
-        return self.quantity.best_first([self.quantity.mean(row) for row in self.values])
+        return self.quantity.best_first(self.means)
 
     @cached_property
     def groups(self) -> list[list[int]]:
         """Systems that cannot be told apart, best first; a system can stand in several groups.
 
-        None with a baseline: of the other systems no two were tested against each other.
+        None with a baseline: the other systems were not tested against each other.
         Where that takes more groups than there are letters: systems that cannot be told apart from the best of their group.
         """
         if self.settings.baseline is not None:
@@ -203,6 +222,10 @@ class Contrasts:
         """For differences with a standard deviation of 1."""
         return detectable_difference(1.0, self.values.shape[1], alpha=self.alpha)
 
+    @cached_property
+    def _terms(self) -> Terms:
+        return Terms(self.quantity, self.settings, self.family)
+
     def _result(self, index: int, a: int, b: int) -> PairResult:
         found = self._seen.get((a, b)) or self._worked_out(index, a, b)
         if len(self._seen) < _REMEMBERED:
@@ -216,14 +239,14 @@ class Contrasts:
         effect = effect_size(*tested, level=settings.level, bounds=quantity.test_bounds, rng=settings.seed)
         n, change = len(before), inputs.differences(*tested)
         deviation = float(change.std(ddof=1)) if n > 1 and np.ptp(change) else 0.0
-        found = PairResult(
+        return PairResult(
             measure=quantity.name,
             a=self.systems[a],
             b=self.systems[b],
             slice=self.part,
             n=n,
-            mean_a=quantity.mean(before),
-            mean_b=quantity.mean(after),
+            mean_a=self.means[a],
+            mean_b=self.means[b],
             difference=_without_noise(effect.difference, *tested),
             interval=effect.interval,
             p_value=float(self.p_values[index]),
@@ -234,8 +257,8 @@ class Contrasts:
             ties=effect.ties,
             losses=effect.losses,
             detectable=deviation * self._detectable if n > 1 else math.inf,
+            terms=self._terms,
         )
-        return replace(found, verdict=verdicts.of_pair(found, quantity, settings, self.family))
 
 
 def _without_noise(difference: float, before: FloatArray, after: FloatArray) -> float:
@@ -310,7 +333,7 @@ def contrasts(
 
 
 def affordable(settings: Settings, systems: int) -> Settings:
-    """The t test in place of one that would have to be resampled more often than anybody wants to wait.
+    """The t test in place of one that would have to be resampled more often than anyone wants to wait.
 
     The smallest p-value of a resampled test is one in the number of resamples. Corrected for many pairs that is not small,
     so all systems would look alike.

@@ -70,7 +70,7 @@ def _name(value: Any) -> str:
         return NONE
     if isinstance(value, (list, tuple, dict, set)):
         raise InputError(
-            f"by: {value!r} is no slice; each query belongs to one, named by a text or a number."
+            f"by: {value!r} is not a slice; each query belongs to one, named by a text or a number."
         )
     return str(value)
 

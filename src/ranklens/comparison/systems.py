@@ -12,10 +12,9 @@ import numpy as np
 
 from ranklens.comparison import verdicts
 from ranklens.comparison.alignment import Aligned, Quantity, align
-from ranklens.comparison.analysis import SliceResult, SystemResult, analyse, macro_averages
+from ranklens.comparison.analysis import Sliced, SliceResult, SystemResult, analyse, analyse_slices
 from ranklens.comparison.cautions import cautions
 from ranklens.comparison.pairs import Contrasts, PairResult, Pairs, Settings, affordable
-from ranklens.comparison.slices import in_order, slices_of
 from ranklens.errors import InputError, MeasureError, RankLensWarning, about, nearest, warn
 from ranklens.evaluation import evaluate
 from ranklens.files.collection import open_collection
@@ -36,6 +35,8 @@ if TYPE_CHECKING:
     from ranklens.report.charts import ComparisonPlots
     from ranklens.stats.inputs import Rng
     from ranklens.tables.table import Printout, Table
+
+_NO_EFFECT = 1e-9  # smaller effects are what is left of differences that cancel out
 
 
 @dataclass(frozen=True)
@@ -64,9 +65,8 @@ class Comparison:
     evidence: Evidence | None = None
     latencies: Mapping[str, Sequence[float]] | None = None
     status: Mapping[str, Mapping[str, int]] | None = None
-    errors: Mapping[str, Mapping[str, str]] = field(
-        default_factory=dict
-    )  # of calls that failed, by system and query
+    # Of calls that failed, by system and query.
+    errors: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -123,40 +123,37 @@ class Comparison:
         return [self.systems[i] for i in self.quantity(measure).best_first(means)]
 
     def groups(self, measure: str | Measure) -> list[list[str]]:
-        """Systems that cannot be told apart stand together, best first; one can stand in several groups.
+        """Systems that cannot be told apart share a group, best first; a system can be in several groups.
 
-        Empty with a baseline: of the other systems no two were tested against each other.
+        Empty with a baseline: the other systems were not tested against each other.
         """
         return [[self.systems[i] for i in group] for group in self.contrasts(measure).groups]
 
     def told_apart(self, measure: str | Measure, system: str) -> set[str]:
-        """The systems that were shown to differ from this one."""
+        """The systems that differ significantly from this one."""
         different = self.contrasts(measure).different[self.systems.index(self._system(system))]
         return {other for other, differs in zip(self.systems, different, strict=True) if differs}
 
     def facts(self, pair: PairResult) -> str:
         """The size of a difference, how likely it is by chance, and what could not have been seen."""
-        found = self.contrasts(pair.measure)
-        return verdicts.facts(pair, found.quantity, self.settings, found.family)
+        return verdicts.facts(pair)
 
     def queries_needed(self, pair: PairResult) -> int | None:
-        """How many queries like these would show the difference of a pair with a power of 80%; None where none could tell."""
+        """How many queries like these would show the difference of a pair with a power of 80%; None if no number would."""
         effect = abs(pair.effect.cohen_dz)
-        if (
-            pair.n < 2 or not 1e-9 < effect < np.inf
-        ):  # smaller ones are what is left of differences that cancel out
+        if pair.n < 2 or not _NO_EFFECT < effect < np.inf:
             return None
         deviation = abs(pair.difference / pair.effect.cohen_dz)
         return queries_needed(pair.difference, deviation, alpha=self.contrasts(pair.measure).alpha)
 
     def verdict(self, measure: str | Measure | None = None) -> str:
-        """What to conclude, in words; for all measures, one a line."""
+        """What to conclude, in words; for all measures, one per line."""
         if measure is not None:
             return verdicts.of_measure(self, self._measure(measure))
         return "\n".join(f"{name}: {verdicts.of_measure(self, name)}" for name in self.measures)
 
     def queries(self, measure: str | Measure, a: str | None = None, b: str | None = None) -> pl.DataFrame:
-        """The queries, by how much better b is than a: the largest losses first, the largest gains last."""
+        """The queries, sorted by how much better b is than a: largest losses first, largest gains last."""
         from ranklens.comparison.inspection import by_difference
 
         first, second = self._two(a, b)
@@ -172,29 +169,30 @@ class Comparison:
         return side_by_side(self, query, first, second, depth)
 
     def to_frame(self) -> pl.DataFrame:
-        """One row a measure, system and slice (null: all queries): n, mean, low, high, group."""
+        """One row per measure, system and slice (null: all queries): n, mean, low, high, group."""
         from ranklens.comparison.export import systems_frame
 
         return systems_frame(self)
 
-    def pairs_frame(self) -> pl.DataFrame:
-        """One row a measure, pair and slice: means, difference, interval, p-values, effect sizes, wins, verdict.
+    def pairs_frame(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        """One row per measure, pair and slice: means, difference, interval, p-values, effect sizes, wins, verdict.
 
         Every number is of b compared with a: ``difference`` is ``mean_b - mean_a`` (for a geometric mean, of the logarithms),
-        ``wins`` counts the queries where b has the higher value. With a baseline, that is a.
+        ``wins`` counts the queries where b has the higher value. With a baseline, that is a. ``columns`` chooses some, and only
+        these are worked out: the interval of an effect size takes longer than all the rest.
         """
         from ranklens.comparison.export import pairs_frame
 
-        return pairs_frame(self)
+        return pairs_frame(self, columns)
 
     def queries_frame(self) -> pl.DataFrame:
-        """One row a query, measure and system: query, slice, measure, system, value."""
+        """One row per query, measure and system: query, slice, measure, system, value."""
         from ranklens.comparison.export import queries_frame
 
         return queries_frame(self)
 
     def to_csv(self, separator: str = ",") -> str:
-        """:meth:`to_frame` as text, with all digits; the other frames have ``write_csv``, too."""
+        """:meth:`to_frame` as CSV, with all digits; the other frames have ``write_csv``, too."""
         return self.to_frame().write_csv(separator=separator)
 
     def to_json(self, *, indent: int | None = None) -> str:
@@ -204,7 +202,7 @@ class Comparison:
         return to_json(self, indent=indent)
 
     def table(self) -> Table:
-        """One row a measure and system: mean, interval, and letters for systems that cannot be told apart."""
+        """One row per measure and system: mean, interval, and letters for systems that cannot be told apart."""
         from ranklens.comparison.tables import leaders
 
         return leaders(self)
@@ -220,11 +218,11 @@ class Comparison:
         return self._printout().to_html()
 
     def to_markdown(self) -> str:
-        """All that print shows, for GitHub and its like."""
+        """All that ``print`` shows, as Markdown."""
         return self._printout().to_markdown()
 
     def to_latex(self) -> str:
-        """The table of a paper (booktabs): systems × measures, the best in bold, raised letters for significance."""
+        """A table for a paper (booktabs): systems × measures, the best in bold, raised letters for significance."""
         from ranklens.comparison.tables import paper
 
         return paper(self).to_latex()
@@ -252,7 +250,9 @@ class Comparison:
     def _two(self, a: str | None, b: str | None) -> tuple[str, str]:
         """The systems asked for; else the baseline (or the first) and the best of the others."""
         if len(self.systems) < 2:
-            raise InputError(f"There is only one system, {self.systems[0]}, so there is nothing beside it.")
+            raise InputError(
+                f"There is only one system, {self.systems[0]}, so there is nothing to compare it with."
+            )
         first = self._system(a) if a is not None else self.baseline or self.systems[0]
         others = [system for system in self.ranked(self.measures[0]) if system != first]
         second = self._system(b) if b is not None else others[0]
@@ -275,7 +275,7 @@ class Comparison:
         return name
 
     def quantity(self, measure: str | Measure) -> Quantity:
-        """What is known about a measure: how it is put together, its range, and which values are better."""
+        """What is known about a measure: how it is averaged, its range, and which values are better."""
         name = self._measure(measure)
         return next(quantity for quantity in self.aligned.quantities if quantity.name == name)
 
@@ -311,7 +311,7 @@ def compare(
     progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
     **options: Any,
 ) -> Comparison:
-    """Evaluate several runs on the same queries and tell which differences are more than chance.
+    """Evaluate several runs on the same queries and say which differences are more than chance.
 
     ``runs`` maps names to runs of any shape, :class:`~ranklens.scores.Scores` or tables of values by query; ``qrels`` may be
     None if there is no run among them. Every pair is tested, or each system against the ``baseline``. p-values are corrected
@@ -355,10 +355,10 @@ def compare_scores(
     missing: str | None = None,
     rng: Rng = 0,
 ) -> Comparison:
-    """Compare values that are there already: Scores, tables by query, or ``{query: {measure: value}}``.
+    """Compare values that exist already: Scores, tables by query, or ``{query: {measure: value}}``.
 
-    ``measures`` are all that the systems have in common, unless some are named; ``missing`` says what a query counts that a
-    system lacks (``zero``, ``skip``, ``error``). The rest is as in :func:`compare`.
+    ``measures`` defaults to all that the systems have in common; ``missing`` says what happens to a query that a system lacks
+    (``zero``, ``skip``, ``error``). The rest is as in :func:`compare`.
 
     >>> found = compare_scores({"a": {"q1": {"RR": 1.0}, "q2": {"RR": 0.5}}, "b": {"q1": {"RR": 1.0}, "q2": {"RR": 0.25}}})
     >>> found.result("RR", "a").mean, found.pair("RR", "a", "b").wins, found.pair("RR", "a", "b").losses
@@ -366,7 +366,7 @@ def compare_scores(
     """
     settings = Settings(_name(baseline), test, correction, alpha, level, _seed(rng))
     if missing is not None:
-        make_policy(None, {"missing": missing})  # refuses what is no policy
+        make_policy(None, {"missing": missing})  # refuses an unknown policy
     return _compared(_checked(scores), measures, settings, by, queries, missing)
 
 
@@ -379,43 +379,30 @@ def _compared(
     missing: str | None,
 ) -> Comparison:
     aligned = align(scores, measures, missing=missing)
-    if asked.baseline is not None and asked.baseline not in aligned.systems:
-        raise InputError(
-            f"The baseline {asked.baseline!r} is no system: {nearest(asked.baseline, aligned.systems)}"
-        )
+    _check_baseline(asked.baseline, aligned.systems)
     settings = affordable(asked, len(aligned.systems))
     # Random signs are drawn by place, so the order in which queries come must not matter.
-    order = np.argsort(np.array(aligned.query_ids, dtype=object), kind="stable")
-    sorted_values = {name: values[:, order] for name, values in aligned.values.items()}
-    results, pairs = analyse(aligned, {None: sorted_values}, settings)[None]
-    slice_of: dict[str, str] | None = None
-    slices: tuple[SliceResult, ...] = ()
-    macro: tuple[SystemResult, ...] = ()
-    if by is not None:
-        slice_of = slices_of(by, queries, aligned.query_ids)
-        sorted_ids = [aligned.query_ids[i] for i in order]
-        parts: dict[str | None, dict[str, FloatArray]] = {
-            name: {m: v[:, [slice_of[q] == name for q in sorted_ids]] for m, v in sorted_values.items()}
-            for name in in_order(slice_of.values())
-        }
-        macro = tuple(macro_averages(aligned, parts, settings))
-        slices = tuple(
-            SliceResult(str(name), found[0][0].n, *found)
-            for name, found in analyse(aligned, parts, settings).items()
-        )
+    in_order = aligned.by_query_id()
+    results, pairs = analyse(aligned, {None: in_order.values}, settings)[None]
+    sliced = Sliced() if by is None else analyse_slices(in_order, by, queries, settings)
     evaluated = {name: s for name, s in scores.items() if isinstance(s, Scores)}
-    tested = [part for found in (pairs, *(one.pairs for one in slices)) for part in found.parts]
+    tested = [part for found in (pairs, *(one.pairs for one in sliced.slices)) for part in found.parts]
     return Comparison(
         aligned,
         settings,
         results,
         pairs,
-        slices=slices,
-        macro=macro,
-        slice_of=slice_of,
-        cautions=tuple(cautions(aligned, asked, tested, evaluated, slice_of)),
+        slices=sliced.slices,
+        macro=sliced.macro,
+        slice_of=sliced.slice_of,
+        cautions=tuple(cautions(aligned, asked, tested, evaluated, sliced.slice_of)),
         scores=evaluated,
     )
+
+
+def _check_baseline(baseline: str | None, systems: Sequence[str]) -> None:
+    if baseline is not None and baseline not in systems:
+        raise InputError(f"The baseline {baseline!r} is not a system: {nearest(baseline, systems)}")
 
 
 def _evaluated(
@@ -442,7 +429,7 @@ def _evaluated(
 def _checked(systems: Any) -> dict[str, Any]:
     if not isinstance(systems, Mapping):
         raise InputError(
-            f"The systems are a {type(systems).__name__}; give {{name: run}}, one entry a system."
+            f"The systems are a {type(systems).__name__}; give {{name: run}}, one entry per system."
         )
     named = {str(name): system for name, system in systems.items()}
     if len(named) < len(systems):
@@ -462,7 +449,7 @@ def _holds_values(system: Any, columns: Mapping[str, str] | None) -> bool:
 
 
 def _seed(rng: Rng) -> int:
-    """One whole number that everything random follows from, so that it can be told and repeated."""
+    """One seed for everything random, so that a result can be reported and repeated."""
     if rng is None or isinstance(rng, np.random.Generator):
         return int(np.random.default_rng(rng).integers(2**32))
     return inputs.count(rng, "rng", 0)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ranklens.comparison import verdicts
 from ranklens.comparison.groups import label
-from ranklens.scores import describe
+from ranklens.scores import details
 from ranklens.stats.randomization import EXACT_UP_TO
 from ranklens.tables.table import Cell, Lines, Printout, Table
 from ranklens.words import counted, several
@@ -21,14 +22,21 @@ if TYPE_CHECKING:
 MOST_SYSTEMS, MOST_PAIRS, MOST_ROWS, MOST_NOTES = 20, 15, 40, 6  # shown for each measure, in print
 
 
-def printout(comparison: Comparison) -> Printout:
-    """All that a reader needs to decide: leaders, pairs, slices, the verdict, what it rests on, cautions."""
+def printout(comparison: Comparison, *, intervals: bool = True) -> Printout:
+    """All that a reader needs to decide: leaders, pairs, slices, the verdict, what it rests on, cautions.
+
+    Without ``intervals`` there are none, neither in columns nor in sentences.
+    """
     parts: list[Table | Lines] = [leaders(comparison)]
     if len(comparison.pairs):
         parts.append(pairs(comparison))
     if comparison.slices:
         parts.append(slices(comparison))
-    said = [(name, comparison.verdict(name)) for name in comparison.measures]
+    if not intervals:
+        parts = [_without(part, _interval_header(comparison)) for part in parts if isinstance(part, Table)]
+    said = [
+        (name, verdicts.of_measure(comparison, name, intervals=intervals)) for name in comparison.measures
+    ]
     said += [(f"{name} by slice", verdicts.of_slices(comparison, name)) for name in comparison.measures]
     parts.append(Lines("Verdict", [f"{name}: {text}" for name, text in said if text]))
     parts.append(Lines("What was compared", note(comparison)))
@@ -38,9 +46,9 @@ def printout(comparison: Comparison) -> Printout:
 
 
 def leaders(comparison: Comparison) -> Table:
-    """One row a measure and system, best first; bold are those that cannot be told apart from the best.
+    """One row per measure and system, best first; those that cannot be told apart from the best are bold.
 
-    With a baseline most of that was not tested, and the best means are bold.
+    With a baseline most pairs were not tested; then the best means are bold.
     """
     rows = []
     for name in comparison.measures:
@@ -51,7 +59,7 @@ def leaders(comparison: Comparison) -> Table:
             rows.append([name if i == 0 else "", system, *numbers])
         if len(ranked) > MOST_SYSTEMS:
             rows.append(["", f"… {len(ranked) - MOST_SYSTEMS:,} more", "", "", ""])
-    header = ["measure", "system", "mean", f"{comparison.level:.0%} interval", "group"]
+    header = ["measure", "system", "mean", _interval_header(comparison), "group"]
     return _without_empty(Table(header, rows, left=2))
 
 
@@ -72,7 +80,7 @@ def _is_rated(comparison: Comparison, measure: str) -> bool:
 
 
 def pairs(comparison: Comparison) -> Table:
-    """One row a measure and pair: against the baseline, or all; of many, those with the leader."""
+    """One row per measure and pair: those with the baseline, or all; if there are many, those with the leader."""
     rows, hidden = [], 0
     for name in comparison.measures:
         if not comparison.quantity(name).is_tested:
@@ -84,13 +92,13 @@ def pairs(comparison: Comparison) -> Table:
     corrected = verdicts.name_of_correction(comparison.correction)
     is_plain = comparison.settings.is_tukey or not corrected or comparison.pairs.parts[0].family.pairs < 2
     chance = "p" if is_plain else f"p ({corrected})"
-    header = ["measure", "pair", "difference", f"{comparison.level:.0%} interval", chance, "win/tie/loss", ""]
+    header = ["measure", "pair", "difference", _interval_header(comparison), chance, "win/tie/loss", ""]
     more = f"{hidden:,} more pairs are not shown; pairs_frame() and the JSON have all." if hidden else ""
     return Table(header, rows, left=2, note=more)
 
 
 def slices(comparison: Comparison) -> Table:
-    """One row a measure, slice and system, and the macro-average: the mean over slices."""
+    """One row per measure, slice and system, and the macro-average: the mean over slices."""
     rows = []
     for name in comparison.measures:
         parts = [*(part.results for part in comparison.slices), comparison.macro]
@@ -99,7 +107,7 @@ def slices(comparison: Comparison) -> Table:
         rows += [[name if i == 0 else "", *row] for i, row in enumerate(shown)]
         if (hidden := sum(map(len, found)) - len(shown)) > 0:
             rows.append(["", f"… {hidden:,} more rows", *[""] * 5])
-    header = ["measure", "slice", "system", "queries", "mean", f"{comparison.level:.0%} interval", "group"]
+    header = ["measure", "slice", "system", "queries", "mean", _interval_header(comparison), "group"]
     return _without_empty(Table(header, rows, left=3))
 
 
@@ -227,36 +235,37 @@ def _corrected(comparison: Comparison, pairs: int) -> str:
 
 
 def _described(comparison: Comparison) -> list[str]:
-    """The line of each system's evaluation, once for those that share it; what all share is said once."""
-    lines: dict[str, list[str]] = {}
+    """What was evaluated for each system, once for those that share it; what all share is said once."""
+    systems_of: dict[tuple[str, ...], list[str]] = {}
+    for system in comparison.systems:
+        systems_of.setdefault(_evaluated(comparison, system), []).append(system)
+    every = [*systems_of]
+    lines = []
+    if comparison.aligned.left_out:
+        n = counted(len(comparison.query_ids), "query")
+        lines.append(f"{n} compared, which all systems have; means are over these.")
+    if len(every) == 1:
+        return [*lines, f"{'; '.join(every[0])}."]
+    shared = [part for part in every[0] if all(part in parts for parts in every)]
+    if shared:
+        lines.append(f"All: {'; '.join(shared)}.")
+    for parts in every[:MOST_NOTES]:
+        own = "; ".join(part for part in parts if part not in shared)
+        lines.append(f"{several(systems_of[parts])}: {own}.")
+    if len(every) > MOST_NOTES:
+        lines.append(f"… and {len(every) - MOST_NOTES:,} more such lines.")
+    return lines
+
+
+def _evaluated(comparison: Comparison, system: str) -> tuple[str, ...]:
+    """What a system's means are over, and what was decided on the way."""
+    scores = comparison.scores.get(system)
+    if scores is None:
+        return (f"{counted(len(comparison.query_ids), 'query')} averaged", "values as given")
     # The mean of a system is over the queries that all have, which can be fewer than it was evaluated on.
     done = "evaluated" if comparison.aligned.left_out else "averaged"
-    for system, scores in comparison.scores.items():
-        failed = len(comparison.errors.get(system, {}))
-        text = describe(scores.judged, scores.measures, failed, done=done)
-        lines.setdefault(text, []).append(system)
-    given = [system for system in comparison.systems if system not in comparison.scores]
-    if given:
-        text = f"{counted(len(comparison.query_ids), 'query')} averaged, values as given"
-        lines.setdefault(text, []).extend(given)
-    if comparison.aligned.left_out:
-        compared = [
-            f"{counted(len(comparison.query_ids), 'query')} compared, which all systems have; means are over these."
-        ]
-    else:
-        compared = []
-    if len(lines) == 1:
-        return [*compared, f"{next(iter(lines))}."]
-    details = {line: line.split("; ") for line in lines}
-    shared = [
-        part for part in next(iter(details.values())) if all(part in parts for parts in details.values())
-    ]
-    told = [
-        f"{several(systems)}: {'; '.join(part for part in details[line] if part not in shared)}."
-        for line, systems in list(lines.items())[:MOST_NOTES]
-    ]
-    hidden = [f"… and {len(lines) - MOST_NOTES:,} more such lines."] if len(lines) > MOST_NOTES else []
-    return [*compared, *([f"All: {'; '.join(shared)}."] if shared else []), *told, *hidden]
+    failed = len(comparison.errors.get(system, {}))
+    return tuple(details(scores.judged, scores.measures, failed, done=done))
 
 
 def _answered(comparison: Comparison) -> list[str]:
@@ -308,7 +317,7 @@ def _pair(comparison: Comparison, pair: PairResult) -> list[str]:
         around = str(quantity.interval_back(pair.interval))
     else:
         size, around = _signed(pair.difference), str(pair.interval)
-    chance = verdicts.p_text(pair.adjusted_p, comparison.alpha).removeprefix("p = ").removeprefix("p ")
+    chance = verdicts.p_cell(pair.adjusted_p, comparison.alpha)
     counts = f"{pair.wins}/{pair.ties}/{pair.losses}"
     return [f"{pair.b} vs {pair.a}", size, around, chance, counts, verdicts.in_a_word(pair, quantity)]
 
@@ -324,13 +333,19 @@ def _number(mean: float, aggregate: str) -> str:
     return f"{mean:,.0f}" if aggregate == "sum" else f"{mean:.4f}"
 
 
+def _interval_header(comparison: Comparison) -> str:
+    return f"{comparison.level:.0%} interval"
+
+
 def _without_empty(table: Table) -> Table:
     """Columns that say nothing are left out: letters, where there is one system only, or a baseline."""
-    kept = [i for i in range(len(table.header)) if any(row[i] for row in table.rows)]
-    return Table(
-        _pick(table.header, kept), [_pick(row, kept) for row in table.rows], table.note, left=table.left
-    )
+    return _keep(table, [i for i in range(len(table.header)) if any(row[i] for row in table.rows)])
 
 
-def _pick(row: Sequence[str], kept: Iterable[int]) -> list[str]:
-    return [row[i] for i in kept]
+def _without(table: Table, column: str) -> Table:
+    return _keep(table, [i for i, name in enumerate(table.header) if name != column])
+
+
+def _keep(table: Table, columns: Sequence[int]) -> Table:
+    header, *rows = ([row[i] for i in columns] for row in (table.header, *table.rows))
+    return replace(table, header=header, rows=rows)

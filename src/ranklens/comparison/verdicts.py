@@ -31,52 +31,55 @@ _TESTS = {
     "tukey": "Tukey's HSD",
     "tukey-randomized": "randomised Tukey HSD",
 }
+_SMALL = 0.001  # p-values below are not told apart
 
 
-def of_pair(pair: PairResult, quantity: Quantity, settings: Settings, family: Family) -> str:
-    """Which of two systems is better, by how much, how sure that is, and what could not have been seen."""
+def of_pair(pair: PairResult, *, intervals: bool = True) -> str:
+    """Which of two systems is better, by how much, how surely, and what could not have been seen."""
+    quantity = pair.terms.quantity
     ahead, behind = (pair.a, pair.b) if _a_leads(pair, quantity) else (pair.b, pair.a)
     if pair.ties == pair.n:
         return (
             f"{ahead} and {behind} have the same value for {'every query' if pair.n > 1 else 'the one query'}"
         )
-    amount = facts(pair, quantity, settings, family)
+    amount = facts(pair, intervals=intervals)
     if pair.significant:
         return f"{ahead} is {_superior(quantity)} than {behind} by {amount}"
-    if pair.adjusted_p <= settings.alpha:
-        return f"{ahead} and {behind} cannot be told apart: {behind} wins more often, but the mean speaks for {ahead} by {amount}"
+    if pair.adjusted_p <= pair.terms.settings.alpha:
+        return f"{ahead} and {behind} cannot be told apart: {behind} wins more often, but the mean favours {ahead} by {amount}"
     return f"{ahead} and {behind} cannot be told apart: the difference is {amount}"
 
 
-def of_measure(comparison: Comparison, measure: str) -> str:
-    """Which system to choose by one measure, and how sure that is."""
+def of_measure(comparison: Comparison, measure: str, *, intervals: bool = True) -> str:
+    """Which system to choose by one measure, and how sure that is; also without the intervals of differences."""
     quantity, ranked = comparison.quantity(measure), comparison.ranked(measure)
     if not quantity.is_tested:
         return "A count: shown, but not tested."
     if len(ranked) == 1:
         found = comparison.result(measure, ranked[0])
-        return (
-            f"{found.mean:.4f} {found.interval} for {ranked[0]} alone; there is nothing to compare it with."
-        )
+        around = f" {found.interval}" if intervals else ""
+        return f"{found.mean:.4f}{around} for {ranked[0]} alone; there is nothing to compare it with."
     if len(ranked) == 2:
-        return f"{comparison.pair(measure, *ranked).verdict}.{_advice(comparison, measure, ranked)}"
+        told = of_pair(comparison.pair(measure, *ranked), intervals=intervals)
+        return f"{told}.{_advice(comparison, measure, ranked)}"
     if comparison.baseline is not None:
-        return _against_baseline(comparison, measure, ranked)
-    return _leader(comparison, measure, ranked)
+        return _against_baseline(comparison, measure, ranked, intervals=intervals)
+    return _leader(comparison, measure, ranked, intervals=intervals)
 
 
-def _leader(comparison: Comparison, measure: str, ranked: Sequence[str]) -> str:
-    """The first, and whoever cannot be told apart from it."""
+def _leader(comparison: Comparison, measure: str, ranked: Sequence[str], *, intervals: bool) -> str:
+    """The first, and the systems that cannot be told apart from it."""
     best, *others = ranked
     word = _superior(comparison.quantity(measure))
     different = comparison.told_apart(measure, best)
     rivals = [system for system in others if system not in different]
     behind = [system for system in others if system in different]
     pair = comparison.pair(measure, best, (rivals or others)[0])
+    amount = facts(pair, intervals=intervals)
     advice = _advice(comparison, measure, [best, *rivals])
     if not rivals:
         all_others = "both others" if len(others) == 2 else f"all {len(others):,} others"
-        return f"{best} is {word} than {all_others}; than the closest, {others[0]}, by {comparison.facts(pair)}.{advice}"
+        return f"{best} is {word} than {all_others}; than the closest, {others[0]}, by {amount}.{advice}"
     if comparison.result(measure, best).mean == comparison.result(measure, others[-1]).mean:
         return f"All {len(ranked):,} systems have the same mean.{advice}"
     most = "best" if word == "better" else "highest"
@@ -84,11 +87,11 @@ def _leader(comparison: Comparison, measure: str, ranked: Sequence[str]) -> str:
     beaten = f" {best} is {word} than {several(behind)}." if behind else ""
     return (
         f"{best} has the {most} mean, but cannot be told apart from {several(rivals)}: "
-        f"the difference{to_whom} is {comparison.facts(pair)}.{beaten}{advice}"
+        f"the difference{to_whom} is {amount}.{beaten}{advice}"
     )
 
 
-def _against_baseline(comparison: Comparison, measure: str, ranked: Sequence[str]) -> str:
+def _against_baseline(comparison: Comparison, measure: str, ranked: Sequence[str], *, intervals: bool) -> str:
     baseline, word = str(comparison.baseline), _superior(comparison.quantity(measure))
     different = comparison.told_apart(measure, baseline)
     above = ranked[: ranked.index(baseline)]
@@ -97,13 +100,13 @@ def _against_baseline(comparison: Comparison, measure: str, ranked: Sequence[str
     same = [system for system in ranked if system not in different and system != baseline]
     parts = []
     if better:
-        near = comparison.facts(comparison.pair(measure, baseline, better[0]))
+        near = facts(comparison.pair(measure, baseline, better[0]), intervals=intervals)
         parts.append(f"{_are(better)} {word} than {baseline}")
         parts[0] += f" by {near}." if len(better) == 1 else f"; {better[0]} by {near}."
     else:
         parts.append(f"No system was shown to be {word} than {baseline}.")
     if same:
-        near = comparison.facts(comparison.pair(measure, baseline, same[0]))
+        near = facts(comparison.pair(measure, baseline, same[0]), intervals=intervals)
         parts.append(
             f"{several(same)} cannot be told apart from {baseline}; the difference to {same[0]} is {near}."
         )
@@ -158,29 +161,30 @@ def of_slices(comparison: Comparison, measure: str) -> str:
     return "; ".join(told) + f"{hidden}. No other {other} can be told apart in a slice."
 
 
-def facts(pair: PairResult, quantity: Quantity, settings: Settings, family: Family) -> str:
+def facts(pair: PairResult, *, intervals: bool = True) -> str:
     """The size of a difference, how likely it is by chance, and what could not have been seen."""
-    chance = f"{_chance(pair, settings, family)}{_unlike_interval(pair, quantity, settings, family)}"
-    return f"{_size(pair, quantity)}, {chance}{_unseen(pair, quantity)}"
+    unlike = _unlike_interval(pair) if intervals else ""
+    return f"{_size(pair, intervals=intervals)}, {_chance(pair)}{unlike}{_unseen(pair)}"
 
 
-def _unlike_interval(pair: PairResult, quantity: Quantity, settings: Settings, family: Family) -> str:
+def _unlike_interval(pair: PairResult) -> str:
     """Why test and interval disagree, where they do."""
-    holds = pair.interval.low <= 0 <= pair.interval.high
-    if pair.significant != holds or (pair.adjusted_p <= settings.alpha and not pair.significant):
+    quantity, settings, family = pair.terms.quantity, pair.terms.settings, pair.terms.family
+    contains = pair.interval.low <= 0 <= pair.interval.high
+    if pair.significant != contains or (pair.adjusted_p <= settings.alpha and not pair.significant):
         return ""
     if abs(settings.level + settings.alpha - 1) > 1e-9:
         reason = f"has a level of {settings.level:.4g}, while the test has an alpha of {settings.alpha:g}"
-    elif not holds and family.pairs > 1 and (settings.is_tukey or pair.p_value <= settings.alpha):
+    elif not contains and family.pairs > 1 and (settings.is_tukey or pair.p_value <= settings.alpha):
         reason = "is not corrected for the number of pairs"
     else:
         reason = "is Student's t, which is not the method of the test"
     nothing = 1 if quantity.is_geometric else 0
-    return f" (the interval {'holds' if holds else 'excludes'} {nothing}, but {reason})"
+    return f" (the interval {'contains' if contains else 'excludes'} {nothing}, but {reason})"
 
 
 def _advice(comparison: Comparison, measure: str, ranked: Sequence[str]) -> str:
-    """What to do: choose the best, or the cheapest of those that cannot be told apart, or ask more queries."""
+    """What to do: choose the best, or the cheapest of those that cannot be told apart, or use more queries."""
     if comparison.quantity(measure).better == "neither":
         return ""
     best, *others = ranked
@@ -196,17 +200,26 @@ def _advice(comparison: Comparison, measure: str, ranked: Sequence[str]) -> str:
 
 
 def p_text(p: float, alpha: float = 0.05) -> str:
+    """A p-value in a sentence.
+
+    >>> p_text(0.0021), p_text(0.00004)
+    ('p = 0.002', 'p < 0.001')
+    """
+    return f"p {p_cell(p, alpha)}" if p < _SMALL else f"p = {p_cell(p, alpha)}"
+
+
+def p_cell(p: float, alpha: float = 0.05) -> str:
     """A p-value with three decimals, and more where these could be taken for alpha.
 
-    >>> p_text(0.0021), p_text(0.00004), p_text(0.04996), p_text(1.0)
-    ('p = 0.002', 'p < 0.001', 'p = 0.04996', 'p = 1.000')
+    >>> p_cell(0.0021), p_cell(0.00004), p_cell(0.04996), p_cell(1.0)
+    ('0.002', '< 0.001', '0.04996', '1.000')
     """
-    if p < 0.001:
-        return "p < 0.001"
+    if p < _SMALL:
+        return f"< {_SMALL}"
     decimals = 3
     while round(p, decimals) == alpha != p and decimals < 8:
         decimals += 1
-    return f"p = {p:.{decimals}f}"
+    return f"{p:.{decimals}f}"
 
 
 def correction_text(settings: Settings, family: Family) -> str:
@@ -254,28 +267,32 @@ def _superior(quantity: Quantity) -> str:
     return "higher" if quantity.better == "neither" else "better"
 
 
-def _chance(pair: PairResult, settings: Settings, family: Family) -> str:
+def _chance(pair: PairResult) -> str:
+    settings, family = pair.terms.settings, pair.terms.family
     return f"{p_text(pair.adjusted_p, settings.alpha)}{correction_text(settings, family)}"
 
 
-def _size(pair: PairResult, quantity: Quantity) -> str:
+def _size(pair: PairResult, *, intervals: bool) -> str:
     """The difference of the one ahead over the other, with its interval."""
     low, high = pair.interval
-    difference = abs(pair.difference)
+    difference, what, decimals = abs(pair.difference), "", 3
     if pair.difference < 0:
         low, high = -high, -low
-    if quantity.is_geometric:
-        return f"a factor of {math.exp(difference):.3f} [{math.exp(low):.3f}, {math.exp(high):.3f}]"
-    decimals = 3 if difference >= 0.001 or not difference else 5
-    return f"{difference:.{decimals}f} [{low:.{decimals}f}, {high:.{decimals}f}]"
+    if pair.terms.quantity.is_geometric:
+        difference, low, high = math.exp(difference), math.exp(low), math.exp(high)
+        what = "a factor of "
+    elif 0 < difference < 0.001:
+        decimals = 5
+    around = f" [{low:.{decimals}f}, {high:.{decimals}f}]" if intervals else ""
+    return f"{what}{difference:.{decimals}f}{around}"
 
 
-def _unseen(pair: PairResult, quantity: Quantity) -> str:
+def _unseen(pair: PairResult) -> str:
     if pair.n < 2:
         return "; one query says nothing about others"
     if not pair.detectable:
         return ""
-    if quantity.is_geometric:
+    if pair.terms.quantity.is_geometric:
         limit = f"a factor under {math.exp(pair.detectable):.3f}"
     else:
         limit = f"a difference under {pair.detectable:.{3 if pair.detectable >= 0.001 else 5}f}"

@@ -29,7 +29,7 @@ def average_precision(
 
 @measure("gm_AP", "gm_MAP", "GMAP", aggregate="geometric", average_ties=True)
 def geometric_average_precision(judged: Judged, *, rel: Rel = 1) -> FloatArray:
-    """AP a query, put together over queries by the geometric mean with a floor of 0.00001 (trec_eval's gm_map)."""
+    """AP per query, averaged over queries by the geometric mean with a floor of 0.00001 (trec_eval's gm_map)."""
     return average_precision(judged, rel=rel)
 
 

@@ -28,5 +28,5 @@ def binary_preference(judged: Judged, *, rel: Rel = 1) -> FloatArray:
 
 @measure("gm_Bpref", aggregate="geometric")
 def geometric_binary_preference(judged: Judged, *, rel: Rel = 1) -> FloatArray:
-    """Bpref a query, put together over queries by the geometric mean with a floor of 0.00001."""
+    """Bpref per query, averaged over queries by the geometric mean with a floor of 0.00001."""
     return binary_preference(judged, rel=rel)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ranklens.arrays import BoolArray, FloatArray, IntArray
+from ranklens.arrays import BoolArray, IntArray
 from ranklens.errors import InputError, Option, PolicyError, warn
 from ranklens.files.collection import read_pair
 from ranklens.judging.averaged_ties import spread_ties
@@ -32,7 +32,7 @@ def judge(
 
     ``qrels`` is ``{query: {document: grade}}``, ``{query: set}`` or a table with the columns query, doc, grade; ``run``
     is ``{query: {document: score}}``, ``{query: [documents]}``, ``{query: [(document, score)]}`` or a table with the
-    columns query, doc and score or rank. Both may be paths of files. ``columns`` names the columns of tables where they are called otherwise.
+    columns query, doc and score or rank. Both may be paths to files. ``columns`` names the columns of tables that have other names.
     Policies are given as a :class:`~ranklens.policy.Policy` or one by one: ``judge(qrels, run, ties="average")``.
 
     >>> judged = judge({"q1": {"a": 2, "b": 1}}, {"q1": {"a": 0.5, "x": 0.9, "b": 0.5}})
@@ -56,24 +56,17 @@ def judge(
 def _check_kind(what: str, value: Any) -> None:
     if not isinstance(value, Mapping) and not frames.is_frame(value) and not hasattr(value, "tables"):
         raise InputError(
-            f"{what} is a {type(value).__name__}; give a dict by query, a Polars, pandas or Arrow table, or the path of a file. "
-            "For a list of dicts, one a question, use ranklens.from_records."
+            f"{what} is a {type(value).__name__}; give a dict by query, a Polars, pandas or Arrow table, or the path to a file. "
+            "For a list of dicts, one per question, use ranklens.from_records."
         )
 
 
 def _assemble(found: Standings, policy: Policy) -> Judged:
-    """Apply what concerns whole queries, sort, cut: the policies that come after ranking."""
-    n = len(found.queries)
-    ideal = _ideal(found.gold_query, found.gold, n)
-    best = ideal.rank == 1
-    has_relevant = np.zeros(n, dtype=bool)
-    has_relevant[ideal.query[best]] = ideal.grade[best] >= policy.rel
-    max_grade = float(ideal.grade[best].max(initial=0))
-    keep = np.ones(n, dtype=bool)
-    if policy.missing == "skip":
-        keep &= found.in_run
-    if policy.empty == "skip":
-        keep &= has_relevant
+    """Apply the policies that come after ranking: which queries count, how ties are spread, how deep to look."""
+    ideal = _ideal(found.gold_query, found.gold, len(found.queries))
+    best = ideal.where(ideal.rank == 1)
+    has_relevant = best.where(best.grade >= policy.rel).sum() > 0
+    keep = _kept(found, has_relevant, policy)
     applied = replace(
         found.applied,
         queries=int(keep.sum()),
@@ -81,23 +74,28 @@ def _assemble(found: Standings, policy: Policy) -> Judged:
         empty=int((~has_relevant).sum()),
     )
     _complain(applied, found, policy)
-    if policy.ties == "average":
-        hits = spread_ties(found.query, found.start, found.size, found.grade.astype(np.float64), n)
-    else:
-        hits = _sorted_hits(found.query, found.rank, found.grade.astype(np.float64), n)
-    hits, retrieved = hits.top(policy.depth), found.retrieved
-    if policy.depth is not None:
-        retrieved = np.minimum(retrieved, policy.depth)
-    ties = _tie_groups(found)
-    queries = found.queries
-    if not keep.all():
-        hits, ideal = _keep_queries(hits, keep), _keep_queries(ideal, keep)
-        retrieved, queries = retrieved[keep], [q for q, kept in zip(queries, keep, strict=True) if kept]
-        ties = TieGroups(*(a[keep[ties.query]] for a in (ties.query, ties.start, ties.size)))
     judged = Judged(
-        queries, hits, ideal, retrieved, max_grade, replace(policy, judged_only=False), applied, ties
+        found.queries,
+        _hits(found, policy).top(policy.depth),
+        ideal,
+        found.retrieved if policy.depth is None else np.minimum(found.retrieved, policy.depth),
+        float(best.grade.max(initial=0)),
+        replace(policy, judged_only=False),
+        applied,
+        _tie_groups(found),
     )
+    judged = judged if keep.all() else _some_queries(judged, keep)
     return judged.condensed() if policy.judged_only else judged
+
+
+def _kept(found: Standings, has_relevant: BoolArray, policy: Policy) -> BoolArray:
+    """The queries that are averaged over."""
+    keep = np.ones(len(found.queries), dtype=bool)
+    if policy.missing == "skip":
+        keep &= found.in_run
+    if policy.empty == "skip":
+        keep &= has_relevant
+    return keep
 
 
 def _complain(applied: Applied, found: Standings, policy: Policy) -> None:
@@ -113,7 +111,7 @@ def _complain(applied: Applied, found: Standings, policy: Policy) -> None:
             query=absent,
         )
     if not found.queries:
-        warn("There is no judged query, so there is nothing to average over.")
+        warn("No query is judged, so there is nothing to average.")
     elif applied.missing == len(found.queries) and applied.ignored:
         warn(nothing_in_common(found.queries[0], found.examples[0]))
     elif not len(found.query) and (found.retrieved > 0).sum() >= 5 and len(found.gold):
@@ -131,10 +129,14 @@ def nothing_in_common(judged: str, retrieved: str) -> str:
     )
 
 
-def _sorted_hits(query: IntArray, rank: IntArray, grade: FloatArray, n: int) -> Hits:
-    key = query * (int(rank.max(initial=0)) + 1) + rank
+def _hits(found: Standings, policy: Policy) -> Hits:
+    """The judged documents that were retrieved, by query and rank."""
+    query, grade, n = found.query, found.grade.astype(np.float64), len(found.queries)
+    if policy.ties == "average":
+        return spread_ties(query, found.start, found.size, grade, n)
+    key = query * (int(found.rank.max(initial=0)) + 1) + found.rank
     order = slice(None) if (np.diff(key) > 0).all() else np.argsort(key)
-    return Hits(query[order], rank[order], grade[order], n)
+    return Hits(query[order], found.rank[order], grade[order], n)
 
 
 def _ideal(query: IntArray, grade: Grades, n: int) -> Hits:
@@ -160,6 +162,23 @@ def _tie_groups(found: Standings) -> TieGroups:
     query, start = query[order], start[order]
     first = (np.diff(query, prepend=-1) != 0) | (np.diff(start, prepend=-1) != 0)
     return TieGroups(query[first], start[first], found.size[tied[order]][first])
+
+
+def _some_queries(judged: Judged, keep: BoolArray) -> Judged:
+    """The same over fewer queries."""
+    ties, number = judged.ties, np.cumsum(keep) - 1
+    if ties is not None:
+        kept = keep[ties.query]
+        ties = TieGroups(number[ties.query[kept]], ties.start[kept], ties.size[kept])
+    return replace(
+        judged,
+        queries=[query for query, kept in zip(judged.queries, keep, strict=True) if kept],
+        hits=_keep_queries(judged.hits, keep),
+        ideal=_keep_queries(judged.ideal, keep),
+        retrieved=judged.retrieved[keep],
+        ties=ties,
+        _cache={},
+    )
 
 
 def _keep_queries(hits: Hits, keep: BoolArray) -> Hits:

@@ -9,7 +9,7 @@ from ranklens.judging.hits import Hits, Spread
 
 
 def spread_ties(query: IntArray, start: IntArray, size: IntArray, grade: FloatArray, n_queries: int) -> Hits:
-    """Rows for every place that a document can take within its tie group, given one row a document."""
+    """Rows for every place that a document can take within its tie group, given one row per document."""
     order = np.lexsort((grade, start, query))
     query, start, size, grade = query[order], start[order], size[order], grade[order]
     new = np.diff(query, prepend=-1) != 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, repeat
-from math import isinf, isnan
+from math import isfinite, isnan
 from operator import attrgetter
 from struct import error as StructError  # noqa: N812
 from struct import pack, pack_into
@@ -19,15 +19,17 @@ import numpy as np
 import numpy.typing as npt
 
 from ranklens.arrays import BoolArray, FloatArray, IntArray
-from ranklens.errors import InputError, Option
+from ranklens.errors import InputError
 from ranklens.judging.judged import Applied
-from ranklens.judging.standing import Grades, Standings, check_duplicates, check_unjudged, standing
+from ranklens.judging.order import as_float, check_duplicates, nan_last, not_a_number, tie_order
+from ranklens.judging.standing import Grades, Standings, check_unjudged, standing
 from ranklens.policy import Policy
 from ranklens.readers import mappings
 
 Documents: TypeAlias = dict[Any, Any]  # of one query: document → grade, or document → score
 
 _CHUNK_ROWS = 1 << 16  # documents that are ranked at once
+_ABSENT: Documents = {}  # the ranking of a query that the run lacks; an empty answer is another dict
 _SHORT = 64  # documents or judgments of a query; longer ones are read one query at a time
 
 
@@ -63,19 +65,13 @@ def _judge_dicts(judgments: mappings.Repaired, rankings: mappings.Repaired, poli
         by_query, ranked = mappings.as_text(by_query), mappings.as_text(ranked)
     queries, golds = list(by_query), list(by_query.values())
     if None in by_query or any(map(dict.__contains__, golds, repeat(None))):
-        raise InputError(
-            "qrels: None stands where the id of a query or document should be; None never matches."
-        )
-    absent: Documents = {}
-    if len(ranked) == len(queries) and list(ranked) == queries:
-        found = list(ranked.values())
-    else:
-        found = list(map(ranked.get, queries, repeat(absent)))
+        raise InputError("qrels: the id of a query or document is None; None never matches anything.")
+    found = _rankings_of(queries, ranked)
     parts = [part for chunk in _chunks(queries, golds, found) for part in _rank(chunk, policy)]
     all_hits = _Ranked(*map(np.concatenate, zip(*parts, strict=True)))
     in_run = np.ones(len(found), dtype=bool)
     for i in np.flatnonzero(all_hits.lengths == 0).tolist():
-        in_run[i] = found[i] is not absent
+        in_run[i] = found[i] is not _ABSENT
     ignored = len(ranked) - int(in_run.sum())
     check_unjudged(ignored, policy, lambda: next(q for q in ranked if q not in by_query))
     return Standings(
@@ -96,11 +92,17 @@ def _judge_dicts(judgments: mappings.Repaired, rankings: mappings.Repaired, poli
     )
 
 
+def _rankings_of(queries: list[Any], ranked: Mapping[Any, Documents]) -> list[Documents]:
+    """The ranking of each query, ``_ABSENT`` where the run lacks it."""
+    if len(ranked) == len(queries) and list(ranked) == queries:
+        return list(ranked.values())
+    return list(map(ranked.get, queries, repeat(_ABSENT)))
+
+
 def _id_types(by_query: Mapping[Any, Documents]) -> tuple[type, type]:
     """The types of the first query id and the first document id: "7" and 7 are the same id, so they must agree."""
-    documents = chain.from_iterable(
-        map(dict.keys, by_query.values())
-    )  # a TypeError if there is something else
+    # A TypeError if there is something else than dicts.
+    documents = chain.from_iterable(map(dict.keys, by_query.values()))
     return type(next(iter(by_query), None)), type(next(documents, None))
 
 
@@ -178,10 +180,10 @@ class _Sorted(NamedTuple):
 
 
 def _rank_by_sorting(gold: Documents, ranking: Documents, policy: Policy) -> _Sorted | None:
-    """Ask the judgments of one query about each document in rank order. None where it is not as simple as that."""
+    """Ask the judgments of one query about each document in rank order. None where that is not enough."""
     try:
-        judged = bytes(gold.values())
-        scores = np.frombuffer(pack(f"{len(ranking)}d", *ranking.values()))
+        judged = bytes(dict.values(gold))  # a TypeError if it is no dict
+        scores = np.frombuffer(pack(f"{len(ranking)}d", *dict.values(ranking)))
     except (TypeError, ValueError, OverflowError, StructError):
         return None
     if 255 in judged:
@@ -213,7 +215,7 @@ def _order_ties(
     start, size = np.arange(1, len(order) + 1), np.ones(len(order), np.int64)
     for first, last in _runs(tied):
         rows = np.sort(order[first:last])  # as they came
-        order[first:last] = rows[_tie_order([ids[i] for i in rows], policy)]
+        order[first:last] = rows[tie_order([ids[i] for i in rows], policy.ties)]
         start[first:last], size[first:last] = first + 1, last - first
     return start, size
 
@@ -222,13 +224,6 @@ def _runs(tied: BoolArray) -> Iterator[tuple[int, int]]:
     """The ranges of equal neighbours, given which ones are equal to their successor."""
     edges = np.flatnonzero(np.diff(tied.astype(np.int8), prepend=0, append=0)).tolist()
     return ((first, last + 1) for first, last in zip(edges[::2], edges[1::2], strict=True))
-
-
-def _tie_order(docs: Sequence[Any], policy: Policy) -> list[int]:
-    """In which order the policy puts tied documents, given as they came."""
-    if policy.ties == "input":
-        return list(range(len(docs)))
-    return sorted(range(len(docs)), key=lambda i: str(docs[i]), reverse=policy.ties == "descending")
 
 
 def _gather(done: Sequence[_Sorted], first: int) -> Iterator[_Ranked]:
@@ -316,8 +311,12 @@ def _scores(chunk: _Chunk, count: int, policy: Policy) -> tuple[Sequence[Documen
     if not np.isnan(scores).any():
         return chunk.rankings, scores
     _refuse_number("run", "score", chunk.queries, chunk.rankings, nan_allowed=policy.nan == "last")
-    rankings = [{doc: _nan_last(float(score)) for doc, score in docs.items()} for docs in chunk.rankings]
-    return rankings, np.fromiter(_values(rankings), np.float64, count)
+    scores = nan_last(np.fromiter(map(float, _values(chunk.rankings)), np.float64, count))
+    parts = np.split(scores, np.cumsum([len(docs) for docs in chunk.rankings])[:-1])
+    rankings = [
+        dict(zip(docs, part.tolist(), strict=True)) for docs, part in zip(chunk.rankings, parts, strict=True)
+    ]
+    return rankings, scores
 
 
 def _pack(rankings: Sequence[Documents], count: int) -> FloatArray:
@@ -330,7 +329,7 @@ def _pack(rankings: Sequence[Documents], count: int) -> FloatArray:
         for ranking in rankings:
             pack_into(f"{len(ranking)}d", buffer, offset, *dict.values(ranking))
             offset += 8 * len(ranking)
-    except StructError:  # something that is no number, but may be turned into one
+    except StructError:  # something that is not a number, but may be turned into one
         return np.fromiter(_values(rankings), np.float64, count)
     return np.frombuffer(buffer)
 
@@ -344,33 +343,19 @@ def _check_dicts(values: Iterable[Any]) -> None:
         raise TypeError
 
 
-def _nan_last(score: float) -> float:
-    """Below every other score, infinity included."""
-    return -np.inf if isnan(score) else max(score, float(-np.finfo(np.float64).max))
-
-
 def _refuse_number(
     what: str, role: str, queries: Sequence[Any], tables: Sequence[Documents], *, nan_allowed: bool = False
 ) -> None:
-    """Raise for the first grade or score that is none."""
+    """Raise for the first grade or score that is not a number."""
     for query, docs in zip(queries, tables, strict=True):
         for doc, number in docs.items():
-            value = _as_float(number)
-            if value is None or (isnan(value) and not nan_allowed) or (role == "grade" and isinf(value)):
-                hint = (" Remove it, or choose ", Option("nan", "last"), ".")
-                raise InputError(
-                    f"{what}: the {role} of document {doc!r} for query {query!r} is {number!r}, not a number.",
-                    *(hint if value is not None and role == "score" else ()),
-                    query=query,
-                    document=doc,
-                )
-
-
-def _as_float(number: Any) -> float | None:
-    try:
-        return float(number)
-    except (TypeError, ValueError, OverflowError):
-        return None
+            value = as_float(number)
+            if (
+                value is None
+                or (isnan(value) and not nan_allowed)
+                or (role == "grade" and not isfinite(value))
+            ):
+                raise not_a_number(what, role, query, doc, number)
 
 
 def _break_ties(
@@ -388,7 +373,7 @@ def _break_ties(
                 same.append(doc)
         gold = golds[q]
         for score, rows in groups.items():
-            order = [documents[score][i] for i in _tie_order(documents[score], policy)]
+            order = [documents[score][i] for i in tie_order(documents[score], policy.ties)]
             places = [place for place, doc in enumerate(order) if doc in gold]
             rank[rows] += np.array(places)
             grade[rows] = [gold[order[place]] for place in places]

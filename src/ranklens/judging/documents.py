@@ -6,11 +6,19 @@ by step, this is the table they are read from, in the order and with the ties th
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ranklens.errors import Option, PolicyError
 from ranklens.files.collection import read_pair
+from ranklens.judging.order import (
+    as_float,
+    best_of_each,
+    named,
+    nan_last,
+    not_a_number,
+    refuse_duplicates,
+    tie_key,
+)
 from ranklens.policy import Policy, make_policy
 from ranklens.readers import frames, mappings
 
@@ -29,38 +37,21 @@ def ranking(
 ) -> pl.DataFrame:
     """The ranked documents of judged queries: ``query, rank, doc, score, grade, tied, repeats``.
 
-    ``grade`` is null for a document that nobody judged, ``tied`` tells that another document has the same score, and
-    ``repeats`` how often the document came again further down (those rows are dropped, as for measures). ``queries``
-    chooses queries, also some without judgments, the policy's ``depth`` the first ranks. Averaged ties are shown in the order
-    of trec_eval.
+    ``grade`` is null for a document that nobody judged, ``tied`` says that another document has the same score, and
+    ``repeats`` how often the document came again (those rows are dropped, as for measures). ``queries`` chooses queries,
+    judged or not; the policy's ``depth`` cuts the rankings. Averaged ties are shown in trec_eval's order.
 
     >>> ranking({"q": {"a": 2, "b": 1}}, {"q": ["x", "a", "x"]}).select("rank", "doc", "grade", "repeats").rows()
     [(1, 'x', None, 1), (2, 'a', 2.0, 0)]
     """
-    import polars as pl
-
     policy = make_policy(policy, options)
     qrels, run = read_pair(qrels, run)
     gold = judgments(qrels, columns=columns)
-    wanted = gold["query"].unique(maintain_order=True)
-    if queries is not None:
-        asked = pl.Series(list(queries), dtype=pl.String)
-        wanted = pl.concat([wanted, asked]).unique(maintain_order=True)
-        wanted = wanted.filter(wanted.is_in(asked.implode()))
+    wanted = _wanted(gold["query"], queries)
     rows = _run_rows(run, wanted, columns).with_row_index("row")
-    number = pl.DataFrame({"query": wanted, "number": range(len(wanted))})
-    rows = rows.join(number, on="query").sort(_order(policy), descending=_descending(policy), nulls_last=True)
-    rows = rows.with_columns((pl.len().over("query", "doc") - 1).alias("repeats"))
-    rows = rows.unique(["query", "doc"], keep="first", maintain_order=True)
-    _refuse_what_the_policy_forbids(rows, policy)
+    rows = _in_order(_once_each(rows, policy), wanted, policy)
     rows = rows.join(gold, on=["query", "doc"], how="left", maintain_order="left")
-    rank = pl.int_range(1, pl.len() + 1).over("query").alias("rank")
-    rows = rows.with_columns((pl.len().over("query", "score") > 1).alias("tied"), rank)
-    if policy.depth is not None:
-        rows = rows.filter(pl.col("rank") <= policy.depth)
-    if policy.judged_only:
-        rows = rows.filter(pl.col("grade") >= 0).with_columns(rank)
-    return rows.select("query", "rank", "doc", "score", "grade", "tied", "repeats")
+    return _cut(rows, policy).select("query", "rank", "doc", "score", "grade", "tied", "repeats")
 
 
 def judgments(qrels: Any, *, columns: Mapping[str, str] | None = None) -> pl.DataFrame:
@@ -78,10 +69,21 @@ def judgments(qrels: Any, *, columns: Mapping[str, str] | None = None) -> pl.Dat
         )
     else:
         table = frames.qrels_frame(qrels, columns)
-    best = table.sort("grade", descending=True, maintain_order=True)
     first = table.select("query").with_row_index("number").unique("query", keep="first")
-    kept = best.unique(["query", "doc"], keep="first", maintain_order=True).join(first, on="query")
+    kept = best_of_each(table, ["query", "doc"], "grade").join(first, on="query", maintain_order="left")
     return kept.sort("number", maintain_order=True).drop("number")
+
+
+def _wanted(judged: pl.Series, queries: Collection[str] | None) -> pl.Series:
+    """The judged queries; or those asked for, in the order of the judgments, then those that nobody judged."""
+    import polars as pl
+
+    every = judged.unique(maintain_order=True)
+    if queries is None:
+        return every
+    asked = pl.Series(list(queries), dtype=pl.String)
+    every = pl.concat([every, asked]).unique(maintain_order=True)
+    return every.filter(every.is_in(asked.implode()))
 
 
 def _rows(by_query: mappings.ByQuery) -> list[tuple[str, str, float]]:
@@ -116,46 +118,61 @@ def _run_rows(run: Any, wanted: pl.Series, columns: Mapping[str, str] | None) ->
 
 def _listed(query: Any, docs: Any) -> tuple[list[str], list[float]]:
     """One ranking of any shape with its repeated documents, which :mod:`ranklens.readers.mappings` drops."""
-    mappings.rankings({query: docs})  # refuses what is no ranking
+    docs = list(docs) if isinstance(docs, Iterator) else docs
+    mappings.rankings({query: docs})  # refuses what is not a ranking
     if isinstance(docs, Mapping):
-        return [str(doc) for doc in docs], [float(score) for score in docs.values()]
+        return [str(doc) for doc in docs], [_score(query, doc, score) for doc, score in docs.items()]
     items = docs.tolist() if hasattr(docs, "tolist") else list(docs)
     if items and isinstance(items[0], (tuple, list)):
-        return [str(doc) for doc, _ in items], [float(score) for _, score in items]
+        return [str(doc) for doc, _ in items], [_score(query, doc, score) for doc, score in items]
     return [str(doc) for doc in items], [-float(i) for i in range(len(items))]
 
 
-def _order(policy: Policy) -> list[pl.Expr]:
+def _score(query: Any, doc: Any, given: Any) -> float:
+    score = as_float(given)
+    if score is None:
+        raise not_a_number("run", "score", query, doc, given)
+    return score
+
+
+def _once_each(rows: pl.DataFrame, policy: Policy) -> pl.DataFrame:
+    """Each document once, with its ``place`` to rank by (the score, or what stands for NaN) and its ``repeats``."""
     import polars as pl
 
-    score = pl.when(pl.col("score").is_nan()).then(None).otherwise(pl.col("score"))
-    last = pl.col("row") if policy.ties == "input" else pl.col("doc")
-    return [pl.col("number"), score, last, pl.col("row")]
-
-
-def _descending(policy: Policy) -> list[bool]:
-    return [False, True, policy.ties in ("descending", "average"), False]
-
-
-def _refuse_what_the_policy_forbids(rows: pl.DataFrame, policy: Policy) -> None:
-    repeated = rows.filter(rows["repeats"] > 0)
-    if len(repeated) and policy.duplicates == "error":
-        first = repeated.row(0, named=True)
-        raise PolicyError(
-            f"run: document {first['doc']!r} of query {first['query']!r} is there twice. Remove it, or choose ",
-            Option("duplicates", "first"),
-            ".",
-            query=first["query"],
-            document=first["doc"],
-        )
-    wrong = rows.filter(rows["score"].is_nan())
+    repeats = (pl.len().over("query", "doc") - 1).alias("repeats")
+    rows = rows.with_columns(repeats, pl.Series("place", nan_last(rows["score"].to_numpy())))
+    repeated = rows.filter(pl.col("repeats") > 0)
+    if len(repeated):
+        refuse_duplicates("run", named(repeated["doc"][0], repeated["query"][0]), policy)
+        rows = best_of_each(rows, ["query", "doc"], "place")
+    wrong = rows.filter(pl.col("score").is_nan()).sort("row")
     if len(wrong) and policy.nan == "error":
-        first = wrong.row(0, named=True)
-        raise PolicyError(
-            f"run: the score of document {first['doc']!r} for query {first['query']!r} is not a number. "
-            "Remove it, or choose ",
-            Option("nan", "last"),
-            ".",
-            query=first["query"],
-            document=first["doc"],
-        )
+        raise not_a_number("run", "score", wrong["query"][0], wrong["doc"][0], wrong["score"][0])
+    return rows
+
+
+def _in_order(rows: pl.DataFrame, wanted: pl.Series, policy: Policy) -> pl.DataFrame:
+    """By query, in the order wanted; within it by rank."""
+    import polars as pl
+
+    number = pl.DataFrame({"query": wanted, "number": range(len(wanted))})
+    by, descending = tie_key(policy.ties)
+    ordered = rows.join(number, on="query").sort("number", "place", by, descending=[False, True, descending])
+    return ordered.with_columns((pl.len().over("query", "place") > 1).alias("tied"), _rank())
+
+
+def _cut(rows: pl.DataFrame, policy: Policy) -> pl.DataFrame:
+    """What is left of the rankings at the policy's depth, and of judged documents alone."""
+    import polars as pl
+
+    if policy.depth is not None:
+        rows = rows.filter(pl.col("rank") <= policy.depth)
+    if policy.judged_only:
+        rows = rows.filter(pl.col("grade") >= 0).with_columns(_rank())
+    return rows
+
+
+def _rank() -> pl.Expr:
+    import polars as pl
+
+    return pl.int_range(1, pl.len() + 1).over("query").alias("rank")

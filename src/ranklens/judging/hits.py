@@ -192,7 +192,7 @@ def _tied_survival(hits: Hits, stop: FloatArray) -> FloatArray:
 def _mean_products(stops: Iterable[tuple[float, int]], size: int) -> FloatArray:
     """For m = 0 … size: the mean over all m-subsets of ``size`` documents of the product of (1 - stop).
 
-    ``stops`` lists (stop, how many documents); documents that are not listed never stop anybody.
+    ``stops`` lists (stop, how many documents); documents that are not listed never stop the user.
     """
     listed = [stop for stop, count in stops for _ in range(count)]
     mean = np.ones(size - len(listed) + 1)

@@ -121,7 +121,7 @@ class Judged:
                 Option("depth"),
                 " and ",
                 Option("judged_only"),
-                " do not go together: which judged documents are left would "
+                " cannot be combined: which judged documents are left would "
                 "depend on the order of the tied ones. Drop one of the three.",
             )
         else:

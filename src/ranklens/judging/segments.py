@@ -1,13 +1,13 @@
 """A table of rankings → where its judged documents stand.
 
 The table is walked as a whole only where that is cheap: where one query ends and the next begins, which documents are
-judged for any query, whether any document is there twice. All else looks at the judged documents alone.
+judged for any query, whether any document appears twice. All else looks at the judged documents alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ranklens.arrays import BoolArray, FloatArray, IntArray
-from ranklens.errors import InputError, Option
+from ranklens.judging.order import best_of_each, named, nan_last, not_a_number, tie_key
 from ranklens.judging.standing import standing
 from ranklens.policy import Policy
 
@@ -123,9 +123,13 @@ class Ranked:
 
 def rank(ranked: Ranked, gold: Gold, policy: Policy) -> Part:
     """The places of the judged documents."""
-    ranked = _nan_last(ranked, gold, policy)
+    has_nan = bool(np.isnan(ranked.scores).any())
+    if has_nan:
+        ranked = replace(ranked, scores=nan_last(ranked.scores))
     hashes = ranked.hashes(gold.seed)
     ranked, repeated, first = _without_duplicates(ranked, hashes, gold.queries)
+    if has_nan and policy.nan == "error":
+        _refuse_nan(ranked, gold.queries)
     row, segment, grade = _judged_rows(ranked, ranked.hashes(gold.seed) if repeated else hashes, gold)
     above, same = standing(ranked.scores, ranked.lengths, segment, ranked.scores[row])
     place = above + 1
@@ -135,23 +139,10 @@ def rank(ranked: Ranked, gold: Gold, policy: Policy) -> Part:
     return Part(ranked.codes, ranked.lengths, query, place, grade, above + 1, same, repeated, first)
 
 
-def _nan_last(ranked: Ranked, gold: Gold, policy: Policy) -> Ranked:
-    wrong = np.isnan(ranked.scores)
-    if not wrong.any():
-        return ranked
-    if policy.nan == "error":
-        row = int(np.argmax(wrong))
-        query = gold.queries[ranked.codes[np.searchsorted(ranked.starts, row, side="right") - 1]]
-        raise InputError(
-            f"run: the score of document {ranked.docs[row]!r} for query {query!r} is not a number. "
-            "Remove it, or choose ",
-            Option("nan", "last"),
-            ".",
-            query=query,
-            document=ranked.docs[row],
-        )
-    scores = np.where(wrong, -np.inf, np.maximum(ranked.scores, -np.finfo(np.float64).max))
-    return Ranked(ranked.docs, scores, ranked.codes, ranked.lengths)
+def _refuse_nan(ranked: Ranked, queries: Sequence[str]) -> None:
+    for row in np.flatnonzero(np.isneginf(ranked.scores))[:1].tolist():  # what nan_last makes of NaN alone
+        segment = np.searchsorted(ranked.starts, row, side="right") - 1
+        raise not_a_number("run", "score", queries[ranked.codes[segment]], ranked.docs[row], float("nan"))
 
 
 def _without_duplicates(ranked: Ranked, hashes: Hashes, queries: Sequence[str]) -> tuple[Ranked, int, str]:
@@ -166,11 +157,10 @@ def _without_duplicates(ranked: Ranked, hashes: Hashes, queries: Sequence[str]) 
     repeated = frame.filter(frame.select("segment", "doc").is_duplicated())
     if not len(repeated):
         return ranked, 0, ""
-    best_first = frame.sort("score", descending=True, maintain_order=True)
-    kept = best_first.unique(["segment", "doc"], keep="first", maintain_order=True)["row"].to_numpy()
+    kept = best_of_each(frame, ["segment", "doc"], "score")["row"].to_numpy()
     rows = np.zeros(len(frame), dtype=bool)
     rows[kept] = True
-    example = f"document {repeated['doc'][0]!r} of query {queries[ranked.codes[repeated['segment'][0]]]!r}"
+    example = named(repeated["doc"][0], queries[ranked.codes[repeated["segment"][0]]])
     return ranked.keep(rows), len(frame) - len(kept), example
 
 
@@ -226,8 +216,8 @@ def _places_in_ties(
         group.append(np.full(len(members[-1]), number))
     rows = np.concatenate(members)
     frame = pl.DataFrame({"row": rows, "group": np.concatenate(group), "doc": ranked.docs[rows]})
-    by = "row" if policy.ties == "input" else "doc"
-    ordered = frame.sort(by, descending=policy.ties == "descending")
+    by, descending = tie_key(policy.ties)
+    ordered = frame.sort(by, descending=descending)
     place = ordered.select("row", pl.int_range(pl.len()).over("group").alias("place"))
     places = np.zeros(int(rows.max()) + 1, np.int64)
     places[place["row"].to_numpy()] = place["place"].to_numpy()

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ranklens.arrays import BoolArray, FloatArray, IntArray
-from ranklens.errors import Option, PolicyError, warn
+from ranklens.errors import Option, PolicyError
 from ranklens.judging.judged import Applied
 from ranklens.policy import Policy
 
@@ -40,11 +40,8 @@ class Standings:
     start: IntArray  # the tie group: its first rank and its size
     size: IntArray
     applied: Applied
-    examples: tuple[Any, Any, Any] = (
-        "",
-        "",
-        "",
-    )  # a query of the run, a judged and a retrieved document, for messages
+    # For messages: a query of the run, a judged and a retrieved document.
+    examples: tuple[Any, Any, Any] = ("", "", "")
 
 
 def standing(
@@ -61,10 +58,8 @@ def standing(
     if len(scores) > 2 * _CHUNK_ROWS and len(lengths) > 1:
         return _in_chunks(scores, lengths, query, wanted)
     filled = np.flatnonzero(lengths)
-    lengths, query = (
-        lengths[filled],
-        (np.cumsum(lengths > 0) - 1)[query],
-    )  # a ranking that holds a hit is not empty
+    # A ranking that holds a hit is not empty.
+    lengths, query = lengths[filled], (np.cumsum(lengths > 0) - 1)[query]
     most_hits = int(np.bincount(query, minlength=1).max())
     few = most_hits * len(scores) <= _SEARCH_COST * len(lengths)
     return (_count if few else _search)(scores, lengths, query, wanted)
@@ -94,9 +89,8 @@ def _count(
     """Compare all scores with the first hit of their query, then with the second, and so on."""
     above, same = np.zeros(len(wanted), np.int64), np.zeros(len(wanted), np.int64)
     start = np.cumsum(lengths) - lengths
-    counter = (
-        np.int16 if lengths.max(initial=0) < 1 << 15 else np.int64
-    )  # the small type is several times faster
+    # The small type is several times faster.
+    counter = np.int16 if lengths.max(initial=0) < 1 << 15 else np.int64
     ordinal = np.arange(len(query)) - np.searchsorted(query, query)
     for i in range(int(ordinal.max(initial=-1)) + 1):
         row = np.flatnonzero(ordinal == i)
@@ -124,21 +118,6 @@ def _search(
         if not in_order and (rising[1:] == rising[:-1]).any():
             same[first:last] = right - np.searchsorted(rising, wanted[first:last], side="left")
     return above, same
-
-
-def check_duplicates(what: str, count: int, first: str, policy: Policy) -> None:
-    """Refuse or report repeated documents, as the policy says."""
-    if not count:
-        return
-    if policy.duplicates == "error":
-        raise PolicyError(
-            f"{what}: {first} is there twice. Remove it, or choose ", Option("duplicates", "first"), "."
-        )
-    best = "highest grade" if what == "qrels" else "best place"
-    warn(
-        f"{what}: {count} repeated {'document was' if count == 1 else 'documents were'} dropped, the first is {first}; "
-        f"only the {best} of each counts."
-    )
 
 
 def check_unjudged(ignored: int, policy: Policy, first: Callable[[], Any]) -> None:

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ranklens.arrays import IntArray
-from ranklens.errors import InputError
 from ranklens.files.streams import TableStream
 from ranklens.judging.dicts import grades
 from ranklens.judging.judged import Applied
+from ranklens.judging.order import best_of_each, check_duplicates, named, not_a_number
 from ranklens.judging.segments import Gold, Part, Ranked, rank
-from ranklens.judging.standing import Standings, check_duplicates, check_unjudged
+from ranklens.judging.standing import Standings, check_unjudged
 from ranklens.policy import Policy
 from ranklens.readers import frames, mappings
 
@@ -204,7 +204,7 @@ def _coded(table: pl.DataFrame, gold: Gold) -> tuple[pl.DataFrame, list[str], tu
 
 
 def _spill(tables: list[pl.DataFrame], folder: Path, number: int) -> None:
-    """Write the rows to one file a share."""
+    """Write the rows, one file per share."""
     import polars as pl
 
     table = pl.concat(tables)
@@ -243,39 +243,49 @@ def _judgments(
     qrels: Any, policy: Policy, columns: Mapping[str, str] | None
 ) -> tuple[list[str], pl.DataFrame, int]:
     """All judged queries, a table ``q, doc, grade`` sorted by query, and how many repeated documents it lacks."""
+    if isinstance(qrels, Mapping):
+        queries, table, dropped = _judgments_of_dicts(qrels, policy)
+    else:
+        queries, table = _judgments_of_table(frames.qrels_frame(qrels, columns))
+        dropped = 0
+    table, repeated = _highest_grades(queries, table, policy)
+    return queries, table, dropped + repeated
+
+
+def _judgments_of_dicts(qrels: Mapping[Any, Any], policy: Policy) -> tuple[list[str], pl.DataFrame, int]:
     import polars as pl
 
-    dropped = 0
-    if isinstance(qrels, Mapping):
-        given = mappings.judgments(qrels)
-        check_duplicates("qrels", given.duplicates, given.first_duplicate, policy)
-        golds, dropped = list(given.by_query.values()), given.duplicates
-        queries = [str(query) for query in given.by_query]
-        table = {
-            "q": np.repeat(np.arange(len(golds)), [len(gold) for gold in golds]),
-            "doc": [str(doc) for gold in golds for doc in gold],
-            "grade": grades(queries, golds).astype(np.float64),
-        }
-        frame = pl.DataFrame(table, schema={"q": pl.Int64, "doc": pl.String, "grade": pl.Float64})
-    else:
-        frame = frames.qrels_frame(qrels, columns)
-        queries = frame["query"].unique(maintain_order=True).to_list()
-        wrong = frame.filter(~pl.col("grade").is_finite() | pl.col("grade").is_null())
-        if len(wrong):
-            query, doc, grade = wrong.row(0)
-            raise InputError(
-                f"qrels: the grade of document {doc!r} for query {query!r} is {grade}, not a number."
-            )
-        codes = pl.DataFrame({"query": queries}, schema={"query": pl.String}).with_row_index("q")
-        frame = frame.join(codes, on="query", maintain_order="left").with_columns(pl.col("q").cast(pl.Int64))
-        frame = frame.sort("q", maintain_order=True).select("q", "doc", "grade")
-    repeated = frame.filter(frame.select("q", "doc").is_duplicated())
-    if len(repeated):
-        best_first = frame.sort("grade", descending=True, maintain_order=True)
-        kept = best_first.unique(["q", "doc"], keep="first", maintain_order=True).sort(
-            "q", maintain_order=True
-        )
-        first = f"document {repeated['doc'][0]!r} of query {queries[repeated['q'][0]]!r}"
-        check_duplicates("qrels", len(frame) - len(kept), first, policy)
-        frame, dropped = kept, dropped + len(frame) - len(kept)
-    return queries, frame, dropped
+    given = mappings.judgments(qrels)
+    check_duplicates("qrels", given.duplicates, given.first_duplicate, policy)
+    queries, golds = [str(query) for query in given.by_query], list(given.by_query.values())
+    columns = {
+        "q": np.repeat(np.arange(len(golds)), [len(gold) for gold in golds]),
+        "doc": [str(doc) for gold in golds for doc in gold],
+        "grade": grades(queries, golds).astype(np.float64),
+    }
+    schema = {"q": pl.Int64, "doc": pl.String, "grade": pl.Float64}
+    return queries, pl.DataFrame(columns, schema=schema), given.duplicates
+
+
+def _judgments_of_table(table: pl.DataFrame) -> tuple[list[str], pl.DataFrame]:
+    import polars as pl
+
+    wrong = table.filter(~pl.col("grade").is_finite() | pl.col("grade").is_null())
+    if len(wrong):
+        query, doc, grade = wrong.row(0)
+        raise not_a_number("qrels", "grade", query, doc, grade)
+    queries = table["query"].unique(maintain_order=True).to_list()
+    codes = pl.DataFrame({"query": queries}, schema={"query": pl.String}).with_row_index("q")
+    coded = table.join(codes, on="query", maintain_order="left").with_columns(pl.col("q").cast(pl.Int64))
+    return queries, coded.sort("q", maintain_order=True).select("q", "doc", "grade")
+
+
+def _highest_grades(queries: list[str], table: pl.DataFrame, policy: Policy) -> tuple[pl.DataFrame, int]:
+    """Each document of a query once, and how many rows that dropped."""
+    repeated = table.filter(table.select("q", "doc").is_duplicated())
+    if not len(repeated):
+        return table, 0
+    kept = best_of_each(table, ["q", "doc"], "grade").sort("q", maintain_order=True)
+    dropped = len(table) - len(kept)
+    check_duplicates("qrels", dropped, named(repeated["doc"][0], queries[repeated["q"][0]]), policy)
+    return kept, dropped

@@ -98,12 +98,16 @@ def _judgment(query: Any, value: Any) -> tuple[dict[Any, Any], list[Any]]:
 
 
 def _best_of_each(pairs: list[tuple[Any, Any]]) -> tuple[dict[Any, Any], list[Any]]:
+    """The highest number of each document, at the place where it stands; any number is higher than NaN."""
     best: dict[Any, Any] = {}
     repeated = []
     for doc, number in pairs:
         if doc in best:
             repeated.append(doc)
-        if doc not in best or number > best[doc]:
+            if number > best[doc] or (best[doc] != best[doc] and number == number):  # noqa: PLR0124  NaN
+                del best[doc]
+                best[doc] = number
+        else:
             best[doc] = number
     return best, repeated
 

@@ -1,4 +1,4 @@
-"""Two distributions by quadrature, since SciPy's noncentral t is NaN in thin tails and its studentised range takes 10 ms a value."""
+"""Two distributions by quadrature, because SciPy's noncentral t is NaN in thin tails and its studentised range takes 10 ms per value."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _FAR = 9.0  # standard deviations, beyond which a normal distribution has nothing that a float could tell
 _WIDEST = 18.0  # a range of normal values beyond which the same holds
+_STEPS = 12  # after which a root is searched for between two ends
 _ENDLESS = 100_000  # degrees of freedom, from which on the standard deviation counts as known
 
 
@@ -25,25 +26,42 @@ def noncentral_t_tail(limit: float, freedom: float, shift: float) -> float:
     >>> round(noncentral_t_tail(2.0, 49, 2.8), 6)  # scipy.stats.nct.sf(2.0, 49, 2.8)
     0.786478
     """
+    return _tail_and_slope(limit, freedom, shift)[0]
+
+
+def _tail_and_slope(limit: float, freedom: float, shift: float) -> tuple[float, float]:
+    """The tail, and how it grows with the shift."""
     from scipy.special import gammainc, ndtr
 
     if limit == 0:
-        return float(ndtr(shift))
+        return float(ndtr(shift)), float(_normal_density(np.asarray(shift)))
     low, rise, width = max(-shift, -_FAR), limit - shift, 8 * limit / (2 * freedom) ** 0.5
     if low >= _FAR:
-        return 0.0
+        return 0.0, 0.0
     z, weights = _gauss(np.unique(np.clip([low, rise - width, rise, rise + width, _FAR], low, _FAR)))
     risen = gammainc(freedom / 2, freedom / 2 * ((z + shift) / limit) ** 2)
-    return float((weights * _normal_density(z) * risen).sum())
+    mass = weights * _normal_density(z) * risen
+    return float(mass.sum()), float((mass * z).sum())
 
 
 def shift_of_tail(limit: float, freedom: float, share: float) -> float:
     """The shift for which P(T > limit) is the share; the two ends of an interval of the shift, given an observed t."""
     from scipy.optimize import brentq
+    from scipy.special import ndtri
 
     if limit < 0:
         return -shift_of_tail(-limit, freedom, 1 - share)
     share = min(max(share, 1e-12), 1 - 1e-12)  # what the quadrature can tell from 0 and 1
+    # Newton's method, from where the shift would be if T were normal: mostly four steps.
+    shift = limit + float(ndtri(share)) * (1 + limit**2 / (2 * freedom)) ** 0.5
+    for _ in range(_STEPS):
+        tail, slope = _tail_and_slope(limit, freedom, shift)
+        if not slope > 0:
+            break
+        step = float((tail - share) / slope)
+        shift -= step
+        if abs(step) <= 1e-8 * max(1.0, abs(shift)):  # the next one would be about the square of it
+            return float(shift)
     farthest = _FAR + limit * (1 + _FAR / (2 * freedom) ** 0.5 + _FAR / freedom)
     return float(brentq(lambda shift: noncentral_t_tail(limit, freedom, shift) - share, -_FAR, farthest))
 
@@ -72,9 +90,8 @@ def _normal_range_tail(count: int) -> Any:
     from scipy.special import ndtr
 
     widths = np.linspace(0, _WIDEST, 1801)
-    z, weights = _gauss(
-        np.linspace(-_FAR, _FAR, 8), 24
-    )  # of the largest value; the others lie at most w below
+    # Of the largest value; the others lie at most w below.
+    z, weights = _gauss(np.linspace(-_FAR, _FAR, 8), 24)
     within = ndtr(z) - ndtr(z - widths[:, None, None])
     return CubicSpline(
         widths, 1 - (count * weights * _normal_density(z) * within ** (count - 1)).sum(axis=(-2, -1))

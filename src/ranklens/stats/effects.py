@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,7 +39,7 @@ class EffectSize:
 
     @cached_property
     def hedges_g_interval(self) -> Interval:
-        """All g with which a t as far off as the one observed would not be rare; worked out when asked for, as it takes a while."""
+        """All g with which a t as far off as the one observed would not be rare; computed on demand, because it takes a while."""
         return _hedges_interval(self.cohen_dz, self.wins + self.ties + self.losses, self.interval.level)
 
 
@@ -90,6 +90,7 @@ def _cohen_dz(change: FloatArray) -> float:
     return float(change.mean() / change.std(ddof=1))
 
 
+@lru_cache(maxsize=64)
 def _hedges_factor(n: int) -> float:
     """What takes the bias out of dz; for two queries, whose dz has no expected value, 1."""
     from scipy.special import gammaln

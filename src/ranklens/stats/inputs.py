@@ -25,7 +25,7 @@ def numbers(values: Any, name: str) -> FloatArray:
 
     >>> numbers([0.5, float("nan")], "a")
     Traceback (most recent call last):
-    ranklens.errors.InputError: a[1] is nan, which is not a number: leave the query out of all systems, or decide what it counts.
+    ranklens.errors.InputError: a[1] is nan, which is not a number: leave the query out of all systems, or decide what it counts as.
     """
     if isinstance(values, (str, bytes, dict)) or not isinstance(values, Iterable):
         raise InputError(
@@ -34,13 +34,13 @@ def numbers(values: Any, name: str) -> FloatArray:
     try:
         array = np.asarray(values, dtype=float)
     except (TypeError, ValueError):
-        raise InputError(f"{name} holds what is not a number: {_first_wrong(values)}.") from None
+        raise InputError(f"{name} holds something that is not a number: {_first_wrong(values)}.") from None
     if array.ndim != 1:
         raise InputError(f"{name} has {array.ndim} dimensions: give one number per query, in one row.")
     for position in np.flatnonzero(~np.isfinite(array))[:1]:
         raise InputError(
             f"{name}[{position}] is {array[position]}, which is not a number: "
-            "leave the query out of all systems, or decide what it counts."
+            "leave the query out of all systems, or decide what it counts as."
         )
     return array
 
@@ -55,7 +55,7 @@ def sample(values: Any, name: str) -> FloatArray:
 
 
 def matrix(rows: Any, name: str) -> FloatArray:
-    """One row of finite numbers per system, one column per query.
+    """Finite numbers: one row per system, one column per query.
 
     >>> matrix([[0.5, 1.0], [0.25]], "scores")
     Traceback (most recent call last):
@@ -107,11 +107,11 @@ def share(value: float, name: str, example: float = 0.95) -> float:
 
     >>> share(95, "level")
     Traceback (most recent call last):
-    ranklens.errors.InputError: level=95 is not allowed: it is a share between 0 and 1, such as 0.95.
+    ranklens.errors.InputError: level=95 is not allowed: it must be a number between 0 and 1, such as 0.95.
     """
     if not 0 < finite(value, name) < 1:
         raise InputError(
-            Given(name, value), f" is not allowed: it is a share between 0 and 1, such as {example}."
+            Given(name, value), f" is not allowed: it must be a number between 0 and 1, such as {example}."
         )
     return value
 
@@ -123,14 +123,16 @@ def finite(value: Any, name: str) -> float:
     except (TypeError, ValueError):
         found = np.nan
     if not np.isfinite(found):
-        raise InputError(Given(name, value), " is not allowed: it is a number.")
+        raise InputError(Given(name, value), " is not allowed: it must be a number.")
     return found
 
 
 def count(value: int, name: str, least: int = 1) -> int:
     """A whole number of at least ``least``."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise InputError(Given(name, value), f" is not allowed: it is a whole number of at least {least}.")
+        raise InputError(
+            Given(name, value), f" is not allowed: it must be a whole number of at least {least}."
+        )
     return int(value)
 
 

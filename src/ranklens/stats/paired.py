@@ -27,7 +27,7 @@ class TestResult:
     """A two-sided test of ``b - a``.
 
     ``statistic`` is positive where b is better: the mean difference (randomization), t (t, bootstrap, welch), the sum of
-    signed ranks (wilcoxon), wins less losses (sign). ``exact`` tells that every outcome was counted, ``resamples`` how
+    signed ranks (wilcoxon), wins less losses (sign). ``exact`` says that every outcome was counted, ``resamples`` how
     many were drawn. ``method`` is the test that was done, see :func:`paired_test`.
     """
 
@@ -155,7 +155,7 @@ def _welch(a: FloatArray, b: FloatArray) -> TestResult:
     if inputs.constant(a) and inputs.constant(b):
         return _permutation_of_constants(a, b, gap)
     if n < 2:
-        return TestResult(1.0, 0.0, "welch", n)  # whose variance is unknown can be anything
+        return TestResult(1.0, 0.0, "welch", n)  # with one value the variance is unknown
     parts = np.array([a.var(ddof=1), b.var(ddof=1)]) / sizes
     t = gap / float(np.sqrt(parts.sum()))
     freedom = parts.sum() ** 2 / (parts**2 / (sizes - 1)).sum()

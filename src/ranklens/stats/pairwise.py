@@ -30,7 +30,7 @@ def pairwise_p(
 ) -> list[FloatArray]:
     """The p-values of :func:`~ranklens.stats.paired_test` for pairs of rows, for several measures of the same systems.
 
-    ``scores`` holds a matrix a measure, systems × queries. The randomisation test draws its signs once for all systems and
+    ``scores`` holds one matrix per measure, systems × queries. The randomisation test draws its signs once for all systems and
     measures and keeps the signed sum of each *system*: those of the pairs are their differences.
 
     >>> scores = np.array([[0.2, 0.4, 0.1, 0.3, 0.5], [0.3, 0.6, 0.4, 0.7, 1.0], [0.2, 0.5, 0.1, 0.3, 0.5]])

@@ -82,7 +82,7 @@ def _check(alpha: float, power: float) -> None:
     inputs.share(power, "power", 0.8)
     if power <= alpha:
         raise InputError(
-            Given("power", power), " is not above ", Given("alpha", alpha), ": chance alone finds so much."
+            Given("power", power), " is not above ", Given("alpha", alpha), ": chance alone finds that much."
         )
 
 

@@ -26,9 +26,8 @@ def share_interval(share: float, n: int, *, level: float = 0.95) -> Interval:
     centre, half = share + z * z / (2 * n), z * (share * (1 - share) / n + z * z / (4 * n * n)) ** 0.5
     shrink = 1 + z * z / n
     low, high = (centre - half) / shrink, (centre + half) / shrink
-    return Interval(
-        max(min(low, share), 0.0), min(max(high, share), 1.0), level, "wilson"
-    )  # but for rounding
+    # Rounding must not leave the share outside.
+    return Interval(max(min(low, share), 0.0), min(max(high, share), 1.0), level, "wilson")
 
 
 def relative_interval(
@@ -46,9 +45,7 @@ def relative_interval(
     before, after = inputs.pair(a, b)
     if len(before) < 2:
         return Interval(-1.0, float("inf"), level, "percentile")
-    queries: Any = np.arange(
-        len(before)
-    )  # resampled instead of values, so that both systems get the same ones
+    queries: Any = np.arange(len(before))  # resampled in place of values, so that both systems get the same
     drawn = bootstrap_samples(queries, inputs.generator(rng), inputs.count(resamples, "resamples"))
     means = [(before[rows].mean(axis=1), after[rows].mean(axis=1)) for rows in drawn]
     first, second = map(np.concatenate, zip(*means, strict=True))

@@ -37,11 +37,11 @@ class TukeyResult:
 def tukey_hsd(
     scores: Any, *, paired: bool = True, randomized: bool = False, rng: Rng = None, resamples: int = 10_000
 ) -> TukeyResult:
-    """Tests all pairs of systems (rows of ``scores``) over the same queries (columns); no other correction is needed.
+    """Test all pairs of systems (rows of ``scores``) over the same queries (columns); no other correction is needed.
 
-    Paired, the difficulty of queries is taken out (analysis of variance in two ways) and the differences are held to be
-    normal with one variance for all pairs; ``randomized`` holds neither. Where nothing varies beside systems and queries,
-    or there is one query only, there is no variance to go by, and the randomised form answers.
+    Paired, the difficulty of queries is taken out (two-way analysis of variance), and the differences are assumed to be
+    normal with one variance for all pairs; ``randomized`` assumes neither. Where nothing varies but systems and queries,
+    or there is only one query, there is no variance to go by, and the randomised test is used.
 
     >>> tukey_hsd([[0.1, 0.2, 0.3], [0.2, 0.1, 0.3], [0.9, 0.8, 0.7]]).p_values.round(3)
     array([[1.   , 1.   , 0.007],

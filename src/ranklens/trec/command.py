@@ -305,34 +305,36 @@ class _Totals:
 def _by_groups(qrels: Source, run: Source, options: Options) -> _Found:
     """The measures over judgment groups and preferences."""
     known = [*(GROUP_MEASURES if options.format == "qrels_jg" else groups.PREFERENCES)]
-    nicknames = {n: m for n, m in groups.NICKNAMES.items() if {*m} <= {"runid", "num_q", *known}}
-    wanted = requested(options.measures or [_DEFAULTS[options.format]], nicknames, ["num_q", *known])
+    wanted = _wanted_of_groups(known, options)
     judgments = groups.read_judgments(qrels, options.format)
     if options.query is not None:
         judgments = [j for j in judgments if j.query == options.query]
     queries = {j.query for j in judgments}
     rankings = _rankings(run, queries, options)
+    names = [name for name in known if name in wanted]
     if options.format == "qrels_jg":
-        lines = [
-            line
-            for name in known
-            if name in wanted
-            for line in printed_lines(GROUP_MEASURES[name], wanted[name])
-        ]
+        lines = [line for name in names for line in printed_lines(GROUP_MEASURES[name], wanted[name])]
         found = groups.average_over_groups(judgments, rankings, options.policy, lines)
         names = [line.name for line in lines]
     else:
         found = groups.preferences(judgments, rankings, options.depth)
-        names = [name for name in known if name in wanted]
     order = sorted(found, key=str.encode)
     count = len(queries) if options.complete else len(order)
-    columns = []
+    columns = [_group_column(name, [found[query][name] for query in order]) for name in names]
     if "num_q" in wanted:
-        columns.append(Column("num_q", [1.0] * len(order), True, by_query=False, total=lambda _: count))
-    for name in names:
-        whole = name.startswith("prefs_num_")
-        columns.append(Column(name, [found[q][name] for q in order], whole, total=added if whole else None))
+        counted = Column("num_q", [1.0] * len(order), True, by_query=False, total=lambda _: count)
+        columns.insert(0, counted)
     return _Found(order, columns, count, "runid" in wanted)
+
+
+def _wanted_of_groups(known: list[str], options: Options) -> dict[str, Sequence[str] | None]:
+    nicknames = {n: m for n, m in groups.NICKNAMES.items() if {*m} <= {"runid", "num_q", *known}}
+    return requested(options.measures or [_DEFAULTS[options.format]], nicknames, ["num_q", *known])
+
+
+def _group_column(name: str, values: list[float]) -> Column:
+    whole = name.startswith("prefs_num_")
+    return Column(name, values, whole, total=added if whole else None)
 
 
 def _rankings(run: Source, judged: set[str], options: Options) -> dict[str, dict[str, float]]:
@@ -342,7 +344,7 @@ def _rankings(run: Source, judged: set[str], options: Options) -> dict[str, dict
         for query, doc, score in table.iter_rows():
             if query in judged:
                 if doc in found.setdefault(query, {}):
-                    raise InputError(f"run: document {doc!r} of query {query!r} is there twice.")
+                    raise InputError(f"run: document {doc!r} of query {query!r} appears twice.")
                 found[query][doc] = score
     if options.complete and options.version == 10:
         found |= {query: {_PHANTOM: 1.0} for query in judged.difference(found)}

@@ -161,12 +161,7 @@ def _scores(judgments: list[Judgment], ranking: Mapping[str, float], depth: int 
         "prefs_pair_ret": _ratio(pairs[0], pairs[1]),
         "prefs_pair_imp": _ratio(pairs[0] + pairs[2], pairs[1] + pairs[3]),
     }
-    kinds: Mapping[str, Callable[[_Counts], float]] = {
-        "": lambda c: _ratio(c.kept_both + c.kept_one, c.both + c.one + c.none),
-        "_ret": lambda c: _ratio(c.kept_both, c.both),
-        "_imp": lambda c: _ratio(c.kept_both + c.kept_one, c.both + c.one),
-    }
-    for suffix, ratio in kinds.items():
+    for suffix, ratio in _KEPT.items():
         values[f"prefs_simp{suffix}"] = ratio(total)
         values[f"prefs_avgjg{suffix}"] = sum(ratio(c) for c in counts) / len(groups)
     for suffix, only_retrieved in (("", False), ("_ret", True)):
@@ -174,6 +169,14 @@ def _scores(judgments: list[Judgment], ranking: Mapping[str, float], depth: int 
         mean = sum(equal) / len(groups)
         values[f"prefs_avgjg_Rnonrel{suffix}"] = mean if mean > 0 else 0.0  # also where it is not a number
     return values
+
+
+# The share of preferences that a ranking keeps: of all, of those between retrieved documents, of those with one retrieved.
+_KEPT: Mapping[str, Callable[[_Counts], float]] = {
+    "": lambda c: _ratio(c.kept_both + c.kept_one, c.both + c.one + c.none),
+    "_ret": lambda c: _ratio(c.kept_both, c.both),
+    "_imp": lambda c: _ratio(c.kept_both + c.kept_one, c.both + c.one),
+}
 
 
 def _group(judgments: list[Judgment], place: Mapping[str, int], retrieved: int) -> _Group:

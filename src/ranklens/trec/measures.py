@@ -29,7 +29,7 @@ class Printed:
 
 @dataclass(frozen=True)
 class TrecMeasure:
-    """A measure of trec_eval, which may print several lines: one a cutoff."""
+    """A measure of trec_eval, which may print several lines: one per cutoff."""
 
     name: str
     lines: Callable[[TrecMeasure, Sequence[str] | None], list[Printed]]
@@ -84,7 +84,7 @@ def _levels(self: TrecMeasure, parameters: Sequence[str] | None) -> list[Printed
 
 def _refuse_repeated(self: TrecMeasure, values: Sequence[float]) -> None:
     if len(set(values)) < len(values):
-        raise MeasureError(f"{self.name}: a cutoff is there twice in {', '.join(f'{x:g}' for x in values)}.")
+        raise MeasureError(f"{self.name}: a cutoff appears twice in {', '.join(f'{x:g}' for x in values)}.")
 
 
 def _with(self: TrecMeasure, parameters: Sequence[str] | None, **fixed: Any) -> list[Printed]:
@@ -211,7 +211,7 @@ def requested(
     for request in requests:
         name, dot, given = request.partition(".")
         if dot and not given:
-            raise MeasureError(f"{request!r}: what are the parameters behind the dot?")
+            raise MeasureError(f"{request!r}: the parameters after the dot are missing.")
         if name in nicknames:
             found |= {member: None for member in nicknames[name] if member not in found}
         elif name != "runid" and name not in known:

@@ -1,0 +1,113 @@
+"""The rules of a ranking where the data leave it open: tied documents, NaN scores and repeated documents.
+
+Each rule is stated here, once. Rankings from dicts (:mod:`~ranklens.judging.dicts`), from tables
+(:mod:`~ranklens.judging.segments`) and whole rankings to look at (:mod:`~ranklens.judging.documents`) all follow it, each as
+fast as its data allow.
+"""
+
+from __future__ import annotations
+
+from math import isnan
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from ranklens.errors import InputError, Option, PolicyError, warn
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+
+    from ranklens.arrays import FloatArray
+    from ranklens.policy import Policy, Ties
+
+_LOWEST = float(-np.finfo(np.float64).max)
+
+
+def tie_key(ties: Ties) -> tuple[Literal["doc", "row"], bool]:
+    """What tied documents are sorted by, their id or their row, and whether that descends.
+
+    Ids are compared as text, byte by byte. Averaged ties have no order of their own; where they are shown, it is trec_eval's.
+
+    >>> tie_key("input"), tie_key("descending")
+    (('row', False), ('doc', True))
+    """
+    return ("row", False) if ties == "input" else ("doc", ties != "ascending")
+
+
+def tie_order(docs: Sequence[Any], ties: Ties) -> list[int]:
+    """The order of tied documents, which are given as they came.
+
+    >>> tie_order(["a", "é", "b"], "descending"), tie_order(["a", "é", "b"], "input")
+    ([1, 2, 0], [0, 1, 2])
+    """
+    by, descending = tie_key(ties)
+    places = range(len(docs))
+    return list(places) if by == "row" else sorted(places, key=lambda i: str(docs[i]), reverse=descending)
+
+
+def nan_last(scores: FloatArray) -> FloatArray:
+    """The scores with NaN below every other, minus infinity included; documents whose score is NaN tie.
+
+    >>> np.argsort(-nan_last(np.array([np.nan, -np.inf, 2.0]))).tolist()
+    [2, 1, 0]
+    """
+    return np.where(np.isnan(scores), -np.inf, np.maximum(scores, _LOWEST))
+
+
+def best_of_each(table: pl.DataFrame, keys: Sequence[str], number: str) -> pl.DataFrame:
+    """Each document once: the row with the highest number, of equal ones the first. Rows come best first.
+
+    This comes before NaN scores are refused: one that a better score replaces does no harm.
+    """
+    best_first = table.sort(number, descending=True, maintain_order=True)
+    return best_first.unique(keys, keep="first", maintain_order=True)
+
+
+def not_a_number(what: str, role: str, query: Any, doc: Any, given: Any) -> InputError:
+    """The error for a grade or score that is NaN, or nothing like a number."""
+    value = as_float(given)
+    is_nan = role == "score" and value is not None and isnan(value)
+    advice: tuple[str | Option, ...] = (
+        (" Remove it, or choose ", Option("nan", "last"), ".") if is_nan else ()
+    )
+    return InputError(
+        f"{what}: the {role} of document {doc!r} for query {query!r} is {given!r}, not a number.",
+        *advice,
+        query=query,
+        document=doc,
+    )
+
+
+def as_float(given: Any) -> float | None:
+    """The number that something stands for; None if it stands for none."""
+    try:
+        return float(given)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def named(doc: Any, query: Any) -> str:
+    """A repeated document, as messages name it."""
+    return f"document {doc!r} of query {query!r}"
+
+
+def refuse_duplicates(what: str, first: str, policy: Policy) -> None:
+    """Raise if the policy allows no repeated documents."""
+    if policy.duplicates == "error":
+        raise PolicyError(
+            f"{what}: {first} appears twice. Remove it, or choose ", Option("duplicates", "first"), "."
+        )
+
+
+def check_duplicates(what: str, count: int, first: str, policy: Policy) -> None:
+    """Refuse repeated documents, or say how many were dropped, as the policy asks."""
+    if not count:
+        return
+    refuse_duplicates(what, first, policy)
+    best = "highest grade" if what == "qrels" else "best place"
+    warn(
+        f"{what}: {count} repeated {'document was' if count == 1 else 'documents were'} dropped, the first is {first}; "
+        f"only the {best} of each counts."
+    )
