@@ -158,7 +158,7 @@ function rankingColumn(state, s, found, i, shown) {
               "li",
               { class: `doc ${gradeClass(d)}`, value: d.ranks.get(s), "data-doc": d.id },
               el("span", { class: "rank", text: d.ranks.get(s) }),
-              documentBody(d, s, badges(d, i, s, other, s === shown[0])),
+              documentBody(d, s, badges(d, s, other, s === shown[0])),
             ),
           ),
         )
@@ -218,15 +218,14 @@ const badge = (kind, text, title) => el("span", { class: `badge ${kind}`, text, 
 
 // What became of a document between two rankings, and what is odd about it. A document of the first ranking that the
 // other lacks is lost; one of the other that the first lacks is new.
-function badges(d, i, s, other, isFirst) {
+function badges(d, s, other, isFirst) {
   const found = [];
   const repeats = d.repeats.get(s);
   if (other !== null) {
     const here = d.ranks.get(s),
       there = d.ranks.get(other),
       depth = report.documents.depth;
-    const far = !isRelevant(d) && model.retrieved[other]?.[i] > report.documents.looked_up; // was not looked for further down
-    const beyond = there ? `rank ${there}` : far ? `not in the first ${report.documents.looked_up}` : "not retrieved";
+    const beyond = there ? `rank ${there}` : "not retrieved";
     if (!(there >= 1 && there <= depth))
       found.push(badge(isFirst ? "lost" : "new", isFirst ? "lost" : "new", `${systems[other]}: ${beyond}`));
     else if (here === there) found.push(badge("same", "=", `also rank ${there}`));
