@@ -20,7 +20,7 @@ from ranklens.cli.main import main
 from ranklens.comparison.systems import compare_scores
 from ranklens.errors import InputError
 from ranklens.judging.documents import ranking
-from ranklens.report import content, html
+from ranklens.report import content, drawing, html, palette
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 
@@ -187,6 +187,21 @@ def test_nothing_is_named_that_could_be_requested(page):
     assert not re.search(
         r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function|@import", own
     )
+
+
+def test_colours_have_one_home(page):
+    """The palette is the only file with colours, and holds all that the page uses, for light and for dark."""
+    folder = Path(html.__file__).parent
+    others = [path for path in folder.rglob("*") if path.suffix in {".py", ".js", ".css", ".html"}]
+    assert len(others) > 15
+    for path in others:
+        if path.name != "palette.py":
+            assert not re.search(r"#[0-9a-fA-F]{6}\b|rgb\(", path.read_text(encoding="utf-8")), path
+    used = set(re.findall(r"var\(--([\w-]+)", page))
+    assert used - palette.LIGHT.keys() == {"sans", "mono", "c", "g", "columns", "share"}
+    assert palette.LIGHT.keys() == palette.DARK.keys()
+    assert tuple(palette.LIGHT[f"s{i}"] for i in range(len(palette.SYSTEMS))) == drawing.COLOURS
+    assert len(palette.DASHES) == len(palette.SYSTEMS)
 
 
 def test_equal_input_gives_equal_bytes(made, monkeypatch):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ranklens.comparison import verdicts
 from ranklens.errors import InputError, nearest
-from ranklens.report import chart_data, drawing
+from ranklens.report import chart_data, drawing, palette
 from ranklens.report.drawing import save
 
 if TYPE_CHECKING:
@@ -240,7 +240,7 @@ def significance(comparison: Comparison, measure: MeasureName = None) -> Chart:
     tested = {(row["a"], row["b"]) for row in rows}
     others = [{"a": a, "b": b} for a in order for b in order if a != b and (a, b) not in tested]
     most = max((abs(row["difference"]) for row in rows), default=1.0) or 1.0
-    shade = alt.Scale(domain=[-most, 0, most], range=["#e59a6c", "#ffffff", "#7fb6dd"], interpolate="rgb")
+    shade = alt.Scale(domain=[-most, 0, most], range=list(palette.WORSE_TO_BETTER), interpolate="rgb")
     base = alt.Chart(drawing.inline(rows)).encode(
         x=alt.X("a:N", sort=order, title=None, axis=alt.Axis(orient="top", labelAngle=-30)),
         y=alt.Y("b:N", sort=order, title=None),

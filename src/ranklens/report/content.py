@@ -21,7 +21,7 @@ from ranklens.errors import RankLensError
 from ranklens.files.corpus import Text, texts
 from ranklens.formulas.counts import judged_share
 from ranklens.registry import parse
-from ranklens.report import chart_data
+from ranklens.report import chart_data, palette
 from ranklens.report.chart_data import registered
 from ranklens.report.drilldown import drilldown
 from ranklens.retrieval.answers import Latency
@@ -94,6 +94,7 @@ def content(
         "version": __version__,
         "created": _today(),
         "systems": list(comparison.systems),
+        "dashes": [" ".join(map(str, dash)) for dash in palette.DASHES],
         "baseline": comparison.baseline,
         "n": len(comparison.query_ids),
         "level": comparison.level,

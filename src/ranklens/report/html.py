@@ -19,6 +19,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ranklens.report import palette
 from ranklens.report.content import Content, content
 
 if TYPE_CHECKING:
@@ -68,10 +69,11 @@ def render(
 ) -> str:
     """The report as text."""
     found = content(comparison, queries=queries, corpus=corpus, title=title)
-    style, script = _page("report.css"), _script()
+    style, script = palette.style() + _page("report.css"), _script()
     slots = {
         "title": html.escape(found.summary["title"]),
         "policy": html.escape(_security_policy(style, script), quote=True),
+        "icon": palette.SYSTEMS[0].replace("#", "%23"),
         "style": style,
         "script": script,
         "without_script": _without_script(comparison, found),
@@ -126,7 +128,10 @@ def _pieces(data: Mapping[str, bytes]) -> Iterator[str]:
 
 
 def _without_script(comparison: Comparison, found: Content) -> str:
-    """The results for a browser that runs no script; the policy forbids styles in attributes."""
-    verdict = html.escape(str(found.summary["measures"][0]["verdict"]))
-    table = re.sub(r"(<t[hd]) style='[^']*'", r"\1", comparison.table().to_html())
-    return f"<p>{verdict}</p>{table}"
+    """The results for a browser that runs no script, without styles in attributes, which the policy forbids."""
+    table = comparison.table()
+    head = "".join(f"<th>{html.escape(cell)}</th>" for cell in table.header)
+    rows = ("".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in table.rows)
+    body = "".join(f"<tr>{row}</tr>" for row in rows)
+    verdict = html.escape(found.summary["measures"][0]["verdict"])
+    return f"<p>{verdict}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -34,7 +34,8 @@ def shortlist(run: Any, k: int, columns: Mapping[str, str] | None = None) -> pl.
         return _of_dicts(mappings.rankings(run).by_query, k)
     cut = partial(_of_table, k=k)
     parts = run.map(cut) if isinstance(run, TableStream) else [cut(frames.run_frame(run, columns))]
-    return pl.concat([pl.DataFrame(schema=_schema()), *parts])
+    rows: pl.DataFrame = pl.concat([pl.DataFrame(schema=_schema()), *parts])
+    return rows
 
 
 def _of_dicts(by_query: mappings.ByQuery, k: int) -> pl.DataFrame:

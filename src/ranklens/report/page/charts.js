@@ -109,7 +109,7 @@ function curves(state, { title, note, rows, key, x, values, axis, quality }) {
         plot.inside.append(
           svg("path", {
             class: `line ${look(s)}`,
-            "stroke-dasharray": DASHES[s % DASHES.length],
+            "stroke-dasharray": report.dashes[s % report.dashes.length],
             d: path(line.map((r) => [across(r[key]), y(r.mean)])),
           }),
         );

@@ -1,9 +1,7 @@
 // ---------------------------------------------------------------------------------------------------------------------
 // Drawing: scales, axes, markers, and the card that a chart stands in. Colours come from the style sheet by class.
 
-const COLOURS = 8;
-const look = (s) => `s${s % COLOURS}`; // the class of a system's colour
-const DASHES = ["", "7 3", "2 3", "9 3 2 3", "4 2", "12 3", "1 2", "6 2 1 2 1 2"];
+const look = (s) => `s${s % report.dashes.length}`; // the class of a system's colour
 
 // A shape for each system beside its colour: for print in grey, and for people who see colours differently.
 function marker(s, x, y, r = 4.5) {
