@@ -111,7 +111,7 @@ def deltas(
 def scatter(
     comparison: Comparison, measure: MeasureName = None, a: str | None = None, b: str | None = None
 ) -> Chart:
-    """System b against system a, a point a query; above the diagonal b is higher."""
+    """System b against system a, one point per query; above the diagonal, b is higher."""
     alt = drawing.altair()
     name, table, first, second = _two_systems(comparison, measure, a, b)
     rows = [
@@ -142,15 +142,15 @@ def scatter(
     )
     return drawing.styled(
         alt.layer(diagonal.encode(x="a:Q", y="b:Q"), points),
-        f"{name} of every query",
-        f"Above the line {second} is higher",
+        f"{name} per query",
+        f"Above the line, {second} is higher",
         width=380,
         height=380,
     )
 
 
 def first_relevant(comparison: Comparison) -> Chart:
-    """At which rank the first relevant document stands, as a histogram with a bar for queries where none was found."""
+    """The rank of the first relevant document, as a histogram with a bar for queries where none was found."""
     alt = drawing.altair()
     table = chart_data.first_relevant(comparison)
     labels = table["rank"].unique(maintain_order=True).to_list()
@@ -172,7 +172,7 @@ def first_relevant(comparison: Comparison) -> Chart:
     row = alt.Row("system:N", sort=list(comparison.systems), title=None, header=drawing.header())
     chart = alt.layer(bars, text).properties(width=520, height=58).facet(row=row)
     return drawing.styled(
-        chart, "Where the first relevant document stands", "Share of the queries", size=False
+        chart, "Rank of the first relevant document", "Share of queries", size=False
     )
 
 
@@ -193,13 +193,13 @@ def over_k(comparison: Comparison, measure: MeasureName = None, ks: Sequence[int
 
 
 def latency(comparison: Comparison, measure: MeasureName = None) -> Chart:
-    """Quality against seconds a query (median, a line to p95), with the Pareto front: those that nobody beats in both."""
+    """Quality against seconds per query (median, a line to p95), with the Pareto front: systems that no other beats in both."""
     alt, name = drawing.altair(), chart_data.main_measure(comparison, measure)
     rows = chart_data.latency(comparison, name).to_dicts()
     steps = [base * 10**power for power in range(-6, 5) for base in (1, 2, 5)]
     words = "datum.value < 1 ? format(1000 * datum.value, '~g') + ' ms' : format(datum.value, '~g') + ' s'"
     axis = alt.Axis(values=steps, grid=False, labelExpr=words, labelOverlap=True)
-    x = alt.X("p50:Q", title="time a query (median, line to p95)", scale=alt.Scale(type="log"), axis=axis)
+    x = alt.X("p50:Q", title="time per query (median, line to p95)", scale=alt.Scale(type="log"), axis=axis)
     y = alt.Y("mean:Q", title=name, scale=alt.Scale(zero=False))
     base = alt.Chart(drawing.inline(rows)).encode(color=drawing.colour(comparison, legend=False))
     front = (

@@ -288,7 +288,7 @@ def _known_policy(comparison: Comparison) -> Policy | None:
 
 
 def _values(comparison: Comparison) -> bytes:
-    """Measure after measure, system after system: one little-endian double a query."""
+    """Measure after measure, system after system: one little-endian double per query."""
     return b"".join(np.asarray(comparison.values(m), dtype="<f8").tobytes() for m in comparison.measures)
 
 

@@ -86,7 +86,7 @@ function xAxis(plot, x, values, name, text = short) {
 // As much of a label as there is room for, with all of it to hover.
 const ruler = document.createElement("canvas").getContext("2d");
 function label(text, width, props = {}) {
-  ruler.font = "12px sans-serif";
+  ruler.font = `12px ${getComputedStyle(document.body).fontFamily}`;
   let shown = text;
   while (shown.length > 1 && ruler.measureText(shown).width > width) shown = `${[...shown].slice(0, -2).join("")}…`;
   return svg("text", { class: "direct", ...props }, shown, shown === text ? "" : svg("title", { text }));
