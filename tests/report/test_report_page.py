@@ -17,6 +17,7 @@ import pytest
 from example import ARABIC, CHINESE, HOSTILE, example
 
 import ranklens as rl
+from ranklens.comparison import verdicts
 from ranklens.comparison.systems import compare_scores
 from ranklens.report.html import write_report
 
@@ -367,11 +368,18 @@ def test_nothing_overflows(made, visit, size, fragment):
     assert outside == []
 
 
+def test_a_sentence_that_begins_with_a_system_keeps_its_name(made, visit):
+    comparison, path = made
+    expected = verdicts.of_slices(comparison, comparison.measures[0])
+    assert expected.startswith("ensemble is")
+    assert visit(path).text_content("#slices .reasons") == expected
+
+
 def test_charts_are_drawn_and_have_names(made, visit):
     page = visit(made[1])
     titles = texts(page, "#charts h3")
     assert titles == ["Difference on every query", "A against B", "Rank of the first relevant document",
-                      "Quality over the cutoff k", "Precision and recall"]  # fmt: skip
+                      "Quality by cutoff k", "Precision and recall"]  # fmt: skip
     expect(page.locator("#charts svg[role=img][aria-label]")).to_have_count(5)
     details = page.locator("#charts details").first
     details.locator("summary").click()
@@ -548,7 +556,7 @@ def test_values_alone(visit, tmp_path):
     page.locator("#rows a").first.click()
     page.wait_for_selector("dialog[open]")
     assert "no documents to show" in page.inner_text("dialog")
-    assert "it knows neither rankings nor judgments" in page.inner_text("#trust")
+    assert "no rankings and no judgments" in page.inner_text("#trust")
 
 
 def test_an_old_browser_shows_the_summary_and_says_what_it_lacks(made, visit):
@@ -562,7 +570,7 @@ def test_an_old_browser_shows_the_summary_and_says_what_it_lacks(made, visit):
 
 def test_without_script_the_results_are_told(made, visit):
     page = visit(made[1], ready=False, java_script_enabled=False)
-    assert "switched off" in page.inner_text("noscript")
+    assert "needs JavaScript" in page.inner_text("noscript")
     assert f"{made[0].result('nDCG@10', 'bm25').mean:.4f}" in page.inner_text("noscript")
 
 
