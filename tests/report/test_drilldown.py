@@ -100,7 +100,9 @@ def test_repeated_documents_and_scores_that_are_no_numbers():
     check(compared(qrels, runs, nan="last"), qrels, runs, nan="last")
 
 
-def test_files_whose_queries_stand_apart(tmp_path):
+@pytest.mark.parametrize("held", [0, 1 << 22], ids=["read twice", "held"])
+def test_files_whose_queries_stand_apart(held, tmp_path, monkeypatch):
+    monkeypatch.setattr("ranklens.report.drilldown.HELD", held)
     qrels, runs = made()
     paths = {}
     for name, run in runs.items():

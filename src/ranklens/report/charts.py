@@ -171,9 +171,7 @@ def first_relevant(comparison: Comparison) -> Chart:
     text = text.encode(text=alt.Text("share:Q", format=".0%"))
     row = alt.Row("system:N", sort=list(comparison.systems), title=None, header=drawing.header())
     chart = alt.layer(bars, text).properties(width=520, height=58).facet(row=row)
-    return drawing.styled(
-        chart, "Rank of the first relevant document", "Share of queries", size=False
-    )
+    return drawing.styled(chart, "Rank of the first relevant document", "Share of queries", size=False)
 
 
 def precision_recall(comparison: Comparison) -> Chart:

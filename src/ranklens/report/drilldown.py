@@ -7,19 +7,22 @@ ranking stands in the others is found as :func:`ranklens.judge` finds the judged
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ranklens.errors import RankLensWarning
+from ranklens.files.streams import TableStream
 from ranklens.judging.assembly import judge, load
 from ranklens.judging.documents import judgments, ranking
+from ranklens.readers import frames
 from ranklens.report.chart_data import registered
 from ranklens.report.shortlist import shortlist
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     import polars as pl
 
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from ranklens.comparison.systems import Comparison, Evidence
     from ranklens.policy import Policy
 
+HELD = 1 << 22  # rows of all runs together that are kept in memory rather than read from their files twice
 MISSED = 50  # relevant documents listed for a query at most, those of the highest grade
 
 
@@ -91,24 +95,19 @@ def drilldown(comparison: Comparison) -> Drilldown | None:
         "place"
     )
     judged = _judgments(evidence)
+    runs = {s: _run(evidence, name) for s, name in enumerate(comparison.systems) if name in evidence.runs}
     gold = judged.join(number, on="query")
     relevant = gold.filter(pl.col("grade") >= policy.rel)
     tops = {}
-    for s, system in enumerate(comparison.systems):
-        if system in evidence.runs:
-            repeated = comparison.scores[system].judged.applied.duplicates > 0
-            top = _ranked(evidence, system, judged, policy, depth, is_whole=repeated)
-            top = top.filter(pl.col("rank") <= depth)
-            tops[s] = top.join(number, on="query", maintain_order="left")
-    listed = relevant.sort("place", "grade", descending=[False, True], maintain_order=True)
-    parts = [listed.group_by("place", maintain_order=True).head(MISSED), *tops.values()]
-    rows = pl.concat(part.select("place", "doc") for part in parts).sort("place", maintain_order=True)
-    rows = rows.unique(maintain_order=True)
-    rows = _joined(rows, gold.select("place", "doc", "grade"))
-    ranks = _ranks_in_each(rows, gold, comparison, policy)
-    rows = rows.with_columns(pl.Series(f"rank_{s}", ranks[s]) for s in tops)
+    for s, run in runs.items():
+        repeated = comparison.scores[comparison.systems[s]].judged.applied.duplicates > 0
+        top = _ranked(judged, run, policy, depth, is_whole=repeated or policy.judged_only)
+        tops[s] = top.filter(pl.col("rank") <= depth).join(number, on="query", maintain_order="left")
+    rows = _joined(_to_show(relevant, list(tops.values())), gold.select("place", "doc", "grade"))
+    asked = _asked(rows, gold, comparison.query_ids, policy)
     for s, top in tops.items():
-        rows = _joined(rows, _columns(top, s))
+        rank = pl.Series(f"rank_{s}", _ranks(asked, runs[s], policy)[: len(rows)])
+        rows = _joined(rows.with_columns(rank), _columns(top, s))
     rows, documents = _numbered(rows, list(tops), policy.rel)
     counts = dict(relevant.group_by("place").len().iter_rows())
     return Drilldown(
@@ -130,7 +129,7 @@ def _depth(comparison: Comparison) -> int:
 
 
 def _for_display(policy: Policy) -> Policy:
-    """Averaged ties have no order, so those of trec_eval is shown; what concerns whole queries was decided before."""
+    """Averaged ties have no order, so that of trec_eval is shown; what concerns whole queries was decided before."""
     ties = "descending" if policy.ties == "average" else policy.ties
     return replace(
         policy, ties=ties, missing="zero", empty="zero", unjudged_queries="ignore", duplicates="first"
@@ -142,60 +141,68 @@ def _judgments(evidence: Evidence) -> pl.DataFrame:
     return judgments(qrels, columns=evidence.columns)
 
 
-def _ranked(
-    evidence: Evidence, system: str, judged: pl.DataFrame, policy: Policy, depth: int, *, is_whole: bool
-) -> pl.DataFrame:
+def _run(evidence: Evidence, system: str) -> Any:
+    """A run to be read twice: dicts, a table, or, if it is too large to hold, a stream of tables."""
+    import polars as pl
+
+    _, run = load(evidence.qrels, evidence.runs[system])
+    if isinstance(run, Mapping):
+        return run
+    if not isinstance(run, TableStream):
+        return frames.run_frame(run, evidence.columns)
+    tables, rows = [], 0
+    for table in run:
+        rows += len(table)
+        if rows > HELD // len(evidence.runs):
+            return run
+        tables.append(table)
+    return pl.concat(tables)
+
+
+def _ranked(judged: pl.DataFrame, run: Any, policy: Policy, depth: int, *, is_whole: bool) -> pl.DataFrame:
     """At least the first documents of every ranking; all of them where some repeat or some do not count."""
-    run, columns = evidence.runs[system], evidence.columns
-    if is_whole or policy.judged_only:
-        return ranking(evidence.qrels, run, policy, columns=columns)
-    return ranking(judged, shortlist(load(evidence.qrels, run)[1], depth, columns), policy)
+    return ranking(judged, run if is_whole else shortlist(run, depth), policy)
+
+
+def _to_show(relevant: pl.DataFrame, tops: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Every ``place, doc`` once, sorted by place: the relevant documents of the highest grades, and all that are ranked first."""
+    import polars as pl
+
+    listed = relevant.sort("place", "grade", descending=[False, True], maintain_order=True)
+    parts = [listed.group_by("place", maintain_order=True).head(MISSED), *tops]
+    rows = pl.concat(part.select("place", "doc") for part in parts)
+    return rows.sort("place", maintain_order=True).unique(maintain_order=True)
 
 
 def _joined(rows: pl.DataFrame, others: pl.DataFrame) -> pl.DataFrame:
     return rows.join(others, on=["place", "doc"], how="left", maintain_order="left")
 
 
-def _ranks_in_each(
-    rows: pl.DataFrame, gold: pl.DataFrame, comparison: Comparison, policy: Policy
-) -> dict[int, IntArray]:
-    """For each system whose ranking is known, the rank of every document; 0 where it was not retrieved."""
+def _asked(
+    rows: pl.DataFrame, gold: pl.DataFrame, ids: Sequence[str], policy: Policy
+) -> dict[str, dict[str, int]]:
+    """``{query: {document: row}}``. Texts that are asked for together stand together in memory, which is faster."""
     import polars as pl
 
-    evidence, asked = comparison.evidence, rows.select("place", "doc")
-    if evidence is None:
-        return {}
+    asked = rows.select("place", "doc")
     if policy.judged_only:  # then ranks count the judged documents, so all of them are needed
         others = gold.filter(pl.col("grade") >= 0).select("place", "doc")
         asked = pl.concat([asked, others]).unique(maintain_order=True)
-    numbered = asked.with_row_index("row").sort("place", "row", descending=[False, True])
-    by_query = _by_query(numbered, comparison.query_ids)
+    asked = asked.with_row_index("row").sort("place", "row", descending=[False, True])
+    docs, numbers = asked["doc"].to_list(), asked["row"].to_list()
+    edges = np.searchsorted(asked["place"].to_numpy(), np.arange(len(ids) + 1)).tolist()
     return {
-        s: _ranks(by_query, evidence, system, policy, len(asked))[: len(rows)]
-        for s, system in enumerate(comparison.systems)
-        if system in evidence.runs
-    }
-
-
-def _by_query(numbered: pl.DataFrame, ids: Sequence[str]) -> dict[str, dict[str, int]]:
-    """``{query: {document: row}}``; texts that are asked for together stand together in memory, which is faster."""
-    docs, rows = numbered["doc"].to_list(), numbered["row"].to_list()
-    edges = np.searchsorted(numbered["place"].to_numpy(), np.arange(len(ids) + 1)).tolist()
-    return {
-        query: dict(zip(docs[start:end], rows[start:end], strict=True))
+        query: dict(zip(docs[start:end], numbers[start:end], strict=True))
         for query, start, end in zip(ids, edges, edges[1:], strict=False)
     }
 
 
-def _ranks(
-    asked: Mapping[str, Mapping[str, int]], evidence: Evidence, system: str, policy: Policy, n: int
-) -> IntArray:
-    """Ranks are found as for measures; the "grade" of a document is its row."""
-    _, run = load(evidence.qrels, evidence.runs[system])
+def _ranks(asked: Mapping[str, Mapping[str, int]], run: Any, policy: Policy) -> IntArray:
+    """The rank of every row, 0 where it was not retrieved. Ranks are found as for measures; the "grade" is the row."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankLensWarning)  # evaluation has told them
-        hits = judge(asked, run, policy, columns=evidence.columns).hits
-    ranks = np.zeros(n, np.int64)
+        hits = judge(asked, run, policy).hits
+    ranks = np.zeros(sum(map(len, asked.values())), np.int64)
     ranks[hits.grade.astype(np.int64)] = hits.rank
     return ranks
 

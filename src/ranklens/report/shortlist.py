@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ranklens.files.streams import TableStream
-from ranklens.readers import frames, mappings
+from ranklens.readers import mappings
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 _CELLS = 1 << 22  # scores that are looked at together
 
 
-def shortlist(run: Any, k: int, columns: Mapping[str, str] | None = None) -> pl.DataFrame:
+def shortlist(run: Any, k: int) -> pl.DataFrame:
     """The rows ``query, doc, score`` with one of the ``k`` highest scores of their query, and those that tie with the last.
 
-    There may be more of them: a table that is read in blocks is cut block by block.
+    ``run`` is a dict by query, a table ``query, doc, score`` or a stream of such tables. The rows may be more: a stream is cut
+    table by table.
 
     >>> shortlist({"q": {"a": 3, "b": 1, "c": 2, "d": 2}}, 2).rows()
     [('q', 'a', 3.0), ('q', 'c', 2.0), ('q', 'd', 2.0)]
@@ -33,7 +34,7 @@ def shortlist(run: Any, k: int, columns: Mapping[str, str] | None = None) -> pl.
     if isinstance(run, Mapping):
         return _of_dicts(mappings.rankings(run).by_query, k)
     cut = partial(_of_table, k=k)
-    parts = run.map(cut) if isinstance(run, TableStream) else [cut(frames.run_frame(run, columns))]
+    parts = run.map(cut) if isinstance(run, TableStream) else [cut(run)]
     rows: pl.DataFrame = pl.concat([pl.DataFrame(schema=_schema()), *parts])
     return rows
 
