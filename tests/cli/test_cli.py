@@ -208,7 +208,7 @@ MISTAKES = {
     ("evaluate", "--missing", "error"): "choose --missing zero or --missing skip.",
     ("evaluate", "-m", "infAP", "--ties", "average"): "choose --ties descending, ascending or input.",
     ("evaluate", "-m", "nDGC@10"): "did you mean 'nDCG'? ranklens measures lists them all.",
-    ("compare", "--level", "95"): "--level 95.0 is not allowed: it is a share between 0 and 1",
+    ("compare", "--level", "95"): "--level 95.0 is not allowed: it must be a number between 0 and 1",
     ("compare", "--alpha", "5"): "--alpha 5.0 is not allowed",
     ("compare", "--test", "tt"): "--test tt is not known: did you mean 't'?",
     ("compare", "--correction", "none!"): "--correction none! is not known",

@@ -20,7 +20,7 @@ from ranklens.cli.main import main
 from ranklens.comparison.systems import compare_scores
 from ranklens.errors import InputError
 from ranklens.judging.documents import ranking
-from ranklens.report import content, html
+from ranklens.report import content, drawing, html, palette
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 
@@ -109,38 +109,50 @@ def test_values_by_query_are_exact(made, elements):
     assert [names[i] for i in queries["slices"]] == [comparison.slice_of[q] for q in comparison.query_ids]
 
 
+def by_query_shown(columns):
+    """The rows of each query, out of the columns of a piece."""
+    for start, end in zip(columns["starts"], columns["starts"][1:], strict=False):
+        per_system = {
+            key: [values and values[start:end] for values in columns[key]] for key in ("ranks", "scores")
+        }
+        plain = {key: columns[key][start:end] for key in ("documents", "grades")}
+        yield {"start": start, **plain, **per_system}
+
+
 def test_rankings_are_those_of_the_library(made, elements, summary):
     """Rank, grade, score, ties and repeats of everything shown, against :func:`ranklens.judging.documents.ranking`."""
     comparison = made[0]
     names = json.loads(unpacked(elements, "documents-0"))["ids"]
-    rows = json.loads(unpacked(elements, "rankings-0"))
+    columns = json.loads(unpacked(elements, "rankings-0"))
+    rows = list(by_query_shown(columns))
     for s, system in enumerate(comparison.systems):
         whole = ranking(comparison.evidence.qrels, comparison.evidence.runs[system]).to_dicts()
         by_query = {q: {r["doc"]: r for r in whole if r["query"] == q} for q in comparison.query_ids}
         for query, row in zip(comparison.query_ids, rows, strict=True):
             truth = by_query[query]
-            repeats = {i: n for k, i, n in row.get("x", []) if k == s}
-            tied = {i for k, i, _ in row.get("t", []) if k == s}
-            shown = {names[number]: row["r"][s][i] for i, number in enumerate(row["d"])}
+            repeats = {i - row["start"]: n for k, i, n in columns["repeats"] if k == s}
+            tied = {i - row["start"] for k, i, _ in columns["tied"] if k == s}
+            shown = {names[number]: row["ranks"][s][i] for i, number in enumerate(row["documents"])}
             assert {d: r for d, r in shown.items() if r} == {d: truth[d]["rank"] for d in shown if d in truth}
             top = {d for d, r in truth.items() if r["rank"] <= summary["documents"]["depth"]}
             assert top <= set(shown)
-            for i, number in enumerate(row["d"]):
+            for i, number in enumerate(row["documents"]):
                 known = truth.get(names[number])
                 if known and known["rank"] <= summary["documents"]["depth"]:
                     assert (repeats.get(i, 0), i in tied) == (known["repeats"], known["tied"])
-                    assert row["s"][s] is None or row["s"][s][i] == known["score"]
-    assert [row["R"] for row in rows] == [
+                    assert row["scores"][s] is None or row["scores"][s][i] == known["score"]
+    assert columns["relevant"] == [
         sum(g >= 1 for g in comparison.evidence.qrels[q].values()) for q in comparison.query_ids
     ]
-    assert rows[0]["s"][0] is None  # an ordered list has no scores
+    assert rows[0]["scores"][0] is None  # an ordered list has no scores
 
 
 def test_every_relevant_document_is_there_with_its_grade(made, elements):
     comparison = made[0]
     names = json.loads(unpacked(elements, "documents-0"))["ids"]
-    for query, row in zip(comparison.query_ids, json.loads(unpacked(elements, "rankings-0")), strict=True):
-        grades = {names[number]: grade for number, grade in zip(row["d"], row["g"], strict=True)}
+    rows = by_query_shown(json.loads(unpacked(elements, "rankings-0")))
+    for query, row in zip(comparison.query_ids, rows, strict=True):
+        grades = {names[number]: grade for number, grade in zip(row["documents"], row["grades"], strict=True)}
         gold = comparison.evidence.qrels[query]
         assert {d: g for d, g in gold.items() if g >= 1}.items() <= grades.items()
         assert {d: g for d, g in grades.items() if g is not None}.items() <= gold.items()
@@ -175,6 +187,21 @@ def test_nothing_is_named_that_could_be_requested(page):
     assert not re.search(
         r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function|@import", own
     )
+
+
+def test_colours_have_one_home(page):
+    """The palette is the only file with colours, and holds all that the page uses, for light and for dark."""
+    folder = Path(html.__file__).parent
+    others = [path for path in folder.rglob("*") if path.suffix in {".py", ".js", ".css", ".html"}]
+    assert len(others) > 15
+    for path in others:
+        if path.name != "palette.py":
+            assert not re.search(r"#[0-9a-fA-F]{6}\b|rgb\(", path.read_text(encoding="utf-8")), path
+    used = set(re.findall(r"var\(--([\w-]+)", page))
+    assert used - palette.LIGHT.keys() == {"sans", "mono", "c", "g", "columns", "share"}
+    assert palette.LIGHT.keys() == palette.DARK.keys()
+    assert tuple(palette.LIGHT[f"s{i}"] for i in range(len(palette.SYSTEMS))) == drawing.COLOURS
+    assert len(palette.DASHES) == len(palette.SYSTEMS)
 
 
 def test_equal_input_gives_equal_bytes(made, monkeypatch):

@@ -18,6 +18,7 @@ import pytest
 from example import ARABIC, CHINESE, HOSTILE, example
 
 import ranklens as rl
+from ranklens.comparison import verdicts
 from ranklens.comparison.systems import compare_scores
 from ranklens.report.html import write_report
 
@@ -369,11 +370,18 @@ def test_nothing_overflows(made, visit, size, fragment):
     assert outside == []
 
 
+def test_a_sentence_that_begins_with_a_system_keeps_its_name(made, visit):
+    comparison, path = made
+    expected = verdicts.of_slices(comparison, comparison.measures[0])
+    assert expected.startswith("ensemble is")
+    assert visit(path).text_content("#slices .reasons") == expected
+
+
 def test_charts_are_drawn_and_have_names(made, visit):
     page = visit(made[1])
     titles = texts(page, "#charts h3")
     assert titles == ["Difference on every query", "A against B", "Rank of the first relevant document",
-                      "Quality over the cutoff k", "Precision and recall"]  # fmt: skip
+                      "Quality by cutoff k", "Precision and recall"]  # fmt: skip
     expect(page.locator("#charts svg[role=img][aria-label]")).to_have_count(5)
     details = page.locator("#charts details").first
     details.locator("summary").click()
@@ -553,21 +561,21 @@ def test_values_alone(visit, tmp_path):
     page.locator("#rows a").first.click()
     page.wait_for_selector("dialog[open]")
     assert "no documents to show" in page.inner_text("dialog")
-    assert "it knows neither rankings nor judgments" in page.inner_text("#trust")
+    assert "no rankings and no judgments" in page.inner_text("#trust")
 
 
-def test_an_old_browser_unpacks_by_itself(made, visit):
-    """Without DecompressionStream (Safari before 16.4, Firefox before 113) the page inflates in its own script."""
+def test_an_old_browser_shows_the_summary_and_says_what_it_lacks(made, visit):
+    """Without DecompressionStream (Safari before 16.4, Firefox before 113) nothing can be unpacked."""
     new, old = visit(made[1]), visit(made[1], setup="delete window.DecompressionStream")
-    assert texts(old, "#rows tbody tr") == texts(new, "#rows tbody tr")
-    old.locator("#rows a").first.click()
-    old.wait_for_selector("dialog[open]")
-    assert old.locator("dialog ol li").count() > 5
+    for section in ("#verdict", "#leaderboard"):
+        assert old.inner_text(section) == new.inner_text(section)
+    for section in ("#charts", "#queries"):
+        assert "too old" in old.inner_text(section)
 
 
 def test_without_script_the_results_are_told(made, visit):
     page = visit(made[1], ready=False, java_script_enabled=False)
-    assert "switched off" in page.inner_text("noscript")
+    assert "needs JavaScript" in page.inner_text("noscript")
     assert f"{made[0].result('nDCG@10', 'bm25').mean:.4f}" in page.inner_text("noscript")
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from ranklens import gate
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from ranklens.retrieval.benchmark import Benchmark
 
 FORMAT_VERSION = 1  # of to_json; 1: first version
-_INTERVAL = re.compile(r" \[-?[\d.]+, -?[\d.]+\]")
 
 
 @dataclass(frozen=True)
@@ -40,8 +38,7 @@ class BenchResult:
         """Means by system, with intervals unless the configuration says otherwise."""
         if self.comparison is None:
             return _means(self.scores, self._level if self._analysis.confidence_intervals else None)
-        table = self.comparison.table()
-        return table if self._analysis.confidence_intervals else _plain_table(table)
+        return next(part for part in self._compared() if isinstance(part, Table))
 
     def __str__(self) -> str:
         return str(self._printout())
@@ -84,6 +81,14 @@ class BenchResult:
         content["passed"] = self.passed
         return json.dumps(content, ensure_ascii=False)
 
+    def _compared(self) -> Sequence[Table | Lines]:
+        """What a comparison prints; the leaders come first."""
+        from ranklens.comparison.tables import printout
+
+        if self.comparison is None:
+            return ()
+        return printout(self.comparison, intervals=self._analysis.confidence_intervals).parts
+
     @property
     def _level(self) -> float:
         return 1 - self._analysis.alpha_level
@@ -93,34 +98,14 @@ class BenchResult:
         return self.config.retrieval_metrics.statistical_analysis
 
     def _printout(self) -> Printout:
-        from ranklens.comparison.tables import printout
-
         parts: list[Table | Lines] = [self.benchmark.table()] if self.benchmark is not None else []
-        if self.comparison is None:
-            parts.append(self.table())
-        elif self._analysis.confidence_intervals:
-            parts += printout(self.comparison).parts
-        else:
-            parts += map(_plain, printout(self.comparison).parts)
+        parts += self._compared() if self.comparison is not None else [self.table()]
         lines = [f"{'passed' if check.passed else 'FAILED'}: {check.text}" for check in self.checks]
         return Printout([*parts, Lines("Gates", lines)] if lines else parts)
 
 
-def _plain(part: Table | Lines) -> Table | Lines:
-    """Without intervals: neither columns of them, nor those that stand behind numbers in sentences."""
-    if isinstance(part, Table):
-        return _plain_table(part)
-    return replace(part, lines=[_INTERVAL.sub("", line) for line in part.lines])
-
-
-def _plain_table(table: Table) -> Table:
-    kept = [i for i, name in enumerate(table.header) if not name.endswith(" interval")]
-    header, *rows = ([row[i] for i in kept] for row in (table.header, *table.rows))
-    return replace(table, header=header, rows=rows)
-
-
 def _means(scores: Mapping[str, Scores], level: float | None) -> Table:
-    """A row a system, a column a measure."""
+    """One row per system, one column per measure."""
     first = next(iter(scores.values()))
     measures = [m for m in first.measures if m.definition.aggregate != "none"]
     rows = [[name, *(_mean(found, measure, level) for measure in measures)] for name, found in scores.items()]

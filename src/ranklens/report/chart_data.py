@@ -125,7 +125,7 @@ def first_relevant(comparison: Comparison) -> pl.DataFrame:
 
 
 def latency(comparison: Comparison, measure: str) -> pl.DataFrame:
-    """``system, mean, low, high, p50, p95, front``: quality and seconds a query; ``front``: nobody is better in both."""
+    """``system, mean, low, high, p50, p95, front``: quality and seconds per query; ``front``: no other is better in both."""
     if not comparison.latencies:
         raise InputError(
             "No latencies are known; they are measured by Benchmark.run and kept in its comparison."

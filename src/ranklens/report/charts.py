@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ranklens.comparison import verdicts
 from ranklens.errors import InputError, nearest
-from ranklens.report import chart_data, drawing
+from ranklens.report import chart_data, drawing, palette
 from ranklens.report.drawing import save
 from ranklens.words import counted
 
@@ -112,7 +112,7 @@ def deltas(
 def scatter(
     comparison: Comparison, measure: MeasureName = None, a: str | None = None, b: str | None = None
 ) -> Chart:
-    """System b against system a, a point a query; above the diagonal b is higher."""
+    """System b against system a, one point per query; above the diagonal, b is higher."""
     alt = drawing.altair()
     name, table, first, second = _two_systems(comparison, measure, a, b)
     rows = [
@@ -143,15 +143,15 @@ def scatter(
     )
     return drawing.styled(
         alt.layer(diagonal.encode(x="a:Q", y="b:Q"), points),
-        f"{name} of every query",
-        f"Above the line {second} is higher",
+        f"{name} per query",
+        f"Above the line, {second} is higher",
         width=380,
         height=380,
     )
 
 
 def first_relevant(comparison: Comparison) -> Chart:
-    """At which rank the first relevant document stands, as a histogram with a bar for queries where none was found."""
+    """The rank of the first relevant document, as a histogram with a bar for queries where none was found."""
     alt = drawing.altair()
     table = chart_data.first_relevant(comparison)
     labels = table["rank"].unique(maintain_order=True).to_list()
@@ -172,9 +172,7 @@ def first_relevant(comparison: Comparison) -> Chart:
     text = text.encode(text=alt.Text("share:Q", format=".0%"))
     row = alt.Row("system:N", sort=list(comparison.systems), title=None, header=drawing.header())
     chart = alt.layer(bars, text).properties(width=520, height=58).facet(row=row)
-    return drawing.styled(
-        chart, "Where the first relevant document stands", "Share of the queries", size=False
-    )
+    return drawing.styled(chart, "Rank of the first relevant document", "Share of queries", size=False)
 
 
 def precision_recall(comparison: Comparison) -> Chart:
@@ -194,13 +192,13 @@ def over_k(comparison: Comparison, measure: MeasureName = None, ks: Sequence[int
 
 
 def latency(comparison: Comparison, measure: MeasureName = None) -> Chart:
-    """Quality against seconds a query (median, a line to p95), with the Pareto front: those that nobody beats in both."""
+    """Quality against seconds per query (median, a line to p95), with the Pareto front: systems that no other beats in both."""
     alt, name = drawing.altair(), chart_data.main_measure(comparison, measure)
     rows = chart_data.latency(comparison, name).to_dicts()
     steps = [base * 10**power for power in range(-6, 5) for base in (1, 2, 5)]
     words = "datum.value < 1 ? format(1000 * datum.value, '~g') + ' ms' : format(datum.value, '~g') + ' s'"
     axis = alt.Axis(values=steps, grid=False, labelExpr=words, labelOverlap=True)
-    x = alt.X("p50:Q", title="time a query (median, line to p95)", scale=alt.Scale(type="log"), axis=axis)
+    x = alt.X("p50:Q", title="time per query (median, line to p95)", scale=alt.Scale(type="log"), axis=axis)
     y = alt.Y("mean:Q", title=name, scale=alt.Scale(zero=False))
     base = alt.Chart(drawing.inline(rows)).encode(color=drawing.colour(comparison, legend=False))
     front = (
@@ -241,7 +239,7 @@ def significance(comparison: Comparison, measure: MeasureName = None) -> Chart:
     tested = {(row["a"], row["b"]) for row in rows}
     others = [{"a": a, "b": b} for a in order for b in order if a != b and (a, b) not in tested]
     most = max((abs(row["difference"]) for row in rows), default=1.0) or 1.0
-    shade = alt.Scale(domain=[-most, 0, most], range=["#e59a6c", "#ffffff", "#7fb6dd"], interpolate="rgb")
+    shade = alt.Scale(domain=[-most, 0, most], range=list(palette.WORSE_TO_BETTER), interpolate="rgb")
     base = alt.Chart(drawing.inline(rows)).encode(
         x=alt.X("a:N", sort=order, title=None, axis=alt.Axis(orient="top", labelAngle=-30)),
         y=alt.Y("b:N", sort=order, title=None),

@@ -17,21 +17,22 @@ import numpy as np
 
 from ranklens import __version__
 from ranklens.comparison import tables, verdicts
-from ranklens.comparison.analysis import MACRO
 from ranklens.errors import RankLensError
 from ranklens.files.corpus import Text, texts
 from ranklens.formulas.counts import judged_share
 from ranklens.registry import parse
-from ranklens.report import chart_data
+from ranklens.report import chart_data, palette
 from ranklens.report.chart_data import registered
-from ranklens.report.drilldown import LOOKED_UP, drilldown
+from ranklens.report.drilldown import drilldown
 from ranklens.retrieval.answers import Latency
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import polars as pl
 
+    from ranklens.comparison.analysis import SystemResult
+    from ranklens.comparison.pairs import PairResult
     from ranklens.comparison.systems import Comparison
     from ranklens.policy import Policy
     from ranklens.report.drilldown import Drilldown
@@ -63,6 +64,7 @@ def content(
         "version": __version__,
         "created": _today(),
         "systems": list(comparison.systems),
+        "dashes": [" ".join(map(str, dash)) for dash in palette.DASHES],
         "baseline": comparison.baseline,
         "n": len(comparison.query_ids),
         "level": comparison.level,
@@ -138,26 +140,34 @@ def _results(comparison: Comparison) -> dict[str, Any]:
     the rows of systems stand in the order of the leaderboard.
     """
     place = {m: {s: i for i, s in enumerate(comparison.ranked(m))} for m in comparison.measures}
-    means = comparison.to_frame().to_dicts()
-    means.sort(key=lambda row: place[row["measure"]][row["system"]])
-    pairs = comparison.pairs_frame().select("measure", "slice", *PAIR_FIELDS).to_dicts()
 
-    def of(rows: list[dict[str, Any]], part: str | None) -> dict[str, Any]:
+    def of(results: Iterable[SystemResult], pairs: Iterable[PairResult]) -> dict[str, Any]:
+        means: dict[str, list[dict[str, Any]]] = {measure: [] for measure in comparison.measures}
         found: dict[str, list[dict[str, Any]]] = {measure: [] for measure in comparison.measures}
-        for row in rows:
-            if row["slice"] == part:
-                found[row["measure"]].append({k: v for k, v in row.items() if k not in ("measure", "slice")})
-        return found
+        for result in sorted(results, key=lambda r: place[r.measure][r.system]):
+            means[result.measure].append(_mean(result))
+        for pair in pairs:
+            found[pair.measure].append(_pair(pair))
+        return {"results": means, "pairs": found}
 
     return {
-        "results": of(means, None),
-        "pairs": of(pairs, None),
+        **of(comparison.results, comparison.pairs),
         "slices": [
-            {"name": part.name, "n": part.n, "results": of(means, part.name), "pairs": of(pairs, part.name)}
-            for part in comparison.slices
+            {"name": part.name, "n": part.n, **of(part.results, part.pairs)} for part in comparison.slices
         ],
-        "macro": of(means, MACRO) if comparison.slices else None,
+        "macro": of(comparison.macro, ())["results"] if comparison.slices else None,
     }
+
+
+def _mean(result: SystemResult) -> dict[str, Any]:
+    low, high = result.interval if result.interval is not None else (None, None)
+    return {"system": result.system, "n": result.n, "mean": result.mean, "low": low, "high": high, "group": result.group}  # fmt: skip
+
+
+def _pair(pair: PairResult) -> dict[str, Any]:
+    low, high = pair.interval
+    known = {"low": low, "high": high}
+    return {name: known[name] if name in known else getattr(pair, name) for name in PAIR_FIELDS}
 
 
 def _statistics(comparison: Comparison) -> list[list[str]]:
@@ -244,7 +254,7 @@ def _known_policy(comparison: Comparison) -> Policy | None:
 
 
 def _values(comparison: Comparison) -> bytes:
-    """Measure after measure, system after system: one little-endian double a query."""
+    """Measure after measure, system after system: one little-endian double per query."""
     return b"".join(np.asarray(comparison.values(m), dtype="<f8").tobytes() for m in comparison.measures)
 
 
@@ -275,55 +285,63 @@ def _joined(text: Text | None) -> str:
 
 def _pack(documents: Drilldown, corpus: Any, pieces: dict[str, bytes]) -> dict[str, Any]:
     """Rankings and documents into pieces; what the page has to know to find its way in them."""
-    for number, part in enumerate(_parts(list(documents.queries()), QUERIES_A_PIECE)):
-        pieces[f"rankings-{number}"] = _bytes(part)
-    names = documents.documents["doc"].to_list()
-    kept, told = _fitting(texts(corpus, names), documents.documents)
-    for number, part in enumerate(_parts(names, DOCUMENTS_A_PIECE)):
-        piece: dict[str, Any] = {"ids": part}
-        if kept:
-            piece["titles"] = [kept[name].title if name in kept else "" for name in part]
-            piece["texts"] = [kept[name].text if name in kept else "" for name in part]
-        pieces[f"documents-{number}"] = _bytes(piece)
+    for number, part in enumerate(documents.parts(QUERIES_A_PIECE)):
+        pieces[f"rankings-{number}"] = part.encode()
+    shown, told = _fitting(texts(corpus, documents.documents["doc"].to_list()), documents.documents)
+    fields = ("ids", "titles", "texts") if told["known"] else ("ids",)
+    for number, rows in enumerate(shown.iter_slices(DOCUMENTS_A_PIECE)):
+        pieces[f"documents-{number}"] = _bytes({name: rows[name].to_list() for name in fields})
     return {
         "depth": documents.depth,
         "rel": documents.rel,
         "max_grade": documents.max_grade,
-        "looked_up": LOOKED_UP,
         "systems": list(documents.systems),
         "queries_a_piece": QUERIES_A_PIECE,
         "documents_a_piece": DOCUMENTS_A_PIECE,
-        "n": len(names),
+        "n": len(shown),
         "texts": told,
     }
 
 
-def _fitting(given: Mapping[str, Text], documents: pl.DataFrame) -> tuple[dict[str, Text], dict[str, Any]]:
-    """As many texts as the budget allows, relevant documents first, then by rank; and how many were left out or cut."""
-    order = documents.sort("relevant", "rank", descending=[True, False], maintain_order=True)["doc"]
-    known = [name for name in order if name in given]
+def _fitting(given: Mapping[str, Text], documents: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
+    """The documents as ``ids, titles, texts``, and how many texts were left out or cut.
+
+    There are as many texts as the budget allows, those of relevant documents first, then by rank.
+    """
+    import polars as pl
+
+    found = [given.get(name) for name in documents["doc"]]
+    table = documents.select("relevant", "rank", ids="doc").with_columns(
+        known=pl.Series([text is not None for text in found], dtype=pl.Boolean),
+        titles=pl.Series([text.title if text else "" for text in found], dtype=pl.String),
+        texts=pl.Series([text.text if text else "" for text in found], dtype=pl.String),
+    )
     for length in TEXT_LENGTHS:
-        if sum(len(_cut(given[name], length).text.encode()) for name in known) <= TEXT_BUDGET:
+        cut = _cut(table, length)
+        if cut["texts"].str.len_bytes().sum() <= TEXT_BUDGET:
             break
-    kept: dict[str, Text] = {}
-    left = TEXT_BUDGET
-    for name in known:
-        text = _cut(given[name], length)
-        left -= len(text.title.encode()) + len(text.text.encode())
-        if left < 0:
-            break
-        kept[name] = text
-    cut = sum(len(given[name].text) > length for name in kept)
-    told = {"known": len(known), "left_out": len(known) - len(kept), "cut": cut, "length": length}
-    return kept, {**told, "unknown": len(documents) - len(known)}
+    order = cut.with_row_index("row").filter("known")
+    order = order.sort("relevant", "rank", descending=[True, False], maintain_order=True)
+    size = (order["titles"].str.len_bytes() + order["texts"].str.len_bytes()).cast(pl.Int64).cum_sum()
+    kept = np.zeros(len(cut), dtype=bool)
+    kept[order["row"].to_numpy()[(size <= TEXT_BUDGET).to_numpy()]] = True
+    shown = [
+        pl.when(pl.Series(kept)).then(name).otherwise(pl.lit("")).alias(name) for name in ("titles", "texts")
+    ]
+    told = {"known": len(order), "left_out": len(order) - int(kept.sum()), "length": length}
+    told |= {"cut": int((cut["is_cut"].to_numpy() & kept).sum()), "unknown": len(cut) - len(order)}
+    return cut.select("ids", *shown), told
 
 
-def _cut(text: Text, length: int) -> Text:
-    return text if len(text.text) <= length else Text(text.title[:200], text.text[:length].rstrip() + " …")
+def _cut(table: pl.DataFrame, length: int) -> pl.DataFrame:
+    """Texts that are longer than that end there, and their titles sooner."""
+    import polars as pl
 
-
-def _parts(rows: list[Any], size: int) -> Iterator[list[Any]]:
-    return (rows[start : start + size] for start in range(0, len(rows), size))
+    start = pl.col("texts").str.slice(0, length).str.strip_chars_end() + " …"
+    return table.with_columns(is_cut=pl.col("texts").str.len_chars() > length).with_columns(
+        titles=pl.when("is_cut").then(pl.col("titles").str.slice(0, 200)).otherwise("titles"),
+        texts=pl.when("is_cut").then(start).otherwise("texts"),
+    )
 
 
 def _bytes(value: Any) -> bytes:

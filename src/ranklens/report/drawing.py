@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ranklens.errors import InputError, MissingExtraError
+from ranklens.report import palette
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,13 +20,13 @@ if TYPE_CHECKING:
 
     Chart: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart
 
-COLOURS = ("#0072b2", "#c8500a", "#00805c", "#b04b8b", "#9a6b00", "#3b4252", "#2f8ec4", "#7a3e9d")
+COLOURS = palette.SYSTEMS
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right", "triangle-left")  # fmt: skip
-DASHES = ([1, 0], [7, 3], [2, 3], [9, 3, 2, 3], [4, 2], [12, 3], [1, 2], [6, 2, 1, 2])
+DASHES = [list(dash) for dash in palette.DASHES]
 FORMATS = ("png", "svg", "pdf", "html")
 FONT = "Helvetica Neue, Helvetica, Arial, Liberation Sans, DejaVu Sans, sans-serif"
 _STAND_IN = "\ufdd0"  # no text contains it: Unicode reserves it for such use
-INK, MUTED, LINE = "#1c2127", "#5a636e", "#e3e0da"
+INK, MUTED, LINE = (palette.LIGHT[name] for name in ("ink", "muted", "line"))
 
 
 def save(chart: Chart, path: str | Path) -> Path:

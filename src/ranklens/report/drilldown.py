@@ -1,30 +1,46 @@
-"""What the page shows of single queries: the rankings side by side, and the relevant documents that are missing in them."""
+"""What the page shows of single queries: the rankings side by side, and the relevant documents that are missing in them.
+
+Nothing is ranked as a whole. The first documents of a ranking are sorted out of a short list, and where a document of one
+ranking stands in the others is found as :func:`ranklens.judge` finds the judged ones: by counting.
+"""
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from ranklens.errors import RankLensWarning
+from ranklens.files.collection import read_pair
+from ranklens.files.streams import TableStream
+from ranklens.judging.assembly import judge
 from ranklens.judging.documents import judgments, ranking
+from ranklens.readers import frames
 from ranklens.report.chart_data import registered
+from ranklens.report.shortlist import shortlist
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     import polars as pl
 
-    from ranklens.comparison.systems import Comparison
+    from ranklens.arrays import IntArray
+    from ranklens.comparison.systems import Comparison, Evidence
+    from ranklens.policy import Policy
 
-LOOKED_UP = 100  # how deep a document of one ranking is looked for in the others
+HELD = 1 << 22  # rows of all runs together that are kept in memory rather than read from their files twice
 MISSED = 50  # relevant documents listed for a query at most, those of the highest grade
 
 
 @dataclass(frozen=True)
 class Drilldown:
-    """One row for each query and document to show, sorted by query; ``number`` is the document's place in ``documents``.
+    """One row for each query and document to show, sorted by query: ``query, grade, number``.
 
-    The columns of a system end in its number: ``rank_0``, ``score_0``, ``tied_0``, ``repeats_0``.
+    ``query`` is the place of the query in the comparison, ``number`` that of the document in ``documents``. The columns of
+    a system end in its number: ``rank_0`` (0: not retrieved), and for the first documents ``score_0, tied_0, repeats_0``.
     """
 
     depth: int
@@ -36,81 +52,74 @@ class Drilldown:
     systems: Sequence[int]  # whose rankings are known
     scored: Sequence[int]  # whose scores say more than the order does
 
-    def queries(self) -> Iterator[dict[str, Any]]:
-        """For each query, in order, what the page reads: documents, grades, and by system ranks and scores."""
-        fields = [name for name in self.rows.columns if name != "query"]
-        grouped = self.rows.group_by("query", maintain_order=True).agg(fields)
-        found = {row["query"]: row for row in grouped.iter_rows(named=True)}
-        empty = dict.fromkeys(fields, ())
-        for number, relevant in enumerate(self.relevant):
-            yield self._query(found.get(number, empty), relevant)
+    def parts(self, size: int) -> Iterator[str]:
+        """What the page reads, as JSON, ``size`` queries at a time: columns, and where the rows of each query start in them."""
+        queries = self.rows["query"].to_numpy()
+        for first in range(0, len(self.relevant), size):
+            relevant = self.relevant[first : first + size]
+            starts = np.searchsorted(queries, np.arange(first, first + len(relevant) + 1))
+            rows = self.rows[int(starts[0]) : int(starts[-1])]
+            yield self._json(rows, (starts - starts[0]).tolist(), relevant)
 
-    def _query(self, row: dict[str, Any], relevant: int) -> dict[str, Any]:
-        ranks = [[rank or 0 for rank in row[f"rank_{s}"]] for s in self.systems]
-        found: dict[str, Any] = {"d": list(row["number"]), "g": [_tidy(g) for g in row["grade"]], "r": ranks}
-        found["R"] = relevant
-        if self.scored:
-            found["s"] = [
-                [_tidy(x) for x in row[f"score_{s}"]] if s in self.scored else None for s in self.systems
-            ]
-        for key, column in (("x", "repeats"), ("t", "tied")):
-            marked = [
-                [place, i, int(value)]
-                for place, s in enumerate(self.systems)
-                for i, value in enumerate(row[f"{column}_{s}"])
-                if value
-            ]
-            if marked:
-                found[key] = marked
-        return found
+    def _json(self, rows: pl.DataFrame, starts: Sequence[int], relevant: Sequence[int]) -> str:
+        scores = [_json_numbers(rows[f"score_{s}"]) if s in self.scored else "null" for s in self.systems]
+        fields = {
+            "starts": _json_list(map(str, starts)),
+            "relevant": _json_list(map(str, relevant)),
+            "documents": _json_numbers(rows["number"]),
+            "grades": _json_numbers(rows["grade"]),
+            "ranks": _json_list(_json_numbers(rows[f"rank_{s}"]) for s in self.systems),
+            "scores": _json_list(scores),
+            "repeats": self._marks(rows, "repeats"),
+            "tied": self._marks(rows, "tied"),
+        }
+        return "{" + ",".join(f'"{name}":{text}' for name, text in fields.items()) + "}"
+
+    def _marks(self, rows: pl.DataFrame, column: str) -> str:
+        """Of a column that is mostly empty: ``[place of the system, row, value]``."""
+        marked = []
+        for place, s in enumerate(self.systems):
+            values = rows[f"{column}_{s}"].fill_null(value=False).cast(int).to_numpy()
+            marked += [f"[{place},{row},{values[row]}]" for row in np.flatnonzero(values).tolist()]
+        return _json_list(marked)
 
 
 def drilldown(comparison: Comparison) -> Drilldown | None:
-    """The documents to show for each query; nothing where the comparison was made from values alone."""
+    """The documents to show for each query; None if the comparison was made from values alone."""
     evidence = comparison.evidence
     if evidence is None:
         return None
     import polars as pl
 
-    depth = _depth(comparison)
-    number = pl.DataFrame(
-        {"query": comparison.query_ids, "number": range(len(comparison.query_ids))},
-        schema={"query": pl.String, "number": pl.Int64},
+    depth, policy = _depth(comparison), _for_display(evidence.policy)
+    number = pl.DataFrame({"query": comparison.query_ids}, schema={"query": pl.String}).with_row_index(
+        "place"
     )
-    gold = judgments(evidence.qrels, columns=evidence.columns).join(number, on="query")
-    gold = gold.select(query="number", doc="doc", grade="grade")
-    relevant = gold.filter(pl.col("grade") >= evidence.policy.rel)
-    rankings: dict[int, pl.DataFrame] = {}
-    for s, system in enumerate(comparison.systems):
-        if system in evidence.runs:
-            ranked = ranking(evidence.qrels, evidence.runs[system], evidence.policy, columns=evidence.columns)
-            near = ranked.filter((pl.col("rank") <= LOOKED_UP) | (pl.col("grade") >= evidence.policy.rel))
-            rankings[s] = near.join(number, on="query").drop("query").rename({"number": "query"})
-    listed = relevant.sort("query", "grade", descending=[False, True], maintain_order=True)
-    parts = [listed.group_by("query", maintain_order=True).head(MISSED).select("query", "doc")]
-    parts += [r.filter(pl.col("rank") <= depth).select("query", "doc") for r in rankings.values()]
-    rows = pl.concat(parts).unique().join(gold, on=["query", "doc"], how="left")
-    for s, ranked in rankings.items():
-        rows = rows.join(_columns(ranked, s, depth), on=["query", "doc"], how="left")
-    best = pl.min_horizontal([pl.lit(1 << 60), *(f"rank_{s}" for s in rankings)]).alias("rank")
-    rows = rows.with_columns(best).sort(
-        "query", "rank", "grade", "doc", descending=[False, False, True, False], nulls_last=True
-    )
-    documents = rows.group_by("doc", maintain_order=True).agg(
-        (pl.col("grade") >= evidence.policy.rel).any().fill_null(value=False).alias("relevant"),
-        pl.min("rank"),
-    )
-    rows = rows.join(documents.select("doc").with_row_index("number"), on="doc", maintain_order="left")
-    counts = dict(relevant.group_by("query").len().iter_rows())
+    judged = _judgments(evidence)
+    runs = {s: _run(evidence, name) for s, name in enumerate(comparison.systems) if name in evidence.runs}
+    gold = judged.join(number, on="query")
+    relevant = gold.filter(pl.col("grade") >= policy.rel)
+    tops = {}
+    for s, run in runs.items():
+        repeated = comparison.scores[comparison.systems[s]].judged.applied.duplicates > 0
+        top = _ranked(judged, run, policy, depth, is_whole=repeated or policy.judged_only)
+        tops[s] = top.filter(pl.col("rank") <= depth).join(number, on="query", maintain_order="left")
+    rows = _joined(_to_show(relevant, list(tops.values())), gold.select("place", "doc", "grade"))
+    asked = _asked(rows, gold, comparison.query_ids, policy)
+    for s, top in tops.items():
+        rank = pl.Series(f"rank_{s}", _ranks(asked, runs[s], policy)[: len(rows)])
+        rows = _joined(rows.with_columns(rank), _columns(top, s))
+    rows, documents = _numbered(rows, list(tops), policy.rel)
+    counts = dict(relevant.group_by("place").len().iter_rows())
     return Drilldown(
         depth,
-        evidence.policy.rel,
+        policy.rel,
         float(gold["grade"].max() or 0),  # type: ignore[arg-type]
-        rows.drop("doc", "rank"),
+        rows,
         documents,
         [counts.get(i, 0) for i in range(len(comparison.query_ids))],
-        list(rankings),
-        [s for s, ranked in rankings.items() if not _only_order(ranked)],
+        list(tops),
+        [s for s, top in tops.items() if not _only_order(top)],
     )
 
 
@@ -120,28 +129,125 @@ def _depth(comparison: Comparison) -> int:
     return min(max([10, *cutoffs]), 20)
 
 
-def _columns(ranked: pl.DataFrame, system: int, depth: int) -> pl.DataFrame:
-    import polars as pl
-
-    seen = pl.col("rank") <= depth
-    return ranked.select(
-        "query",
-        "doc",
-        pl.col("rank").alias(f"rank_{system}"),
-        pl.when(seen).then(pl.col("score").round_sig_figs(6)).alias(f"score_{system}"),
-        pl.when(seen).then(pl.col("tied")).alias(f"tied_{system}"),
-        pl.when(seen).then(pl.col("repeats")).alias(f"repeats_{system}"),
+def _for_display(policy: Policy) -> Policy:
+    """Averaged ties have no order, so that of trec_eval is shown; what concerns whole queries was decided before."""
+    ties = "descending" if policy.ties == "average" else policy.ties
+    return replace(
+        policy, ties=ties, missing="zero", empty="zero", unjudged_queries="ignore", duplicates="first"
     )
 
 
-def _only_order(ranked: pl.DataFrame) -> bool:
+def _judgments(evidence: Evidence) -> pl.DataFrame:
+    qrels, _ = read_pair(evidence.qrels, next(iter(evidence.runs.values())))
+    return judgments(qrels, columns=evidence.columns)
+
+
+def _run(evidence: Evidence, system: str) -> Any:
+    """A run to be read twice: dicts, a table, or, if it is too large to hold, a stream of tables."""
+    import polars as pl
+
+    _, run = read_pair(evidence.qrels, evidence.runs[system])
+    if isinstance(run, Mapping):
+        return run
+    if not isinstance(run, TableStream):
+        return frames.run_frame(run, evidence.columns)
+    tables, rows = [], 0
+    for table in run:
+        rows += len(table)
+        if rows > HELD // len(evidence.runs):
+            return run
+        tables.append(table)
+    return pl.concat(tables)
+
+
+def _ranked(judged: pl.DataFrame, run: Any, policy: Policy, depth: int, *, is_whole: bool) -> pl.DataFrame:
+    """At least the first documents of every ranking; all of them where some repeat or some do not count."""
+    return ranking(judged, run if is_whole else shortlist(run, depth), policy)
+
+
+def _to_show(relevant: pl.DataFrame, tops: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Every ``place, doc`` once, sorted by place: the relevant documents of the highest grades, and all that are ranked first."""
+    import polars as pl
+
+    listed = relevant.sort("place", "grade", descending=[False, True], maintain_order=True)
+    parts = [listed.group_by("place", maintain_order=True).head(MISSED), *tops]
+    rows = pl.concat(part.select("place", "doc") for part in parts)
+    return rows.sort("place", maintain_order=True).unique(maintain_order=True)
+
+
+def _joined(rows: pl.DataFrame, others: pl.DataFrame) -> pl.DataFrame:
+    return rows.join(others, on=["place", "doc"], how="left", maintain_order="left")
+
+
+def _asked(
+    rows: pl.DataFrame, gold: pl.DataFrame, ids: Sequence[str], policy: Policy
+) -> dict[str, dict[str, int]]:
+    """``{query: {document: row}}``. Texts that are asked for together stand together in memory, which is faster."""
+    import polars as pl
+
+    asked = rows.select("place", "doc")
+    if policy.judged_only:  # then ranks count the judged documents, so all of them are needed
+        others = gold.filter(pl.col("grade") >= 0).select("place", "doc")
+        asked = pl.concat([asked, others]).unique(maintain_order=True)
+    asked = asked.with_row_index("row").sort("place", "row", descending=[False, True])
+    docs, numbers = asked["doc"].to_list(), asked["row"].to_list()
+    edges = np.searchsorted(asked["place"].to_numpy(), np.arange(len(ids) + 1)).tolist()
+    return {
+        query: dict(zip(docs[start:end], numbers[start:end], strict=True))
+        for query, start, end in zip(ids, edges, edges[1:], strict=False)
+    }
+
+
+def _ranks(asked: Mapping[str, Mapping[str, int]], run: Any, policy: Policy) -> IntArray:
+    """The rank of every row, 0 where it was not retrieved. Ranks are found as for measures; the "grade" is the row."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RankLensWarning)  # evaluation has told them
+        hits = judge(asked, run, policy).hits
+    ranks = np.zeros(sum(map(len, asked.values())), np.int64)
+    ranks[hits.grade.astype(np.int64)] = hits.rank
+    return ranks
+
+
+def _columns(top: pl.DataFrame, system: int) -> pl.DataFrame:
+    import polars as pl
+
+    score = pl.col("score").round_sig_figs(6)
+    return top.select(
+        "place",
+        "doc",
+        pl.when(score.is_finite()).then(score).alias(f"score_{system}"),
+        pl.col("tied").alias(f"tied_{system}"),
+        pl.col("repeats").alias(f"repeats_{system}"),
+    )
+
+
+def _numbered(rows: pl.DataFrame, systems: Sequence[int], rel: float) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The rows by query and best rank, with the number of their document; and the documents in the order of the rows."""
+    import polars as pl
+
+    found = [pl.when(pl.col(f"rank_{s}") > 0).then(f"rank_{s}") for s in systems]
+    rows = rows.with_columns(rank=pl.min_horizontal(pl.lit(1 << 60), *found))
+    rows = rows.sort("place", "rank", maintain_order=True)
+    documents = rows.group_by("doc", maintain_order=True).agg(
+        (pl.col("grade") >= rel).any().fill_null(value=False).alias("relevant"), pl.min("rank")
+    )
+    number = documents.select("doc").with_row_index("number")
+    rows = rows.join(number, on="doc", maintain_order="left").drop("doc", "rank")
+    return rows.rename({"place": "query"}), documents
+
+
+def _only_order(top: pl.DataFrame) -> bool:
     """A plain list, or a file of ranks, has scores that were made from the order."""
-    made = (ranked["score"] + ranked["rank"]).round(9)
+    made = (top["score"] + top["rank"]).round(9)
     return bool(made.is_in([0.0, 1.0]).all())
 
 
-def _tidy(value: float | None) -> float | None:
-    """Whole numbers without a point, which is shorter; what JSON cannot hold as nothing."""
-    if value is None or not math.isfinite(value):
-        return None
-    return int(value) if value == int(value) and abs(value) < 1e15 else value
+def _json_list(items: Iterable[str]) -> str:
+    return f"[{','.join(items)}]"
+
+
+def _json_numbers(column: pl.Series) -> str:
+    """A list of numbers; whole ones without a point, which is shorter."""
+    import polars as pl
+
+    return _json_list(column.cast(pl.String).str.strip_suffix(".0").fill_null("null").to_list())

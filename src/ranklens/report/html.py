@@ -13,19 +13,24 @@ import hashlib
 import html
 import json
 import re
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ranklens.report import palette
 from ranklens.report.content import Content, content
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from ranklens.comparison.systems import Comparison
 
+_LEVEL = 4  # of compression: a third of the time of 6, for 5% more bytes
 # In the order in which they build on each other; together they are one script.
 SCRIPTS = (
     "dom",
-    "inflate",
     "data",
     "plot",
     "pair_charts",
@@ -64,15 +69,16 @@ def render(
 ) -> str:
     """The report as text."""
     found = content(comparison, queries=queries, corpus=corpus, title=title)
-    style, script = _page("report.css"), _script()
+    style, script = palette.style() + _page("report.css"), _script()
     slots = {
         "title": html.escape(found.summary["title"]),
         "policy": html.escape(_security_policy(style, script), quote=True),
+        "icon": palette.SYSTEMS[0].replace("#", "%23"),
         "style": style,
         "script": script,
         "without_script": _without_script(comparison, found),
         "summary": _json(found.summary),
-        "pieces": "\n".join(_piece(name, data) for name, data in found.pieces.items()),
+        "pieces": "\n".join(_pieces(found.pieces)),
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda slot: slots[slot[1]], _page("report.html"))
 
@@ -112,13 +118,20 @@ def _json(value: Any) -> str:
     return text.replace("<", "\\u003c")
 
 
-def _piece(name: str, data: bytes) -> str:
-    packed = base64.b64encode(gzip.compress(data, compresslevel=6, mtime=0)).decode()
-    return f'<script type="text/plain" id="piece-{name}">{packed}</script>'
+def _pieces(data: Mapping[str, bytes]) -> Iterator[str]:
+    """Each packed, in an element of its own; zlib works in several threads at once."""
+    with ThreadPoolExecutor() as pool:
+        packed = pool.map(partial(gzip.compress, compresslevel=_LEVEL, mtime=0), data.values())
+        for name, part in zip(data, packed, strict=True):
+            text = base64.b64encode(part).decode()
+            yield f'<script type="text/plain" id="piece-{name}">{text}</script>'
 
 
 def _without_script(comparison: Comparison, found: Content) -> str:
-    """The results for a browser that runs no script; the policy forbids styles in attributes."""
-    verdict = html.escape(str(found.summary["measures"][0]["verdict"]))
-    table = re.sub(r"(<t[hd]) style='[^']*'", r"\1", comparison.table().to_html())
-    return f"<p>{verdict}</p>{table}"
+    """The results for a browser that runs no script, without styles in attributes, which the policy forbids."""
+    table = comparison.table()
+    head = "".join(f"<th>{html.escape(cell)}</th>" for cell in table.header)
+    rows = ("".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in table.rows)
+    body = "".join(f"<tr>{row}</tr>" for row in rows)
+    verdict = html.escape(found.summary["measures"][0]["verdict"])
+    return f"<p>{verdict}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

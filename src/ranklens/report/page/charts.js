@@ -1,7 +1,7 @@
 // ---------------------------------------------------------------------------------------------------------------------
 // Charts of all systems.
 
-// Where the first relevant document stands: a strip a system.
+// Where the first relevant document stands: one strip per system.
 function firstRelevant() {
   const rows = report.charts.first_relevant;
   const labels = [...new Set(rows.map((r) => r.rank))];
@@ -10,7 +10,7 @@ function firstRelevant() {
   const of = (s) => rows.filter((r) => r.system === systems[s]);
   return card({
     title: "Rank of the first relevant document",
-    note: "Share of the queries. Hatched: nothing relevant was found.",
+    note: "Share of queries. Hatched: nothing relevant was found.",
     draw(width) {
       const strip = 62;
       const plot = canvas(
@@ -65,7 +65,7 @@ function firstRelevant() {
           x: plot.w,
           y: strip * shown.length + 32,
           "text-anchor": "end",
-          text: "rank (numbers: % of the queries)",
+          text: "rank (labels: % of queries)",
         }),
       );
       return plot.root;
@@ -88,7 +88,7 @@ function curves(state, { title, note, rows, key, x, values, axis, quality }) {
   const top = Math.max(...rows.map((r) => r.high ?? r.mean), 1e-9);
   return card({
     title,
-    note: note + (banded.length < shown.length ? " Bands: interval of A and B." : " Bands: intervals."),
+    note: note + (banded.length < shown.length ? " Bands: intervals of A and B." : " Bands: intervals."),
     shown,
     draw(width) {
       const plot = canvas(width, 290, [26, 14, 44, 46], title);
@@ -109,7 +109,7 @@ function curves(state, { title, note, rows, key, x, values, axis, quality }) {
         plot.inside.append(
           svg("path", {
             class: `line ${look(s)}`,
-            "stroke-dasharray": DASHES[s % DASHES.length],
+            "stroke-dasharray": report.dashes[s % report.dashes.length],
             d: path(line.map((r) => [across(r[key]), y(r.mean)])),
           }),
         );
@@ -142,8 +142,8 @@ function overK(state) {
   const rows = report.charts.over_k;
   const ks = [...new Set(rows.map((r) => r.k))];
   return curves(state, {
-    title: "Quality over the cutoff k",
-    note: `${report.charts.over_k_measure}@k, mean over the queries.`,
+    title: "Quality by cutoff k",
+    note: `${report.charts.over_k_measure}@k, mean over queries.`,
     rows,
     key: "k",
     x: (w) => logarithmic([ks[0], Math.max(ks[ks.length - 1], ks[0] + 1)], [0, w]),
@@ -185,7 +185,7 @@ function latencyChart(state) {
   const ends = [Math.min(...rows.map((r) => r.low ?? r.mean)), Math.max(...rows.map((r) => r.high ?? r.mean))];
   return card({
     title: "Quality against latency",
-    note: `${measures[state.m]} and seconds a query: median, the line reaches to p95. Up and left is better; the dashed line joins those that nobody beats in both.`,
+    note: `${measures[state.m]} against time per query: marks are medians, lines reach p95. Up and to the left is better; the dashed line joins systems that no other beats in both.`,
     shown: rows.map((r) => r.s),
     draw(width) {
       const plot = canvas(width, 290, [26, 20, 44, 46], "Quality against latency by system");
@@ -195,7 +195,9 @@ function latencyChart(state) {
       const powers = [
         0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100,
       ].filter((t) => t >= low && t <= high);
-      xAxis(plot, x, powers, "latency", (t) => (t >= 1 ? `${t} s` : `${short(1000 * t)} ms`));
+      const isRoomy = plot.w / powers.length > 48; // else every other label would run into the next
+      const shown = isRoomy ? powers : powers.filter((t) => /^(0\.0*)?10*$/.test(String(t)));
+      xAxis(plot, x, shown, "latency", (t) => (t >= 1 ? `${t} s` : `${short(1000 * t)} ms`));
       plot.inside.append(svg("path", { class: "front", d: path(front.map((r) => [x(r.p50), y(r.mean)])) }));
       const gapBetween = (p, q) => Math.hypot(x(p.p50) - x(q.p50), y(p.mean) - y(q.mean));
       const crowded = rows.some((p, i) => rows.slice(0, i).some((q) => gapBetween(p, q) < 45)); // then the legend must do

@@ -10,12 +10,10 @@ const parsed = new Promise((resolve) => {
   else resolve();
 });
 
+// In `atob` and DecompressionStream the browser brings all that is needed; nothing is requested.
 async function unpack(id) {
   await parsed;
-  const letters = atob(byId(`piece-${id}`).textContent);
-  const packed = new Uint8Array(letters.length);
-  for (let i = 0; i < letters.length; i++) packed[i] = letters.charCodeAt(i);
-  if (typeof DecompressionStream === "undefined") return gunzip(packed);
+  const packed = Uint8Array.from(atob(byId(`piece-${id}`).textContent), (letter) => letter.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
@@ -44,30 +42,34 @@ async function loadModel() {
   model.place = new Map(queries.ids.map((id, i) => [id, i]));
 }
 
-// The documents of one query: id, title, text and grade, and for each system rank, score, and what is odd about it.
+// The documents of one query: id, title, text and grade, and for each system rank, score, and what is odd about it. A piece
+// holds columns; the rows of a query begin where the next number of `starts` says.
 async function loadQuery(i) {
-  const { queries_a_piece: q, documents_a_piece: d } = report.documents;
-  const raw = (await piece(`rankings-${Math.floor(i / q)}`))[i % q];
+  const { queries_a_piece: q, documents_a_piece: d, systems: known } = report.documents;
+  const columns = await piece(`rankings-${Math.floor(i / q)}`);
+  const [start, end] = columns.starts.slice(i % q, (i % q) + 2);
+  const numbers = columns.documents.slice(start, end);
   const parts = await Promise.all(
-    [...new Set(raw.d.map((x) => Math.floor(x / d)))].map(async (p) => [p, await piece(`documents-${p}`)]),
+    [...new Set(numbers.map((x) => Math.floor(x / d)))].map(async (p) => [p, await piece(`documents-${p}`)]),
   );
   const shelf = new Map(parts);
-  const documents = raw.d.map((number, place) => {
+  const documents = numbers.map((number, place) => {
     const part = shelf.get(Math.floor(number / d));
     return {
       id: part.ids[number % d],
       title: part.titles?.[number % d] ?? "",
       text: part.texts?.[number % d] ?? "",
-      grade: raw.g[place],
-      ranks: new Map(report.documents.systems.map((s, k) => [s, raw.r[k][place]])),
-      scores: new Map(report.documents.systems.map((s, k) => [s, raw.s?.[k]?.[place] ?? null])),
+      grade: columns.grades[start + place],
+      ranks: new Map(known.map((s, k) => [s, columns.ranks[k][start + place]])),
+      scores: new Map(known.map((s, k) => [s, columns.scores[k]?.[start + place] ?? null])),
       repeats: new Map(),
       tied: new Set(),
     };
   });
-  for (const [k, place, n] of raw.x ?? []) documents[place].repeats.set(report.documents.systems[k], n);
-  for (const [k, place] of raw.t ?? []) documents[place].tied.add(report.documents.systems[k]);
-  return { documents, relevant: raw.R };
+  const marks = (rows) => rows.filter(([, row]) => start <= row && row < end);
+  for (const [k, row, n] of marks(columns.repeats)) documents[row - start].repeats.set(known[k], n);
+  for (const [k, row] of marks(columns.tied)) documents[row - start].tied.add(known[k]);
+  return { documents, relevant: columns.relevant[i % q] };
 }
 
 // The result of one system, and of B against A whichever way round the pair was tested.

@@ -129,7 +129,7 @@ function drawSpeed() {
     table("Latency and status by system", head, rows),
     el("p", {
       class: "muted note",
-      text: "Seconds a query, over the queries that were answered. An empty answer counts as 0; so does a failed one unless the policy says otherwise.",
+      text: "Time per query, over the queries that were answered. An empty answer counts as 0; so does a failed one, unless the policy says otherwise.",
     }),
   );
 }
@@ -143,12 +143,12 @@ function drawTrust(state) {
   if (p && p.detectable !== null) {
     const unseen = !p.significant && Math.abs(p.difference) < p.detectable;
     facts.push(
-      `With ${plural(p.n, "query", "queries")}, a difference in ${measure} between A and B of ${isFactor(state.m) ? gap(state.m, p.detectable) : show(p.detectable)} would be found in four of five tries. The one measured is ${gap(state.m, p.difference)}${unseen ? ", which is less: do not read “no difference shown” as “no difference”." : "."}`,
+      `With ${plural(p.n, "query", "queries")}, a difference in ${measure} of ${isFactor(state.m) ? gap(state.m, p.detectable) : show(p.detectable)} between A and B would be found four times out of five. The one measured is ${gap(state.m, p.difference)}${unseen ? ", which is smaller: do not read “no difference shown” as “no difference”." : "."}`,
     );
   }
   if (!report.documents)
     facts.push(
-      "This report was made from values by query: it knows neither rankings nor judgments, so it cannot say how many documents were judged.",
+      "This report was made from per-query values. It has no rankings and no judgments, so it cannot say how many documents were judged.",
     );
   const rows = [
     ["Queries averaged", (t) => whole(t.queries)],
@@ -243,16 +243,16 @@ function drawDefinitions() {
     el(
       "div",
       { class: "columns" },
-      facts("Policy: what was decided where the data leave it open", report.policy),
+      facts("Policy: how open questions were settled", report.policy),
       facts("Statistics", report.statistics),
     ),
   );
 }
 
 const AGGREGATES = {
-  mean: "mean over the queries",
-  sum: "sum over the queries",
-  geometric: "geometric mean over the queries",
+  mean: "mean over queries",
+  sum: "sum over queries",
+  geometric: "geometric mean over queries",
 };
 
 const facts = (title, rows) =>

@@ -81,19 +81,21 @@ const range = (low, high, digits = 4) =>
 
 // A p-value with three decimals, and more where these could be taken for alpha.
 function chance(p) {
-  if (p < 0.001) return "< 0.001";
+  if (p < 0.001) return "p < 0.001";
   let digits = 3;
   while (digits < 8 && p !== report.alpha && Number(fixed(p, digits)) === report.alpha) digits++;
-  return fixed(p, digits);
+  return `p = ${fixed(p, digits)}`;
 }
 
 const percent = (x) =>
   x === null
     ? "–"
     : x === 0 || x === 1 || (x >= 0.005 && x < 0.995)
-      ? `${Math.round(100 * x)} %`
-      : `${Number((100 * x).toPrecision(2))} %`;
-const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+      ? `${Math.round(100 * x)}%`
+      : `${Number((100 * x).toPrecision(2))}%`;
+// With a capital, unless it begins with the name of a system.
+const sentence = (text) =>
+  report.systems.some((name) => text.startsWith(name)) ? text : text.charAt(0).toUpperCase() + text.slice(1);
 const whole = (n) => n.toLocaleString("en");
 const plural = (n, one, many = `${one}s`) => `${whole(n)} ${n === 1 ? one : many}`;
 const seconds = (s) => (s >= 1 ? `${s.toPrecision(3)} s` : `${(1000 * s).toPrecision(3)} ms`);

@@ -25,7 +25,7 @@ function waterfall(state) {
   const mean = d.reduce((x, y) => x + y, 0) / d.length;
   return card({
     title: "Difference on every query",
-    note: `${measures[m]}, ${systems[b]} − ${systems[a]}, sorted. Above the line ${systems[b]} is ${word(m, 1)}.`,
+    note: `${measures[m]}, ${systems[b]} − ${systems[a]}, sorted. Above the line, ${systems[b]} is ${word(m, 1)}.`,
     shown: [a, b],
     draw(width) {
       const plot = canvas(
@@ -106,7 +106,7 @@ function waterfall(state) {
   });
 }
 
-// A against B, a point a query; many queries as squares whose area is their number.
+// A against B, one point per query; many queries as squares whose area is their number.
 function scatter(state) {
   const { m, a, b } = state;
   const [u, v] = [model.values[m][a], model.values[m][b]];
@@ -120,7 +120,7 @@ function scatter(state) {
   );
   return card({
     title: "A against B",
-    note: `${measures[m]} of every query. Above the diagonal ${systems[b]} is ${word(m, 1)}.`,
+    note: `${measures[m]}, one point per query. Above the diagonal, ${systems[b]} is ${word(m, 1)}.`,
     draw(width) {
       const size = Math.min(width, 420);
       const plot = canvas(

@@ -1,9 +1,7 @@
 // ---------------------------------------------------------------------------------------------------------------------
 // Drawing: scales, axes, markers, and the card that a chart stands in. Colours come from the style sheet by class.
 
-const COLOURS = 8;
-const look = (s) => `s${s % COLOURS}`; // the class of a system's colour
-const DASHES = ["", "7 3", "2 3", "9 3 2 3", "4 2", "12 3", "1 2", "6 2 1 2 1 2"];
+const look = (s) => `s${s % report.dashes.length}`; // the class of a system's colour
 
 // A shape for each system beside its colour: for print in grey, and for people who see colours differently.
 function marker(s, x, y, r = 4.5) {
@@ -88,7 +86,7 @@ function xAxis(plot, x, values, name, text = short) {
 // As much of a label as there is room for, with all of it to hover.
 const ruler = document.createElement("canvas").getContext("2d");
 function label(text, width, props = {}) {
-  ruler.font = "12px sans-serif";
+  ruler.font = `12px ${getComputedStyle(document.body).fontFamily}`;
   let shown = text;
   while (shown.length > 1 && ruler.measureText(shown).width > width) shown = `${[...shown].slice(0, -2).join("")}…`;
   return svg("text", { class: "direct", ...props }, shown, shown === text ? "" : svg("title", { text }));

@@ -81,7 +81,7 @@ async function drawQuery(state) {
         )
       : el("p", {
           class: "muted",
-          text: "This report was made from values by query, so there are no documents to show.",
+          text: "This report was made from per-query values, so there are no documents to show.",
         }),
     found ? el("p", { class: "muted note", text: textsNote() }) : null,
   );
@@ -158,7 +158,7 @@ function rankingColumn(state, s, found, i, shown) {
               "li",
               { class: `doc ${gradeClass(d)}`, value: d.ranks.get(s), "data-doc": d.id },
               el("span", { class: "rank", text: d.ranks.get(s) }),
-              documentBody(d, s, badges(d, i, s, other, s === shown[0])),
+              documentBody(d, s, badges(d, s, other, s === shown[0])),
             ),
           ),
         )
@@ -218,15 +218,14 @@ const badge = (kind, text, title) => el("span", { class: `badge ${kind}`, text, 
 
 // What became of a document between two rankings, and what is odd about it. A document of the first ranking that the
 // other lacks is lost; one of the other that the first lacks is new.
-function badges(d, i, s, other, isFirst) {
+function badges(d, s, other, isFirst) {
   const found = [];
   const repeats = d.repeats.get(s);
   if (other !== null) {
     const here = d.ranks.get(s),
       there = d.ranks.get(other),
       depth = report.documents.depth;
-    const far = !isRelevant(d) && model.retrieved[other]?.[i] > report.documents.looked_up; // was not looked for further down
-    const beyond = there ? `rank ${there}` : far ? `not in the first ${report.documents.looked_up}` : "not retrieved";
+    const beyond = there ? `rank ${there}` : "not retrieved";
     if (!(there >= 1 && there <= depth))
       found.push(badge(isFirst ? "lost" : "new", isFirst ? "lost" : "new", `${systems[other]}: ${beyond}`));
     else if (here === there) found.push(badge("same", "=", `also rank ${there}`));
@@ -242,7 +241,7 @@ function badges(d, i, s, other, isFirst) {
   }
   if (repeats)
     found.push(
-      badge("duplicate", "duplicate", `came ${plural(repeats, "more time")} further down; only the first counts`),
+      badge("duplicate", "duplicate", `repeated ${plural(repeats, "time")} further down; only the first counts`),
     );
   if (d.tied.has(s)) found.push(badge("tied", "tied", "another document has the same score"));
   return found;
@@ -257,16 +256,16 @@ function highlight(event) {
 
 function relevantNote(found) {
   const listed = found.documents.filter(isRelevant).length;
-  return `${plural(found.relevant, "relevant document")} known${listed < found.relevant ? `; of those that were missed, only the ones with the highest grades are listed` : ""}.`;
+  return `${plural(found.relevant, "relevant document")} known${listed < found.relevant ? `; of those missed, only the ones with the highest grades are listed` : ""}.`;
 }
 
 function textsNote() {
   const { texts, depth } = report.documents;
-  const parts = [`The first ${depth} documents of each ranking, and relevant ones that are missing there.`];
-  if (!report.has_texts.corpus) parts.push("No texts of documents were given.");
+  const parts = [`The first ${depth} documents of each ranking, and the relevant ones missing from it.`];
+  if (!report.has_texts.corpus) parts.push("No document texts were given.");
   else {
     if (texts.unknown)
-      parts.push(`${plural(texts.unknown, "document is", "documents are")} not in the corpus that was given.`);
+      parts.push(`${plural(texts.unknown, "document is", "documents are")} not in the given corpus.`);
     if (texts.left_out)
       parts.push(
         `To keep this file small, the texts of ${whole(texts.left_out)} of ${whole(texts.known)} documents are left out; relevant documents and high ranks come first.`,

@@ -202,9 +202,15 @@ drawDefinitions();
 draw();
 prepareContents();
 prepareDialog();
-loadModel().then(() => {
-  draw();
-  follow();
-  addEventListener("hashchange", follow);
+if (typeof DecompressionStream === "undefined") {
+  const note = "This browser is too old to unpack charts and queries. Open the report in one from 2023 or later.";
+  for (const section of ["charts", "queries"]) body(section).replaceChildren(el("p", { class: "card muted", text: note }));
   document.documentElement.dataset.ready = "";
-});
+} else {
+  loadModel().then(() => {
+    draw();
+    follow();
+    addEventListener("hashchange", follow);
+    document.documentElement.dataset.ready = "";
+  });
+}

@@ -26,7 +26,7 @@ function drawVerdict(state) {
           el("a", {
             class: "caution",
             href: "#trust",
-            text: `${plural(cautions, "caution")} before you rely on this`,
+            text: `Before you rely on this: ${plural(cautions, "caution")}`,
           }),
         )
       : "",
@@ -54,18 +54,18 @@ function pairTiles(state) {
       ? tile(
           label,
           gap(m, p.difference),
-          [`${gapRange(m, p)}, adjusted p ${chance(p.adjusted_p)}`],
+          [`${gapRange(m, p)}, adjusted ${chance(p.adjusted_p)}`],
           p.significant ? "strong" : "",
         )
       : tile(label, gap(m, untested(m, a, b)), ["not tested"]),
     counts
-      ? tile("Queries where B is above, below A", `${whole(counts.wins)} : ${whole(counts.losses)}`, [
+      ? tile("Queries where B is higher : lower", `${whole(counts.wins)} : ${whole(counts.losses)}`, [
           balance(state, counts),
         ])
       : "",
     p && p.detectable !== null
-      ? tile("Smallest difference to be seen", isFactor(m) ? gap(m, p.detectable) : show(p.detectable), [
-          `with ${plural(p.n, "query", "queries")}, in four of five tries`,
+      ? tile("Smallest detectable difference", isFactor(m) ? gap(m, p.detectable) : show(p.detectable), [
+          `with ${plural(p.n, "query", "queries")}, at 80% power`,
         ])
       : "",
   ];
@@ -104,7 +104,7 @@ function drawLeaderboard(state) {
     high = Math.max(...ends);
   const pad = (high - low) * 0.06 || 0.01;
   const others = measures.filter((name) => name !== measure);
-  const level = `${Number((100 * report.level).toPrecision(4))} % interval`;
+  const level = `${Number((100 * report.level).toPrecision(4))}% interval`;
   const against = report.baseline !== null;
   const grouped = rows.some((r) => r.group);
   const head = [
@@ -143,7 +143,7 @@ function drawLeaderboard(state) {
   );
 }
 
-const STAR = "★ marks a difference that the test supports.";
+const STAR = "★ marks a significant difference.";
 const explainGroups = (rows) =>
   rows.length < 2
     ? ""
@@ -164,7 +164,7 @@ const tag = (state, s) =>
         ? el("span", { class: "tag", text: "B" })
         : null;
 
-// A cell with a difference: filled and starred where the test supports it.
+// A cell with a difference: coloured and starred if it is significant.
 function difference(m, p, isBaseline, bare) {
   if (isBaseline) return td("baseline", { class: "num muted" });
   if (!p)
@@ -173,7 +173,7 @@ function difference(m, p, isBaseline, bare) {
     "td",
     { class: `num ${shade(m, p)}` },
     el("span", { text: starred(m, p) }),
-    el("small", { class: "muted", text: `p ${chance(p.adjusted_p)}` }),
+    el("small", { class: "muted", text: chance(p.adjusted_p) }),
   );
 }
 
@@ -217,7 +217,7 @@ function drawPairs(state) {
     if (row === column) return td("", { class: "self" });
     const p = pair(measure, systems[column], systems[row]);
     const shown = p ? starred(m, p, 3) : gap(m, untested(m, column, row), 3);
-    const chances = p ? `p ${chance(p.adjusted_p)}` : "not tested";
+    const chances = p ? chance(p.adjusted_p) : "not tested";
     return td(
       el(
         "button",
@@ -246,7 +246,7 @@ function drawPairs(state) {
     table(`Differences in ${measure}: the row's system against the column's`, head, rows, { class: "matrix" }),
     el("p", {
       class: "muted note",
-      text: `${measure}: the row’s system against the column’s, with its adjusted p. Filled with ★: the test supports a difference. Choose a cell to see the pair as B (row) and A (column) everywhere on this page.`,
+      text: `${measure}: the row’s system against the column’s, with adjusted p-values. Colour and ★ mark significant differences. Click a cell to show its pair as B (row) and A (column) on the whole page.`,
     }),
   );
 }

@@ -197,7 +197,7 @@ function drawTable(state) {
   byId("rows").replaceChildren(
     rows.length
       ? table(`Queries by ${measures[m]}`, head, rows, { class: "queries" })
-      : el("p", { class: "empty", text: "No query fits. Change the search or the filters." }),
+      : el("p", { class: "empty", text: "No query matches. Change the search or the filters." }),
   );
   byId("found").textContent =
     list.order.length === report.n

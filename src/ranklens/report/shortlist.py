@@ -1,0 +1,92 @@
+"""The rows of a run that can stand among the first few of their ranking: all that has to be sorted where only those are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from itertools import chain, compress
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ranklens.files.streams import TableStream
+from ranklens.readers import mappings
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from ranklens.arrays import BoolArray, FloatArray, IntArray
+
+_CELLS = 1 << 22  # scores that are looked at together
+
+
+def shortlist(run: Any, k: int) -> pl.DataFrame:
+    """The rows ``query, doc, score`` with one of the ``k`` highest scores of their query, and those that tie with the last.
+
+    ``run`` is a dict by query, a table ``query, doc, score`` or a stream of such tables. The rows may be more: a stream is cut
+    table by table.
+
+    >>> shortlist({"q": {"a": 3, "b": 1, "c": 2, "d": 2}}, 2).rows()
+    [('q', 'a', 3.0), ('q', 'c', 2.0), ('q', 'd', 2.0)]
+    """
+    import polars as pl
+
+    if isinstance(run, Mapping):
+        return _of_dicts(mappings.rankings(run).by_query, k)
+    cut = partial(_of_table, k=k)
+    parts = run.map(cut) if isinstance(run, TableStream) else [cut(run)]
+    rows: pl.DataFrame = pl.concat([pl.DataFrame(schema=_schema()), *parts])
+    return rows
+
+
+def _of_dicts(by_query: mappings.ByQuery, k: int) -> pl.DataFrame:
+    import polars as pl
+
+    rankings = by_query.values()
+    lengths = np.fromiter(map(len, rankings), np.int64, len(by_query))
+    scores = np.fromiter(chain.from_iterable(map(dict.values, rankings)), np.float64, int(lengths.sum()))
+    kept = _among_first(scores, lengths, k)
+    query = np.repeat(np.arange(len(lengths)), lengths)[kept]
+    columns = {
+        "query": pl.Series(list(map(str, by_query)), dtype=pl.String)[query],
+        "doc": list(map(str, compress(chain.from_iterable(rankings), kept.tolist()))),
+        "score": scores[kept],
+    }
+    return pl.DataFrame(columns, schema=_schema())
+
+
+def _of_table(table: pl.DataFrame, k: int) -> pl.DataFrame:
+    """A query whose rows stand apart is cut in each place, which keeps more than is needed, never less."""
+    lengths = table["query"].rle().struct.field("len").to_numpy().astype(np.int64)
+    return table.filter(_among_first(table["score"].to_numpy(), lengths, k)).select(list(_schema()))
+
+
+def _schema() -> dict[str, Any]:
+    import polars as pl
+
+    return {"query": pl.String, "doc": pl.String, "score": pl.Float64}
+
+
+def _among_first(scores: FloatArray, lengths: IntArray, k: int) -> BoolArray:
+    """Which scores are among the ``k`` highest of their ranking, or tie with the last of these; NaN is the lowest."""
+    numbers = np.where(np.isnan(scores), -np.inf, scores)
+    starts = np.cumsum(lengths) - lengths
+    bar = np.full(len(lengths), -np.inf)  # the lowest score that is kept
+    for rows in _of_like_length(lengths, k):
+        place = np.arange(lengths[rows[-1]])
+        inside = place < lengths[rows, None]
+        block = np.where(inside, numbers[np.where(inside, starts[rows, None] + place, 0)], -np.inf)
+        bar[rows] = np.partition(block, -k, axis=1)[:, -k]
+    found: BoolArray = numbers >= np.repeat(bar, lengths)
+    return found
+
+
+def _of_like_length(lengths: IntArray, k: int) -> Iterator[IntArray]:
+    """The rankings with more than ``k`` documents, the shortest first, in parts that fit a rectangle of bounded size."""
+    order = np.argsort(lengths, kind="stable")
+    order = order[lengths[order] > k]
+    while len(order):
+        cells = lengths[order] * np.arange(1, len(order) + 1)
+        size = max(int(np.searchsorted(cells, _CELLS, side="right")), 1)
+        yield order[:size]
+        order = order[size:]
