@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ranklens.judging.judged import Judged
+    from ranklens.matching.rules import Matching
     from ranklens.policy import Policy
 
 
@@ -24,6 +25,8 @@ def evaluate(
     policy: Policy | None = None,
     *,
     columns: Mapping[str, str] | None = None,
+    match: Matching | None = None,
+    abstain_below: float | None = None,
     **options: Any,
 ) -> Scores:
     """Score a run against judgments.
@@ -39,7 +42,8 @@ def evaluate(
     """
     chosen = make_policy(policy, options)
     wanted = [with_rel(measure, chosen.rel) for measure in parse_many(measures)]
-    return score(judge(qrels, run, chosen, columns=columns), wanted)
+    judged = judge(qrels, run, chosen, columns=columns, match=match, abstain_below=abstain_below)
+    return score(judged, wanted)
 
 
 def score(judged: Judged, measures: str | Measure | Sequence[str | Measure]) -> Scores:

@@ -174,7 +174,7 @@ def test_wrong_values_are_refused_by_name(given, message):
         (QRELS, {}, "no system to compare"),
         (None, {"a": RUN}, "a is a run, but there are no judgments"),
         (QRELS, {1: RUN, "1": RUN}, "Two systems have the same name"),
-        (QRELS, {"a": 3}, "run is a int"),
+        (QRELS, {"a": 3}, "run is an int"),
     ],
 )
 def test_wrong_runs_are_refused_by_name(qrels, runs, message):

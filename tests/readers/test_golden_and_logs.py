@@ -88,22 +88,22 @@ def test_of_several_entries_the_last_that_did_not_fail_counts():
 def test_logs_join_by_id_or_else_by_text():
     golden = read_golden(GOLDEN)
     by_id = read_log([{"id": "q1", "question": "Who?", "retrieved": ["c1"]}])
-    assert join(golden, by_id) == ({"q1": ["c1"]}, "id")
+    assert (join(golden, by_id), join(golden, by_id).joined) == ({"q1": ["c1"]}, "id")
     by_text = read_log(
         [
             {"id": "x7", "question": "Who?\n", "retrieved": ["c3"]},
             {"id": "x9", "question": "Else?", "retrieved": []},
         ]
     )
-    assert join(golden, by_text) == ({"q2": ["c3"], "x9": []}, "text")
-    assert join(golden, read_log([{"question": "Why?", "error": "no"}]))[0].failed == {"q1": "no"}
+    assert (join(golden, by_text), join(golden, by_text).joined) == ({"q2": ["c3"], "x9": []}, "text")
+    assert join(golden, read_log([{"question": "Why?", "error": "no"}])).failed == {"q1": "no"}
 
 
 def test_expected_texts():
     row = {"id": "q1", "expected_answer": "in 1889", "expected_chunk_ids": ["c1"]}
-    assert read_golden([row], by_text=True) == {"q1": {"in 1889": 1}}
+    assert read_golden([row], Names(by_text=True)) == {"q1": {"in 1889": 1}}
     rows = [{"id": "q1", "expected_chunks": [{"text": "in 1889", "expect_score": 2}]}]
-    assert read_golden(rows, by_text=True) == {"q1": {"in 1889": 2}}
+    assert read_golden(rows, Names(by_text=True)) == {"q1": {"in 1889": 2}}
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,13 @@ from ranklens.comparison.cautions import cautions
 from ranklens.comparison.pairs import Contrasts, PairResult, Pairs, Settings, affordable
 from ranklens.errors import InputError, MeasureError, RankLensWarning, about, nearest, warn
 from ranklens.evaluation import evaluate
-from ranklens.files.collection import open_collection
+from ranklens.files.collection import Collection, open_collection
+from ranklens.judging.inputs import read_inputs
+from ranklens.matching.rules import Matching
 from ranklens.policy import make_policy
 from ranklens.readers import frames
+from ranklens.readers.names import Names
+from ranklens.readers.records import Golden, Log
 from ranklens.registry import Measure
 from ranklens.scores import Scores
 from ranklens.stats import inputs, queries_needed
@@ -47,6 +51,14 @@ class Evidence:
     runs: Mapping[str, Any]
     policy: Policy
     columns: Mapping[str, str] | None = None
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        """The questions, if a golden set or a log says them."""
+        found: dict[str, str] = {}
+        for source in (*self.runs.values(), self.qrels):
+            found |= source.texts if isinstance(source, (Golden, Log)) else {}
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,6 +250,8 @@ class Comparison:
         """A report in one file that works offline."""
         from ranklens.report.html import write_report
 
+        if queries is None and self.evidence is not None:
+            queries = self.evidence.texts or None
         return write_report(self, path, queries=queries, corpus=corpus, title=title)
 
     @property
@@ -308,6 +322,7 @@ def compare(
     policy: Policy | None = None,
     rng: Rng = 0,
     columns: Mapping[str, str] | None = None,
+    match: Matching | None = None,
     progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
     **options: Any,
 ) -> Comparison:
@@ -318,7 +333,7 @@ def compare(
     over the pairs of a measure, and with ``by`` over its slices: ``by`` is ``{query: slice}`` or a column of ``queries``.
     ``test`` is one of randomization, t, wilcoxon, sign, bootstrap, welch, tukey and tukey-randomized; ``correction`` one of
     bonferroni, holm, hochberg, bh, by and none. ``rng`` is a seed, so the same call gives the same answer. ``progress`` wraps
-    the loop over runs, as ``tqdm.tqdm`` does. Policies are given as in :func:`ranklens.evaluate`.
+    the loop over runs, as ``tqdm.tqdm`` does. ``columns``, ``match`` and policies are given as in :func:`ranklens.evaluate`.
 
     >>> qrels = {f"q{i}": {"a": 1} for i in range(8)}
     >>> good, bad = {q: ["a", "b"] for q in qrels}, {q: ["b", "a"] for q in qrels}
@@ -333,12 +348,42 @@ def compare(
         raise InputError(
             f"{next(iter(rankings))} is a run, but there are no judgments to score it with: give qrels."
         )
-    data = open_collection(qrels if rankings else None, rankings)
+    data = open_collection(qrels if rankings else None, rankings, names=Names.of(columns, match)).with_logs()
+    if match is not None:
+        data = _matched(data, chosen, columns, match)
+        columns = None
+    if queries is None and isinstance(by, str) and isinstance(data.qrels, Golden):
+        queries = data.qrels.fields
     evaluated, said = _evaluated(data.qrels, data.runs, measures, chosen, columns, progress)
     wanted = list(next(iter(evaluated.values())).measures) if evaluated else measures
     found = _compared({**given, **evaluated}, wanted, settings, by, queries, chosen.missing)
     evidence = Evidence(data.qrels, data.runs, chosen, columns) if rankings else None
-    return replace(found, evidence=evidence, cautions=(*said, *found.cautions))
+    logs = {name: run for name, run in data.runs.items() if isinstance(run, Log)}
+    return replace(found, evidence=evidence, cautions=(*said, *found.cautions), **_logged(logs))
+
+
+def _matched(
+    data: Collection, policy: Policy, columns: Mapping[str, str] | None, match: Matching
+) -> Collection:
+    """Judgments and runs under the judged ids."""
+    pairs = {
+        name: read_inputs(data.qrels, run, policy, columns=columns, match=match)
+        for name, run in data.runs.items()
+    }
+    gold = next(iter(pairs.values()))[0] if pairs else data.qrels
+    return Collection(gold, {name: run for name, (_, run) in pairs.items()})
+
+
+def _logged(logs: Mapping[str, Log]) -> dict[str, Any]:
+    """What logs say besides rankings: how long each request took, and what failed."""
+    seconds = {
+        name: [entry.seconds for entry in log.entries.values() if entry.seconds is not None]
+        for name, log in logs.items()
+    }
+    return {
+        "latencies": {name: values for name, values in seconds.items() if values} or None,
+        "errors": {name: log.failed for name, log in logs.items() if log.failed},
+    }
 
 
 def compare_scores(

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from ranklens.errors import InputError, Option, PolicyError, RankLensWarning, nearest
 from ranklens.explanation.cuts import only
-from ranklens.files.collection import read_pair
 from ranklens.judging.assembly import judge
 from ranklens.judging.documents import judgments, ranking
+from ranklens.judging.inputs import read_inputs
+from ranklens.matching.rules import Matching
 from ranklens.policy import Policy
 
 if TYPE_CHECKING:
@@ -62,10 +63,15 @@ class OneQuery:
 
 
 def read(
-    qrels: Any, run: Any, query: str, policy: Policy, columns: Mapping[str, str] | None = None
+    qrels: Any,
+    run: Any,
+    query: str,
+    policy: Policy,
+    columns: Mapping[str, str] | None = None,
+    match: Matching | None = None,
 ) -> OneQuery:
     """Pick one query out of judgments and a run of any shape; both are read once."""
-    qrels, run = read_pair(qrels, run)
+    qrels, run = read_inputs(qrels, run, policy, columns=columns, match=match)
     gold = judgments(qrels, columns=columns)
     _check_is_judged(query, qrels, gold)
     everything = replace(policy, depth=None, judged_only=False)

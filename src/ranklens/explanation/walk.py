@@ -16,6 +16,7 @@ from ranklens.explanation.cuts import upto
 from ranklens.explanation.one_query import OneQuery, read, remarks
 from ranklens.explanation.terms import in_numbers, in_words, parameters
 from ranklens.explanation.workings import IdealRanking, working
+from ranklens.matching.rules import Matching
 from ranklens.policy import Policy, make_policy
 from ranklens.registry import Measure, parse
 
@@ -131,6 +132,7 @@ def explain(
     query: Any,
     policy: Policy | None = None,
     columns: Mapping[str, str] | None = None,
+    match: Matching | None = None,
     rows: int = 20,
     **options: Any,
 ) -> Explanation:
@@ -159,7 +161,7 @@ def explain(
         chosen = replace(chosen, judged_only=True)
     if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
         raise InputError(f"rows={rows!r} is not allowed; it is a whole number from 1.")
-    return work_through(parsed, read(qrels, run, str(query), chosen, columns), rows)
+    return work_through(parsed, read(qrels, run, str(query), chosen, columns, match), rows)
 
 
 def work_through(measure: Measure, data: OneQuery, rows: int = 20) -> Explanation:

@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ranklens.errors import InputError
+from ranklens.readers.names import USUAL, Names
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,6 +28,10 @@ class Collection:
     qrels: Any
     runs: dict[str, Any]
 
+    def with_logs(self) -> Collection:
+        """The same with every log read and under the ids of the golden set."""
+        return Collection(self.qrels, {name: _log(self.qrels, run) for name, run in self.runs.items()})
+
 
 @dataclass(frozen=True, eq=False)
 class RunFile(os.PathLike[str]):
@@ -35,6 +40,7 @@ class RunFile(os.PathLike[str]):
     path: PathLike
     format: str | None = None
     scored: Scored | None = None  # where the judgments allow a file of bare scores
+    names: Names = USUAL
 
     def __fspath__(self) -> str:
         return str(self.path)
@@ -48,7 +54,12 @@ class RunFile(os.PathLike[str]):
             from ranklens.files import svmlight
 
             return svmlight.read_scores(place, self.scored.lines, self.scored.name)
-        return formats.stream_run(place, kind, ranks=ranks)
+        return formats.stream_run(place, kind, ranks=ranks, names=self.names)
+
+    @property
+    def may_be_log(self) -> bool:
+        """Whether the format can hold records: what was retrieved for a question, one question per line."""
+        return self._located[1] in ("json", "jsonl")
 
     @cached_property
     def tag(self) -> str | None:
@@ -86,6 +97,7 @@ def open_collection(
     runs: Sequence[str] | Mapping[str, Any],
     qrels_format: str | None = None,
     run_format: str | None = None,
+    names: Names = USUAL,
 ) -> Collection:
     """Judgments, a path or read already, and runs: paths, ``NAME=PATH``, or a mapping from names to paths or runs.
 
@@ -94,22 +106,55 @@ def open_collection(
     >>> open_collection({"q": {"a": 1}}, {"mine": {"q": ["a"]}}).runs
     {'mine': {'q': ['a']}}
     """
-    gold, scored = _judgments(qrels, qrels_format)
+    gold, scored = _judgments(qrels, qrels_format, names)
     if not isinstance(runs, Mapping):
         given = [_name_and_path(run) for run in runs]
-        files = [(name, RunFile(path, run_format, scored)) for name, path in given]
+        files = [(name, RunFile(path, run_format, scored, names)) for name, path in given]
         return Collection(gold, _named(files))
-    unread = {name: is_path(run) and not isinstance(run, RunFile) for name, run in runs.items()}
-    return Collection(
-        gold, {name: RunFile(run, run_format, scored) if unread[name] else run for name, run in runs.items()}
-    )
+    return Collection(gold, {name: _run(run, run_format, scored, names) for name, run in runs.items()})
 
 
-def read_pair(qrels: Any, run: Any) -> tuple[Any, Any]:
-    """Judgments and one run, read where they are in files."""
-    opened = open_collection(qrels, {"run": run})
+def read_pair(qrels: Any, run: Any, names: Names = USUAL) -> tuple[Any, Any]:
+    """Judgments and one run, read where they are in files, and a log under the ids of its golden set."""
+    opened = open_collection(qrels, {"run": run}, names=names)
     found = opened.runs["run"]
-    return opened.qrels, found.read() if isinstance(found, RunFile) else found
+    return opened.qrels, _joined(opened.qrels, found.read() if isinstance(found, RunFile) else found)
+
+
+def _log(qrels: Any, run: Any) -> Any:
+    """A log as it was logged, if the run is one; any other run as it is."""
+    if not isinstance(run, RunFile):
+        return _joined(qrels, run)
+    read = run.read() if run.may_be_log else None
+    return _joined(qrels, read) if hasattr(read, "entries") else run
+
+
+def _joined(qrels: Any, run: Any) -> Any:
+    if not hasattr(qrels, "unanswerable") or not hasattr(run, "entries"):
+        return run
+    from ranklens.readers.records import join
+
+    return join(qrels, run)
+
+
+def _run(run: Any, format: str | None, scored: Scored | None, names: Names) -> Any:  # noqa: A002
+    if isinstance(run, RunFile):
+        return run
+    if is_path(run):
+        return RunFile(run, format, scored, names)
+    return _records(run, names, "log")
+
+
+def _records(value: Any, names: Names, half: Literal["golden", "log"]) -> Any:
+    """A golden set or a log, if the value is a list or table of records; any other value as it is."""
+    if isinstance(value, Mapping) or hasattr(value, "tables"):
+        return value
+    from ranklens.readers import records
+
+    if not records.holds_lists(value, names):
+        return value
+    rows = records.rows_of(value)
+    return records.read_golden(rows, names) if half == "golden" else records.read_log(rows, names)
 
 
 def names_of(runs: Sequence[str]) -> dict[str, str]:
@@ -121,13 +166,13 @@ def names_of(runs: Sequence[str]) -> dict[str, str]:
     return _by_file([_name_and_path(run) for run in runs])
 
 
-def _judgments(qrels: Any, format: str | None) -> tuple[Any, Scored | None]:  # noqa: A002
+def _judgments(qrels: Any, format: str | None, names: Names) -> tuple[Any, Scored | None]:  # noqa: A002
     if not is_path(qrels):
-        return qrels, None
+        return _records(qrels, names, "golden"), None
     from ranklens.files import formats
 
     place, kind = formats.locate(qrels, format, "qrels")
-    gold = formats.read_qrels(place, kind)
+    gold = formats.read_qrels(place, kind, names)
     return gold, Scored(str(qrels), gold) if kind == "svmlight" else None
 
 

@@ -19,17 +19,19 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from glob import glob
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ranklens.errors import InputError, nearest
 from ranklens.files import tables, trec
 from ranklens.files.sources import PathLike, Source, open_source
 from ranklens.files.streams import TableStream
-from ranklens.readers import frames, mappings, names
+from ranklens.readers import frames, mappings
+from ranklens.readers.names import USUAL, Names, plain
 
 if TYPE_CHECKING:
     import polars as pl
 
+Half = Literal["golden", "log"]
 FORMATS = ("trec", "msmarco", "csv", "tsv", "jsonl", "json", "parquet", "beir", "svmlight")
 
 _BY_SUFFIX = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".parquet": "parquet", ".svm": "svmlight",
@@ -39,12 +41,16 @@ _TREC_RUN_FIELDS = {"query": False, "doc": False, "score": True}
 _MSMARCO_FIELDS = {"query": False, "doc": False, "rank": True}
 
 
-def read_qrels(path: PathLike, format: str | None = None) -> Any:  # noqa: A002  the name users expect
+def read_qrels(
+    path: PathLike,
+    format: str | None = None,  # noqa: A002  the name users expect
+    names: Names = USUAL,
+) -> Any:
     """Judgments from a file, as a table ``query, doc, grade`` or a dict."""
     place, kind = locate(path, format, "qrels")
     if kind == "beir":
         place, kind = open_source(_beir_qrels(Path(str(place)))), "tsv"
-    convert = partial(frames.qrels_frame, complete=True)
+    convert = partial(frames.qrels_frame, columns=names.columns, complete=True)
     if kind == "parquet":
         return _whole(_stream_parquet(place, convert, ranks=True))
     source = open_source(place)
@@ -55,16 +61,22 @@ def read_qrels(path: PathLike, format: str | None = None) -> Any:  # noqa: A002 
         from ranklens.files import svmlight
 
         return svmlight.read_qrels(source)
-    return _read_table(source, kind, convert, 0)
+    return _read_table(source, kind, convert, "golden", names)
 
 
-def stream_run(path: PathLike, format: str | None = None, *, ranks: bool = False) -> Any:  # noqa: A002
+def stream_run(
+    path: PathLike,
+    format: str | None = None,  # noqa: A002
+    *,
+    ranks: bool = False,
+    names: Names = USUAL,
+) -> Any:
     """A run as a stream of tables ``query, doc, score`` where its format allows that, else as a table or a dict.
 
     With ``ranks``, a rank column beside the scores is kept, with null for what is no number.
     """
     place, kind = locate(path, format, "run")
-    convert = partial(frames.run_frame, ranks=ranks)
+    convert = partial(frames.run_frame, columns=names.columns, ranks=ranks)
     if kind == "parquet":
         return _stream_parquet(place, convert, ranks=ranks)
     if kind in ("svmlight", "beir"):
@@ -81,7 +93,7 @@ def stream_run(path: PathLike, format: str | None = None, *, ranks: bool = False
     if kind == "msmarco":
         stream = trec.stream_fields(source, ("query", "doc", "rank"), _MSMARCO_FIELDS)
         return stream.then(partial(_whole_ranks, source.name)).then(frames.run_frame)
-    return _stream_table(source, kind, partial(convert, complete=True), 1)
+    return _stream_table(source, kind, partial(convert, complete=True), "log", names)
 
 
 def _whole_ranks(name: str, table: pl.DataFrame) -> pl.DataFrame:
@@ -119,7 +131,7 @@ def trec_tag(place: PathLike) -> str | None:
 def stream_table(path: PathLike, kind: str) -> Any:
     """A table with all its columns, as text where the format does not know types; a dict where it holds records."""
     if kind == "jsonl" and _holds_records(open_source(path)):
-        return _stream_table(open_source(path), kind, lambda table: table, 0)
+        return _stream_table(open_source(path), kind, lambda table: table, "golden", USUAL)
     if kind == "parquet":
         return _stream_parquet(path, lambda table: table, whole=True)
     return tables.stream_table(open_source(path), kind, lambda table: table, all_keys=True)
@@ -196,8 +208,8 @@ def _by_content(source: Source, what: str) -> str:
     if _has_grade(fields) or _has_rank_and_score(fields):
         return "trec"
     separator = "\t" if b"\t" in head.partition(b"\n")[0] else ","
-    plain = {re.sub(r"[-\s]", "_", name.strip().lower()) for name in tables.header(head, separator)}
-    if len(plain & _KNOWN_COLUMNS) >= 2:
+    found = {plain(name) for name in tables.header(head, separator)}
+    if len(found & _KNOWN_COLUMNS) >= 2:
         return "tsv" if separator == "\t" else "csv"
     return "msmarco" if what == "run" and len(fields) == 3 else "trec"
 
@@ -257,15 +269,15 @@ def _as_one(stream: TableStream) -> pl.DataFrame:
     return pl.concat(stream, how="diagonal_relaxed")
 
 
-def _read_table(source: Source, kind: str, convert: tables.Convert, side: int) -> Any:
-    return _whole(_stream_table(source, kind, convert, side))
+def _read_table(source: Source, kind: str, convert: tables.Convert, half: Half, names: Names) -> Any:
+    return _whole(_stream_table(source, kind, convert, half, names))
 
 
-def _stream_table(source: Source, kind: str, convert: tables.Convert, side: int) -> Any:
-    """``side`` says which half of records, which hold judgments and a run, is wanted."""
+def _stream_table(source: Source, kind: str, convert: tables.Convert, half: Half, names: Names) -> Any:
+    """``half`` says what is wanted from records, which may hold judgments, a run or both."""
     if kind in ("csv", "tsv"):
         return tables.stream_table(source, kind, partial(_with_name, source, convert))
-    if kind == "jsonl" and not _holds_records(source):
+    if kind == "jsonl" and not _holds_records(source, names):
         return tables.stream_table(source, kind, partial(_with_name, source, convert))
     rows = _json_lines(source) if kind == "jsonl" else _json(source)
     if isinstance(rows, Mapping):
@@ -275,9 +287,9 @@ def _stream_table(source: Source, kind: str, convert: tables.Convert, side: int)
     try:
         if _is_table_row(rows[0]):
             return convert(tables.frame_of_rows(rows))
-        from ranklens.readers.records import from_records
+        from ranklens.readers import records
 
-        return from_records(rows)[side]
+        return records.read_golden(rows, names) if half == "golden" else records.read_log(rows, names)
     except InputError as error:
         error.prefix(f"{source.name}: ")
         raise
@@ -295,22 +307,22 @@ def _with_name(source: Source, convert: tables.Convert, table: pl.DataFrame) -> 
         raise
 
 
-def _holds_records(source: Source) -> bool:
-    """Whether the rows are questions with what was retrieved and what is relevant, one document list each."""
-    from ranklens.readers import records
-
+def _holds_records(source: Source, names: Names = USUAL) -> bool:
+    """Whether the rows are questions that say what was retrieved or what is expected, rather than documents."""
     for line in source.head(1 << 20).split(b"\n"):
         try:
             row = json.loads(line.decode("utf-8-sig"))
         except (ValueError, RecursionError):
             continue
         if isinstance(row, dict):
-            return not _is_table_row(row) and records.is_record(row)
+            from ranklens.readers import records
+
+            return not _is_table_row(row) and records.is_record(row, names)
     return False
 
 
 def _is_table_row(row: Mapping[str, Any]) -> bool:
-    return bool({names.plain(key) for key in row} & {*frames.DOC_NAMES})
+    return bool({plain(key) for key in row} & {*frames.DOC_NAMES})
 
 
 def _json_lines(source: Source) -> list[Any]:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from ranklens.arrays import BoolArray, IntArray
-from ranklens.errors import InputError, Option, PolicyError, warn
-from ranklens.files.collection import read_pair
+from ranklens.errors import InPython, Option, PolicyError, RankLensWarning, warn
 from ranklens.judging.averaged_ties import spread_ties
 from ranklens.judging.dicts import from_dicts
 from ranklens.judging.hits import Hits
+from ranklens.judging.inputs import Facts, facts, read_inputs
 from ranklens.judging.judged import Applied, Judged, TieGroups
 from ranklens.judging.standing import Grades, Standings
+from ranklens.matching.rules import Matching, chunk_separator
 from ranklens.policy import Policy, make_policy
 from ranklens.readers import frames
 
@@ -26,13 +28,19 @@ def judge(
     policy: Policy | None = None,
     *,
     columns: Mapping[str, str] | None = None,
+    match: Matching | None = None,
+    abstain_below: float | None = None,
     **options: Any,
 ) -> Judged:
     """Find the ranks of the judged documents, once, for any number of measures.
 
     ``qrels`` is ``{query: {document: grade}}``, ``{query: set}`` or a table with the columns query, doc, grade; ``run``
     is ``{query: {document: score}}``, ``{query: [documents]}``, ``{query: [(document, score)]}`` or a table with the
-    columns query, doc and score or rank. Both may be paths to files. ``columns`` names the columns of tables that have other names.
+    columns query, doc and score or rank. Both may be paths to files, or records: a golden set that says what is expected for
+    each question, and a log that says what was retrieved. ``columns`` names columns and fields that have other names, also by a
+    path (``{"expected": "gold.ids"}``). ``match`` says how retrieved items become judged ids (:mod:`ranklens.matching`).
+    Questions that a golden set calls unanswerable are not averaged; answering them with nothing, or with scores below
+    ``abstain_below`` only, is counted as right.
     Policies are given as a :class:`~ranklens.policy.Policy` or one by one: ``judge(qrels, run, ties="average")``.
 
     >>> judged = judge({"q1": {"a": 2, "b": 1}}, {"q1": {"a": 0.5, "x": 0.9, "b": 0.5}})
@@ -40,28 +48,42 @@ def judge(
     (array([2, 3]), array([1., 2.]))
     """
     policy = make_policy(policy, options)
-    qrels, run = read_pair(qrels, run)
-    _check_kind("qrels", qrels)
-    _check_kind("run", run)
+    qrels, run = read_inputs(qrels, run, policy, columns=columns, match=match)
+    known = facts(qrels, run, abstain_below)
     if isinstance(run, Mapping):
         gold = qrels if isinstance(qrels, Mapping) else frames.by_query(frames.qrels_frame(qrels, columns))
-        return _assemble(from_dicts(gold, run, policy), policy)
+        judged = _assemble(from_dicts(gold, run, policy), policy, known)
+        if not len(judged.hits):
+            _hint_at_chunks(gold, run)
+        return judged
     from ranklens.files.streams import TableStream
     from ranklens.judging.tables import from_frames
 
     tables = run if isinstance(run, TableStream) else [frames.run_frame(run, columns)]
-    return _assemble(from_frames(qrels, tables, policy, columns), policy)
+    return _assemble(from_frames(qrels, tables, policy, columns), policy, known)
 
 
-def _check_kind(what: str, value: Any) -> None:
-    if not isinstance(value, Mapping) and not frames.is_frame(value) and not hasattr(value, "tables"):
-        raise InputError(
-            f"{what} is a {type(value).__name__}; give a dict by query, a Polars, pandas or Arrow table, or the path to a file. "
-            "For a list of dicts, one per question, use ranklens.from_records."
-        )
+def _hint_at_chunks(qrels: Mapping[Any, Any], run: Mapping[Any, Any]) -> None:
+    """Where chunks were retrieved and documents judged, no id is right until somebody says so."""
+    some = {str(query): [str(doc) for doc in docs] for query, docs in islice(run.items(), 100)}
+    gold = {
+        str(query): dict.fromkeys(map(str, docs), 1.0) for query, docs in qrels.items() if str(query) in some
+    }
+    separator = chunk_separator(some, gold)
+    if separator is not None:
+        warn(chunks(separator))
 
 
-def _assemble(found: Standings, policy: Policy) -> Judged:
+def chunks(separator: str, system: str = "") -> RankLensWarning:
+    """What to do if chunks of judged documents were retrieved; ``system`` says by whom."""
+    return RankLensWarning(
+        f"No retrieved id{system} is judged, but the part before {separator!r} is: are these chunks of judged documents? Then choose ",
+        InPython(f'match=ByParent(separator="{separator}")', f"--match parent:{separator}"),
+        ".",
+    )
+
+
+def _assemble(found: Standings, policy: Policy, known: Facts) -> Judged:
     """Apply the policies that come after ranking: which queries count, how ties are spread, how deep to look."""
     ideal = _ideal(found.gold_query, found.gold, len(found.queries))
     best = ideal.where(ideal.rank == 1)
@@ -70,10 +92,15 @@ def _assemble(found: Standings, policy: Policy) -> Judged:
     applied = replace(
         found.applied,
         queries=int(keep.sum()),
-        missing=int((~found.in_run).sum()),
+        missing=int((~found.in_run).sum()) - known.failed,
         empty=int((~has_relevant).sum()),
+        failed=known.failed,
+        joined=known.joined,
+        unanswerable=known.unanswerable,
+        abstained=known.abstained,
+        silent=int((found.in_run & (found.retrieved == 0)).sum()),
     )
-    _complain(applied, found, policy)
+    _complain(applied, found, policy, known)
     judged = Judged(
         found.queries,
         _hits(found, policy).top(policy.depth),
@@ -98,7 +125,7 @@ def _kept(found: Standings, has_relevant: BoolArray, policy: Policy) -> BoolArra
     return keep
 
 
-def _complain(applied: Applied, found: Standings, policy: Policy) -> None:
+def _complain(applied: Applied, found: Standings, policy: Policy, known: Facts) -> None:
     if policy.missing == "error" and applied.missing:
         absent = found.queries[int(np.argmin(found.in_run))]
         raise PolicyError(
@@ -112,9 +139,9 @@ def _complain(applied: Applied, found: Standings, policy: Policy) -> None:
         )
     if not found.queries:
         warn("No query is judged, so there is nothing to average.")
-    elif applied.missing == len(found.queries) and applied.ignored:
+    elif applied.missing + applied.failed == len(found.queries) and applied.ignored:
         warn(nothing_in_common(found.queries[0], found.examples[0]))
-    elif not len(found.query) and (found.retrieved > 0).sum() >= 5 and len(found.gold):
+    elif not len(found.query) and (found.retrieved > 0).sum() >= known.telling and len(found.gold):
         warn(
             f"None of the retrieved documents is judged (judged: {found.examples[1]!r}, retrieved: "
             f"{found.examples[2]!r}): every value is 0. Are the document ids of the same kind?"

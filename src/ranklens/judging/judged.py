@@ -8,7 +8,7 @@ once; every measure is a small pure function over it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -49,6 +49,11 @@ class Applied:
     empty: int = 0  # judged without any relevant document
     duplicates: int = 0  # repeated documents dropped from rankings
     duplicate_judgments: int = 0  # repeated documents dropped from judgments
+    failed: int = 0  # judged queries whose call failed, which are not missing
+    joined: Literal["id", "text"] = "id"  # what a golden set and a log have in common
+    unanswerable: int = 0  # queries without an answer on purpose; none of them is averaged
+    abstained: int = 0  # of these, how many got nothing back, which is right
+    silent: int = 0  # averaged queries that got nothing back, which is wrong
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from ranklens.errors import InputError, nearest
 from ranklens.readers.paths import follow
@@ -25,6 +25,8 @@ Judgments: TypeAlias = "Mapping[str, Mapping[str, float]]"
 
 class Matching:
     """How retrieved items become judged ids: the base of all matchings, which itself matches by id."""
+
+    expects_texts: ClassVar[bool] = False  # the judged ids are texts
 
     @property
     def id_from(self) -> IdFrom:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 from ranklens.errors import InputError, nearest
 from ranklens.matching.rules import Matching
@@ -128,6 +128,8 @@ class ByText(Matching):
     >>> match.judged_ids("q", ["c2", "c1"], {"Lima": 1})
     ['c2', 'Lima']
     """
+
+    expects_texts: ClassVar[bool] = True
 
     how: How = "contains"
     threshold: float = 0.7

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ranklens.errors import InputError, InPython
 from ranklens.readers import names
@@ -22,6 +22,9 @@ SCORE_NAMES = names.SCORES
 RANK_NAMES = names.RANKS
 
 
+Columns: TypeAlias = "Mapping[str, str | Sequence[str]]"
+
+
 class RowError(InputError):
     """Something is wrong with a row, counted from 0; whoever knows the file says which line that is."""
 
@@ -33,6 +36,15 @@ class RowError(InputError):
 def is_frame(value: Any) -> bool:
     """Whether ``value`` is a table of some library; found by its methods, so nothing is imported."""
     return any(hasattr(value, name) for name in ("collect_schema", "columns", "column_names"))
+
+
+def column_names(value: Any) -> list[str]:
+    """The names of a table's columns, of whatever library it is."""
+    if hasattr(value, "column_names"):  # Arrow
+        return [str(name) for name in value.column_names]
+    if hasattr(value, "collect_schema"):
+        return list(value.collect_schema().names())
+    return [str(name) for name in value.columns]
 
 
 def to_polars(value: Any) -> pl.DataFrame:
@@ -55,7 +67,7 @@ def _pandas_column(column: Any) -> list[Any]:
 
 
 def run_frame(
-    value: Any, columns: Mapping[str, str] | None = None, *, complete: bool = False, ranks: bool = False
+    value: Any, columns: Columns | None = None, *, complete: bool = False, ranks: bool = False
 ) -> pl.DataFrame:
     """A run as ``query, doc, score``; a rank without a score becomes the score -rank.
 
@@ -78,9 +90,7 @@ def run_frame(
     return _check_ids(run, "run")
 
 
-def qrels_frame(
-    value: Any, columns: Mapping[str, str] | None = None, *, complete: bool = False
-) -> pl.DataFrame:
+def qrels_frame(value: Any, columns: Columns | None = None, *, complete: bool = False) -> pl.DataFrame:
     """Judgments as ``query, doc, grade``; a table of just query and document lists the relevant ones.
 
     With ``complete``, a missing grade is an error.
@@ -117,7 +127,7 @@ def query_column(table: pl.DataFrame) -> str | None:
     return _column(table, {}, "query", QUERY_NAMES)
 
 
-def has_documents(table: pl.DataFrame, columns: Mapping[str, str] | None = None) -> bool:
+def has_documents(table: pl.DataFrame, columns: Columns | None = None) -> bool:
     """Whether a table lists documents, as runs and judgments do."""
     return _column(table, columns or {}, "doc", DOC_NAMES) is not None
 
@@ -149,7 +159,7 @@ def by_query(qrels: pl.DataFrame) -> dict[str, list[tuple[str, float]]]:
     return found
 
 
-def _ids(frame: pl.DataFrame, columns: Mapping[str, str], what: str) -> tuple[pl.Expr, pl.Expr]:
+def _ids(frame: pl.DataFrame, columns: Columns, what: str) -> tuple[pl.Expr, pl.Expr]:
     import polars as pl
 
     found = []
@@ -173,7 +183,7 @@ def _check_id_type(kind: pl.DataType, name: str, role: str, what: str) -> None:
         raise InputError(f"{what}: the {role} column {name!r} holds {kind}; make it text or integers.")
 
 
-def _column(frame: pl.DataFrame, columns: Mapping[str, str], role: str, known: tuple[str, ...]) -> str | None:
+def _column(frame: pl.DataFrame, columns: Columns, role: str, known: tuple[str, ...]) -> str | None:
     own = Names.of(columns).own if columns else {}
     if role in own:
         given = own[role]

@@ -104,17 +104,26 @@ class Names:
     """
 
     own: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    id_from: Any = None  # where a matching finds the id of a retrieved item
+    by_text: bool = False  # what is expected are texts, not ids
 
     @classmethod
-    def of(cls, columns: Mapping[str, str | Sequence[str]] | None) -> Names:
-        """From ``columns=``: a name or path for each role, or several of which the first that is there counts."""
+    def of(cls, columns: Mapping[str, str | Sequence[str]] | None, match: Any = None) -> Names:
+        """From ``columns=`` (a name or path for each role, or several of which the first that is there counts) and ``match=``."""
+        if not columns and match is None:
+            return USUAL
         own: dict[str, Sequence[str]] = {}
         for word, place in (columns or {}).items():
             role = _OTHER_WORDS.get(word, word)
             if role not in ROLES:
                 raise InputError(f"columns: there is no {word!r}: {nearest(str(word), ROLES)}")
             own[role] = [place] if isinstance(place, str) else list(place)
-        return cls(own)
+        return cls(own, getattr(match, "id_from", None), getattr(match, "expects_texts", False))
+
+    @property
+    def columns(self) -> Mapping[str, Sequence[str]] | None:
+        """The user's own names, as tables take them."""
+        return self.own or None
 
     def find(self, row: Any, role: str, known: Sequence[str] | None = None) -> Any:
         """What a row says for a role, under the user's name for it, else under one of ``known``."""
@@ -122,3 +131,6 @@ class Names:
             found = (follow(row, place) for place in self.own[role])
             return next((value for value in found if value is not None), None)
         return given(row, ROLES[role] if known is None else known) if isinstance(row, Mapping) else None
+
+
+USUAL = Names()  # nothing is called otherwise

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, Literal
 
 from ranklens.errors import InputError, warn
-from ranklens.readers import names
+from ranklens.readers import frames, names
 from ranklens.readers.names import Names, given
-from ranklens.readers.responses import IdFrom, Reading, ReadingError
+from ranklens.readers.responses import Reading, ReadingError
 from ranklens.words import counted
 
 _SHAPES = (
@@ -46,10 +46,16 @@ class Golden(dict[str, dict[str, float]]):
         judgments: Mapping[str, dict[str, float]],
         questions: Mapping[str, Question],
         unanswerable: Iterable[str] = (),
+        fields: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
         super().__init__(judgments)
         self.questions = questions
         self.unanswerable = frozenset(unanswerable)
+        self.fields = fields or {}  # what else is said about each question, to slice by
+
+    def with_judgments(self, judgments: Mapping[str, dict[str, float]]) -> Golden:
+        """The same with other judgments."""
+        return Golden(judgments, self.questions, self.unanswerable, self.fields)
 
     @property
     def texts(self) -> dict[str, str]:
@@ -74,9 +80,14 @@ class Log(dict[str, list[str]]):
     Failed requests are not in the run; they are in ``failed``, with what went wrong.
     """
 
-    def __init__(self, entries: Mapping[str, Entry], questions: Mapping[str, Question]) -> None:
+    def __init__(
+        self,
+        entries: Mapping[str, Entry],
+        questions: Mapping[str, Question],
+        joined: Literal["id", "text"] = "id",
+    ) -> None:
         super().__init__({name: list(entry.ids) for name, entry in entries.items() if entry.error is None})
-        self.entries, self.questions = entries, questions
+        self.entries, self.questions, self.joined = entries, questions, joined
 
     @property
     def failed(self) -> dict[str, str]:
@@ -86,15 +97,20 @@ class Log(dict[str, list[str]]):
     def texts(self) -> dict[str, str]:
         return {name: question.text for name, question in self.questions.items() if question.text is not None}
 
-    def renamed(self, new: Mapping[str, str]) -> Log:
+    def joined_by_text(self, new: Mapping[str, str]) -> Log:
         """The same under other ids; what has none keeps its own."""
         entries = {new.get(name, name): entry for name, entry in self.entries.items()}
         questions = {new.get(name, name): question for name, question in self.questions.items()}
-        return Log(entries, questions)
+        return Log(entries, questions, "text")
+
+    def with_documents(self, ids: Callable[[str, Sequence[str]], Sequence[str]]) -> Log:
+        """The same with other ids of documents, made from the query and its ids."""
+        entries = {name: replace(entry, ids=ids(name, entry.ids)) for name, entry in self.entries.items()}
+        return Log(entries, self.questions, self.joined)
 
 
-def read_golden(rows: Iterable[Any], where: Names | None = None, *, by_text: bool = False) -> Golden:
-    """A golden set; with ``by_text``, what is expected are texts.
+def read_golden(rows: Iterable[Any], where: Names | None = None) -> Golden:
+    """A golden set.
 
     >>> golden = read_golden([{"id": "q1", "question": "Why?", "expected_chunk_ids": ["c1"]},
     ...                       {"id": "q2", "question": "Who?", "answerable": False}])
@@ -103,20 +119,19 @@ def read_golden(rows: Iterable[Any], where: Names | None = None, *, by_text: boo
     """
     places, found = where or Names(), dict[str, dict[str, float]]()
     questions: dict[str, Question] = {}
+    fields: dict[str, Mapping[str, Any]] = {}
     unanswerable, repeated = [], list[str]()
     for place, row, question in _each(rows, places):
-        questions[question.id] = question
+        questions[question.id], fields[question.id] = question, row
         if _is_false(places.find(row, "answerable")):
             unanswerable.append(question.id)
         else:
-            found[question.id] = expected_grades(row, place, repeated, places, by_text=by_text)
+            found[question.id] = expected_grades(row, place, repeated, places)
     warn_of_repeated(repeated)
-    return Golden(found, questions, unanswerable)
+    return Golden(found, questions, unanswerable, fields)
 
 
-def read_log(
-    rows: Iterable[Any], where: Names | None = None, id_from: IdFrom = None, *, repeats: bool = True
-) -> Log:
+def read_log(rows: Iterable[Any], where: Names | None = None, *, repeats: bool = True) -> Log:
     """A log; of several entries for a question the last that did not fail counts, or without ``repeats`` it is an error.
 
     >>> log = read_log([{"question_id": "q1", "retrieved": [{"chunk_id": "c2", "score": 0.9}, {"chunk_id": "c1", "score": None}]},
@@ -129,7 +144,7 @@ def read_log(
     questions: dict[str, Question] = {}
     again = 0
     for place, row, question in _each(rows, places, repeats=repeats):
-        entry = _entry(row, place, places, id_from)
+        entry = _entry(row, place, places)
         again += question.id in entries
         questions[question.id] = question
         if entry.error is None or question.id not in entries:
@@ -142,19 +157,19 @@ def read_log(
     return Log(entries, questions)
 
 
-def join(golden: Golden, log: Log) -> tuple[Log, Literal["id", "text"]]:
-    """The log under the ids of the golden set, and what the two have in common: ids, or the texts of questions.
+def join(golden: Golden, log: Log) -> Log:
+    """The log under the ids of the golden set: by id, or by the texts of questions if more of those are in common.
 
     >>> golden = read_golden([{"id": "q1", "question": "Why?", "expected_ids": ["a"]}])
-    >>> join(golden, read_log([{"question": "Why? ", "retrieved_ids": ["b", "a"]}]))
+    >>> log = join(golden, read_log([{"question": "Why? ", "retrieved_ids": ["b", "a"]}]))
+    >>> log, log.joined
     ({'q1': ['b', 'a']}, 'text')
     """
     by_text = {_one_line(text): name for name, text in golden.texts.items()}
     texts = {name: by_text.get(_one_line(text)) for name, text in log.texts.items()}
     known = {name: found for name, found in texts.items() if found is not None}
-    if len(known) <= sum(name in golden.questions for name in log.questions):
-        return log, "id"
-    return log.renamed(known), "text"
+    is_by_id = len(known) <= sum(name in golden.questions for name in log.questions)
+    return log if is_by_id else log.joined_by_text(known)
 
 
 def _one_line(text: str) -> str:
@@ -227,7 +242,7 @@ def _question(row: Mapping[str, Any], number: int, where: Names) -> Question:
     return Question(shown if shown is not None else str(number), shown)
 
 
-def _entry(row: Mapping[str, Any], place: str, where: Names, id_from: IdFrom) -> Entry:
+def _entry(row: Mapping[str, Any], place: str, where: Names) -> Entry:
     cost, tokens = _optional(given(row, names.COSTS)), _optional(given(row, names.TOKENS))
     error = _failure(row, where)
     if error is not None:
@@ -237,7 +252,7 @@ def _entry(row: Mapping[str, Any], place: str, where: Names, id_from: IdFrom) ->
         raise InputError(
             f"{place} does not say what was retrieved; its keys are {list(row)}. Accepted: {_SHAPES}."
         )
-    ids, scores = _ranked(found, place, where, id_from)
+    ids, scores = _ranked(found, place, where)
     return Entry(ids, scores, None, _seconds(row), cost, tokens)
 
 
@@ -303,10 +318,9 @@ def expected_grades(
     where: str,
     repeated: list[str],
     places: Names | None = None,
-    *,
-    by_text: bool = False,
 ) -> dict[str, float]:
     """What a record says is relevant, with grades that may be given apart."""
+    by_text = places is not None and places.by_text
     value = (places or Names()).find(row, "expected", names.EXPECTED_TEXTS if by_text else None)
     if value is None:
         value = _field(row, where, names.EXPECTED_TEXTS if by_text else names.EXPECTED, "what is relevant")
@@ -325,14 +339,12 @@ def document_ids(value: Any, where: str) -> list[str]:
     >>> document_ids([{"id": 7, "score": 0.9}, "b"], "Record 1")
     ['7', 'b']
     """
-    return list(_ranked(value, where, Names(), None)[0])
+    return list(_ranked(value, where, Names())[0])
 
 
-def _ranked(
-    value: Any, where: str, places: Names, id_from: IdFrom
-) -> tuple[Sequence[str], Sequence[float | None] | None]:
+def _ranked(value: Any, where: str, places: Names) -> tuple[Sequence[str], Sequence[float | None] | None]:
     own, score = places.own.get("doc", [None])[0], places.own.get("score", [None])[0]
-    place = id_from if id_from is not None else own
+    place = places.id_from if places.id_from is not None else own
     reading = Reading(sys.maxsize - 1, place, score, f"{where} holds", in_file=True)
     try:
         found = reading.read(value)
@@ -418,3 +430,36 @@ def _number(grade: Any, where: str) -> float:
         return float(grade)
     except (TypeError, ValueError):
         raise InputError(f"{where}: the grade {grade!r} is not a number.") from None
+
+
+def holds_lists(value: Any, where: Names | None = None) -> bool:
+    """Whether these are records rather than rows of documents: a list of dicts, or a table with lists of documents."""
+    if isinstance(value, (list, tuple)):
+        return bool(value) and all(isinstance(row, Mapping) or hasattr(row, "__dict__") for row in value)
+    if not frames.is_frame(value) or isinstance(value, Mapping):
+        return False
+    known = {*names.RETRIEVED, *names.EXPECTED, *names.EXPECTED_TEXTS, *names.ERRORS}
+    own = (where or Names()).own
+    columns = frames.column_names(value)
+    listed = {*own.get("retrieved", ()), *own.get("expected", ())}
+    return any(column in listed or (names.plain(column) in known) for column in columns) and not (
+        {names.plain(column) for column in columns} & {*names.DOCS}
+    )
+
+
+def rows_of(value: Any) -> list[Any]:
+    """The records of a list or table."""
+    if isinstance(value, (list, tuple)):
+        return list(value)
+    if type(value).__module__.partition(".")[0] == "pandas":
+        return [
+            {str(name): _python(entry) for name, entry in row.items()} for row in value.to_dict("records")
+        ]
+    return frames.to_polars(value).to_dicts()
+
+
+def _python(entry: Any) -> Any:
+    """What pandas holds as an array or as NaN, as a list or as None."""
+    if hasattr(entry, "tolist"):
+        entry = entry.tolist()
+    return None if isinstance(entry, float) and entry != entry else entry  # noqa: PLR0124

@@ -1,0 +1,159 @@
+"""What is given to be judged → what is judged: files and records read, logs joined, retrieved items matched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from math import isfinite
+from typing import Any, Literal
+
+from ranklens.errors import InputError, warn
+from ranklens.files.collection import read_pair
+from ranklens.matching.rules import ById, Matching
+from ranklens.policy import Policy
+from ranklens.readers import frames
+from ranklens.readers.names import Names
+from ranklens.readers.records import Entry, Golden, Log
+
+_LOOKED_AT = 50  # queries that tell whether judgments and run are swapped
+_TOO_MANY_GRADES = 8  # different fractions, which no scale of grades has
+
+
+def read_inputs(
+    qrels: Any,
+    run: Any,
+    policy: Policy,
+    *,
+    columns: Mapping[str, str] | None = None,
+    match: Matching | None = None,
+) -> tuple[Any, Any]:
+    """Judgments and a run of any shape that RankLens knows, under the ids that were judged."""
+    if match is not None and not isinstance(match, Matching):
+        raise InputError(
+            f"match={match!r:.60} is not allowed; use one of ranklens.matching: ById, ByField, ByParent, ByText, Groups, Spans."
+        )
+    qrels, run = read_pair(qrels, run, Names.of(columns, match))
+    _check_kind("qrels", qrels)
+    _check_kind("run", run)
+    _refuse_swapped(qrels, run)
+    if match is None or isinstance(match, ById):
+        return qrels, run
+    return _matched(qrels, run, policy, columns, match)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What only golden sets and logs know."""
+
+    failed: int = 0
+    joined: Literal["id", "text"] = "id"
+    unanswerable: int = 0
+    abstained: int = 0
+    telling: int = 5  # queries without any judged document after which ids look wrong
+
+
+def facts(qrels: Any, run: Any, abstain_below: float | None = None) -> Facts:
+    """What went wrong in calls, and what was asked that has no answer."""
+    if not isinstance(run, Log):
+        return _NOTHING
+    failed = sum(query in qrels for query in run.failed) if isinstance(qrels, Mapping) else 0
+    if not isinstance(qrels, Golden):
+        return Facts(failed, run.joined, telling=1)
+    answered = [run.entries[query] for query in qrels.unanswerable if query in run]
+    abstained = sum(_abstained(entry, abstain_below) for entry in answered)
+    return Facts(failed, run.joined, len(answered), abstained, telling=1)
+
+
+_NOTHING = Facts()
+
+
+def _abstained(entry: Entry, below: float | None) -> bool:
+    """Nothing was returned, or nothing that scores enough."""
+    if below is None or not entry.ids:
+        return not entry.ids
+    return entry.scores is not None and all(score is not None and score < below for score in entry.scores)
+
+
+def _check_kind(what: str, value: Any) -> None:
+    if not isinstance(value, Mapping) and not frames.is_frame(value) and not hasattr(value, "tables"):
+        name = type(value).__name__
+        raise InputError(
+            f"{what} is {'an' if name[0] in 'aeiou' else 'a'} {name}; give a dict by query, a Polars, pandas or Arrow table, a list "
+            "of records, or the path to a file."
+        )
+
+
+def _refuse_swapped(qrels: Any, run: Any) -> None:
+    """Scores where grades should be, and grades where scores should be: a mistake that gives numbers all the same."""
+    if not isinstance(qrels, Mapping) or not isinstance(run, Mapping):
+        return
+    given = [docs for docs in islice(qrels.values(), _LOOKED_AT) if isinstance(docs, Mapping)]
+    fractions = {number for docs in given for number in docs.values() if _is_fraction(number)}
+    if not fractions or not _look_like_grades(list(islice(run.values(), _LOOKED_AT))):
+        return
+    message = (
+        "Judgments and run look swapped: the first argument holds scores, the second whole grades. The judgments come first: "
+        "evaluate(qrels, run)."
+    )
+    if len(fractions) >= _TOO_MANY_GRADES:
+        raise InputError(message)
+    warn(message)
+
+
+def _is_fraction(number: Any) -> bool:
+    return isinstance(number, float) and isfinite(number) and number != int(number)
+
+
+def _look_like_grades(rankings: Sequence[Any]) -> bool:
+    """Whether these are sets, or small whole numbers as people give them."""
+    dicts = [docs for docs in rankings if isinstance(docs, Mapping)]
+    numbers = {number for docs in dicts for number in docs.values()}
+    whole = all(isinstance(n, (int, float)) and n == n // 1 and -2 <= n <= 4 for n in numbers)
+    sets = [docs for docs in rankings if isinstance(docs, (set, frozenset))]
+    return whole and len(dicts) + len(sets) == len(rankings) and (bool(sets) or any(n > 0 for n in numbers))
+
+
+def _matched(
+    qrels: Any, run: Any, policy: Policy, columns: Mapping[str, str] | None, match: Matching
+) -> tuple[Any, Any]:
+    """Judgments and run under judged ids; a run becomes ordered lists."""
+    gold: Any = match.judgments(_grades(qrels, columns))
+
+    def judged(query: str, ids: Sequence[str]) -> list[str]:
+        # Of several items that are the same judged document the first counts, and those below move up.
+        return list(dict.fromkeys(match.judged_ids(query, ids, gold.get(query, {}))))
+
+    if isinstance(qrels, Golden):
+        gold = qrels.with_judgments(gold)
+    if isinstance(run, Log):
+        return gold, run.with_documents(judged)
+    return gold, {query: judged(query, ids) for query, ids in _rankings(qrels, run, policy, columns).items()}
+
+
+def _grades(qrels: Any, columns: Mapping[str, str] | None) -> dict[str, dict[str, float]]:
+    from ranklens.judging.documents import judgments
+
+    found: dict[str, dict[str, float]] = {}
+    if isinstance(qrels, Mapping):  # which may hold queries without documents
+        found = {str(query): {} for query in qrels}
+    for query, doc, grade in judgments(qrels, columns=columns).iter_rows():
+        found.setdefault(query, {})[doc] = grade
+    return found
+
+
+def _rankings(
+    qrels: Any, run: Any, policy: Policy, columns: Mapping[str, str] | None
+) -> dict[str, list[str]]:
+    """The ids of each query, best first."""
+    from ranklens.judging.documents import ranking
+
+    whole = replace(policy, depth=None, judged_only=False)
+    if isinstance(run, Mapping):
+        found: dict[str, list[str]] = {str(query): [] for query in run}
+        rows = ranking(qrels, run, whole, queries=list(found), columns=columns)
+    else:
+        found, rows = {}, ranking(qrels, run, whole, columns=columns)
+    for query, doc in rows.select("query", "doc").iter_rows():
+        found.setdefault(query, []).append(doc)
+    return found
