@@ -20,10 +20,10 @@ from pydantic import (
 
 from ranklens.comparison.pairs import ALL_TESTS
 from ranklens.config.checks import check
-from ranklens.config.match import matching
 from ranklens.errors import InputError, nearest
 from ranklens.evaluation import with_rel
 from ranklens.gate import Drop
+from ranklens.matching.described import matching
 from ranklens.matching.rules import Matching
 from ranklens.policy import Policy, make_policy, questions
 from ranklens.registry import Measure, parse, parse_many

@@ -1,12 +1,15 @@
-"""The key ``match`` of a configuration → one of :mod:`ranklens.matching`."""
+"""A matching in words → one of :mod:`ranklens.matching`: the key ``match`` of a configuration, or ``--match KIND:ARGUMENT``."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from ranklens.errors import InputError, nearest
 from ranklens.matching.rules import ByField, ById, ByParent, Groups, Matching, Spans
+from ranklens.matching.texts import ByText
 
 # By the name in a file: the matching, its required options, and the others.
 _KINDS: dict[str, tuple[Any, tuple[str, ...], tuple[str, ...]]] = {
@@ -15,7 +18,10 @@ _KINDS: dict[str, tuple[Any, tuple[str, ...], tuple[str, ...]]] = {
     "parent": (ByParent, (), ("separator", "field", "parent")),
     "groups": (Groups, ("groups",), ()),
     "spans": (Spans, (), ("gold", "threshold", "over", "span_from")),
+    "text": (ByText, (), ("how", "threshold", "text_from", "corpus")),
 }
+# What stands behind the colons of --match, in this order.
+_ARGUMENTS = {"field": ("field",), "parent": ("separator",), "spans": ("threshold",), "text": ("how", "threshold"), "groups": ("groups",)}  # fmt: skip
 _TYPES: dict[str, tuple[Any, str]] = {
     "field": (str, "text such as metadata.source"),
     "separator": (str, "text"),
@@ -24,6 +30,9 @@ _TYPES: dict[str, tuple[Any, str]] = {
     "gold": (Mapping, "judged ids with [document, start, end]"),
     "threshold": ((int, float), "a number above 0 and at most 1"),
     "over": (str, "gold or union"),
+    "how": (str, "contains, overlap or substring"),
+    "text_from": (str, "the place of an item's text, such as metadata.body"),
+    "corpus": (Mapping, "ids of documents with their texts"),
     "span_from": (list, "the places of document, start and end: a list of three"),
 }
 
@@ -55,6 +64,43 @@ def matching(given: Any) -> Matching:
         options["span_from"] = tuple(options["span_from"])
     found: Matching = kind(**options)
     return found
+
+
+def spelled(text: str) -> Matching:
+    """How retrieved ids match judged ones, from ``KIND`` or ``KIND:ARGUMENT``, as the command line takes it.
+
+    >>> spelled("parent:#")
+    ByParent(parent=None, separator='#', field=None)
+    >>> spelled("text:overlap:0.6").threshold
+    0.6
+    """
+    kind, *given = text.split(":", 1)
+    names = _ARGUMENTS.get(kind, ())
+    values = given[0].split(":", len(names) - 1) if given and len(names) > 1 else given
+    if kind not in _KINDS:
+        raise InputError(f"--match {text}: there is no {kind!r}: {nearest(kind, _KINDS)}")
+    if len(values) > len(names):
+        raise InputError(f"--match {text}: {kind} takes nothing after the colon.")
+    options = {name: _read(name, value, text) for name, value in zip(names, values, strict=False) if value}
+    try:
+        return matching({"by": kind, **options})
+    except InputError as error:
+        error.prefix(f"--match {text}: ")
+        raise
+
+
+def _read(name: str, value: str, text: str) -> Any:
+    if name == "threshold":
+        try:
+            return float(value)
+        except ValueError:
+            raise InputError(f"--match {text}: {value!r} is not a number.") from None
+    if name != "groups":
+        return value
+    try:
+        return json.loads(Path(value).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"--match {text}: {value} cannot be read as JSON: {error}.") from None
 
 
 def _check(name: str, key: str, value: Any, known: tuple[str, ...]) -> None:

@@ -1,0 +1,43 @@
+import json
+
+import pytest
+
+from ranklens.errors import InputError
+from ranklens.matching import ByField, ById, ByParent, ByText, Groups, Spans
+from ranklens.matching.described import spelled
+
+
+def test_every_kind_can_be_spelled(tmp_path):
+    groups = tmp_path / "groups.json"
+    groups.write_text(json.dumps([["a", "b"]]))
+    expected = {
+        "id": ById(),
+        "field:metadata.source": ByField("metadata.source"),
+        "parent:#": ByParent(separator="#"),
+        "parent:::": ByParent(separator="::"),
+        "text": ByText(),
+        "text:overlap": ByText("overlap"),
+        "text:overlap:0.5": ByText("overlap", 0.5),
+        "spans": Spans(),
+        "spans:0.8": Spans(threshold=0.8),
+        f"groups:{groups}": Groups([["a", "b"]]),
+    }
+    assert {text: spelled(text) for text in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("parents:#", "--match parents:#: there is no 'parents': did you mean 'parent'?"),
+        ("id:x", "--match id:x: id takes nothing after the colon."),
+        ("field", "--match field: by: field needs field"),
+        ("parent", "--match parent: ByParent takes one of"),
+        ("spans:much", "--match spans:much: 'much' is not a number."),
+        ("text:holds", "how='holds' is not allowed"),
+        ("groups:nowhere.json", "nowhere.json cannot be read as JSON"),
+    ],
+)
+def test_mistakes_are_told(text, message):
+    with pytest.raises(InputError) as told:
+        spelled(text)
+    assert message in str(told.value)
