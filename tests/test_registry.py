@@ -110,7 +110,7 @@ def test_measures_come_as_strings_presets_and_objects():
 def test_a_user_defined_measure_works_everywhere():
     @measure("FirstRank", "first_rank", high=float("inf"))
     def first_rank(judged, *, rel: float = 1, k: int | None = None):
-        """The rank of the first relevant document; 0 where there is none."""
+        """The rank of the first relevant document; 0 if there is none."""
         hits = judged.relevant(rel).top(k)
         return hits.sum(hits.first() * hits.rank)
 

@@ -51,7 +51,7 @@ def score(judged: Judged, measures: str | Measure | Sequence[str | Measure]) -> 
 
 
 def with_rel(measure: Measure, rel: float) -> Measure:
-    """``measure`` with the policy's relevance level, unless it names one of its own; the name then shows it."""
+    """``measure`` with the policy's relevance level, unless it sets its own; the name then shows it."""
     own = dict(measure.params)
     return (
         measure.replace(rel=rel) if "rel" in measure.definition.parameters and "rel" not in own else measure
@@ -63,8 +63,7 @@ def _refuse_undefined(measures: Sequence[Measure]) -> None:
     if undefined:
         raise PolicyError(
             Option("ties", "average"),
-            f" is not available for {undefined}: no expected value over the orders of tied documents is known. "
-            "Leave these measures out, or choose ",
+            f" is not available for {undefined}: their expected value over the orders of tied documents is unknown. Omit these measures, or choose ",
             Option("ties", "descending", "ascending", "input"),
             ".",
         )

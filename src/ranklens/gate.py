@@ -94,6 +94,6 @@ def failures(failed: Mapping[str, int], limit: int) -> Iterator[Check]:
 def latencies(seconds: Mapping[str, float | None], limit: float) -> Iterator[Check]:
     """The 95th percentile of no retriever's seconds is above the limit; a retriever that never answered does not pass."""
     for system, value in seconds.items():
-        told = "not known, because nothing was answered" if value is None else f"{1000 * value:,.1f} ms"
+        told = "unknown, because no query was answered" if value is None else f"{1000 * value:,.1f} ms"
         text = f"95th percentile of the latency of {system} is {told}, at most {1000 * limit:,g} ms"
         yield Check("max_latency_p95", system, value is not None and value <= limit, value, limit, text=text)

@@ -1,4 +1,4 @@
-"""What is wrong with this data: things that change results, or that one should know before trusting them."""
+"""Problems in the data: things that change results, or that you should know before trusting them."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _judgments(gold: pl.DataFrame) -> Iterator[Finding]:
     if len(empty):
         yield Finding(
             "no relevant document",
-            f"{counted(len(empty), 'query has', 'queries have')} none, e.g. {empty[0]!r}; counted as 0.",
+            f"{counted(len(empty), 'query has', 'queries have')} none, e.g. {empty[0]!r}; they count as 0.",
             matters=False,
         )
 
@@ -117,7 +117,7 @@ class _Seen:
 
 
 def _repeated(table: pl.DataFrame) -> pl.DataFrame:
-    """The rows whose document stands above them already, for the same query."""
+    """The rows whose document already appeared above, for the same query."""
     import polars as pl
 
     return table.filter(~pl.struct("query", "doc").is_first_distinct())
@@ -132,7 +132,7 @@ def _where(rows: pl.DataFrame) -> str:
 
 
 def _rows(tables: Iterable[pl.DataFrame]) -> Iterator[Finding]:
-    """What single rows, or the rows of one query, tell."""
+    """Findings from single rows, or from the rows of one query."""
     import polars as pl
 
     repeated, nan, infinite, own, contradicted, coarse = (_Seen() for _ in range(6))
@@ -152,7 +152,7 @@ def _rows(tables: Iterable[pl.DataFrame]) -> Iterator[Finding]:
             yield Finding("scores", f"{scores} {name}, the first for {seen.first}.", matters)
     if contradicted.count:
         where = f"{counted(contradicted.count, 'query')}, first at {contradicted.first}"
-        message = f"The rank column contradicts the scores in {where}; scores count."
+        message = f"The rank column contradicts the scores in {where}; the scores are used."
         yield Finding("ranks", message, matters=True)
     if coarse.count:
         message = (
@@ -216,7 +216,7 @@ def _together(gold: Any, ranked: Any) -> Iterator[Finding]:
     if told:
         yield Finding(
             "ties",
-            f"Ties of judged documents reach the cutoff {', '.join(told)}; --ties average is fair.",
+            f"Ties among judged documents cross the cutoff {', '.join(told)}; consider --ties average.",
             matters=True,
         )
     yield from _holes(judged)
@@ -228,11 +228,11 @@ def _holes(judged: Judged) -> Iterator[Finding]:
     if not retrieved.any() or not len(judged.hits):
         matters = bool(retrieved.any())
         if matters:
-            message = "Nobody judged any retrieved document; every value is 0. Are the document ids of the same kind?"
+            message = "None of the retrieved documents is judged, so every value is 0. Do the document ids have the same format?"
             yield Finding("holes", message, matters=True)
         return
     shares = [(k, 1 - float(np.mean(judged_share(judged, k=k)[retrieved]))) for k in DEPTHS]
     holes = [f"{percent(share)} of the top {k}" for k, share in shares if share > 0]
     if holes:
-        message = f"Nobody judged {', '.join(holes)}; unjudged documents count as not relevant."
+        message = f"Unjudged: {', '.join(holes)}; unjudged documents count as not relevant."
         yield Finding("holes", message, matters=False)

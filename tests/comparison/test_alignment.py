@@ -71,11 +71,11 @@ def test_a_query_that_a_system_lacks_follows_the_policy(policy):
 def test_what_was_done_about_missing_queries_is_counted_and_printed():
     runs = {"a": RUN, "b": {"q1": RUN["q1"]}}
     zero = str(rl.compare(QRELS, runs, "RR"))
-    assert "Judged queries that a run lacks count as 0 for it: 2 for b." in zero
+    assert "Judged queries missing from a run count as 0 for it: 2 for b." in zero
     assert "b: 3 queries averaged (2 missing from the run count as 0)" in zero
     skip = rl.compare(QRELS, runs, "RR", missing="skip")
     assert skip.query_ids == ("q1",)
-    assert "Left out, because a system lacks them: 2 queries (2 for b)." in str(skip)
+    assert "Left out because a system lacks them: 2 queries (2 for b)." in str(skip)
     assert "1 query compared, which all systems have" in str(skip)
     with pytest.raises(rl.PolicyError, match="not in the run"):
         rl.compare(QRELS, runs, "RR", missing="error")
@@ -117,7 +117,7 @@ def test_different_judgments_are_refused():
     ):
         rl.compare_scores({"one": scores, "two": other_grades})
     other_queries = rl.evaluate({"q1": QRELS["q1"], "q9": {"a": 1}}, RUN, "RR")
-    with pytest.raises(rl.InputError, match="query 'q2' is judged for one of them only"):
+    with pytest.raises(rl.InputError, match="query 'q2' is judged for only one of them"):
         rl.compare_scores({"one": scores, "two": other_queries})
 
 

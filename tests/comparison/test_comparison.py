@@ -607,7 +607,7 @@ def test_where_test_and_interval_disagree_the_verdict_says_why():
     pair = dataclasses.replace(unlike[0], significant=True, adjusted_p=0.01, interval=Interval(-0.01, 0.2))
     how = Terms(Quantity.named("RR"), Settings(), Family(2, 1))
     assert (
-        "(the interval contains 0, but is Student's t, which is not the method of the test)"
+        "(the interval contains 0, but is Student's t, a different method from the test)"
         in verdicts.facts(dataclasses.replace(pair, terms=how))
     )
     strict = Terms(Quantity.named("RR"), Settings(alpha=0.01), Family(2, 1))

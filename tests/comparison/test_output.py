@@ -308,7 +308,7 @@ def test_many_systems_and_pairs_are_cut_and_counted():
     )
     text = str(found)
     assert "… 10 more" in text
-    assert "420 more pairs are not shown; pairs_frame() and the JSON have all." in text
+    assert "420 more pairs are not shown; see pairs_frame() or the JSON." in text
     assert len(found.pairs_frame()) == 435
     check_latex(found.to_latex())
 

@@ -645,12 +645,12 @@ WRONG = [
     ("data: [", "bench.yaml:1: not valid YAML"),
     ("x: !!python/object/apply:os.system ['touch hacked']", "bench.yaml:1: not valid YAML: could not determine a constructor"),
     ("data: {qrels: q}\ndata: {}", "bench.yaml:2: data is already there, on line 1."),
-    (BASE + "retreivers: []", "bench.yaml:2: retreivers: there is no such key: did you mean 'retrievers'?"),
+    (BASE + "retreivers: []", "bench.yaml:2: retreivers: unknown key: did you mean 'retrievers'?"),
     (BASE + "retrievers:\n  - {name: a, retriever: 'm:f'}\n  - name: b\n    retriever: m:f\n    k: ten", "bench.yaml:6: retrievers[1].k: 'ten' is not allowed. Documents per query: a whole number from 1."),
     (BASE + "retrievers:\n  - name: a\n    retriever: foo", "bench.yaml:4: retrievers[0].retriever: 'foo' is not allowed. The function or object, as module:function"),
     (BASE + "retrievers:\n  - retriever: m:f", "bench.yaml:3: retrievers[0].name: is missing. Its name in tables"),
     (BASE + "retrievers: {name: a}", "bench.yaml:2: retrievers: {'name': 'a'} is not allowed."),
-    (BASE + "retrievers: [a]", "bench.yaml:2: retrievers[0]: 'a' is not allowed. Functions that are asked every query: a list. Its keys are name, retriever, k"),
+    (BASE + "retrievers: [a]", "bench.yaml:2: retrievers[0]: 'a' is not allowed. Retrievers to run: a list. Its keys are name, retriever, k"),
     ("data: 5", "bench.yaml:1: data: 5 is not allowed. Judgments, queries, documents and runs. Its keys are qrels, queries, corpus, runs."),
     ("retrieval_metrics: {}", "bench.yaml: data: is missing. Judgments, queries, documents and runs."),
     (BASE + "retrieval_metrics: {enabled_metrics: [ndgc@10]}", "bench.yaml:2: retrieval_metrics.enabled_metrics: There is no measure 'ndgc': did you mean 'nDCG'"),
@@ -671,7 +671,7 @@ WRONG = [
     (BASE + "baseline: old\ngates: {max_regression: {RR: lots}}", "gates.max_regression.RR: 'lots' is not allowed: it is a number from 0, or text such as '2%'"),
     (BASE + "baseline: old\ngates: {max_regression: {RR: 0.1}}", "bench.yaml:3: gates.max_regression: there is only the baseline to check."),
     (BASE + "gates: {floors: {NumRet: 1}}", "NumRet is not a mean among enabled_metrics"),
-    (BASE + "outputs: {jsn: null}", "bench.yaml:2: outputs.jsn: there is no such key: did you mean 'json'?"),
+    (BASE + "outputs: {jsn: null}", "bench.yaml:2: outputs.jsn: unknown key: did you mean 'json'?"),
     ("data: {qrels: null, runs: {a: r}}", "bench.yaml:1: data.qrels: is missing: a file of judgments"),
     (BASE + "match: parent", "bench.yaml:2: match: 'parent' is not allowed: give by (one of id, field, parent, groups, spans)"),
     (BASE + "match: {by: parents}", "match: by: 'parents' is not allowed: did you mean 'parent'?"),
@@ -683,7 +683,7 @@ WRONG = [
     (BASE + "match: {by: groups, groups: [a]}", "match: Groups: 'a' is not a group"),
     (BASE + "match: {by: groups, groups: [[a]]}\nretrievers: [{name: a, retriever: 'm:f'}]", "bench.yaml:2: match: groups change the judgments"),
     (BASE + "retrievers: [{name: a, retriever: 'm:f', id_from: x, match: {by: field, field: y}}]", "retrievers[0].id_from: and match both say where the id is"),
-    (BASE + "gates: {max_failed: 0}", "bench.yaml:2: gates.max_failed: is for retrievers, and there is none to check."),
+    (BASE + "gates: {max_failed: 0}", "bench.yaml:2: gates.max_failed: applies to retrievers, and there are none to check."),
     (BASE + "outputs: {runs: folder}", "bench.yaml:2: outputs.runs: is for the rankings of retrievers"),
     (BASE + "outputs: {report: r.html}\nretrieval_metrics: {statistical_analysis: {significance_testing: false}}", "bench.yaml:2: outputs.report: needs retrieval_metrics.statistical_analysis.significance_testing: true."),
     (BASE + "retrievers: [{name: old, retriever: 'm:f'}]", "bench.yaml:2: retrievers[0].name: two systems are called 'old'; give each its own name."),
@@ -728,9 +728,7 @@ def test_toml_that_cannot_be_read(tmp_path):
     with pytest.raises(rl.InputError, match=r"bench.toml is not valid TOML: .*line 1"):
         load(tmp_path / "bench.toml")
     (tmp_path / "bench.toml").write_text('[data]\nqrels = "q"\nrums = {a = "r"}\n')
-    with pytest.raises(
-        rl.InputError, match=r"bench.toml: data.rums: there is no such key: did you mean 'runs'"
-    ):
+    with pytest.raises(rl.InputError, match=r"bench.toml: data.rums: unknown key: did you mean 'runs'"):
         load(tmp_path / "bench.toml")
 
 
@@ -743,8 +741,8 @@ WRONG_RETRIEVERS = [
     ("my_search:not_callable", {}, "The retriever is a int, which cannot be called"),
     ("my_search:shifted", {"params": {"bye": 1}}, "takes no 'bye' (params): did you mean 'by'? Allowed: 'text', 'k', 'by'."),
     ("my_search:not_callable()", {}, "is a int, which cannot be called to make a retriever"),
-    ("my_search:broken_factory()", {}, "made no retriever: OSError: no index ("),
-    ("my_search:make()", {"params": {"bye": 1}}, "made no retriever: TypeError: make() got an unexpected keyword argument 'bye'"),
+    ("my_search:broken_factory()", {}, "did not create a retriever: OSError: no index ("),
+    ("my_search:make()", {"params": {"bye": 1}}, "did not create a retriever: TypeError: make() got an unexpected keyword argument 'bye'"),
     ("needs_faiss:search", {}, "the module 'needs_faiss' cannot be imported: ModuleNotFoundError: No module named 'faiss_of_tomorrow' ("),
     ("wrong_syntax:search", {}, "the module 'wrong_syntax' cannot be imported: SyntaxError:"),
     ("exits:search", {}, "the module 'exits' cannot be imported: ValueError: no key (")

@@ -97,7 +97,7 @@ def test_official_is_the_default_and_n_leaves_the_summary_out(capsys):
 
 
 WRONG = [
-    (["qrels.txt"], 1, "give a file of judgments and a run"),
+    (["qrels.txt"], 1, "expected two files: judgments and a run"),
     (["-x", "qrels.txt", "run.txt"], 1, "option -x not recognized"),
     (["-l", "two", "qrels.txt", "run.txt"], 1, "-l two: give a whole number"),
     (["-m", "mapp", "qrels.txt", "run.txt"], 1, "did you mean 'map'"),

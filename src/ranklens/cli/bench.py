@@ -53,7 +53,7 @@ def bench(
         _write_example(config or _DEFAULT, force)
         return
     if config is None:
-        raise InputError("Give a configuration, or write an example first: ranklens bench --init bench.yaml")
+        raise InputError("No configuration given. Create an example with: ranklens bench --init bench.yaml")
     from ranklens.config import load
     from ranklens.config.execution import measure, write_outputs
 
@@ -81,7 +81,7 @@ def _render(result: BenchResult, format: Format) -> str:  # noqa: A002
 
 def _write_example(path: Path, force: bool) -> None:
     if path.suffix.lower() not in (".yaml", ".yml"):
-        raise InputError(f"{path}: the example is YAML; give a name that ends in .yaml.")
+        raise InputError(f"{path}: the example is YAML; choose a name that ends in .yaml.")
     if path.exists() and not force:
         raise InputError(f"{path} exists already; choose another name, or overwrite it with --force.")
     write_text(EXAMPLE.read_text(encoding="utf-8"), path)

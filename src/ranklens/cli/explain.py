@@ -99,7 +99,7 @@ def _render(found: Explanation, format: Format) -> str:  # noqa: A002
 
 
 def _which_query(measure: str, qrels: Any, run: Any, policy: Policy) -> str:
-    """The queries that one most likely wants to look at: the lowest, one in the middle, the highest."""
+    """The queries you most likely want to look at: the lowest, one in the middle, the highest."""
     from ranklens.evaluation import evaluate
     from ranklens.registry import parse
     from ranklens.tables.table import Table

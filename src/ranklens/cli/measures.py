@@ -45,7 +45,7 @@ def list_measures(
     name: Annotated[str | None, typer.Argument(help="Measure to describe, in any spelling.")] = None,
     purpose: Annotated[
         str | None,
-        typer.Option("--for", help=f"Advice for a purpose: {', '.join(ADVICE)}."),
+        typer.Option("--for", help=f"Recommend measures for a purpose: {', '.join(ADVICE)}."),
     ] = None,
 ) -> None:
     """List, describe and recommend measures."""

@@ -64,7 +64,7 @@ def report(
 
 
 def _in_folder(qrels: str, name: str) -> str | None:
-    """A BEIR folder brings its own texts."""
+    """A BEIR folder includes its texts."""
     found = [Path(qrels) / name, Path(qrels) / f"{name}.gz"]
     return next((str(path) for path in found if path.is_file()), None)
 

@@ -49,12 +49,12 @@ def cautions(
 
 def _missing(aligned: Aligned, scores: Mapping[str, Scores]) -> Iterator[str]:
     if aligned.left_out:
-        yield f"Left out, because a system lacks them: {counted(aligned.left_out, 'query')} ({_counts(aligned.missing)})."
+        yield f"Left out because a system lacks them: {counted(aligned.left_out, 'query')} ({_counts(aligned.missing)})."
     elif aligned.missing:
         yield f"Queries that a system lacks and others have count as 0 for it: {_counts(aligned.missing)}."
     zero = {name: s.judged.applied.missing for name, s in scores.items() if s.policy.missing == "zero"}
     if any(zero.values()):
-        yield f"Judged queries that a run lacks count as 0 for it: {_counts(zero)}."
+        yield f"Judged queries missing from a run count as 0 for it: {_counts(zero)}."
     for reason, measures in aligned.dropped.items():
         if measures:
             yield f"Left out, because {reason}: {several(measures)}."
@@ -62,7 +62,7 @@ def _missing(aligned: Aligned, scores: Mapping[str, Scores]) -> Iterator[str]:
 
 def _few(n: int) -> Iterator[str]:
     if n == 1:
-        yield "There is only one query, which says nothing about others."
+        yield "There is only one query, so nothing can be concluded about others."
     elif n < _FEW_QUERIES:
         yield f"There are only {n} queries: intervals are wide, and only large differences can be shown."
 
@@ -91,7 +91,7 @@ def _out_of_reach(tested: Sequence[Contrasts]) -> Iterator[str]:
         )
     else:
         parts = list(dict.fromkeys(str(found.part) for found in unable))
-        yield f"No difference can be significant{many} in slices with so few queries: {several(parts)}."
+        yield f"No difference can be significant{many} in slices with this few queries: {several(parts)}."
 
 
 def _beyond_own_interval(tested: Sequence[Contrasts]) -> Iterator[str]:
@@ -137,7 +137,7 @@ def _twins(aligned: Aligned) -> Iterator[str]:
         if len(twins) > 1 and aligned.left_out:
             yield f"The same values for all queries that were compared: {several(twins)}. They may differ for those left out."
         elif len(twins) > 1:
-            yield f"The same values everywhere: {several(twins)}. Is it the same run?"
+            yield f"Identical values for all queries: {several(twins)}. Are these the same run?"
 
 
 def _policies(scores: Mapping[str, Scores]) -> Iterator[str]:

@@ -192,7 +192,7 @@ class Comparison:
         return queries_frame(self)
 
     def to_csv(self, separator: str = ",") -> str:
-        """:meth:`to_frame` as CSV, with all digits; the other frames have ``write_csv``, too."""
+        """:meth:`to_frame` as CSV, with all digits; the other frames have ``write_csv`` too."""
         return self.to_frame().write_csv(separator=separator)
 
     def to_json(self, *, indent: int | None = None) -> str:
@@ -258,7 +258,7 @@ class Comparison:
         second = self._system(b) if b is not None else others[0]
         if first == second:
             raise InputError(
-                f"{first} is compared with itself; name two systems of {', '.join(self.systems)}."
+                f"{first} cannot be compared with itself; name two systems of {', '.join(self.systems)}."
             )
         return first, second
 
@@ -289,7 +289,7 @@ class Comparison:
         name = self._measure(measure)
         found = next((part for part in self.pairs.parts if part.quantity.name == name), None)
         if found is None:
-            raise MeasureError(f"{name} is a count, so systems are not compared by it.")
+            raise MeasureError(f"{name} is a count and is not tested.")
         return found
 
 
@@ -331,7 +331,7 @@ def compare(
     rankings = {name: run for name, run in given.items() if not _holds_values(run, columns)}
     if rankings and qrels is None:
         raise InputError(
-            f"{next(iter(rankings))} is a run, but there are no judgments to score it with: give qrels."
+            f"{next(iter(rankings))} is a run, but there are no judgments to score it with; pass qrels."
         )
     data = open_collection(qrels if rankings else None, rankings)
     evaluated, said = _evaluated(data.qrels, data.runs, measures, chosen, columns, progress)

@@ -79,7 +79,7 @@ def _leader(comparison: Comparison, measure: str, ranked: Sequence[str], *, inte
     advice = _advice(comparison, measure, [best, *rivals])
     if not rivals:
         all_others = "both others" if len(others) == 2 else f"all {len(others):,} others"
-        return f"{best} is {word} than {all_others}; than the closest, {others[0]}, by {amount}.{advice}"
+        return f"{best} is {word} than {all_others}, and than the closest of them, {others[0]}, by {amount}.{advice}"
     if comparison.result(measure, best).mean == comparison.result(measure, others[-1]).mean:
         return f"All {len(ranked):,} systems have the same mean.{advice}"
     most = "best" if word == "better" else "highest"
@@ -127,9 +127,7 @@ def _advice_against_baseline(baseline: str, better: Sequence[str], same: Sequenc
         untested = f"; {several([*better, *same])} were not tested against each other" if same else ""
         return f"Choose {better[0]} rather than {baseline}{untested}."
     if len(same) > 1:
-        return (
-            f"There is no reason here to replace {baseline}; the others were not tested against each other."
-        )
+        return f"Nothing here speaks for replacing {baseline}; the others were not tested against each other."
     return f"Choose the cheaper of {baseline} and {same[0]}." if same else f"Choose {baseline}."
 
 
@@ -178,7 +176,7 @@ def _unlike_interval(pair: PairResult) -> str:
     elif not contains and family.pairs > 1 and (settings.is_tukey or pair.p_value <= settings.alpha):
         reason = "is not corrected for the number of pairs"
     else:
-        reason = "is Student's t, which is not the method of the test"
+        reason = "is Student's t, a different method from the test"
     nothing = 1 if quantity.is_geometric else 0
     return f" (the interval {'contains' if contains else 'excludes'} {nothing}, but {reason})"
 
@@ -289,7 +287,7 @@ def _size(pair: PairResult, *, intervals: bool) -> str:
 
 def _unseen(pair: PairResult) -> str:
     if pair.n < 2:
-        return "; one query says nothing about others"
+        return "; one query is not enough to conclude anything about others"
     if not pair.detectable:
         return ""
     if pair.terms.quantity.is_geometric:

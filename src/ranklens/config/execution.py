@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ranklens.config.model import Config, Performance, Retriever
     from ranklens.retrieval.benchmark import Benchmark
 
-_AT_ONCE = 8  # calls at a time where parallel_processing is true and the retriever does not say
+_AT_ONCE = 8  # simultaneous calls where parallel_processing is true and the retriever does not say
 _STORE = ".ranklens"
 
 
@@ -33,7 +33,7 @@ def run(config: Config) -> BenchResult:
 
 
 def measure(config: Config) -> BenchResult:
-    """The same without writing; but what cannot be written later is refused now."""
+    """The same without writing; outputs that cannot be written are refused right away."""
     for key, path in _files(config).items():
         _make_room(path, spell(("outputs", key)))
     try:
@@ -209,4 +209,4 @@ def _make_room(path: Path, key: str) -> None:
     except OSError as error:
         raise InputError(f"{key}: {path} cannot be written: {error.strerror}.") from None
     if path.is_dir():
-        raise InputError(f"{key}: {path} is a folder; give the name of a file.")
+        raise InputError(f"{key}: {path} is a folder; choose a file name.")

@@ -83,7 +83,7 @@ Allowed = Annotated[InstanceOf[Drop], BeforeValidator(Drop.parse)]
 
 
 class Part(BaseModel):
-    """What all parts share: unknown keys are errors, numbers may stand for text, null for the default."""
+    """What all parts share: unknown keys are errors, numbers can be given for text, null means the default."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
 
@@ -103,7 +103,7 @@ class StatisticalAnalysis(Part):
 
     confidence_intervals: bool = Field(
         default=True,
-        description="Show an interval beside every mean in tables: true or false (JSON always has them).",
+        description="Show an interval for every mean in tables: true or false (JSON always includes them).",
     )
     significance_testing: bool = Field(
         default=True,
@@ -118,7 +118,7 @@ class StatisticalAnalysis(Part):
 
 
 class Performance(Part):
-    """How retrievers are asked, unless they say otherwise."""
+    """How retrievers are called, unless they set their own."""
 
     batch_size: From1 | None = Field(
         default=None,
@@ -169,7 +169,7 @@ class Data(Part):
     corpus: Place | None = Field(default=None, description="The texts of the documents, for the report.")
     runs: Annotated[dict[str, Place], BeforeValidator(_named_runs)] = Field(
         default_factory=dict,
-        description="Runs that exist already: names with files, or a list of files.",
+        description="Existing runs: names with files, or a list of files.",
     )
 
     @property
@@ -184,7 +184,7 @@ class Data(Part):
 
 
 class Retriever(Part):
-    """A function of yours that is asked every query."""
+    """A function that is called with every query."""
 
     name: str = Field(min_length=1, description="Its name in tables: text.")
     retriever: str = Field(
@@ -198,7 +198,7 @@ class Retriever(Part):
     )
     params: dict[str, Any] = Field(
         default_factory=dict,
-        description="Arguments by name, for the function or the factory: keys and values.",
+        description="Keyword arguments for the function or the factory: keys and values.",
     )
     version: str | None = Field(
         default=None,
@@ -212,7 +212,7 @@ class Retriever(Part):
     )
     timeout: Above0 | None = Field(default=None, description="Seconds allowed per call: a number above 0.")
     retries: Annotated[int, Field(ge=0)] = Field(
-        default=0, description="Further attempts after a failure: a whole number from 0."
+        default=0, description="Number of retries after a failure: a whole number from 0."
     )
     rate_limit: Above0 | None = Field(
         default=None, description="The most calls per second: a number above 0."
@@ -276,9 +276,7 @@ class Config(Part):
         default_factory=RetrievalMetrics, description="What is measured."
     )
     data: Data = Field(description="Judgments, queries, documents and runs.")
-    retrievers: tuple[Retriever, ...] = Field(
-        default=(), description="Functions that are asked every query: a list."
-    )
+    retrievers: tuple[Retriever, ...] = Field(default=(), description="Retrievers to run: a list.")
     baseline: str | None = Field(default=None, description="The system to compare the others with: a name.")
     test: Annotated[str, _one_of(ALL_TESTS)] = Field(
         default="randomization", description=f"The paired test: {', '.join(ALL_TESTS)}."

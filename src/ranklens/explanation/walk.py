@@ -137,7 +137,7 @@ def explain(
     """Show how a measure arrives at its value for one query.
 
     ``qrels``, ``run`` and policies are those of :func:`ranklens.evaluate`. Of a long ranking about ``rows`` lines are shown,
-    those that matter; the others are summed up.
+    those that matter; the rest are summed up.
 
     >>> print(explain("P@3", {"q": {"a", "c"}}, {"q": ["x", "a", "b"]}, query="q"))
     P@3 of query 'q': Precision: relevant documents in the top k, divided by k.

@@ -153,7 +153,7 @@ def _by_file(given: Sequence[tuple[str | None, str]]) -> dict[str, str]:
         if name in found and own is None:
             name = path
         if name in found:
-            raise InputError(f"Two runs are called {name!r}; give each a name of its own: NAME={path}.")
+            raise InputError(f"Two runs are called {name!r}; give each its own name: NAME={path}.")
         found[name] = path
     return found
 

@@ -47,7 +47,7 @@ def texts(given: Any, wanted: Collection[str], what: str = "corpus") -> dict[str
         if name in keep:
             found[name] = Text(_printable(row[title]) if title else "", _printable(row[text]))
     if is_file and not known:
-        raise InputError(f"{given}: there is no row with an id and a text.")
+        raise InputError(f"{given}: no row has both an id and a text.")
     return found
 
 

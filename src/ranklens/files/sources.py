@@ -52,7 +52,7 @@ class Source:
 
     @property
     def suffix(self) -> str:
-        """The suffix that tells the format, without one that tells the compression."""
+        """The suffix of the format, without that of the compression."""
         name = Path(self.name)
         return (Path(name.stem) if name.suffix.lower() in _SUFFIXES else name).suffix.lower()
 
@@ -72,7 +72,7 @@ class Source:
         except UnicodeError:
             raise InputError(f"{self.name}: a byte is not valid UTF-8; save the file as UTF-8.") from None
         except _DAMAGED as error:
-            what = f"the {self.packing} archive is damaged or cut short" if self.packing else "cannot be read"
+            what = f"the {self.packing} archive is damaged or truncated" if self.packing else "cannot be read"
             raise InputError(f"{self.name}: {what}: {error}.") from None
 
     def head(self, size: int = _HEAD) -> bytes:
@@ -122,7 +122,7 @@ def open_source(path: PathLike) -> Source:
     except InputError:
         raise
     except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file.") from None
+        raise InputError(f"{path} does not exist.") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}.") from None
     except ValueError as error:  # a NUL byte in the name
@@ -157,12 +157,12 @@ def _recognised(name: str, file: Path) -> Source:
     with file.open("rb") as opened:
         start = opened.read(6)
     if not start:
-        raise InputError(f"{name}: there is nothing in it.")
+        raise InputError(f"{name}: the file is empty.")
     source = Source(
         name, file, next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), None)
     )
     if source.packing and not source.head(1):
-        raise InputError(f"{name}: there is nothing in it.")
+        raise InputError(f"{name}: the file is empty.")
     return source
 
 

@@ -28,7 +28,7 @@ class DatasetItem:
 
     ``actual_ranking`` is a list of ids or of dicts with an ``id``, best first: the order is the ranking, and a ``score`` is
     ignored. A dict ``{id: score}`` is ranked by score. ``expected_reference`` (or its synonym ``expected_ranking``) is a list
-    or set of ids, a list of dicts with ``id`` and ``relevance`` (1 unless given), or a dict of grades.
+    or set of ids, a list of dicts with ``id`` and ``relevance`` (default 1), or a dict of grades.
 
     >>> item = DatasetItem(actual_ranking=["a", {"id": "b", "score": 0.3}], expected_reference=[{"id": "b", "relevance": 2}])
     >>> item.actual_ranking, item.expected_reference
@@ -100,7 +100,7 @@ def _ranking(value: Any, where: str) -> list[str] | dict[str, float]:
 
 def _warn_of(repeated: list[str]) -> None:
     if repeated:  # in the same words for every item, so that Python shows it once
-        warn("An item lists a relevant document twice; its highest grade counts.")
+        warn("An item lists a relevant document twice; the highest grade counts.")
 
 
 def names_of(items: Sequence[DatasetItem]) -> list[str]:

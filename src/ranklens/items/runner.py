@@ -43,7 +43,7 @@ class MetricRunner:
 
     RankLens's metrics are computed for all items together. Metrics of your own are objects with a method ``execute(item)``
     (async or not) or ``evaluate(item)`` that returns a number or something with a ``score``. They are called item by item,
-    ``concurrency`` calls at a time (in threads unless async); a call that fails counts as 0, and the error is kept.
+    ``concurrency`` simultaneous calls (in threads unless async); a call that fails counts as 0, and the error is kept.
 
     ``thresholds`` are the lowest acceptable values by measure, ``{"nDCG@10": 0.7, "hit@5": 0.9}``, for each item and for the
     mean. ``progress=True`` shows a bar over the calls of your own metrics; a function is called with how many results
@@ -63,7 +63,7 @@ class MetricRunner:
     ) -> None:
         self.metrics = tuple(metrics) if isinstance(metrics, Iterable) else (metrics,)
         if not self.metrics:
-            raise MeasureError("No metric was given; give at least one, such as NDCGAtK(k=10).")
+            raise MeasureError("No metrics given; pass at least one, such as NDCGAtK(k=10).")
         _check_metrics(self.metrics)
         if not isinstance(concurrency, int) or isinstance(concurrency, bool) or concurrency < 1:
             raise InputError(f"concurrency={concurrency!r} is not allowed; it is a whole number from 1.")

@@ -117,7 +117,7 @@ def _complain(applied: Applied, found: Standings, policy: Policy) -> None:
     elif not len(found.query) and (found.retrieved > 0).sum() >= 5 and len(found.gold):
         warn(
             f"None of the retrieved documents is judged (judged: {found.examples[1]!r}, retrieved: "
-            f"{found.examples[2]!r}): every value is 0. Are the document ids of the same kind?"
+            f"{found.examples[2]!r}): every value is 0. Do the document ids have the same format?"
         )
 
 
@@ -125,7 +125,7 @@ def nothing_in_common(judged: str, retrieved: str) -> str:
     """What is told where the run has none of the judged queries, with a query of each."""
     return (
         f"The run and the judgments have no query in common (judged: {judged!r}, in the run: {retrieved!r}): "
-        "every value is 0. Are the query ids of the same kind?"
+        "every value is 0. Do the query ids have the same format?"
     )
 
 

@@ -1,4 +1,4 @@
-"""Where the judged documents stand in their rankings, before whole-query policies are applied.
+"""The ranks of the judged documents, before policies for whole queries are applied.
 
 The rank of a judged document is *counted* (how many scores are higher), so a ranking is never sorted as a whole unless
 it holds many judged documents.

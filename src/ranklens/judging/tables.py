@@ -1,8 +1,8 @@
 """Tables → :class:`~ranklens.judging.standing.Standings`, on Polars and NumPy.
 
 A run is a table, or a stream of them. Queries are ranked as they come and then forgotten, so memory depends on the size
-of a table, not of the run. Only where a query comes back later (the rows do not stand query by query) is the run
-walked again: it is then sorted in memory if it is small, else by way of temporary files, a share of the queries each.
+of a table, not of the run. Only if a query reappears later (the rows are not grouped by query) is the run read
+again: sorted in memory if it is small, otherwise through temporary files, each with a share of the queries.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class _Piece:
 
 
 def _in_order(run: Tables, gold: Gold, policy: Policy) -> _Walk | None:
-    """Each query when its last row has come; None if one comes back after that."""
+    """Each query once its last row has been read; None if one reappears later."""
     walk, seen = _Walk(), set[str]()
     waiting: list[pl.DataFrame] = []  # the rows of queries at the edges of tables; the last one may go on
     last: str | None = None

@@ -23,7 +23,7 @@ RANK_NAMES = names.RANKS
 
 
 class RowError(InputError):
-    """Something is wrong with a row, counted from 0; whoever knows the file says which line that is."""
+    """Something is wrong with a row, counted from 0; callers that know the file add the line."""
 
     def __init__(self, what: str, row: int, message: str) -> None:
         super().__init__(f"{what}: row {row + 1}: {message}")
@@ -59,8 +59,8 @@ def run_frame(
 ) -> pl.DataFrame:
     """A run as ``query, doc, score``; a rank without a score becomes the score -rank.
 
-    A missing score is not a number, or with ``complete`` an error. With ``ranks``, a rank beside a score is kept as
-    ``rank``, with null for what is no number.
+    A missing score is not a number, or with ``complete`` an error. With ``ranks``, a rank next to a score is kept as
+    ``rank``, with null for anything that is not a number.
     """
     import polars as pl
 
@@ -93,7 +93,7 @@ def qrels_frame(
     if grade is None and len(frame.columns) > 2:
         raise _lacking("qrels", "grade", frame.columns)
     if grade is not None and plain(grade) == "score" and _column(frame, {}, "rank", RANK_NAMES):
-        raise InputError(f"qrels: the columns {frame.columns} are those of a run; the judgments come first.")
+        raise InputError(f"qrels: the columns {frame.columns} are those of a run; pass the judgments first.")
     number = pl.lit(1.0) if grade is None else _numbers(frame, grade, "qrels", complete=complete)
     return frame.select(query, doc).with_columns(number.alias("grade")).pipe(_check_ids, "qrels")
 
@@ -128,7 +128,7 @@ def ids(table: pl.DataFrame, name: str, what: str) -> pl.Series:
 
     _check_id_type(table.schema[name], name, "id", what)
     if table[name].null_count():
-        raise RowError(what, table[name].is_null().arg_true()[0], f"there is no {name}.")
+        raise RowError(what, table[name].is_null().arg_true()[0], f"the {name} is missing.")
     return table[name].cast(pl.String)
 
 
@@ -203,7 +203,7 @@ def _numbers(frame: pl.DataFrame, name: str, what: str, *, complete: bool) -> pl
         row = wrong.arg_true()[0]
         raise RowError(what, row, f"{str(column[row])[:80]!r} in column {name!r} is not a number.")
     if complete and column.null_count():
-        raise RowError(what, column.is_null().arg_true()[0], f"there is no {name}.")
+        raise RowError(what, column.is_null().arg_true()[0], f"the {name} is missing.")
     return numbers
 
 
@@ -211,7 +211,7 @@ def _check_ids(frame: pl.DataFrame, what: str) -> pl.DataFrame:
     for role in ("query", "doc"):
         if frame[role].null_count():
             row = frame[role].is_null().arg_true()[0]
-            raise RowError(what, row, f"there is no {role}.")
+            raise RowError(what, row, f"the {role} is missing.")
     return frame
 
 

@@ -70,7 +70,7 @@ def _ranking(query: Any, value: Any) -> tuple[dict[Any, Any], list[Any]]:
     if isinstance(value, Mapping):
         return dict(value), []
     if isinstance(value, AbstractSet):
-        raise InputError(f"run: query {query!r} holds a set, which has no order; give {_RUN_SHAPES}.")
+        raise InputError(f"run: query {query!r} is a set, which has no order; pass {_RUN_SHAPES}.")
     items = _items("run", query, value, _RUN_SHAPES)
     if items and _are_pairs(query, items):
         return _best_of_each(items)

@@ -391,7 +391,7 @@ def _field(row: Mapping[str, Any], where: str, known: Iterable[str], meaning: st
 
 def _list(value: Any, where: str) -> list[Any]:
     if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
-        raise InputError(f"{where} holds {value!r:.60} where a list of documents should be.")
+        raise InputError(f"{where} has {value!r:.60} where a list of documents is expected.")
     return [value] if isinstance(value, Mapping) else list(value)
 
 

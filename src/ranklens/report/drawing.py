@@ -56,7 +56,7 @@ def rendered(chart: Chart, kind: str) -> bytes:
         return str(convert.vegalite_to_svg(spec)).encode()
     if kind == "pdf":
         return bytes(convert.vegalite_to_pdf(spec))
-    # The specification stands in a script, which a "<" in a name could end; written as \u003c it means the same there.
+    # The specification is in a script, which a "<" in a name could end; written as \u003c it means the same there.
     page = str(convert.vegalite_to_html(spec.replace("<", _STAND_IN), bundle=True))
     return page.replace(_STAND_IN, "\\u003c").encode()
 

@@ -26,12 +26,12 @@ Failed = Literal["zero", "skip"]
 
 
 class Benchmark:
-    """Queries with judgments, and what retrievers answered to them.
+    """Queries with judgments, and the answers of retrievers.
 
     ``queries`` are ``{id: text}``, a list of dicts, a table, or the path of a file or a BEIR folder (which brings judgments and
     corpus along); ``qrels`` are whatever :func:`ranklens.judge` takes. Without ``queries``, the ids of the judgments are the texts.
     With ``store``, every answer is kept in that folder, and an interrupted run resumes where it stopped. ``match`` says how
-    retrieved and judged ids belong together (:mod:`ranklens.matching`); ``corpus`` holds texts for reports.
+    retrieved ids map to judged ids (:mod:`ranklens.matching`); ``corpus`` holds texts for reports.
 
     Only queries that have both a text and judgments are asked; the others are counted.
 
@@ -294,8 +294,7 @@ class Benchmark:
         for name in others:
             if finished[name].match.judgments(self._judged.qrels) != common:
                 raise InputError(
-                    f"{first!r} and {name!r} are matched in ways that change the judgments; give the same Groups to both, "
-                    "or to Benchmark(match=…)."
+                    f"{first!r} and {name!r} change the judgments in different ways; use the same Groups for both, or Benchmark(match=…)."
                 )
         return common
 

@@ -68,7 +68,7 @@ def _both(queries: Any, qrels: Any) -> tuple[Queries | None, Any]:
     if qrels is None:
         where = f"{queries}: " if isinstance(queries, (str, Path)) else ""
         raise InputError(
-            f"{where}There are queries but no judgments for all of them: {given.unjudged if given else ''} "
+            f"{where}Some queries have no judgments: {given.unjudged if given else ''} "
             'Give qrels, or queries that say what is relevant: [{"id": …, "query": …, "relevant_docs": [...]}].'
         )
     return given, qrels

@@ -204,5 +204,5 @@ def _returned_none() -> InputError:
 
 
 def _too_late(timeout: float | None) -> Outcome:
-    error = TimeoutError(f"There was no answer within {timeout:g} s.")
+    error = TimeoutError(f"No answer within {timeout:g} s.")
     return Outcome(error=error, seconds=timeout or 0.0, timed_out=True)

@@ -1,4 +1,4 @@
-"""What the statistics are given: checked once, with errors that say what is wrong and where."""
+"""Inputs of the statistics: checked once, with errors that say what is wrong and where."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def not_empty(values: Any, name: str) -> FloatArray:
 
 
 def differences(a: FloatArray, b: FloatArray) -> FloatArray:
-    """``b - a`` by query; what is 0, or the same for all queries, but for floating-point noise is made so.
+    """``b - a`` by query; values that are 0, or the same for all queries, apart from floating-point noise become exactly so.
 
     >>> differences(np.array([0.3, 1.0]), np.array([0.1 + 0.2, 0.5]))
     array([ 0. , -0.5])
@@ -98,7 +98,7 @@ def differences(a: FloatArray, b: FloatArray) -> FloatArray:
 
 
 def constant(values: FloatArray) -> bool:
-    """Whether all values are the same but for floating-point noise."""
+    """Whether all values are the same, apart from floating-point noise."""
     return bool(np.ptp(values) <= NOISE * np.abs(values).max())
 
 

@@ -61,7 +61,7 @@ class Table:
         return out.getvalue()
 
     def to_markdown(self) -> str:
-        """A table for GitHub and its like.
+        """A Markdown table.
 
         >>> print(Table(["measure", "mean"], [["P@5", Cell("0.4000", strong=True, raised="a")]]).to_markdown())
         | measure | mean |

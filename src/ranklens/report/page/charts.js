@@ -1,7 +1,7 @@
 // ---------------------------------------------------------------------------------------------------------------------
 // Charts of all systems.
 
-// Where the first relevant document stands: one strip per system.
+// Rank of the first relevant document: one strip per system.
 function firstRelevant() {
   const rows = report.charts.first_relevant;
   const labels = [...new Set(rows.map((r) => r.rank))];

@@ -100,7 +100,7 @@ function follow() {
   const query = asked.get("query");
   if (query === null) return;
   if (model.place.has(query)) openQuery(model.place.get(query));
-  else byId("found").textContent = `There is no query “${query}” in this report.`;
+  else byId("found").textContent = `This report has no query “${query}`;
 }
 
 async function openQuery(i) {
@@ -189,7 +189,7 @@ function prepareFrame() {
   ];
   byId("facts").replaceChildren(said(facts.join(" · ")));
   byId("footer").textContent =
-    `Made with RankLens ${report.version} on ${report.created}. One file: it needs no network and sends nothing.`;
+    `Made with RankLens ${report.version} on ${report.created}. A single file that needs no network and sends nothing.`;
 }
 
 prepareTheme();
