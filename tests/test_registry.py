@@ -78,9 +78,9 @@ def test_wrong_names_get_one_clear_error(given, message):
 
 
 def test_wrong_types_get_one_clear_error():
-    with pytest.raises(rl.MeasureError, match="named by a string"):
+    with pytest.raises(rl.MeasureError, match="Expected the name of a measure"):
         rl.measure(5)
-    with pytest.raises(rl.MeasureError, match="not by None"):
+    with pytest.raises(rl.MeasureError, match="not None"):
         rl.evaluate({"q": {"a"}}, {"q": ["a"]}, None)
     with pytest.raises(rl.MeasureError, match="not by 5"):
         rl.evaluate({"q": {"a"}}, {"q": ["a"]}, ["RR", 5])

@@ -64,10 +64,10 @@ class InPython:
         return self.text
 
 
-class Message(Exception):  # noqa: N818  warnings are exceptions, too
+class Message(Exception):  # noqa: N818  warnings are exceptions too
     """What errors and warnings have in common: a text in parts, and where to look, as far as that is known.
 
-    >>> error = PolicyError("It appears twice. Remove it, or choose ", Option("duplicates", "first"), ".", query="q1")
+    >>> error = PolicyError("It appears twice. Remove one, or choose ", Option("duplicates", "first"), ".", query="q1")
     >>> str(error), error.query
     ('It appears twice. Remove one, or choose duplicates="first".', 'q1')
     """

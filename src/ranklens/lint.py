@@ -28,7 +28,7 @@ DEPTHS = (5, 10, 100)  # at which unjudged documents are counted
 
 @dataclass(frozen=True)
 class Finding:
-    """One observation; ``matters`` if another tool, or another policy, would give other results because of it."""
+    """One observation; ``matters`` if another tool or policy would give different results because of it."""
 
     kind: str
     message: str
@@ -38,10 +38,10 @@ class Finding:
 def lint(
     qrels: Any, run: Any, qrels_format: str | None = None, run_format: str | None = None
 ) -> list[Finding]:
-    """Look at judgments and a run, each a file or what was read from one.
+    """Check judgments and a run, each a file or its content.
 
-    The checks: repeated documents, ties that reach a cutoff, missing and unjudged queries, queries without relevant
-    documents, scores that are not finite, ranks that contradict scores, scores that tie in 32 bits only, query ids among
+    The checks: repeated documents, ties that cross a cutoff, missing and unjudged queries, queries without relevant
+    documents, scores that are not finite, ranks that contradict scores, scores that tie only in 32 bits, query ids among
     document ids, and the share of unjudged documents.
     """
     data = open_collection(qrels, {"run": run}, qrels_format, run_format)
@@ -99,7 +99,7 @@ def _judgments(gold: pl.DataFrame) -> Iterator[Finding]:
     if len(empty):
         yield Finding(
             "no relevant document",
-            f"{counted(len(empty), 'query has', 'queries have')} none, e.g. {empty[0]!r}; they count as 0.",
+            f"{counted(len(empty), 'query has', 'queries have')} none, e.g. {empty[0]!r}; counted as 0.",
             matters=False,
         )
 
@@ -156,7 +156,7 @@ def _rows(tables: Iterable[pl.DataFrame]) -> Iterator[Finding]:
         yield Finding("ranks", message, matters=True)
     if coarse.count:
         message = (
-            f"{counted(coarse.count, 'query has', 'queries have')} scores that tie in 32 bits only, first at "
+            f"{counted(coarse.count, 'query has', 'queries have')} scores that tie only in 32 bits, first at "
             f"{coarse.first}; trec_eval 9 and pytrec_eval order these documents by id."
         )
         yield Finding("32 bits", message, matters=True)
@@ -190,9 +190,9 @@ def _contradictions(table: pl.DataFrame) -> pl.DataFrame:
 
 def _together(gold: Any, ranked: Any) -> Iterator[Finding]:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RankLensWarning)  # the checks tell the same
+        warnings.simplefilter("ignore", RankLensWarning)  # the checks report the same
         judged = judge(gold, ranked, nan="last")
-    if judged.applied.duplicates:  # also those that stand far apart
+    if judged.applied.duplicates:  # also those that are far apart
         message = f"run: {_repeat(judged.applied.duplicates)}."
         yield Finding("duplicates", message, matters=True)
     if judged.applied.ignored and judged.applied.missing == len(judged.queries):
@@ -223,7 +223,7 @@ def _together(gold: Any, ranked: Any) -> Iterator[Finding]:
 
 
 def _holes(judged: Judged) -> Iterator[Finding]:
-    """The share of the first documents that nobody judged, over the queries that retrieved anything."""
+    """The share of unjudged documents among the first, over the queries that retrieved anything."""
     retrieved = judged.retrieved > 0
     if not retrieved.any() or not len(judged.hits):
         matters = bool(retrieved.any())
@@ -234,5 +234,5 @@ def _holes(judged: Judged) -> Iterator[Finding]:
     shares = [(k, 1 - float(np.mean(judged_share(judged, k=k)[retrieved]))) for k in DEPTHS]
     holes = [f"{percent(share)} of the top {k}" for k, share in shares if share > 0]
     if holes:
-        message = f"Unjudged: {', '.join(holes)}; unjudged documents count as not relevant."
+        message = f"Unjudged documents: {', '.join(holes)}; they count as not relevant."
         yield Finding("holes", message, matters=False)

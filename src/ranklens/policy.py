@@ -1,6 +1,6 @@
 """The questions that every evaluation tool answers silently, answered here once and printed with every result.
 
-Each is described once, beside its field: the options of the command line, the report and the documentation read it there.
+Each is described once, in its field; the options of the command line, the report and the documentation read it there.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class Policy:
     )
     nan: NaNScores = field(
         default="error",
-        metadata=_asks("Scores that are NaN", {"error": "are refused", "last": "are ranked last"}),
+        metadata=_asks("NaN scores", {"error": "are refused", "last": "are ranked last"}),
     )
     depth: int | None = field(
         default=None,

@@ -1,4 +1,4 @@
-"""What an evaluation gives back: one value per query and measure, the means, and an interval for every mean."""
+"""What an evaluation returns: one value per query and measure, the means, and an interval for every mean."""
 
 from __future__ import annotations
 

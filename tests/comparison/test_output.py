@@ -48,10 +48,10 @@ RR       hybrid vs dense     +0.1250   [0.0316, 0.2184]     0.031        6/18/0 
          dense vs bm25       +0.2083   [0.0703, 0.3464]     0.026       12/10/2          better
 
 Verdict
-- nDCG@3: hybrid is better than both others; than the closest, dense, by 0.140 [0.140, 0.140], p < 0.001 after
-  Holm over 3 pairs. Choose hybrid.
-- RR: hybrid is better than both others; than the closest, dense, by 0.125 [0.032, 0.218], p = 0.031 after
-  Holm over 3 pairs; with 24 queries a difference this small is often missed. Choose hybrid.
+- nDCG@3: hybrid is better than both others; its lead over the closest, dense, is 0.140 [0.140, 0.140], p <
+  0.001 after Holm over 3 pairs. Choose hybrid.
+- RR: hybrid is better than both others; its lead over the closest, dense, is 0.125 [0.032, 0.218], p = 0.031
+  after Holm over 3 pairs; with 24 queries a difference this small is often missed. Choose hybrid.
 
 What was compared
 - 24 queries averaged; ties by document id, descending; 67% of the top 3 judged.

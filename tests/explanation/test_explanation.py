@@ -200,7 +200,7 @@ def test_what_was_missed_is_told_with_its_rank():
 
 
 REMARKS = {
-    "documents that nobody judged": ({"q": {"a"}}, {"q": ["x", "a"]}, {}, "nobody judged the document"),
+    "documents that nobody judged": ({"q": {"a"}}, {"q": ["x", "a"]}, {}, "marks an unjudged document"),
     "ties": ({"q": {"a"}}, {"q": {"a": 1, "b": 1}}, {}, "2 documents share their score with another; they are ordered by document id, descending."),
     "input order": ({"q": {"a"}}, {"q": {"a": 1, "b": 1}}, {"ties": "input"}, "they are in input order"),
     "averaged": ({"q": {"a"}}, {"q": {"a": 1, "b": 1}}, {"ties": "average"}, "on average over all their orders"),

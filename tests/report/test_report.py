@@ -292,7 +292,7 @@ def test_command_takes_judgments_from_standard_input(tmp_path):
     [
         (["--baseline", "bm52"], "bm52"),
         (["-o", "no/such/folder/r.html"], "there is no folder no/such/folder"),
-        (["--queries", "nothing.tsv"], "nothing.tsv: there is no such file"),
+        (["--queries", "nothing.tsv"], "nothing.tsv does not exist"),
         (["--corpus", "run.txt"], "run.txt: no id among"),
         (["-m", "nDGC"], "did you mean 'nDCG'?"),
     ],

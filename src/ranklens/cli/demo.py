@@ -25,7 +25,7 @@ def demo(
     ),
     save: Annotated[
         Path | None,
-        typer.Option(help="Folder for corpus, queries, judgments and runs, to try other commands on."),
+        typer.Option(help="Folder for the corpus, queries, judgments and runs, to try other commands on."),
     ] = None,
 ) -> None:
     """Compare six search engines on Python's own documentation and write a report. Works offline."""

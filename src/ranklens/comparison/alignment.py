@@ -166,8 +166,8 @@ def _ids(every: Sequence[str], lacking: Mapping[str, Sequence[str]], policy: str
     if policy == "error" and lacking:
         name, queries = next(iter(lacking.items()))
         raise PolicyError(
-            f"{name} lacks {counted(len(queries), 'query')} that another system has, "
-            f"the first is {queries[0]!r}. Add what is missing, or choose ",
+            f"{name} lacks {counted(len(queries), 'query')} that another system has "
+            f"(first: {queries[0]!r}). Add the missing queries, or choose ",
             Option("missing", "zero"),
             " or ",
             Option("missing", "skip"),
@@ -237,8 +237,8 @@ def _check_range(system: str, table: _Table, quantity: Quantity) -> None:
         )
     for at in np.flatnonzero((values < low - _ROUNDING) | (values > high + _ROUNDING))[:1]:
         raise InputError(
-            f"{system}: {quantity.name} of query {table.queries[at]!r} is {values[at]:g}, but must lie between {low:g} and {high:g}. "
-            "Is it in percent, or something else of that name? Divide it by 100, or rename it."
+            f"{system}: {quantity.name} of query {table.queries[at]!r} is {values[at]:g}, but must be between {low:g} and {high:g}. "
+            "If it is a percentage, divide it by 100; if it is another measure, rename it."
         )
 
 

@@ -36,7 +36,7 @@ def cautions(
     yield from _replaced(asked, tested)
     yield from _out_of_reach(tested)
     if any(found.has_tiers for found in tested):
-        yield "Groups overlap too much for letters: systems that share one cannot be told apart from the best of their group."
+        yield "Groups overlap too much for letters: systems that share a letter cannot be told apart from the best of their group."
     yield from _beyond_own_interval(tested)
     yield from _twins(aligned)
     yield from _policies(scores)
@@ -95,7 +95,7 @@ def _out_of_reach(tested: Sequence[Contrasts]) -> Iterator[str]:
 
 
 def _beyond_own_interval(tested: Sequence[Contrasts]) -> Iterator[str]:
-    """Tukey's test assumes that all systems vary alike; where they do not, it may find too much in those that vary most."""
+    """Tukey's test assumes that all systems vary equally; if they do not, it may find too much in those that vary most."""
     pairs = list(
         dict.fromkeys(
             f"{found.systems[a]} and {found.systems[b]}"
@@ -106,7 +106,7 @@ def _beyond_own_interval(tested: Sequence[Contrasts]) -> Iterator[str]:
     )
     if pairs:
         yield (
-            "Tukey's test assumes that all systems vary alike. It calls pairs different although the interval of their own "
+            "Tukey's test assumes that all systems vary equally. It calls these pairs different although the interval of their "
             f"difference contains 0: {'; '.join(pairs[:3])}{f'; {len(pairs) - 3:,} more' if len(pairs) > 3 else ''}. "
             "Test these with the randomisation or t test and Holm's correction."
         )
@@ -152,7 +152,7 @@ def _policies(scores: Mapping[str, Scores]) -> Iterator[str]:
 
 
 def _judged(scores: Mapping[str, Scores]) -> Iterator[str]:
-    """Unjudged documents count as not relevant, which is unfair to a system that finds what nobody looked at."""
+    """Unjudged documents count as not relevant, which is unfair to a system that finds new documents."""
     shares = {name: share_judged(one.judged, one.measures) for name, one in scores.items()}
     known = {name: share for name, share in shares.items() if share is not None}
     if not known:

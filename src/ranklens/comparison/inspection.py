@@ -43,7 +43,7 @@ def side_by_side(comparison: Comparison, query: str, a: str, b: str, depth: int)
     """The columns doc, grade, rank_<a>, rank_<b> and change; ranks are over the whole ranking.
 
     Rows follow the order of b's first ``depth`` documents, then those that only a has there, then the relevant
-    documents that both missed. The grade is null for a document that nobody judged. If a call failed, nothing is known
+    documents that both missed. The grade is null for an unjudged document. If a call failed, nothing is known
     about its documents: every change is ``failed``.
     """
     import polars as pl
@@ -86,7 +86,7 @@ class _Seen(NamedTuple):
         return is_relevant or min(self.before, self.after) <= depth
 
     def place(self, depth: int) -> tuple[float, float]:
-        """Where it stands among the documents shown."""
+        """Its position among the documents shown."""
         if self.after <= depth:
             return 0, self.after
         return (1, self.before) if self.before <= depth else (2, -(self.grade or 0))
@@ -109,7 +109,7 @@ def _evidence(comparison: Comparison, query: str, a: str, b: str) -> Evidence:
     if query not in known:
         close = nearest(str(query), known)
         raise InputError(
-            f"There is no query {query!r} among the {len(known):,} compared, the first is {known[0]!r}"
+            f"There is no query {query!r} among the {len(known):,} compared (first: {known[0]!r})"
             + (f"; {close.strip()}" if close else ".")
         )
     return evidence

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _TUKEY = ("tukey", "tukey-randomized")  # correct for all pairs by themselves
 ALL_TESTS = (*TESTS, *_TUKEY)
 _SAME = 1e-12  # means that differ by less, relative to the larger, are equal
-_REMEMBERED = 5_000  # pairs that are not worked out again
+_REMEMBERED = 5_000  # pairs that are not computed again
 _STRICT = ("bonferroni", "holm", "hochberg")  # keep the chance of any false discovery below alpha
 
 
@@ -333,7 +333,7 @@ def contrasts(
 
 
 def affordable(settings: Settings, systems: int) -> Settings:
-    """The t test in place of one that would have to be resampled more often than anyone wants to wait.
+    """The t test instead of one that would need too many resamples.
 
     The smallest p-value of a resampled test is one in the number of resamples. Corrected for many pairs that is not small,
     so all systems would look the same.

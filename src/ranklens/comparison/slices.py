@@ -33,7 +33,7 @@ def slices_of(by: Any, queries: Any, ids: Sequence[str]) -> dict[str, str]:
         found = _column(by, read_rows(queries))
     else:
         raise InputError(
-            f"by is a {type(by).__name__}; give the name of a column of queries=…, or {{query: value}}."
+            f"by is a {type(by).__name__}; pass the name of a column of queries=…, or {{query: value}}."
         )
     named = {query: _name(found.get(query)) for query in ids}
     if all(name == NONE for name in named.values()):

@@ -135,7 +135,7 @@ class Comparison:
         return {other for other, differs in zip(self.systems, different, strict=True) if differs}
 
     def facts(self, pair: PairResult) -> str:
-        """The size of a difference, how likely it is by chance, and what could not have been seen."""
+        """The size of a difference, how likely it is by chance, and which differences are often missed."""
         return verdicts.facts(pair)
 
     def queries_needed(self, pair: PairResult) -> int | None:
@@ -179,7 +179,7 @@ class Comparison:
 
         Every number is of b compared with a: ``difference`` is ``mean_b - mean_a`` (for a geometric mean, of the logarithms),
         ``wins`` counts the queries where b has the higher value. With a baseline, that is a. ``columns`` chooses some, and only
-        these are worked out: the interval of an effect size takes longer than all the rest.
+        these are computed: the interval of an effect size takes longer than all the rest.
         """
         from ranklens.comparison.export import pairs_frame
 
@@ -429,7 +429,7 @@ def _evaluated(
 def _checked(systems: Any) -> dict[str, Any]:
     if not isinstance(systems, Mapping):
         raise InputError(
-            f"The systems are a {type(systems).__name__}; give {{name: run}}, one entry per system."
+            f"The systems are a {type(systems).__name__}; pass {{name: run}}, one entry per system."
         )
     named = {str(name): system for name, system in systems.items()}
     if len(named) < len(systems):

@@ -1,6 +1,6 @@
 """What ``ranklens bench`` reads: a YAML or TOML file, checked before anything runs.
 
-``model`` describes every key once, ``execution`` carries the configuration out, ``result`` is what comes of it.
+``model`` describes every key once, ``execution`` carries the configuration out, ``result`` holds the outcome.
 """
 
 from __future__ import annotations

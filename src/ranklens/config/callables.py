@@ -90,8 +90,8 @@ def _module(name: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
             raise InputError(
-                f"there is no module {error.name!r}. It was looked for in the folder of the configuration, in the "
-                "current folder and among the installed packages."
+                f"there is no module {error.name!r}. RankLens looked in the folder of the configuration, the "
+                "current folder and the installed packages."
             ) from None
         raise InputError(f"the module {name!r} cannot be imported: {_told(error)}") from None
     except Exception as error:  # noqa: BLE001  whatever a module does when it is imported

@@ -66,7 +66,7 @@ def _texts(config: Config) -> None:
     given = config.data
     if given.qrels is None and given.queries is None:
         raise WrongKeyError(
-            "is missing: a file of judgments, or a BEIR folder; or give queries that say what is relevant.",
+            "is missing: a file of judgments, or a BEIR folder; or set queries that say what is relevant.",
             "data",
             "qrels",
         )

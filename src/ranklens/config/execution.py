@@ -26,7 +26,7 @@ _STORE = ".ranklens"
 
 
 def run(config: Config) -> BenchResult:
-    """Ask the retrievers, compare all systems, check the gates, and write what is asked for."""
+    """Run the retrievers, compare all systems, check the gates, and write the outputs."""
     result = measure(config)
     write_outputs(result)
     return result
@@ -41,7 +41,7 @@ def measure(config: Config) -> BenchResult:
             benchmark = _asked(config) if config.retrievers else None
         return _measured(config, benchmark)
     except RankLensError as error:
-        error.respell(as_key)  # whoever wrote a file looks for keys, not for arguments
+        error.respell(as_key)  # the author of a file looks for keys, not for arguments
         raise
 
 

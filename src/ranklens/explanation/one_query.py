@@ -140,7 +140,9 @@ def remarks(data: OneQuery) -> list[str]:
     if not any(grade >= policy.rel for grade in data.grades.values()):
         found.append("No document of this query is relevant" + _left_out(policy.empty == "skip"))
     if policy.ties == "average" and data.tie_groups:
-        found.append("Tied documents share one line: what they add on average over all their orders.")
+        found.append(
+            "Tied documents share one line, which shows what they add on average over all their orders."
+        )
     elif tied and policy.ties != "average":
         order = (
             "they are in input order"
@@ -157,7 +159,7 @@ def remarks(data: OneQuery) -> list[str]:
             f"{repeated} repeated {'document is' if repeated == 1 else 'documents are'} dropped; the best rank counts."
         )
     if unjudged:
-        found.append("A grade of – means that nobody judged the document; it counts as not relevant.")
+        found.append("A grade of – marks an unjudged document; it counts as not relevant.")
     return found
 
 

@@ -13,7 +13,7 @@ from ranklens.files.sources import Source
 from ranklens.files.watching import report
 
 SIZE = 1 << 23  # bytes of a block
-LONGEST_LINE = 1 << 24  # what has no end of line for that long is no text, and would fill the memory
+LONGEST_LINE = 1 << 24  # without a line break for that long it is not text, and would fill the memory
 _BOM = b"\xef\xbb\xbf"
 
 

@@ -27,7 +27,7 @@ def texts(given: Any, wanted: Collection[str], what: str = "corpus") -> dict[str
     """The texts of the ids in ``wanted``; ids that ``given`` lacks are left out.
 
     ``given`` is anything that :func:`ranklens.files.rows.read_rows` takes: ``{id: text}``, ``{id: {"title": …, "text": …}}``,
-    a list of dicts, a table, the path of a file or of a BEIR folder. Which field is which is told by its name.
+    a list of dicts, a table, the path of a file or of a BEIR folder. Fields are recognised by their names.
 
     >>> texts({"d1": "Lima", "d2": {"title": "Emma", "text": "A novel."}}, ["d2", "d9"])
     {'d2': Text(title='Emma', text='A novel.')}

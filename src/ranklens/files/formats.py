@@ -101,7 +101,7 @@ def read_run(path: PathLike, format: str | None = None) -> Any:  # noqa: A002
 
 
 def locate_scores(path: PathLike) -> tuple[PathLike, str]:
-    """What to read as a run for svmlight judgments, and its format: a file of bare scores is svmlight, too."""
+    """What to read as a run for svmlight judgments, and its format: a file of bare scores is svmlight too."""
     place, kind = locate(path, None, "run")
     fields = trec.first_fields(place) if isinstance(place, Source) else []
     bare = len(fields) == 1 and (kind == "trec" or _is_number(fields[0]))
@@ -144,7 +144,7 @@ def as_table(read: Any, number: str) -> pl.DataFrame:
 
 
 def locate(path: PathLike, given: str | None, what: str) -> tuple[PathLike, str]:
-    """What to read, and its format; what it holds helps to tell."""
+    """What to read, and its format; the content helps to recognise it."""
     if given is not None and given not in FORMATS:
         raise InputError(f"there is no format {given!r}: {nearest(given, FORMATS)}")
     if not isinstance(path, Source) and str(path) != "-":
@@ -177,7 +177,7 @@ def _stream_parquet(place: PathLike, convert: tables.Convert, **options: bool) -
     return stream_parquet(place.path if isinstance(place, Source) else place, convert, **options)
 
 
-# What follows tells JSON from an id in brackets.
+# What follows distinguishes JSON from an id in brackets.
 _JSON_START = re.compile(rb"""\{\s*["}]|\[\s*["{\[\]]""")
 
 

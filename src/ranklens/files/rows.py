@@ -48,7 +48,7 @@ def each_row(value: Any, what: str = "queries") -> Iterator[dict[str, Any]]:
             yield dict(row)
     else:
         raise InputError(
-            f"{what} is a {type(value).__name__}; give a dict by id, a list of dicts, a table, or the path of a file or "
+            f"{what} is a {type(value).__name__}; pass a dict by id, a list of dicts, a table, or the path of a file or "
             "of a BEIR folder."
         )
 
@@ -81,7 +81,7 @@ def _in_folder(path: Path, what: str) -> Path:
         return path
     found = next(iter(sorted(path.glob(f"{what}.*"))), None)
     if found is None:
-        raise InputError(f"{path}: the {what} is missing.jsonl in this folder; a BEIR folder has one.")
+        raise InputError(f"{path}: this folder has no {what}.jsonl; a BEIR folder has one.")
     return found
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PIECE = 1 << 24  # bytes read at a time
-_HEAD = 1 << 16  # bytes that tell the format
+_HEAD = 1 << 16  # bytes that show the format
 _DAMAGED = (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error)
 _MAGIC: dict[bytes, str] = {
     b"\x1f\x8b": "gz",
@@ -81,7 +81,7 @@ class Source:
 
     @cached_property
     def _head(self) -> bytes:
-        """Kept, because whoever recognises a file looks at it several times."""
+        """Kept, because recognising a file looks at it several times."""
         return self._first(_HEAD)
 
     def _first(self, size: int) -> bytes:
@@ -132,7 +132,7 @@ def open_source(path: PathLike) -> Source:
 def _open(path: Path) -> Source:
     kind = path.stat().st_mode
     if stat.S_ISDIR(kind):
-        raise InputError(f"{path} is a folder; give a file, a BEIR folder, or a folder of Parquet files.")
+        raise InputError(f"{path} is a folder; pass a file, a BEIR folder, or a folder of Parquet files.")
     if stat.S_ISREG(kind):
         return _recognised(str(path), path)
     with path.open("rb") as pipe:  # <(zcat run.gz), for example

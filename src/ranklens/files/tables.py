@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from ranklens.files.sources import Source
 
-_SAMPLE = 100  # rows that tell the types of all; where they do not, Polars says so
+_SAMPLE = 100  # rows that show the types of all; if they do not, Polars says so
 
 Convert: TypeAlias = "Callable[[pl.DataFrame], pl.DataFrame]"
 

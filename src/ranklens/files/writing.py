@@ -22,6 +22,7 @@ from ranklens.files.output import write_whole
 from ranklens.files.sources import open_source
 from ranklens.files.streams import TableStream
 from ranklens.readers import frames
+from ranklens.words import counted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -102,7 +103,7 @@ class _Counter:
             yield table.drop(_FURTHER)
         if count:
             warn(
-                f"{count:,} lines have more fields than a TREC file allows, e.g. {example!r}; the extra fields are dropped."
+                f"{counted(count, 'line has', 'lines have')} more fields than a TREC file allows, e.g. {example!r}; the extra fields are dropped."
             )
 
 

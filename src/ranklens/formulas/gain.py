@@ -125,7 +125,7 @@ def normalized_gain(judged: Judged, *, gains: Gains = None) -> FloatArray:
 
 def _ideal(judged: Judged, k: int | None, gain: Gain, gains: Mapping[float, float] | None) -> Hits:
     """All judged documents by descending gain, cut at k."""
-    if gains is None:  # then they are in order as they stand, and gains of 0 add nothing
+    if gains is None:  # then they are already in order, and gains of 0 add nothing
         return worth(judged.ideal.top(k), gain, None)
     return _best_first(worth(judged.ideal, gain, gains)).top(k)
 

@@ -1,4 +1,4 @@
-"""How much of what was retrieved is relevant, and how much of what is relevant was retrieved."""
+"""Precision and recall: the relevant share of the retrieved documents, and the retrieved share of the relevant ones."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def judge(
 def _check_kind(what: str, value: Any) -> None:
     if not isinstance(value, Mapping) and not frames.is_frame(value) and not hasattr(value, "tables"):
         raise InputError(
-            f"{what} is a {type(value).__name__}; give a dict by query, a Polars, pandas or Arrow table, or the path to a file. "
+            f"{what} is a {type(value).__name__}; pass a dict by query, a Polars, pandas or Arrow table, or a path. "
             "For a list of dicts, one per question, use ranklens.from_records."
         )
 
@@ -102,8 +102,8 @@ def _complain(applied: Applied, found: Standings, policy: Policy) -> None:
     if policy.missing == "error" and applied.missing:
         absent = found.queries[int(np.argmin(found.in_run))]
         raise PolicyError(
-            f"{applied.missing} judged {'query is' if applied.missing == 1 else 'queries are'} not in the run, "
-            f"the first is {absent!r}. Add what is missing, or choose ",
+            f"{applied.missing} judged {'query is' if applied.missing == 1 else 'queries are'} not in the run "
+            f"(first: {absent!r}). Add the missing queries, or choose ",
             Option("missing", "zero"),
             " or ",
             Option("missing", "skip"),
@@ -122,7 +122,7 @@ def _complain(applied: Applied, found: Standings, policy: Policy) -> None:
 
 
 def nothing_in_common(judged: str, retrieved: str) -> str:
-    """What is told where the run has none of the judged queries, with a query of each."""
+    """The warning for a run without any judged query, with a query of each."""
     return (
         f"The run and the judgments have no query in common (judged: {judged!r}, in the run: {retrieved!r}): "
         "every value is 0. Do the query ids have the same format?"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Rows that stand for every possible order of tied documents (``ties="average"``).
+    """Rows that represent every possible order of tied documents (``ties="average"``).
 
     A row then says: ``share`` documents of this grade are expected at this rank. ``start`` and ``size`` are the first
     rank and the number of documents of the tie group that the row belongs to (1 for a document that is not tied).

@@ -121,7 +121,7 @@ def _search(
 
 
 def check_unjudged(ignored: int, policy: Policy, first: Callable[[], Any]) -> None:
-    """Refuse queries of the run that nobody judged, if that is the policy."""
+    """Refuse unjudged queries of the run, if that is the policy."""
     if ignored and policy.unjudged_queries == "error":
         raise PolicyError(
             f"{ignored} queries of the run are not judged, the first is {first()!r}. Remove them, or choose ",

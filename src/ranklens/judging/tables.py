@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 _IN_MEMORY = 1 << 21  # rows that are sorted, or waited for before they are ranked, at a time
-_SHARES = 64  # into which a large run that does not stand query by query is divided
+_SHARES = 64  # into which a large run whose rows are not grouped by query is divided
 
 Tables = TableStream | Iterable["pl.DataFrame"]
 
@@ -79,12 +79,12 @@ def _each(run: Tables, function: Any) -> Iterator[Any]:
     return run.map(function) if isinstance(run, TableStream) else map(function, run)
 
 
-# --- rows that stand query by query
+# --- rows grouped by query
 
 
 @dataclass(frozen=True)
 class _Piece:
-    """What one table of the run comes to: its first and last query, which may go on in other tables, and the rest."""
+    """One table of the run, ranked: its first and last query, which may continue in other tables, and the rest."""
 
     edges: list[tuple[str, pl.DataFrame]]
     inner: list[str]
@@ -95,7 +95,7 @@ class _Piece:
 def _in_order(run: Tables, gold: Gold, policy: Policy) -> _Walk | None:
     """Each query once its last row has been read; None if one reappears later."""
     walk, seen = _Walk(), set[str]()
-    waiting: list[pl.DataFrame] = []  # the rows of queries at the edges of tables; the last one may go on
+    waiting: list[pl.DataFrame] = []  # the rows of queries at the edges of tables; the last one may continue
     last: str | None = None
     for piece in _each(run, partial(_rank_inner, gold=gold, policy=policy)):
         walk.see(piece.example)

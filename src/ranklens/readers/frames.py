@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-# In a table of documents "id" may be either's, so it is no name of a query here.
+# In a table of documents "id" may be either's, so it does not name a query here.
 QUERY_NAMES = ("query", *(name for name in names.QUERY_IDS if name not in ("id", "_id")))
 DOC_NAMES = names.DOCS
 GRADE_NAMES = (*names.GRADES, "score")
@@ -218,6 +218,6 @@ def _check_ids(frame: pl.DataFrame, what: str) -> pl.DataFrame:
 def _lacking(what: str, role: str, columns: Sequence[str], wanted: str = "") -> InputError:
     return InputError(
         f"{what}: no {wanted or role} among the columns {columns}. Rename the column to {role!r}",
-        InPython(f", or name it: columns={{{role!r}: 'your_column'}}"),
+        InPython(f", or pass columns={{{role!r}: 'your_column'}}"),
         ".",
     )

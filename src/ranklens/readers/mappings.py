@@ -98,7 +98,7 @@ def _judgment(query: Any, value: Any) -> tuple[dict[Any, Any], list[Any]]:
 
 
 def _best_of_each(pairs: list[tuple[Any, Any]]) -> tuple[dict[Any, Any], list[Any]]:
-    """The highest number of each document, at the place where it stands; any number is higher than NaN."""
+    """The highest number of each document, at its place; any number is higher than NaN."""
     best: dict[Any, Any] = {}
     repeated = []
     for doc, number in pairs:

@@ -191,7 +191,7 @@ def _given_apart(queries: Sequence[str], results: Any) -> Iterator[tuple[str, li
         answers = list(results)
     if len(answers) != len(queries):
         raise InputError(
-            f"There are {len(queries)} records but {len(answers)} results; give one list per record."
+            f"There are {len(queries)} records but {len(answers)} results; pass one list per record."
         )
     for number, (query, answer) in enumerate(zip(queries, answers, strict=True), 1):
         yield query, document_ids(answer, f"Record {number}")
@@ -294,7 +294,7 @@ def as_mapping(record: Any, where: str) -> Mapping[str, Any]:
 
 
 def retrieved(row: Mapping[str, Any], where: str) -> Any:
-    """What a record says was retrieved, as it is there."""
+    """What a record says was retrieved, unchanged."""
     return _field(row, where, names.RETRIEVED, "what was retrieved")
 
 

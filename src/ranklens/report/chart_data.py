@@ -59,7 +59,7 @@ def deltas(comparison: Comparison, measure: str, a: str | None, b: str | None) -
 def slices(comparison: Comparison, measure: str) -> pl.DataFrame:
     """``slice, n, system, mean, low, high``; refused where the comparison was made without slices."""
     if not comparison.slices:
-        raise InputError("This comparison has no slices; give the slice of each query: compare(…, by=…).")
+        raise InputError("This comparison has no slices; pass the slice of each query: compare(…, by=…).")
     rows = [(part, r) for part in comparison.slices for r in part.results if r.measure == measure]
     means = _means([r for _, r in rows])
     return _table({"slice": [part.name for part, _ in rows], "n": [r.n for _, r in rows], **means})

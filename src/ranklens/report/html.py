@@ -119,7 +119,7 @@ def _json(value: Any) -> str:
 
 
 def _pieces(data: Mapping[str, bytes]) -> Iterator[str]:
-    """Each packed, in an element of its own; zlib works in several threads at once."""
+    """Each packed, in its own element; zlib works in several threads at once."""
     with ThreadPoolExecutor() as pool:
         packed = pool.map(partial(gzip.compress, compresslevel=_LEVEL, mtime=0), data.values())
         for name, part in zip(data, packed, strict=True):

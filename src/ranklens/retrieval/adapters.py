@@ -29,7 +29,7 @@ K_NAMES = ("k", "top_k", "topk", "limit", "n_results", "num_results", "top_n", "
 TEXT_NAMES = ("query", "text", "question", "q", "input", "query_text", "search_query")
 _DECIDING = ("invoke", "ainvoke", "retrieve", "aretrieve")
 _OTHERS = ("run", "run_async", "search", "asearch")  # if the object itself cannot be called
-_BATCH_SIZE = 32  # if the annotation asks for a batch, but nobody says how large
+_BATCH_SIZE = 32  # if the annotation asks for a batch, but does not say how large
 _TEXTS = re.compile(r"(list|List|Sequence|Iterable|Collection|tuple|Tuple)\[str\b")
 
 
@@ -74,7 +74,7 @@ def adapt(retriever: Any, *, k: int = 10, batch_size: int | None = None) -> Call
 def _refuse_what_is_no_retriever(retriever: Any) -> None:
     if inspect.isclass(retriever):
         raise InputError(
-            f"The retriever is the class {retriever.__name__}; give an instance of it, or a function."
+            f"The retriever is the class {retriever.__name__}; pass an instance of it, or a function."
         )
     known = any(hasattr(retriever, name) for name in (*_DECIDING, *_OTHERS))
     if not callable(retriever) and not known:

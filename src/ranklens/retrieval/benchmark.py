@@ -28,8 +28,8 @@ Failed = Literal["zero", "skip"]
 class Benchmark:
     """Queries with judgments, and the answers of retrievers.
 
-    ``queries`` are ``{id: text}``, a list of dicts, a table, or the path of a file or a BEIR folder (which brings judgments and
-    corpus along); ``qrels`` are whatever :func:`ranklens.judge` takes. Without ``queries``, the ids of the judgments are the texts.
+    ``queries`` are ``{id: text}``, a list of dicts, a table, or the path of a file or a BEIR folder (which includes judgments and
+    corpus); ``qrels`` are anything that :func:`ranklens.judge` takes. Without ``queries``, the ids of the judgments are the texts.
     With ``store``, every answer is kept in that folder, and an interrupted run resumes where it stopped. ``match`` says how
     retrieved ids map to judged ids (:mod:`ranklens.matching`); ``corpus`` holds texts for reports.
 
@@ -71,7 +71,7 @@ class Benchmark:
 
     @property
     def unjudged(self) -> int:
-        """How many queries are not asked because nobody judged them."""
+        """How many queries are not asked because they have no judgments."""
         return self._judged.unjudged
 
     @property
@@ -228,7 +228,7 @@ class Benchmark:
     ) -> Path:
         """Write the comparison as one HTML page, with the texts of queries and, if there is a corpus, of documents.
 
-        ``corpus`` and ``queries`` are those of the benchmark unless given; the other options are those of :meth:`compare`.
+        ``corpus`` and ``queries`` default to those of the benchmark; the other options are those of :meth:`compare`.
         """
         if queries is not None and options.get("by") is not None:
             options["queries"] = queries
@@ -304,7 +304,7 @@ class Benchmark:
         if name not in known:
             raise InputError(
                 f"by={name!r}: no query has such a field. {nearest(name, sorted(known)) if known else ''}"
-                "Give it with add_query(…, " + f"{name}=…), or as a column of the queries."
+                "Set it with add_query(…, " + f"{name}=…), or as a column of the queries."
             )
         return self._judged.fields
 

@@ -1,6 +1,6 @@
 """Answers on disk, so that an interrupted run resumes where it stopped and no call is made twice.
 
-A store is a folder with one file of JSON lines per retriever. Lines are only ever added, each in one piece and under a lock,
+A store is a folder with one JSON Lines file per retriever. Lines are only ever added, each in one piece and under a lock,
 so that neither a killed process nor a second one can spoil what is there. Nothing is ever unpickled.
 """
 
@@ -102,7 +102,7 @@ class Store:
                 damaged += 1
             elif entry[0].status != "failed" or entry[1]["key"] not in found:
                 found[entry[1]["key"]] = entry[0]
-        if last and (entry := _entry(last)) and entry[0]:  # complete but for its line end
+        if last and (entry := _entry(last)) and entry[0]:  # complete except for its line break
             found.setdefault(entry[1]["key"], entry[0])
         if damaged:
             skipped = counted(damaged, "damaged line is skipped", "damaged lines are skipped")
@@ -154,11 +154,11 @@ def _locked(path: Path) -> Iterator[int]:
             fcntl.flock(handle, fcntl.LOCK_EX)
         yield handle
     finally:
-        os.close(handle)  # releases the lock, too
+        os.close(handle)  # also releases the lock
 
 
 def _mend(handle: int) -> int:
-    """Remove a last line that was cut short, for example by a killed process; returns where the file then ends."""
+    """Remove a truncated last line, as a killed process leaves it; returns where the file then ends."""
     end = os.lseek(handle, 0, os.SEEK_END)
     if end == 0 or _bytes_at(handle, end - 1, 1) == b"\n":
         return end

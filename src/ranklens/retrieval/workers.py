@@ -1,4 +1,4 @@
-"""Workers make one call after another: in the caller's thread, on an event loop, or in a thread of their own.
+"""Workers make one call after another: in the caller's thread, on an event loop, or in a separate thread.
 
 A worker never raises what a retriever raised: every call ends in an :class:`Outcome`.
 """

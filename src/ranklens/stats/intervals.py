@@ -83,7 +83,7 @@ def interval(
 
 
 def bootstrap_samples(values: FloatArray, rng: np.random.Generator, resamples: int) -> Iterator[FloatArray]:
-    """Samples drawn from the values with replacement, as many as there are values: one per row, some rows at a time."""
+    """Samples drawn from the values with replacement, as many as there are values: one per row, several rows at a time."""
     n = len(values)
     rows = max(1, _DRAWN // n)
     for start in range(0, resamples, rows):

@@ -1,4 +1,4 @@
-"""What a query set can show: the smallest difference for so many queries, and the queries that a difference needs."""
+"""What a query set can show: the smallest detectable difference, and the number of queries that a difference needs."""
 
 from __future__ import annotations
 

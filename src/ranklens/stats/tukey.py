@@ -41,7 +41,7 @@ def tukey_hsd(
 
     Paired, the difficulty of queries is taken out (two-way analysis of variance), and the differences are assumed to be
     normal with one variance for all pairs; ``randomized`` assumes neither. Where nothing varies but systems and queries,
-    or there is only one query, there is no variance to go by, and the randomised test is used.
+    or there is only one query, there is no variance to use, and the randomised test is used instead.
 
     >>> tukey_hsd([[0.1, 0.2, 0.3], [0.2, 0.1, 0.3], [0.9, 0.8, 0.7]]).p_values.round(3)
     array([[1.   , 1.   , 0.007],

@@ -108,7 +108,7 @@ class Table:
         return f"{title}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}"
 
     def _html_row(self, row: Sequence[str], *, is_first: bool) -> str:
-        """A row; a thin line stands above the first one of a group."""
+        """A row; a thin line comes above the first one of a group."""
         line = "border-top:1px solid #8884;" if is_first else ""
         return (
             "<tr>"

@@ -172,7 +172,7 @@ def _whole(flag: str, value: str) -> int:
     if flag == "--as" and value not in ("9", "10"):
         raise getopt.GetoptError(f"{flag} {value}: give 9 or 10")
     if not value.strip().isdecimal() or int(value) < lowest:
-        raise getopt.GetoptError(f"{flag} {value}: give a whole number from {lowest}")
+        raise getopt.GetoptError(f"{flag} {value}: expected a whole number from {lowest}")
     return int(value)
 
 
