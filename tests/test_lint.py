@@ -58,8 +58,8 @@ def test_what_is_repeated_is_counted_without_the_first(tmp_path):
     (tmp_path / "r").write_text(GOOD_RUN + "q2 Q0 a 2 0.5 t\n")
     messages = [finding.message for finding in lint(tmp_path / "q", tmp_path / "r")]
     assert messages == [
-        "judgments: 2 rows judge a document of their query again, the first is document 'a' of query 'q1'.",
-        "run: 1 row repeats a document of its query, the first is document 'a' of query 'q2'.",
+        "judgments: 2 rows judge a document of their query again (first: document 'a' of query 'q1').",
+        "run: 1 row repeats a document of its query (first: document 'a' of query 'q2').",
     ]
 
 

@@ -63,7 +63,7 @@ def _refuse_undefined(measures: Sequence[Measure]) -> None:
     if undefined:
         raise PolicyError(
             Option("ties", "average"),
-            f" is not available for {undefined}: their expected value over the orders of tied documents is unknown. Omit these measures, or choose ",
+            f" is not available for {undefined}: no expected value over the orders of tied documents is known. Omit the measure, or choose ",
             Option("ties", "descending", "ascending", "input"),
             ".",
         )

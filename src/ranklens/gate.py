@@ -87,7 +87,7 @@ def regressions(means: Means, baseline: Mapping[str, float], limits: Mapping[str
 def failures(failed: Mapping[str, int], limit: int) -> Iterator[Check]:
     """No retriever failed for more queries than allowed."""
     for system, number in failed.items():
-        text = f"{counted(number, 'query')} of {system} failed, at most {limit:,} may"
+        text = f"{counted(number, 'query')} of {system} failed; at most {limit:,} may fail"
         yield Check("max_failed", system, number <= limit, number, limit, text=text)
 
 

@@ -92,7 +92,7 @@ def _judgments(gold: pl.DataFrame) -> Iterator[Finding]:
     rows = _repeated(gold)
     if len(rows):
         judging = counted(len(rows), "row judges a document of its", "rows judge a document of their")
-        message = f"judgments: {judging} query again, the first is {_where(rows)}."
+        message = f"judgments: {judging} query again (first: {_where(rows)})."
         yield Finding("duplicates", message, matters=True)
     best = gold.group_by("query", maintain_order=True).max()
     empty = best.filter(best["grade"] < 1)["query"]
@@ -144,7 +144,7 @@ def _rows(tables: Iterable[pl.DataFrame]) -> Iterator[Finding]:
         contradicted.add(_contradictions(table))
         coarse.add(_tied_in_32_bits(table))
     if repeated.count:
-        message = f"run: {_repeat(repeated.count)}, the first is {repeated.first}."
+        message = f"run: {_repeat(repeated.count)} (first: {repeated.first})."
         yield Finding("duplicates", message, matters=True)
     for name, seen, matters in (("NaN", nan, True), ("infinite", infinite, False)):
         if seen.count:

@@ -149,7 +149,7 @@ def test_different_policies_are_told():
             "a: nDCG@10 of query 'q1' is 43.1, but must be between 0 and 1. If it is a percentage",
         ),
         ({"a": {"q1": {"RR": 1.0}, "q2": {}}}, "a: RR of query 'q2' is not a number"),
-        ({"a": pl.DataFrame({"query": ["q1", "q1"], "RR": [1.0, 0.5]})}, "a: the query 'q1' appears twice"),
+        ({"a": pl.DataFrame({"query": ["q1", "q1"], "RR": [1.0, 0.5]})}, "a: query 'q1' appears twice"),
         (
             {"a": pl.DataFrame({"query": ["q1"], "RR": [None]}, schema_overrides={"RR": pl.Float64})},
             "RR of query 'q1'",

@@ -644,7 +644,7 @@ WRONG = [
     ("- 1", "bench.yaml is a list"),
     ("data: [", "bench.yaml:1: not valid YAML"),
     ("x: !!python/object/apply:os.system ['touch hacked']", "bench.yaml:1: not valid YAML: could not determine a constructor"),
-    ("data: {qrels: q}\ndata: {}", "bench.yaml:2: data is already there, on line 1."),
+    ("data: {qrels: q}\ndata: {}", "bench.yaml:2: data is already set on line 1."),
     (BASE + "retreivers: []", "bench.yaml:2: retreivers: unknown key: did you mean 'retrievers'?"),
     (BASE + "retrievers:\n  - {name: a, retriever: 'm:f'}\n  - name: b\n    retriever: m:f\n    k: ten", "bench.yaml:6: retrievers[1].k: 'ten' is not allowed. Documents per query: a whole number from 1."),
     (BASE + "retrievers:\n  - name: a\n    retriever: foo", "bench.yaml:4: retrievers[0].retriever: 'foo' is not allowed. The function or object, as module:function"),

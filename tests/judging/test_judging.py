@@ -64,7 +64,7 @@ def test_unjudged_queries():
     judged = rl.judge(QRELS, run)
     assert judged.applied.ignored == 1
     assert list(judged.queries) == ["q1", "q2"]
-    with pytest.raises(rl.PolicyError, match="the first is 'q9'"):
+    with pytest.raises(rl.PolicyError, match=r"1 query of the run is not judged \(first: 'q9'\)"):
         rl.judge(QRELS, run, unjudged_queries="error")
 
 
@@ -80,7 +80,7 @@ def test_duplicates_count_once_at_their_best_place():
     for run in ({"q": ["a", "b", "a", "c"]}, {"q": [("a", 4), ("b", 3), ("a", 9), ("c", 1)]}):
         with pytest.warns(
             rl.RankLensWarning,
-            match="1 repeated document was dropped, the first is document 'a' of query 'q'",
+            match="1 repeated document was dropped \\(first: document 'a' of query 'q'\\)",
         ):
             scores = rl.evaluate({"q": {"a", "c"}}, run, ["R", "nDCG", "P@3"])
         assert scores.mean == pytest.approx({"R": 1, "nDCG": (1 + 0.5) / (1 + 1 / np.log2(3)), "P@3": 2 / 3})

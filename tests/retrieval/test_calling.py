@@ -474,7 +474,7 @@ def test_ctrl_c_ends_at_once_keeps_the_answers_and_says_how_to_go_on(code, tmp_p
     _, errors = process.communicate(timeout=60)
     assert process.returncode in (-signal.SIGINT, 130), errors
     assert "of 50 queries. Their answers are kept in" in errors
-    assert "run it again and it resumes there" in errors
+    assert "run it again to resume from there" in errors
     assert "never awaited" not in errors
     assert "was destroyed" not in errors
     kept = {answer.query for answer in Store(tmp_path / "store").read("mine").values()}

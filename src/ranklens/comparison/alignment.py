@@ -289,7 +289,7 @@ def _from_frame(system: str, given: Any) -> _Table:
     queries = frames.ids(frame, key, system)
     repeated = queries.filter(queries.is_duplicated())
     if len(repeated):
-        raise InputError(f"{system}: the query {repeated[0]!r} appears twice; give one row per query.")
+        raise InputError(f"{system}: query {repeated[0]!r} appears twice; give one row per query.")
     numeric = [name for name, kind in frame.schema.items() if name != key and kind.is_numeric()]
     return _Table(queries.to_list(), {Quantity.named(name).name: _floats(frame[name]) for name in numeric})
 

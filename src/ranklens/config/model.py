@@ -298,7 +298,7 @@ class Config(Part):
         "document}), {by: groups, groups: [[a, a2]]}, {by: spans, gold: {id: [document, start, end]}, threshold: 0.5, over: gold, "
         "span_from: [document, start, end]}.",
     )
-    gates: Gates = Field(default_factory=Gates, description="What must hold.")
+    gates: Gates = Field(default_factory=Gates, description="Conditions that must hold.")
     outputs: Outputs = Field(default_factory=Outputs, description="What to write.")
 
     _file: Path | None = PrivateAttr(default=None)

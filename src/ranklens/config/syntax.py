@@ -69,7 +69,7 @@ def _lines(path: Path, node: yaml.Node, at: KeyPath) -> Iterator[tuple[KeyPath, 
             line = key.start_mark.line + 1
             here = (*at, str(key.value))
             if here[-1] in seen:
-                raise InputError(f"{path}:{line}: {spell(here)} is already there, on line {seen[here[-1]]}.")
+                raise InputError(f"{path}:{line}: {spell(here)} is already set on line {seen[here[-1]]}.")
             seen[here[-1]] = line
             yield from _lines(path, value, here)
             yield here, line  # after the value's own, so that the key's line stays

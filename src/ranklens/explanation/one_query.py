@@ -99,7 +99,7 @@ def _check_is_judged(query: str, qrels: Any, gold: pl.DataFrame) -> None:
     known = list(judged)
     if query in known:
         return
-    many = f"{len(known):,} queries are judged, the first is {known[0]!r}." if len(known) > 12 else ""
+    many = f"{len(known):,} queries are judged (first: {known[0]!r})." if len(known) > 12 else ""
     hint = nearest(query, known) if known else "no query is."
     raise InputError(f"Query {query!r} is not judged, so it has no value: {hint}{many}")
 

@@ -97,7 +97,7 @@ def refuse_duplicates(what: str, first: str, policy: Policy) -> None:
     """Raise if the policy allows no repeated documents."""
     if policy.duplicates == "error":
         raise PolicyError(
-            f"{what}: {first} appears twice. Remove it, or choose ", Option("duplicates", "first"), "."
+            f"{what}: {first} appears twice. Remove one, or choose ", Option("duplicates", "first"), "."
         )
 
 
@@ -108,6 +108,6 @@ def check_duplicates(what: str, count: int, first: str, policy: Policy) -> None:
     refuse_duplicates(what, first, policy)
     best = "highest grade" if what == "qrels" else "best place"
     warn(
-        f"{what}: {count} repeated {'document was' if count == 1 else 'documents were'} dropped, the first is {first}; "
+        f"{what}: {count} repeated {'document was' if count == 1 else 'documents were'} dropped (first: {first}); "
         f"only the {best} of each counts."
     )

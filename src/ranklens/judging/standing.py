@@ -18,6 +18,7 @@ from ranklens.arrays import BoolArray, FloatArray, IntArray
 from ranklens.errors import Option, PolicyError
 from ranklens.judging.judged import Applied
 from ranklens.policy import Policy
+from ranklens.words import counted
 
 Grades: TypeAlias = FloatArray | npt.NDArray[np.uint8]
 
@@ -124,7 +125,8 @@ def check_unjudged(ignored: int, policy: Policy, first: Callable[[], Any]) -> No
     """Refuse unjudged queries of the run, if that is the policy."""
     if ignored and policy.unjudged_queries == "error":
         raise PolicyError(
-            f"{ignored} queries of the run are not judged, the first is {first()!r}. Remove them, or choose ",
+            f"{counted(ignored, 'query of the run is', 'queries of the run are')} not judged (first: {first()!r}). "
+            "Remove the unjudged queries, or choose ",
             Option("unjudged_queries", "ignore"),
             ".",
             query=first(),

@@ -372,7 +372,7 @@ def warn_of_repeated(repeated: Sequence[str]) -> None:
     """Say that golden sets list documents twice."""
     if repeated:
         warn(
-            f"{counted(len(repeated), 'relevant document is', 'relevant documents are')} listed twice, the first is {repeated[0]}; "
+            f"{counted(len(repeated), 'relevant document is', 'relevant documents are')} listed twice (first: {repeated[0]}); "
             "the highest grade of each counts."
         )
 

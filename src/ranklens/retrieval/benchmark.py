@@ -282,7 +282,7 @@ class Benchmark:
             later = [query for query in self._judged.texts if query not in result.answers]
             if later:
                 raise InputError(
-                    f"{name!r} ran before {counted(len(later), 'query was', 'queries were')} added, the first is {later[0]!r}; run it again."
+                    f"{name!r} ran before {counted(len(later), 'query was', 'queries were')} added (first: {later[0]!r}); run it again."
                 )
         return self.results
 

@@ -85,7 +85,7 @@ def _joined(given: Queries, grades: Mapping[str, dict[str, float]]) -> JudgedQue
     silent = [query for query in grades if query not in given.texts]
     if silent:
         warn(
-            f"{counted(len(silent), 'judged query has', 'judged queries have')} no text, the first is {silent[0]!r}; "
+            f"{counted(len(silent), 'judged query has', 'judged queries have')} no text (first: {silent[0]!r}); "
             "they cannot be asked and are left out."
         )
     return JudgedQueries(

@@ -206,7 +206,7 @@ class Session:
         done = f"{self.name}: stopped after {len(self.answers):,} of {len(self.texts):,} queries. "
         if self.store is None:
             return done + "Their answers are lost; use Benchmark(…, store=FOLDER) to be able to resume."
-        return done + f"Their answers are kept in {self.store.folder}; run it again and it resumes there."
+        return done + f"Their answers are kept in {self.store.folder}; run it again to resume from there."
 
     def _warn_if_all_failed(self) -> None:
         failed = [answer for answer in self.answers.values() if answer.status == "failed"]

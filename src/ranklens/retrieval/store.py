@@ -29,7 +29,7 @@ FORMAT_VERSION = 1  # 1: first version
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
 
 _README = """\
-Answers of retrievers, kept by RankLens so that an interrupted run resumes without asking again.
+Answers of retrievers, stored by RankLens so that an interrupted run resumes without repeating calls.
 
 One file per retriever. Its first line names the format and the retriever; each further line is one answer:
   key        SHA-256 over the retriever's name, version, parameters, k, and the query's id and text
@@ -57,7 +57,7 @@ def answer_key(
         text = json.dumps(content, sort_keys=True, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"params={params!r:.80} cannot be kept in a store: {error}. Give text, numbers, lists and dicts."
+            f"params={params!r:.80} cannot be kept in a store: {error}. Use text, numbers, lists and dicts."
         ) from None
     return hashlib.sha256(text.encode()).hexdigest()
 

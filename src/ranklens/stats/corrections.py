@@ -1,4 +1,4 @@
-"""Corrections for many tests: if you look often enough, you find a small p-value by chance."""
+"""Corrections for multiple tests: if you look often enough, you find a small p-value by chance."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 Runs = Mapping[str, "Scores"]
 
-_NARROW = "Intervals do not fit here; --format json, csv or markdown has them."
+_NARROW = "Intervals do not fit here; use --format json, csv or markdown to see them."
 
 
 def means(found: Runs, width: int | None = None) -> Table:
