@@ -53,6 +53,19 @@ def test_generated_pages_are_up_to_date(name):
     assert module.PAGE.read_text(encoding="utf-8") == module.page(), "run scripts/docs"
 
 
+def test_the_places_to_look_exist():
+    table = (
+        (ROOT / "CONTRIBUTING.md")
+        .read_text(encoding="utf-8")
+        .partition("## Where to look")[2]
+        .partition("## ")[0]
+    )
+    paths = re.findall(r"`([\w/]+(?:/|\.(?:py|js|json|txt|yaml|md)))`", table)
+    assert len(paths) > 40
+    missing = [p for p in paths if not (ROOT / "src" / "ranklens" / p).exists() and not (ROOT / p).exists()]
+    assert not missing
+
+
 def test_every_command_has_help_with_an_example():
     import typer.main
 

@@ -58,8 +58,8 @@ def test_what_is_repeated_is_counted_without_the_first(tmp_path):
     (tmp_path / "r").write_text(GOOD_RUN + "q2 Q0 a 2 0.5 t\n")
     messages = [finding.message for finding in lint(tmp_path / "q", tmp_path / "r")]
     assert messages == [
-        "judgments: 2 rows judge a document of their query again, the first is document 'a' of query 'q1'.",
-        "run: 1 row repeats a document of its query, the first is document 'a' of query 'q2'.",
+        "judgments: 2 rows judge a document of their query again (first: document 'a' of query 'q1').",
+        "run: 1 row repeats a document of its query (first: document 'a' of query 'q2').",
     ]
 
 
@@ -68,7 +68,7 @@ def test_no_query_in_common_is_told_as_evaluate_tells_it(tmp_path):
     (tmp_path / "r").write_text(GOOD_RUN.replace("q1", "1").replace("q2", "2"))
     (finding,) = lint(tmp_path / "q", tmp_path / "r")
     assert "have no query in common (judged: 'q1', in the run: '1')" in finding.message
-    assert finding.message.endswith("of the same kind?")
+    assert finding.message.endswith("have the same format?")
     (tmp_path / "r.json").write_text('{"1": []}')  # a query without documents
     (finding,) = lint(tmp_path / "q", tmp_path / "r.json")
     assert "in the run: '1'" in finding.message
@@ -109,7 +109,7 @@ def test_unjudged_share_at_several_depths(tmp_path):
     (tmp_path / "r").write_text("".join(f"q Q0 d{i} {i + 1} {-i} t\n" for i in range(200)))
     (finding,) = lint(tmp_path / "q", tmp_path / "r")
     assert finding.message.startswith(
-        "Nobody judged 80% of the top 5, 90% of the top 10, 99% of the top 100;"
+        "Unjudged documents: 80% of the top 5, 90% of the top 10, 99% of the top 100;"
     )
 
 

@@ -23,8 +23,8 @@ def test_decisions_in_words():
     decisions = Policy(ties="average", depth=50, rel=2.0, judged_only=True).decisions()
     assert len(decisions) == len(questions())
     assert decisions["Documents with the same score"] == "averaged over all orders"
-    assert decisions["Documents of a ranking that count"] == "the first 50"
-    assert decisions["Documents that nobody judged"] == "are taken out of the ranking"
+    assert decisions["Documents used per ranking"] == "the first 50"
+    assert decisions["Unjudged documents"] == "are removed from the ranking"
     assert decisions["Relevant documents"] == "those from grade 2"
 
 

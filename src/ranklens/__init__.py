@@ -5,7 +5,7 @@
 >>> scores.mean["RR"]
 0.5
 
-Names are imported when they are first used, so that ``import ranklens`` is quick.
+Names are imported on first use, so ``import ranklens`` is fast.
 """
 
 from __future__ import annotations

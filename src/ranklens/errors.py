@@ -5,10 +5,10 @@
     RankLensError
     ├── InputError          rankings, judgments or records that cannot be read as such   (also a ValueError)
     ├── MeasureError        a measure's name or parameters                               (also a ValueError)
-    ├── PolicyError         a policy that does not exist or does not fit the measure     (also a ValueError)
+    ├── PolicyError         a policy that does not exist or that the measure does not support (also a ValueError)
     └── MissingExtraError   a feature whose optional dependency is not installed         (also an ImportError)
 
-    RankLensWarning         results stand, but something was counted, dropped or decided (a UserWarning)
+    RankLensWarning         results are valid, but something was counted, dropped or decided (a UserWarning)
 
 Each message says what was given, where, what is allowed and what to do next. It is made of parts: text, and the options
 that it names, which Python spells ``missing="zero"`` and the command line ``--missing zero``.
@@ -64,12 +64,12 @@ class InPython:
         return self.text
 
 
-class Message(Exception):  # noqa: N818  warnings are exceptions, too
+class Message(Exception):  # noqa: N818  warnings are exceptions too
     """What errors and warnings have in common: a text in parts, and where to look, as far as that is known.
 
-    >>> error = PolicyError("It is there twice. Remove it, or choose ", Option("duplicates", "first"), ".", query="q1")
+    >>> error = PolicyError("It appears twice. Remove one, or choose ", Option("duplicates", "first"), ".", query="q1")
     >>> str(error), error.query
-    ('It is there twice. Remove it, or choose duplicates="first".', 'q1')
+    ('It appears twice. Remove one, or choose duplicates="first".', 'q1')
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class MissingExtraError(RankLensError, ImportError):
 
 
 class RankLensWarning(Message, UserWarning):
-    """The results stand, but something was counted, dropped or decided on the way."""
+    """The results are valid, but something was counted, dropped or decided on the way."""
 
 
 def warn(message: str | RankLensWarning) -> None:

@@ -55,7 +55,7 @@ def score(judged: Judged, measures: str | Measure | Sequence[str | Measure]) -> 
 
 
 def with_rel(measure: Measure, rel: float) -> Measure:
-    """``measure`` with the policy's relevance level, unless it names one of its own; the name then shows it."""
+    """``measure`` with the policy's relevance level, unless it sets its own; the name then shows it."""
     own = dict(measure.params)
     return (
         measure.replace(rel=rel) if "rel" in measure.definition.parameters and "rel" not in own else measure
@@ -67,8 +67,7 @@ def _refuse_undefined(measures: Sequence[Measure]) -> None:
     if undefined:
         raise PolicyError(
             Option("ties", "average"),
-            f" is not available for {undefined}: no expected value over the orders of tied documents is known. "
-            "Leave these measures out, or choose ",
+            f" is not available for {undefined}: no expected value over the orders of tied documents is known. Omit the measure, or choose ",
             Option("ties", "descending", "ascending", "input"),
             ".",
         )

@@ -87,13 +87,13 @@ def regressions(means: Means, baseline: Mapping[str, float], limits: Mapping[str
 def failures(failed: Mapping[str, int], limit: int) -> Iterator[Check]:
     """No retriever failed for more queries than allowed."""
     for system, number in failed.items():
-        text = f"{counted(number, 'query')} of {system} failed, at most {limit:,} may"
+        text = f"{counted(number, 'query')} of {system} failed; at most {limit:,} may fail"
         yield Check("max_failed", system, number <= limit, number, limit, text=text)
 
 
 def latencies(seconds: Mapping[str, float | None], limit: float) -> Iterator[Check]:
     """The 95th percentile of no retriever's seconds is above the limit; a retriever that never answered does not pass."""
     for system, value in seconds.items():
-        told = "not known, because nothing was answered" if value is None else f"{1000 * value:,.1f} ms"
+        told = "unknown, because no query was answered" if value is None else f"{1000 * value:,.1f} ms"
         text = f"95th percentile of the latency of {system} is {told}, at most {1000 * limit:,g} ms"
         yield Check("max_latency_p95", system, value is not None and value <= limit, value, limit, text=text)

@@ -1,4 +1,4 @@
-"""What is wrong with this data: things that change results, or that one should know before trusting them."""
+"""Problems in the data: things that change results, or that you should know before trusting them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DEPTHS = (5, 10, 100)  # at which unjudged documents are counted
 
 @dataclass(frozen=True)
 class Finding:
-    """One observation; ``matters`` if another tool, or another policy, would give other results because of it."""
+    """One observation; ``matters`` if another tool or policy would give different results because of it."""
 
     kind: str
     message: str
@@ -38,10 +38,10 @@ class Finding:
 def lint(
     qrels: Any, run: Any, qrels_format: str | None = None, run_format: str | None = None
 ) -> list[Finding]:
-    """Look at judgments and a run, each a file or what was read from one.
+    """Check judgments and a run, each a file or its content.
 
-    The checks: repeated documents, ties that reach a cutoff, missing and unjudged queries, queries without relevant
-    documents, scores that are not finite, ranks that contradict scores, scores that tie in 32 bits only, query ids among
+    The checks: repeated documents, ties that cross a cutoff, missing and unjudged queries, queries without relevant
+    documents, scores that are not finite, ranks that contradict scores, scores that tie only in 32 bits, query ids among
     document ids, and the share of unjudged documents.
     """
     data = open_collection(qrels, {"run": run}, qrels_format, run_format)
@@ -92,7 +92,7 @@ def _judgments(gold: pl.DataFrame) -> Iterator[Finding]:
     rows = _repeated(gold)
     if len(rows):
         judging = counted(len(rows), "row judges a document of its", "rows judge a document of their")
-        message = f"judgments: {judging} query again, the first is {_where(rows)}."
+        message = f"judgments: {judging} query again (first: {_where(rows)})."
         yield Finding("duplicates", message, matters=True)
     best = gold.group_by("query", maintain_order=True).max()
     empty = best.filter(best["grade"] < 1)["query"]
@@ -117,7 +117,7 @@ class _Seen:
 
 
 def _repeated(table: pl.DataFrame) -> pl.DataFrame:
-    """The rows whose document stands above them already, for the same query."""
+    """The rows whose document already appeared above, for the same query."""
     import polars as pl
 
     return table.filter(~pl.struct("query", "doc").is_first_distinct())
@@ -132,7 +132,7 @@ def _where(rows: pl.DataFrame) -> str:
 
 
 def _rows(tables: Iterable[pl.DataFrame]) -> Iterator[Finding]:
-    """What single rows, or the rows of one query, tell."""
+    """Findings from single rows, or from the rows of one query."""
     import polars as pl
 
     repeated, nan, infinite, own, contradicted, coarse = (_Seen() for _ in range(6))
@@ -144,7 +144,7 @@ def _rows(tables: Iterable[pl.DataFrame]) -> Iterator[Finding]:
         contradicted.add(_contradictions(table))
         coarse.add(_tied_in_32_bits(table))
     if repeated.count:
-        message = f"run: {_repeat(repeated.count)}, the first is {repeated.first}."
+        message = f"run: {_repeat(repeated.count)} (first: {repeated.first})."
         yield Finding("duplicates", message, matters=True)
     for name, seen, matters in (("NaN", nan, True), ("infinite", infinite, False)):
         if seen.count:
@@ -152,11 +152,11 @@ def _rows(tables: Iterable[pl.DataFrame]) -> Iterator[Finding]:
             yield Finding("scores", f"{scores} {name}, the first for {seen.first}.", matters)
     if contradicted.count:
         where = f"{counted(contradicted.count, 'query')}, first at {contradicted.first}"
-        message = f"The rank column contradicts the scores in {where}; scores count."
+        message = f"The rank column contradicts the scores in {where}; the scores are used."
         yield Finding("ranks", message, matters=True)
     if coarse.count:
         message = (
-            f"{counted(coarse.count, 'query has', 'queries have')} scores that tie in 32 bits only, first at "
+            f"{counted(coarse.count, 'query has', 'queries have')} scores that tie only in 32 bits, first at "
             f"{coarse.first}; trec_eval 9 and pytrec_eval order these documents by id."
         )
         yield Finding("32 bits", message, matters=True)
@@ -190,9 +190,9 @@ def _contradictions(table: pl.DataFrame) -> pl.DataFrame:
 
 def _together(gold: Any, ranked: Any) -> Iterator[Finding]:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RankLensWarning)  # the checks tell the same
+        warnings.simplefilter("ignore", RankLensWarning)  # the checks report the same
         judged = judge(gold, ranked, nan="last")
-    if judged.applied.duplicates:  # also those that stand far apart
+    if judged.applied.duplicates:  # also those that are far apart
         message = f"run: {_repeat(judged.applied.duplicates)}."
         yield Finding("duplicates", message, matters=True)
     if judged.applied.ignored and judged.applied.missing == len(judged.queries):
@@ -216,23 +216,23 @@ def _together(gold: Any, ranked: Any) -> Iterator[Finding]:
     if told:
         yield Finding(
             "ties",
-            f"Ties of judged documents reach the cutoff {', '.join(told)}; --ties average is fair.",
+            f"Ties among judged documents cross the cutoff {', '.join(told)}; consider --ties average.",
             matters=True,
         )
     yield from _holes(judged)
 
 
 def _holes(judged: Judged) -> Iterator[Finding]:
-    """The share of the first documents that nobody judged, over the queries that retrieved anything."""
+    """The share of unjudged documents among the first, over the queries that retrieved anything."""
     retrieved = judged.retrieved > 0
     if not retrieved.any() or not len(judged.hits):
         matters = bool(retrieved.any())
         if matters:
-            message = "Nobody judged any retrieved document; every value is 0. Are the document ids of the same kind?"
+            message = "None of the retrieved documents is judged, so every value is 0. Do the document ids have the same format?"
             yield Finding("holes", message, matters=True)
         return
     shares = [(k, 1 - float(np.mean(judged_share(judged, k=k)[retrieved]))) for k in DEPTHS]
     holes = [f"{percent(share)} of the top {k}" for k, share in shares if share > 0]
     if holes:
-        message = f"Nobody judged {', '.join(holes)}; unjudged documents count as not relevant."
+        message = f"Unjudged documents: {', '.join(holes)}; they count as not relevant."
         yield Finding("holes", message, matters=False)

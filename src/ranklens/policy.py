@@ -1,6 +1,6 @@
 """The questions that every evaluation tool answers silently, answered here once and printed with every result.
 
-Each is described once, beside its field: the options of the command line, the report and the documentation read it there.
+Each is described once, in its field; the options of the command line, the report and the documentation read it there.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Question:
 
     >>> missing = questions()["missing"]
     >>> missing.about, missing.answer("skip"), missing.help
-    ('Judged queries that a run lacks', 'are left out', 'Judged queries that a run lacks: zero, skip or error.')
+    ('Judged queries missing from a run', 'are left out', 'Judged queries missing from a run: zero, skip or error.')
     """
 
     about: str
@@ -55,7 +55,7 @@ def _asks(
 
 @dataclass(frozen=True)
 class Policy:
-    """How a ranking is read where the data leave it open.
+    """How to read a ranking where the data leave it open.
 
     >>> Policy(ties="average", depth=100).describe()
     'ties averaged over all orders, first 100 documents'
@@ -79,15 +79,13 @@ class Policy:
     missing: MissingQueries = field(
         default="zero",
         metadata=_asks(
-            "Judged queries that a run lacks",
+            "Judged queries missing from a run",
             {"zero": "count as 0", "skip": "are left out", "error": "are refused"},
         ),
     )
     unjudged_queries: UnjudgedQueries = field(
         default="ignore",
-        metadata=_asks(
-            "Queries that nobody judged", {"ignore": "are ignored and counted", "error": "are refused"}
-        ),
+        metadata=_asks("Unjudged queries", {"ignore": "are ignored and counted", "error": "are refused"}),
     )
     empty: EmptyGold = field(
         default="zero",
@@ -103,19 +101,19 @@ class Policy:
     judged_only: bool = field(
         default=False,
         metadata=_asks(
-            "Documents that nobody judged",
-            {False: "count as not relevant", True: "are taken out of the ranking"},
-            option="Take unjudged documents out of the ranking.",
+            "Unjudged documents",
+            {False: "count as not relevant", True: "are removed from the ranking"},
+            option="Remove unjudged documents from the ranking.",
         ),
     )
     nan: NaNScores = field(
         default="error",
-        metadata=_asks("Scores that are NaN", {"error": "are refused", "last": "are ranked last"}),
+        metadata=_asks("NaN scores", {"error": "are refused", "last": "are ranked last"}),
     )
     depth: int | None = field(
         default=None,
         metadata=_asks(
-            "Documents of a ranking that count",
+            "Documents used per ranking",
             {None: "all"},
             number="the first {}",
             option="Use the first N documents of each query.",
@@ -124,7 +122,7 @@ class Policy:
     rel: float = field(
         default=1,
         metadata=_asks(
-            "Relevant documents", {}, number="those from grade {}", option="The lowest relevant grade."
+            "Relevant documents", {}, number="those from grade {}", option="Lowest relevant grade."
         ),
     )
 
@@ -147,7 +145,7 @@ class Policy:
             )
 
     def describe(self) -> str:
-        """What was decided about the ranking itself, in a few words; the counts beside it tell the rest."""
+        """What was decided about the ranking itself, in a few words; the counts next to it say the rest."""
         words = [f"ties {questions()['ties'].answer(self.ties)}"]
         if self.nan == "last":
             words.append("NaN scores ranked last")
@@ -156,13 +154,13 @@ class Policy:
         if self.judged_only:
             words.append("unjudged documents removed")
         if self.rel != 1:
-            words.append(f"relevant from grade {self.rel:g}")
+            words.append(f"relevant: grade {self.rel:g} or higher")
         return ", ".join(words)
 
     def decisions(self) -> dict[str, str]:
         """What was decided, question by question.
 
-        >>> Policy(missing="skip").decisions()["Judged queries that a run lacks"]
+        >>> Policy(missing="skip").decisions()["Judged queries missing from a run"]
         'are left out'
         """
         return {asked.about: asked.answer(getattr(self, name)) for name, asked in questions().items()}

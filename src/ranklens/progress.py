@@ -15,7 +15,7 @@ _SHORT = 5.0  # seconds; a shorter run needs no last line
 
 
 class Progress(Protocol):
-    """Is told of every answer."""
+    """Receives every answer."""
 
     def advance(self, *, failed: bool) -> None: ...
 

@@ -131,7 +131,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Definition:
-    """A registered measure: its names, function, parameters and how its values over queries are put together."""
+    """A registered measure: its names, function, parameters and how its values are combined over queries."""
 
     name: str
     function: Callable[..., FloatArray]
@@ -157,7 +157,7 @@ class Definition:
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure with its parameters, e.g. what ``nDCG@10`` stands for. Equal measures print alike.
+    """A measure with its parameters, e.g. what ``nDCG@10`` stands for. Equal measures print the same.
 
     >>> measure = parse("ndcg_cut_10")
     >>> str(measure), measure.k, measure == parse("nDCG@10"), str(parse("P") @ 5)
@@ -221,7 +221,7 @@ def measure(
 ) -> Callable[[Function], Function]:
     """Register a function over :class:`~ranklens.judging.judged.Judged` as a measure.
 
-    Its keyword-only parameters become the measure's parameters; ``k`` (or ``recall``, ``x``) is what stands behind ``@``.
+    Its keyword-only parameters become the measure's parameters; ``k`` (or ``recall``, ``x``) is the number after ``@``.
     An alias may fix parameters: ``{"relative_P": {"cap": True}}``. ``average_ties`` says that the function is exact
     over averaged ties, which holds when it uses only :class:`~ranklens.judging.judged.Hits`' own sums (see CONTRIBUTING).
     ``better`` says which values are good, for comparisons in words.
@@ -328,7 +328,7 @@ def parse_many(given: str | Measure | Iterable[str | Measure]) -> list[Measure]:
     found: list[Measure] = []
     if not isinstance(given, str):
         if not isinstance(given, Iterable):
-            raise MeasureError(f"A measure is named by a string such as 'nDCG@10', not by {given!r}.")
+            raise MeasureError(f"Expected the name of a measure, such as 'nDCG@10', not {given!r}.")
         for item in given:
             found += parse_many(item)
     else:
@@ -336,7 +336,7 @@ def parse_many(given: str | Measure | Iterable[str | Measure]) -> list[Measure]:
             found += preset(text) if text.lower() in (*PRESETS, *_PRESET_ALIASES) else [parse(text)]
     if not found:
         raise MeasureError(
-            "No measure was asked for; give at least one, such as 'nDCG@10', or a preset such as 'rag'."
+            "No measures given; pass at least one, such as 'nDCG@10', or a preset such as 'rag'."
         )
     return list(dict.fromkeys(found))
 
@@ -351,7 +351,7 @@ def parse(text: Any) -> Measure:
     ranklens.errors.MeasureError: There is no measure 'nDGC': did you mean 'nDCG'? ranklens.measures() lists them all.
     """
     if not isinstance(text, str):
-        raise MeasureError(f"A measure is named by a string such as 'nDCG@10', not by {text!r}.")
+        raise MeasureError(f"Expected the name of a measure, such as 'nDCG@10', not {text!r}.")
     base, inside, at = _take_apart(text)
     name, fixed = _find(base)
     definition = definitions()[name]
@@ -389,7 +389,7 @@ def _parameters(name: str, function: Callable[..., Any]) -> dict[str, Parameter]
     found = {}
     for key, argument in list(inspect.signature(function).parameters.items())[1:]:
         if argument.kind is not inspect.Parameter.KEYWORD_ONLY:
-            raise MeasureError(f"{name}: parameter {key!r} must be keyword-only: put it behind a '*'.")
+            raise MeasureError(f"{name}: parameter {key!r} must be keyword-only: put it after a '*'.")
         found[key] = _parameter(key, hints.get(key, float), argument.default)
     found["judged_only"] = Parameter("judged_only", bool, default=False)
     return found
@@ -436,7 +436,7 @@ def _take_apart(text: str) -> tuple[str, dict[str, str], str | None]:
 
 
 def _split(text: str, separators: str = ", \t\n") -> list[str]:
-    """Split at separators that stand outside brackets."""
+    """Split at separators outside brackets."""
     parts, depth = [""], 0
     for letter in text:
         depth += (letter in "({[") - (letter in ")}]")
@@ -476,7 +476,7 @@ def _find(name: str) -> tuple[str, Mapping[str, Any]]:
     if name.lower() == "all_trec":
         raise MeasureError(
             "There is no measure 'all_trec': the preset 'trec' holds trec_eval's official measures; "
-            "ranklens-trec-eval -m all_trec prints all that trec_eval has."
+            "ranklens-trec-eval -m all_trec prints all of trec_eval's measures."
         )
     aliases = [alias for definition in _DEFINITIONS.values() for alias in definition.aliases]
     hint = nearest(name, [*_DEFINITIONS, *aliases, *PRESETS])

@@ -1,4 +1,4 @@
-"""What an evaluation gives back: one value per query and measure, the means, and an interval beside every mean."""
+"""What an evaluation returns: one value per query and measure, the means, and an interval for every mean."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Scores:
     RR       0.7500  [0.0000, 1.0000]
     P@1      0.5000  [0.0000, 1.0000]
     <BLANKLINE>
-    2 queries averaged; ties by document id, descending; 50% of the top 1 judged; intervals are cut at the ends of a measure's range.
+    2 queries averaged; ties by document id, descending; 50% of the top 1 judged; intervals are clipped to the measure's range.
     >>> scores.mean["RR"], scores["RR"]
     (0.75, array([1. , 0.5]))
     """
@@ -144,7 +144,7 @@ class Scores:
         means = [m for m in self.measures if m.definition.aggregate in ("mean", "geometric")]
         cut = any(self.interval(measure).clipped for measure in means)
         return describe(self.judged, self.measures) + (
-            "; intervals are cut at the ends of a measure's range." if cut else "."
+            "; intervals are clipped to the measure's range." if cut else "."
         )
 
     def __str__(self) -> str:
@@ -254,7 +254,7 @@ def _deepest(measures: Sequence[Measure]) -> int | None:
 
 
 def total(kind: Aggregate, values: FloatArray) -> float:
-    """Values over queries put together as the measure asks: mean, geometric mean or sum; 0 without queries."""
+    """Values combined over queries as the measure requires: mean, geometric mean or sum; 0 without queries."""
     if not len(values):
         return 0.0
     if kind == "geometric":

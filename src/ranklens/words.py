@@ -52,7 +52,7 @@ def several(names: Sequence[str], most: int = 5) -> str:
 
 
 def percent(share: float) -> str:
-    """A share as a percentage that does not say none or all where that is not so.
+    """A share as a percentage that never rounds to none or all.
 
     >>> percent(0.5), percent(0.0004), percent(0.9999), percent(0), percent(1)
     ('50%', 'under 1%', 'over 99%', '0%', '100%')

@@ -102,7 +102,7 @@ def test_no_colour_codes(capsys):
 
 WRONG = [
     (["evaluate", "qrels.txt"], "Missing argument"),
-    (["evaluate", "nothing", "run.txt"], "nothing: there is no such file"),
+    (["evaluate", "nothing", "run.txt"], "nothing does not exist"),
     (["evaluate", "qrels.txt", "run.txt", "-m", "nDGC"], "did you mean 'nDCG'"),
     (
         ["evaluate", "qrels.txt", "run.txt", "--ties", "random"],
@@ -111,9 +111,9 @@ WRONG = [
     (["evaluate", "qrels.txt", "run.txt", "--depth", "x"], "Invalid value for '--depth'"),
     (["evaluate", "qrels.txt", "run.txt", "--format", "pdf"], "Invalid value for '--format'"),
     (["evaluate", "qrels.txt", "run.txt", "--run-format", "trek"], "did you mean 'trec'"),
-    (["evaluate", "run.txt", "qrels.txt"], "the judgments come first"),
+    (["evaluate", "run.txt", "qrels.txt"], "pass the judgments first"),
     (["evaluate", "qrels.txt", "a=run.txt", "a=run.txt"], "Two runs are called"),
-    (["evaluate", "qrels.txt", "."], ". is a folder without Parquet files; give the file itself."),
+    (["evaluate", "qrels.txt", "."], ". is a folder without Parquet files; pass the file itself."),
     (["evaluate", ".", "run.txt"], ". is a folder without BEIR's qrels or Parquet files"),
     (["evaluate", "qrels.txt", "run.txt", "-m", "all_trec"], "the preset 'trec' holds trec_eval's official"),
     (["evaluate", "qrels.txt", "run.txt", "-m", "XYZ"], "ranklens measures lists them all."),

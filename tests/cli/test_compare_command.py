@@ -148,9 +148,9 @@ def test_nothing_is_written_when_something_is_wrong(capsys, folder):
         (["--test", "student"], "--test student is not known"),
         (["--correction", "hommel"], "--correction hommel is not known"),
         (["--alpha", "5"], "--alpha 5.0 is not allowed"),
-        (["--by", "queries.csv"], "--by queries.csv: give the file and the column"),
+        (["--by", "queries.csv"], "--by queries.csv: expected FILE:COLUMN"),
         (["--by", "queries.csv:size"], "queries: there is no 'size'"),
-        (["--by", "none.csv:size"], "none.csv: there is no such file"),
+        (["--by", "none.csv:size"], "none.csv does not exist"),
         (["--documents", "q99"], "There is no query 'q99'"),
         (["--pair", "good", "best", "-q", "1"], "There is no system 'best'"),
         (
@@ -160,7 +160,7 @@ def test_nothing_is_written_when_something_is_wrong(capsys, folder):
         (["--rows", "pairs"], "--rows needs --format csv or tsv"),
         (["--seed", "-1"], "--seed"),
         (["--format", "xml"], "--format"),
-        (["missing.txt"], "missing.txt: there is no such file"),
+        (["missing.txt"], "missing.txt does not exist"),
     ],
 )
 def test_mistakes_are_told_in_a_sentence(capsys, arguments, message):
@@ -214,7 +214,7 @@ def test_pipes_can_be_read_only_once(folder):
 
 def test_one_run_is_shown_without_pairs(capsys):
     assert main(["compare", "qrels.txt", "run.good.txt", "-m", "RR"]) == 0
-    assert "for good alone; there is nothing to compare it with" in capsys.readouterr().out
+    assert "for good; there is no other system to compare it with" in capsys.readouterr().out
 
 
 def test_a_bar_is_shown_on_a_terminal_only(monkeypatch, capsys):

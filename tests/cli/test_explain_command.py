@@ -65,10 +65,10 @@ def test_a_single_query_needs_no_name(capsys, tmp_path):
 
 WRONG = [
     (["AP", "qrels.txt", "run.txt", "--query", "q111"], "did you mean 'q1"),
-    (["AP", "qrels.txt", "run.txt", "--format", "json"], "Name it with --query"),
+    (["AP", "qrels.txt", "run.txt", "--format", "json"], "Name one with --query"),
     (["rag", "qrels.txt", "run.txt"], "no measure 'rag'"),
     (["AP", "qrels.txt"], "Missing argument"),
-    (["AP", "qrels.txt", "nothing.txt", "--query", "q1"], "there is no such file"),
+    (["AP", "qrels.txt", "nothing.txt", "--query", "q1"], "does not exist"),
     (["AP", "qrels.txt", "run.txt", "--query", "q1", "--rows", "0"], "rows=0 is not allowed"),
     (["Bpref", "qrels.txt", "run.txt", "--query", "q1", "--ties", "average"], "not available for Bpref"),
 ]

@@ -161,7 +161,7 @@ def test_an_endless_line_is_refused_at_once(pair, capsys, monkeypatch):
     ):
         qrels, path = pair("", written(QRELS, "grade", "trec"), run)
         assert main(["evaluate", qrels, path]) == 2
-        assert "r:2: more than 0 MB without an end of line" in capsys.readouterr().err
+        assert "r:2: more than 0 MB without a line break" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("size", [1_000, 200_000])

@@ -53,9 +53,7 @@ def test_whole_numbers_are_ids_too():
 def test_a_query_that_a_system_lacks_follows_the_policy(policy):
     given = {"a": {"q1": {"RR": 1.0}, "q2": {"RR": 0.5}}, "b": {"q2": {"RR": 0.25}}}
     if policy == "error":
-        with pytest.raises(
-            rl.PolicyError, match="b lacks 1 query that another system has, the first is 'q1'"
-        ):
+        with pytest.raises(rl.PolicyError, match=r"b lacks 1 query that another system has \(first: 'q1'\)"):
             align(given, missing=policy)
         return
     aligned = align(given, missing=policy)
@@ -71,11 +69,11 @@ def test_a_query_that_a_system_lacks_follows_the_policy(policy):
 def test_what_was_done_about_missing_queries_is_counted_and_printed():
     runs = {"a": RUN, "b": {"q1": RUN["q1"]}}
     zero = str(rl.compare(QRELS, runs, "RR"))
-    assert "Judged queries that a run lacks count as 0 for it: 2 for b." in zero
+    assert "Judged queries missing from a run count as 0 for it: 2 for b." in zero
     assert "b: 3 queries averaged (2 missing from the run count as 0)" in zero
     skip = rl.compare(QRELS, runs, "RR", missing="skip")
     assert skip.query_ids == ("q1",)
-    assert "Left out, because a system lacks them: 2 queries (2 for b)." in str(skip)
+    assert "Left out because a system lacks them: 2 queries (2 for b)." in str(skip)
     assert "1 query compared, which all systems have" in str(skip)
     with pytest.raises(rl.PolicyError, match="not in the run"):
         rl.compare(QRELS, runs, "RR", missing="error")
@@ -113,11 +111,11 @@ def test_different_judgments_are_refused():
     scores = rl.evaluate(QRELS, RUN, "RR")
     other_grades = rl.evaluate({**QRELS, "q2": {"a": 1, "z": 1}}, RUN, "RR")
     with pytest.raises(
-        rl.InputError, match="one and two were evaluated with different judgments: query 'q2' has other"
+        rl.InputError, match="one and two were evaluated with different judgments: query 'q2' has different"
     ):
         rl.compare_scores({"one": scores, "two": other_grades})
     other_queries = rl.evaluate({"q1": QRELS["q1"], "q9": {"a": 1}}, RUN, "RR")
-    with pytest.raises(rl.InputError, match="query 'q2' is judged for one of them only"):
+    with pytest.raises(rl.InputError, match="query 'q2' is judged for only one of them"):
         rl.compare_scores({"one": scores, "two": other_queries})
 
 
@@ -141,25 +139,25 @@ def test_different_policies_are_told():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({}, "no system to compare"),
+        ({}, "Nothing to compare; pass at least one system"),
         ({"a": 3}, "a is a int; give Scores, a table"),
         ({"a": {"q1": 0.5}}, "a: expected {query: {measure: value}}"),
         ({"a": {"q1": {"RR": "high"}}}, "a: a value of RR is 'high', not a number"),
         ({"a": {"q1": {"RR": float("nan")}}}, "a: RR of query 'q1' is not a number"),
         (
             {"a": {"q1": {"ndcg_cut_10": 43.1}}},
-            "a: nDCG@10 of query 'q1' is 43.1, but must lie between 0 and 1. Is it in percent",
+            "a: nDCG@10 of query 'q1' is 43.1, but must be between 0 and 1. If it is a percentage",
         ),
         ({"a": {"q1": {"RR": 1.0}, "q2": {}}}, "a: RR of query 'q2' is not a number"),
-        ({"a": pl.DataFrame({"query": ["q1", "q1"], "RR": [1.0, 0.5]})}, "a: the query 'q1' appears twice"),
+        ({"a": pl.DataFrame({"query": ["q1", "q1"], "RR": [1.0, 0.5]})}, "a: query 'q1' appears twice"),
         (
             {"a": pl.DataFrame({"query": ["q1"], "RR": [None]}, schema_overrides={"RR": pl.Float64})},
             "RR of query 'q1'",
         ),
-        ({"a": pl.DataFrame({"query": [None], "RR": [1.0]})}, "a: row 1: there is no query"),
+        ({"a": pl.DataFrame({"query": [None], "RR": [1.0]})}, "a: row 1: the query is missing"),
         ({"a": pl.DataFrame({"query": [1.5], "RR": [1.0]})}, "holds floating-point numbers"),
         ({"a": pl.DataFrame({"text": ["x"], "RR": [1.0]})}, "a: no query among the columns"),
-        ({"a": {"q1": {"RR": 1.0}}, "b": {"x1": {"RR": 1.0}}}, "have no query in common"),
+        ({"a": {"q1": {"RR": 1.0}}, "b": {"x1": {"RR": 1.0}}}, "have no queries in common"),
     ],
 )
 def test_wrong_values_are_refused_by_name(given, message):
@@ -170,8 +168,8 @@ def test_wrong_values_are_refused_by_name(given, message):
 @pytest.mark.parametrize(
     ("qrels", "runs", "message"),
     [
-        (QRELS, [RUN], "The systems are a list; give {name: run}"),
-        (QRELS, {}, "no system to compare"),
+        (QRELS, [RUN], "The systems are a list; pass {name: run}"),
+        (QRELS, {}, "Nothing to compare; pass at least one system"),
         (None, {"a": RUN}, "a is a run, but there are no judgments"),
         (QRELS, {1: RUN, "1": RUN}, "Two systems have the same name"),
         (QRELS, {"a": 3}, "run is an int"),

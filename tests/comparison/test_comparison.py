@@ -240,7 +240,7 @@ def test_the_verdict_reads_as_one_would_say_it():
     )
     assert pair.verdict == (
         "dense is better than bm25 by 0.031 [0.012, 0.050], p = 0.002 after Holm over 3 pairs; "
-        "with 50 queries a difference under 0.028 could not have been seen"
+        "with 50 queries a difference under 0.028 is often missed"
     )
     lucky = dataclasses.replace(pair, detectable=0.04)
     assert lucky.verdict.endswith("a difference this small is often missed")
@@ -249,7 +249,7 @@ def test_the_verdict_reads_as_one_would_say_it():
     )
     assert unsure.verdict == (
         "bm25 and dense cannot be told apart: the difference is 0.031 [-0.010, 0.070], p = 0.200 after Holm over 3 pairs; "
-        "with 50 queries a difference under 0.028 could not have been seen"
+        "with 50 queries a difference under 0.028 is often missed"
     )
 
 
@@ -263,7 +263,7 @@ def test_no_winner_where_the_test_does_not_support_one():
 def test_a_leader_is_named_where_it_beats_all():
     found = three()
     assert found.verdict("RR").startswith(
-        "high is better than both others; than the closest, middle, by 0.300"
+        "high is better than both others; its lead over the closest, middle, is 0.300"
     )
     assert found.verdict("RR").endswith("Choose high.")
 
@@ -304,7 +304,7 @@ def test_identical_systems():
     pair = found.pairs[0]
     assert (pair.difference, pair.p_value, pair.significant, pair.ties) == (0, 1, False, 7)
     assert pair.verdict == "one and two have the same value for every query"
-    assert "The same values everywhere: one and two. Is it the same run?" in found.cautions
+    assert "Identical values for all queries: one and two. Are these the same run?" in found.cautions
     assert found.verdict("RR").endswith("Choose the cheaper of one and two.")
 
 
@@ -318,7 +318,9 @@ def test_one_system_has_nothing_to_be_compared_with():
     assert len(found.pairs) == 0
     assert found.groups("RR") == [["alone"]]
     low, high = scipy.stats.t.interval(0.95, 6, np.mean(HIGH), scipy.stats.sem(HIGH))
-    assert found.verdict("RR").startswith(f"0.6286 [{low:.4f}, {high:.4f}] for alone alone; there is nothing")
+    assert found.verdict("RR").startswith(
+        f"0.6286 [{low:.4f}, {high:.4f}] for alone; there is no other system"
+    )
     with pytest.raises(rl.InputError, match="only one system"):
         found.queries("RR")
 
@@ -328,7 +330,7 @@ def test_one_query_says_nothing_about_others():
     pair = found.pairs[0]
     assert (pair.p_value, pair.significant, pair.detectable) == (1, False, np.inf)
     assert tuple(pair.interval) == (-1, 1)  # all that a difference of RR can be
-    assert "one query says nothing about others" in pair.verdict
+    assert "one query is not enough to conclude anything about others" in pair.verdict
     assert any("only one query" in caution for caution in found.cautions)
 
 
@@ -381,7 +383,7 @@ def test_relevance_strings_are_left_out():
     named = compare(qrels, {"x": {q: ["a"] for q in qrels}}, "relstring, RR")
     assert named.measures == ("RR",)
     assert "Left out, because they are texts: relstring." in named.cautions
-    with pytest.raises(rl.MeasureError, match="nothing to compare by: relstring holds no numbers"):
+    with pytest.raises(rl.MeasureError, match="Nothing to compare: relstring contains no numbers"):
         compare(qrels, {"x": {q: ["a"] for q in qrels}}, "relstring")
 
 
@@ -417,7 +419,7 @@ def test_a_test_of_signs_or_ranks_does_not_name_the_system_with_the_worse_mean(t
     assert pair.difference < 0
     assert not pair.significant
     assert pair.verdict.startswith(
-        "a and b cannot be told apart: b wins more often, but the mean favours a by 0.077"
+        "a and b cannot be told apart: b wins more queries, but a has the better mean, by 0.077"
     )
     assert found.groups("RR") == [["a", "b"]]
 
@@ -607,7 +609,7 @@ def test_where_test_and_interval_disagree_the_verdict_says_why():
     pair = dataclasses.replace(unlike[0], significant=True, adjusted_p=0.01, interval=Interval(-0.01, 0.2))
     how = Terms(Quantity.named("RR"), Settings(), Family(2, 1))
     assert (
-        "(the interval contains 0, but is Student's t, which is not the method of the test)"
+        "(the interval contains 0, but is Student's t, a different method from the test)"
         in verdicts.facts(dataclasses.replace(pair, terms=how))
     )
     strict = Terms(Quantity.named("RR"), Settings(alpha=0.01), Family(2, 1))
@@ -626,7 +628,7 @@ def test_what_tukey_finds_beyond_the_interval_of_a_pair_is_doubted(test):
     rows[-1] += 0.07 - (rows[-1] - rows[-2]).mean()
     found = compared(np.clip(rows, 0, 1), test=test, alpha=0.05)
     doubtful = [p for p in found.pairs if p.significant and p.interval.low <= 0 <= p.interval.high]
-    told = [c for c in found.cautions if c.startswith("Tukey's test assumes that all systems vary alike.")]
+    told = [c for c in found.cautions if c.startswith("Tukey's test assumes that all systems vary equally.")]
     assert doubtful
     assert len(told) == 1
     assert f"{doubtful[0].a} and {doubtful[0].b}" in told[0]

@@ -76,10 +76,12 @@ def test_system_names_that_are_column_names():
 
 def test_what_cannot_be_shown_is_explained(found):
     values = rl.compare_scores(found.scores)
-    with pytest.raises(rl.InputError, match="The ranking of old is not known: it was given as values"):
+    with pytest.raises(
+        rl.InputError, match="The ranking of old is unknown, because only its values were given"
+    ):
         values.documents("q1")
     with pytest.raises(
-        rl.InputError, match="There is no query 'q11' among the 3 compared, the first is 'q1'; did you mean"
+        rl.InputError, match="There is no query 'q11' among the 3 compared \\(first: 'q1'\\); did you mean"
     ):
         found.documents("q11")
     with pytest.raises(rl.InputError, match="depth=0 is not allowed"):

@@ -48,10 +48,10 @@ RR       hybrid vs dense     +0.1250   [0.0316, 0.2184]     0.031        6/18/0 
          dense vs bm25       +0.2083   [0.0703, 0.3464]     0.026       12/10/2          better
 
 Verdict
-- nDCG@3: hybrid is better than both others; than the closest, dense, by 0.140 [0.140, 0.140], p < 0.001 after
-  Holm over 3 pairs. Choose hybrid.
-- RR: hybrid is better than both others; than the closest, dense, by 0.125 [0.032, 0.218], p = 0.031 after
-  Holm over 3 pairs; with 24 queries a difference this small is often missed. Choose hybrid.
+- nDCG@3: hybrid is better than both others; its lead over the closest, dense, is 0.140 [0.140, 0.140], p <
+  0.001 after Holm over 3 pairs. Choose hybrid.
+- RR: hybrid is better than both others; its lead over the closest, dense, is 0.125 [0.032, 0.218], p = 0.031
+  after Holm over 3 pairs; with 24 queries a difference this small is often missed. Choose hybrid.
 
 What was compared
 - 24 queries averaged; ties by document id, descending; 67% of the top 3 judged.
@@ -308,7 +308,7 @@ def test_many_systems_and_pairs_are_cut_and_counted():
     )
     text = str(found)
     assert "… 10 more" in text
-    assert "420 more pairs are not shown; pairs_frame() and the JSON have all." in text
+    assert "420 more pairs are not shown; see pairs_frame() or the JSON." in text
     assert len(found.pairs_frame()) == 435
     check_latex(found.to_latex())
 

@@ -100,7 +100,7 @@ def test_slices_of_one_query():
     assert all(pair.p_value == 1 for part in found.slices for pair in part.pairs)
     assert found.macro[0].interval == found.results[0].interval
     assert any(
-        c.startswith("No difference can be significant over 90 pairs in slices with so few")
+        c.startswith("No difference can be significant over 90 pairs in slices with this few")
         for c in found.cautions
     )
     assert "… " in str(found)
@@ -163,14 +163,14 @@ def test_a_column_of_a_file(tmp_path):
 @pytest.mark.parametrize(
     ("by", "queries", "message"),
     [
-        ("kind", None, "by='kind' names a column, but of which table"),
+        ("kind", None, "by='kind' names a column, but no table was given"),
         ("knid", ROWS, "there is no 'knid': did you mean 'kind'"),
         ("kind", [{"kind": "how"}], "queries: no query among"),
         ("kind", 3, "queries is a int"),
-        (3, None, "by is a int; give the name of a column"),
+        (3, None, "by is a int; pass the name of a column"),
         ({"x1": "how"}, None, "none of the queries .* has a slice; there is one for 'x1'"),
         ({"q0": ["how", "who"]}, None, "is not a slice; each query belongs to one"),
-        ("kind", "nowhere.csv", "nowhere.csv: there is no such file"),
+        ("kind", "nowhere.csv", "nowhere.csv does not exist"),
     ],
 )
 def test_wrong_slices_are_named(by, queries, message):

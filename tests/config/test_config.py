@@ -644,18 +644,18 @@ WRONG = [
     ("- 1", "bench.yaml is a list"),
     ("data: [", "bench.yaml:1: not valid YAML"),
     ("x: !!python/object/apply:os.system ['touch hacked']", "bench.yaml:1: not valid YAML: could not determine a constructor"),
-    ("data: {qrels: q}\ndata: {}", "bench.yaml:2: data is already there, on line 1."),
-    (BASE + "retreivers: []", "bench.yaml:2: retreivers: there is no such key: did you mean 'retrievers'?"),
+    ("data: {qrels: q}\ndata: {}", "bench.yaml:2: data is already set on line 1."),
+    (BASE + "retreivers: []", "bench.yaml:2: retreivers: unknown key: did you mean 'retrievers'?"),
     (BASE + "retrievers:\n  - {name: a, retriever: 'm:f'}\n  - name: b\n    retriever: m:f\n    k: ten", "bench.yaml:6: retrievers[1].k: 'ten' is not allowed. Documents per query: a whole number from 1."),
     (BASE + "retrievers:\n  - name: a\n    retriever: foo", "bench.yaml:4: retrievers[0].retriever: 'foo' is not allowed. The function or object, as module:function"),
-    (BASE + "retrievers:\n  - retriever: m:f", "bench.yaml:3: retrievers[0].name: is missing. Its name in tables"),
+    (BASE + "retrievers:\n  - retriever: m:f", "bench.yaml:3: retrievers[0].name: is missing. Name in tables"),
     (BASE + "retrievers: {name: a}", "bench.yaml:2: retrievers: {'name': 'a'} is not allowed."),
-    (BASE + "retrievers: [a]", "bench.yaml:2: retrievers[0]: 'a' is not allowed. Functions that are asked every query: a list. Its keys are name, retriever, k"),
+    (BASE + "retrievers: [a]", "bench.yaml:2: retrievers[0]: 'a' is not allowed. Retrievers to run: a list. Its keys are name, retriever, k"),
     ("data: 5", "bench.yaml:1: data: 5 is not allowed. Judgments, queries, documents and runs. Its keys are qrels, queries, corpus, runs."),
     ("retrieval_metrics: {}", "bench.yaml: data: is missing. Judgments, queries, documents and runs."),
     (BASE + "retrieval_metrics: {enabled_metrics: [ndgc@10]}", "bench.yaml:2: retrieval_metrics.enabled_metrics: There is no measure 'ndgc': did you mean 'nDCG'"),
     (BASE + "retrieval_metrics: {enabled_metrics: []}", "retrieval_metrics.enabled_metrics: [] is not allowed. Measures in any spelling"),
-    (BASE + "retrieval_metrics: {statistical_analysis: {alpha_level: 5}}", "alpha_level: 5 is not allowed. The significance level, a share between 0 and 1"),
+    (BASE + "retrieval_metrics: {statistical_analysis: {alpha_level: 5}}", "alpha_level: 5 is not allowed. Significance level, between 0 and 1"),
     (BASE + "retrieval_metrics: {graded_relevance: false, enabled_metrics: [P(rel=2)@5]}", "P(rel=2)@5 asks for grades, but graded_relevance is false"),
     (BASE + "test: tt", "bench.yaml:2: test: 'tt' is not allowed: did you mean 't'? Allowed: 'randomization', 't'"),
     (BASE + "policy: {tise: input}", "bench.yaml:2: policy: There is no policy 'tise': did you mean 'ties'?"),
@@ -664,14 +664,14 @@ WRONG = [
     (BASE + "baseline: odl", "bench.yaml:2: baseline: there is no system 'odl': did you mean 'old'?"),
     (BASE + "gates: {systems: [new]}", "bench.yaml:2: gates.systems: there is no system 'new': Allowed: 'old'."),
     (BASE + "gates: {floors: {R@7: 0.5}}", "bench.yaml:2: gates.floors.R@7: R@7 is not a mean among enabled_metrics for which higher is better: did you mean 'R@5'"),
-    (BASE + "gates: {floors: {R@5: 60}}", "bench.yaml:2: gates.floors.R@5: 60 can never be reached: R@5 is a number up to 1."),
+    (BASE + "gates: {floors: {R@5: 60}}", "bench.yaml:2: gates.floors.R@5: 60 can never be reached: R@5 is at most 1."),
     (BASE + "gates: {floors: {R@5: .nan}}", "gates.floors.R@5: nan can never be reached"),
     (BASE + "gates: {floors: {foo: 0.5}}", "bench.yaml:2: gates.floors.foo: There is no measure 'foo'"),
     (BASE + "gates: {max_regression: {RR: 0.1}}", "bench.yaml:2: gates.max_regression: needs a baseline to compare with."),
     (BASE + "baseline: old\ngates: {max_regression: {RR: lots}}", "gates.max_regression.RR: 'lots' is not allowed: it is a number from 0, or text such as '2%'"),
     (BASE + "baseline: old\ngates: {max_regression: {RR: 0.1}}", "bench.yaml:3: gates.max_regression: there is only the baseline to check."),
     (BASE + "gates: {floors: {NumRet: 1}}", "NumRet is not a mean among enabled_metrics"),
-    (BASE + "outputs: {jsn: null}", "bench.yaml:2: outputs.jsn: there is no such key: did you mean 'json'?"),
+    (BASE + "outputs: {jsn: null}", "bench.yaml:2: outputs.jsn: unknown key: did you mean 'json'?"),
     ("data: {qrels: null, runs: {a: r}}", "bench.yaml:1: data.qrels: is missing: a file of judgments"),
     (BASE + "match: parent", "bench.yaml:2: match: 'parent' is not allowed: give by (one of id, field, parent, groups, spans, text)"),
     (BASE + "match: {by: parents}", "match: by: 'parents' is not allowed: did you mean 'parent'?"),
@@ -683,12 +683,12 @@ WRONG = [
     (BASE + "match: {by: groups, groups: [a]}", "match: Groups: 'a' is not a group"),
     (BASE + "match: {by: groups, groups: [[a]]}\nretrievers: [{name: a, retriever: 'm:f'}]", "bench.yaml:2: match: groups change the judgments"),
     (BASE + "retrievers: [{name: a, retriever: 'm:f', id_from: x, match: {by: field, field: y}}]", "retrievers[0].id_from: and match both say where the id is"),
-    (BASE + "gates: {max_failed: 0}", "bench.yaml:2: gates.max_failed: is for retrievers, and there is none to check."),
-    (BASE + "outputs: {runs: folder}", "bench.yaml:2: outputs.runs: is for the rankings of retrievers"),
+    (BASE + "gates: {max_failed: 0}", "bench.yaml:2: gates.max_failed: applies to retrievers, and there are none to check."),
+    (BASE + "outputs: {runs: folder}", "bench.yaml:2: outputs.runs: applies to the rankings of retrievers"),
     (BASE + "outputs: {report: r.html}\nretrieval_metrics: {statistical_analysis: {significance_testing: false}}", "bench.yaml:2: outputs.report: needs retrieval_metrics.statistical_analysis.significance_testing: true."),
     (BASE + "retrievers: [{name: old, retriever: 'm:f'}]", "bench.yaml:2: retrievers[0].name: two systems are called 'old'; give each its own name."),
     (BASE + "retrievers: [{name: a, retriever: 'm:f', concurrency: 2}]\nretrieval_metrics: {performance: {parallel_processing: false}}", "bench.yaml:2: retrievers[0].concurrency: more than 1, but"),
-    ("data: {qrels: q}", "bench.yaml: retrievers: There is nothing to measure"),
+    ("data: {qrels: q}", "bench.yaml: retrievers: Nothing to measure"),
     ("data: {qrels: q}\nretrievers: [{name: a, retriever: 'm:f'}]", "bench.yaml:1: data.queries: is missing: retrievers are asked the texts of the queries."),
     ("data: {qrels: q, runs: {a: r}}\nby: colour", "bench.yaml:1: data.queries: is missing: by needs the fields of the queries."),
     ("data: {qrels: q, runs: [r.txt, other/r.txt, other/r.txt]}", "data.runs: Two runs are called"),
@@ -728,23 +728,21 @@ def test_toml_that_cannot_be_read(tmp_path):
     with pytest.raises(rl.InputError, match=r"bench.toml is not valid TOML: .*line 1"):
         load(tmp_path / "bench.toml")
     (tmp_path / "bench.toml").write_text('[data]\nqrels = "q"\nrums = {a = "r"}\n')
-    with pytest.raises(
-        rl.InputError, match=r"bench.toml: data.rums: there is no such key: did you mean 'runs'"
-    ):
+    with pytest.raises(rl.InputError, match=r"bench.toml: data.rums: unknown key: did you mean 'runs'"):
         load(tmp_path / "bench.toml")
 
 
 WRONG_RETRIEVERS = [
-    ("nowhere:search", {}, "there is no module 'nowhere'. It was looked for in the folder of the configuration"),
+    ("nowhere:search", {}, "there is no module 'nowhere'. RankLens looked in the folder of the configuration"),
     ("my_search.deeper:search", {}, "there is no module 'my_search.deeper'"),
     ("my_search:goood", {}, "my_search has no 'goood': did you mean 'good'?"),
-    ("my_search:Searcher", {}, "is a class; write my_search:Searcher() to make an object of it."),
+    ("my_search:Searcher", {}, "is a class; write my_search:Searcher() to create an instance."),
     ("my_search:searcher", {"params": {"by": 1}}, "is an object, so it takes no params"),
     ("my_search:not_callable", {}, "The retriever is a int, which cannot be called"),
     ("my_search:shifted", {"params": {"bye": 1}}, "takes no 'bye' (params): did you mean 'by'? Allowed: 'text', 'k', 'by'."),
     ("my_search:not_callable()", {}, "is a int, which cannot be called to make a retriever"),
-    ("my_search:broken_factory()", {}, "made no retriever: OSError: no index ("),
-    ("my_search:make()", {"params": {"bye": 1}}, "made no retriever: TypeError: make() got an unexpected keyword argument 'bye'"),
+    ("my_search:broken_factory()", {}, "did not create a retriever: OSError: no index ("),
+    ("my_search:make()", {"params": {"bye": 1}}, "did not create a retriever: TypeError: make() got an unexpected keyword argument 'bye'"),
     ("needs_faiss:search", {}, "the module 'needs_faiss' cannot be imported: ModuleNotFoundError: No module named 'faiss_of_tomorrow' ("),
     ("wrong_syntax:search", {}, "the module 'wrong_syntax' cannot be imported: SyntaxError:"),
     ("exits:search", {}, "the module 'exits' cannot be imported: ValueError: no key (")
@@ -859,7 +857,7 @@ def test_wrong_usage_exits_2_without_a_traceback(config, capsys, tmp_path):
     assert "Traceback" not in capsys.readouterr().err
     config.write_text(yaml.safe_dump({"data": {"qrels": "none.txt", "runs": {"a": "b"}}}))
     assert main(["bench", str(config)]) == 2
-    assert "none.txt: there is no such file" in capsys.readouterr().err
+    assert "none.txt does not exist" in capsys.readouterr().err
 
 
 def test_init_writes_once_and_never_over_something(tmp_path, capsys, monkeypatch):
@@ -868,7 +866,7 @@ def test_init_writes_once_and_never_over_something(tmp_path, capsys, monkeypatch
     assert load("bench.yaml").systems == ["mine"]
     (tmp_path / "bench.yaml").write_text("mine")
     assert main(["bench", "--init"]) == 2
-    assert "bench.yaml exists already" in capsys.readouterr().err
+    assert "bench.yaml already exists" in capsys.readouterr().err
     assert (tmp_path / "bench.yaml").read_text() == "mine"
     assert main(["bench", "--init", "bench.yaml", "--force"]) == 0
     assert load("bench.yaml").systems == ["mine"]

@@ -187,7 +187,7 @@ def test_what_sqlite_lacks_is_left_out_and_said(monkeypatch):
     found, left_out = retrievers.build(SMALL)
     assert list(found) == ["bm25", "bm25-stemmed", "names", "lsa", "fusion"]
     assert left_out == [
-        "trigram is left out: the SQLite of this Python lacks what it needs (no such tokenizer: trigram)."
+        "trigram is left out because this Python's SQLite does not support it (no such tokenizer: trigram)."
     ]
 
 

@@ -96,9 +96,9 @@ def test_half_a_character_is_replaced():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (3, "corpus is a int; give a dict"),
+        (3, "corpus is a int; pass a dict"),
         ({"7": {"words": "x"}}, "no text among"),
-        ("nothing.jsonl", "there is no such file"),
+        ("nothing.jsonl", "does not exist"),
         (pl.DataFrame({"a": ["1"], "b": ["2"]}), "no id among"),
     ],
 )
@@ -113,7 +113,7 @@ def test_what_cannot_be_read_is_named(given, message):
         ("x.jsonl", '{"id": "1", "text": "a"}\n{"id": \n', "line 2 is not a JSON object"),
         ("x.json", "{", "cannot be read: Expecting"),
         ("x.json", "[1]", "entry 1 is a int 1; give dicts with an id"),
-        ("x.txt", "just words\n", "the file holds no line of data"),
+        ("x.txt", "just words\n", "the file contains no data"),
         ("x.csv", "id,words\n1,a\n", r"x\.csv: no text among"),
     ],
 )
@@ -124,5 +124,5 @@ def test_what_is_wrong_with_a_file_is_named(tmp_path, name, content, message):
 
 
 def test_a_folder_without_the_file(tmp_path):
-    with pytest.raises(InputError, match=r"there is no corpus\.jsonl in this folder"):
+    with pytest.raises(InputError, match=r"this folder has no corpus\.jsonl"):
         texts(tmp_path, WANTED)

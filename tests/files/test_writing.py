@@ -134,7 +134,9 @@ def test_standard_input_can_be_converted(tmp_path, monkeypatch):
 
 def test_what_cannot_be_kept_is_told(tmp_path):
     (tmp_path / "run.txt").write_text("q Q0 a 1 2 tag and more\nq Q0 b 2 1 tag\n")
-    with pytest.warns(rl.RankLensWarning, match="1 lines have more fields than TREC files have, 'and more'"):
+    with pytest.warns(
+        rl.RankLensWarning, match="1 line has more fields than a TREC file allows, e.g. 'and more'"
+    ):
         convert(tmp_path / "run.txt", tmp_path / "run.csv")
     (tmp_path / "run.csv").write_text("query,doc,score,note\nq,a,1,x\n")
     with pytest.warns(rl.RankLensWarning, match=r"TREC files have no columns \['note'\]"):
@@ -159,7 +161,7 @@ REFUSED = [
         "run.csv",
         "column 'tags' holds lists or objects",
     ),
-    ("run.csv", "query,doc,score\nq,a,1\n", "run.json", "JSON is read but not written"),
+    ("run.csv", "query,doc,score\nq,a,1\n", "run.json", "RankLens does not write JSON"),
     ("run.csv", "query,doc,score\nq,a,1\n", "run.parquet.gz", "a Parquet file is compressed inside"),
     ("run.jsonl", '{"query": "q", "doc": "a\\tb", "score": 1}\n', "run.tsv", "holds a tab or an end of line"),
     (

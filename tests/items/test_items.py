@@ -320,8 +320,8 @@ def test_thresholds_by_class_or_metric_mean_the_main_score():
 
 
 WRONG_RUNNERS = [
-    (([],), {}, "No metric was given"),
-    (([NDCGAtK],), {}, "NDCGAtK is a class; give an object: NDCGAtK()."),
+    (([],), {}, "No metrics given"),
+    (([NDCGAtK],), {}, "NDCGAtK is a class; pass an instance: NDCGAtK()."),
     ((["nDCG@10"],), {}, "'nDCG@10' is not a metric"),
     (([NDCGAtK(5)],), {"concurrency": 0}, "concurrency=0 is not allowed"),
     (([NDCGAtK(5)],), {"thresholds": {"nDCG@10": 0.5}}, "nDCG@10 was not evaluated: did you mean 'nDCG@5'"),
@@ -501,7 +501,7 @@ def test_progress_true_shows_lines_where_there_is_no_terminal(capsys, monkeypatc
 
 def test_a_relevant_document_listed_twice_counts_once():
     gold = [{"id": "a", "relevance": 1}, {"id": "a", "relevance": 3}]
-    with pytest.warns(rl.RankLensWarning, match="lists a relevant document twice; its highest grade counts"):
+    with pytest.warns(rl.RankLensWarning, match="lists a relevant document twice; the highest grade counts"):
         assert item(["a"], gold).expected_reference == {"a": 3}
     with pytest.warns(rl.RankLensWarning, match="lists a relevant document twice"):
         assert RecallAtK(1).evaluate({"retrieved": ["a"], "relevant": ["a", "a"]}).score == 1

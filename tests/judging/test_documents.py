@@ -95,7 +95,7 @@ def test_averaged_ties_are_shown_at_a_rank_that_they_can_have(shape, qrels, run,
 
 MESSY = {
     "a NaN score": ({"q": [("x", 1.0), ("a", NAN)]}, {}, rl.InputError, "the score of document 'a' for query 'q' is nan, not a number. Remove it, or choose nan=\"last\"."),
-    "a repeated document": ({"q": [("a", 1.0), ("x", NAN), ("a", 2.0)]}, {"nan": "last", "duplicates": "error"}, rl.PolicyError, "document 'a' of query 'q' appears twice. Remove it, or choose duplicates=\"first\"."),
+    "a repeated document": ({"q": [("a", 1.0), ("x", NAN), ("a", 2.0)]}, {"nan": "last", "duplicates": "error"}, rl.PolicyError, "document 'a' of query 'q' appears twice. Remove one, or choose duplicates=\"first\"."),
 }  # fmt: skip
 
 

@@ -237,9 +237,9 @@ def test_several_svmlight_runs_and_given_formats(tmp_path):
 
 
 LOOKS_WRONG = [
-    ("q 0 a 1\n", "q 0 a 1\n", "r looks like judgments .* the run comes after them"),
+    ("q 0 a 1\n", "q 0 a 1\n", "r looks like judgments .* pass the run second"),
     ("q x a 1 2.5 t\n", "q 0 a 1\n", "q looks like a run"),
-    ("query,doc,rank,score\nq,a,1,2\n", "q Q0 a 1 2 t\n", "are those of a run; the judgments come first"),
+    ("query,doc,rank,score\nq,a,1,2\n", "q Q0 a 1 2 t\n", "are those of a run; pass the judgments first"),
 ]
 
 

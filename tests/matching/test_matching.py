@@ -167,7 +167,7 @@ def test_judgments_that_name_spans_themselves():
         (lambda: Spans(over="gold span"), "did you mean 'gold'"),
         (lambda: Spans({"g": ("d", 5, 5)}), "the end must come after the start"),
         (lambda: Spans({"g": "d:1-2"}), "is not a span"),
-        (lambda: Spans(span_from=("a", "b")), "give the paths of document, start and end"),
+        (lambda: Spans(span_from=("a", "b")), "pass the paths of document, start and end"),
         (
             lambda: Spans({}).judged_ids("q", [], {"g": 1}),
             "'g' of query 'q' has no span: gold does not have it",

@@ -99,7 +99,7 @@ WRONG = [
     (routing_accuracy, ["a"], ["a", "b"], "expected has 1 entries, but actual has 2"),
     (routing_accuracy, {"q": "a"}, ["a"], "give two dicts by query, or two lists"),
     (routing_accuracy, {"q": None}, {"q": "a"}, "query 'q' has no expert"),
-    (routing_accuracy, "abc", ["a", "b", "c"], "expected is 'abc'; give a dict by query, or a list"),
+    (routing_accuracy, "abc", ["a", "b", "c"], "expected is 'abc'; pass a dict by query, or a list"),
     (gate_efficiency, {"q": True}, {}, "retrieved: query 'q' has None; it is True or False"),
     (gate_efficiency, ["yes"], [True], "needed: query 1 has 'yes'; it is True or False"),
     (gate_efficiency, [2], [True], "needed: query 1 has 2"),
@@ -196,7 +196,7 @@ def test_only_queries_that_both_have_are_compared():
 
 @pytest.mark.parametrize("measure", ["nDCG@10,RR", "NumRet", "rag"])
 def test_one_averaged_measure_is_asked_for(measure):
-    with pytest.raises(rl.MeasureError, match="give one measure that is averaged"):
+    with pytest.raises(rl.MeasureError, match="pass one measure that is averaged"):
         reranking_improvement({"q": {"a"}}, {"q": ["a"]}, {"q": ["a"]}, measure)
 
 
@@ -263,11 +263,11 @@ def test_documents_that_the_reranker_left_out_stay_below_and_are_counted():
 
 def test_wrong_sweeps_get_one_clear_error():
     qrels, run = {"q": {"a"}}, {"q": ["a"]}
-    with pytest.raises(rl.InputError, match="returned 'z' for query 'q', which is not one of the documents"):
+    with pytest.raises(rl.InputError, match="returned 'z' for query 'q', which is not among the documents"):
         k_sweep(qrels, run, lambda _, __: ["z"])
     with pytest.raises(rl.InputError, match=r"ks=\[0\] is not allowed"):
         k_sweep(qrels, run, run, ks=[0])
-    with pytest.raises(rl.PolicyError, match="needs documents in one order"):
+    with pytest.raises(rl.PolicyError, match="needs a single order of documents"):
         k_sweep(qrels, run, run, ties="average")
     with pytest.raises(rl.InputError, match="holds the NoneType None"):
         k_sweep(qrels, run, lambda _, __: None)

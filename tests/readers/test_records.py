@@ -84,7 +84,7 @@ def test_a_relevant_document_listed_twice_counts_with_its_highest_grade():
     expected = [{"id": "a", "relevance": 3}, {"id": "a", "relevance": 1}]
     record = {"actual_ranking": [], "expected_reference": expected}
     with pytest.warns(
-        rl.RankLensWarning, match="2 relevant documents are listed twice, the first is 'a' in Record 1"
+        rl.RankLensWarning, match=r"2 relevant documents are listed twice \(first: 'a' in Record 1\)"
     ) as told:
         qrels, _ = rl.from_records([record, record])
     assert qrels == {"1": {"a": 3}, "2": {"a": 3}}

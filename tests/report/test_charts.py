@@ -214,7 +214,7 @@ def test_what_cannot_be_drawn_is_told(comparison, tmp_path):
     for draw, message in [
         (values.plot.over_k, "mine has no cutoff"),
         (values.plot.precision_recall, "needs the rankings"),
-        (values.plot.latency, "No latencies are known"),
+        (values.plot.latency, "There are no latencies"),
         (values.plot.slices, "has no slices"),
         (values.plot.significance, "only one was evaluated"),
         (values.plot.deltas, "only one system"),
@@ -251,7 +251,7 @@ def test_command_draws(tmp_path, capsys, monkeypatch):
     assert "AP(rel=2) by system" in svg.read_text()
     capsys.readouterr()
     assert main([*base, "--plot", f"first_relevant:AP={svg}"]) == 2
-    assert "it takes no measure" in capsys.readouterr().err
+    assert "and takes no measure" in capsys.readouterr().err
     assert main([*base, "--plot", f"deltas:AP={svg}"]) == 2
     assert "AP was not compared" in capsys.readouterr().err
     assert main([*base, "--plot", f"delta={png}"]) == 2

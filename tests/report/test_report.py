@@ -243,7 +243,7 @@ def test_values_alone_make_a_report_without_documents():
     values = {"a": {"q1": {"my score": 0.5, "NumRel": 3}}, "b": {"q1": {"my score": 0.25, "NumRel": 3}}}
     found = content.content(compare_scores(values))
     assert "documents" not in found.summary
-    assert found.summary["measures"][0]["description"] == "Values that were given, not computed here."
+    assert found.summary["measures"][0]["description"] == "Given values, not computed by RankLens."
     assert found.summary["charts"]["over_k"].startswith("This chart needs the rankings")
 
 
@@ -260,7 +260,7 @@ def test_command_takes_files(tmp_path, capsys, monkeypatch):
     elements = Elements((tmp_path / "out.html").read_text(encoding="utf-8"))
     summary = json.loads(elements.by_id("summary"))
     assert [m["name"] for m in summary["measures"]] == ["nDCG@10", "AP"]
-    assert ["Documents of a ranking that count", "the first 50"] in summary["policy"]
+    assert ["Documents used per ranking", "the first 50"] in summary["policy"]
     assert "first question" in json.loads(unpacked(elements, "queries"))["texts"]
     means = rl.evaluate("qrels.txt", "run.txt", ["AP"], depth=50).mean
     assert summary["results"]["AP"][0]["mean"] == pytest.approx(means["AP"], abs=1e-12)
@@ -292,7 +292,7 @@ def test_command_takes_judgments_from_standard_input(tmp_path):
     [
         (["--baseline", "bm52"], "bm52"),
         (["-o", "no/such/folder/r.html"], "there is no folder no/such/folder"),
-        (["--queries", "nothing.tsv"], "nothing.tsv: there is no such file"),
+        (["--queries", "nothing.tsv"], "nothing.tsv does not exist"),
         (["--corpus", "run.txt"], "run.txt: no id among"),
         (["-m", "nDGC"], "did you mean 'nDCG'?"),
     ],

@@ -148,14 +148,14 @@ def one_text(text: str):
 @pytest.mark.parametrize(
     ("retriever", "options", "message"),
     [
-        (Searches, {}, "is the class Searches; give an instance"),
+        (Searches, {}, "is the class Searches; pass an instance"),
         (7, {}, "is a int, which cannot be called"),
         ({"q1": ["d1"]}, {}, "is a dict.*call compare"),
         (SimpleNamespace(run=lambda data: {}), {}, None),
         (one_text, {"batch_size": 4}, r"one_text takes a single text \(text: str\)"),
         (Retrieves(), {"batch_size": 4}, r"Retrieves has no \.batch"),
         (one_text, {"batch_size": 0}, "batch_size=0 is not allowed"),
-        (lambda *, embedding: [], {}, "takes no query text"),
+        (lambda *, embedding: [], {}, "has no parameter for the query text"),
         (lambda: ["d1"], {}, r"<lambda>\(\) cannot be called with \(text\): too many positional arguments"),
         (
             lambda text, k, index: [],
@@ -182,7 +182,9 @@ def test_a_component_that_takes_no_query_is_refused():
         def run(self, query_embedding, top_k=10):
             return {"documents": []}
 
-    with pytest.raises(InputError, match=r"Embeds\.run\(query_embedding, top_k\) takes no query text"):
+    with pytest.raises(
+        InputError, match=r"Embeds\.run\(query_embedding, top_k\) has no parameter for the query text"
+    ):
         adapt(Embeds())
 
 
@@ -292,7 +294,7 @@ def test_more_than_k_is_cut_and_said():
         ("d1", {}, r"returned a str: 'd1'; it should be a list of ids"),
         (b"d1", {}, "returned a bytes"),
         (7, {}, "returned an int: 7"),
-        ({"d1", "d2"}, {}, "has no order; give a list"),
+        ({"d1", "d2"}, {}, "has no order; return a list"),
         ({"answer": "forty-two"}, {}, "returned a dict.*documents"),
         (object(), {}, "returned an object"),
         ([0.5, 0.25], {}, "is a float: 0.5, which is neither text"),

@@ -162,7 +162,7 @@ def test_a_call_that_hangs_fails_and_the_others_go_on():
 
     found = bench().run("sync", hangs_once, concurrency=2, timeout=1)
     assert statuses(found) == ["ok"] * 2 + ["failed"] + ["ok"] * 5
-    assert found.answers["q2"].error == "TimeoutError: There was no answer within 1 s."
+    assert found.answers["q2"].error == "TimeoutError: No answer within 1 s."
     assert found.seconds["q2"] == 1
     assert found.latency.p99 > 0.9
     assert found.answers["q2"].to_record()["timed_out"]
@@ -474,7 +474,7 @@ def test_ctrl_c_ends_at_once_keeps_the_answers_and_says_how_to_go_on(code, tmp_p
     _, errors = process.communicate(timeout=60)
     assert process.returncode in (-signal.SIGINT, 130), errors
     assert "of 50 queries. Their answers are kept in" in errors
-    assert "run it again and it resumes there" in errors
+    assert "run it again to resume from there" in errors
     assert "never awaited" not in errors
     assert "was destroyed" not in errors
     kept = {answer.query for answer in Store(tmp_path / "store").read("mine").values()}

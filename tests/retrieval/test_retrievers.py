@@ -210,7 +210,7 @@ def test_haystack():
     assert everywhere(bench, "field", retriever, k=2, id_from="meta.file") == ("e", "p")
     pipeline = Pipeline()
     pipeline.add_component("retriever", retriever)
-    with pytest.raises(rl.InputError, match="takes no query text"):
+    with pytest.raises(rl.InputError, match="has no parameter for the query text"):
         bench.run("pipeline", pipeline)
     wrapped = everywhere(
         bench,

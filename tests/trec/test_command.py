@@ -97,9 +97,9 @@ def test_official_is_the_default_and_n_leaves_the_summary_out(capsys):
 
 
 WRONG = [
-    (["qrels.txt"], 1, "give a file of judgments and a run"),
+    (["qrels.txt"], 1, "expected two files: judgments and a run"),
     (["-x", "qrels.txt", "run.txt"], 1, "option -x not recognized"),
-    (["-l", "two", "qrels.txt", "run.txt"], 1, "-l two: give a whole number"),
+    (["-l", "two", "qrels.txt", "run.txt"], 1, "-l two: expected a whole number"),
     (["-m", "mapp", "qrels.txt", "run.txt"], 1, "did you mean 'map'"),
     (["-m", "P.five", "qrels.txt", "run.txt"], 1, "P.five cannot be read: 'five' is not a whole number"),
     (["-m", "P.5,5", "qrels.txt", "run.txt"], 1, "P: a cutoff appears twice"),
@@ -107,11 +107,11 @@ WRONG = [
     (["-m", "ndcg.1", "qrels.txt", "run.txt"], 1, "ndcg.1 cannot be read: write it as ndcg.1=3,2=9."),
     (["-m", "rbp.0.8", "qrels.txt", "run.txt"], 1, "rbp.0.8 cannot be read: write it as rbp.p=0.8."),
     (["-m", "rbp.1=2", "qrels.txt", "run.txt"], 1, "rbp takes p, as in rbp.p=0.8"),
-    (["-l", "0", "qrels.txt", "run.txt"], 1, "-l 0: give a whole number from 1"),
+    (["-l", "0", "qrels.txt", "run.txt"], 1, "-l 0: expected a whole number from 1"),
     (["-m", "all_prefs", "qrels.txt", "run.txt"], 1, "There is no measure 'all_prefs' for these judgments"),
-    (["-Z", "nothing", "qrels.txt", "run.txt"], 2, "nothing: there is no such file"),
+    (["-Z", "nothing", "qrels.txt", "run.txt"], 2, "nothing does not exist"),
     (["-R", "other", "qrels.txt", "run.txt"], 1, "-R other: Allowed: 'qrels', 'prefs'"),
-    (["qrels.txt", "nothing"], 2, "nothing: there is no such file"),
+    (["qrels.txt", "nothing"], 2, "nothing does not exist"),
     (["run.txt", "qrels.txt"], 2, "qrels.txt:1: expected 6 fields"),
 ]
 

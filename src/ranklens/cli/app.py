@@ -1,4 +1,4 @@
-"""The commands put together with Typer; only those that are asked for are imported."""
+"""The commands as a Typer application; only those needed are imported."""
 
 from __future__ import annotations
 
@@ -57,18 +57,18 @@ def _main(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Measure retrieval: every measure in the field, in exact agreement with trec_eval, with an interval for every mean."""
+    """Measure retrieval: every standard measure, matching trec_eval exactly, with a confidence interval for every mean."""
 
 
 def trec_eval(context: typer.Context) -> None:
-    """Do what trec_eval does: the same flags, measures and output."""
+    """A drop-in for trec_eval: the same flags, measures and output."""
     from ranklens.trec.command import main as run_trec_eval
 
     raise typer.Exit(run_trec_eval(context.args))
 
 
 def run_app(arguments: Sequence[str]) -> int:
-    """Run a command; wrong usage is told in one sentence."""
+    """Run a command; wrong usage is reported in one sentence."""
     try:
         result = _app_for(arguments)(args=list(arguments), standalone_mode=False)
     except typer.Exit as stop:

@@ -43,17 +43,19 @@ def bench(
     config: Annotated[
         Path | None, typer.Argument(help="Configuration, YAML or TOML; with --init, the file to write.")
     ] = None,
-    init: Annotated[bool, typer.Option("--init", help="Write a commented example.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="With --init, overwrite the file.")] = False,
+    init: Annotated[
+        bool, typer.Option("--init", help="Create a commented example instead of running a benchmark.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file (with --init).")] = False,
     format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.table,  # noqa: A002
     output: options.Output = None,
 ) -> None:
-    """Run the retrievers in a configuration, compare them and check its gates; exit status 1 if a gate fails."""
+    """Run the retrievers in a configuration, compare them and check the gates; exit status 1 if a gate fails."""
     if init:
         _write_example(config or _DEFAULT, force)
         return
     if config is None:
-        raise InputError("Give a configuration, or write an example first: ranklens bench --init bench.yaml")
+        raise InputError("No configuration given. Create an example with: ranklens bench --init bench.yaml")
     from ranklens.config import load
     from ranklens.config.execution import measure, write_outputs
 
@@ -81,8 +83,8 @@ def _render(result: BenchResult, format: Format) -> str:  # noqa: A002
 
 def _write_example(path: Path, force: bool) -> None:
     if path.suffix.lower() not in (".yaml", ".yml"):
-        raise InputError(f"{path}: the example is YAML; give a name that ends in .yaml.")
+        raise InputError(f"{path}: the example is YAML; choose a name that ends in .yaml.")
     if path.exists() and not force:
-        raise InputError(f"{path} exists already; choose another name, or overwrite it with --force.")
+        raise InputError(f"{path} already exists; choose another name, or pass --force to overwrite it.")
     write_text(EXAMPLE.read_text(encoding="utf-8"), path)
     typer.echo(f"{path}: an example with every key. Set data and retrievers, then run: ranklens bench {path}")

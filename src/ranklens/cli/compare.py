@@ -1,4 +1,4 @@
-"""``ranklens compare``: which of several runs is better, and how sure that is."""
+"""``ranklens compare``: which of several runs is better, and how certain that is."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def compare(
     format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.table,  # noqa: A002
     output: options.Output = None,
 ) -> None:
-    """Compare runs on the same queries: which is better, by how much, and how sure that is."""
+    """Compare runs on the same queries: which is better, by how much, and how certain that is."""
     _refuse_what_is_not_shown(format, rows, shows_more=bool(queries) or document is not None)
     planned = [_planned(plot) for plot in plots]
     found = compare_files(qrels, runs, policy=policy, **settings)

@@ -25,9 +25,12 @@ def convert(
             "- is standard output."
         ),
     ],
-    kind: Annotated[str | None, typer.Option(help="qrels or run, if the columns do not tell.")] = None,
+    kind: Annotated[
+        str | None, typer.Option(help="Content, if the columns do not show it: qrels or run.")
+    ] = None,
     format: Annotated[  # noqa: A002
-        str | None, typer.Option(help="trec, csv, tsv, jsonl or parquet, if the suffix does not tell.")
+        str | None,
+        typer.Option(help="Output format, if the suffix does not show it: trec, csv, tsv, jsonl or parquet."),
     ] = None,
 ) -> None:
     """Convert judgments or a run to another format; nothing is lost."""

@@ -25,7 +25,7 @@ def demo(
     ),
     save: Annotated[
         Path | None,
-        typer.Option(help="Folder for corpus, queries, judgments and runs, to try other commands on."),
+        typer.Option(help="Folder for the corpus, queries, judgments and runs, to try other commands on."),
     ] = None,
 ) -> None:
     """Compare six search engines on Python's own documentation and write a report. Works offline."""
@@ -37,7 +37,7 @@ def demo(
 
     check_output(output)
     if save is not None and save.is_file():
-        raise InputError(f"{save} is a file; give the name of a folder.")
+        raise InputError(f"{save} is a file; choose a folder.")
     found = run_demo(output)
     compared = found.comparison
     verdicts = Lines("Verdict", [f"{name}: {compared.verdict(name)}" for name in compared.measures])

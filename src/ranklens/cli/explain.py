@@ -65,7 +65,7 @@ def explain(
             "--query", help="Query to explain. Without it, the queries with the lowest values are listed."
         ),
     ] = None,
-    rows: Annotated[int, typer.Option(help="About how many rows to show.")] = 20,
+    rows: Annotated[int, typer.Option(help="Approximate number of rows to show.")] = 20,
     format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.table,  # noqa: A002
     output: options.Output = None,
     qrels_format: options.QrelsFormat = None,
@@ -82,7 +82,7 @@ def explain(
     if query is None:
         if format is not Format.table or output is not None:
             raise InputError(
-                "Which query? Name it with --query. Without -o and --format, the queries with the lowest values are listed."
+                "No query given. Name one with --query, or omit -o and --format to list the queries with the lowest values."
             )
         typer.echo(_which_query(measure, gold, ranked, policy))
         return
@@ -99,7 +99,7 @@ def _render(found: Explanation, format: Format) -> str:  # noqa: A002
 
 
 def _which_query(measure: str, qrels: Any, run: Any, policy: Policy) -> str:
-    """The queries that one most likely wants to look at: the lowest, one in the middle, the highest."""
+    """The queries you most likely want to look at: the lowest, one in the middle, the highest."""
     from ranklens.evaluation import evaluate
     from ranklens.registry import parse
     from ranklens.tables.table import Table

@@ -1,4 +1,4 @@
-"""``ranklens lint``: what is wrong with this data."""
+"""``ranklens lint``: problems in the data."""
 
 from __future__ import annotations
 

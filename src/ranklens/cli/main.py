@@ -1,4 +1,4 @@
-"""The command line: mistakes told in one sentence, and a quick way for the most common call."""
+"""The command line: mistakes reported in one sentence, and a fast path for the most common call."""
 
 from __future__ import annotations
 

@@ -28,14 +28,14 @@ ADVICE = {
     "Add R@5 if an answer needs several documents.",
     "search": "People read the first page from the top, and some pages are better than others: nDCG@10 rewards order and "
     "grades, P@10 shows how much of the page is useful.",
-    "legal": "Nothing may be missed: R@100 is what counts, P@100 shows how much reading it costs. Check R@1000 before you "
+    "legal": "Nothing may be missed: R@100 is what counts, and P@100 shows how much reading it costs. Check R@1000 before you "
     "trust a reranker.",
     "recommendation": "There are few places, and all of them are seen: nDCG@5 measures their order, P@5 how many are wanted. "
-    "With logged clicks most items are unjudged, so compare systems on the same lists only.",
+    "With logged clicks most items are unjudged, so compare systems only on the same lists.",
     "fact-check": "One piece of evidence is enough: Success@3 shows how often it is in the first three, RR how high it is.",
-    "rag": "A model reads only the first few chunks, in any order: R@5 shows whether the context holds what is needed, "
+    "rag": "A model reads only the first few chunks, in any order: R@5 shows whether the context contains what is needed, "
     "P@5 how much of it distracts, RR whether the best chunk comes first. Set k to the number of chunks that you pass on.",
-    "trec": "What trec_eval prints by default, to compare with published results. With shallow judgments, add Bpref; check "
+    "trec": "trec_eval's default output, to compare with published results. With shallow judgments, add Bpref; check "
     "Judged@10 before you compare systems that did not contribute to the pool.",
     "beir": "What BEIR's leaderboard reports: nDCG@10 is the headline, the others show where it comes from.",
 }
@@ -45,7 +45,7 @@ def list_measures(
     name: Annotated[str | None, typer.Argument(help="Measure to describe, in any spelling.")] = None,
     purpose: Annotated[
         str | None,
-        typer.Option("--for", help=f"Advice for a purpose: {', '.join(ADVICE)}."),
+        typer.Option("--for", help=f"Recommend measures for a purpose: {', '.join(ADVICE)}."),
     ] = None,
 ) -> None:
     """List, describe and recommend measures."""
@@ -80,7 +80,7 @@ def _table(measures: Sequence[Measure]) -> Table:
     from ranklens.tables.table import Table
 
     rows = [[str(m), m.definition.description.splitlines()[0].replace("``", "")] for m in measures]
-    return Table(["measure", "what it is"], rows, left=2)
+    return Table(["measure", "description"], rows, left=2)
 
 
 def _description(definition: Definition) -> Printout:

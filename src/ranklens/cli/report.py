@@ -34,11 +34,11 @@ def report(
     ] = Path("report.html"),
     queries: Annotated[
         str | None,
-        typer.Option(help="Query texts: JSONL, CSV, TSV, JSON or Parquet. A BEIR folder brings its own."),
+        typer.Option(help="Query texts: JSONL, CSV, TSV, JSON or Parquet. A BEIR folder includes them."),
     ] = None,
     corpus: Annotated[
         str | None,
-        typer.Option(help="Document texts, in the same formats. Only those that are shown are kept."),
+        typer.Option(help="Document texts, in the same formats. The page keeps only those it shows."),
     ] = None,
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
 ) -> None:
@@ -64,7 +64,7 @@ def report(
 
 
 def _in_folder(qrels: str, name: str) -> str | None:
-    """A BEIR folder brings its own texts."""
+    """A BEIR folder includes its texts."""
     found = [Path(qrels) / name, Path(qrels) / f"{name}.gz"]
     return next((str(path) for path in found if path.is_file()), None)
 

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from ranklens.comparison.systems import Comparison
 
 _TESTS = "Significance test: randomization, t, wilcoxon, sign, bootstrap, welch, tukey or tukey-randomized."
-_BY = "Also compare groups of queries, given as FILE:COLUMN; with a BEIR folder, COLUMN is enough."
+_BY = "Also compare slices of the queries, by FILE:COLUMN; with a BEIR folder, COLUMN is enough."
 
-# Options, each with its default, that `ranklens.compare` takes by the same names; but for `by`, `seed` and the formats.
+# Options, each with its default, that `ranklens.compare` takes by the same names, except `by`, `seed` and the formats.
 _SETTINGS: dict[str, tuple[Any, Any]] = {
     "measures": (options.Measures, DEFAULT_MEASURES),
     "baseline": (
@@ -37,7 +37,7 @@ _SETTINGS: dict[str, tuple[Any, Any]] = {
     "correction": (
         Annotated[
             str,
-            typer.Option(help="Correction for several pairs: holm, bonferroni, hochberg, bh, by or none."),
+            typer.Option(help="Correction for multiple pairs: holm, bonferroni, hochberg, bh, by or none."),
         ],
         "holm",
     ),
@@ -98,5 +98,5 @@ def _column(by: str | None, qrels: str) -> tuple[str | None, str | None]:
     if not file and Path(qrels).is_dir():
         file = qrels
     if not file or not column:
-        raise InputError(f"--by {by}: give the file and the column, as in queries.csv:language.")
+        raise InputError(f"--by {by}: expected FILE:COLUMN, e.g. queries.csv:language.")
     return column, file

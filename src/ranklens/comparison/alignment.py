@@ -59,7 +59,7 @@ class Quantity:
         return self.aggregate == "geometric"
 
     def mean(self, values: FloatArray) -> float:
-        """Settled, so that the same values in another order have the same mean; :func:`total` adds as trec_eval does."""
+        """Rounded, so that the same values in a different order have the same mean; :func:`total` adds as trec_eval does."""
         if not self.is_tested or not len(values):
             return total(self.aggregate, values)
         return settled(self.back(math.fsum(self.for_tests(values)) / len(values)))
@@ -90,7 +90,7 @@ class Quantity:
 
 
 def settled(mean: float) -> float:
-    """Twelve digits of a mean: what comes behind them depends on how it was added up.
+    """A mean to twelve digits; later digits depend on the order of summation.
 
     >>> settled((0.1 + 0.2 + 0.3) / 3) == settled((0.3 + 0.2 + 0.1) / 3) == 0.2
     True
@@ -133,7 +133,7 @@ def align(
     (('q1', 'q2'), [[1.0, 0.5], [0.0, 1.0]], {'b': 1})
     """
     if not given:
-        raise InputError("There is no system to compare; give at least one, as {name: run}.")
+        raise InputError("Nothing to compare; pass at least one system as {name: run}.")
     scores = {name: value for name, value in given.items() if isinstance(value, Scores)}
     _refuse_different_judgments(scores)
     wanted, texts = _wanted(measures)
@@ -166,8 +166,8 @@ def _ids(every: Sequence[str], lacking: Mapping[str, Sequence[str]], policy: str
     if policy == "error" and lacking:
         name, queries = next(iter(lacking.items()))
         raise PolicyError(
-            f"{name} lacks {counted(len(queries), 'query')} that another system has, "
-            f"the first is {queries[0]!r}. Add what is missing, or choose ",
+            f"{name} lacks {counted(len(queries), 'query')} that another system has "
+            f"(first: {queries[0]!r}). Add the missing queries, or choose ",
             Option("missing", "zero"),
             " or ",
             Option("missing", "skip"),
@@ -178,7 +178,7 @@ def _ids(every: Sequence[str], lacking: Mapping[str, Sequence[str]], policy: str
     ids = tuple(q for q in every if q not in absent)
     if not ids:
         raise InputError(
-            "The systems have no query in common, so there is nothing to compare. Are their query ids of the same kind?"
+            "The systems have no queries in common, so there is nothing to compare. Do their query ids have the same format?"
         )
     return ids
 
@@ -205,14 +205,12 @@ def _wanted(
     names = list(dict.fromkeys(name for one in given for name in _canonical(one)))
     texts = [name for name in names if Quantity.named(name).aggregate == "none"]
     if len(texts) == len(names):
-        raise MeasureError(
-            f"There is nothing to compare by: {', '.join(texts) or 'no measure'} holds no numbers."
-        )
+        raise MeasureError(f"Nothing to compare: {', '.join(texts) or 'no measure'} contains no numbers.")
     return [name for name in names if name not in texts], texts
 
 
 def _canonical(measure: str | Measure) -> list[str]:
-    """Names of the registry (of a preset, several); a column made elsewhere may have a name of its own."""
+    """Names of the registry (of a preset, several); a column from another tool may have any name."""
     try:
         return list(map(str, parse_many(measure)))
     except MeasureError:
@@ -239,8 +237,8 @@ def _check_range(system: str, table: _Table, quantity: Quantity) -> None:
         )
     for at in np.flatnonzero((values < low - _ROUNDING) | (values > high + _ROUNDING))[:1]:
         raise InputError(
-            f"{system}: {quantity.name} of query {table.queries[at]!r} is {values[at]:g}, but must lie between {low:g} and {high:g}. "
-            "Is it in percent, or something else of that name? Divide it by 100, or rename it."
+            f"{system}: {quantity.name} of query {table.queries[at]!r} is {values[at]:g}, but must be between {low:g} and {high:g}. "
+            "If it is a percentage, divide it by 100; if it is another measure, rename it."
         )
 
 
@@ -291,7 +289,7 @@ def _from_frame(system: str, given: Any) -> _Table:
     queries = frames.ids(frame, key, system)
     repeated = queries.filter(queries.is_duplicated())
     if len(repeated):
-        raise InputError(f"{system}: the query {repeated[0]!r} appears twice; give one row per query.")
+        raise InputError(f"{system}: query {repeated[0]!r} appears twice; give one row per query.")
     numeric = [name for name, kind in frame.schema.items() if name != key and kind.is_numeric()]
     return _Table(queries.to_list(), {Quantity.named(name).name: _floats(frame[name]) for name in numeric})
 
@@ -330,9 +328,9 @@ def _refuse_different_judgments(scores: Mapping[str, Scores]) -> None:
         may_lack = "skip" in (one.policy.missing, other.policy.missing)
         lacking = next((q for q in [*known, *found] if q not in known or q not in found), None)
         if differing is not None:
-            what = f"query {differing!r} has other judged documents or grades"
+            what = f"query {differing!r} has different judged documents or grades"
         elif lacking is not None and not may_lack:
-            what = f"query {lacking!r} is judged for one of them only"
+            what = f"query {lacking!r} is judged for only one of them"
         else:
             continue
         raise InputError(

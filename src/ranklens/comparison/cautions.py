@@ -36,7 +36,7 @@ def cautions(
     yield from _replaced(asked, tested)
     yield from _out_of_reach(tested)
     if any(found.has_tiers for found in tested):
-        yield "Groups overlap too much for letters: systems that share one cannot be told apart from the best of their group."
+        yield "Groups overlap too much for letters: systems that share a letter cannot be told apart from the best of their group."
     yield from _beyond_own_interval(tested)
     yield from _twins(aligned)
     yield from _policies(scores)
@@ -49,12 +49,12 @@ def cautions(
 
 def _missing(aligned: Aligned, scores: Mapping[str, Scores]) -> Iterator[str]:
     if aligned.left_out:
-        yield f"Left out, because a system lacks them: {counted(aligned.left_out, 'query')} ({_counts(aligned.missing)})."
+        yield f"Left out because a system lacks them: {counted(aligned.left_out, 'query')} ({_counts(aligned.missing)})."
     elif aligned.missing:
         yield f"Queries that a system lacks and others have count as 0 for it: {_counts(aligned.missing)}."
     zero = {name: s.judged.applied.missing for name, s in scores.items() if s.policy.missing == "zero"}
     if any(zero.values()):
-        yield f"Judged queries that a run lacks count as 0 for it: {_counts(zero)}."
+        yield f"Judged queries missing from a run count as 0 for it: {_counts(zero)}."
     for reason, measures in aligned.dropped.items():
         if measures:
             yield f"Left out, because {reason}: {several(measures)}."
@@ -62,7 +62,7 @@ def _missing(aligned: Aligned, scores: Mapping[str, Scores]) -> Iterator[str]:
 
 def _few(n: int) -> Iterator[str]:
     if n == 1:
-        yield "There is only one query, which says nothing about others."
+        yield "There is only one query, so nothing can be concluded about others."
     elif n < _FEW_QUERIES:
         yield f"There are only {n} queries: intervals are wide, and only large differences can be shown."
 
@@ -91,11 +91,11 @@ def _out_of_reach(tested: Sequence[Contrasts]) -> Iterator[str]:
         )
     else:
         parts = list(dict.fromkeys(str(found.part) for found in unable))
-        yield f"No difference can be significant{many} in slices with so few queries: {several(parts)}."
+        yield f"No difference can be significant{many} in slices with this few queries: {several(parts)}."
 
 
 def _beyond_own_interval(tested: Sequence[Contrasts]) -> Iterator[str]:
-    """Tukey's test assumes that all systems vary alike; where they do not, it may find too much in those that vary most."""
+    """Tukey's test assumes that all systems vary equally; if they do not, it may find too much in those that vary most."""
     pairs = list(
         dict.fromkeys(
             f"{found.systems[a]} and {found.systems[b]}"
@@ -106,7 +106,7 @@ def _beyond_own_interval(tested: Sequence[Contrasts]) -> Iterator[str]:
     )
     if pairs:
         yield (
-            "Tukey's test assumes that all systems vary alike. It calls pairs different although the interval of their own "
+            "Tukey's test assumes that all systems vary equally. It calls these pairs different although the interval of their "
             f"difference contains 0: {'; '.join(pairs[:3])}{f'; {len(pairs) - 3:,} more' if len(pairs) > 3 else ''}. "
             "Test these with the randomisation or t test and Holm's correction."
         )
@@ -137,7 +137,7 @@ def _twins(aligned: Aligned) -> Iterator[str]:
         if len(twins) > 1 and aligned.left_out:
             yield f"The same values for all queries that were compared: {several(twins)}. They may differ for those left out."
         elif len(twins) > 1:
-            yield f"The same values everywhere: {several(twins)}. Is it the same run?"
+            yield f"Identical values for all queries: {several(twins)}. Are these the same run?"
 
 
 def _policies(scores: Mapping[str, Scores]) -> Iterator[str]:
@@ -152,7 +152,7 @@ def _policies(scores: Mapping[str, Scores]) -> Iterator[str]:
 
 
 def _judged(scores: Mapping[str, Scores]) -> Iterator[str]:
-    """Unjudged documents count as not relevant, which is unfair to a system that finds what nobody looked at."""
+    """Unjudged documents count as not relevant, which is unfair to a system that finds new documents."""
     shares = {name: share_judged(one.judged, one.measures) for name, one in scores.items()}
     known = {name: share for name, share in shares.items() if share is not None}
     if not known:

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 def groups(different: BoolArray) -> list[list[int]] | None:
-    """Sets of systems of which no two differ, such that any two that do not differ share a set.
+    """Sets of systems that do not differ from each other; any two that do not differ share a set.
 
-    ``different`` is symmetric, its rows are in order, best first; so are the groups and their members. A system can stand
-    in several groups: the middle one of three may differ from neither end, though the ends differ. None where the
+    ``different`` is symmetric, its rows are in order, best first; so are the groups and their members. A system can be in
+    several groups: the middle one of three may differ from neither end, though the ends differ. None where the
     alphabet runs out of letters.
 
     >>> import numpy as np

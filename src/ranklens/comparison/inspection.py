@@ -42,9 +42,9 @@ def _columns(*systems: str) -> list[str]:
 def side_by_side(comparison: Comparison, query: str, a: str, b: str, depth: int) -> pl.DataFrame:
     """The columns doc, grade, rank_<a>, rank_<b> and change; ranks are over the whole ranking.
 
-    Rows stand in the order of b's first ``depth`` documents, then come those that only a has there, then the relevant
-    documents that both missed. The grade is null for a document that nobody judged. Where a call failed nothing can be
-    said of documents: then every change is ``failed``.
+    Rows follow the order of b's first ``depth`` documents, then those that only a has there, then the relevant
+    documents that both missed. The grade is null for an unjudged document. If a call failed, nothing is known
+    about its documents: every change is ``failed``.
     """
     import polars as pl
 
@@ -86,7 +86,7 @@ class _Seen(NamedTuple):
         return is_relevant or min(self.before, self.after) <= depth
 
     def place(self, depth: int) -> tuple[float, float]:
-        """Where it stands among the documents shown."""
+        """Its position among the documents shown."""
         if self.after <= depth:
             return 0, self.after
         return (1, self.before) if self.before <= depth else (2, -(self.grade or 0))
@@ -103,13 +103,13 @@ def _evidence(comparison: Comparison, query: str, a: str, b: str) -> Evidence:
     unknown = next((name for name in (a, b) if evidence is None or name not in evidence.runs), None)
     if evidence is None or unknown is not None:
         raise InputError(
-            f"The ranking of {unknown} is not known: it was given as values. Compare runs with ranklens.compare to see documents."
+            f"The ranking of {unknown} is unknown, because only its values were given. Pass runs to ranklens.compare to see documents."
         )
     known = comparison.query_ids
     if query not in known:
         close = nearest(str(query), known)
         raise InputError(
-            f"There is no query {query!r} among the {len(known):,} compared, the first is {known[0]!r}"
+            f"There is no query {query!r} among the {len(known):,} compared (first: {known[0]!r})"
             + (f"; {close.strip()}" if close else ".")
         )
     return evidence

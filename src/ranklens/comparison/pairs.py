@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _TUKEY = ("tukey", "tukey-randomized")  # correct for all pairs by themselves
 ALL_TESTS = (*TESTS, *_TUKEY)
 _SAME = 1e-12  # means that differ by less, relative to the larger, are equal
-_REMEMBERED = 5_000  # pairs that are not worked out again
+_REMEMBERED = 5_000  # pairs that are not computed again
 _STRICT = ("bonferroni", "holm", "hochberg")  # keep the chance of any false discovery below alpha
 
 
@@ -85,7 +85,7 @@ class Terms:
 
 @dataclass(frozen=True)
 class PairResult:
-    """Two systems on one measure; every number is of b compared with a.
+    """Two systems on one measure; every number describes b compared with a.
 
     ``significant`` says that ``adjusted_p`` is not above alpha and that the test favours the system with the better mean:
     the sign and Wilcoxon tests can favour the other.
@@ -120,7 +120,7 @@ class PairResult:
 
 @dataclass(frozen=True)
 class Contrasts:
-    """The tested pairs of one measure over some queries; a pair is worked out when it is looked at, as there may be many."""
+    """The tested pairs of one measure over some queries; a pair is computed on access, because there may be many."""
 
     quantity: Quantity
     systems: tuple[str, ...]
@@ -173,7 +173,7 @@ class Contrasts:
 
     @cached_property
     def groups(self) -> list[list[int]]:
-        """Systems that cannot be told apart, best first; a system can stand in several groups.
+        """Systems that cannot be told apart, best first; a system can be in several groups.
 
         None with a baseline: the other systems were not tested against each other.
         Where that takes more groups than there are letters: systems that cannot be told apart from the best of their group.
@@ -262,7 +262,7 @@ class Contrasts:
 
 
 def _without_noise(difference: float, before: FloatArray, after: FloatArray) -> float:
-    """0 for means that are equal but for how they were added up."""
+    """0 for means that differ only by the order of summation."""
     size = max(abs(float(before.mean())), abs(float(after.mean())))
     return 0.0 if abs(difference) <= _SAME * size else difference
 
@@ -333,10 +333,10 @@ def contrasts(
 
 
 def affordable(settings: Settings, systems: int) -> Settings:
-    """The t test in place of one that would have to be resampled more often than anyone wants to wait.
+    """The t test instead of one that would need too many resamples.
 
     The smallest p-value of a resampled test is one in the number of resamples. Corrected for many pairs that is not small,
-    so all systems would look alike.
+    so all systems would look the same.
     """
     pairs = systems - 1 if settings.baseline is not None else systems * (systems - 1) // 2
     too_many = 2 * pairs > settings.alpha * settings.resamples
@@ -379,7 +379,7 @@ def _speaks_for_the_better_mean(
 
 
 def _adjusted(p_values: Sequence[FloatArray], settings: Settings) -> list[FloatArray]:
-    """Corrected over the slices, too; Tukey's test has corrected for the pairs already."""
+    """Corrected over the slices too; Tukey's test already corrects for the pairs."""
     if settings.is_tukey:
         return [np.minimum(p * len(p_values), 1.0) for p in p_values]
     together = adjust(np.concatenate(p_values), method=settings.correction)

@@ -28,12 +28,12 @@ def slices_of(by: Any, queries: Any, ids: Sequence[str]) -> dict[str, str]:
     elif isinstance(by, str):
         if queries is None:
             raise InputError(
-                f"by={by!r} names a column, but of which table? Give queries=…, or by={{query: value}}."
+                f"by={by!r} names a column, but no table was given. Pass queries=…, or by={{query: value}}."
             )
         found = _column(by, read_rows(queries))
     else:
         raise InputError(
-            f"by is a {type(by).__name__}; give the name of a column of queries=…, or {{query: value}}."
+            f"by is a {type(by).__name__}; pass the name of a column of queries=…, or {{query: value}}."
         )
     named = {query: _name(found.get(query)) for query in ids}
     if all(name == NONE for name in named.values()):
@@ -43,7 +43,7 @@ def slices_of(by: Any, queries: Any, ids: Sequence[str]) -> dict[str, str]:
             + (
                 "."
                 if example is None
-                else f"; there is one for {example!r}. Are the query ids of the same kind?"
+                else f"; there is one for {example!r}. Do the query ids have the same format?"
             )
         )
     return named
@@ -86,6 +86,6 @@ def _column(name: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The row with what BEIR keeps under ``metadata`` beside the rest."""
+    """The row with BEIR's ``metadata`` merged into it."""
     inner = row.get("metadata")
     return {**(inner if isinstance(inner, Mapping) else {}), **row}

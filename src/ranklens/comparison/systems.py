@@ -147,7 +147,7 @@ class Comparison:
         return {other for other, differs in zip(self.systems, different, strict=True) if differs}
 
     def facts(self, pair: PairResult) -> str:
-        """The size of a difference, how likely it is by chance, and what could not have been seen."""
+        """The size of a difference, how likely it is by chance, and which differences are often missed."""
         return verdicts.facts(pair)
 
     def queries_needed(self, pair: PairResult) -> int | None:
@@ -191,7 +191,7 @@ class Comparison:
 
         Every number is of b compared with a: ``difference`` is ``mean_b - mean_a`` (for a geometric mean, of the logarithms),
         ``wins`` counts the queries where b has the higher value. With a baseline, that is a. ``columns`` chooses some, and only
-        these are worked out: the interval of an effect size takes longer than all the rest.
+        these are computed: the interval of an effect size takes longer than all the rest.
         """
         from ranklens.comparison.export import pairs_frame
 
@@ -204,7 +204,7 @@ class Comparison:
         return queries_frame(self)
 
     def to_csv(self, separator: str = ",") -> str:
-        """:meth:`to_frame` as CSV, with all digits; the other frames have ``write_csv``, too."""
+        """:meth:`to_frame` as CSV, with all digits; the other frames have ``write_csv`` too."""
         return self.to_frame().write_csv(separator=separator)
 
     def to_json(self, *, indent: int | None = None) -> str:
@@ -272,7 +272,7 @@ class Comparison:
         second = self._system(b) if b is not None else others[0]
         if first == second:
             raise InputError(
-                f"{first} is compared with itself; name two systems of {', '.join(self.systems)}."
+                f"{first} cannot be compared with itself; name two systems of {', '.join(self.systems)}."
             )
         return first, second
 
@@ -303,7 +303,7 @@ class Comparison:
         name = self._measure(measure)
         found = next((part for part in self.pairs.parts if part.quantity.name == name), None)
         if found is None:
-            raise MeasureError(f"{name} is a count, so systems are not compared by it.")
+            raise MeasureError(f"{name} is a count and is not tested.")
         return found
 
 
@@ -346,7 +346,7 @@ def compare(
     rankings = {name: run for name, run in given.items() if not _holds_values(run, columns)}
     if rankings and qrels is None:
         raise InputError(
-            f"{next(iter(rankings))} is a run, but there are no judgments to score it with: give qrels."
+            f"{next(iter(rankings))} is a run, but there are no judgments to score it with; pass qrels."
         )
     data = open_collection(qrels if rankings else None, rankings, names=Names.of(columns, match)).with_logs()
     if match is not None:
@@ -474,7 +474,7 @@ def _evaluated(
 def _checked(systems: Any) -> dict[str, Any]:
     if not isinstance(systems, Mapping):
         raise InputError(
-            f"The systems are a {type(systems).__name__}; give {{name: run}}, one entry per system."
+            f"The systems are a {type(systems).__name__}; pass {{name: run}}, one entry per system."
         )
     named = {str(name): system for name, system in systems.items()}
     if len(named) < len(systems):

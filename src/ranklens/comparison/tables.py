@@ -93,7 +93,7 @@ def pairs(comparison: Comparison) -> Table:
     is_plain = comparison.settings.is_tukey or not corrected or comparison.pairs.parts[0].family.pairs < 2
     chance = "p" if is_plain else f"p ({corrected})"
     header = ["measure", "pair", "difference", _interval_header(comparison), chance, "win/tie/loss", ""]
-    more = f"{hidden:,} more pairs are not shown; pairs_frame() and the JSON have all." if hidden else ""
+    more = f"{hidden:,} more pairs are not shown; see pairs_frame() or the JSON." if hidden else ""
     return Table(header, rows, left=2, note=more)
 
 
@@ -297,7 +297,7 @@ def _slice_rows(comparison: Comparison, found: Sequence[SystemResult]) -> list[l
 
 
 def _pairs_to_show(comparison: Comparison, measure: str) -> list[PairResult]:
-    """With a baseline: it comes first, so that signs tell gains; else the better one comes last, so that they are positive."""
+    """With a baseline: it comes first, so that signs show gains; else the better one comes last, so that they are positive."""
     ranked = comparison.ranked(measure)
     if comparison.baseline is not None:
         others = [system for system in ranked if system != comparison.baseline]

@@ -35,7 +35,7 @@ _SMALL = 0.001  # p-values below are not told apart
 
 
 def of_pair(pair: PairResult, *, intervals: bool = True) -> str:
-    """Which of two systems is better, by how much, how surely, and what could not have been seen."""
+    """Which of two systems is better, by how much, how certain that is, and which differences are often missed."""
     quantity = pair.terms.quantity
     ahead, behind = (pair.a, pair.b) if _a_leads(pair, quantity) else (pair.b, pair.a)
     if pair.ties == pair.n:
@@ -46,19 +46,19 @@ def of_pair(pair: PairResult, *, intervals: bool = True) -> str:
     if pair.significant:
         return f"{ahead} is {_superior(quantity)} than {behind} by {amount}"
     if pair.adjusted_p <= pair.terms.settings.alpha:
-        return f"{ahead} and {behind} cannot be told apart: {behind} wins more often, but the mean favours {ahead} by {amount}"
+        return f"{ahead} and {behind} cannot be told apart: {behind} wins more queries, but {ahead} has the {_superior(quantity)} mean, by {amount}"
     return f"{ahead} and {behind} cannot be told apart: the difference is {amount}"
 
 
 def of_measure(comparison: Comparison, measure: str, *, intervals: bool = True) -> str:
-    """Which system to choose by one measure, and how sure that is; also without the intervals of differences."""
+    """Which system to choose by one measure, and how certain that is; also without the intervals of differences."""
     quantity, ranked = comparison.quantity(measure), comparison.ranked(measure)
     if not quantity.is_tested:
         return "A count: shown, but not tested."
     if len(ranked) == 1:
         found = comparison.result(measure, ranked[0])
         around = f" {found.interval}" if intervals else ""
-        return f"{found.mean:.4f}{around} for {ranked[0]} alone; there is nothing to compare it with."
+        return f"{found.mean:.4f}{around} for {ranked[0]}; there is no other system to compare it with."
     if len(ranked) == 2:
         told = of_pair(comparison.pair(measure, *ranked), intervals=intervals)
         return f"{told}.{_advice(comparison, measure, ranked)}"
@@ -79,7 +79,7 @@ def _leader(comparison: Comparison, measure: str, ranked: Sequence[str], *, inte
     advice = _advice(comparison, measure, [best, *rivals])
     if not rivals:
         all_others = "both others" if len(others) == 2 else f"all {len(others):,} others"
-        return f"{best} is {word} than {all_others}; than the closest, {others[0]}, by {amount}.{advice}"
+        return f"{best} is {word} than {all_others}; its lead over the closest, {others[0]}, is {amount}.{advice}"
     if comparison.result(measure, best).mean == comparison.result(measure, others[-1]).mean:
         return f"All {len(ranked):,} systems have the same mean.{advice}"
     most = "best" if word == "better" else "highest"
@@ -127,9 +127,7 @@ def _advice_against_baseline(baseline: str, better: Sequence[str], same: Sequenc
         untested = f"; {several([*better, *same])} were not tested against each other" if same else ""
         return f"Choose {better[0]} rather than {baseline}{untested}."
     if len(same) > 1:
-        return (
-            f"There is no reason here to replace {baseline}; the others were not tested against each other."
-        )
+        return f"Nothing here justifies replacing {baseline}; the others were not tested against each other."
     return f"Choose the cheaper of {baseline} and {same[0]}." if same else f"Choose {baseline}."
 
 
@@ -162,7 +160,7 @@ def of_slices(comparison: Comparison, measure: str) -> str:
 
 
 def facts(pair: PairResult, *, intervals: bool = True) -> str:
-    """The size of a difference, how likely it is by chance, and what could not have been seen."""
+    """The size of a difference, how likely it is by chance, and which differences are often missed."""
     unlike = _unlike_interval(pair) if intervals else ""
     return f"{_size(pair, intervals=intervals)}, {_chance(pair)}{unlike}{_unseen(pair)}"
 
@@ -178,7 +176,7 @@ def _unlike_interval(pair: PairResult) -> str:
     elif not contains and family.pairs > 1 and (settings.is_tukey or pair.p_value <= settings.alpha):
         reason = "is not corrected for the number of pairs"
     else:
-        reason = "is Student's t, which is not the method of the test"
+        reason = "is Student's t, a different method from the test"
     nothing = 1 if quantity.is_geometric else 0
     return f" (the interval {'contains' if contains else 'excludes'} {nothing}, but {reason})"
 
@@ -289,7 +287,7 @@ def _size(pair: PairResult, *, intervals: bool) -> str:
 
 def _unseen(pair: PairResult) -> str:
     if pair.n < 2:
-        return "; one query says nothing about others"
+        return "; one query is not enough to conclude anything about others"
     if not pair.detectable:
         return ""
     if pair.terms.quantity.is_geometric:
@@ -298,4 +296,4 @@ def _unseen(pair: PairResult) -> str:
         limit = f"a difference under {pair.detectable:.{3 if pair.detectable >= 0.001 else 5}f}"
     if pair.significant and abs(pair.difference) < pair.detectable:
         return f"; with {pair.n:,} queries a difference this small is often missed"
-    return f"; with {pair.n:,} queries {limit} could not have been seen"
+    return f"; with {pair.n:,} queries {limit} is often missed"

@@ -48,7 +48,7 @@ def import_retriever(name: str, *, factory: bool = False, params: Mapping[str, A
     if factory or name.endswith("()"):
         return _made(name, found, params or {})
     if inspect.isclass(found):
-        raise InputError(f"{name!r} is a class; write {name}() to make an object of it.")
+        raise InputError(f"{name!r} is a class; write {name}() to create an instance.")
     if not params:
         return found
     if not inspect.isroutine(found):
@@ -62,7 +62,7 @@ def import_retriever(name: str, *, factory: bool = False, params: Mapping[str, A
 def _check_params(name: str, function: Any, params: Mapping[str, Any]) -> None:
     try:
         known = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):  # some built-in functions do not tell
+    except (TypeError, ValueError):  # some built-in functions have no signature
         return
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in known):
         return
@@ -90,8 +90,8 @@ def _module(name: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
             raise InputError(
-                f"there is no module {error.name!r}. It was looked for in the folder of the configuration, in the "
-                "current folder and among the installed packages."
+                f"there is no module {error.name!r}. RankLens looked in the folder of the configuration, the "
+                "current folder and the installed packages."
             ) from None
         raise InputError(f"the module {name!r} cannot be imported: {_told(error)}") from None
     except Exception as error:  # noqa: BLE001  whatever a module does when it is imported
@@ -106,7 +106,7 @@ def _made(name: str, factory: Any, params: Mapping[str, Any]) -> Any:
     try:
         return factory(**params)
     except Exception as error:  # noqa: BLE001  whatever a factory does
-        raise InputError(f"{name!r} made no retriever: {_told(error)}") from None
+        raise InputError(f"{name!r} did not create a retriever: {_told(error)}") from None
 
 
 def _told(error: Exception) -> str:

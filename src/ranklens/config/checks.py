@@ -33,7 +33,7 @@ def check(config: Config) -> None:
 
 def _systems(config: Config) -> None:
     if not config.systems:
-        raise WrongKeyError("There is nothing to measure: give retrievers, or data.runs.", "retrievers")
+        raise WrongKeyError("Nothing to measure: set retrievers or data.runs.", "retrievers")
     parallel = config.retrieval_metrics.performance.parallel_processing
     for number, retriever in enumerate(config.retrievers):
         if config.systems.count(retriever.name) > 1:
@@ -45,7 +45,7 @@ def _systems(config: Config) -> None:
             raise WrongKeyError(message, "retrievers", number, "concurrency")
         match = retriever.match or config.match
         if retriever.id_from is not None and match is not None and match.id_from is not None:
-            message = "and match both say where the id is; give one of them."
+            message = "and match both say where the id is; set only one of them."
             raise WrongKeyError(message, "retrievers", number, "id_from")
         if isinstance(match, Groups) and config.data.runs:
             message = (
@@ -66,7 +66,7 @@ def _texts(config: Config) -> None:
     given = config.data
     if given.qrels is None and given.queries is None:
         raise WrongKeyError(
-            "is missing: a file of judgments, or a BEIR folder; or give queries that say what is relevant.",
+            "is missing: a file of judgments, or a BEIR folder; or set queries that say what is relevant.",
             "data",
             "qrels",
         )
@@ -105,7 +105,7 @@ def _measure_gates(config: Config) -> None:
     for name, floor in config.gates.floors.items():
         if not floor <= highest[config.measure(name)]:
             high = highest[config.measure(name)]
-            message = f"{floor:g} can never be reached: {name} is a number up to {high:g}."
+            message = f"{floor:g} can never be reached: {name} is at most {high:g}."
             raise WrongKeyError(message, "gates", "floors", name)
     if config.gates.max_regression and not {*config.gated} - {config.baseline}:
         raise WrongKeyError("there is only the baseline to check.", "gates", "max_regression")
@@ -117,7 +117,7 @@ def _retriever_gates(config: Config) -> None:
     checked = {*config.gated} & {retriever.name for retriever in config.retrievers}
     for gate in ("max_failed", "max_latency_p95"):
         if getattr(config.gates, gate) is not None and not checked:
-            raise WrongKeyError("is for retrievers, and there is none to check.", "gates", gate)
+            raise WrongKeyError("applies to retrievers, and there are none to check.", "gates", gate)
 
 
 def _outputs(config: Config) -> None:
@@ -127,4 +127,4 @@ def _outputs(config: Config) -> None:
             needed = "retrieval_metrics.statistical_analysis.significance_testing: true"
             raise WrongKeyError(f"needs {needed}.", *key)
     if config.outputs.runs is not None and not config.retrievers:
-        raise WrongKeyError("is for the rankings of retrievers, and there is none.", "outputs", "runs")
+        raise WrongKeyError("applies to the rankings of retrievers, and there are none.", "outputs", "runs")

@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     from ranklens.config.model import Config, Performance, Retriever
     from ranklens.retrieval.benchmark import Benchmark
 
-_AT_ONCE = 8  # calls at a time where parallel_processing is true and the retriever does not say
+_AT_ONCE = 8  # simultaneous calls where parallel_processing is true and the retriever does not say
 _STORE = ".ranklens"
 
 
 def run(config: Config) -> BenchResult:
-    """Ask the retrievers, compare all systems, check the gates, and write what is asked for."""
+    """Run the retrievers, compare all systems, check the gates, and write the outputs."""
     result = measure(config)
     write_outputs(result)
     return result
 
 
 def measure(config: Config) -> BenchResult:
-    """The same without writing; but what cannot be written later is refused now."""
+    """The same without writing; outputs that cannot be written are refused right away."""
     for key, path in _files(config).items():
         _make_room(path, spell(("outputs", key)))
     try:
@@ -41,7 +41,7 @@ def measure(config: Config) -> BenchResult:
             benchmark = _asked(config) if config.retrievers else None
         return _measured(config, benchmark)
     except RankLensError as error:
-        error.respell(as_key)  # whoever wrote a file looks for keys, not for arguments
+        error.respell(as_key)  # the author of a file looks for keys, not for arguments
         raise
 
 
@@ -209,4 +209,4 @@ def _make_room(path: Path, key: str) -> None:
     except OSError as error:
         raise InputError(f"{key}: {path} cannot be written: {error.strerror}.") from None
     if path.is_dir():
-        raise InputError(f"{key}: {path} is a folder; give the name of a file.")
+        raise InputError(f"{key}: {path} is a folder; choose a file name.")

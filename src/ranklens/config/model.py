@@ -83,7 +83,7 @@ Allowed = Annotated[InstanceOf[Drop], BeforeValidator(Drop.parse)]
 
 
 class Part(BaseModel):
-    """What all parts share: unknown keys are errors, numbers may stand for text, null for the default."""
+    """What all parts share: unknown keys are errors, numbers can be given for text, null means the default."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
 
@@ -99,11 +99,11 @@ class Part(BaseModel):
 
 
 class StatisticalAnalysis(Part):
-    """How sure the numbers are."""
+    """How certain the numbers are."""
 
     confidence_intervals: bool = Field(
         default=True,
-        description="Show an interval beside every mean in tables: true or false (JSON always has them).",
+        description="Show an interval for every mean in tables: true or false (JSON always includes them).",
     )
     significance_testing: bool = Field(
         default=True,
@@ -113,30 +113,29 @@ class StatisticalAnalysis(Part):
         default=0.05,
         gt=0,
         lt=1,
-        description="The significance level, a share between 0 and 1; the confidence level is 1 - alpha_level.",
+        description="Significance level, between 0 and 1; the confidence level is 1 - alpha_level.",
     )
 
 
 class Performance(Part):
-    """How retrievers are asked, unless they say otherwise."""
+    """How retrievers are called, unless they set their own."""
 
     batch_size: From1 | None = Field(
         default=None,
-        description="How many texts a retriever that takes lists gets at once: a whole number from 1.",
+        description="Batch size for retrievers that take lists of texts: a whole number from 1.",
     )
     caching_enabled: bool = Field(
         default=False,
-        description="Keep every answer on disk (outputs.store), so that a run that was stopped resumes where it "
-        "stopped and asks nothing twice: true or false.",
+        description="Store every answer on disk (outputs.store), so that a stopped run resumes and repeats no call: true or false.",
     )
     parallel_processing: bool | None = Field(
         default=None,
-        description="true asks 8 queries at a time, or as many as a retriever's own concurrency; false asks one at a time.",
+        description="true runs 8 queries at a time, unless a retriever sets its own concurrency; false runs one at a time.",
     )
 
 
 class RetrievalMetrics(Part):
-    """What is measured."""
+    """What to measure."""
 
     enabled_metrics: Annotated[tuple[str, ...], BeforeValidator(_listed), AfterValidator(_measures)] = Field(
         default=("rag",),
@@ -154,7 +153,7 @@ class RetrievalMetrics(Part):
 
 
 class Data(Part):
-    """Judgments, queries, documents and runs. Paths start at the folder of the configuration."""
+    """Judgments, queries, documents and runs. Paths are relative to the configuration file."""
 
     qrels: Place | None = Field(
         default=None,
@@ -169,7 +168,7 @@ class Data(Part):
     corpus: Place | None = Field(default=None, description="The texts of the documents, for the report.")
     runs: Annotated[dict[str, Place], BeforeValidator(_named_runs)] = Field(
         default_factory=dict,
-        description="Runs that exist already: names with files, or a list of files.",
+        description="Existing runs: names with files, or a list of files.",
     )
 
     @property
@@ -184,9 +183,9 @@ class Data(Part):
 
 
 class Retriever(Part):
-    """A function of yours that is asked every query."""
+    """A function that is called with every query."""
 
-    name: str = Field(min_length=1, description="Its name in tables: text.")
+    name: str = Field(min_length=1, description="Name in tables: text.")
     retriever: str = Field(
         pattern=r"^[\w.]+:[\w.]+(\(\))?$",
         description="The function or object, as module:function; module:function() calls it first to get the retriever.",
@@ -194,78 +193,76 @@ class Retriever(Part):
     k: From1 = Field(default=10, description="Documents per query: a whole number from 1.")
     factory: bool = Field(
         default=False,
-        description="Whether the function makes the retriever rather than being it: true or false.",
+        description="Whether the function creates the retriever: true or false.",
     )
     params: dict[str, Any] = Field(
         default_factory=dict,
-        description="Arguments by name, for the function or the factory: keys and values.",
+        description="Keyword arguments for the function or the factory: keys and values.",
     )
     version: str | None = Field(
         default=None,
-        description="The version that stored answers belong to: text. By default it changes with the module's file.",
+        description="Version that stored answers belong to: text. By default it changes with the module's file.",
     )
-    concurrency: From1 | None = Field(
-        default=None, description="Calls at the same time: a whole number from 1."
-    )
+    concurrency: From1 | None = Field(default=None, description="Simultaneous calls: a whole number from 1.")
     batch_size: From1 | None = Field(
-        default=None, description="How many texts it gets at once, as a list: a whole number from 1."
+        default=None, description="Number of texts per call, passed as a list: a whole number from 1."
     )
-    timeout: Above0 | None = Field(default=None, description="Seconds allowed per call: a number above 0.")
+    timeout: Above0 | None = Field(
+        default=None, description="Time limit per call in seconds: a number above 0."
+    )
     retries: Annotated[int, Field(ge=0)] = Field(
-        default=0, description="Further attempts after a failure: a whole number from 0."
+        default=0, description="Number of retries after a failure: a whole number from 0."
     )
-    rate_limit: Above0 | None = Field(
-        default=None, description="The most calls per second: a number above 0."
-    )
+    rate_limit: Above0 | None = Field(default=None, description="Maximum calls per second: a number above 0.")
     id_from: str | None = Field(
-        default=None, description="Where the id is in what it returns, e.g. metadata.source: text."
+        default=None, description="Where to find the id in a result, e.g. metadata.source: text."
     )
     match: Matched | None = Field(
         default=None,
-        description="How its ids match the judged ones, if not like the others': see match above.",
+        description="How its ids map to judged ids, if different from match above.",
     )
 
 
 class Gates(Part):
-    """What must hold; if it does not, the exit status is 1."""
+    """Conditions that must hold; otherwise the exit status is 1."""
 
     floors: dict[Named, float] = Field(
         default_factory=dict,
-        description="The lowest mean allowed, by measure: names with numbers in the range of the measure.",
+        description="Minimum mean, by measure: names with numbers in the range of the measure.",
     )
     max_regression: dict[Named, Allowed] = Field(
         default_factory=dict,
         description="How far a mean may be below the baseline's, by measure: a number, or text such as 2% of the baseline.",
     )
     max_failed: Annotated[int, Field(ge=0)] | None = Field(
-        default=None, description="How many queries of a retriever may fail: a whole number from 0."
+        default=None, description="Maximum number of failed queries per retriever: a whole number from 0."
     )
     max_latency_p95: Above0 | None = Field(
         default=None,
-        description="The 95th percentile of a retriever's seconds per query, where a call that timed out counts with the time "
-        "waited: a number above 0.",
+        description="Maximum 95th percentile of a retriever's seconds per query; a call that timed out counts with the time waited: "
+        "a number above 0.",
     )
     systems: tuple[str, ...] | None = Field(
         default=None,
-        description="The systems to check: a list. By default all but the baseline.",
+        description="Systems that the gates apply to: a list. By default all except the baseline.",
     )
 
 
 class Outputs(Part):
-    """What is written in addition to the printed table. Paths start at the folder of the configuration."""
+    """Files to write in addition to the printed table. Paths are relative to the configuration file."""
 
     table: Place | None = Field(default=None, description="The table as text: a file.")
     json_file: Place | None = Field(default=None, alias="json", description="Everything as JSON: a file.")
-    markdown: Place | None = Field(default=None, description="The table as markdown: a file.")
+    markdown: Place | None = Field(default=None, description="The table as Markdown: a file.")
     csv: Place | None = Field(default=None, description="The numbers as CSV: a file.")
-    latex: Place | None = Field(default=None, description="The table for LaTeX: a file.")
+    latex: Place | None = Field(default=None, description="The table as LaTeX: a file.")
     report: Place | None = Field(default=None, description="The report, one HTML file.")
     runs: Place | None = Field(
-        default=None, description="A folder for the rankings of the retrievers, as TREC run files."
+        default=None, description="Folder for the rankings of the retrievers, as TREC run files."
     )
     store: Place | None = Field(
         default=None,
-        description="The folder for answers if caching_enabled is true. By default .ranklens beside the configuration.",
+        description="Folder for stored answers if caching_enabled is true. By default .ranklens next to the configuration.",
     )
 
 
@@ -273,12 +270,10 @@ class Config(Part):
     """A benchmark: what to run, on which data, how to measure, what must hold and what to write."""
 
     retrieval_metrics: RetrievalMetrics = Field(
-        default_factory=RetrievalMetrics, description="What is measured."
+        default_factory=RetrievalMetrics, description="What to measure."
     )
     data: Data = Field(description="Judgments, queries, documents and runs.")
-    retrievers: tuple[Retriever, ...] = Field(
-        default=(), description="Functions that are asked every query: a list."
-    )
+    retrievers: tuple[Retriever, ...] = Field(default=(), description="Retrievers to run: a list.")
     baseline: str | None = Field(default=None, description="The system to compare the others with: a name.")
     test: Annotated[str, _one_of(ALL_TESTS)] = Field(
         default="randomization", description=f"The paired test: {', '.join(ALL_TESTS)}."
@@ -303,7 +298,7 @@ class Config(Part):
         "document}), {by: groups, groups: [[a, a2]]}, {by: spans, gold: {id: [document, start, end]}, threshold: 0.5, over: gold, "
         "span_from: [document, start, end]}.",
     )
-    gates: Gates = Field(default_factory=Gates, description="What must hold.")
+    gates: Gates = Field(default_factory=Gates, description="Conditions that must hold.")
     outputs: Outputs = Field(default_factory=Outputs, description="What to write.")
 
     _file: Path | None = PrivateAttr(default=None)
@@ -344,7 +339,7 @@ class Config(Part):
 
     @property
     def gated(self) -> list[str]:
-        """The systems that the gates are for."""
+        """The systems that the gates apply to."""
         others = [name for name in self.systems if name != self.baseline]
         return list(self.gates.systems) if self.gates.systems is not None else others or self.systems
 

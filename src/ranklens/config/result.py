@@ -1,4 +1,4 @@
-"""What came of a configuration, in every format."""
+"""The results of a configuration, in every format."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FORMAT_VERSION = 1  # of to_json; 1: first version
 
 @dataclass(frozen=True)
 class BenchResult:
-    """What came of a configuration: scores by system, how they compare, which gates held."""
+    """The results of a configuration: scores by system, their comparison, and the gates."""
 
     config: Config
     scores: Mapping[str, Scores]
@@ -47,7 +47,7 @@ class BenchResult:
         return self._printout().to_html()
 
     def to_markdown(self) -> str:
-        """All that print shows, for GitHub and its like."""
+        """Everything that print shows, as Markdown."""
         return self._printout().to_markdown()
 
     def to_latex(self) -> str:

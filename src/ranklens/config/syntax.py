@@ -18,7 +18,7 @@ KeyPath: TypeAlias = "tuple[str | int, ...]"  # ("retrievers", 1, "k")
 
 
 def read(path: Path) -> tuple[dict[str, Any], dict[KeyPath, int]]:
-    """The content of a YAML or TOML file, and on which line each key stands (not known for TOML)."""
+    """The content of a YAML or TOML file, and the line of each key (unknown for TOML)."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
@@ -69,7 +69,7 @@ def _lines(path: Path, node: yaml.Node, at: KeyPath) -> Iterator[tuple[KeyPath, 
             line = key.start_mark.line + 1
             here = (*at, str(key.value))
             if here[-1] in seen:
-                raise InputError(f"{path}:{line}: {spell(here)} is already there, on line {seen[here[-1]]}.")
+                raise InputError(f"{path}:{line}: {spell(here)} is already set on line {seen[here[-1]]}.")
             seen[here[-1]] = line
             yield from _lines(path, value, here)
             yield here, line  # after the value's own, so that the key's line stays
@@ -119,7 +119,7 @@ def _sentence(
 def _what_is_wrong(detail: Any, at: KeyPath, model: type[BaseModel], own: Exception | None) -> str:
     if detail["type"] == "extra_forbidden":
         parent = model_at(at[:-1], model)
-        return f"there is no such key: {nearest(str(at[-1]), keys_of(parent))}"
+        return f"unknown key: {nearest(str(at[-1]), keys_of(parent))}"
     description = _description(at, model)
     if detail["type"] == "missing":
         return f"is missing. {description}"
@@ -136,7 +136,7 @@ def keys_of(model: type[BaseModel] | None) -> list[str]:
 
 
 def model_at(at: KeyPath, model: type[BaseModel]) -> type[BaseModel] | None:
-    """The model that describes what stands at a path; None for what has no keys of its own."""
+    """The model that describes the value at a path; None if the value has no keys."""
     found: Any = model
     for part in at:
         if isinstance(part, int):

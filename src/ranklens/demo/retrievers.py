@@ -51,7 +51,7 @@ def build(documents: Mapping[str, str]) -> tuple[dict[str, Retriever], list[str]
     ):
         index = _full_text(texts, tokenizer, terms)
         if isinstance(index, str):
-            left_out.append(f"{name} is left out: the SQLite of this Python lacks what it needs ({index}).")
+            left_out.append(f"{name} is left out because this Python's SQLite does not support it ({index}).")
         else:
             found[name] = index
     found["lsa"] = LatentSemantics(documents)
@@ -156,7 +156,7 @@ def _all_words(text: str) -> list[str]:
 
 
 def _strongest_directions(weights: sp.csr_array, dimensions: int) -> FloatArray:
-    """The right singular vectors of the largest singular values, every text counting alike.
+    """The right singular vectors of the largest singular values, with every text weighted equally.
 
     Subspace iteration: multiply, make orthonormal, repeat. Its few large products stay fast on a busy machine, unlike the
     many small ones of ``scipy.sparse.linalg.svds``.

@@ -105,7 +105,7 @@ def _check_is_judged(query: str, qrels: Any, gold: pl.DataFrame) -> None:
     known = list(judged)
     if query in known:
         return
-    many = f"{len(known):,} queries are judged, the first is {known[0]!r}." if len(known) > 12 else ""
+    many = f"{len(known):,} queries are judged (first: {known[0]!r})." if len(known) > 12 else ""
     hint = nearest(query, known) if known else "no query is."
     raise InputError(f"Query {query!r} is not judged, so it has no value: {hint}{many}")
 
@@ -146,7 +146,9 @@ def remarks(data: OneQuery) -> list[str]:
     if not any(grade >= policy.rel for grade in data.grades.values()):
         found.append("No document of this query is relevant" + _left_out(policy.empty == "skip"))
     if policy.ties == "average" and data.tie_groups:
-        found.append("Tied documents share one line: what they add on average over all their orders.")
+        found.append(
+            "Tied documents share one line, which shows what they add on average over all their orders."
+        )
     elif tied and policy.ties != "average":
         order = (
             "they are in input order"
@@ -163,7 +165,7 @@ def remarks(data: OneQuery) -> list[str]:
             f"{repeated} repeated {'document is' if repeated == 1 else 'documents are'} dropped; the best rank counts."
         )
     if unjudged:
-        found.append("A grade of – means that nobody judged the document; it counts as not relevant.")
+        found.append("A grade of – marks an unjudged document; it counts as not relevant.")
     return found
 
 

@@ -139,13 +139,13 @@ def explain(
     """Show how a measure arrives at its value for one query.
 
     ``qrels``, ``run`` and policies are those of :func:`ranklens.evaluate`. Of a long ranking about ``rows`` lines are shown,
-    those that matter; the others are summed up.
+    those that matter; the rest are summed up.
 
     >>> print(explain("P@3", {"q": {"a", "c"}}, {"q": ["x", "a", "b"]}, query="q"))
     P@3 of query 'q': Precision: relevant documents in the top k, divided by k.
     - 3 documents retrieved, 1 of them judged; 2 relevant (grade 1 or more), 1 of them retrieved.
     - Missed: c (grade 1, not retrieved).
-    - A grade of – means that nobody judged the document; it counts as not relevant.
+    - A grade of – marks an unjudged document; it counts as not relevant.
     <BLANKLINE>
     rank  document  grade  found  contribution  so far  ideal grade  ideal so far
     ----  --------  -----  -----  ------------  ------  -----------  ------------
@@ -271,7 +271,7 @@ def _documents(data: OneQuery, place: _Place) -> tuple[str, ...]:
 
 def _details(measure: Measure, data: OneQuery, ranks: list[int]) -> dict[int, dict[str, float | None]]:
     """The columns of the measure at some ranks."""
-    # A document that nobody judged is below any grade.
+    # An unjudged document is below any grade.
     grades = [data.grades.get(data.documents[rank - 1], -np.inf) for rank in ranks]
     view = View(data.in_one_order, np.array(ranks, dtype=np.int64), np.array(grades), parameters(measure))
     found: dict[int, dict[str, float | None]] = {rank: {} for rank in ranks}

@@ -1,4 +1,4 @@
-"""How each measure is shown at work: one :class:`Working` per measure, in the order of the registry.
+"""How each measure is explained: one :class:`Working` per measure, in the order of the registry.
 
 To explain a new measure, add one record here. A measure without one, such as a plug-in's, is shown in the general form: ranks,
 grades, and its value so far.
@@ -27,8 +27,8 @@ class Working:
     """How one measure is shown at work.
 
     ``formula`` is a template (:mod:`ranklens.explanation.terms`), or a function that makes one from the measure's parameters.
-    ``columns`` are shown between the grade and the contribution. ``ideal`` says what the ideal ranking shows beside the actual
-    one: grades, gains, or nothing if the measure has no such ideal; it may depend on the parameters, too. With
+    ``columns`` are shown between the grade and the contribution. ``ideal`` says what the ideal ranking shows next to the actual
+    one: grades, gains, or nothing if the measure has no such ideal; it may also depend on the parameters. With
     ``every_rank_counts``, the number of retrieved documents grows from rank to rank. For all other measures it is that of the
     whole ranking, so that each hit adds its share of the final value.
     """

@@ -13,7 +13,7 @@ from ranklens.files.sources import Source
 from ranklens.files.watching import report
 
 SIZE = 1 << 23  # bytes of a block
-LONGEST_LINE = 1 << 24  # what has no end of line for that long is no text, and would fill the memory
+LONGEST_LINE = 1 << 24  # without a line break for that long it is not text, and would fill the memory
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -31,7 +31,7 @@ def blocks(source: Source) -> Iterator[Block]:
 
 
 def _plain(source: Source, size: int) -> Iterator[Block]:
-    """Only the ends of blocks are looked at here, so that whoever works on a block can read it, too."""
+    """Only the ends of blocks are looked at here, so that the thread that works on a block can also read it."""
     end = source.size
     with source.path.open("rb", buffering=0) as file:
         start = len(_BOM) if file.read(len(_BOM)) == _BOM else 0
@@ -82,7 +82,7 @@ def _unpacked(source: Source, size: int) -> Iterator[Block]:
 def _refuse_endless_line(source: Source, start: int) -> NoReturn:
     line = lines_before(source, start) + 1
     raise InputError(
-        f"{source.name}:{line}: more than {LONGEST_LINE >> 20} MB without an end of line; this is no text file."
+        f"{source.name}:{line}: more than {LONGEST_LINE >> 20} MB without a line break; this is not a text file."
     )
 
 

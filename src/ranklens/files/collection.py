@@ -101,7 +101,7 @@ def open_collection(
 ) -> Collection:
     """Judgments, a path or read already, and runs: paths, ``NAME=PATH``, or a mapping from names to paths or runs.
 
-    Judgments are read here, once; of the runs only the first lines, to tell format and name.
+    Judgments are read here, once; of the runs only the first lines, for format and name.
 
     >>> open_collection({"q": {"a": 1}}, {"mine": {"q": ["a"]}}).runs
     {'mine': {'q': ['a']}}
@@ -183,7 +183,7 @@ def _name_and_path(run: str) -> tuple[str | None, str]:
 
 
 def _named(files: Sequence[tuple[str | None, RunFile]]) -> dict[str, Any]:
-    """By the given name, else by tag where every file without a name has a tag of its own, else by file name."""
+    """By the given name, else by tag if every file without a name has its own tag, else by file name."""
     tagged = [(name or file.tag, file) for name, file in files]
     if all(name for name, _ in tagged) and len({name for name, _ in tagged}) == len(files):
         return {str(name): file for name, file in tagged}
@@ -198,7 +198,7 @@ def _by_file(given: Sequence[tuple[str | None, str]]) -> dict[str, str]:
         if name in found and own is None:
             name = path
         if name in found:
-            raise InputError(f"Two runs are called {name!r}; give each a name of its own: NAME={path}.")
+            raise InputError(f"Two runs are called {name!r}; give each its own name: NAME={path}.")
         found[name] = path
     return found
 

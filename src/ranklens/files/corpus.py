@@ -27,7 +27,7 @@ def texts(given: Any, wanted: Collection[str], what: str = "corpus") -> dict[str
     """The texts of the ids in ``wanted``; ids that ``given`` lacks are left out.
 
     ``given`` is anything that :func:`ranklens.files.rows.read_rows` takes: ``{id: text}``, ``{id: {"title": …, "text": …}}``,
-    a list of dicts, a table, the path of a file or of a BEIR folder. Which field is which is told by its name.
+    a list of dicts, a table, the path of a file or of a BEIR folder. Fields are recognised by their names.
 
     >>> texts({"d1": "Lima", "d2": {"title": "Emma", "text": "A novel."}}, ["d2", "d9"])
     {'d2': Text(title='Emma', text='A novel.')}
@@ -47,7 +47,7 @@ def texts(given: Any, wanted: Collection[str], what: str = "corpus") -> dict[str
         if name in keep:
             found[name] = Text(_printable(row[title]) if title else "", _printable(row[text]))
     if is_file and not known:
-        raise InputError(f"{given}: there is no row with an id and a text.")
+        raise InputError(f"{given}: no row has both an id and a text.")
     return found
 
 

@@ -73,7 +73,7 @@ def stream_run(
 ) -> Any:
     """A run as a stream of tables ``query, doc, score`` where its format allows that, else as a table or a dict.
 
-    With ``ranks``, a rank column beside the scores is kept, with null for what is no number.
+    With ``ranks``, a rank column next to the scores is kept, with null for anything that is not a number.
     """
     place, kind = locate(path, format, "run")
     convert = partial(frames.run_frame, columns=names.columns, ranks=ranks)
@@ -97,13 +97,12 @@ def stream_run(
 
 
 def _whole_ranks(name: str, table: pl.DataFrame) -> pl.DataFrame:
-    """Some tools write scores where MS MARCO has ranks: taken for ranks, they would turn every ranking round."""
+    """Some tools write scores where MS MARCO has ranks: read as ranks, they would reverse every ranking."""
     wrong = table.filter(table["rank"] != table["rank"].round())
     if len(wrong):
         query, doc, rank = wrong.row(0)
         raise InputError(
-            f"{name}: the third field of document {doc!r} for query {query!r} is {rank:g}, not a rank. If it is a score, "
-            "put a line 'query doc score' with tabs above the rows, and call the file .tsv."
+            f"{name}: the third field of document {doc!r} for query {query!r} is {rank:g}, not a rank. If it is a score, add a header line 'query doc score' separated by tabs, and rename the file to .tsv."
         )
     return table
 
@@ -114,7 +113,7 @@ def read_run(path: PathLike, format: str | None = None) -> Any:  # noqa: A002
 
 
 def locate_scores(path: PathLike) -> tuple[PathLike, str]:
-    """What to read as a run for svmlight judgments, and its format: a file of bare scores is svmlight, too."""
+    """What to read as a run for svmlight judgments, and its format: a file of bare scores is svmlight too."""
     place, kind = locate(path, None, "run")
     fields = trec.first_fields(place) if isinstance(place, Source) else []
     bare = len(fields) == 1 and (kind == "trec" or _is_number(fields[0]))
@@ -157,7 +156,7 @@ def as_table(read: Any, number: str) -> pl.DataFrame:
 
 
 def locate(path: PathLike, given: str | None, what: str) -> tuple[PathLike, str]:
-    """What to read, and its format; what it holds helps to tell."""
+    """What to read, and its format; the content helps to recognise it."""
     if given is not None and given not in FORMATS:
         raise InputError(f"there is no format {given!r}: {nearest(given, FORMATS)}")
     if not isinstance(path, Source) and str(path) != "-":
@@ -172,13 +171,13 @@ def _folder_format(place: Path, what: str) -> str:
     """BEIR or Parquet; a run is never BEIR."""
     if not place.is_dir():  # a pattern
         if not glob(str(place), recursive=True):
-            raise InputError(f"{place}: there is no such file.")
+            raise InputError(f"{place} does not exist.")
         return "parquet"
     if what == "qrels" and ((place / "qrels").is_dir() or any(place.glob("*.tsv"))):
         return "beir"
     if not any(place.rglob("*.parquet")):
         lacks = "BEIR's qrels or Parquet files" if what == "qrels" else "Parquet files"
-        raise InputError(f"{place} is a folder without {lacks}; give the file itself.")
+        raise InputError(f"{place} is a folder without {lacks}; pass the file itself.")
     return "parquet"
 
 
@@ -190,7 +189,7 @@ def _stream_parquet(place: PathLike, convert: tables.Convert, **options: bool) -
     return stream_parquet(place.path if isinstance(place, Source) else place, convert, **options)
 
 
-# What follows tells JSON from an id in brackets.
+# What follows distinguishes JSON from an id in brackets.
 _JSON_START = re.compile(rb"""\{\s*["}]|\[\s*["{\[\]]""")
 
 
@@ -236,7 +235,7 @@ def _refuse_run(source: Source) -> None:
     fields = trec.first_fields(source)
     if _has_rank_and_score(fields) or (len(fields) == len(trec.TREC_RUN) and fields[1].upper() == "Q0"):
         raise InputError(
-            f"{source.name} looks like a run (six fields: {', '.join(trec.TREC_RUN)}); the judgments come first."
+            f"{source.name} looks like a run (six fields: {', '.join(trec.TREC_RUN)}); pass the judgments first."
         )
 
 
@@ -244,7 +243,7 @@ def _refuse_judgments(source: Source) -> None:
     fields = trec.first_fields(source)
     if _has_grade(fields):
         raise InputError(
-            f"{source.name} looks like judgments (four fields: {', '.join(trec.TREC_QRELS)}); the run comes after them."
+            f"{source.name} looks like judgments (four fields: {', '.join(trec.TREC_QRELS)}); pass the run second."
         )
     if len(fields) == 1 and _is_number(fields[0]):
         raise InputError(f"{source.name} holds bare scores, which belong to svmlight judgments.")
@@ -362,5 +361,5 @@ def _beir_qrels(folder: Path) -> Path:
     if len(splits) == 1:
         return splits[0]
     raise InputError(
-        f"{folder}: which of {[s.name for s in splits]} holds the judgments? Give the file itself."
+        f"{folder}: several files could hold the judgments ({[s.name for s in splits]}); pass the file itself."
     )

@@ -15,11 +15,11 @@ from ranklens.errors import InputError
 
 
 def check_output(path: Path) -> None:
-    """Tell before the work, not after it, that a file cannot be written there."""
+    """Report before the work, not after it, that the file cannot be written."""
     if not path.parent.is_dir():
         raise InputError(f"{path}: there is no folder {path.parent}.")
     if path.is_dir():
-        raise InputError(f"{path} is a folder; give the name of a file.")
+        raise InputError(f"{path} is a folder; choose a file name.")
 
 
 def is_standard_output(output: Path | None) -> bool:
@@ -28,7 +28,7 @@ def is_standard_output(output: Path | None) -> bool:
 
 
 def write_text(text: str, output: Path | None) -> None:
-    """To a file, as a whole or not at all; else to standard output."""
+    """Write to a file, completely or not at all; otherwise to standard output."""
     if output is None or is_standard_output(output):
         sys.stdout.write(text)
         return
@@ -36,7 +36,7 @@ def write_text(text: str, output: Path | None) -> None:
 
 
 def write_whole(target: Path, write: Callable[[Path], Any]) -> None:
-    """Nothing half-written: a temporary file beside the target, then a rename; ``-`` is standard output.
+    """Never half-written: a temporary file next to the target, then a rename; ``-`` is standard output.
 
     A link keeps pointing to its target, which is written. Pipes and devices get the content when it is complete.
     """
@@ -56,7 +56,7 @@ def write_whole(target: Path, write: Callable[[Path], Any]) -> None:
         else:
             Path(name).chmod(_rights(place))
             Path(name).replace(place)
-    except BrokenPipeError:  # whoever reads has seen enough
+    except BrokenPipeError:  # the reader has seen enough
         raise
     except OSError as error:
         raise InputError(f"{target} cannot be written: {error.strerror or error}.") from None

@@ -1,4 +1,4 @@
-"""Queries of any shape → ids, texts and whatever else stands beside them."""
+"""Queries of any shape → ids, texts and other fields."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def read_queries(value: Any) -> Queries:
     except InputError as error:
         if isinstance(value, (str, Path)) and Path(value).is_file() and not _TABLES & {*Path(value).suffixes}:
             raise InputError(
-                f"{value} is no table of questions; they come as JSONL, JSON, CSV, TSV or Parquet. ({error})"
+                f"{value} is not a table of questions; use JSONL, JSON, CSV, TSV or Parquet. ({error})"
             ) from None
         if isinstance(value, (str, Path)) and str(value) not in str(error):
             error.prefix(f"{value}: ")

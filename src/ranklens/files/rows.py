@@ -1,4 +1,4 @@
-"""Tables of anything with named fields: from dicts, lists, frames and files → one dict a row."""
+"""Tables of anything with named fields: from dicts, lists, frames and files → one dict per row."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HEADERLESS = ("_id", "text")  # as the queries of MS MARCO
 def read_rows(value: Any, what: str = "queries") -> list[dict[str, Any]]:
     """Rows of a dict by id, a list of dicts, a table, a file, or that file of a BEIR folder which ``what`` names.
 
-    Files are JSONL, JSON, CSV, TSV or Parquet, compressed or not. The keys of a dict stand in the field ``_id``, its plain values in ``text``. A tab-separated file of two columns without a
+    Files are JSONL, JSON, CSV, TSV or Parquet, compressed or not. The keys of a dict go to the field ``_id``, its plain values to ``text``. A tab-separated file of two columns without a
     header holds ids and texts.
 
     >>> read_rows({"q1": "why?"})
@@ -48,7 +48,7 @@ def each_row(value: Any, what: str = "queries") -> Iterator[dict[str, Any]]:
             yield dict(row)
     else:
         raise InputError(
-            f"{what} is a {type(value).__name__}; give a dict by id, a list of dicts, a table, or the path of a file or "
+            f"{what} is a {type(value).__name__}; pass a dict by id, a list of dicts, a table, or the path of a file or "
             "of a BEIR folder."
         )
 
@@ -81,7 +81,7 @@ def _in_folder(path: Path, what: str) -> Path:
         return path
     found = next(iter(sorted(path.glob(f"{what}.*"))), None)
     if found is None:
-        raise InputError(f"{path}: there is no {what}.jsonl in this folder; a BEIR folder has one.")
+        raise InputError(f"{path}: this folder has no {what}.jsonl; a BEIR folder has one.")
     return found
 
 

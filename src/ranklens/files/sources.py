@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PIECE = 1 << 24  # bytes read at a time
-_HEAD = 1 << 16  # bytes that tell the format
+_HEAD = 1 << 16  # bytes that show the format
 _DAMAGED = (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error)
 _MAGIC: dict[bytes, str] = {
     b"\x1f\x8b": "gz",
@@ -52,7 +52,7 @@ class Source:
 
     @property
     def suffix(self) -> str:
-        """The suffix that tells the format, without one that tells the compression."""
+        """The suffix of the format, without that of the compression."""
         name = Path(self.name)
         return (Path(name.stem) if name.suffix.lower() in _SUFFIXES else name).suffix.lower()
 
@@ -72,7 +72,7 @@ class Source:
         except UnicodeError:
             raise InputError(f"{self.name}: a byte is not valid UTF-8; save the file as UTF-8.") from None
         except _DAMAGED as error:
-            what = f"the {self.packing} archive is damaged or cut short" if self.packing else "cannot be read"
+            what = f"the {self.packing} archive is damaged or truncated" if self.packing else "cannot be read"
             raise InputError(f"{self.name}: {what}: {error}.") from None
 
     def head(self, size: int = _HEAD) -> bytes:
@@ -81,7 +81,7 @@ class Source:
 
     @cached_property
     def _head(self) -> bytes:
-        """Kept, because whoever recognises a file looks at it several times."""
+        """Kept, because recognising a file looks at it several times."""
         return self._first(_HEAD)
 
     def _first(self, size: int) -> bytes:
@@ -122,7 +122,7 @@ def open_source(path: PathLike) -> Source:
     except InputError:
         raise
     except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file.") from None
+        raise InputError(f"{path} does not exist.") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}.") from None
     except ValueError as error:  # a NUL byte in the name
@@ -132,7 +132,7 @@ def open_source(path: PathLike) -> Source:
 def _open(path: Path) -> Source:
     kind = path.stat().st_mode
     if stat.S_ISDIR(kind):
-        raise InputError(f"{path} is a folder; give a file, a BEIR folder, or a folder of Parquet files.")
+        raise InputError(f"{path} is a folder; pass a file, a BEIR folder, or a folder of Parquet files.")
     if stat.S_ISREG(kind):
         return _recognised(str(path), path)
     with path.open("rb") as pipe:  # <(zcat run.gz), for example
@@ -157,12 +157,12 @@ def _recognised(name: str, file: Path) -> Source:
     with file.open("rb") as opened:
         start = opened.read(6)
     if not start:
-        raise InputError(f"{name}: there is nothing in it.")
+        raise InputError(f"{name}: the file is empty.")
     source = Source(
         name, file, next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), None)
     )
     if source.packing and not source.head(1):
-        raise InputError(f"{name}: there is nothing in it.")
+        raise InputError(f"{name}: the file is empty.")
     return source
 
 

@@ -40,7 +40,7 @@ class TableStream:
             rows += count
             yield result
         if not rows:
-            raise InputError(f"{self.name}: the file holds no line of data.")
+            raise InputError(f"{self.name}: the file contains no data.")
 
     def then(self, function: Callable[[pl.DataFrame], pl.DataFrame]) -> TableStream:
         """The same with each table changed."""

@@ -1,4 +1,4 @@
-"""SVMlight and LETOR files: ``grade qid:7 1:0.3 … # document``; the run beside them is a file with one score per line."""
+"""SVMlight and LETOR files: ``grade qid:7 1:0.3 … # document``; the run is a separate file with one score per line."""
 
 from __future__ import annotations
 

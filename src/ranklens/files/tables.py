@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from ranklens.files.sources import Source
 
-_SAMPLE = 100  # rows that tell the types of all; where they do not, Polars says so
+_SAMPLE = 100  # rows that show the types of all; if they do not, Polars says so
 
 Convert: TypeAlias = "Callable[[pl.DataFrame], pl.DataFrame]"
 
@@ -101,7 +101,7 @@ def _closed_quotes(source: Source) -> Iterator[Block]:
             held = b""
         elif len(held) > 4 * LONGEST_LINE:
             line = lines_before(source, start) + 1
-            raise InputError(f"{source.name}:{line}: a quote is opened here or later, and never closed.")
+            raise InputError(f"{source.name}:{line}: a quote that starts here or later is never closed.")
     if held:
         yield Block(start, partial(bytes, held))
 
@@ -202,7 +202,7 @@ def _parse_rows(convert: Convert, all_keys: bool, content: bytes) -> pl.DataFram
     except RowError as wrong:
         raise WrongLine(lines[wrong.row], wrong.message) from None
     except (UnicodeEncodeError, pl.exceptions.PolarsError, TypeError) as error:
-        raise WrongLine(lines[0], f"the rows that begin here cannot be put into a table: {error}.") from None
+        raise WrongLine(lines[0], f"the rows starting here cannot be read as a table: {error}.") from None
 
 
 def _row(number: int, line: str) -> dict[str, Any]:

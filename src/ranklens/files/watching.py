@@ -1,4 +1,4 @@
-"""How far reading is, for whoever wants to show it: readers report, and whoever watches is told."""
+"""Progress of reading: readers report it, and watchers receive it."""
 
 from __future__ import annotations
 

@@ -22,6 +22,7 @@ from ranklens.files.output import write_whole
 from ranklens.files.sources import open_source
 from ranklens.files.streams import TableStream
 from ranklens.readers import frames
+from ranklens.words import counted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -86,7 +87,7 @@ def _write(stream: Any, what: str, target: Path, given: str | None = None) -> in
 
 
 class _Counter:
-    """Counts rows on their way, and tells of fields that TREC files do not have."""
+    """Counts rows as they pass, and reports fields that TREC files do not have."""
 
     rows = 0
 
@@ -102,7 +103,7 @@ class _Counter:
             yield table.drop(_FURTHER)
         if count:
             warn(
-                f"{count:,} lines have more fields than TREC files have, {example!r} for example; they are left out."
+                f"{counted(count, 'line has', 'lines have')} more fields than a TREC file allows, e.g. {example!r}; the extra fields are dropped."
             )
 
 
@@ -110,7 +111,7 @@ def _format(target: Path) -> str:
     """The format of a suffix; TREC where it is none of the tables'."""
     known = {".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv"}
     if target.suffix.lower() == ".json":
-        raise InputError(f"{target}: JSON is read but not written; write .jsonl, one object a line.")
+        raise InputError(f"{target}: RankLens does not write JSON; use .jsonl, with one object per line.")
     return known.get(target.suffix.lower(), "trec")
 
 
@@ -148,7 +149,7 @@ def _with_all_columns(table: pl.DataFrame, what: str) -> pl.DataFrame:
     others = [name for name in table.columns if name not in used]
     clash = next((name for name in others if name in read.columns), None)
     if clash is not None:
-        raise InputError(f"the column {clash!r} would be there twice: {used} are read as {read.columns}.")
+        raise InputError(f"the column {clash!r} would appear twice: {used} are read as {read.columns}.")
     return read.with_columns(table[name] for name in others)
 
 
@@ -249,7 +250,7 @@ def _write_text(tables: Tables, format: str, packing: str, place: Path) -> None:
 
 
 def _zst(content: str) -> bytes:
-    """A zstd frame, as Polars writes it; frames may stand one after the other."""
+    """A zstd frame, as Polars writes it; frames can follow one another."""
     import polars as pl
 
     packed = io.BytesIO()

@@ -17,7 +17,7 @@ MaxGrade: TypeAlias = Annotated[float | None, Above(0)]
 
 @measure("RR", "MRR", "recip_rank", "reciprocal_rank", average_ties=True)
 def reciprocal_rank(judged: Judged, *, k: Cutoff = None, rel: Rel = 1) -> FloatArray:
-    """1 / rank of the first relevant document in the top k; 0 where there is none. The mean over queries is MRR."""
+    """1 / rank of the first relevant document in the top k; 0 if there is none. The mean over queries is MRR."""
     hits = judged.relevant(rel).top(k)
     return hits.sum(hits.first() / hits.rank)
 
@@ -26,8 +26,8 @@ def reciprocal_rank(judged: Judged, *, k: Cutoff = None, rel: Rel = 1) -> FloatA
 def expected_reciprocal_rank(judged: Judged, *, k: Cutoff = None, max_grade: MaxGrade = None) -> FloatArray:
     """Expected reciprocal rank of the document that satisfies the user (Chapelle et al. 2009).
 
-    A document of grade g satisfies with chance (2^g - 1) / 2^max_grade. ``max_grade`` is the highest grade of the
-    judgments unless given (gdeval takes 4); higher grades count as that.
+    A document of grade g satisfies with chance (2^g - 1) / 2^max_grade. ``max_grade`` defaults to the highest
+    grade in the judgments (gdeval uses 4); higher grades count as ``max_grade``.
     """
     return _err(judged.hits.top(k), judged, max_grade)
 
@@ -52,7 +52,7 @@ def rank_biased_precision(
 ) -> FloatArray:
     """Rank-biased precision: (1 - p) times the sum of p^(rank - 1) over the relevant documents (Moffat and Zobel 2008).
 
-    ``gain=linear`` adds up grade / max_grade instead; ``max_grade`` is the judgments' highest grade unless given.
+    ``gain=linear`` adds up grade / max_grade instead; ``max_grade`` defaults to the highest grade in the judgments.
     """
     hits = judged.hits.top(k)
     if gain == "linear":
@@ -68,8 +68,8 @@ def rank_biased_residual(
 ) -> FloatArray:
     """How much RBP could rise if every unjudged document, retrieved or beyond the end, were relevant.
 
-    0 where every retrieved document is judged, as trec_eval's rbp_resid; ``tail=always`` counts the documents beyond
-    the end of the ranking there too.
+    0 if every retrieved document is judged, as in trec_eval's rbp_resid; ``tail=always`` then also counts the
+    documents beyond the end of the ranking.
     """
     hits = judged.hits.where(judged.hits.grade >= 0)
     residual = 1 - (1 - p) * hits.sum(np.power(p, hits.rank - 1.0))

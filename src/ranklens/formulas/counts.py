@@ -1,4 +1,4 @@
-"""Counts, shares of judged documents, and what trec_eval prints beside its measures."""
+"""Counts, shares of judged documents, and what trec_eval prints in addition to its measures."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def judged_share(judged: Judged, *, k: Cutoff = None) -> FloatArray:
 
 @measure("Unjudged", "unj", average_ties=True, better="neither")
 def unjudged_share(judged: Judged, *, k: Cutoff = None) -> FloatArray:
-    """Unjudged documents in the top k divided by k, also where fewer were retrieved (trec_eval's unj)."""
+    """Unjudged documents in the top k, divided by k even if fewer were retrieved (trec_eval's unj)."""
     retrieved = judged.retrieved if k is None else np.minimum(k, judged.retrieved)
     return ratio(retrieved - judged.relevant(0).top(k).sum(), judged.retrieved if k is None else float(k))
 
@@ -73,7 +73,7 @@ def utility(
 ) -> FloatArray:
     """A weighted sum: a · relevant retrieved + b · other retrieved + c · relevant missed + d · other not retrieved.
 
-    ``docs`` is the size of the collection; it matters only where d is not 0.
+    ``docs`` is the size of the collection; it matters only if d is not 0.
     """
     found, total = judged.relevant(rel).sum(), judged.total(rel)
     rest = docs + found - judged.retrieved - total

@@ -32,8 +32,8 @@ def dcg(
 ) -> FloatArray:
     """Discounted cumulated gain: the sum of gain / log2(rank + 1) over the top k.
 
-    The gain is the grade; ``gain=exp`` takes 2^grade - 1, ``gains={1: 3, 2: 9}`` a table (grades that it does not
-    list keep their own value). A negative grade gains 0. ``log_base=b`` divides by log_b(rank) from rank b on
+    The gain is the grade; ``gain=exp`` takes 2^grade - 1, ``gains={1: 3, 2: 9}`` a table (grades not listed keep
+    their value). A negative grade gains 0. ``log_base=b`` divides by log_b(rank) from rank b on
     (Järvelin and Kekäläinen, ``discount=jk``); ``discount=burges`` and ``ms`` are log2(rank + 1).
     """
     return _dcg(worth(judged.hits, gain, gains).top(k), discount, log_base)
@@ -51,7 +51,7 @@ def ndcg(
 ) -> FloatArray:
     """DCG divided by the DCG of the ideal ranking: all judged documents, best first, cut at k.
 
-    Parameters as for DCG.
+    Same parameters as DCG.
     """
     actual = worth(judged.hits.top(k), gain, gains)
     best = _dcg(_ideal(judged, k, gain, gains), discount, log_base)
@@ -70,7 +70,7 @@ def ideal_dcg(
 ) -> FloatArray:
     """The DCG of the ideal ranking, which nDCG divides by: all judged documents, best first, cut at k.
 
-    Parameters as for DCG. It does not depend on the run.
+    Same parameters as DCG. It does not depend on the run.
     """
     return _dcg(_ideal(judged, k, gain, gains), discount, log_base)
 
@@ -117,7 +117,7 @@ def binary_g(judged: Judged, *, rel: Rel = 1) -> FloatArray:
 def normalized_gain(judged: Judged, *, gains: Gains = None) -> FloatArray:
     """The sum of gain / log2(2 + gain that the ranking has missed so far), divided by all gain (trec_eval's G)."""
     hits, ideal = worth(judged.hits, "linear", gains), _best_first(worth(judged.ideal, "linear", gains))
-    # Every rank costs at least 1, so the ideal's cost goes on growing behind its last document.
+    # Every rank costs at least 1, so the ideal's cost keeps growing after its last document.
     extra = ideal.upto(np.maximum(ideal.grade, 1) - 1, hits.query, hits.rank)
     missed = hits.rank + extra - hits.cumulative(hits.grade)
     return ratio(hits.sum(hits.grade / np.log2(2 + missed)), ideal.sum(ideal.grade))
@@ -125,7 +125,7 @@ def normalized_gain(judged: Judged, *, gains: Gains = None) -> FloatArray:
 
 def _ideal(judged: Judged, k: int | None, gain: Gain, gains: Mapping[float, float] | None) -> Hits:
     """All judged documents by descending gain, cut at k."""
-    if gains is None:  # then they are in order as they stand, and gains of 0 add nothing
+    if gains is None:  # then they are already in order, and gains of 0 add nothing
         return worth(judged.ideal.top(k), gain, None)
     return _best_first(worth(judged.ideal, gain, gains)).top(k)
 

@@ -1,4 +1,4 @@
-"""How much of what was retrieved is relevant, and how much of what is relevant was retrieved."""
+"""Precision and recall: the relevant share of the retrieved documents, and the retrieved share of the relevant ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def precision(
 ) -> FloatArray:
     """Precision: relevant documents in the top k, divided by k.
 
-    It divides by k also where fewer than k documents were retrieved, as trec_eval does; ``over=retrieved`` divides by
+    It divides by k even if fewer than k documents were retrieved, as trec_eval does; ``over=retrieved`` divides by
     min(k, retrieved). Without a cutoff it divides by the number of retrieved documents.
     """
     found = judged.relevant(rel).top(k).sum()
@@ -41,7 +41,7 @@ def recall(judged: Judged, *, k: Cutoff = None, rel: Rel = 1, cap: bool = False)
 def f_measure(judged: Judged, *, k: Cutoff = None, rel: Rel = 1, beta: Positive = 1) -> FloatArray:
     """The harmonic mean of precision and recall at k, with recall weighing ``beta`` times as much as precision.
 
-    (1 + beta²) P R / (beta² P + R). Without a cutoff precision is over the retrieved documents.
+    (1 + beta²) P R / (beta² P + R). Without a cutoff, precision covers all retrieved documents.
     """
     weight = float(beta) ** 2
     retrieved = judged.retrieved if k is None else np.full(len(judged), k)
@@ -85,7 +85,7 @@ def set_recall(judged: Judged, *, rel: Rel = 1) -> FloatArray:
 def set_f(judged: Judged, *, rel: Rel = 1, beta: Positive = 1) -> FloatArray:
     """The harmonic mean of SetP and SetR as trec_eval and ir_measures define it: (beta + 1) P R / (beta P + R).
 
-    Mind the difference from ``F``: here beta is not squared.
+    Unlike in ``F``, beta is not squared.
     """
     return f_measure(judged, rel=rel, beta=float(beta) ** 0.5)
 

@@ -12,7 +12,7 @@ from ranklens.registry import Rel, measure
 
 @measure("Bpref")
 def binary_preference(judged: Judged, *, rel: Rel = 1) -> FloatArray:
-    """How often relevant documents stand above judged irrelevant ones (Buckley and Voorhees 2004), as trec_eval.
+    """How often relevant documents rank above judged irrelevant ones (Buckley and Voorhees 2004), as in trec_eval.
 
     The mean over all R relevant documents of 1 - min(irrelevant above it, R) / min(irrelevant, R). Documents that are
     unjudged, or pooled but not judged (negative grade), do not count.

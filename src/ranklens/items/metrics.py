@@ -28,7 +28,7 @@ class DatasetItem:
 
     ``actual_ranking`` is a list of ids or of dicts with an ``id``, best first: the order is the ranking, and a ``score`` is
     ignored. A dict ``{id: score}`` is ranked by score. ``expected_reference`` (or its synonym ``expected_ranking``) is a list
-    or set of ids, a list of dicts with ``id`` and ``relevance`` (1 unless given), or a dict of grades.
+    or set of ids, a list of dicts with ``id`` and ``relevance`` (default 1), or a dict of grades.
 
     >>> item = DatasetItem(actual_ranking=["a", {"id": "b", "score": 0.3}], expected_reference=[{"id": "b", "relevance": 2}])
     >>> item.actual_ranking, item.expected_reference
@@ -92,7 +92,7 @@ class DatasetItem:
 
 def _ranking(value: Any, where: str) -> list[str] | dict[str, float]:
     if isinstance(value, (set, frozenset)):
-        raise InputError(f"{where}: actual_ranking is a set, which has no order; give a list, best first.")
+        raise InputError(f"{where}: actual_ranking is a set, which has no order; pass a list, best first.")
     if records.by_document(value):
         return {str(doc): score for doc, score in value.items()}
     return records.document_ids(value, where)
@@ -100,7 +100,7 @@ def _ranking(value: Any, where: str) -> list[str] | dict[str, float]:
 
 def _warn_of(repeated: list[str]) -> None:
     if repeated:  # in the same words for every item, so that Python shows it once
-        warn("An item lists a relevant document twice; its highest grade counts.")
+        warn("An item lists a relevant document twice; the highest grade counts.")
 
 
 def names_of(items: Sequence[DatasetItem]) -> list[str]:
@@ -152,7 +152,7 @@ class Signals(_Fields):
 class MetricResult:
     """A metric's score for one item; ``passed`` is None if no threshold was set.
 
-    ``error`` says why a metric of your own failed; such a result has the score 0.
+    ``error`` says why your own metric failed; such a result has the score 0.
     """
 
     metric: str
@@ -349,7 +349,7 @@ class Batch:
             if low:
                 warn(
                     f"The grades of {low} {'item' if low == 1 else 'items'} are all below {rel:g}, so nothing counts as "
-                    f"relevant there, except for nDCG. Tell the metrics the lowest relevant grade: rel={best[best > 0].min():g}."
+                    f"relevant there, except in nDCG. Set the lowest relevant grade of the metrics: rel={best[best > 0].min():g}."
                 )
 
     def _columns(self, metric: Metric, k: int) -> list[list[Any]]:

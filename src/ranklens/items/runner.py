@@ -34,16 +34,16 @@ if TYPE_CHECKING:
     from ranklens.registry import Measure
 
 Progress: TypeAlias = (
-    "bool | Callable[[int, int], None]"  # called with how many are done, and how many there are
+    "bool | Callable[[int, int], None]"  # called with the number of results so far and in total
 )
 
 
 class MetricRunner:
     """Evaluates many items at once, with any number of metrics.
 
-    RankLens's metrics are computed for all items together. Metrics of your own are objects with a method ``execute(item)``
+    RankLens's metrics are computed for all items together. Your own metrics are objects with a method ``execute(item)``
     (async or not) or ``evaluate(item)`` that returns a number or something with a ``score``. They are called item by item,
-    ``concurrency`` calls at a time (in threads unless async); a call that fails counts as 0, and the error is kept.
+    ``concurrency`` simultaneous calls (in threads unless async); a call that fails counts as 0, and the error is kept.
 
     ``thresholds`` are the lowest acceptable values by measure, ``{"nDCG@10": 0.7, "hit@5": 0.9}``, for each item and for the
     mean. ``progress=True`` shows a bar over the calls of your own metrics; a function is called with how many results
@@ -63,7 +63,7 @@ class MetricRunner:
     ) -> None:
         self.metrics = tuple(metrics) if isinstance(metrics, Iterable) else (metrics,)
         if not self.metrics:
-            raise MeasureError("No metric was given; give at least one, such as NDCGAtK(k=10).")
+            raise MeasureError("No metrics given; pass at least one, such as NDCGAtK(k=10).")
         _check_metrics(self.metrics)
         if not isinstance(concurrency, int) or isinstance(concurrency, bool) or concurrency < 1:
             raise InputError(f"concurrency={concurrency!r} is not allowed; it is a whole number from 1.")
@@ -91,7 +91,7 @@ class MetricRunner:
     def _batch(self, items: Iterable[Any]) -> Batch:
         given = [DatasetItem.from_record(item, f"Item {number}") for number, item in enumerate(items, 1)]
         if not given:
-            raise InputError("There are no items to evaluate; give at least one.")
+            raise InputError("There are no items to evaluate; pass at least one.")
         batch = Batch(given, self.policy)
         batch.warn_of_low_grades(metric for metric in self.metrics if isinstance(metric, Metric))
         return batch
@@ -178,10 +178,10 @@ def _check_metrics(metrics: Sequence[Any]) -> None:
     names: set[str] = set()
     for metric in metrics:
         if isinstance(metric, type):
-            raise MeasureError(f"{metric.__name__} is a class; give an object: {metric.__name__}().")
+            raise MeasureError(f"{metric.__name__} is a class; pass an instance: {metric.__name__}().")
         if not hasattr(metric, "execute") and not hasattr(metric, "evaluate"):
             raise MeasureError(
-                f"{metric!r:.60} is not a metric; give one such as NDCGAtK(k=10), or an object with execute(item) or "
+                f"{metric!r:.60} is not a metric; pass one such as NDCGAtK(k=10), or an object with execute(item) or "
                 "evaluate(item)."
             )
         ours = isinstance(metric, Metric)
@@ -192,7 +192,7 @@ def _check_metrics(metrics: Sequence[Any]) -> None:
 
 
 def _thresholds(given: Mapping[Any, float], metrics: Sequence[Any]) -> dict[str, float]:
-    """By canonical name of a measure; a metric, or the name of its class, stands for its main score."""
+    """By canonical name of a measure; a metric, or the name of its class, means its main score."""
     ours = [metric for metric in metrics if isinstance(metric, Metric)]
     known = {str(measure): measure for metric in ours for measure in metric.measures.values()}
     own = {metric_name(metric): None for metric in metrics if not isinstance(metric, Metric)}

@@ -129,8 +129,8 @@ def _complain(applied: Applied, found: Standings, policy: Policy, known: Facts) 
     if policy.missing == "error" and applied.missing:
         absent = found.queries[int(np.argmin(found.in_run))]
         raise PolicyError(
-            f"{applied.missing} judged {'query is' if applied.missing == 1 else 'queries are'} not in the run, "
-            f"the first is {absent!r}. Add what is missing, or choose ",
+            f"{applied.missing} judged {'query is' if applied.missing == 1 else 'queries are'} not in the run "
+            f"(first: {absent!r}). Add the missing queries, or choose ",
             Option("missing", "zero"),
             " or ",
             Option("missing", "skip"),
@@ -144,15 +144,15 @@ def _complain(applied: Applied, found: Standings, policy: Policy, known: Facts) 
     elif not len(found.query) and (found.retrieved > 0).sum() >= known.telling and len(found.gold):
         warn(
             f"None of the retrieved documents is judged (judged: {found.examples[1]!r}, retrieved: "
-            f"{found.examples[2]!r}): every value is 0. Are the document ids of the same kind?"
+            f"{found.examples[2]!r}): every value is 0. Do the document ids have the same format?"
         )
 
 
 def nothing_in_common(judged: str, retrieved: str) -> str:
-    """What is told where the run has none of the judged queries, with a query of each."""
+    """The warning for a run without any judged query, with a query of each."""
     return (
         f"The run and the judgments have no query in common (judged: {judged!r}, in the run: {retrieved!r}): "
-        "every value is 0. Are the query ids of the same kind?"
+        "every value is 0. Do the query ids have the same format?"
     )
 
 

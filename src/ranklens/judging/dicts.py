@@ -182,14 +182,14 @@ class _Sorted(NamedTuple):
 def _rank_by_sorting(gold: Documents, ranking: Documents, policy: Policy) -> _Sorted | None:
     """Ask the judgments of one query about each document in rank order. None where that is not enough."""
     try:
-        judged = bytes(dict.values(gold))  # a TypeError if it is no dict
+        judged = bytes(dict.values(gold))  # a TypeError if it is not a dict
         scores = np.frombuffer(pack(f"{len(ranking)}d", *dict.values(ranking)))
     except (TypeError, ValueError, OverflowError, StructError):
         return None
     if 255 in judged:
         return None
     list(gold)  # a tight loop over the ids: brings them into the cache faster than looking them up does
-    # 255 stands for "not judged"
+    # 255 means "not judged"
     grade = np.frombuffer(bytes(map(gold.get, ranking, repeat(255))), np.uint8)
     ties = None
     if not (scores[1:] < scores[:-1]).all():
@@ -254,7 +254,7 @@ def _rank_by_counting(chunk: _Chunk, policy: Policy) -> _Ranked:
             rank, grade = _break_ties(chunk.golds, read, query, rank, same > 1, policy)
         place = (np.cumsum(read.lengths) - read.lengths)[query] + rank - 1
         if (place[1:] < place[:-1]).any():
-            # Ranks are unique now, so each hit has a place of its own in the concatenated rankings: no need to sort.
+            # Ranks are unique now, so each hit has its own place in the concatenated rankings: no need to sort.
             hit_at = np.full(len(read.scores), -1)
             hit_at[place] = np.arange(len(query))
             order = hit_at[hit_at >= 0]

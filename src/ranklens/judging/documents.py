@@ -37,7 +37,7 @@ def ranking(
 ) -> pl.DataFrame:
     """The ranked documents of judged queries: ``query, rank, doc, score, grade, tied, repeats``.
 
-    ``grade`` is null for a document that nobody judged, ``tied`` says that another document has the same score, and
+    ``grade`` is null for an unjudged document, ``tied`` says that another document has the same score, and
     ``repeats`` how often the document came again (those rows are dropped, as for measures). ``queries`` chooses queries,
     judged or not; the policy's ``depth`` cuts the rankings. Averaged ties are shown in trec_eval's order.
 
@@ -75,7 +75,7 @@ def judgments(qrels: Any, *, columns: Mapping[str, str] | None = None) -> pl.Dat
 
 
 def _wanted(judged: pl.Series, queries: Collection[str] | None) -> pl.Series:
-    """The judged queries; or those asked for, in the order of the judgments, then those that nobody judged."""
+    """The judged queries; or those asked for, in the order of the judgments, then the unjudged ones."""
     import polars as pl
 
     every = judged.unique(maintain_order=True)
@@ -136,7 +136,7 @@ def _score(query: Any, doc: Any, given: Any) -> float:
 
 
 def _once_each(rows: pl.DataFrame, policy: Policy) -> pl.DataFrame:
-    """Each document once, with its ``place`` to rank by (the score, or what stands for NaN) and its ``repeats``."""
+    """Each document once, with its ``place`` to rank by (the score, or the substitute for NaN) and its ``repeats``."""
     import polars as pl
 
     repeats = (pl.len().over("query", "doc") - 1).alias("repeats")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Rows that stand for every possible order of tied documents (``ties="average"``).
+    """Rows that represent every possible order of tied documents (``ties="average"``).
 
     A row then says: ``share`` documents of this grade are expected at this rank. ``start`` and ``size`` are the first
     rank and the number of documents of the tie group that the row belongs to (1 for a document that is not tied).
@@ -74,7 +74,7 @@ class Hits:
         return np.bincount(self.query, values, self.n_queries).astype(np.float64, copy=False)
 
     def max(self, values: FloatArray) -> FloatArray:
-        """The largest of ``values`` for each query, 0 where there is none."""
+        """The largest of ``values`` for each query, 0 if there is none."""
         out = np.zeros(self.n_queries)
         np.maximum.at(out, self.query, values)
         return out
@@ -93,8 +93,8 @@ class Hits:
     def cumulative(self, values: FloatArray) -> FloatArray:
         """The sum of ``values`` within each query up to and including this row.
 
-        Over averaged ties: its expectation, given that this row's document stands at this row's rank. A measure that
-        adds up products of such a sum with a function of the rank is therefore exact over averaged ties as it stands.
+        Over averaged ties: its expectation, given that this row's document is at this row's rank. A measure that
+        adds up products of such a sum with a function of the rank is therefore exact for averaged ties without changes.
         """
         if self.spread is None:
             return self.scan(np.add, values)

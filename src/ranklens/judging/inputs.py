@@ -79,8 +79,8 @@ def _check_kind(what: str, value: Any) -> None:
     if not isinstance(value, Mapping) and not frames.is_frame(value) and not hasattr(value, "tables"):
         name = type(value).__name__
         raise InputError(
-            f"{what} is {'an' if name[0] in 'aeiou' else 'a'} {name}; give a dict by query, a Polars, pandas or Arrow table, a list "
-            "of records, or the path to a file."
+            f"{what} is {'an' if name[0] in 'aeiou' else 'a'} {name}; pass a dict by query, a Polars, pandas or Arrow table, a list "
+            "of records, or a path."
         )
 
 

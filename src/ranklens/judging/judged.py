@@ -1,4 +1,4 @@
-"""The one intermediate form: where the judged documents are in the ranking.
+"""The one intermediate form: the ranks of the judged documents.
 
 A measure needs the rank and grade of the documents that are both retrieved and judged, how many documents were
 retrieved, and the grades of all judged documents (the ideal). :func:`ranklens.judge` reduces any input to that,
@@ -126,8 +126,8 @@ class Judged:
                 Option("depth"),
                 " and ",
                 Option("judged_only"),
-                " cannot be combined: which judged documents are left would "
-                "depend on the order of the tied ones. Drop one of the three.",
+                " cannot be combined: which judged documents remain would "
+                "depend on the order of tied ones. Drop one of the three.",
             )
         else:
             hits = condense_spread(hits)

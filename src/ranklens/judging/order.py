@@ -28,7 +28,7 @@ _LOWEST = float(-np.finfo(np.float64).max)
 def tie_key(ties: Ties) -> tuple[Literal["doc", "row"], bool]:
     """What tied documents are sorted by, their id or their row, and whether that descends.
 
-    Ids are compared as text, byte by byte. Averaged ties have no order of their own; where they are shown, it is trec_eval's.
+    Ids are compared as text, byte by byte. Averaged ties have no order; if they are shown, it is trec_eval's.
 
     >>> tie_key("input"), tie_key("descending")
     (('row', False), ('doc', True))
@@ -81,7 +81,7 @@ def not_a_number(what: str, role: str, query: Any, doc: Any, given: Any) -> Inpu
 
 
 def as_float(given: Any) -> float | None:
-    """The number that something stands for; None if it stands for none."""
+    """Anything as a number; None if it is not one."""
     try:
         return float(given)
     except (TypeError, ValueError, OverflowError):
@@ -97,7 +97,7 @@ def refuse_duplicates(what: str, first: str, policy: Policy) -> None:
     """Raise if the policy allows no repeated documents."""
     if policy.duplicates == "error":
         raise PolicyError(
-            f"{what}: {first} appears twice. Remove it, or choose ", Option("duplicates", "first"), "."
+            f"{what}: {first} appears twice. Remove one, or choose ", Option("duplicates", "first"), "."
         )
 
 
@@ -108,6 +108,6 @@ def check_duplicates(what: str, count: int, first: str, policy: Policy) -> None:
     refuse_duplicates(what, first, policy)
     best = "highest grade" if what == "qrels" else "best place"
     warn(
-        f"{what}: {count} repeated {'document was' if count == 1 else 'documents were'} dropped, the first is {first}; "
+        f"{what}: {count} repeated {'document was' if count == 1 else 'documents were'} dropped (first: {first}); "
         f"only the {best} of each counts."
     )

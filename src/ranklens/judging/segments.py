@@ -1,4 +1,4 @@
-"""A table of rankings → where its judged documents stand.
+"""A table of rankings → the ranks of its judged documents.
 
 The table is walked as a whole only where that is cheap: where one query ends and the next begins, which documents are
 judged for any query, whether any document appears twice. All else looks at the judged documents alone.
@@ -44,7 +44,7 @@ class Gold:
 
     @classmethod
     def of(cls, queries: Sequence[str], table: pl.DataFrame) -> Gold:
-        """The first seed that gives each judgment a hash of its own, which the very first one practically always does."""
+        """The first seed that gives each judgment a unique hash; the first one practically always does."""
         number, seed = table["q"].to_numpy(), -1
         keys: Hashes = np.zeros(2, np.uint64)
         while seed < 0 or (keys[1:] == keys[:-1]).any():
@@ -97,7 +97,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Ranked:
-    """Rows that stand query by query: ``codes`` and ``lengths`` say which query each segment belongs to."""
+    """Rows grouped by query: ``codes`` and ``lengths`` say which query each segment belongs to."""
 
     docs: pl.Series
     scores: FloatArray

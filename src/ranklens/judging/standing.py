@@ -1,4 +1,4 @@
-"""Where the judged documents stand in their rankings, before whole-query policies are applied.
+"""The ranks of the judged documents, before policies for whole queries are applied.
 
 The rank of a judged document is *counted* (how many scores are higher), so a ranking is never sorted as a whole unless
 it holds many judged documents.
@@ -18,6 +18,7 @@ from ranklens.arrays import BoolArray, FloatArray, IntArray
 from ranklens.errors import Option, PolicyError
 from ranklens.judging.judged import Applied
 from ranklens.policy import Policy
+from ranklens.words import counted
 
 Grades: TypeAlias = FloatArray | npt.NDArray[np.uint8]
 
@@ -121,10 +122,11 @@ def _search(
 
 
 def check_unjudged(ignored: int, policy: Policy, first: Callable[[], Any]) -> None:
-    """Refuse queries of the run that nobody judged, if that is the policy."""
+    """Refuse unjudged queries of the run, if that is the policy."""
     if ignored and policy.unjudged_queries == "error":
         raise PolicyError(
-            f"{ignored} queries of the run are not judged, the first is {first()!r}. Remove them, or choose ",
+            f"{counted(ignored, 'query of the run is', 'queries of the run are')} not judged (first: {first()!r}). "
+            "Remove the unjudged queries, or choose ",
             Option("unjudged_queries", "ignore"),
             ".",
             query=first(),

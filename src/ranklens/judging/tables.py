@@ -1,8 +1,8 @@
 """Tables → :class:`~ranklens.judging.standing.Standings`, on Polars and NumPy.
 
 A run is a table, or a stream of them. Queries are ranked as they come and then forgotten, so memory depends on the size
-of a table, not of the run. Only where a query comes back later (the rows do not stand query by query) is the run
-walked again: it is then sorted in memory if it is small, else by way of temporary files, a share of the queries each.
+of a table, not of the run. Only if a query reappears later (the rows are not grouped by query) is the run read
+again: sorted in memory if it is small, otherwise through temporary files, each with a share of the queries.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 _IN_MEMORY = 1 << 21  # rows that are sorted, or waited for before they are ranked, at a time
-_SHARES = 64  # into which a large run that does not stand query by query is divided
+_SHARES = 64  # into which a large run whose rows are not grouped by query is divided
 
 Tables = TableStream | Iterable["pl.DataFrame"]
 
@@ -79,12 +79,12 @@ def _each(run: Tables, function: Any) -> Iterator[Any]:
     return run.map(function) if isinstance(run, TableStream) else map(function, run)
 
 
-# --- rows that stand query by query
+# --- rows grouped by query
 
 
 @dataclass(frozen=True)
 class _Piece:
-    """What one table of the run comes to: its first and last query, which may go on in other tables, and the rest."""
+    """One table of the run, ranked: its first and last query, which may continue in other tables, and the rest."""
 
     edges: list[tuple[str, pl.DataFrame]]
     inner: list[str]
@@ -93,9 +93,9 @@ class _Piece:
 
 
 def _in_order(run: Tables, gold: Gold, policy: Policy) -> _Walk | None:
-    """Each query when its last row has come; None if one comes back after that."""
+    """Each query once its last row has been read; None if one reappears later."""
     walk, seen = _Walk(), set[str]()
-    waiting: list[pl.DataFrame] = []  # the rows of queries at the edges of tables; the last one may go on
+    waiting: list[pl.DataFrame] = []  # the rows of queries at the edges of tables; the last one may continue
     last: str | None = None
     for piece in _each(run, partial(_rank_inner, gold=gold, policy=policy)):
         walk.see(piece.example)

@@ -105,7 +105,7 @@ def _read(name: str, value: str, text: str) -> Any:
 
 def _check(name: str, key: str, value: Any, known: tuple[str, ...]) -> None:
     if key not in known:
-        hint = nearest(key, known) if known else "it takes nothing else."
+        hint = nearest(key, known) if known else "it takes no other keys."
         raise InputError(f"by: {name} has no {key!r}: {hint}")
     types, meaning = _TYPES[key]
     if isinstance(value, bool) or not isinstance(value, types):

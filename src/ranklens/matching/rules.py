@@ -5,7 +5,7 @@ id that is (``judged_ids``) and, for groups, what becomes of the judgments. It k
 same judged document, the first one is credited and the others are dropped, so that those below move up: just as
 :func:`ranklens.judge` treats a document that comes twice.
 
-None never matches: an item without an id keeps its rank under a name that nobody judges.
+None never matches: an item without an id keeps its rank under a name that is never judged.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class Groups(Matching):
     """Interchangeable documents: any member of a group is as good as the others, and the group counts once.
 
     Given as a list of groups, or as ``{query: [groups]}``. A group has its highest grade, is one document in the ideal
-    ranking, and is named after its first member. A document in no group stands for itself.
+    ranking, and is named after its first member. A document in no group is its own group.
 
     >>> groups = Groups([["a", "a2"]])
     >>> groups.judged_ids("q", ["a2", "b", "a"], {})
@@ -242,7 +242,7 @@ class Spans(Matching):
             )
         if not callable(self.span_from) and len(self.span_from) != 3:
             raise InputError(
-                f"Spans: span_from={self.span_from!r} is not allowed; give the paths of document, start and end, or a function."
+                f"Spans: span_from={self.span_from!r} is not allowed; pass the paths of document, start and end, or a function."
             )
         object.__setattr__(
             self, "_gold", {str(doc): _checked(doc, span) for doc, span in (self.gold or {}).items()}

@@ -23,7 +23,7 @@ TextFrom: TypeAlias = "str | Callable[[Any], str | None] | None"
 
 TEXT_NAMES = ("text", "content", "page_content", "chunk", "passage", "body", "document")
 _ID_NAMES = ("id", "chunk_id", "doc_id", "_id", "metadata.id")
-_BETWEEN = "\x1f"  # the unit separator stands between an item's id and its text
+_BETWEEN = "\x1f"  # the unit separator comes between an item's id and its text
 
 # Chinese, Japanese and Korean are written without spaces between words, so each of their characters is a token.
 _UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
@@ -146,7 +146,7 @@ class ByText(Matching):
                 f"ByText: threshold={self.threshold!r} is not allowed; it is above 0 and at most 1."
             )
         if self.corpus is not None and self.text_from is not None:
-            raise InputError("ByText: corpus and text_from both say where texts are; give one of them.")
+            raise InputError("ByText: corpus and text_from both say where texts are; pass only one of them.")
 
     @property
     def id_from(self) -> IdFrom:

@@ -212,9 +212,9 @@ def k_sweep(
     chosen = make_policy(policy, options)
     if chosen.ties == "average":
         raise PolicyError(
-            "k_sweep needs documents in one order, so ",
+            "k_sweep needs a single order of documents, so it does not support ",
             Option("ties", "average"),
-            " is not available for it.",
+            ".",
         )
     rows = ranking(qrels, first_stage, chosen)
     first = _by_query(rows)
@@ -239,7 +239,7 @@ def _one_mean(measure: str | Measure) -> Measure:
     wanted = parse_many(measure)
     if len(wanted) != 1 or wanted[0].definition.aggregate != "mean":
         raise MeasureError(
-            f"measure={str(measure)!r} is not allowed; give one measure that is averaged, such as 'nDCG@10'."
+            f"measure={str(measure)!r} is not allowed; pass one measure that is averaged, such as 'nDCG@10'."
         )
     return wanted[0]
 
@@ -279,7 +279,7 @@ def _asking(
         rows = ranking({query: dict.fromkeys(docs, 0) for query, docs in top.items()}, answers, policy)
         for query, doc in rows.filter(rows["grade"].is_null()).select("query", "doc").iter_rows():
             raise InputError(
-                f"The reranker returned {doc!r} for query {query!r}, which is not one of the documents that it was given."
+                f"The reranker returned {doc!r} for query {query!r}, which is not among the documents it was given."
             )
         return _in_order(top, _by_query(rows))
 

@@ -28,7 +28,7 @@ class ExpertResult:
 
     @property
     def precision(self) -> float:
-        """The share of the queries sent here that belong here; 0 if none was sent."""
+        """The share of queries sent here that belong here; 0 if none was sent."""
         return _share(self.correct, self.chosen)
 
     @property
@@ -223,17 +223,17 @@ def _side_by_side(
         left, right = _listed(first, first_name), _listed(second, second_name)
         if len(left) != len(right):
             raise InputError(
-                f"{first_name} has {len(left)} entries, but {second_name} has {len(right)}; give one per query."
+                f"{first_name} has {len(left)} entries, but {second_name} has {len(right)}; pass one per query."
             )
         pairs = [(number, *both) for number, both in enumerate(zip(left, right, strict=True), 1)]
     if not pairs:
-        raise InputError(f"{first_name} is empty; give at least one query.")
+        raise InputError(f"{first_name} is empty; pass at least one query.")
     return pairs, ignored
 
 
 def _listed(values: Any, name: str) -> list[Any]:
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
-        raise InputError(f"{name} is {values!r:.60}; give a dict by query, or a list.")
+        raise InputError(f"{name} is {values!r:.60}; pass a dict by query, or a list.")
     return list(values)
 
 

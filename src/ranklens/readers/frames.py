@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-# In a table of documents "id" may be either's, so it is no name of a query here.
+# In a table of documents "id" may be either's, so it does not name a query here.
 QUERY_NAMES = ("query", *(name for name in names.QUERY_IDS if name not in ("id", "_id")))
 DOC_NAMES = names.DOCS
 GRADE_NAMES = (*names.GRADES, "score")
@@ -26,7 +26,7 @@ Columns: TypeAlias = "Mapping[str, str | Sequence[str]]"
 
 
 class RowError(InputError):
-    """Something is wrong with a row, counted from 0; whoever knows the file says which line that is."""
+    """Something is wrong with a row, counted from 0; callers that know the file add the line."""
 
     def __init__(self, what: str, row: int, message: str) -> None:
         super().__init__(f"{what}: row {row + 1}: {message}")
@@ -71,8 +71,8 @@ def run_frame(
 ) -> pl.DataFrame:
     """A run as ``query, doc, score``; a rank without a score becomes the score -rank.
 
-    A missing score is not a number, or with ``complete`` an error. With ``ranks``, a rank beside a score is kept as
-    ``rank``, with null for what is no number.
+    A missing score is not a number, or with ``complete`` an error. With ``ranks``, a rank next to a score is kept as
+    ``rank``, with null for anything that is not a number.
     """
     import polars as pl
 
@@ -103,7 +103,7 @@ def qrels_frame(value: Any, columns: Columns | None = None, *, complete: bool = 
     if grade is None and len(frame.columns) > 2:
         raise _lacking("qrels", "grade", frame.columns)
     if grade is not None and plain(grade) == "score" and _column(frame, {}, "rank", RANK_NAMES):
-        raise InputError(f"qrels: the columns {frame.columns} are those of a run; the judgments come first.")
+        raise InputError(f"qrels: the columns {frame.columns} are those of a run; pass the judgments first.")
     number = pl.lit(1.0) if grade is None else _numbers(frame, grade, "qrels", complete=complete)
     return frame.select(query, doc).with_columns(number.alias("grade")).pipe(_check_ids, "qrels")
 
@@ -138,7 +138,7 @@ def ids(table: pl.DataFrame, name: str, what: str) -> pl.Series:
 
     _check_id_type(table.schema[name], name, "id", what)
     if table[name].null_count():
-        raise RowError(what, table[name].is_null().arg_true()[0], f"there is no {name}.")
+        raise RowError(what, table[name].is_null().arg_true()[0], f"the {name} is missing.")
     return table[name].cast(pl.String)
 
 
@@ -213,7 +213,7 @@ def _numbers(frame: pl.DataFrame, name: str, what: str, *, complete: bool) -> pl
         row = wrong.arg_true()[0]
         raise RowError(what, row, f"{str(column[row])[:80]!r} in column {name!r} is not a number.")
     if complete and column.null_count():
-        raise RowError(what, column.is_null().arg_true()[0], f"there is no {name}.")
+        raise RowError(what, column.is_null().arg_true()[0], f"the {name} is missing.")
     return numbers
 
 
@@ -221,13 +221,13 @@ def _check_ids(frame: pl.DataFrame, what: str) -> pl.DataFrame:
     for role in ("query", "doc"):
         if frame[role].null_count():
             row = frame[role].is_null().arg_true()[0]
-            raise RowError(what, row, f"there is no {role}.")
+            raise RowError(what, row, f"the {role} is missing.")
     return frame
 
 
 def _lacking(what: str, role: str, columns: Sequence[str], wanted: str = "") -> InputError:
     return InputError(
         f"{what}: no {wanted or role} among the columns {columns}. Rename the column to {role!r}",
-        InPython(f", or name it: columns={{{role!r}: 'your_column'}}"),
+        InPython(f", or pass columns={{{role!r}: 'your_column'}}"),
         ".",
     )

@@ -70,7 +70,7 @@ def _ranking(query: Any, value: Any) -> tuple[dict[Any, Any], list[Any]]:
     if isinstance(value, Mapping):
         return dict(value), []
     if isinstance(value, AbstractSet):
-        raise InputError(f"run: query {query!r} holds a set, which has no order; give {_RUN_SHAPES}.")
+        raise InputError(f"run: query {query!r} is a set, which has no order; pass {_RUN_SHAPES}.")
     items = _items("run", query, value, _RUN_SHAPES)
     if items and _are_pairs(query, items):
         return _best_of_each(items)
@@ -98,7 +98,7 @@ def _judgment(query: Any, value: Any) -> tuple[dict[Any, Any], list[Any]]:
 
 
 def _best_of_each(pairs: list[tuple[Any, Any]]) -> tuple[dict[Any, Any], list[Any]]:
-    """The highest number of each document, at the place where it stands; any number is higher than NaN."""
+    """The highest number of each document, at its place; any number is higher than NaN."""
     best: dict[Any, Any] = {}
     repeated = []
     for doc, number in pairs:

@@ -206,7 +206,7 @@ def _given_apart(queries: Sequence[str], results: Any) -> Iterator[tuple[str, li
         answers = list(results)
     if len(answers) != len(queries):
         raise InputError(
-            f"There are {len(queries)} records but {len(answers)} results; give one list per record."
+            f"There are {len(queries)} records but {len(answers)} results; pass one list per record."
         )
     for number, (query, answer) in enumerate(zip(queries, answers, strict=True), 1):
         yield query, document_ids(answer, f"Record {number}")
@@ -309,7 +309,7 @@ def as_mapping(record: Any, where: str) -> Mapping[str, Any]:
 
 
 def retrieved(row: Mapping[str, Any], where: str) -> Any:
-    """What a record says was retrieved, as it is there."""
+    """What a record says was retrieved, unchanged."""
     return _field(row, where, names.RETRIEVED, "what was retrieved")
 
 
@@ -384,7 +384,7 @@ def warn_of_repeated(repeated: Sequence[str]) -> None:
     """Say that golden sets list documents twice."""
     if repeated:
         warn(
-            f"{counted(len(repeated), 'relevant document is', 'relevant documents are')} listed twice, the first is {repeated[0]}; "
+            f"{counted(len(repeated), 'relevant document is', 'relevant documents are')} listed twice (first: {repeated[0]}); "
             "the highest grade of each counts."
         )
 
@@ -403,7 +403,7 @@ def _field(row: Mapping[str, Any], where: str, known: Iterable[str], meaning: st
 
 def _list(value: Any, where: str) -> list[Any]:
     if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
-        raise InputError(f"{where} holds {value!r:.60} where a list of documents should be.")
+        raise InputError(f"{where} has {value!r:.60} where a list of documents is expected.")
     return [value] if isinstance(value, Mapping) else list(value)
 
 

@@ -20,7 +20,7 @@ from ranklens.readers import frames, names
 from ranklens.readers.paths import follow, step
 
 # Chroma, Haystack, LlamaIndex, LangChain chains, Pinecone, Elasticsearch, Qdrant, Weaviate … The ids come first, because Chroma's
-# answers have them beside "documents" that are texts.
+# answers have them next to "documents" that are texts.
 CONTAINERS = ("ids", "documents", "docs", "results", "matches", "hits", "points", "objects", "nodes", "source_nodes",
               "source_documents", "context", "chunks", "passages", "data")  # fmt: skip
 ID_NAMES = tuple(name for name in names.DOCS_INSIDE if name not in ("doc", "document", "item"))
@@ -142,7 +142,7 @@ class Reading:
     def _not_a_list(self, value: Any) -> ReadingError:
         if isinstance(value, AbstractSet):
             return ReadingError(
-                f"{self.subject} {_shown(value)}, which has no order; give a list, best first."
+                f"{self.subject} {_shown(value)}, which has no order; return a list, best first."
             )
         return ReadingError(
             f"{self.subject} {_shown(value)}; it should be a list of ids, of (id, score) pairs, or of dicts or objects that have "

@@ -59,7 +59,7 @@ def deltas(comparison: Comparison, measure: str, a: str | None, b: str | None) -
 def slices(comparison: Comparison, measure: str) -> pl.DataFrame:
     """``slice, n, system, mean, low, high``; refused where the comparison was made without slices."""
     if not comparison.slices:
-        raise InputError("This comparison has no slices; give the slice of each query: compare(…, by=…).")
+        raise InputError("This comparison has no slices; pass the slice of each query: compare(…, by=…).")
     rows = [(part, r) for part in comparison.slices for r in part.results if r.measure == measure]
     means = _means([r for _, r in rows])
     return _table({"slice": [part.name for part, _ in rows], "n": [r.n for _, r in rows], **means})
@@ -107,7 +107,7 @@ def precision_recall(comparison: Comparison) -> pl.DataFrame:
 
 
 def first_relevant(comparison: Comparison) -> pl.DataFrame:
-    """``system, rank, order, queries, share``: at which rank the first relevant document stands, in bars.
+    """``system, rank, order, queries, share``: the rank of the first relevant document, in bars.
 
     The last bar counts queries for which nothing relevant was found. Over averaged ties these are expected numbers.
     """
@@ -127,9 +127,7 @@ def first_relevant(comparison: Comparison) -> pl.DataFrame:
 def latency(comparison: Comparison, measure: str) -> pl.DataFrame:
     """``system, mean, low, high, p50, p95, front``: quality and seconds per query; ``front``: no other is better in both."""
     if not comparison.latencies:
-        raise InputError(
-            "No latencies are known; they are measured by Benchmark.run and kept in its comparison."
-        )
+        raise InputError("There are no latencies; use Benchmark.run to measure them.")
     import polars as pl
 
     timed = {system: Latency.of(seconds) for system, seconds in comparison.latencies.items() if len(seconds)}
@@ -171,7 +169,7 @@ def _curves(comparison: Comparison, measures: Mapping[float, Measure], axis: str
 
 
 def queries_that_count(comparison: Comparison, scores: Scores) -> IntArray:
-    """Where the queries of the comparison stand among those of one system; -1 for one that it lacks."""
+    """The positions of the comparison's queries among those of one system; -1 if it lacks one."""
     place = {query: i for i, query in enumerate(scores.queries)}
     return np.array([place.get(query, -1) for query in comparison.query_ids], dtype=np.int64)
 

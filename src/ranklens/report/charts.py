@@ -1,7 +1,7 @@
 """Charts of a comparison with Altair, for notebooks and papers: each function returns a chart, :func:`save` writes it.
 
-Systems differ by colour (after Okabe and Ito, safe for colour-blind people), by shape and by dash, so that a print in grey
-can be read. The numbers are those of :mod:`ranklens.report.chart_data`. Needs ``pip install 'ranklens[plots]'``.
+Systems differ by colour (after Okabe and Ito, safe for colour-blind people), by shape and by dash, so that they stay
+readable in greyscale. The numbers are those of :mod:`ranklens.report.chart_data`. Needs ``pip install 'ranklens[plots]'``.
 """
 
 from __future__ import annotations
@@ -223,12 +223,12 @@ def latency(comparison: Comparison, measure: MeasureName = None) -> Chart:
             text.mark_text(align="left", dx=9, dy=-10, color=drawing.INK),
         ),
         f"{name} against latency",
-        "Up and left is better; the dashed line joins those that nobody beats in both",
+        "Up and to the left is better; the dashed line joins the systems that no other beats on both",
     )
 
 
 def significance(comparison: Comparison, measure: MeasureName = None) -> Chart:
-    """Every tested pair: the row's system less the column's, with its adjusted p; filled where the test supports it."""
+    """Every tested pair: the row's system minus the column's, with its adjusted p; filled where the test supports it."""
     alt, name = drawing.altair(), chart_data.main_measure(comparison, measure)
     rows = [
         {**row, "label": f"{row['difference']:+.3f}", "chance": verdicts.p_text(row["adjusted_p"], comparison.alpha),
@@ -357,7 +357,7 @@ def planned(text: str) -> tuple[str, str | None, Path]:
     if name not in CHARTS:
         raise InputError(f"--plot {text}: there is no chart {name!r}: {nearest(name, CHARTS)}")
     if measure and name in _WITHOUT_MEASURE:
-        raise InputError(f"--plot {text}: {name} shows the ranking itself, so it takes no measure.")
+        raise InputError(f"--plot {text}: {name} shows the ranking itself and takes no measure.")
     target = Path(file)
     drawing.format_of(target)
     drawing.altair(), drawing.converter()

@@ -119,7 +119,7 @@ def _measure(comparison: Comparison, name: str) -> dict[str, Any]:
     }
     measure = registered(name)
     if measure is None:
-        return {**found, "description": "Values that were given, not computed here.", "parameters": {}}
+        return {**found, "description": "Given values, not computed by RankLens.", "parameters": {}}
     given, definition = dict(measure.params), measure.definition
     parameters = {key: given.get(key, p.default) for key, p in definition.parameters.items()}
     shown = {key: str(value) for key, value in parameters.items() if value not in (None, False)}
@@ -137,7 +137,7 @@ def _results(comparison: Comparison) -> dict[str, Any]:
     """Means and pairs over all queries, then slice by slice, as the comparison writes them everywhere.
 
     ``{"results": {measure: rows}, "pairs": {measure: rows}, "slices": [the same for each], "macro": {measure: rows}}``;
-    the rows of systems stand in the order of the leaderboard.
+    the rows of systems follow the order of the leaderboard.
     """
     place = {m: {s: i for i, s in enumerate(comparison.ranked(m))} for m in comparison.measures}
 
@@ -177,7 +177,7 @@ def _statistics(comparison: Comparison) -> list[list[str]]:
         rows.insert(0, ["Test", tables.method(comparison)])
         rows += [
             ["Significance level", f"{comparison.alpha:g}"],
-            ["Seed of random numbers", str(comparison.seed)],
+            ["Random seed", str(comparison.seed)],
         ]
     return rows
 

@@ -30,7 +30,7 @@ INK, MUTED, LINE = (palette.LIGHT[name] for name in ("ink", "muted", "line"))
 
 
 def save(chart: Chart, path: str | Path) -> Path:
-    """Write a chart as PNG, SVG, PDF or HTML (one file that works offline), told by the suffix; whole or not at all."""
+    """Write a chart as PNG, SVG, PDF or HTML (one file that works offline), according to the suffix; completely or not at all."""
     from ranklens.files.output import write_whole
 
     target = Path(path)
@@ -56,7 +56,7 @@ def rendered(chart: Chart, kind: str) -> bytes:
         return str(convert.vegalite_to_svg(spec)).encode()
     if kind == "pdf":
         return bytes(convert.vegalite_to_pdf(spec))
-    # The specification stands in a script, which a "<" in a name could end; written as \u003c it means the same there.
+    # The specification is in a script, which a "<" in a name could end; written as \u003c it means the same there.
     page = str(convert.vegalite_to_html(spec.replace("<", _STAND_IN), bundle=True))
     return page.replace(_STAND_IN, "\\u003c").encode()
 

@@ -1,7 +1,7 @@
 """What the page shows of single queries: the rankings side by side, and the relevant documents that are missing in them.
 
 Nothing is ranked as a whole. The first documents of a ranking are sorted out of a short list, and where a document of one
-ranking stands in the others is found as :func:`ranklens.judge` finds the judged ones: by counting.
+ranking is in the others is found as :func:`ranklens.judge` finds the judged ones: by counting.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ def _joined(rows: pl.DataFrame, others: pl.DataFrame) -> pl.DataFrame:
 def _asked(
     rows: pl.DataFrame, gold: pl.DataFrame, ids: Sequence[str], policy: Policy
 ) -> dict[str, dict[str, int]]:
-    """``{query: {document: row}}``. Texts that are asked for together stand together in memory, which is faster."""
+    """``{query: {document: row}}``. Texts that are used together lie together in memory, which is faster."""
     import polars as pl
 
     asked = rows.select("place", "doc")
@@ -201,7 +201,7 @@ def _asked(
 def _ranks(asked: Mapping[str, Mapping[str, int]], run: Any, policy: Policy) -> IntArray:
     """The rank of every row, 0 where it was not retrieved. Ranks are found as for measures; the "grade" is the row."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RankLensWarning)  # evaluation has told them
+        warnings.simplefilter("ignore", RankLensWarning)  # the evaluation has shown them
         hits = judge(asked, run, policy).hits
     ranks = np.zeros(sum(map(len, asked.values())), np.int64)
     ranks[hits.grade.astype(np.int64)] = hits.rank

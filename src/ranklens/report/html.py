@@ -1,6 +1,6 @@
 """A comparison as one HTML file that works offline: the page's own files, the numbers as JSON, long data packed in pieces.
 
-Queries, ids and texts are data. They stand in ``<script>`` elements of a type that is not run, with every ``<`` escaped, and
+Queries, ids and texts are data. They are in ``<script>`` elements of a type that is not run, with every ``<`` escaped, and
 the page writes them with ``textContent`` only. A content security policy forbids every request, and every script and
 style but the page's own (by hash).
 """
@@ -51,7 +51,7 @@ def write_report(
     corpus: Any = None,
     title: str | None = None,
 ) -> Path:
-    """Write the report, whole or not at all; the path of the file.
+    """Write the report, completely or not at all, and return its path.
 
     ``queries`` and ``corpus`` are texts by id: a dict, a table, or the path of a file or BEIR folder
     (:func:`ranklens.files.corpus.texts`). Without them the page shows ids.
@@ -113,13 +113,13 @@ def _hash(text: str) -> str:
 
 
 def _json(value: Any) -> str:
-    """JSON that cannot end the element it stands in."""
+    """JSON that cannot end the element it is in."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c")
 
 
 def _pieces(data: Mapping[str, bytes]) -> Iterator[str]:
-    """Each packed, in an element of its own; zlib works in several threads at once."""
+    """Each packed, in its own element; zlib works in several threads at once."""
     with ThreadPoolExecutor() as pool:
         packed = pool.map(partial(gzip.compress, compresslevel=_LEVEL, mtime=0), data.values())
         for name, part in zip(data, packed, strict=True):

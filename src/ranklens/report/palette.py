@@ -1,7 +1,7 @@
 """Every colour of the page and the charts, once for light and once for dark; and the dashes of lines.
 
 The colours of systems follow Okabe and Ito, darkened (or lightened) until they stand out from the paper by 3 : 1; every
-system has a shape and a dash of its own, too. The page knows a colour as a CSS variable of its name.
+system also has its own shape and dash. The page knows a colour as a CSS variable of its name.
 """
 
 from __future__ import annotations

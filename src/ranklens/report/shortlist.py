@@ -1,4 +1,4 @@
-"""The rows of a run that can stand among the first few of their ranking: all that has to be sorted where only those are shown."""
+"""The rows of a run that can be among the first few of their ranking: all that has to be sorted if only those are shown."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _of_dicts(by_query: mappings.ByQuery, k: int) -> pl.DataFrame:
 
 
 def _of_table(table: pl.DataFrame, k: int) -> pl.DataFrame:
-    """A query whose rows stand apart is cut in each place, which keeps more than is needed, never less."""
+    """A query whose rows are not together is cut in each place, which keeps more than is needed, never less."""
     lengths = table["query"].rle().struct.field("len").to_numpy().astype(np.int64)
     return table.filter(_among_first(table["score"].to_numpy(), lengths, k)).select(list(_schema()))
 

@@ -1,7 +1,7 @@
 """How to call a retriever: functions and the objects of RAG libraries, recognised by their shape.
 
 ============================  =====================================================================================
-``f(text)``                   a function, a method or a callable object; ``async def`` and generators, too
+``f(text)``                   a function, a method or a callable object; also ``async def`` and generators
 ``f(text, k)``                if a parameter is called k, top_k, limit … or a second one is required
 ``f(texts: list[str])``       a batch: recognised by this annotation, or by ``batch_size``
 ``.invoke(text)``             LangChain (``.batch(texts)`` with a ``batch_size``)
@@ -29,7 +29,7 @@ K_NAMES = ("k", "top_k", "topk", "limit", "n_results", "num_results", "top_n", "
 TEXT_NAMES = ("query", "text", "question", "q", "input", "query_text", "search_query")
 _DECIDING = ("invoke", "ainvoke", "retrieve", "aretrieve")
 _OTHERS = ("run", "run_async", "search", "asearch")  # if the object itself cannot be called
-_BATCH_SIZE = 32  # if the annotation asks for a batch, but nobody says how large
+_BATCH_SIZE = 32  # if the annotation asks for a batch, but does not say how large
 _TEXTS = re.compile(r"(list|List|Sequence|Iterable|Collection|tuple|Tuple)\[str\b")
 
 
@@ -74,14 +74,13 @@ def adapt(retriever: Any, *, k: int = 10, batch_size: int | None = None) -> Call
 def _refuse_what_is_no_retriever(retriever: Any) -> None:
     if inspect.isclass(retriever):
         raise InputError(
-            f"The retriever is the class {retriever.__name__}; give an instance of it, or a function."
+            f"The retriever is the class {retriever.__name__}; pass an instance of it, or a function."
         )
     known = any(hasattr(retriever, name) for name in (*_DECIDING, *_OTHERS))
     if not callable(retriever) and not known:
         hint = " For existing rankings, call compare with {name: run}." if isinstance(retriever, dict) else ""
         raise InputError(
-            f"The retriever is a {type(retriever).__name__}, which cannot be called; give a function from a text to a "
-            f"list of ids, or an object with .invoke, .retrieve, .run or .search.{hint}"
+            f"The retriever is a {type(retriever).__name__}, which cannot be called; pass a function that takes a text and returns a list of ids, or an object with .invoke, .retrieve, .run or .search.{hint}"
         )
 
 
@@ -98,7 +97,7 @@ def _function(retriever: Any, batch_size: int | None) -> Callable[..., Any]:
     if batch_size is not None:
         raise InputError(
             f"batch_size={batch_size} is given, but {type(retriever).__name__} has no .batch; "
-            "leave batch_size out, or give a function that takes a list of texts."
+            "omit batch_size, or pass a function that takes a list of texts."
         )
     return method  # type: ignore[no-any-return]
 
@@ -122,8 +121,7 @@ def _refuse_what_does_not_fit(
     except TypeError as error:
         shown = ", ".join([*map(str, positional), *(f"{name}={value}" for name, value in named.items())])
         raise InputError(
-            f"The retriever {_name(function)}{signature} cannot be called with ({shown}): {error}. Give a function that can: "
-            "lambda text: …"
+            f"The retriever {_name(function)}{signature} cannot be called with ({shown}): {error}. Wrap it in a function: lambda text: …"
         ) from None
 
 
@@ -146,8 +144,7 @@ def _text_name(function: Callable[..., Any], parameters: list[inspect.Parameter]
     found = None if haystack else next((name for name in TEXT_NAMES if name in names), None)
     if found is None:
         raise InputError(
-            f"{_name(function)}({', '.join(names)}) takes no query text that RankLens can find; "
-            "give a function that does: lambda text: …"
+            f"{_name(function)}({', '.join(names)}) has no parameter for the query text that RankLens recognises; wrap it in a function: lambda text: …"
         )
     return found
 

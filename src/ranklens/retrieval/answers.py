@@ -18,7 +18,7 @@ STATUSES: tuple[Status, ...] = get_args(Status)
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back for one query.
+    """A retriever's answer to one query.
 
     ``seconds`` is the time of the call alone: of the last attempt, or the time waited if it ``timed_out``. An empty answer is
     an answer; a failed one has an error and its traceback instead of ids. A ``stored`` answer was read from the store, not

@@ -26,12 +26,12 @@ Failed = Literal["zero", "skip"]
 
 
 class Benchmark:
-    """Queries with judgments, and what retrievers answered to them.
+    """Queries with judgments, and the answers of retrievers.
 
-    ``queries`` are ``{id: text}``, a list of dicts, a table, or the path of a file or a BEIR folder (which brings judgments and
-    corpus along); ``qrels`` are whatever :func:`ranklens.judge` takes. Without ``queries``, the ids of the judgments are the texts.
+    ``queries`` are ``{id: text}``, a list of dicts, a table, or the path of a file or a BEIR folder (which includes judgments and
+    corpus); ``qrels`` are anything that :func:`ranklens.judge` takes. Without ``queries``, the ids of the judgments are the texts.
     With ``store``, every answer is kept in that folder, and an interrupted run resumes where it stopped. ``match`` says how
-    retrieved and judged ids belong together (:mod:`ranklens.matching`); ``corpus`` holds texts for reports.
+    retrieved ids map to judged ids (:mod:`ranklens.matching`); ``corpus`` holds texts for reports.
 
     Only queries that have both a text and judgments are asked; the others are counted.
 
@@ -71,7 +71,7 @@ class Benchmark:
 
     @property
     def unjudged(self) -> int:
-        """How many queries are not asked because nobody judged them."""
+        """How many queries are not asked because they have no judgments."""
         return self._judged.unjudged
 
     @property
@@ -228,7 +228,7 @@ class Benchmark:
     ) -> Path:
         """Write the comparison as one HTML page, with the texts of queries and, if there is a corpus, of documents.
 
-        ``corpus`` and ``queries`` are those of the benchmark unless given; the other options are those of :meth:`compare`.
+        ``corpus`` and ``queries`` default to those of the benchmark; the other options are those of :meth:`compare`.
         """
         if queries is not None and options.get("by") is not None:
             options["queries"] = queries
@@ -282,7 +282,7 @@ class Benchmark:
             later = [query for query in self._judged.texts if query not in result.answers]
             if later:
                 raise InputError(
-                    f"{name!r} ran before {counted(len(later), 'query was', 'queries were')} added, the first is {later[0]!r}; run it again."
+                    f"{name!r} ran before {counted(len(later), 'query was', 'queries were')} added (first: {later[0]!r}); run it again."
                 )
         return self.results
 
@@ -294,8 +294,7 @@ class Benchmark:
         for name in others:
             if finished[name].match.judgments(self._judged.qrels) != common:
                 raise InputError(
-                    f"{first!r} and {name!r} are matched in ways that change the judgments; give the same Groups to both, "
-                    "or to Benchmark(match=…)."
+                    f"{first!r} and {name!r} change the judgments in different ways; use the same Groups for both, or Benchmark(match=…)."
                 )
         return common
 
@@ -305,7 +304,7 @@ class Benchmark:
         if name not in known:
             raise InputError(
                 f"by={name!r}: no query has such a field. {nearest(name, sorted(known)) if known else ''}"
-                "Give it with add_query(…, " + f"{name}=…), or as a column of the queries."
+                "Set it with add_query(…, " + f"{name}=…), or as a column of the queries."
             )
         return self._judged.fields
 

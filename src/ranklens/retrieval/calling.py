@@ -1,6 +1,6 @@
 """Many calls at once, each with a timeout, retries and a rate limit; a call that hangs does not hold up the end.
 
-Asynchronous retrievers run on an event loop. Synchronous ones run in threads of their own, which are abandoned when a call
+Asynchronous retrievers run on an event loop. Synchronous ones run in separate threads, which are abandoned when a call
 takes too long: daemon threads, because the interpreter waits at exit for those of an executor. One synchronous call at
 a time without a timeout needs neither: it is made in the caller's thread, where things such as an SQLite connection may
 be used.
@@ -27,7 +27,7 @@ _LONGEST_PAUSE = 30.0  # seconds between two attempts
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """How hard a retriever is pressed.
+    """Limits on the calls to a retriever.
 
     ``concurrency`` calls run at the same time, and at most ``rate_limit`` start per second (a retry is a call, and so is a batch).
     A call that takes longer than ``timeout`` seconds fails. Up to ``retries`` further attempts follow, the first after ``backoff``

@@ -31,7 +31,7 @@ class JudgedQueries:
     def add(self, query: str, text: Any, relevant: Any, fields: Mapping[str, Any]) -> None:
         """Add one query."""
         if query in self.texts:
-            raise InputError(f"There is already a query {query!r}; give each its own id.")
+            raise InputError(f"Query {query!r} already exists; give each query its own id.")
         if not isinstance(text, str) or not text.strip():
             raise InputError(f"Query {query!r} has no text: {text!r}.")
         self.qrels[query] = _as_grades({query: relevant})[query]
@@ -68,8 +68,8 @@ def _both(queries: Any, qrels: Any) -> tuple[Queries | None, Any]:
     if qrels is None:
         where = f"{queries}: " if isinstance(queries, (str, Path)) else ""
         raise InputError(
-            f"{where}There are queries but no judgments for all of them: {given.unjudged if given else ''} "
-            'Give qrels, or queries that say what is relevant: [{"id": …, "query": …, "relevant_docs": [...]}].'
+            f"{where}Some queries have no judgments: {given.unjudged if given else ''} "
+            'Pass qrels, or queries that say what is relevant: [{"id": …, "query": …, "relevant_docs": [...]}].'
         )
     return given, qrels
 
@@ -85,7 +85,7 @@ def _joined(given: Queries, grades: Mapping[str, dict[str, float]]) -> JudgedQue
     silent = [query for query in grades if query not in given.texts]
     if silent:
         warn(
-            f"{counted(len(silent), 'judged query has', 'judged queries have')} no text, the first is {silent[0]!r}; "
+            f"{counted(len(silent), 'judged query has', 'judged queries have')} no text (first: {silent[0]!r}); "
             "they cannot be asked and are left out."
         )
     return JudgedQueries(
@@ -108,9 +108,7 @@ def _judgments(qrels: Any, columns: Mapping[str, str] | None) -> dict[str, dict[
     from ranklens.readers import frames
 
     if not frames.is_frame(qrels):
-        raise InputError(
-            f"qrels is a {type(qrels).__name__}; give a dict by query, a table, or the path of a file."
-        )
+        raise InputError(f"qrels is a {type(qrels).__name__}; pass a dict by query, a table, or a path.")
     return _as_grades(frames.by_query(frames.qrels_frame(qrels, columns)))
 
 
@@ -124,5 +122,5 @@ def _as_grades(qrels: Mapping[Any, Any]) -> dict[str, dict[str, float]]:
     if None in given.by_query or any(None in docs for docs in given.by_query.values()):
         raise InputError("qrels: the id of a query or document is None, which never matches.")
     found = mappings.as_text(given.by_query)
-    grades(list(found), list(found.values()))  # refuses what is no number
+    grades(list(found), list(found.values()))  # refuses anything that is not a number
     return {query: {doc: float(grade) for doc, grade in docs.items()} for query, docs in found.items()}

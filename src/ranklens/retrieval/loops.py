@@ -1,4 +1,4 @@
-"""Event loops: run a coroutine from synchronous code, wherever that is, without waiting for what hangs."""
+"""Event loops: run a coroutine from synchronous code, wherever that is, without waiting for calls that hang."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def run_without_loop(work: Coroutine[Any, Any, None]) -> None:
 
 
 def run_on_loop(work: Coroutine[Any, Any, None]) -> None:
-    """Like asyncio.run, but in a thread of its own if a loop is already running here, and without waiting for what hangs."""
+    """Like asyncio.run, but in a separate thread if a loop is already running here, and without waiting for calls that hang."""
     loop = asyncio.new_event_loop()
     loop.set_default_executor(_ThreadPerCall())
     task = loop.create_task(work)
@@ -77,7 +77,7 @@ class _ThreadPerCall(ThreadPoolExecutor):
 def _fulfil(future: Future[Any], function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> None:
     try:
         result = function(*args, **kwargs)
-    except BaseException as error:  # noqa: BLE001  whoever waits for the future raises it
+    except BaseException as error:  # noqa: BLE001  the code that waits for the future raises it
         future.set_exception(error)
     else:
         future.set_result(result)

@@ -31,7 +31,7 @@ _FRAMES = 30  # of a traceback
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions(Limits):
-    """The options of :meth:`ranklens.Benchmark.run`, which explains them, beside the limits."""
+    """The options of :meth:`ranklens.Benchmark.run`, which explains them, except the limits."""
 
     k: int = 10
     id_from: Any = None
@@ -49,7 +49,7 @@ class RunOptions(Limits):
             raise InputError(f"k={self.k!r} is not allowed; it is a whole number from 1.")
         if self.match is not None and not isinstance(self.match, Matching):
             raise InputError(
-                f"match={self.match!r:.60} is not allowed; give one of ranklens.matching: ById, ByField, ByParent, Groups, Spans."
+                f"match={self.match!r:.60} is not allowed; pass one of ranklens.matching: ById, ByField, ByParent, Groups, Spans."
             )
 
     @cached_property
@@ -57,7 +57,7 @@ class RunOptions(Limits):
         inner = self.match.id_from if self.match is not None else None
         if inner is not None and self.id_from is not None:
             raise InputError(
-                f"id_from and match={type(self.match).__name__} both say where the id is; give one of them."
+                f"id_from and match={type(self.match).__name__} both say where the id is; pass only one of them."
             )
         return Reading(self.k, inner if inner is not None else self.id_from, self.score_from)
 
@@ -205,8 +205,8 @@ class Session:
     def _how_to_resume(self) -> str:
         done = f"{self.name}: stopped after {len(self.answers):,} of {len(self.texts):,} queries. "
         if self.store is None:
-            return done + "Their answers are lost; with Benchmark(…, store=FOLDER) a run can resume."
-        return done + f"Their answers are kept in {self.store.folder}; run it again and it resumes there."
+            return done + "Their answers are lost; use Benchmark(…, store=FOLDER) to be able to resume."
+        return done + f"Their answers are kept in {self.store.folder}; run it again to resume from there."
 
     def _warn_if_all_failed(self) -> None:
         failed = [answer for answer in self.answers.values() if answer.status == "failed"]

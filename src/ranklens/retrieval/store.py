@@ -1,6 +1,6 @@
 """Answers on disk, so that an interrupted run resumes where it stopped and no call is made twice.
 
-A store is a folder with one file of JSON lines per retriever. Lines are only ever added, each in one piece and under a lock,
+A store is a folder with one JSON Lines file per retriever. Lines are only ever added, each in one piece and under a lock,
 so that neither a killed process nor a second one can spoil what is there. Nothing is ever unpickled.
 """
 
@@ -29,7 +29,7 @@ FORMAT_VERSION = 1  # 1: first version
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
 
 _README = """\
-Answers of retrievers, kept by RankLens so that an interrupted run resumes without asking again.
+Answers of retrievers, stored by RankLens so that an interrupted run resumes without repeating calls.
 
 One file per retriever. Its first line names the format and the retriever; each further line is one answer:
   key        SHA-256 over the retriever's name, version, parameters, k, and the query's id and text
@@ -57,7 +57,7 @@ def answer_key(
         text = json.dumps(content, sort_keys=True, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"params={params!r:.80} cannot be kept in a store: {error}. Give text, numbers, lists and dicts."
+            f"params={params!r:.80} cannot be kept in a store: {error}. Use text, numbers, lists and dicts."
         ) from None
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -102,7 +102,7 @@ class Store:
                 damaged += 1
             elif entry[0].status != "failed" or entry[1]["key"] not in found:
                 found[entry[1]["key"]] = entry[0]
-        if last and (entry := _entry(last)) and entry[0]:  # complete but for its line end
+        if last and (entry := _entry(last)) and entry[0]:  # complete except for its line break
             found.setdefault(entry[1]["key"], entry[0])
         if damaged:
             skipped = counted(damaged, "damaged line is skipped", "damaged lines are skipped")
@@ -154,11 +154,11 @@ def _locked(path: Path) -> Iterator[int]:
             fcntl.flock(handle, fcntl.LOCK_EX)
         yield handle
     finally:
-        os.close(handle)  # releases the lock, too
+        os.close(handle)  # also releases the lock
 
 
 def _mend(handle: int) -> int:
-    """Remove a last line that was cut short, for example by a killed process; returns where the file then ends."""
+    """Remove a truncated last line, as a killed process leaves it; returns where the file then ends."""
     end = os.lseek(handle, 0, os.SEEK_END)
     if end == 0 or _bytes_at(handle, end - 1, 1) == b"\n":
         return end

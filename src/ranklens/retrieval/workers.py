@@ -1,4 +1,4 @@
-"""Workers make one call after another: in the caller's thread, on an event loop, or in a thread of their own.
+"""Workers make one call after another: in the caller's thread, on an event loop, or in a separate thread.
 
 A worker never raises what a retriever raised: every call ends in an :class:`Outcome`.
 """
@@ -204,5 +204,5 @@ def _returned_none() -> InputError:
 
 
 def _too_late(timeout: float | None) -> Outcome:
-    error = TimeoutError(f"There was no answer within {timeout:g} s.")
+    error = TimeoutError(f"No answer within {timeout:g} s.")
     return Outcome(error=error, seconds=timeout or 0.0, timed_out=True)

@@ -1,4 +1,4 @@
-"""Corrections for many tests: if you look often enough, you find a small p-value by chance."""
+"""Corrections for multiple tests: if you look often enough, you find a small p-value by chance."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def adjust(p_values: Any, *, method: str = "holm") -> FloatArray:
     """The p-values of several tests, made larger so that they can be compared with alpha as if there were one.
 
     ``bonferroni``, ``holm`` and ``hochberg`` keep the chance of any false discovery below alpha; ``bh`` and ``by``
-    (Benjamini with Hochberg, with Yekutieli) the expected share of false ones among the discoveries.
+    (Benjamini with Hochberg, with Yekutieli) the expected share of false discoveries.
 
     >>> adjust([0.01, 0.04, 0.03], method="holm")
     array([0.03, 0.06, 0.06])

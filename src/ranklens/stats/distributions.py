@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from ranklens.arrays import FloatArray
 
-_FAR = 9.0  # standard deviations, beyond which a normal distribution has nothing that a float could tell
+_FAR = 9.0  # standard deviations, beyond which a normal distribution has nothing that a float could show
 _WIDEST = 18.0  # a range of normal values beyond which the same holds
 _STEPS = 12  # after which a root is searched for between two ends
 _ENDLESS = 100_000  # degrees of freedom, from which on the standard deviation counts as known
@@ -51,7 +51,7 @@ def shift_of_tail(limit: float, freedom: float, share: float) -> float:
 
     if limit < 0:
         return -shift_of_tail(-limit, freedom, 1 - share)
-    share = min(max(share, 1e-12), 1 - 1e-12)  # what the quadrature can tell from 0 and 1
+    share = min(max(share, 1e-12), 1 - 1e-12)  # what the quadrature can distinguish from 0 and 1
     # Newton's method, from where the shift would be if T were normal: mostly four steps.
     shift = limit + float(ndtri(share)) * (1 + limit**2 / (2 * freedom)) ** 0.5
     for _ in range(_STEPS):

@@ -39,7 +39,7 @@ class EffectSize:
 
     @cached_property
     def hedges_g_interval(self) -> Interval:
-        """All g with which a t as far off as the one observed would not be rare; computed on demand, because it takes a while."""
+        """All g for which a t as extreme as the observed one would not be rare; computed on access, because it is slow."""
         return _hedges_interval(self.cohen_dz, self.wins + self.ties + self.losses, self.interval.level)
 
 

@@ -1,4 +1,4 @@
-"""What the statistics are given: checked once, with errors that say what is wrong and where."""
+"""Inputs of the statistics: checked once, with errors that say what is wrong and where."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ def numbers(values: Any, name: str) -> FloatArray:
 
     >>> numbers([0.5, float("nan")], "a")
     Traceback (most recent call last):
-    ranklens.errors.InputError: a[1] is nan, which is not a number: leave the query out of all systems, or decide what it counts as.
+    ranklens.errors.InputError: a[1] is nan, which is not a number: leave the query out of all systems, or give it a value.
     """
     if isinstance(values, (str, bytes, dict)) or not isinstance(values, Iterable):
         raise InputError(
-            f"{name} is a {type(values).__name__}: give a list or an array with one number per query."
+            f"{name} is a {type(values).__name__}: pass a list or an array with one number per query."
         )
     try:
         array = np.asarray(values, dtype=float)
     except (TypeError, ValueError):
         raise InputError(f"{name} holds something that is not a number: {_first_wrong(values)}.") from None
     if array.ndim != 1:
-        raise InputError(f"{name} has {array.ndim} dimensions: give one number per query, in one row.")
+        raise InputError(f"{name} has {array.ndim} dimensions: pass one row with one number per query.")
     for position in np.flatnonzero(~np.isfinite(array))[:1]:
         raise InputError(
             f"{name}[{position}] is {array[position]}, which is not a number: "
-            "leave the query out of all systems, or decide what it counts as."
+            "leave the query out of all systems, or give it a value."
         )
     return array
 
 
 def sample(values: Any, name: str) -> FloatArray:
-    """One score per query, of a size that can be squared twice: what is smaller counts as 0, what is larger is refused."""
+    """One score per query, of a size that can be squared twice: smaller ones count as 0, larger ones are refused."""
     array = numbers(values, name)
     sizes = np.abs(array)
     for position in np.flatnonzero(sizes > _LARGEST)[:1]:
@@ -62,10 +62,10 @@ def matrix(rows: Any, name: str) -> FloatArray:
     ranklens.errors.InputError: scores[0] has 2 queries, scores[1] has 1: all systems need the same queries, in the same order.
     """
     if isinstance(rows, (str, bytes, dict)) or not isinstance(rows, Iterable):
-        raise InputError(f"{name} is a {type(rows).__name__}: give one list of numbers per system.")
+        raise InputError(f"{name} is a {type(rows).__name__}: pass one list of numbers per system.")
     samples = [sample(row, f"{name}[{i}]") for i, row in enumerate(rows)]
     if not samples or not len(samples[0]):
-        raise InputError(f"{name} is empty: give at least one system and one query.")
+        raise InputError(f"{name} is empty: pass at least one system and one query.")
     for i, row in enumerate(samples):
         _refuse_other_length(samples[0], row, f"{name}[0]", f"{name}[{i}]", "all systems need")
     return np.stack(samples)
@@ -82,12 +82,12 @@ def not_empty(values: Any, name: str) -> FloatArray:
     """A sample of at least one query."""
     array = sample(values, name)
     if not len(array):
-        raise InputError(f"{name} is empty: give at least one query.")
+        raise InputError(f"{name} is empty: pass at least one query.")
     return array
 
 
 def differences(a: FloatArray, b: FloatArray) -> FloatArray:
-    """``b - a`` by query; what is 0, or the same for all queries, but for floating-point noise is made so.
+    """``b - a`` by query; values that are 0, or the same for all queries, apart from floating-point noise become exactly so.
 
     >>> differences(np.array([0.3, 1.0]), np.array([0.1 + 0.2, 0.5]))
     array([ 0. , -0.5])
@@ -98,7 +98,7 @@ def differences(a: FloatArray, b: FloatArray) -> FloatArray:
 
 
 def constant(values: FloatArray) -> bool:
-    """Whether all values are the same but for floating-point noise."""
+    """Whether all values are the same, apart from floating-point noise."""
     return bool(np.ptp(values) <= NOISE * np.abs(values).max())
 
 
@@ -148,7 +148,7 @@ def generator(rng: Rng) -> np.random.Generator:
     whole = isinstance(rng, (int, np.integer)) and not isinstance(rng, bool) and rng >= 0
     if not (rng is None or isinstance(rng, np.random.Generator) or whole):
         raise InputError(
-            f"rng={rng!r} is not allowed: give a seed (a whole number, 0 or more) or a NumPy Generator."
+            f"rng={rng!r} is not allowed: pass a seed (a whole number, 0 or more) or a NumPy Generator."
         )
     return np.random.default_rng(rng)
 

@@ -31,7 +31,7 @@ class Bounds(NamedTuple):
 class Interval:
     """Where the mean over all queries like these plausibly lies.
 
-    ``clipped`` tells that the method reached beyond what the measure can be and was cut there.
+    ``clipped`` means that the interval extended beyond the measure's range and was cut.
     """
 
     low: float
@@ -59,8 +59,8 @@ def interval(
 ) -> Interval:
     """The interval of a mean: Student's ``t``, or that of the ``percentile`` or ``bca`` bootstrap.
 
-    One score says nothing about the next, so the interval is then everything that the measure can be. Where all scores
-    are equal it has no width, and ``bca``, which lives on their variation, falls back to ``percentile``; ``method`` of
+    One score says nothing about the next, so the interval then covers the whole range of the measure. Where all scores
+    are equal it has no width, and ``bca``, which needs variation, falls back to ``percentile``; ``method`` of
     the result says so.
 
     >>> interval([0.2, 0.4, 0.6])
@@ -83,7 +83,7 @@ def interval(
 
 
 def bootstrap_samples(values: FloatArray, rng: np.random.Generator, resamples: int) -> Iterator[FloatArray]:
-    """Samples drawn from the values with replacement, as many as there are values: one per row, some rows at a time."""
+    """Samples drawn from the values with replacement, as many as there are values: one per row, several rows at a time."""
     n = len(values)
     rows = max(1, _DRAWN // n)
     for start in range(0, resamples, rows):

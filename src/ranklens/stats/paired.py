@@ -27,7 +27,7 @@ class TestResult:
     """A two-sided test of ``b - a``.
 
     ``statistic`` is positive where b is better: the mean difference (randomization), t (t, bootstrap, welch), the sum of
-    signed ranks (wilcoxon), wins less losses (sign). ``exact`` says that every outcome was counted, ``resamples`` how
+    signed ranks (wilcoxon), wins minus losses (sign). ``exact`` says that every outcome was counted, ``resamples`` how
     many were drawn. ``method`` is the test that was done, see :func:`paired_test`.
     """
 

@@ -1,4 +1,4 @@
-"""What a query set can show: the smallest difference for so many queries, and the queries that a difference needs."""
+"""What a query set can show: the smallest detectable difference, and the number of queries that a difference needs."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def queries_needed(difference: float, deviation: float, *, alpha: float = 0.05, 
     gap, spread = abs(inputs.finite(difference, "difference")), _deviation(deviation)
     if gap <= _LEAST * spread or not gap:
         raise InputError(
-            f"difference={difference!r} is not allowed: no number of queries shows a difference where there is none."
+            f"difference={difference!r} is not allowed: no number of queries can show a difference of 0."
         )
     normal = ((ndtri(1 - alpha / 2) + ndtri(power)) * spread / gap) ** 2
     if normal > _MANY:

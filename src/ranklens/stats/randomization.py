@@ -75,7 +75,7 @@ def _sums_by_byte(steps: IntArray) -> IntArray:
 
 
 def range_p(scores: FloatArray, rng: np.random.Generator, resamples: int) -> FloatArray:
-    """For each pair of systems (rows), how often the best and the worst are as far apart when names are dealt anew.
+    """For each pair of systems (rows), how often the best and the worst are as far apart when names are shuffled.
 
     In every query the systems' scores are shuffled among the systems (Carterette 2012). Comparing a pair with the *range*
     of all systems is what corrects for having many pairs.

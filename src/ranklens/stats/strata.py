@@ -22,7 +22,7 @@ def macro_interval(
     """Student's t interval of the mean of group means, with Welch's degrees of freedom.
 
     The groups are taken as they are: other queries of the same groups are what it speaks about. A group of one query has no
-    variance of its own and takes the pooled one; where all are such, the interval is that of the plain mean.
+    variance and uses the pooled one; where all are such, the interval is that of the plain mean.
 
     >>> macro_interval([np.array([0.2, 0.4]), np.array([0.6, 0.8, 0.7])])
     Interval(low=0.2011..., high=0.7988..., level=0.95, method='t', clipped=False)

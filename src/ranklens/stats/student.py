@@ -1,6 +1,6 @@
-"""Quantiles of Student's t, which stand beside every mean.
+"""Quantiles of Student's t, needed for the interval of every mean.
 
-SciPy has them, too (and the tests compare), but importing it takes longer than all the rest of evaluating a small collection.
+SciPy has them too (and the tests compare), but importing it takes longer than evaluating a small collection.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ _KNOTS = 1000  # more statistics than this are interpolated between so many
 class TukeyResult:
     """A p-value for each pair of systems, corrected for their number.
 
-    ``p_values[i, j]`` belongs to ``differences[i, j]``, the mean of system j less that of system i. ``method`` is the
+    ``p_values[i, j]`` belongs to ``differences[i, j]``, the mean of system j minus that of system i. ``method`` is the
     test that was done: ``tukey``, ``unpaired tukey`` or ``randomized tukey``.
     """
 
@@ -41,7 +41,7 @@ def tukey_hsd(
 
     Paired, the difficulty of queries is taken out (two-way analysis of variance), and the differences are assumed to be
     normal with one variance for all pairs; ``randomized`` assumes neither. Where nothing varies but systems and queries,
-    or there is only one query, there is no variance to go by, and the randomised test is used.
+    or there is only one query, there is no variance to use, and the randomised test is used instead.
 
     >>> tukey_hsd([[0.1, 0.2, 0.3], [0.2, 0.1, 0.3], [0.9, 0.8, 0.7]]).p_values.round(3)
     array([[1.   , 1.   , 0.007],
@@ -52,7 +52,7 @@ def tukey_hsd(
     inputs.count(resamples, "resamples")
     if randomized and not paired:
         raise InputError(
-            "randomized=True shuffles systems within a query, so it is paired: leave paired=False out."
+            "randomized=True shuffles systems within a query, so it is paired: omit paired=False."
         )
     means = values.mean(axis=1)
     gaps = means - means[:, None]

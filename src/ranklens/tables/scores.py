@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 Runs = Mapping[str, "Scores"]
 
-_NARROW = "Intervals do not fit here; --format json, csv or markdown has them."
+_NARROW = "Intervals do not fit here; use --format json, csv or markdown to see them."
 
 
 def means(found: Runs, width: int | None = None) -> Table:
-    """One run: a row per measure. Several: a row per run, the best mean of each measure in bold, its interval beside it.
+    """One run: one row per measure. Several: one row per run, the best mean of each measure in bold, with its interval.
 
     If that is wider than ``width``, intervals go below the means; if it still is, runs become columns if that helps, and
     intervals are left out.
@@ -48,7 +48,7 @@ def by_query(found: Runs, *, exact: bool = False) -> Table:
 
 
 def exact_means(found: Runs) -> Table:
-    """A row per run and measure, with all digits, for other programs to read."""
+    """One row per run and measure, with all digits, for other programs."""
     rows = [
         [name, *("" if value is None else str(value) for value in row)]
         for name, scores in found.items()
@@ -75,7 +75,7 @@ def _by_measure(found: Runs, between: str | None) -> Table:
 
 
 def _columns(found: Runs, between: str | None) -> dict[str, list[str]]:
-    """The cells of each measure, one per run; ``between`` stands between mean and interval, None leaves the interval out."""
+    """The cells of each measure, one per run; ``between`` separates mean and interval, None omits the interval."""
     tables = [scores.table() for scores in found.values()]
     measures = {str(m): m for m in next(iter(found.values())).measures}
     columns: dict[str, list[str]] = {}

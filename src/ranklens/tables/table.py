@@ -61,7 +61,7 @@ class Table:
         return out.getvalue()
 
     def to_markdown(self) -> str:
-        """A table for GitHub and its like.
+        """A Markdown table.
 
         >>> print(Table(["measure", "mean"], [["P@5", Cell("0.4000", strong=True, raised="a")]]).to_markdown())
         | measure | mean |
@@ -108,7 +108,7 @@ class Table:
         return f"{title}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}"
 
     def _html_row(self, row: Sequence[str], *, is_first: bool) -> str:
-        """A row; a thin line stands above the first one of a group."""
+        """A row; a thin line comes above the first one of a group."""
         line = "border-top:1px solid #8884;" if is_first else ""
         return (
             "<tr>"

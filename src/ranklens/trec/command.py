@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 USAGE = """Usage: ranklens-trec-eval [-h] [-q] {-m measure}* qrels_file run_file
 
-  -q, --query_eval_wanted          values for each query as well
+  -q, --query_eval_wanted          also print values for each query
   -m, --measure NAME[.PARAMS]      a measure, e.g. map, P.5,10, ndcg.1=3,2=9; or official (default), set, all_trec
   -c, --complete_rel_info_wanted   average over all judged queries; those missing from the run count as empty
   -l, --level_for_rel N            the lowest relevant grade (default 1)
@@ -50,10 +50,10 @@ USAGE = """Usage: ranklens-trec-eval [-h] [-q] {-m measure}* qrels_file run_file
   -R, --Rel_info_format FORMAT     qrels (default), prefs, qrels_prefs (with -m all_prefs) or qrels_jg (with -m qrels_jg)
   -T, --Results_format FORMAT      trec_results (default)
   -Z, --Zscore FILE                z-scores, from lines of query, measure, mean, deviation
-  -D, --Debug_level N[.QUERY]      where judged documents were found, on standard error; QUERY alone is evaluated
-  -o                               accepted, as by trec_eval, and without effect
-      --as 9                       what trec_eval 9.0.8 gives: 32-bit scores, its rounding of recall levels
-  -h, --help                       this text, and the description of measures named with -m
+  -D, --Debug_level N[.QUERY]      print to standard error where judged documents were found; evaluate only QUERY
+  -o                               accepted for compatibility with trec_eval; no effect
+      --as 9                       match trec_eval 9.0.8: 32-bit scores and its rounding of recall levels
+  -h, --help                       print this text and describe the measures given with -m
   -v, --version                    the version
 
 Either file may be compressed; - is standard input.
@@ -103,7 +103,7 @@ class Options:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; 0 if all went well, 1 for wrong usage, 2 for wrong input."""
+    """Run the command; returns 0 for success, 1 for wrong usage, 2 for wrong input."""
     try:
         given = sys.argv[1:] if arguments is None else list(arguments)
         flags, files = getopt.gnu_getopt(given, _SHORT, [*_LONG])
@@ -111,7 +111,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if action is not None:
             return action
         if len(files) != 2:
-            raise getopt.GetoptError("give a file of judgments and a run")  # noqa: TRY301
+            raise getopt.GetoptError("expected two files: judgments and a run")  # noqa: TRY301
     except (getopt.GetoptError, MeasureError) as error:
         sys.stderr.write(f"ranklens-trec-eval: {error}\n\n{USAGE}")
         return 1
@@ -172,7 +172,7 @@ def _whole(flag: str, value: str) -> int:
     if flag == "--as" and value not in ("9", "10"):
         raise getopt.GetoptError(f"{flag} {value}: give 9 or 10")
     if not value.strip().isdecimal() or int(value) < lowest:
-        raise getopt.GetoptError(f"{flag} {value}: give a whole number from {lowest}")
+        raise getopt.GetoptError(f"{flag} {value}: expected a whole number from {lowest}")
     return int(value)
 
 
@@ -251,7 +251,7 @@ def _grades(qrels: Source, options: Options) -> pl.DataFrame:
 def _judge(gold: pl.DataFrame, run: Source, options: Options) -> tuple[Judged, set[str]]:
     """What was retrieved; and the judged queries that the run lacks.
 
-    With ``-c`` version 10 evaluates these, too, as if one unjudged document had been retrieved.
+    With ``-c``, version 10 evaluates these too, as if one unjudged document had been retrieved.
     """
     with_missing = options.complete and options.version == 10
     policy = replace(options.policy, missing="zero" if with_missing else "skip", judged_only=False)
@@ -379,7 +379,7 @@ def _divide_by_nothing(values: list[Any], judged: Judged, level: float, options:
 
 
 def _trace(judged: Judged) -> None:
-    """Where the judged documents stand, on standard error, so that results stay what they are."""
+    """The ranks of the judged documents, on standard error, so that the results stay unchanged."""
     found: list[list[str]] = [[] for _ in judged.queries]
     for query, rank, grade in zip(judged.hits.query, judged.hits.rank, judged.hits.grade, strict=True):
         found[query].append(f"{rank}:{grade:g}")

@@ -1,6 +1,6 @@
 """trec_eval's measures over several judgment groups: preferences (``-R prefs``, ``qrels_prefs``) and ``-R qrels_jg``.
 
-A judgment group is one user's view of a query. A preference says that one document should stand above another.
+A judgment group is one user's view of a query. A preference says that one document should rank above another.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _COLUMNS: Mapping[str, tuple[str, ...]] = {
 }
 # In the order in which trec_eval prints them.
 PREFERENCES: Mapping[str, str] = {
-    "prefs_num_prefs_poss": "How many preferences the judgments hold.",
-    "prefs_num_prefs_ful": "How many of them the ranking fulfils: the preferred document stands above the other one, or alone.",
+    "prefs_num_prefs_poss": "The number of preferences in the judgments.",
+    "prefs_num_prefs_ful": "How many of them the ranking fulfils: the preferred document ranks above the other one, or is the only one retrieved.",
     "prefs_num_prefs_ful_ret": "How many of them it fulfils with both documents retrieved.",
     "prefs_simp": "The share of all preferences that the ranking fulfils.",
     "prefs_pair": "The same over pairs of documents: where groups disagree, each pair counts once.",
@@ -211,7 +211,7 @@ def _refuse_contradicting(
 
 
 def _transitive(prefers: Matrix) -> Matrix:
-    """What follows from two preferences is one, too."""
+    """What follows from two preferences is a preference too."""
     while True:
         more = prefers | (prefers @ prefers > 0)
         if (more == prefers).all():

@@ -41,7 +41,7 @@ class TrecMeasure:
 
     @property
     def by_cutoff(self) -> bool:
-        """Whether each parameter makes a line of its own."""
+        """Whether each parameter produces its own line."""
         return self.lines in (_cutoffs, _levels)
 
     def printed(self, parameters: Sequence[str] | None = None) -> list[Printed]:

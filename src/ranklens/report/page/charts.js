@@ -1,7 +1,7 @@
 // ---------------------------------------------------------------------------------------------------------------------
 // Charts of all systems.
 
-// Where the first relevant document stands: one strip per system.
+// Rank of the first relevant document: one strip per system.
 function firstRelevant() {
   const rows = report.charts.first_relevant;
   const labels = [...new Set(rows.map((r) => r.rank))];
@@ -167,7 +167,7 @@ function precisionRecall(state) {
   });
 }
 
-// Quality against seconds; the line joins the systems that nobody beats in both.
+// Quality against seconds; the line joins the systems that no other beats on both.
 function latencyChart(state) {
   const rows = Object.entries(report.latency.systems).map(([name, t]) => ({
     s: systems.indexOf(name),
@@ -220,7 +220,7 @@ function latencyChart(state) {
   });
 }
 
-// A name beside its mark, on the side where there is room.
+// A name next to its mark, on the side where there is room.
 function beside(r, x, y, width) {
   const left = x > width * 0.62;
   return label(r.system, left ? x - 10 : width - x - 10, {

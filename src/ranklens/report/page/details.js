@@ -129,7 +129,7 @@ function drawSpeed() {
     table("Latency and status by system", head, rows),
     el("p", {
       class: "muted note",
-      text: "Time per query, over the queries that were answered. An empty answer counts as 0; so does a failed one, unless the policy says otherwise.",
+      text: "Time per query, over answered queries. An empty answer counts as 0; so does a failed one, unless the policy says otherwise.",
     }),
   );
 }
@@ -209,7 +209,7 @@ function drawTrust(state) {
     el("p", {
       class: "muted note",
       text: known.length
-        ? "A hole is a document that nobody judged: it counts as not relevant, so a system that finds new documents may look worse than it is. A tie across a cutoff means that the value depends on how ties are broken."
+        ? "A hole is an unjudged document: it counts as not relevant, so a system that finds new documents may look worse than it is. A tie across a cutoff means that the value depends on how ties are broken."
         : "",
     }),
   );

@@ -1,9 +1,9 @@
 // ---------------------------------------------------------------------------------------------------------------------
-// Drawing: scales, axes, markers, and the card that a chart stands in. Colours come from the style sheet by class.
+// Drawing: scales, axes, markers, and the card around a chart. Colours come from the style sheet by class.
 
 const look = (s) => `s${s % report.dashes.length}`; // the class of a system's colour
 
-// A shape for each system beside its colour: for print in grey, and for people who see colours differently.
+// A shape for each system in addition to its colour: for print in grey, and for people who see colours differently.
 function marker(s, x, y, r = 4.5) {
   const shapes = [
     () => svg("circle", { cx: x, cy: y, r }),

@@ -268,7 +268,7 @@ function textsNote() {
       parts.push(`${plural(texts.unknown, "document is", "documents are")} not in the given corpus.`);
     if (texts.left_out)
       parts.push(
-        `To keep this file small, the texts of ${whole(texts.left_out)} of ${whole(texts.known)} documents are left out; relevant documents and high ranks come first.`,
+        `To keep this file small, the texts of ${whole(texts.left_out)} of ${whole(texts.known)} documents are left out; relevant and highly ranked documents are kept first.`,
       );
     if (texts.cut)
       parts.push(`${plural(texts.cut, "text is", "texts are")} cut after ${whole(texts.length)} characters.`);

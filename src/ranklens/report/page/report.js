@@ -100,7 +100,7 @@ function follow() {
   const query = asked.get("query");
   if (query === null) return;
   if (model.place.has(query)) openQuery(model.place.get(query));
-  else byId("found").textContent = `There is no query “${query}” in this report.`;
+  else byId("found").textContent = `This report has no query “${query}”.`;
 }
 
 async function openQuery(i) {
@@ -126,7 +126,7 @@ function prepareDialog() {
   });
   dialog.addEventListener("click", (event) => {
     if (event.target === dialog) dialog.close();
-  }); // beside it
+  }); // outside it
   dialog.addEventListener("keydown", (event) => {
     if (event.target.matches("input, select") || event.altKey || event.ctrlKey || event.metaKey) return;
     const next = list.order[list.order.indexOf(detail.i) + { ArrowRight: 1, ArrowLeft: -1 }[event.key]];
@@ -189,7 +189,7 @@ function prepareFrame() {
   ];
   byId("facts").replaceChildren(said(facts.join(" · ")));
   byId("footer").textContent =
-    `Made with RankLens ${report.version} on ${report.created}. One file: it needs no network and sends nothing.`;
+    `Made with RankLens ${report.version} on ${report.created}. A single file that needs no network and sends nothing.`;
 }
 
 prepareTheme();

@@ -30,7 +30,7 @@ function prepareTable(state) {
       el("input", {
         type: "search",
         id: "search",
-        placeholder: model.texts ? "words of the query, or its id" : "query id",
+        placeholder: model.texts ? "query text or id" : "query id",
         oninput(event) {
           clearTimeout(waiting);
           waiting = setTimeout(
