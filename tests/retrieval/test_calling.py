@@ -365,9 +365,70 @@ def test_what_can_never_be_read_stops_the_run_early():
 
 
 @pytest.mark.parametrize("how", [{}, {"concurrency": 2}])
-def test_a_retriever_that_ends_the_program_ends_it(how):
-    with pytest.raises(SystemExit):
-        bench().run("exit", lambda text: sys.exit(3), **how)
+def test_a_retriever_that_calls_exit_has_failed(how):
+    with pytest.warns(
+        rl.RankLensWarning, match="All 8 queries of 'exit' failed, the first with SystemExit: 0"
+    ):
+        found = bench().run("exit", lambda text: sys.exit(0), **how)
+    assert found.status["failed"] == 8
+
+
+@pytest.mark.parametrize("how", [{}, {"concurrency": 2}])
+def test_an_interrupt_in_a_retriever_ends_the_run(how):
+    def interrupted(text):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        bench().run("interrupted", interrupted, **how)
+
+
+def counting(error):
+    calls = []
+
+    def dead(text):
+        calls.append(text)
+        raise error(text)
+
+    return dead, calls
+
+
+@pytest.mark.parametrize("how", [{}, {"concurrency": 3}])
+def test_a_dead_retriever_is_not_asked_to_the_end(how):
+    refused = lambda text: ConnectionError(f"<socket at 0x{id(text):x}>: {text!r} refused")  # noqa: E731
+    dead, calls = counting(refused)
+    with pytest.raises(InputError, match=r"'mine' was stopped after 20 calls in a row with the same error: ConnectionError: .*"
+                       r"queries were not asked\. Is it running\? keep_going=True asks on regardless\."):  # fmt: skip
+        bench(200).run("mine", dead, **how)
+    assert 20 <= len(calls) <= 23
+    dead, calls = counting(refused)
+    with pytest.raises(InputError, match="stopped after 5 calls"):
+        bench(200).run("mine", dead, stop_after=5)
+    dead, calls = counting(refused)
+    with pytest.warns(rl.RankLensWarning, match="All 30 queries"):
+        assert bench(30).run("mine", dead, keep_going=True).status["failed"] == 30
+
+
+def test_failures_that_differ_or_end_do_not_stop_a_run():
+    kinds = [ValueError, KeyError, OSError]
+    calls = []
+
+    def various(text):
+        calls.append(text)
+        raise kinds[len(calls) // 19 % 3](text)
+
+    with pytest.warns(rl.RankLensWarning, match="All 60 queries"):
+        bench(60).run("mine", various)
+    calls.clear()
+
+    def sometimes(text):
+        calls.append(text)
+        if len(calls) % 20:
+            raise ValueError(text)
+        return ["d1"]
+
+    assert bench(60).run("mine", sometimes).status == {"ok": 3, "empty": 0, "failed": 57}
+    with pytest.raises(InputError, match="stop_after=0 is not allowed"):
+        bench().run("mine", sometimes, stop_after=0)
 
 
 @pytest.mark.parametrize(

@@ -47,24 +47,44 @@ def bench(
     force: Annotated[bool, typer.Option("--force", help="With --init: overwrite the file.")] = False,
     format: Annotated[Format, typer.Option("--format", help="How to write the results.")] = Format.table,  # noqa: A002
     output: options.Output = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Ask every query again; use no stored answer.")
+    ] = False,
+    max_age: Annotated[
+        str | None,
+        typer.Option(
+            "--max-age", metavar="AGE", help="Use no stored answer older than this: 7d, 12h, 30m, or seconds."
+        ),
+    ] = None,
+    keep_going: Annotated[
+        bool, typer.Option("--keep-going", help="Ask on, even if every call fails with the same error.")
+    ] = False,
+    no_code: Annotated[
+        bool,
+        typer.Option("--no-code", help="Refuse configurations that name code; runs are compared and gated."),
+    ] = False,
 ) -> None:
-    """Run the retrievers of a configuration, compare them and check its gates; exit status 1 if one fails."""
+    """Run the retrievers of a configuration, compare them and check its gates; exit status 1 if one fails.
+
+    A configuration is code: retriever: "module:function" is imported and called. Run only what you trust, or use --no-code.
+    """
     if init:
         _write_example(config or _DEFAULT, force)
         return
     if config is None:
         raise InputError("Give a configuration, or write an example first: ranklens bench --init bench.yaml")
     from ranklens.config import load
-    from ranklens.config.execution import measure, write_outputs
+    from ranklens.config.execution import Asking, measure, write_outputs
 
-    result = measure(load(config))
+    asking = Asking(fresh=fresh, max_age=max_age, keep_going=keep_going, code=not no_code)
+    result = measure(load(config), asking)
     writing.write_text(
         _render(result, format).rstrip("\n") + "\n", output
     )  # before a file that cannot be written
     write_outputs(result)
     for check in result.checks:
         if not check.passed:
-            typer.echo(f"ranklens: gate {check.gate} failed: {check.text}", err=True)
+            typer.echo(f"ranklens: gate {check.gate} failed: {check.sentence}", err=True)
     if not result.passed:
         raise typer.Exit(1)
 

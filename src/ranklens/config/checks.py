@@ -107,6 +107,17 @@ def _measure_gates(config: Config) -> None:
             high = highest[config.measure(name)]
             message = f"{floor:g} can never be reached: {name} is a number up to {high:g}."
             raise WrongKeyError(message, "gates", "floors", name)
+    spans = {str(m): m.definition.high - m.definition.low for m in usable}
+    for name, drop in config.gates.max_regression.items():
+        span = 1 if drop.relative else spans[config.measure(name)]
+        if drop.amount >= span:
+            percent = (
+                f"; for {drop.amount:g} percent of the baseline, write {drop.amount:g}%"
+                if span <= drop.amount < 100
+                else ""
+            )
+            message = f"{drop} can never fail: give less than {'100%' if drop.relative else f'{span:g}'}{'' if drop.relative else percent}."
+            raise WrongKeyError(message, "gates", "max_regression", name)
     if config.gates.max_regression and not {*config.gated} - {config.baseline}:
         raise WrongKeyError("there is only the baseline to check.", "gates", "max_regression")
     if config.gates.max_regression and config.baseline is None:

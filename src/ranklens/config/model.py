@@ -27,6 +27,7 @@ from ranklens.gate import Drop
 from ranklens.matching.rules import Matching
 from ranklens.policy import Policy, make_policy, questions
 from ranklens.registry import Measure, parse, parse_many
+from ranklens.retrieval.ages import in_seconds
 from ranklens.stats import CORRECTIONS
 
 
@@ -58,6 +59,11 @@ def _policy(given: Any) -> Any:
     if not isinstance(given, Mapping):
         raise InputError(f"{given!r:.60} is not allowed: give names with values, such as ties: average.")
     return make_policy(None, {str(name): value for name, value in given.items()})
+
+
+def _age(value: float | str) -> float | str:
+    in_seconds(value)
+    return value
 
 
 def _listed(value: Any) -> Any:
@@ -127,7 +133,16 @@ class Performance(Part):
     caching_enabled: bool = Field(
         default=False,
         description="Keep every answer on disk (outputs.store), so that a run that was stopped resumes where it "
-        "stopped and asks nothing twice: true or false.",
+        "stopped and asks nothing twice: true or false. Changed code, parameters and versions are asked again; a changed remote "
+        "service or index is not seen.",
+    )
+    max_age: Annotated[float | str, AfterValidator(_age)] | None = Field(
+        default=None,
+        description="How old a stored answer may be: seconds, or text such as 7d or 12h. By default as old as it is.",
+    )
+    stop_after: From1 = Field(
+        default=20,
+        description="Stop when so many calls in a row fail with the same error: a whole number from 1.",
     )
     parallel_processing: bool | None = Field(
         default=None,
@@ -202,7 +217,8 @@ class Retriever(Part):
     )
     version: str | None = Field(
         default=None,
-        description="The version that stored answers belong to: text. By default it changes with the module's file.",
+        description="The version that stored answers belong to, in addition to what is seen of the code: text. Change it with "
+        "what cannot be seen, such as an index or a remote service.",
     )
     concurrency: From1 | None = Field(
         default=None, description="Calls at the same time: a whole number from 1."

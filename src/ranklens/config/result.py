@@ -9,12 +9,15 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ranklens import gate
+from ranklens.retrieval.ages import in_words
 from ranklens.scores import Scores, describe
 from ranklens.tables.table import Lines, Printout, Table
+from ranklens.words import counted
 
 if TYPE_CHECKING:
     from ranklens.comparison.systems import Comparison
     from ranklens.config.model import Config, StatisticalAnalysis
+    from ranklens.retrieval.answers import RetrieverRun
     from ranklens.retrieval.benchmark import Benchmark
 
 FORMAT_VERSION = 1  # of to_json; 1: first version
@@ -102,8 +105,22 @@ class BenchResult:
             parts += printout(self.comparison).parts
         else:
             parts += map(_plain, printout(self.comparison).parts)
-        lines = [f"{'passed' if check.passed else 'FAILED'}: {check.text}" for check in self.checks]
-        return Printout([*parts, Lines("Gates", lines)] if lines else parts)
+        lines = [f"{'passed' if check.passed else 'FAILED'}: {check.sentence}" for check in self.checks]
+        told = [self._with_ages(part) for part in parts]
+        return Printout([*told, Lines("Gates", lines)] if lines else told)
+
+    def _with_ages(self, part: Table | Lines) -> Table | Lines:
+        """The verdict with a word on systems of which nothing was asked."""
+        if self.benchmark is None or isinstance(part, Table) or part.title != "Verdict":
+            return part
+        stored = [result for result in self.benchmark.results.values() if result.all_stored]
+        return replace(part, lines=[*part.lines, *(f"{r.name}: {from_store(r)}." for r in stored)])
+
+
+def from_store(result: RetrieverRun) -> str:
+    """That nothing was asked, and how old the answers are."""
+    age = "" if result.oldest is None else f", the oldest is {in_words(result.oldest)}"
+    return f"all {counted(len(result.answers), 'answer')} come from the store{age}; --fresh asks again"
 
 
 def _plain(part: Table | Lines) -> Table | Lines:
@@ -152,4 +169,6 @@ def _told(result: Any) -> dict[str, Any]:
         "latency": latency,
         "throughput": result.throughput,
         "version": result.version,
+        "stored": result.stored,
+        "oldest": result.oldest,
     }

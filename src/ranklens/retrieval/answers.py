@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeGuard, get_args
 
 from ranklens.errors import InputError
 from ranklens.matching.rules import ById, Matching
+from ranklens.retrieval import ages
 
 Status = Literal["ok", "empty", "failed"]
 STATUSES: tuple[Status, ...] = get_args(Status)
@@ -22,7 +23,8 @@ class Answer:
 
     ``seconds`` is the time of the call alone: of the last attempt, or the time waited if it ``timed_out``. An empty answer is
     an answer; a failed one has an error and its traceback instead of ids. A ``stored`` answer was read from the store, not
-    asked for.
+    asked for; ``at`` is when it was asked for, in seconds since 1970. ``tokens`` and ``cost`` are what the retriever said the
+    call took.
 
     >>> Answer("q1", "ok", ("d2", "d1"), seconds=0.01).ids
     ('d2', 'd1')
@@ -38,6 +40,9 @@ class Answer:
     error: str | None = None
     traceback: str | None = None
     timed_out: bool = False
+    at: float | None = None
+    tokens: float | None = None
+    cost: float | None = None
     stored: bool = False
 
     def to_record(self) -> dict[str, Any]:
@@ -55,7 +60,7 @@ class Answer:
         if (
             known.get("status") not in STATUSES
             or not isinstance(known.get("query"), str)
-            or not isinstance(known.get("seconds"), (int, float, NoneType))
+            or not all(isinstance(known.get(name), (int, float, NoneType)) for name in _NUMBERS)
             or not _holds(ids, str)
             or not (scores is None or (_holds(scores, (int, float, NoneType)) and len(scores) == len(ids)))
         ):
@@ -79,7 +84,11 @@ _RECORDED = (
     "error",
     "traceback",
     "timed_out",
+    "at",
+    "tokens",
+    "cost",
 )
+_NUMBERS = ("seconds", "at", "tokens", "cost")
 _DEFAULTS: dict[str, Any] = {
     "scores": None,
     "seconds": None,
@@ -88,6 +97,9 @@ _DEFAULTS: dict[str, Any] = {
     "error": None,
     "traceback": None,
     "timed_out": False,
+    "at": None,
+    "tokens": None,
+    "cost": None,
 }
 
 
@@ -121,7 +133,8 @@ class RetrieverRun:
     """What one retriever answered to every query; made by :meth:`ranklens.Benchmark.run`.
 
     ``wall`` is the number of seconds from the first call to the last answer, ``asked`` how many queries were really asked (the
-    others came from the store), ``told_k`` whether the retriever was given ``k``.
+    others came from the store), ``oldest`` the age of the oldest of these in seconds, None if there are none, ``told_k`` whether
+    the retriever was given ``k``.
     """
 
     name: str
@@ -129,6 +142,7 @@ class RetrieverRun:
     answers: Mapping[str, Answer]
     wall: float = 0.0
     asked: int = 0
+    oldest: float | None = None
     told_k: bool = True
     version: str = ""
     params: Mapping[str, Any] = field(default_factory=dict)
@@ -150,6 +164,16 @@ class RetrieverRun:
 
     def _judged_ids(self, answer: Answer) -> list[str]:
         return self.match.judged_ids(answer.query, answer.ids, self.judged.get(answer.query, {}))
+
+    @cached_property
+    def stored(self) -> int:
+        """How many answers came from the store."""
+        return sum(answer.stored for answer in self.answers.values())
+
+    @property
+    def all_stored(self) -> bool:
+        """Whether nothing was asked: every answer came from the store."""
+        return self.stored == len(self.answers) > 0
 
     @cached_property
     def status(self) -> dict[str, int]:
@@ -208,10 +232,7 @@ class RetrieverRun:
 
     def remarks(self) -> list[str]:
         """What a reader of the numbers should know."""
-        found = []
-        stored = sum(answer.stored for answer in self.answers.values())
-        if stored:
-            found.append(f"{counted(stored, 'answer')} from the store")
+        found = [self._from_store()] if self.stored else []
         cut = sum(answer.cut for answer in self.answers.values())
         if cut:
             found.append(f"more than {self.k} results cut in {counted(cut, 'query', 'queries')}")
@@ -236,6 +257,10 @@ class RetrieverRun:
                 f"first failure: {failures[0].query!r}, {str(failures[0].error).splitlines()[0]:.100}"
             )
         return found
+
+    def _from_store(self) -> str:
+        age = "" if self.oldest is None else f", the oldest {ages.in_words(self.oldest)}"
+        return f"{counted(self.stored, 'answer')} from the store{age}"
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{number} {status}" for status, number in self.status.items() if number)

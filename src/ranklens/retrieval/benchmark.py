@@ -106,6 +106,11 @@ class Benchmark:
         version: str = "",
         params: Mapping[str, Any] | None = None,
         match: Matching | None = None,
+        depends_on: Any = None,
+        fresh: bool = False,
+        max_age: float | str | None = None,
+        stop_after: int = 20,
+        keep_going: bool = False,
         resume: bool = True,
         progress: bool | None = None,
     ) -> RetrieverRun:
@@ -118,9 +123,13 @@ class Benchmark:
         at most ``rate_limit`` calls start per second. Latency is that of the call alone, and of the last attempt. A call that
         timed out counts with the time waited; one that failed otherwise does not count.
 
-        A query that fails is kept with its error and counted; it does not stop the run. In a store, an answer belongs to
-        ``name``, ``version``, ``params``, ``k`` and the query. When the retriever changes, change ``version`` or ``params``, or
-        ask again with ``resume=False``.
+        A query that fails is kept with its error and counted; it does not stop the run, unless ``stop_after`` calls in a row
+        fail with the same error: then nobody is there. ``keep_going=True`` asks on regardless.
+
+        In a store, an answer belongs to ``name``, ``version``, ``params``, ``k``, the query, and the retriever as far as it can
+        be seen: its code, that of local modules it imports, its arguments and settings, and the same of what else it
+        ``depends_on`` (:mod:`ranklens.retrieval.fingerprints`). What happens inside a remote service or an index cannot be seen:
+        change ``version`` with it, ask again with ``fresh=True``, or let answers serve for ``max_age`` (seconds, or ``"7d"``).
         """
         options = RunOptions(
             k=k,
@@ -135,6 +144,11 @@ class Benchmark:
             version=version,
             params=params,
             match=match or self.match,
+            depends_on=depends_on,
+            fresh=fresh,
+            max_age=max_age,
+            stop_after=stop_after,
+            keep_going=keep_going,
             resume=resume,
             progress=progress,
         )

@@ -119,7 +119,7 @@ async def _attempts(worker: Worker, pace: _Pace, payload: Any, limits: Limits) -
         outcome = await worker.call(payload)
         if isinstance(outcome.error, TurnsOutAsync):
             raise outcome.error
-        if not isinstance(outcome.error, (Exception, type(None))):
+        if not isinstance(outcome.error, (Exception, SystemExit, type(None))):  # sys.exit() is a failed call
             raise _EndsItAllError(outcome.error)
         if outcome.error is None or attempt > limits.retries:
             break
@@ -144,7 +144,7 @@ class _Pace:
 
 
 class _EndsItAllError(Exception):
-    """Carries SystemExit or KeyboardInterrupt from a retriever to the top; raised as they are, they would tear down the event loop."""
+    """Carries KeyboardInterrupt and its like from a retriever to the top; raised as they are, they would tear down the event loop."""
 
     def __init__(self, error: BaseException) -> None:
         super().__init__()
