@@ -54,8 +54,8 @@ class Drop:
 
     @classmethod
     def parse(cls, given: Any) -> Drop:
-        text = str(given).strip()
         try:
+            text = str(given).strip()
             drop = cls(float(text.removesuffix("%")) / 100, True) if text.endswith("%") else cls(float(text))
         except ValueError:
             drop = cls(-1)

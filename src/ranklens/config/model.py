@@ -32,7 +32,12 @@ from ranklens.stats import CORRECTIONS
 
 
 def _beside_the_file(path: Path, info: ValidationInfo) -> Path:
-    return Path((info.context or {}).get("folder", "")) / path.expanduser()
+    if "\0" in str(path):
+        raise ValueError(f"{str(path)!r:.60} is not allowed: no path has a NUL in it.")
+    try:
+        return Path((info.context or {}).get("folder", "")) / path.expanduser()
+    except RuntimeError as error:  # ~nobody
+        raise ValueError(f"{str(path)!r:.60} is not allowed: {error}") from None
 
 
 def _named_runs(value: Any) -> Any:
