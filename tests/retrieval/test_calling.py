@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 
 import pytest
 
@@ -162,7 +163,7 @@ def test_a_call_that_hangs_fails_and_the_others_go_on():
 
     found = bench().run("sync", hangs_once, concurrency=2, timeout=1)
     assert statuses(found) == ["ok"] * 2 + ["failed"] + ["ok"] * 5
-    assert found.answers["q2"].error == "TimeoutError: There was no answer within 1 s."
+    assert found.answers["q2"].error == "TimeoutError: There was no answer within 1 s"
     assert found.seconds["q2"] == 1
     assert found.latency.p99 > 0.9
     assert found.answers["q2"].to_record()["timed_out"]
@@ -380,6 +381,64 @@ def test_an_interrupt_in_a_retriever_ends_the_run(how):
 
     with pytest.raises(KeyboardInterrupt):
         bench().run("interrupted", interrupted, **how)
+
+
+def test_threads_in_calls_that_hang_are_bounded(monkeypatch):
+    """Some calls come back, so the retriever is not dead; but what hangs is not left behind without end."""
+    monkeypatch.setattr("ranklens.retrieval.workers.MOST_HANGING", 7)
+    before, for_ever = threading.active_count(), threading.Event()
+    answer = lambda text: ["d1"] if text.endswith("0") else for_ever.wait() and []  # noqa: E731
+    with pytest.raises(InputError, match="7 calls hang, and none of them has come back; the run was stopped"):
+        bench(200).run("mine", answer, timeout=0.01)
+    assert threading.active_count() <= before + 8
+    for_ever.set()
+
+
+def test_threads_that_come_back_late_are_not_counted(monkeypatch):
+    monkeypatch.setattr("ranklens.retrieval.workers.MOST_HANGING", 7)
+    with pytest.warns(
+        rl.RankLensWarning,
+        match=r"failed, the first with TimeoutError: There was no answer within 0\.02 s\.$",
+    ):
+        bench(15).run("late", lambda text: time.sleep(0.03) or ["d1"], timeout=0.02)
+
+
+def test_threads_of_asynchronous_retrievers_are_bounded(monkeypatch):
+    monkeypatch.setattr("ranklens.retrieval.loops._MOST_THREADS", 5)
+    for_ever = threading.Event()
+
+    async def hangs(text):
+        return await asyncio.to_thread(for_ever.wait)
+
+    with pytest.raises(InputError, match="5 threads of the retriever are still at work"):
+        bench(50).run("mine", hangs, timeout=0.01)
+    for_ever.set()
+
+
+def test_an_asynchronous_retriever_that_blocks_beyond_its_timeout_timed_out():
+    async def blocks(text):
+        time.sleep(0.05 if text == "text 1" else 0)
+        return ["d1"]
+
+    found = bench(3).run("mine", blocks, timeout=0.02)
+    assert statuses(found) == ["ok", "failed", "ok"]
+    late = found.answers["q1"]
+    assert late.timed_out
+    assert late.error == "TimeoutError: There was no answer within 0.02 s"
+    assert 0.05 <= late.seconds < 5
+
+
+def test_an_asynchronous_retriever_that_blocks_for_ever_is_given_up(monkeypatch):
+    monkeypatch.setattr("ranklens.retrieval.loops._STUCK", 0.3)
+    for_ever = threading.Event()
+
+    async def blocks(text):
+        for_ever.wait()
+        return ["d1"]
+
+    with pytest.raises(InputError, match=r"has blocked the event loop for more than 0\.4 s"):
+        bench().run("mine", blocks, timeout=0.1)
+    for_ever.set()
 
 
 def counting(error):

@@ -254,7 +254,7 @@ class RetrieverRun:
         failures = self.failures
         if failures:
             found.append(
-                f"first failure: {failures[0].query!r}, {str(failures[0].error).splitlines()[0]:.100}"
+                f"first failure: {failures[0].query!r}, {str(failures[0].error).splitlines()[0].rstrip('.'):.100}"
             )
         return found
 

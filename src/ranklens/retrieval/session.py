@@ -268,7 +268,7 @@ class Session:
         if failed and len(failed) == len(self.answers):
             all_of_them = f"All {len(failed):,} queries of {self.name!r} failed, the first"
             one = f"The only query of {self.name!r} failed"
-            warn(f"{one if len(failed) == 1 else all_of_them} with {failed[0].error}")
+            warn(f"{one if len(failed) == 1 else all_of_them} with {(failed[0].error or '').rstrip('.')}.")
 
 
 def _alike(answer: Answer, text: str) -> str | None:
