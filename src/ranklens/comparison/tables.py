@@ -30,6 +30,7 @@ def printout(comparison: Comparison) -> Printout:
         parts.append(slices(comparison))
     said = [(name, comparison.verdict(name)) for name in comparison.measures]
     said += [(f"{name} by slice", verdicts.of_slices(comparison, name)) for name in comparison.measures]
+    said += [(name, text) for name, text in verdicts.of_failures(comparison.scores).items()]
     parts.append(Lines("Verdict", [f"{name}: {text}" for name, text in said if text]))
     parts.append(Lines("What was compared", note(comparison)))
     if comparison.cautions:
@@ -232,8 +233,7 @@ def _described(comparison: Comparison) -> list[str]:
     # The mean of a system is over the queries that all have, which can be fewer than it was evaluated on.
     done = "evaluated" if comparison.aligned.left_out else "averaged"
     for system, scores in comparison.scores.items():
-        failed = len(comparison.errors.get(system, {}))
-        text = describe(scores.judged, scores.measures, failed, done=done)
+        text = describe(scores.judged, scores.measures, done=done)
         lines.setdefault(text, []).append(system)
     given = [system for system in comparison.systems if system not in comparison.scores]
     if given:

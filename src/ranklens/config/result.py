@@ -169,6 +169,8 @@ def _told(result: Any) -> dict[str, Any]:
         "latency": latency,
         "throughput": result.throughput,
         "version": result.version,
+        "tokens": result.tokens,
+        "cost": result.cost,
         "stored": result.stored,
         "oldest": result.oldest,
     }

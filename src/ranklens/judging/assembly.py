@@ -45,12 +45,21 @@ def judge(
     _check_kind("run", run)
     if isinstance(run, Mapping):
         gold = qrels if isinstance(qrels, Mapping) else frames.by_query(frames.qrels_frame(qrels, columns))
-        return _assemble(from_dicts(gold, run, policy), policy)
+        return _told_apart(_assemble(from_dicts(gold, run, policy), policy), gold, run)
     from ranklens.files.streams import TableStream
     from ranklens.judging.tables import from_frames
 
     tables = run if isinstance(run, TableStream) else [frames.run_frame(run, columns)]
     return _assemble(from_frames(qrels, tables, policy, columns), policy)
+
+
+def _told_apart(judged: Judged, gold: Mapping[Any, Any], run: Mapping[Any, Any]) -> Judged:
+    """Queries that a run lacks because the call failed are not missing."""
+    failed = sum(query in gold for query in getattr(run, "failed", ()))
+    if not failed:
+        return judged
+    applied = replace(judged.applied, missing=judged.applied.missing - failed, failed=failed)
+    return replace(judged, applied=applied)
 
 
 def load(qrels: Any, run: Any) -> tuple[Any, Any]:

@@ -49,6 +49,7 @@ class Applied:
     empty: int = 0  # judged without any relevant document
     duplicates: int = 0  # repeated documents dropped from rankings
     duplicate_judgments: int = 0  # repeated documents dropped from judgments
+    failed: int = 0  # judged queries whose call failed, which are not missing
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise, zip_longest
@@ -128,6 +129,14 @@ class Latency:
         return cls(p50, p90, p95, p99, float(np.mean(seconds)), tuple(seconds))
 
 
+class Ranked(dict[str, list[str]]):
+    """A run ``{query: [documents, best first]}`` that knows which of the other queries ``failed``, and why."""
+
+    def __init__(self, rankings: Mapping[str, list[str]], failed: Mapping[str, str]) -> None:
+        super().__init__(rankings)
+        self.failed = dict(failed)
+
+
 @dataclass(frozen=True)
 class RetrieverRun:
     """What one retriever answered to every query; made by :meth:`ranklens.Benchmark.run`.
@@ -150,17 +159,18 @@ class RetrieverRun:
     judged: Mapping[str, Mapping[str, float]] = field(default_factory=dict, repr=False)
 
     @cached_property
-    def run(self) -> dict[str, list[str]]:
+    def run(self) -> Ranked:
         """The rankings as judged ids, best first, without the queries that failed: what is evaluated.
 
         If matching turns two results into the same judged document, the first one stays. An id that the retriever itself returned
         twice is left for :func:`ranklens.judge`, which drops, counts and reports it.
         """
-        return {
+        rankings = {
             query: _first_of_each(answer.ids, self._judged_ids(answer))
             for query, answer in self.answers.items()
             if answer.status != "failed"
         }
+        return Ranked(rankings, self.errors)
 
     def _judged_ids(self, answer: Answer) -> list[str]:
         return self.match.judged_ids(answer.query, answer.ids, self.judged.get(answer.query, {}))
@@ -207,6 +217,16 @@ class RetrieverRun:
     def latency(self) -> Latency | None:
         """Percentiles over :attr:`seconds`; None if no query was answered or timed out."""
         return Latency.of(list(self.seconds.values())) if self.seconds else None
+
+    @cached_property
+    def tokens(self) -> float | None:
+        """How many tokens all answers took; None if the retriever does not say."""
+        return _total(answer.tokens for answer in self.answers.values())
+
+    @cached_property
+    def cost(self) -> float | None:
+        """What all answers cost; None if the retriever does not say."""
+        return _total(answer.cost for answer in self.answers.values())
 
     @property
     def throughput(self) -> float | None:
@@ -274,6 +294,11 @@ def counted(number: int, one: str, many: str = "") -> str:
     ('1 query', '2,000 answers')
     """
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def _total(amounts: Iterable[float | None]) -> float | None:
+    known = [amount for amount in amounts if amount is not None]
+    return math.fsum(known) if known else None
 
 
 def _first_of_each(ids: Sequence[str], judged: Sequence[str]) -> list[str]:

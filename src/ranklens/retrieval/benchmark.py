@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ranklens.tables.table import Table
 
 Failed = Literal["zero", "skip"]
+_SPENT = ("tokens", "cost")
 
 
 class Benchmark:
@@ -118,7 +119,8 @@ class Benchmark:
 
         Functions, async functions and the retrievers of RAG libraries are recognised (:mod:`ranklens.retrieval.adapters`), and so are ids
         in what they return; ``id_from="metadata.source"`` or a callable says where else to find them. The order of the results is
-        the ranking, and the first ``k`` count. ``concurrency`` calls run at a time (synchronous ones in threads), each for
+        the ranking, and the first ``k`` count. Tokens and cost are kept where the retriever returns them beside the documents:
+        ``{"documents": [...], "tokens": 380, "cost": 0.0004}``. ``concurrency`` calls run at a time (synchronous ones in threads), each for
         at most ``timeout`` seconds and with up to ``retries`` further attempts after growing pauses from ``backoff`` seconds;
         at most ``rate_limit`` calls start per second. Latency is that of the call alone, and of the last attempt. A call that
         timed out counts with the time waited; one that failed otherwise does not count.
@@ -273,12 +275,15 @@ class Benchmark:
         return paths
 
     def table(self) -> Table:
-        """Status and latency of every retriever."""
+        """Status and latency of every retriever, and the sums of tokens and cost where retrievers tell them."""
         from ranklens.tables.table import Table
 
         times = [f"{name} ms" for name in ("p50", "p90", "p95", "p99", "mean")]
-        header = ["retriever", "k", "queries", *STATUSES, *times, "per second"]
-        return Table(header, [_row(result) for result in self.results.values()], note=self._note())
+        # What no retriever tells has no column.
+        spent = [name for name in _SPENT if any(getattr(r, name) is not None for r in self.results.values())]
+        header = ["retriever", "k", "queries", *STATUSES, *times, "per second", *spent]
+        rows = [[*_row(result), *_spent(result, spent)] for result in self.results.values()]
+        return Table(header, rows, note=self._note())
 
     def __str__(self) -> str:
         return str(self.table())
@@ -377,6 +382,11 @@ def _row(result: RetrieverRun) -> list[str]:
         times = [f"{1000 * seconds:,.1f}" for seconds in numbers]
     rate = "–" if result.throughput is None else f"{result.throughput:,.1f}"
     return [result.name, str(result.k), *counts, *times, rate]
+
+
+def _spent(result: RetrieverRun, names: Sequence[str]) -> list[str]:
+    amounts = [getattr(result, name) for name in names]
+    return ["–" if amount is None else f"{amount:,.6g}" for amount in amounts]
 
 
 def _file_name(name: str) -> str:

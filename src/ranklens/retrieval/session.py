@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
+from numbers import Real
 from typing import Any
 
 from ranklens.errors import InputError, InPython, warn
@@ -213,7 +214,17 @@ class Session:
         if found is None:
             return _failure(query, value, outcome)
         status: Status = "ok" if found.ids else "empty"
-        return Answer(query, status, found.ids, found.scores, outcome.seconds, outcome.attempts, found.cut)
+        return Answer(
+            query,
+            status,
+            found.ids,
+            found.scores,
+            outcome.seconds,
+            outcome.attempts,
+            found.cut,
+            tokens=_amount(value, "tokens"),
+            cost=_amount(value, "cost"),
+        )
 
     def _watch_for_unreadable(self, error: BaseException) -> None:
         """Stop if nothing that comes back can be read: that is a mistake in the call of ``run``."""
@@ -269,6 +280,16 @@ class Session:
             all_of_them = f"All {len(failed):,} queries of {self.name!r} failed, the first"
             one = f"The only query of {self.name!r} failed"
             warn(f"{one if len(failed) == 1 else all_of_them} with {(failed[0].error or '').rstrip('.')}.")
+
+
+def _amount(value: Any, name: str) -> float | None:
+    """What a retriever says a call took: ``{"documents": [...], "tokens": 380, "cost": 0.0004}``."""
+    if not isinstance(value, Mapping) or all(isinstance(entry, Real) for entry in value.values()):
+        return None  # documents with their scores, one of which may be called "cost"
+    found = value.get(name)
+    if isinstance(found, bool) or not isinstance(found, Real):
+        return None
+    return amount if 0 <= (amount := float(found)) < math.inf else None
 
 
 def _alike(answer: Answer, text: str) -> str | None:
