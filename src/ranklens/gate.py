@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from ranklens.errors import InputError
-from ranklens.words import counted
 
 _SHOWN = 4  # decimals in every table
 
@@ -34,6 +33,12 @@ class Check:
     limit: float
     measure: str | None = None
     text: str = ""
+    note: str = ""  # what to know about the value
+
+    @property
+    def sentence(self) -> str:
+        """The text, and the note if there is one."""
+        return f"{self.text} ({self.note})" if self.note else self.text
 
 
 @dataclass(frozen=True)
@@ -49,8 +54,8 @@ class Drop:
 
     @classmethod
     def parse(cls, given: Any) -> Drop:
-        text = str(given).strip()
         try:
+            text = str(given).strip()
             drop = cls(float(text.removesuffix("%")) / 100, True) if text.endswith("%") else cls(float(text))
         except ValueError:
             drop = cls(-1)
@@ -70,8 +75,9 @@ def floors(means: Means, limits: Mapping[str, float]) -> Iterator[Check]:
     for measure, limit in limits.items():
         for system, found in means.items():
             value = found[measure]
-            text = f"{measure} of {system} is {value:.4f}, at least {limit:g}"
-            yield Check("floors", system, reaches(value, limit), value, limit, measure, text)
+            passed = reaches(value, limit)
+            text = f"{measure} of {system}: {_against(value, limit, passed=passed)}"
+            yield Check("floors", system, passed, value, limit, measure, text)
 
 
 def regressions(means: Means, baseline: Mapping[str, float], limits: Mapping[str, Drop]) -> Iterator[Check]:
@@ -80,20 +86,36 @@ def regressions(means: Means, baseline: Mapping[str, float], limits: Mapping[str
         floor = drop.floor(baseline[measure])
         for system, found in means.items():
             value = found[measure]
-            text = f"{measure} of {system} is {value:.4f}, at most {drop} below the baseline's {baseline[measure]:.4f}"
-            yield Check("max_regression", system, reaches(value, floor), value, floor, measure, text)
+            passed = reaches(value, floor)
+            why = f"{drop} below the baseline's {baseline[measure]:.4f}"
+            text = f"{measure} of {system}: {_against(value, floor, passed=passed)}, {why}"
+            yield Check("max_regression", system, passed, value, floor, measure, text)
 
 
 def failures(failed: Mapping[str, int], limit: int) -> Iterator[Check]:
     """No retriever failed for more queries than allowed."""
     for system, number in failed.items():
-        text = f"{counted(number, 'query')} of {system} failed; at most {limit:,} may fail"
+        text = f"failed calls of {system}: {number:,} {'<=' if number <= limit else '>'} allowed {limit:,}"
         yield Check("max_failed", system, number <= limit, number, limit, text=text)
 
 
 def latencies(seconds: Mapping[str, float | None], limit: float) -> Iterator[Check]:
     """The 95th percentile of no retriever's seconds is above the limit; a retriever that never answered does not pass."""
     for system, value in seconds.items():
-        told = "unknown, because no query was answered" if value is None else f"{1000 * value:,.1f} ms"
-        text = f"95th percentile of the latency of {system} is {told}, at most {1000 * limit:,g} ms"
-        yield Check("max_latency_p95", system, value is not None and value <= limit, value, limit, text=text)
+        passed = value is not None and value <= limit
+        allowed = f"allowed {1000 * limit:,g} ms"
+        if value is None:
+            told = f"not known, because nothing was answered; {allowed}"
+        else:
+            told = f"{1000 * value:,.1f} ms {'<=' if passed else '>'} {allowed}"
+        text = f"95th percentile of the latency of {system}: {told}"
+        yield Check("max_latency_p95", system, passed, value, limit, text=text)
+
+
+def _against(value: float, floor: float, *, passed: bool) -> str:
+    """A mean beside the least that is required.
+
+    >>> _against(0.80279, 0.82, passed=False)
+    '0.8028 < required 0.82'
+    """
+    return f"{value:.{_SHOWN}f} {'>=' if passed else '<'} required {floor:g}"

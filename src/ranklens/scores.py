@@ -188,21 +188,16 @@ class Means(dict[str, float]):
         return self[canonical]
 
 
-def describe(judged: Judged, measures: Sequence[Measure], failed: int = 0, *, done: str = "averaged") -> str:
-    """What was averaged over, what was left out or decided, and how far the judgments reach.
-
-    ``failed`` of the queries that the run lacks are calls of a retriever that failed.
-    """
-    return "; ".join(details(judged, measures, failed, done=done))
+def describe(judged: Judged, measures: Sequence[Measure], *, done: str = "averaged") -> str:
+    """What was averaged over, what was left out or decided, and how far the judgments reach."""
+    return "; ".join(details(judged, measures, done=done))
 
 
-def details(
-    judged: Judged, measures: Sequence[Measure], failed: int = 0, *, done: str = "averaged"
-) -> list[str]:
+def details(judged: Judged, measures: Sequence[Measure], *, done: str = "averaged") -> list[str]:
     """The parts of :func:`describe`, one by one."""
     applied, policy = judged.applied, judged.policy
     zero_missing, empty = policy.missing == "zero", " left out" if policy.empty == "skip" else ""
-    absent = applied.missing - failed
+    absent, failed = applied.missing, applied.failed
     counts = "counts as 0" if absent == 1 else "count as 0"
     facts = [
         (failed, f"{failed:,} failed, {'counted as 0' if zero_missing else 'left out'}"),

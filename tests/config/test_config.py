@@ -230,6 +230,25 @@ def most_at_once(bench):
     return most
 
 
+def max_age(bench):
+    now = time.time()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(time, "time", lambda: now - 3600)
+        bench(**metrics(performance={"caching_enabled": True}))
+    for age, calls in (("2h", 4), (7200, 4), ("30m", 8)):
+        bench(**metrics(performance={"caching_enabled": True, "max_age": age}))
+        assert len(bench.calls()) == calls, age
+
+
+def stop_after(bench):
+    with pytest.raises(
+        rl.InputError, match="after 2 calls in a row with the same error: RuntimeError: no red"
+    ):
+        bench(**retriever("failing"), **metrics(performance={"stop_after": 2}))
+    assert len(bench.calls()) == 2
+    bench(**retriever("failing"), **metrics(performance={"stop_after": 3}))
+
+
 def parallel_processing(bench):
     bench(**retriever("waiting"), **metrics(performance={"parallel_processing": True}))
     assert most_at_once(bench) == 4
@@ -484,6 +503,8 @@ EFFECTS = {
     "retrieval_metrics.statistical_analysis.alpha_level": alpha_level,
     "retrieval_metrics.performance.batch_size": batch_size,
     "retrieval_metrics.performance.caching_enabled": caching_enabled,
+    "retrieval_metrics.performance.max_age": max_age,
+    "retrieval_metrics.performance.stop_after": stop_after,
     "retrieval_metrics.performance.parallel_processing": parallel_processing,
     "data.qrels": qrels,
     "data.queries": queries,
@@ -812,7 +833,7 @@ def config(folder):
 def test_the_command_prints_and_exits_0(config, capsys):
     assert main(["bench", str(config)]) == 0
     out = capsys.readouterr().out
-    for part in ("good", "bad", "RR", "Gates", "- passed: RR of good is 1.0000, at least 0.1", "ok"):
+    for part in ("good", "bad", "RR", "Gates", "- passed: RR of good: 1.0000 >= required 0.1", "ok"):
         assert part in out
 
 
@@ -823,7 +844,7 @@ def test_a_gate_that_fails_exits_1_and_says_which(config, capsys):
     )
     assert main(["bench", str(config), "--format", "json"]) == 1
     told = capsys.readouterr()
-    assert "ranklens: gate floors failed: RR of bad is 0.2500, at least 0.5" in told.err
+    assert "ranklens: gate floors failed: RR of bad: 0.2500 < required 0.5\n" in told.err
     assert json.loads(told.out)["passed"] is False
     assert json.loads((config.parent / "out.json").read_text()) == json.loads(
         told.out

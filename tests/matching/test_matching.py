@@ -206,7 +206,7 @@ def test_chunks_of_judged_documents_are_recognised():
     bench = rl.Benchmark({"q1": "why?", "q2": "how?"}, {"q1": {"doc-1"}, "q2": {"doc-2"}})
     bench.run("chunks", lambda text: [f"doc-{i}#{i}" for i in range(3)], k=5)
     with pytest.warns(
-        rl.RankLensWarning, match=r"the parts before '#' are.*match=ByParent\(separator=\"#\"\)"
+        rl.RankLensWarning, match=r"the part before '#' is: .*match=ByParent\(separator=\"#\"\)"
     ):
         bench.evaluate("RR")
     bench.run("chunks", lambda text: [f"doc-{i}#{i}" for i in range(3)], k=5, match=ByParent(separator="#"))

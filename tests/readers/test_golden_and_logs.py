@@ -80,9 +80,8 @@ def test_of_several_entries_the_last_that_did_not_fail_counts():
         {"id": "q1", "retrieved": ["b"]},
         {"id": "q1", "error": "no"},
     ]
-    with pytest.warns(rl.RankLensWarning, match="3 questions were logged again"):
-        log = read_log(rows)
-    assert (log, log.failed) == ({"q1": ["b"]}, {})
+    log = read_log(rows)
+    assert (log, log.failed, log.again) == ({"q1": ["b"]}, {}, 3)
 
 
 def test_logs_join_by_id_or_else_by_text():

@@ -310,7 +310,7 @@ def test_deep_links(made, visit):
     odd.wait_for_selector("dialog[open]")
     assert odd.locator("dialog header code").inner_text() == HOSTILE
     lost = visit(path, "#query=q99")
-    assert lost.inner_text("#found") == "There is no query “q99” in this report."
+    assert lost.inner_text("#found") == "This report has no query “q99”."
 
 
 def test_keyboard(made, visit):

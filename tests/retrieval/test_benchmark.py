@@ -267,9 +267,9 @@ def test_failed_queries_count_as_zero_or_are_left_out():
     bench.run("mine", fails_for_rag)
     zero, skip = bench.evaluate("RR")["mine"], bench.evaluate("RR", failed="skip")["mine"]
     assert zero.mean["RR"] == pytest.approx(1 / 3)
-    assert "1 missing from the run counts as 0" in str(zero)
+    assert "1 failed, counted as 0" in str(zero)
     assert skip.mean["RR"] == 0.5
-    assert "1 missing from the run left out" in str(skip)
+    assert "1 failed, left out" in str(skip)
     assert bench.results["mine"].status == {"ok": 1, "empty": 1, "failed": 1}
     assert [answer.query for answer in bench.results["mine"].failures] == ["rag"]
 
@@ -491,3 +491,70 @@ def test_ids_and_scores_apart_are_told_how_to_be_joined():
         bench.run("apart", lambda text: (["d1", "d2"], [0.9, 0.8]))
     bench.run("pairs", lambda text: (("d1", 0.9), ("d2", 0.8)))
     assert bench.results["pairs"].answers["ml"].ids == ("d1", "d2")
+
+
+@pytest.mark.parametrize(("policy", "told"), [("zero", "counted as 0"), ("skip", "left out")])
+def test_failed_calls_stay_failed(policy, told):
+    """They are never called missing: not in tables, not in cautions, not in verdicts."""
+    queries = {f"q{i}": f"text {i}" for i in range(20)}
+    bench = rl.Benchmark(queries, {query: {"d1"} for query in queries})
+    bench.run("sound", lambda text: ["d1"])
+
+    def fragile(text):
+        if text[-1] in "37":
+            raise ConnectionError("gone")
+        return ["d2", "d1"]
+
+    bench.run("fragile", fragile)
+    scores = bench.evaluate("RR", failed=policy)
+    assert f"(4 failed, {told})" in scores["fragile"].note
+    assert scores["fragile"].judged.applied.failed == 4
+    assert scores["fragile"].judged.applied.missing == 0
+    compared = bench.compare("RR", failed=policy)
+    text = " ".join(str(compared).split())
+    assert f"- fragile: 20% of its calls failed (4 of 20), {told}." in text
+    for word in ("missing", "lack"):
+        assert word not in text
+        assert word not in str(scores)
+
+
+def test_a_name_that_has_not_run_is_told_with_those_that_have():
+    bench = rl.Benchmark({"q1": "why?"}, {"q1": {"d1"}})
+    bench.run("mine", lambda text: ["d1"])
+    with pytest.raises(
+        InputError, match=r"^No retriever 'mien' has run: did you mean 'mine'\? Allowed: 'mine'\.$"
+    ):
+        bench.evaluate("RR")["mien"]
+    assert bench.evaluate("RR").get("mien") is None
+
+
+@pytest.mark.parametrize(("judged", "told"), [({"d1"}, False), ({"d1", "x"}, False), ({"d1", "x", "y"}, True), ({"d1": 1, "x": 0}, True)])  # fmt: skip
+def test_few_judged_documents_are_no_caution_where_gold_is_one_or_two(judged, told):
+    queries = {f"q{i}": f"text {i}" for i in range(20)}
+    bench = rl.Benchmark(queries, dict.fromkeys(queries, judged))
+    bench.run("mine", lambda text: ["d1", *(f"other{i}" for i in range(9))])
+    assert any("are judged" in caution for caution in bench.compare("RR@10").cautions) is told
+
+
+def test_tokens_and_cost_are_kept_summed_and_shown(tmp_path):
+    queries = {"q1": "why?", "q2": "how?", "q3": "who?"}
+
+    def paid(text):
+        spent = {"tokens": 380, "cost": 0.0004} if text != "how?" else {"tokens": None, "cost": float("nan")}
+        return {"documents": ["d1"], **spent}
+
+    for _ in range(2):  # the second time from the store
+        bench = rl.Benchmark(queries, {query: {"d1"} for query in queries}, store=tmp_path)
+        found = bench.run("paid", paid)
+        assert found.answers["q1"].tokens == 380
+        assert found.answers["q2"].cost is None
+        assert (found.tokens, found.cost) == (760, 0.0008)
+    bench.run("free", lambda text: {"cost": 0.9, "tokens": 0.1})  # documents with scores
+    assert bench.results["free"].answers["q1"].ids == ("cost", "tokens")
+    assert bench.results["free"].cost is None
+    header, first, second = [bench.table().header, *bench.table().rows]
+    assert header[-2:] == ["tokens", "cost"]
+    assert (first[-2:], second[-2:]) == (["760", "0.0008"], ["–", "–"])
+    bench = rl.Benchmark(queries, {query: {"d1"} for query in queries})
+    bench.run("free", lambda text: ["d1"])
+    assert bench.table().header[-1] == "per second"

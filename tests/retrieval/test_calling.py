@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 
 import pytest
 
@@ -162,7 +163,7 @@ def test_a_call_that_hangs_fails_and_the_others_go_on():
 
     found = bench().run("sync", hangs_once, concurrency=2, timeout=1)
     assert statuses(found) == ["ok"] * 2 + ["failed"] + ["ok"] * 5
-    assert found.answers["q2"].error == "TimeoutError: No answer within 1 s."
+    assert found.answers["q2"].error == "TimeoutError: No answer within 1 s"
     assert found.seconds["q2"] == 1
     assert found.latency.p99 > 0.9
     assert found.answers["q2"].to_record()["timed_out"]
@@ -365,9 +366,128 @@ def test_what_can_never_be_read_stops_the_run_early():
 
 
 @pytest.mark.parametrize("how", [{}, {"concurrency": 2}])
-def test_a_retriever_that_ends_the_program_ends_it(how):
-    with pytest.raises(SystemExit):
-        bench().run("exit", lambda text: sys.exit(3), **how)
+def test_a_retriever_that_calls_exit_has_failed(how):
+    with pytest.warns(
+        rl.RankLensWarning, match="All 8 queries of 'exit' failed, the first with SystemExit: 0"
+    ):
+        found = bench().run("exit", lambda text: sys.exit(0), **how)
+    assert found.status["failed"] == 8
+
+
+@pytest.mark.parametrize("how", [{}, {"concurrency": 2}])
+def test_an_interrupt_in_a_retriever_ends_the_run(how):
+    def interrupted(text):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        bench().run("interrupted", interrupted, **how)
+
+
+def test_threads_in_calls_that_hang_are_bounded(monkeypatch):
+    """Some calls come back, so the retriever is not dead; but what hangs is not left behind without end."""
+    monkeypatch.setattr("ranklens.retrieval.workers.MOST_HANGING", 7)
+    before, for_ever = threading.active_count(), threading.Event()
+    answer = lambda text: ["d1"] if text.endswith("0") else for_ever.wait() and []  # noqa: E731
+    with pytest.raises(InputError, match="7 calls hang, and none of them has come back; the run was stopped"):
+        bench(200).run("mine", answer, timeout=0.01)
+    assert threading.active_count() <= before + 8
+    for_ever.set()
+
+
+def test_threads_that_come_back_late_are_not_counted(monkeypatch):
+    monkeypatch.setattr("ranklens.retrieval.workers.MOST_HANGING", 7)
+    with pytest.warns(
+        rl.RankLensWarning,
+        match=r"failed, the first with TimeoutError: No answer within 0\.02 s\.$",
+    ):
+        bench(15).run("late", lambda text: time.sleep(0.03) or ["d1"], timeout=0.02)
+
+
+def test_threads_of_asynchronous_retrievers_are_bounded(monkeypatch):
+    monkeypatch.setattr("ranklens.retrieval.loops._MOST_THREADS", 5)
+    for_ever = threading.Event()
+
+    async def hangs(text):
+        return await asyncio.to_thread(for_ever.wait)
+
+    with pytest.raises(InputError, match="5 threads of the retriever are still at work"):
+        bench(50).run("mine", hangs, timeout=0.01)
+    for_ever.set()
+
+
+def test_an_asynchronous_retriever_that_blocks_beyond_its_timeout_timed_out():
+    async def blocks(text):
+        time.sleep(0.05 if text == "text 1" else 0)
+        return ["d1"]
+
+    found = bench(3).run("mine", blocks, timeout=0.02)
+    assert statuses(found) == ["ok", "failed", "ok"]
+    late = found.answers["q1"]
+    assert late.timed_out
+    assert late.error == "TimeoutError: No answer within 0.02 s"
+    assert 0.05 <= late.seconds < 5
+
+
+def test_an_asynchronous_retriever_that_blocks_for_ever_is_given_up(monkeypatch):
+    monkeypatch.setattr("ranklens.retrieval.loops._STUCK", 0.3)
+    for_ever = threading.Event()
+
+    async def blocks(text):
+        for_ever.wait()
+        return ["d1"]
+
+    with pytest.raises(InputError, match=r"has blocked the event loop for more than 0\.4 s"):
+        bench().run("mine", blocks, timeout=0.1)
+    for_ever.set()
+
+
+def counting(error):
+    calls = []
+
+    def dead(text):
+        calls.append(text)
+        raise error(text)
+
+    return dead, calls
+
+
+@pytest.mark.parametrize("how", [{}, {"concurrency": 3}])
+def test_a_dead_retriever_is_not_asked_to_the_end(how):
+    refused = lambda text: ConnectionError(f"<socket at 0x{id(text):x}>: {text!r} refused")  # noqa: E731
+    dead, calls = counting(refused)
+    with pytest.raises(InputError, match=r"'mine' was stopped after 20 calls in a row with the same error: ConnectionError: .*"
+                       r"queries were not asked\. Is it running\? keep_going=True asks on regardless\."):  # fmt: skip
+        bench(200).run("mine", dead, **how)
+    assert 20 <= len(calls) <= 23
+    dead, calls = counting(refused)
+    with pytest.raises(InputError, match="stopped after 5 calls"):
+        bench(200).run("mine", dead, stop_after=5)
+    dead, calls = counting(refused)
+    with pytest.warns(rl.RankLensWarning, match="All 30 queries"):
+        assert bench(30).run("mine", dead, keep_going=True).status["failed"] == 30
+
+
+def test_failures_that_differ_or_end_do_not_stop_a_run():
+    kinds = [ValueError, KeyError, OSError]
+    calls = []
+
+    def various(text):
+        calls.append(text)
+        raise kinds[len(calls) // 19 % 3](text)
+
+    with pytest.warns(rl.RankLensWarning, match="All 60 queries"):
+        bench(60).run("mine", various)
+    calls.clear()
+
+    def sometimes(text):
+        calls.append(text)
+        if len(calls) % 20:
+            raise ValueError(text)
+        return ["d1"]
+
+    assert bench(60).run("mine", sometimes).status == {"ok": 3, "empty": 0, "failed": 57}
+    with pytest.raises(InputError, match="stop_after=0 is not allowed"):
+        bench().run("mine", sometimes, stop_after=0)
 
 
 @pytest.mark.parametrize(

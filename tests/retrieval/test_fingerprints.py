@@ -127,3 +127,18 @@ def test_of_objects_of_libraries_only_the_settings_count():
 
 def test_builtin_and_compiled_callables_have_one():
     assert fingerprint(len) != fingerprint(sorted)
+
+
+def test_short_lived_objects_are_not_taken_for_each_other():
+    """Entries of a dict are made on the fly; one may get the id of another that is gone."""
+    settings = {f"name{i}": [i, {"deep": (i, str(i))}] for i in range(50)}
+    assert len({fingerprint(functools.partial(print, (dict(settings), i % 1))) for i in range(200)}) == 1
+
+
+def test_an_installed_module_hides_a_local_one_that_comes_later_on_the_path(project):
+    (project / "later").mkdir()
+    (project / "later" / "json.py").write_text("x = 1\n")
+    expression = "(__import__('sys').path.append('later'), search)[1]"
+    before = seen_by_a_new_process(project, expression)
+    (project / "later" / "json.py").write_text("x = 2\n")
+    assert seen_by_a_new_process(project, expression) == before

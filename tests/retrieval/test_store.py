@@ -81,7 +81,7 @@ def test_two_processes_on_one_store_do_not_spoil_it(worker, tmp_path):
     outputs = [process.communicate(timeout=60)[0] for process in processes]
     assert outputs == ["{'ok': 300, 'empty': 0, 'failed': 0}\n"] * 3
     header, *records = map(json.loads, lines_of(Store(tmp_path / "store").path("mine")))
-    assert header == {"format": "ranklens-answers", "format_version": 1, "retriever": "mine"}
+    assert header == {"format": "ranklens-answers", "format_version": 2, "retriever": "mine"}
     assert {record["query"] for record in records} == {f"q{i}" for i in range(300)}
     assert all(len(record["ids"]) == 20 and len(record["key"]) == 64 for record in records)
     assert len(records) == sum(len(lines_of(tmp_path / f"calls{i}")) for i in range(3))
@@ -112,15 +112,22 @@ def test_what_an_answer_depends_on(tmp_path):
     assert asked(tmp_path, params={"c": 1, "b": [2]}) == "abcd"
     assert asked(tmp_path, params={"b": [2], "c": 1}) == ""
     assert asked(tmp_path, resume=False) == "abcd"
+    assert asked(tmp_path, fresh=True) == "abcd"
+    assert asked(tmp_path, depends_on="another index") == "abcd"
     assert asked(tmp_path) == ""
 
 
-def test_stored_answers_are_the_same_and_known_as_such(tmp_path):
+REMOTE = {"down": False}  # what no fingerprint sees
+
+
+def test_stored_answers_are_the_same_and_known_as_such(tmp_path, monkeypatch):
     def retriever(text):
+        assert not REMOTE["down"]
         return [("d1", 0.5), ("d2", 0.25), ("d3", float("nan"))][: "abc".index(text) if text in "abc" else 3]
 
     first = bench(tmp_path).run("mine", retriever, k=2)
-    second = bench(tmp_path).run("mine", lambda text: 1 / 0, k=2)
+    monkeypatch.setitem(REMOTE, "down", True)
+    second = bench(tmp_path).run("mine", retriever, k=2)
     for query, answer in first.answers.items():
         assert second.answers[query] == rl_stored(answer)
     assert second.status == {"ok": 3, "empty": 1, "failed": 0}
@@ -128,15 +135,23 @@ def test_stored_answers_are_the_same_and_known_as_such(tmp_path):
     assert second.latency == first.latency
     assert second.throughput is None
     assert first.throughput > 0
+    assert (first.stored, first.oldest, first.all_stored) == (0, None, False)
+    assert second.stored == 4
+    assert second.all_stored
+    assert 0 <= second.oldest < 60
+    assert second.remarks()[0] == "4 answers from the store, the oldest less than a minute old"
 
 
 def rl_stored(answer):
     return Answer(**{**vars(answer), "stored": True})
 
 
-def test_failed_queries_are_kept_and_asked_again(tmp_path):
+def test_failed_queries_are_kept_and_asked_again(tmp_path, monkeypatch):
+    calls = REMOTE.setdefault("calls", [])
+
     def fails_for_b(text):
-        if text == "b":
+        REMOTE["calls"].append(text)
+        if text == "b" and not REMOTE["down"]:
             raise ValueError("not today")
         return ["d1"]
 
@@ -144,8 +159,11 @@ def test_failed_queries_are_kept_and_asked_again(tmp_path):
     (failed,) = [a for a in Store(tmp_path).read("mine").values() if a.status == "failed"]
     assert failed.error == "ValueError: not today"
     assert "raise ValueError" in failed.traceback
-    assert asked(tmp_path) == "b"
-    assert asked(tmp_path) == ""
+    calls.clear()
+    monkeypatch.setitem(REMOTE, "down", True)
+    assert bench(tmp_path).run("mine", fails_for_b).status["failed"] == 0
+    assert bench(tmp_path).run("mine", fails_for_b).status["failed"] == 0
+    assert calls == ["b"]
 
 
 @pytest.mark.parametrize("cut", [1, 2, 20, "all but the line end"])
@@ -166,7 +184,7 @@ def test_a_header_that_was_cut_short_is_mended(tmp_path):
     file.write_bytes(file.read_bytes()[:17])
     assert asked(tmp_path) == "abcd"
     assert asked(tmp_path) == ""
-    assert json.loads(lines_of(file)[0])["format_version"] == 1
+    assert json.loads(lines_of(file)[0])["format_version"] == 2
 
 
 def test_damaged_lines_are_counted_and_their_queries_asked_again(tmp_path):
@@ -181,6 +199,48 @@ def test_damaged_lines_are_counted_and_their_queries_asked_again(tmp_path):
         assert asked(tmp_path) == "bc"
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [(b'"q1"', b'"q7"'), (b'"d1"', b'"d2"'), (b'"ok"', b'"empty"'), (b'"seconds": ', b'"seconds": 1')],
+)
+def test_a_line_whose_content_was_changed_is_not_trusted(tmp_path, old, new):
+    asked(tmp_path)
+    file = Store(tmp_path).path("mine")
+    lines = file.read_bytes().split(b"\n")
+    assert old in lines[2]
+    lines[2] = lines[2].replace(old, new)
+    file.write_bytes(b"\n".join(lines))
+    with pytest.warns(rl.RankLensWarning, match="1 damaged line is skipped"):
+        assert asked(tmp_path) == "b"
+
+
+def test_a_folder_in_place_of_the_file_and_deep_lines_are_told(tmp_path):
+    asked(tmp_path)
+    file = Store(tmp_path).path("mine")
+    file.write_bytes(file.read_bytes() + b"[" * 100_000 + b"\n")
+    with pytest.warns(rl.RankLensWarning, match="1 damaged line is skipped"):
+        assert asked(tmp_path) == ""
+    file.unlink()
+    file.mkdir()
+    with pytest.raises(InputError, match="cannot be read: Is a directory"):
+        asked(tmp_path)
+
+
+def test_old_answers_are_asked_again(tmp_path, monkeypatch):
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now - 3 * 86400)
+    assert asked(tmp_path) == "abcd"
+    monkeypatch.setattr(time, "time", lambda: now)
+    assert asked(tmp_path, max_age="4d") == ""
+    assert asked(tmp_path, max_age=4 * 86400) == ""
+    assert asked(tmp_path, texts="abcde") == "e"
+    assert asked(tmp_path, texts="abcde", max_age="2d") == "abcd"
+    assert asked(tmp_path, max_age="1h") == ""
+    for wrong in ("soon", -1, True, "1.2.3d", "inf"):
+        with pytest.raises(InputError, match="it is a number of seconds, or text such as '7d'"):
+            asked(tmp_path, max_age=wrong)
+
+
 def test_of_several_answers_the_last_counts_but_no_failure_hides_one(tmp_path):
     store = Store(tmp_path)
     store.write("mine", "key", Answer("q", "failed", error="first"))
@@ -193,7 +253,7 @@ def test_of_several_answers_the_last_counts_but_no_failure_hides_one(tmp_path):
 def test_another_format_is_refused(tmp_path):
     Store(tmp_path).path("mine").write_text('{"format": "ranklens-answers", "format_version": 9}\n')
     with pytest.raises(
-        InputError, match="format ranklens-answers 9, but this version of RankLens reads ranklens-answers 1"
+        InputError, match="format ranklens-answers 9, but this version of RankLens reads ranklens-answers 2"
     ):
         asked(tmp_path)
 
@@ -241,5 +301,5 @@ def test_keys_hold_from_version_to_version():
     """A change of this value makes every store in the world forget its answers."""
     import hashlib
 
-    by_hand = hashlib.sha256(b'["bm25", "1", {"b": 0.4}, 10, "q1", "why?"]').hexdigest()
-    assert answer_key("bm25", "1", {"b": 0.4}, 10, ("q1", "why?")) == by_hand
+    by_hand = hashlib.sha256(b'["bm25", "1", {"b": 0.4}, 10, "q1", "why?", {}, "c0de"]').hexdigest()
+    assert answer_key("bm25", "1", {"b": 0.4}, 10, ("q1", "why?"), code="c0de") == by_hand

@@ -49,23 +49,43 @@ def bench(
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file (with --init).")] = False,
     format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.table,  # noqa: A002
     output: options.Output = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Ask every query again; use no stored answer.")
+    ] = False,
+    max_age: Annotated[
+        str | None,
+        typer.Option(
+            "--max-age", metavar="AGE", help="Use no stored answer older than this: 7d, 12h, 30m, or seconds."
+        ),
+    ] = None,
+    keep_going: Annotated[
+        bool, typer.Option("--keep-going", help="Ask on, even if every call fails with the same error.")
+    ] = False,
+    no_code: Annotated[
+        bool,
+        typer.Option("--no-code", help="Refuse configurations that name code; runs are compared and gated."),
+    ] = False,
 ) -> None:
-    """Run the retrievers in a configuration, compare them and check the gates; exit status 1 if a gate fails."""
+    """Run the retrievers in a configuration, compare them and check the gates; exit status 1 if a gate fails.
+
+    A configuration is code: retriever: "module:function" is imported and called. Run only what you trust, or use --no-code.
+    """
     if init:
         _write_example(config or _DEFAULT, force)
         return
     if config is None:
         raise InputError("No configuration given. Create an example with: ranklens bench --init bench.yaml")
     from ranklens.config import load
-    from ranklens.config.execution import measure, write_outputs
+    from ranklens.config.execution import Asking, measure, write_outputs
 
-    result = measure(load(config))
+    asking = Asking(fresh=fresh, max_age=max_age, keep_going=keep_going, code=not no_code)
+    result = measure(load(config), asking)
     # Before the files of the configuration, of which one may not be writable.
     write_text(_render(result, format).rstrip("\n") + "\n", output)
     write_outputs(result)
     for check in result.checks:
         if not check.passed:
-            typer.echo(f"ranklens: gate {check.gate} failed: {check.text}", err=True)
+            typer.echo(f"ranklens: gate {check.gate} failed: {check.sentence}", err=True)
     if not result.passed:
         raise typer.Exit(1)
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ranklens.scores import Scores
 
 _FEW_QUERIES = 20
+_FEW_JUDGED = 2  # documents per query, where only the right ones are named
 _LOW_SHARE, _UNEVEN_SHARE = 0.5, 0.1  # of the top k judged; between two systems
 
 
@@ -48,7 +49,10 @@ def cautions(
 
 
 def _missing(aligned: Aligned, scores: Mapping[str, Scores]) -> Iterator[str]:
-    if aligned.left_out:
+    failed = {name: s.judged.applied.failed for name, s in scores.items() if s.judged.applied.failed}
+    if failed and aligned.left_out and aligned.missing == failed:
+        yield f"Left out because calls failed: {counted(aligned.left_out, 'query')} ({_counts(failed)})."
+    elif aligned.left_out:
         yield f"Left out because a system lacks them: {counted(aligned.left_out, 'query')} ({_counts(aligned.missing)})."
     elif aligned.missing:
         yield f"Queries that a system lacks and others have count as 0 for it: {_counts(aligned.missing)}."
@@ -165,8 +169,13 @@ def _judged(scores: Mapping[str, Scores]) -> Iterator[str]:
             f"Judgments favour {high}: {percent(known[high])} of its top documents are judged, but only {percent(known[low])} of {low}'s. "
             f"Unjudged documents count as not relevant, so {low} may be better than it looks."
         )
-    elif known[low] < _LOW_SHARE:
+    elif known[low] < _LOW_SHARE and (has_others or not _is_gold(scores)):
         yield f"Only {percent(known[low])} of the top documents of {low} are judged; the others count as not relevant."
+
+
+def _is_gold(scores: Mapping[str, Scores]) -> bool:
+    """Whether judgments name one or two documents per query, as golden sets do: then most of what is returned is not judged."""
+    return all(len(one.judged.ideal) <= _FEW_JUDGED * len(one.judged) for one in scores.values())
 
 
 def _counts(by_system: Mapping[str, int]) -> str:

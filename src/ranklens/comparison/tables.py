@@ -38,6 +38,7 @@ def printout(comparison: Comparison, *, intervals: bool = True) -> Printout:
         (name, verdicts.of_measure(comparison, name, intervals=intervals)) for name in comparison.measures
     ]
     said += [(f"{name} by slice", verdicts.of_slices(comparison, name)) for name in comparison.measures]
+    said += [(name, text) for name, text in verdicts.of_failures(comparison.scores).items()]
     parts.append(Lines("Verdict", [f"{name}: {text}" for name, text in said if text]))
     parts.append(Lines("What was compared", note(comparison)))
     if comparison.cautions:
@@ -264,8 +265,7 @@ def _evaluated(comparison: Comparison, system: str) -> tuple[str, ...]:
         return (f"{counted(len(comparison.query_ids), 'query')} averaged", "values as given")
     # The mean of a system is over the queries that all have, which can be fewer than it was evaluated on.
     done = "evaluated" if comparison.aligned.left_out else "averaged"
-    failed = len(comparison.errors.get(system, {}))
-    return tuple(details(scores.judged, scores.measures, failed, done=done))
+    return tuple(details(scores.judged, scores.measures, done=done))
 
 
 def _answered(comparison: Comparison) -> list[str]:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from ranklens.words import counted, plural, several
+from ranklens.words import counted, percent, plural, several
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from ranklens.comparison.alignment import Quantity
     from ranklens.comparison.pairs import Family, PairResult, Settings
     from ranklens.comparison.systems import Comparison
+    from ranklens.scores import Scores
 
 _CORRECTIONS = {
     "bonferroni": "Bonferroni",
@@ -32,6 +33,18 @@ _TESTS = {
     "tukey-randomized": "randomised Tukey HSD",
 }
 _SMALL = 0.001  # p-values below are not told apart
+
+
+def of_failures(scores: Mapping[str, Scores]) -> dict[str, str]:
+    """Which systems' calls failed, and what that means for their means."""
+    found = {}
+    for name, one in scores.items():
+        applied, counts_0 = one.judged.applied, one.policy.missing == "zero"
+        asked = applied.queries if counts_0 else applied.queries + applied.missing + applied.failed
+        if applied.failed:
+            share = f"{percent(applied.failed / asked)} of its calls failed ({applied.failed:,} of {asked:,})"
+            found[name] = f"{share}, {'counted as 0' if counts_0 else 'left out'}."
+    return found
 
 
 def of_pair(pair: PairResult, *, intervals: bool = True) -> str:

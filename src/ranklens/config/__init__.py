@@ -36,11 +36,15 @@ def load(source: str | Path | Mapping[str, Any], *, folder: str | Path | None = 
         raise tell(error, Config, path, lines) from None
 
 
-def run_config(config: Config | str | Path) -> BenchResult:
-    """Run what a configuration, or its file, describes, and write its outputs."""
-    from ranklens.config.execution import run
+def run_config(config: Config | str | Path, **asking: Any) -> BenchResult:
+    """Run what a configuration, or its file, describes, and write its outputs.
 
-    return run(config if isinstance(config, Config) else load(config))
+    A configuration names code that is run: use only what you trust. ``fresh``, ``max_age``, ``keep_going`` and ``code`` are those
+    of :class:`ranklens.config.execution.Asking`.
+    """
+    from ranklens.config.execution import Asking, run
+
+    return run(config if isinstance(config, Config) else load(config), Asking(**asking))
 
 
 __all__ = ["Config", "load", "run_config"]

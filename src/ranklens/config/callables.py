@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import sys
 import traceback
@@ -38,13 +37,7 @@ def import_retriever(name: str, *, factory: bool = False, params: Mapping[str, A
     >>> import_retriever("collections:deque()")
     deque([])
     """
-    module_name, _, path = name.removesuffix("()").partition(":")
-    found: Any = _module(module_name)
-    for part in path.split("."):
-        if not hasattr(found, part):
-            known = [known for known in dir(found) if not known.startswith("_")]
-            raise InputError(f"{name!r}: {module_name} has no {part!r}: {nearest(part, known)}")
-        found = getattr(found, part)
+    found = named(name)
     if factory or name.endswith("()"):
         return _made(name, found, params or {})
     if inspect.isclass(found):
@@ -57,6 +50,22 @@ def import_retriever(name: str, *, factory: bool = False, params: Mapping[str, A
         )
     _check_params(name, found, params)
     return partial(found, **params)
+
+
+def named(name: str) -> Any:
+    """The function, class or object of this name, as it stands in its module; a factory is not called.
+
+    >>> named("collections:deque()")
+    <class 'collections.deque'>
+    """
+    module_name, _, path = name.removesuffix("()").partition(":")
+    found: Any = _module(module_name)
+    for part in path.split("."):
+        if not hasattr(found, part):
+            known = [known for known in dir(found) if not known.startswith("_")]
+            raise InputError(f"{name!r}: {module_name} has no {part!r}: {nearest(part, known)}")
+        found = getattr(found, part)
+    return found
 
 
 def _check_params(name: str, function: Any, params: Mapping[str, Any]) -> None:
@@ -72,18 +81,6 @@ def _check_params(name: str, function: Any, params: Mapping[str, Any]) -> None:
             raise InputError(f"{name!r} takes no {param!r} (params): {nearest(param, names)}")
 
 
-def source_version(name: str) -> str:
-    """A name for the state of the file that a retriever's module is in; empty if there is none.
-
-    >>> source_version("json:loads") == source_version("json:dumps") != ""
-    True
-    """
-    file = getattr(sys.modules.get(name.partition(":")[0]), "__file__", None)
-    if file is None or not Path(file).is_file():
-        return ""
-    return "file-" + hashlib.sha256(Path(file).read_bytes()).hexdigest()[:12]
-
-
 def _module(name: str) -> Any:
     try:
         return import_module(name)
@@ -94,7 +91,7 @@ def _module(name: str) -> Any:
                 "current folder and the installed packages."
             ) from None
         raise InputError(f"the module {name!r} cannot be imported: {_told(error)}") from None
-    except Exception as error:  # noqa: BLE001  whatever a module does when it is imported
+    except (Exception, SystemExit) as error:  # noqa: BLE001  whatever a module does when it is imported
         raise InputError(f"the module {name!r} cannot be imported: {_told(error)}") from None
 
 
@@ -105,11 +102,11 @@ def _made(name: str, factory: Any, params: Mapping[str, Any]) -> Any:
         )
     try:
         return factory(**params)
-    except Exception as error:  # noqa: BLE001  whatever a factory does
+    except (Exception, SystemExit) as error:  # noqa: BLE001  whatever a factory does
         raise InputError(f"{name!r} did not create a retriever: {_told(error)}") from None
 
 
-def _told(error: Exception) -> str:
+def _told(error: BaseException) -> str:
     """What went wrong, and on which line of somebody's code."""
     what = "".join(traceback.format_exception_only(type(error), error)).strip().splitlines()[-1]
     frames = [f for f in traceback.extract_tb(error.__traceback__) if "importlib" not in f.filename]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from ranklens.errors import nearest
@@ -107,10 +107,26 @@ def _measure_gates(config: Config) -> None:
             high = highest[config.measure(name)]
             message = f"{floor:g} can never be reached: {name} is at most {high:g}."
             raise WrongKeyError(message, "gates", "floors", name)
+    _drops(config, {str(m): m.definition.high - m.definition.low for m in usable})
     if config.gates.max_regression and not {*config.gated} - {config.baseline}:
         raise WrongKeyError("there is only the baseline to check.", "gates", "max_regression")
     if config.gates.max_regression and config.baseline is None:
         raise WrongKeyError("needs a baseline to compare with.", "gates", "max_regression")
+
+
+def _drops(config: Config, spans: Mapping[str, float]) -> None:
+    """A drop as wide as the measure's whole range always passes, and 10 may be meant as 10%."""
+    for name, drop in config.gates.max_regression.items():
+        most = 1.0 if drop.relative else spans[config.measure(name)]
+        if drop.amount < most:
+            continue
+        hint = (
+            ""
+            if drop.relative or drop.amount >= 100
+            else f"; for {drop} percent of the baseline, write {drop}%"
+        )
+        message = f"{drop} can never fail: give less than {'100%' if drop.relative else f'{most:g}'}{hint}."
+        raise WrongKeyError(message, "gates", "max_regression", name)
 
 
 def _retriever_gates(config: Config) -> None:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ranklens import gate
 from ranklens.comparison.systems import compare
-from ranklens.config.callables import import_retriever, importable, source_version
-from ranklens.config.result import BenchResult
+from ranklens.config.callables import import_retriever, importable, named
+from ranklens.config.result import BenchResult, from_store
 from ranklens.config.syntax import as_key, spell
-from ranklens.errors import InputError, RankLensError, RankLensWarning, warn
+from ranklens.errors import InputError, InPython, RankLensError, RankLensWarning, warn
 from ranklens.evaluation import evaluate
 from ranklens.files.queries import read_judgments
 
@@ -25,27 +25,50 @@ _AT_ONCE = 8  # simultaneous calls where parallel_processing is true and the ret
 _STORE = ".ranklens"
 
 
-def run(config: Config) -> BenchResult:
+@dataclass(frozen=True, kw_only=True)
+class Asking:
+    """How retrievers are asked this time, whatever the configuration says.
+
+    ``fresh`` uses no stored answer, ``max_age`` none that is older, ``keep_going`` asks on when every call fails, and
+    ``code=False`` refuses whatever would run code.
+    """
+
+    fresh: bool = False
+    max_age: float | str | None = None
+    keep_going: bool = False
+    code: bool = True
+
+
+def run(config: Config, asking: Asking | None = None) -> BenchResult:
     """Run the retrievers, compare all systems, check the gates, and write the outputs."""
-    result = measure(config)
+    result = measure(config, asking)
     write_outputs(result)
     return result
 
 
-def measure(config: Config) -> BenchResult:
+def measure(config: Config, asking: Asking | None = None) -> BenchResult:
     """The same without writing; outputs that cannot be written are refused right away."""
+    asking = asking or Asking()
+    if config.retrievers and not asking.code:
+        raise InputError(
+            f"{_place(config, 0)}: {config.retrievers[0].retriever!r} is code, which ",
+            InPython("code=False", "--no-code"),
+            " refuses. Give rankings as data.runs, or allow code if you trust this configuration.",
+        )
     for key, path in _files(config).items():
         _make_room(path, spell(("outputs", key)))
     try:
         with importable(config.folder, Path.cwd()):
-            benchmark = _asked(config) if config.retrievers else None
+            benchmark = _asked(config, asking) if config.retrievers else None
         return _measured(config, benchmark)
     except RankLensError as error:
         error.respell(as_key)  # the author of a file looks for keys, not for arguments
         raise
+    except SystemExit as error:  # else a retriever could end the command as if all gates had held
+        raise InputError(f"A retriever called sys.exit({error.code!r}); it must return or raise.") from None
 
 
-def _asked(config: Config) -> Benchmark:
+def _asked(config: Config, asking: Asking) -> Benchmark:
     from ranklens.retrieval.benchmark import Benchmark
 
     asked = [_retriever(config, number) for number in range(len(config.retrievers))]
@@ -55,7 +78,9 @@ def _asked(config: Config) -> Benchmark:
         config.data.asked, config.data.qrels, store=store, corpus=config.data.corpus, match=config.match
     )
     for entry, (retriever, takes_lists) in zip(config.retrievers, asked, strict=True):
-        benchmark.run(entry.name, retriever, **_options(entry, takes_lists, performance))
+        chosen = {"max_age": performance.max_age} if asking.max_age is None else {"max_age": asking.max_age}
+        chosen |= {"fresh": asking.fresh, "keep_going": asking.keep_going}
+        benchmark.run(entry.name, retriever, **_options(entry, takes_lists, performance), **chosen)
     return benchmark
 
 
@@ -68,9 +93,14 @@ def _retriever(config: Config, number: int) -> tuple[Any, bool]:
         found = import_retriever(entry.retriever, factory=entry.factory, params=entry.params)
         return found, adapt(found, k=entry.k, batch_size=entry.batch_size).batch_size is not None
     except InputError as error:
-        where = "" if config.file is None else f"{config.file}: "
-        error.prefix(f"{where}{spell(('retrievers', number, 'retriever'))}: ")
+        error.prefix(f"{_place(config, number)}: ")
         raise
+
+
+def _place(config: Config, number: int) -> str:
+    """Where a retriever is named."""
+    where = "" if config.file is None else f"{config.file}: "
+    return f"{where}{spell(('retrievers', number, 'retriever'))}"
 
 
 def _options(entry: Retriever, takes_lists: bool, performance: Performance) -> dict[str, Any]:
@@ -84,8 +114,11 @@ def _options(entry: Retriever, takes_lists: bool, performance: Performance) -> d
         "id_from": entry.id_from,
         "match": entry.match,
         "batch_size": batch_size,
-        "version": source_version(entry.retriever) if entry.version is None else entry.version,
+        "version": entry.version or "",
         "params": entry.params,
+        # The object that a factory made may not show what it was made from.
+        "depends_on": [entry.retriever, named(entry.retriever)],
+        "stop_after": performance.stop_after,
     }
 
 
@@ -103,7 +136,8 @@ def _measured(config: Config, benchmark: Benchmark | None) -> BenchResult:
             warn(caution)
         scores = {name: evaluate(qrels, run, config.measures, policy) for name, run in runs.items()}
         means = {name: found.mean for name, found in scores.items()}
-        return BenchResult(config, scores, None, benchmark, tuple(_checks(config, means, benchmark)))
+        checks = tuple(_with_ages(_checks(config, means, benchmark), benchmark))
+        return BenchResult(config, scores, None, benchmark, checks)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankLensWarning)  # a comparison keeps them as cautions
         compared = compare(
@@ -123,7 +157,7 @@ def _measured(config: Config, benchmark: Benchmark | None) -> BenchResult:
     if benchmark is not None:
         compared = benchmark.completed(compared, benchmark.cautions(config.measures))
     means = {name: {m: compared.result(m, name).mean for m in compared.measures} for name in compared.systems}
-    checks = tuple(_checks(config, means, benchmark))
+    checks = tuple(_with_ages(_checks(config, means, benchmark), benchmark))
     return BenchResult(config, compared.scores, compared, benchmark, checks)
 
 
@@ -165,6 +199,14 @@ def _checks(config: Config, means: gate.Means, benchmark: Benchmark | None) -> I
     if gates.max_latency_p95 is not None:
         seconds = {name: r.latency.p95 if r.latency is not None else None for name, r in results.items()}
         yield from gate.latencies(seconds, gates.max_latency_p95)
+
+
+def _with_ages(checks: Iterable[gate.Check], benchmark: Benchmark | None) -> Iterator[gate.Check]:
+    """Checks with a note where nothing was asked: what holds for stored answers need not hold for the retriever."""
+    results = benchmark.results if benchmark is not None else {}
+    for check in checks:
+        result = results.get(check.system)
+        yield replace(check, note=from_store(result)) if result is not None and result.all_stored else check
 
 
 def write_outputs(result: BenchResult) -> None:

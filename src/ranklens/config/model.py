@@ -27,11 +27,17 @@ from ranklens.matching.described import matching
 from ranklens.matching.rules import Matching
 from ranklens.policy import Policy, make_policy, questions
 from ranklens.registry import Measure, parse, parse_many
+from ranklens.retrieval.ages import in_seconds
 from ranklens.stats import CORRECTIONS
 
 
 def _beside_the_file(path: Path, info: ValidationInfo) -> Path:
-    return Path((info.context or {}).get("folder", "")) / path.expanduser()
+    if "\0" in str(path):
+        raise ValueError(f"{str(path)!r:.60} is not allowed: no path has a NUL in it.")
+    try:
+        return Path((info.context or {}).get("folder", "")) / path.expanduser()
+    except RuntimeError as error:  # ~nobody
+        raise ValueError(f"{str(path)!r:.60} is not allowed: {error}") from None
 
 
 def _named_runs(value: Any) -> Any:
@@ -58,6 +64,11 @@ def _policy(given: Any) -> Any:
     if not isinstance(given, Mapping):
         raise InputError(f"{given!r:.60} is not allowed: give names with values, such as ties: average.")
     return make_policy(None, {str(name): value for name, value in given.items()})
+
+
+def _age(value: float | str) -> float | str:
+    in_seconds(value)
+    return value
 
 
 def _listed(value: Any) -> Any:
@@ -126,7 +137,17 @@ class Performance(Part):
     )
     caching_enabled: bool = Field(
         default=False,
-        description="Store every answer on disk (outputs.store), so that a stopped run resumes and repeats no call: true or false.",
+        description="Store every answer on disk (outputs.store), so that a stopped run resumes and "
+        "repeats no call: true or false. Changed code, parameters and versions are asked again; a changed remote "
+        "service or index is not seen.",
+    )
+    max_age: Annotated[float | str, AfterValidator(_age)] | None = Field(
+        default=None,
+        description="How old a stored answer may be: seconds, or text such as 7d or 12h. By default as old as it is.",
+    )
+    stop_after: From1 = Field(
+        default=20,
+        description="Stop when so many calls in a row fail with the same error: a whole number from 1.",
     )
     parallel_processing: bool | None = Field(
         default=None,
@@ -201,7 +222,8 @@ class Retriever(Part):
     )
     version: str | None = Field(
         default=None,
-        description="Version that stored answers belong to: text. By default it changes with the module's file.",
+        description="The version that stored answers belong to, in addition to what is seen of the code: text. Change it with "
+        "what cannot be seen, such as an index or a remote service.",
     )
     concurrency: From1 | None = Field(default=None, description="Simultaneous calls: a whole number from 1.")
     batch_size: From1 | None = Field(

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ranklens import gate
+from ranklens.retrieval.ages import in_words
 from ranklens.scores import Scores, describe
 from ranklens.tables.table import Lines, Printout, Table
+from ranklens.words import counted
 
 if TYPE_CHECKING:
     from ranklens.comparison.systems import Comparison
     from ranklens.config.model import Config, StatisticalAnalysis
+    from ranklens.retrieval.answers import RetrieverRun
     from ranklens.retrieval.benchmark import Benchmark
 
 FORMAT_VERSION = 1  # of to_json; 1: first version
@@ -100,8 +103,22 @@ class BenchResult:
     def _printout(self) -> Printout:
         parts: list[Table | Lines] = [self.benchmark.table()] if self.benchmark is not None else []
         parts += self._compared() if self.comparison is not None else [self.table()]
-        lines = [f"{'passed' if check.passed else 'FAILED'}: {check.text}" for check in self.checks]
-        return Printout([*parts, Lines("Gates", lines)] if lines else parts)
+        lines = [f"{'passed' if check.passed else 'FAILED'}: {check.sentence}" for check in self.checks]
+        told = [self._with_ages(part) for part in parts]
+        return Printout([*told, Lines("Gates", lines)] if lines else told)
+
+    def _with_ages(self, part: Table | Lines) -> Table | Lines:
+        """The verdict with a word on systems of which nothing was asked."""
+        if self.benchmark is None or isinstance(part, Table) or part.title != "Verdict":
+            return part
+        stored = [result for result in self.benchmark.results.values() if result.all_stored]
+        return replace(part, lines=[*part.lines, *(f"{r.name}: {from_store(r)}." for r in stored)])
+
+
+def from_store(result: RetrieverRun) -> str:
+    """That nothing was asked, and how old the answers are."""
+    age = "" if result.oldest is None else f", the oldest is {in_words(result.oldest)}"
+    return f"all {counted(len(result.answers), 'answer')} come from the store{age}; --fresh asks again"
 
 
 def _means(scores: Mapping[str, Scores], level: float | None) -> Table:
@@ -137,4 +154,8 @@ def _told(result: Any) -> dict[str, Any]:
         "latency": latency,
         "throughput": result.throughput,
         "version": result.version,
+        "tokens": result.tokens,
+        "cost": result.cost,
+        "stored": result.stored,
+        "oldest": result.oldest,
     }

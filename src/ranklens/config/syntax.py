@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import yaml
     from pydantic import BaseModel, ValidationError
 
+_MOST_VALUES = 100_000  # of a configuration; aliases count as often as they are used
 KeyPath: TypeAlias = "tuple[str | int, ...]"  # ("retrievers", 1, "k")
 
 
@@ -25,7 +26,12 @@ def read(path: Path) -> tuple[dict[str, Any], dict[KeyPath, int]]:
         raise InputError(f"{path} cannot be read: {error.strerror}.", path=str(path)) from None
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is not UTF-8 text: {error}.", path=str(path)) from None
-    content, lines = _read_toml(path, text) if path.suffix.lower() == ".toml" else _read_yaml(path, text)
+    except ValueError as error:  # a name with a NUL
+        raise InputError(f"{str(path)!r} cannot be read: {error}.") from None
+    try:
+        content, lines = _read_toml(path, text) if path.suffix.lower() == ".toml" else _read_yaml(path, text)
+    except RecursionError:
+        raise InputError(f"{path} is nested too deeply for a configuration.", path=str(path)) from None
     if not isinstance(content, dict):
         what = "empty" if content is None else f"a {type(content).__name__}"
         raise InputError(f"{path} is {what}; 'ranklens bench --init' writes an example.")
@@ -39,7 +45,7 @@ def _read_toml(path: Path, text: str) -> tuple[Any, dict[KeyPath, int]]:
         import tomli as tomllib
     try:
         return tomllib.loads(text), {}
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # a TOMLDecodeError, or a number of too many digits
         raise InputError(f"{path} is not valid TOML: {error}.", path=str(path)) from None
 
 
@@ -48,12 +54,44 @@ def _read_yaml(path: Path, text: str) -> tuple[Any, dict[KeyPath, int]]:
 
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
+        if node is not None:
+            _refuse_endless(path, node)
         lines = dict(_lines(path, node, ())) if node is not None else {}
         return yaml.safe_load(text), lines  # safe: numbers, text, lists and dicts, never objects
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f"{path}:{mark.line + 1}" if mark else str(path)
         raise InputError(f"{where}: not valid YAML: {getattr(error, 'problem', None) or error}.") from None
+    except InputError:
+        raise
+    except ValueError as error:  # a date that does not exist, or a number of too many digits
+        raise InputError(f"{path}: not valid YAML: {error}.", path=str(path)) from None
+
+
+def _refuse_endless(path: Path, root: yaml.Node) -> None:
+    """Aliases (``*name``) can make a few lines stand for billions of values, or a value contain itself."""
+    sizes: dict[int, int] = {}
+    within: set[int] = set()
+
+    def size(node: Any) -> int:
+        line = node.start_mark.line + 1
+        if id(node) in within:
+            raise InputError(f"{path}:{line}: a value contains itself.", path=str(path), line=line)
+        if id(node) not in sizes:
+            within.add(id(node))
+            inside = node.value if isinstance(node.value, list) else ()
+            parts = (part for entry in inside for part in (entry if isinstance(entry, tuple) else (entry,)))
+            sizes[id(node)] = 1 + sum(map(size, parts))
+            within.remove(id(node))
+        if sizes[id(node)] > _MOST_VALUES:
+            raise InputError(
+                f"{path}:{line}: with its aliases written out, this has more than {_MOST_VALUES:,} values.",
+                path=str(path),
+                line=line,
+            )
+        return sizes[id(node)]
+
+    size(root)
 
 
 def _lines(path: Path, node: yaml.Node, at: KeyPath) -> Iterator[tuple[KeyPath, int]]:
@@ -127,7 +165,19 @@ def _what_is_wrong(detail: Any, at: KeyPath, model: type[BaseModel], own: Except
         return own.spelled(as_key) if isinstance(own, Message) else str(own)
     if detail["type"] == "model_type":
         description += f" Its keys are {', '.join(keys_of(model_at(at, model)))}."
-    return f"{detail['input']!r:.60} is not allowed. {description}"
+    return f"{shown(detail['input'])} is not allowed. {description}"
+
+
+def shown(value: Any) -> str:
+    """The beginning of a value, even of one that Python does not print.
+
+    >>> shown("x" * 100)[:3], shown(16 ** 5000)
+    ("'xx", 'a number of more than 4,300 digits')
+    """
+    try:
+        return f"{value!r:.60}"
+    except ValueError:
+        return "a number of more than 4,300 digits"
 
 
 def keys_of(model: type[BaseModel] | None) -> list[str]:

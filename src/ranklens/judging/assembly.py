@@ -96,6 +96,8 @@ def _assemble(found: Standings, policy: Policy, known: Facts) -> Judged:
         empty=int((~has_relevant).sum()),
         failed=known.failed,
         joined=known.joined,
+        ignored=found.applied.ignored - known.unanswerable,
+        logged_again=known.logged_again,
         unanswerable=known.unanswerable,
         abstained=known.abstained,
         silent=int((found.in_run & (found.retrieved == 0)).sum()),
@@ -126,10 +128,11 @@ def _kept(found: Standings, has_relevant: BoolArray, policy: Policy) -> BoolArra
 
 
 def _complain(applied: Applied, found: Standings, policy: Policy, known: Facts) -> None:
-    if policy.missing == "error" and applied.missing:
+    lacking = applied.missing + applied.failed
+    if policy.missing == "error" and lacking:
         absent = found.queries[int(np.argmin(found.in_run))]
         raise PolicyError(
-            f"{applied.missing} judged {'query is' if applied.missing == 1 else 'queries are'} not in the run "
+            f"{lacking} judged {'query is' if lacking == 1 else 'queries are'} not in the run "
             f"(first: {absent!r}). Add the missing queries, or choose ",
             Option("missing", "zero"),
             " or ",

@@ -48,6 +48,7 @@ class Facts:
 
     failed: int = 0
     joined: Literal["id", "text"] = "id"
+    logged_again: int = 0
     unanswerable: int = 0
     abstained: int = 0
     telling: int = 5  # queries without any judged document after which ids look wrong
@@ -55,14 +56,17 @@ class Facts:
 
 def facts(qrels: Any, run: Any, abstain_below: float | None = None) -> Facts:
     """What went wrong in calls, and what was asked that has no answer."""
-    if not isinstance(run, Log):
+    lost = getattr(run, "failed", None)
+    if lost is None:
         return _NOTHING
-    failed = sum(query in qrels for query in run.failed) if isinstance(qrels, Mapping) else 0
+    failed = sum(query in qrels for query in lost) if isinstance(qrels, Mapping) else 0
+    if not isinstance(run, Log):
+        return Facts(failed)
     if not isinstance(qrels, Golden):
-        return Facts(failed, run.joined, telling=1)
+        return Facts(failed, run.joined, run.again, telling=1)
     answered = [run.entries[query] for query in qrels.unanswerable if query in run]
     abstained = sum(_abstained(entry, abstain_below) for entry in answered)
-    return Facts(failed, run.joined, len(answered), abstained, telling=1)
+    return Facts(failed, run.joined, run.again, len(answered), abstained, telling=1)
 
 
 _NOTHING = Facts()

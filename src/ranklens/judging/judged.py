@@ -51,6 +51,7 @@ class Applied:
     duplicate_judgments: int = 0  # repeated documents dropped from judgments
     failed: int = 0  # judged queries whose call failed, which are not missing
     joined: Literal["id", "text"] = "id"  # what a golden set and a log have in common
+    logged_again: int = 0  # entries of a log for questions that had one already
     unanswerable: int = 0  # queries without an answer on purpose; none of them is averaged
     abstained: int = 0  # of these, how many got nothing back, which is right
     silent: int = 0  # averaged queries that got nothing back, which is wrong

@@ -85,9 +85,11 @@ class Log(dict[str, list[str]]):
         entries: Mapping[str, Entry],
         questions: Mapping[str, Question],
         joined: Literal["id", "text"] = "id",
+        again: int = 0,
     ) -> None:
         super().__init__({name: list(entry.ids) for name, entry in entries.items() if entry.error is None})
         self.entries, self.questions, self.joined = entries, questions, joined
+        self.again = again  # entries for questions that had one already
 
     @property
     def failed(self) -> dict[str, str]:
@@ -101,12 +103,12 @@ class Log(dict[str, list[str]]):
         """The same under other ids; what has none keeps its own."""
         entries = {new.get(name, name): entry for name, entry in self.entries.items()}
         questions = {new.get(name, name): question for name, question in self.questions.items()}
-        return Log(entries, questions, "text")
+        return Log(entries, questions, "text", self.again)
 
     def with_documents(self, ids: Callable[[str, Sequence[str]], Sequence[str]]) -> Log:
         """The same with other ids of documents, made from the query and its ids."""
         entries = {name: replace(entry, ids=ids(name, entry.ids)) for name, entry in self.entries.items()}
-        return Log(entries, self.questions, self.joined)
+        return Log(entries, self.questions, self.joined, self.again)
 
 
 def read_golden(rows: Iterable[Any], where: Names | None = None) -> Golden:
@@ -120,15 +122,29 @@ def read_golden(rows: Iterable[Any], where: Names | None = None) -> Golden:
     places, found = where or Names(), dict[str, dict[str, float]]()
     questions: dict[str, Question] = {}
     fields: dict[str, Mapping[str, Any]] = {}
-    unanswerable, repeated = [], list[str]()
+    unanswerable, without, repeated = list[str](), list[str](), list[str]()
     for place, row, question in _each(rows, places):
         questions[question.id], fields[question.id] = question, row
         if _is_false(places.find(row, "answerable")):
             unanswerable.append(question.id)
+        elif places.by_text and places.find(row, "expected", names.EXPECTED_TEXTS) is None:
+            without.append(question.id)
         else:
             found[question.id] = expected_grades(row, place, repeated, places)
     warn_of_repeated(repeated)
+    if without:
+        _leave_out(without, bool(found))
     return Golden(found, questions, unanswerable, fields)
+
+
+def _leave_out(without: Sequence[str], others: bool) -> None:
+    """Questions whose expected text nobody wrote down cannot be matched by text."""
+    lacking = (
+        f"{counted(len(without), 'question has', 'questions have')} no expected text (first: {without[0]!r})"
+    )
+    if not others:
+        raise InputError(f"{lacking}; accepted are {', '.join(names.EXPECTED_TEXTS)}.")
+    warn(f"{lacking}; left out.")
 
 
 def read_log(rows: Iterable[Any], where: Names | None = None, *, repeats: bool = True) -> Log:
@@ -149,12 +165,7 @@ def read_log(rows: Iterable[Any], where: Names | None = None, *, repeats: bool =
         questions[question.id] = question
         if entry.error is None or question.id not in entries:
             entries[question.id] = entry
-    if again:
-        warn(
-            f"{counted(again, 'question was', 'questions were')} logged again; of several entries for a question the last that did "
-            "not fail counts."
-        )
-    return Log(entries, questions)
+    return Log(entries, questions, again=again)
 
 
 def join(golden: Golden, log: Log) -> Log:

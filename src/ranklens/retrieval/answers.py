@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise, zip_longest
@@ -11,6 +12,7 @@ from typing import Any, Literal, TypeGuard, get_args
 
 from ranklens.errors import InputError
 from ranklens.matching.rules import ById, Matching
+from ranklens.retrieval import ages
 
 Status = Literal["ok", "empty", "failed"]
 STATUSES: tuple[Status, ...] = get_args(Status)
@@ -22,7 +24,8 @@ class Answer:
 
     ``seconds`` is the time of the call alone: of the last attempt, or the time waited if it ``timed_out``. An empty answer is
     an answer; a failed one has an error and its traceback instead of ids. A ``stored`` answer was read from the store, not
-    asked for.
+    asked for; ``at`` is when it was asked for, in seconds since 1970. ``tokens`` and ``cost`` are what the retriever said the
+    call took.
 
     >>> Answer("q1", "ok", ("d2", "d1"), seconds=0.01).ids
     ('d2', 'd1')
@@ -38,6 +41,9 @@ class Answer:
     error: str | None = None
     traceback: str | None = None
     timed_out: bool = False
+    at: float | None = None
+    tokens: float | None = None
+    cost: float | None = None
     stored: bool = False
 
     def to_record(self) -> dict[str, Any]:
@@ -55,7 +61,7 @@ class Answer:
         if (
             known.get("status") not in STATUSES
             or not isinstance(known.get("query"), str)
-            or not isinstance(known.get("seconds"), (int, float, NoneType))
+            or not all(isinstance(known.get(name), (int, float, NoneType)) for name in _NUMBERS)
             or not _holds(ids, str)
             or not (scores is None or (_holds(scores, (int, float, NoneType)) and len(scores) == len(ids)))
         ):
@@ -79,7 +85,11 @@ _RECORDED = (
     "error",
     "traceback",
     "timed_out",
+    "at",
+    "tokens",
+    "cost",
 )
+_NUMBERS = ("seconds", "at", "tokens", "cost")
 _DEFAULTS: dict[str, Any] = {
     "scores": None,
     "seconds": None,
@@ -88,6 +98,9 @@ _DEFAULTS: dict[str, Any] = {
     "error": None,
     "traceback": None,
     "timed_out": False,
+    "at": None,
+    "tokens": None,
+    "cost": None,
 }
 
 
@@ -116,12 +129,21 @@ class Latency:
         return cls(p50, p90, p95, p99, float(np.mean(seconds)), tuple(seconds))
 
 
+class Ranked(dict[str, list[str]]):
+    """A run ``{query: [documents, best first]}`` that knows which of the other queries ``failed``, and why."""
+
+    def __init__(self, rankings: Mapping[str, list[str]], failed: Mapping[str, str]) -> None:
+        super().__init__(rankings)
+        self.failed = dict(failed)
+
+
 @dataclass(frozen=True)
 class RetrieverRun:
     """What one retriever answered to every query; made by :meth:`ranklens.Benchmark.run`.
 
     ``wall`` is the number of seconds from the first call to the last answer, ``asked`` how many queries were really asked (the
-    others came from the store), ``told_k`` whether the retriever was given ``k``.
+    others came from the store), ``oldest`` the age of the oldest of these in seconds, None if there are none, ``told_k`` whether
+    the retriever was given ``k``.
     """
 
     name: str
@@ -129,6 +151,7 @@ class RetrieverRun:
     answers: Mapping[str, Answer]
     wall: float = 0.0
     asked: int = 0
+    oldest: float | None = None
     told_k: bool = True
     version: str = ""
     params: Mapping[str, Any] = field(default_factory=dict)
@@ -136,20 +159,31 @@ class RetrieverRun:
     judged: Mapping[str, Mapping[str, float]] = field(default_factory=dict, repr=False)
 
     @cached_property
-    def run(self) -> dict[str, list[str]]:
+    def run(self) -> Ranked:
         """The rankings as judged ids, best first, without the queries that failed: what is evaluated.
 
         If matching turns two results into the same judged document, the first one stays. An id that the retriever itself returned
         twice is left for :func:`ranklens.judge`, which drops, counts and reports it.
         """
-        return {
+        rankings = {
             query: _first_of_each(answer.ids, self._judged_ids(answer))
             for query, answer in self.answers.items()
             if answer.status != "failed"
         }
+        return Ranked(rankings, self.errors)
 
     def _judged_ids(self, answer: Answer) -> list[str]:
         return self.match.judged_ids(answer.query, answer.ids, self.judged.get(answer.query, {}))
+
+    @cached_property
+    def stored(self) -> int:
+        """How many answers came from the store."""
+        return sum(answer.stored for answer in self.answers.values())
+
+    @property
+    def all_stored(self) -> bool:
+        """Whether nothing was asked: every answer came from the store."""
+        return self.stored == len(self.answers) > 0
 
     @cached_property
     def status(self) -> dict[str, int]:
@@ -184,6 +218,16 @@ class RetrieverRun:
         """Percentiles over :attr:`seconds`; None if no query was answered or timed out."""
         return Latency.of(list(self.seconds.values())) if self.seconds else None
 
+    @cached_property
+    def tokens(self) -> float | None:
+        """How many tokens all answers took; None if the retriever does not say."""
+        return _total(answer.tokens for answer in self.answers.values())
+
+    @cached_property
+    def cost(self) -> float | None:
+        """What all answers cost; None if the retriever does not say."""
+        return _total(answer.cost for answer in self.answers.values())
+
     @property
     def throughput(self) -> float | None:
         """Answered queries per second over the whole run; None if all answers came from the store."""
@@ -208,10 +252,7 @@ class RetrieverRun:
 
     def remarks(self) -> list[str]:
         """What a reader of the numbers should know."""
-        found = []
-        stored = sum(answer.stored for answer in self.answers.values())
-        if stored:
-            found.append(f"{counted(stored, 'answer')} from the store")
+        found = [self._from_store()] if self.stored else []
         cut = sum(answer.cut for answer in self.answers.values())
         if cut:
             found.append(f"more than {self.k} results cut in {counted(cut, 'query', 'queries')}")
@@ -233,9 +274,13 @@ class RetrieverRun:
         failures = self.failures
         if failures:
             found.append(
-                f"first failure: {failures[0].query!r}, {str(failures[0].error).splitlines()[0]:.100}"
+                f"first failure: {failures[0].query!r}, {str(failures[0].error).splitlines()[0].rstrip('.'):.100}"
             )
         return found
+
+    def _from_store(self) -> str:
+        age = "" if self.oldest is None else f", the oldest {ages.in_words(self.oldest)}"
+        return f"{counted(self.stored, 'answer')} from the store{age}"
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{number} {status}" for status, number in self.status.items() if number)
@@ -249,6 +294,11 @@ def counted(number: int, one: str, many: str = "") -> str:
     ('1 query', '2,000 answers')
     """
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def _total(amounts: Iterable[float | None]) -> float | None:
+    known = [amount for amount in amounts if amount is not None]
+    return math.fsum(known) if known else None
 
 
 def _first_of_each(ids: Sequence[str], judged: Sequence[str]) -> list[str]:

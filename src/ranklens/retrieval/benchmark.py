@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ranklens.errors import InputError, nearest, warn
-from ranklens.matching.rules import Matching, chunk_separator
+from ranklens.matching.rules import Matching
 from ranklens.registry import parse_many
 from ranklens.retrieval.answers import STATUSES, RetrieverRun, counted
 from ranklens.retrieval.judged_queries import JudgedQueries, read_judged_queries
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ranklens.tables.table import Table
 
 Failed = Literal["zero", "skip"]
+_SPENT = ("tokens", "cost")
 
 
 class Benchmark:
@@ -106,6 +107,11 @@ class Benchmark:
         version: str = "",
         params: Mapping[str, Any] | None = None,
         match: Matching | None = None,
+        depends_on: Any = None,
+        fresh: bool = False,
+        max_age: float | str | None = None,
+        stop_after: int = 20,
+        keep_going: bool = False,
         resume: bool = True,
         progress: bool | None = None,
     ) -> RetrieverRun:
@@ -113,14 +119,19 @@ class Benchmark:
 
         Functions, async functions and the retrievers of RAG libraries are recognised (:mod:`ranklens.retrieval.adapters`), and so are ids
         in what they return; ``id_from="metadata.source"`` or a callable says where else to find them. The order of the results is
-        the ranking, and the first ``k`` count. ``concurrency`` calls run at a time (synchronous ones in threads), each for
+        the ranking, and the first ``k`` count. Tokens and cost are kept where the retriever returns them beside the documents:
+        ``{"documents": [...], "tokens": 380, "cost": 0.0004}``. ``concurrency`` calls run at a time (synchronous ones in threads), each for
         at most ``timeout`` seconds and with up to ``retries`` further attempts after growing pauses from ``backoff`` seconds;
         at most ``rate_limit`` calls start per second. Latency is that of the call alone, and of the last attempt. A call that
         timed out counts with the time waited; one that failed otherwise does not count.
 
-        A query that fails is kept with its error and counted; it does not stop the run. In a store, an answer belongs to
-        ``name``, ``version``, ``params``, ``k`` and the query. When the retriever changes, change ``version`` or ``params``, or
-        ask again with ``resume=False``.
+        A query that fails is kept with its error and counted; it does not stop the run, unless ``stop_after`` calls in a row
+        fail with the same error: then nobody is there. ``keep_going=True`` asks on regardless.
+
+        In a store, an answer belongs to ``name``, ``version``, ``params``, ``k``, the query, and the retriever as far as it can
+        be seen: its code, that of local modules it imports, its arguments and settings, and the same of what else it
+        ``depends_on`` (:mod:`ranklens.retrieval.fingerprints`). What happens inside a remote service or an index cannot be seen:
+        change ``version`` with it, ask again with ``fresh=True``, or let answers serve for ``max_age`` (seconds, or ``"7d"``).
         """
         options = RunOptions(
             k=k,
@@ -135,6 +146,11 @@ class Benchmark:
             version=version,
             params=params,
             match=match or self.match,
+            depends_on=depends_on,
+            fresh=fresh,
+            max_age=max_age,
+            stop_after=stop_after,
+            keep_going=keep_going,
             resume=resume,
             progress=progress,
         )
@@ -259,12 +275,15 @@ class Benchmark:
         return paths
 
     def table(self) -> Table:
-        """Status and latency of every retriever."""
+        """Status and latency of every retriever, and the sums of tokens and cost where retrievers tell them."""
         from ranklens.tables.table import Table
 
         times = [f"{name} ms" for name in ("p50", "p90", "p95", "p99", "mean")]
-        header = ["retriever", "k", "queries", *STATUSES, *times, "per second"]
-        return Table(header, [_row(result) for result in self.results.values()], note=self._note())
+        # What no retriever tells has no column.
+        spent = [name for name in _SPENT if any(getattr(r, name) is not None for r in self.results.values())]
+        header = ["retriever", "k", "queries", *STATUSES, *times, "per second", *spent]
+        rows = [[*_row(result), *_spent(result, spent)] for result in self.results.values()]
+        return Table(header, rows, note=self._note())
 
     def __str__(self) -> str:
         return str(self.table())
@@ -310,18 +329,7 @@ class Benchmark:
 
     def cautions(self, measures: str | Measure | Sequence[str | Measure]) -> list[str]:
         """What to keep in mind when reading these measures of these retrievers."""
-        return [*self._shallow(measures), *self._chunks()]
-
-    def _chunks(self) -> Iterator[str]:
-        """Retrievers of chunks where documents are judged: no id matches until a match says how."""
-        for name, result in self._finished().items():
-            separator = chunk_separator(result.run, result.match.judgments(self._judged.qrels))
-            if separator is not None:
-                yield (
-                    f"No id that {name!r} returned is judged, but the parts before {separator!r} are. If these are chunks of judged "
-                    f'documents, run it with match=ByParent(separator="{separator}"); in a configuration, '
-                    f'match: {{by: parent, separator: "{separator}"}}.'
-                )
+        return self._shallow(measures)
 
     def _shallow(self, measures: str | Measure | Sequence[str | Measure]) -> list[str]:
         """Retrievers that were asked for fewer results than a measure looks at: R@100 of ten results is R@10."""
@@ -362,6 +370,11 @@ def _row(result: RetrieverRun) -> list[str]:
         times = [f"{1000 * seconds:,.1f}" for seconds in numbers]
     rate = "–" if result.throughput is None else f"{result.throughput:,.1f}"
     return [result.name, str(result.k), *counts, *times, rate]
+
+
+def _spent(result: RetrieverRun, names: Sequence[str]) -> list[str]:
+    amounts = [getattr(result, name) for name in names]
+    return ["–" if amount is None else f"{amount:,.6g}" for amount in amounts]
 
 
 def _file_name(name: str) -> str:

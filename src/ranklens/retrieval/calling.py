@@ -18,8 +18,8 @@ from typing import Any, Generic, TypeVar
 from ranklens.errors import InputError
 from ranklens.readers.responses import Reading
 from ranklens.retrieval.adapters import Caller
-from ranklens.retrieval.loops import run_on_loop, run_without_loop
-from ranklens.retrieval.workers import InPlace, InThread, OnLoop, Outcome, TurnsOutAsync, Worker
+from ranklens.retrieval.loops import HangingCallsError, run_on_loop, run_without_loop
+from ranklens.retrieval.workers import Abandoned, InPlace, InThread, OnLoop, Outcome, TurnsOutAsync, Worker
 
 T = TypeVar("T")
 _LONGEST_PAUSE = 30.0  # seconds between two attempts
@@ -77,7 +77,7 @@ def call_all(work: Work[Any]) -> None:
     limits = work.limits
     try:
         if work.caller.is_async or limits.concurrency > 1 or limits.timeout is not None:
-            run_on_loop(_run_workers(work))
+            run_on_loop(_run_workers(work), limits.timeout if work.caller.is_async else None)
         else:
             run_without_loop(_work_through(InPlace(work.caller, work.reading), _Pace(limits), work))
     except _EndsItAllError as ends:
@@ -93,9 +93,14 @@ async def acall_all(work: Work[Any]) -> None:
 
 
 async def _run_workers(work: Work[Any]) -> None:
-    kind = OnLoop if work.caller.is_async else InThread
-    timeout, pace = work.limits.timeout, _Pace(work.limits)
-    workers: list[Worker] = [kind(work.caller, work.reading, timeout) for _ in range(work.limits.concurrency)]
+    timeout, pace, abandoned = work.limits.timeout, _Pace(work.limits), Abandoned()
+
+    def make_worker() -> Worker:
+        if work.caller.is_async:
+            return OnLoop(work.caller, work.reading, timeout)
+        return InThread(work.caller, work.reading, timeout, abandoned)
+
+    workers = [make_worker() for _ in range(work.limits.concurrency)]
     tasks = [asyncio.ensure_future(_work_through(worker, pace, work)) for worker in workers]
     try:
         await asyncio.gather(*tasks)
@@ -117,9 +122,9 @@ async def _attempts(worker: Worker, pace: _Pace, payload: Any, limits: Limits) -
     for attempt in range(1, limits.retries + 2):
         await pace.turn(worker)
         outcome = await worker.call(payload)
-        if isinstance(outcome.error, TurnsOutAsync):
+        if isinstance(outcome.error, (TurnsOutAsync, HangingCallsError)):
             raise outcome.error
-        if not isinstance(outcome.error, (Exception, type(None))):
+        if not isinstance(outcome.error, (Exception, SystemExit, type(None))):  # sys.exit() is a failed call
             raise _EndsItAllError(outcome.error)
         if outcome.error is None or attempt > limits.retries:
             break
@@ -144,7 +149,7 @@ class _Pace:
 
 
 class _EndsItAllError(Exception):
-    """Carries SystemExit or KeyboardInterrupt from a retriever to the top; raised as they are, they would tear down the event loop."""
+    """Carries KeyboardInterrupt and its like from a retriever to the top; raised as they are, they would tear down the event loop."""
 
     def __init__(self, error: BaseException) -> None:
         super().__init__()

@@ -30,7 +30,9 @@ class _Seen:
 
     digest: Any = field(default_factory=hashlib.sha256)
     files: set[Path] = field(default_factory=set)
-    objects: set[int] = field(default_factory=set)
+    objects: dict[int, Any] = field(
+        default_factory=dict
+    )  # kept, because a freed object's id is given to another
 
     def add(self, *parts: object) -> None:
         for part in parts:
@@ -61,7 +63,7 @@ def _look_at(value: Any, seen: _Seen, depth: int) -> None:
     if depth > _DEEPEST or id(value) in seen.objects:
         seen.add("again", type(value).__qualname__)
         return
-    seen.objects.add(id(value))
+    seen.objects[id(value)] = value
     if isinstance(value, functools.partial):
         for part in (value.func, value.args, value.keywords):
             _look_at(part, seen, depth + 1)
@@ -212,7 +214,9 @@ def _local_files(name: str, importer: Path) -> Iterator[Path]:
     for root in dict.fromkeys(roots):
         place = root.joinpath(*parts)
         candidates = [place.with_suffix(".py"), place / "__init__.py"] if parts[0] else []
-        found = [path for path in candidates if path.is_file() and _is_local(path)]
+        found = [path for path in candidates if path.is_file()]
+        if found and not _is_local(found[0]):
+            return  # it hides whatever comes later on the path
         if found:
             packages = (root.joinpath(*parts[:n], "__init__.py") for n in range(1, len(parts)))
             yield from (path for path in packages if path.is_file())
@@ -235,12 +239,21 @@ def _is_local(path: Path) -> bool:
     return not any(path.is_relative_to(place) for place in _installed_places())
 
 
+@functools.cache
 def _version(package: str) -> str:
     if package in sys.stdlib_module_names:
         return sys.version
-    from importlib.metadata import PackageNotFoundError, packages_distributions, version
+    from importlib.metadata import PackageNotFoundError, version
 
-    for distribution in packages_distributions().get(package, [package]):
+    for distribution in _distributions().get(package, [package]):
         with suppress(PackageNotFoundError):
             return version(distribution)
     return ""
+
+
+@functools.cache
+def _distributions() -> Mapping[str, list[str]]:
+    """Which distribution a module belongs to; slow, because it looks at all that is installed."""
+    from importlib.metadata import packages_distributions
+
+    return packages_distributions()

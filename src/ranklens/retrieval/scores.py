@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ranklens.errors import InputError, nearest
 from ranklens.scores import Scores
 
 if TYPE_CHECKING:
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
 
 class RetrieverScores(dict[str, Scores]):
     """Scores by the name of the retriever; prints one row per retriever, with intervals."""
+
+    def __missing__(self, name: str) -> Scores:
+        raise InputError(f"No retriever {name!r} has run: {nearest(str(name), self)}")
 
     def table(self) -> Table:
         """One row per retriever, one column per measure."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import math
+import re
 import sys
 import time
 import traceback
@@ -11,17 +13,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
+from numbers import Real
 from typing import Any
 
-from ranklens.errors import InputError, warn
+from ranklens.errors import InputError, InPython, warn
 from ranklens.matching.rules import ById, Matching
 from ranklens.progress import Progress, progress
 from ranklens.readers.responses import Reading, ReadingError
+from ranklens.retrieval import ages
 from ranklens.retrieval.adapters import Caller, adapt
 from ranklens.retrieval.answers import Answer, RetrieverRun, Status
 from ranklens.retrieval.calling import Limits, Work, acall_all, call_all
+from ranklens.retrieval.fingerprints import fingerprint
 from ranklens.retrieval.store import Store, answer_key
 from ranklens.retrieval.workers import Outcome, TurnsOutAsync
+from ranklens.words import counted
 
 _UNREADABLE = (
     3  # answers; if none of the first ones can be read, no query is to blame, and asking on is a waste
@@ -40,17 +46,34 @@ class RunOptions(Limits):
     version: str = ""
     params: Mapping[str, Any] | None = None
     match: Matching | None = None
+    depends_on: Any = None
+    fresh: bool = False
+    max_age: float | str | None = None
+    stop_after: int = 20
+    keep_going: bool = False
     resume: bool = True
     progress: bool | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if isinstance(self.stop_after, bool) or not isinstance(self.stop_after, int) or self.stop_after < 1:
+            raise InputError(f"stop_after={self.stop_after!r} is not allowed; it is a whole number from 1.")
+        _ = self.oldest_allowed
         if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1:
             raise InputError(f"k={self.k!r} is not allowed; it is a whole number from 1.")
         if self.match is not None and not isinstance(self.match, Matching):
             raise InputError(
                 f"match={self.match!r:.60} is not allowed; pass one of ranklens.matching: ById, ByField, ByParent, Groups, Spans."
             )
+
+    @property
+    def oldest_allowed(self) -> float:
+        """The age in seconds from which on a stored answer is not used."""
+        return math.inf if self.max_age is None else ages.in_seconds(self.max_age)
+
+    @property
+    def uses_stored(self) -> bool:
+        return self.resume and not self.fresh
 
     @cached_property
     def reading(self) -> Reading:
@@ -74,6 +97,7 @@ class Session:
     answers: dict[str, Answer] = field(default_factory=dict)
     _unreadable: list[ReadingError] = field(default_factory=list)
     _keys: dict[str, str] = field(default_factory=dict)
+    _row: list[str] = field(default_factory=list)  # the failures since the last answer, if they are alike
     _shown: Progress | None = None
     _wall: float = 0.0
 
@@ -89,21 +113,31 @@ class Session:
         caller = adapt(retriever, k=options.k, batch_size=options.batch_size)
         session = cls(name, caller, dict(texts), options, store)
         if store is not None:
-            session._read_store(store)
+            session._read_store(store, _code(retriever, options.depends_on))
         return session
 
-    def _read_store(self, store: Store) -> None:
+    def _read_store(self, store: Store, code: str) -> None:
         options, reading = self.options, self.reading.describe()
         self._keys = {
             query: answer_key(
-                self.name, options.version, dict(options.params or {}), options.k, (query, text), reading
+                self.name,
+                options.version,
+                dict(options.params or {}),
+                options.k,
+                (query, text),
+                reading,
+                code,
             )
             for query, text in self.texts.items()
         }
-        if options.resume:
-            known = store.read(self.name)
+        if options.uses_stored:
+            known, since = store.read(self.name), time.time() - options.oldest_allowed
             kept = {query: known[key] for query, key in self._keys.items() if key in known}
-            self.answers = {query: answer for query, answer in kept.items() if answer.status != "failed"}
+            self.answers = {
+                query: answer
+                for query, answer in kept.items()
+                if answer.status != "failed" and (answer.at or 0.0) >= since
+            }
 
     @property
     def reading(self) -> Reading:
@@ -132,12 +166,14 @@ class Session:
     def result(self, qrels: Mapping[str, Mapping[str, float]]) -> RetrieverRun:
         """All answers, in the order of the queries."""
         answers = {query: self.answers[query] for query in self.texts}
+        stored = [answer.at for answer in answers.values() if answer.stored and answer.at is not None]
         return RetrieverRun(
             name=self.name,
             k=self.options.k,
             answers=answers,
             wall=self._wall,
             asked=sum(not answer.stored for answer in answers.values()),
+            oldest=max(time.time() - min(stored), 0.0) if stored else None,
             told_k=self.caller.told_k,
             version=self.options.version,
             params=dict(self.options.params or {}),
@@ -160,21 +196,37 @@ class Session:
         values = outcome.value if self.caller.batch_size is not None else [outcome.value]
         if outcome.error is not None:
             values = [outcome.error] * len(queries)
-        for query, value in zip(queries, values, strict=True):
-            self._keep(self._answer(query, value, outcome))
+        now = time.time()
+        found = [
+            replace(self._answer(query, value, outcome), at=now)
+            for query, value in zip(queries, values, strict=True)
+        ]
+        for answer in found:
+            self._keep(answer)
+        self._watch_for_dead(found)
 
     def _answer(self, query: str, value: Any, outcome: Outcome) -> Answer:
         try:
             found = None if isinstance(value, BaseException) else self.reading.read(value)
-        except Exception as error:  # noqa: BLE001  whatever goes wrong here, this query failed
+        except (Exception, SystemExit) as error:  # noqa: BLE001  whatever goes wrong here, this query failed
             value, found = error, None
             self._watch_for_unreadable(error)
         if found is None:
             return _failure(query, value, outcome)
         status: Status = "ok" if found.ids else "empty"
-        return Answer(query, status, found.ids, found.scores, outcome.seconds, outcome.attempts, found.cut)
+        return Answer(
+            query,
+            status,
+            found.ids,
+            found.scores,
+            outcome.seconds,
+            outcome.attempts,
+            found.cut,
+            tokens=_amount(value, "tokens"),
+            cost=_amount(value, "cost"),
+        )
 
-    def _watch_for_unreadable(self, error: Exception) -> None:
+    def _watch_for_unreadable(self, error: BaseException) -> None:
         """Stop if nothing that comes back can be read: that is a mistake in the call of ``run``."""
         if not isinstance(error, ReadingError):
             return
@@ -182,6 +234,20 @@ class Session:
         read = any(answer.status == "ok" for answer in self.answers.values())
         if not read and len(self._unreadable) >= min(_UNREADABLE, len(self.texts)):
             raise self._unreadable[0] from None
+
+    def _watch_for_dead(self, found: Sequence[Answer]) -> None:
+        """Stop if one call after another fails alike: nobody is there, and the other queries would only wait for it."""
+        kinds = {_alike(answer, self.texts[answer.query]) for answer in found}
+        kind = kinds.pop() if len(kinds) == 1 else None
+        self._row = [*(self._row if kind in self._row else []), *([] if kind is None else [kind])]
+        left = len(self.texts) - len(self.answers)
+        if len(self._row) >= self.options.stop_after and left and not self.options.keep_going:
+            raise InputError(
+                f"{self.name!r} was stopped after {counted(len(self._row), 'call')} in a row with the same error: "
+                f"{_first_line(found[0].error)}. {counted(left, 'query was', 'queries were')} not asked. Is it running? ",
+                InPython("keep_going=True", "--keep-going"),
+                " asks on regardless.",
+            )
 
     def _keep(self, answer: Answer) -> None:
         self.answers[answer.query] = answer
@@ -213,7 +279,37 @@ class Session:
         if failed and len(failed) == len(self.answers):
             all_of_them = f"All {len(failed):,} queries of {self.name!r} failed, the first"
             one = f"The only query of {self.name!r} failed"
-            warn(f"{one if len(failed) == 1 else all_of_them} with {failed[0].error}")
+            warn(f"{one if len(failed) == 1 else all_of_them} with {(failed[0].error or '').rstrip('.')}.")
+
+
+def _amount(value: Any, name: str) -> float | None:
+    """What a retriever says a call took: ``{"documents": [...], "tokens": 380, "cost": 0.0004}``."""
+    if not isinstance(value, Mapping) or all(isinstance(entry, Real) for entry in value.values()):
+        return None  # documents with their scores, one of which may be called "cost"
+    found = value.get(name)
+    if isinstance(found, bool) or not isinstance(found, Real):
+        return None
+    return amount if 0 <= (amount := float(found)) < math.inf else None
+
+
+def _alike(answer: Answer, text: str) -> str | None:
+    """What a failure has in common with its like: the error without the query, numbers and addresses; None for an answer."""
+    if answer.status != "failed":
+        return None
+    error = (answer.error or "").replace(text, "…").replace(answer.query, "…")
+    return re.sub(r"0x[0-9a-f]+|\d+", "#", error)
+
+
+def _first_line(error: str | None) -> str:
+    return (error or "").partition("\n")[0].rstrip(".")[:200]
+
+
+def _code(*parts: Any) -> str:
+    """What can be seen of a retriever. Where an object does not let itself be looked at, the age of answers must do."""
+    try:
+        return fingerprint(parts)
+    except Exception:  # noqa: BLE001  whatever attributes of somebody's objects raise
+        return "unseen"
 
 
 def _failure(query: str, error: BaseException, outcome: Outcome) -> Answer:

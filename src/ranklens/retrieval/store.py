@@ -24,7 +24,9 @@ except ImportError:  # on Windows; lines are still added in one piece
     fcntl = None  # type: ignore[assignment]
 
 FORMAT = "ranklens-answers"
-FORMAT_VERSION = 1  # 1: first version
+FORMAT_VERSION = (
+    2  # 1: first version; 2: when each answer was asked for, what it depends on, and a checksum per line
+)
 
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
 
@@ -32,8 +34,10 @@ _README = """\
 Answers of retrievers, stored by RankLens so that an interrupted run resumes without repeating calls.
 
 One file per retriever. Its first line names the format and the retriever; each further line is one answer:
-  key        SHA-256 over the retriever's name, version, parameters, k, and the query's id and text
-  query, status ("ok", "empty" or "failed"), ids (best first), scores, seconds, attempts, error, traceback
+  key        SHA-256 over the retriever's name, code, version, parameters, k, and the query's id and text
+  at         when it was asked for, in seconds since 1970
+  query, status ("ok", "empty" or "failed"), ids (best first), scores, seconds, attempts, error, traceback, tokens, cost
+  check      a checksum of all this; a line that was changed is not trusted, and its query is asked again
 Lines are only added. If several have the same key, the last answered one counts. Failed queries are asked again.
 The folder can be deleted at any time; the retrievers are then asked again.
 """
@@ -46,13 +50,14 @@ def answer_key(
     k: int,
     query: tuple[str, str],
     reading: Mapping[str, str] | None = None,
+    code: str = "",
 ) -> str:
-    """Everything an answer depends on, as one name; ``query`` is its id and its text.
+    """Everything an answer depends on, as one name; ``query`` is its id and its text, ``code`` a digest of the retriever.
 
     >>> len(answer_key("bm25", "1", {"b": 0.4}, 10, ("q1", "why?")))
     64
     """
-    content = [name, version, params, k, *query, *([reading] if reading else [])]
+    content = [name, version, params, k, *query, reading or {}, code]
     try:
         text = json.dumps(content, sort_keys=True, allow_nan=False)
     except (TypeError, ValueError) as error:
@@ -89,11 +94,14 @@ class Store:
     def read(self, retriever: str) -> dict[str, Answer]:
         """All answers by key: the last of several, unless it failed and an earlier one did not."""
         path = self.path(retriever)
-        if not path.exists():
+        try:
+            *lines, last = path.read_bytes().split(b"\n")
+        except FileNotFoundError:
             return {}
+        except OSError as error:
+            raise InputError(f"{path} cannot be read: {error.strerror}.", path=str(path)) from None
         found: dict[str, Answer] = {}
         damaged = 0
-        *lines, last = path.read_bytes().split(b"\n")
         for number, line in enumerate(lines):
             entry = _entry(line)
             if number == 0 and entry and "format" in entry[1]:
@@ -112,6 +120,7 @@ class Store:
     def write(self, retriever: str, key: str, answer: Answer) -> None:
         """Add an answer."""
         record = {"key": key, **answer.to_record()}
+        record["check"] = _checksum(record)
         with _locked(self.path(retriever)) as handle:
             end = _mend(handle)
             lines = json.dumps(record) + "\n"
@@ -122,24 +131,30 @@ class Store:
 
 
 def _entry(line: bytes) -> tuple[Answer | None, dict[str, Any]] | None:
-    """The answer in a line, if it is one, and the line's JSON object; None if it is not one."""
+    """The answer in a line, if it is one and was not changed, and the line's JSON object; None if it is not one."""
     try:
         record = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(record, dict):
         return None
+    is_sound = isinstance(record.get("key"), str) and record.pop("check", None) == _checksum(record)
     try:
-        return (Answer.from_record(record) if isinstance(record.get("key"), str) else None), record
+        return (Answer.from_record(record) if is_sound else None), record
     except InputError:
         return None, record
+
+
+def _checksum(record: Mapping[str, Any]) -> str:
+    """It tells of damage and of edits by hand; whoever means harm can work it out again."""
+    return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _check_format(path: Path, header: Mapping[str, Any]) -> None:
     if header.get("format") != FORMAT or header.get("format_version") != FORMAT_VERSION:
         raise InputError(
             f"{path} has the format {header.get('format')} {header.get('format_version')}, but this version of RankLens reads "
-            f"{FORMAT} {FORMAT_VERSION}. Choose another store, or delete this one."
+            f"{FORMAT} {FORMAT_VERSION}. Choose another store, or delete this one; the retriever is then asked again."
         )
 
 

@@ -10,7 +10,7 @@ import contextvars
 import inspect
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any, Protocol
@@ -18,7 +18,7 @@ from typing import Any, Protocol
 from ranklens.errors import InputError
 from ranklens.readers.responses import Reading
 from ranklens.retrieval.adapters import Caller
-from ranklens.retrieval.loops import abandon
+from ranklens.retrieval.loops import MOST_HANGING, HangingCallsError, abandon
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,21 @@ class Outcome:
 
 class TurnsOutAsync(Exception):  # noqa: N818  a signal, not a failure
     """A plain callable returned an awaitable: it must be called on an event loop."""
+
+
+class Abandoned:
+    """Threads that were left behind in calls that hang. Each costs memory, so there is an end to it."""
+
+    def __init__(self) -> None:
+        self._threads: list[_CallThread] = []
+
+    def add(self, thread: _CallThread) -> None:
+        self._threads = [one for one in self._threads if one.is_alive()] + [thread]
+        if len(self._threads) >= MOST_HANGING:
+            raise HangingCallsError(
+                f"{len(self._threads)} calls hang, and none of them has come back; the run was stopped. "
+                "Give the retriever's own client a timeout, so that its calls end."
+            )
 
 
 class Worker(Protocol):
@@ -83,7 +98,10 @@ class OnLoop:
             return _too_late(self._timeout)
         if task.cancelled():
             return Outcome(error=RuntimeError("The retriever cancelled its own call."))
-        return task.result()
+        outcome = task.result()
+        # A coroutine that blocks the loop is done before anybody can look at the clock.
+        late = self._timeout is not None and outcome.error is None and outcome.seconds > self._timeout
+        return replace(_too_late(self._timeout), seconds=outcome.seconds) if late else outcome
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
@@ -109,20 +127,24 @@ class OnLoop:
 class InThread:
     """Calls a synchronous retriever in a thread, which is replaced when a call hangs."""
 
-    def __init__(self, caller: Caller, reading: Reading, timeout: float | None) -> None:
+    def __init__(self, caller: Caller, reading: Reading, timeout: float | None, abandoned: Abandoned) -> None:
         self._call = lambda payload: _timed(caller, reading, payload)
-        self._timeout = timeout
+        self._timeout, self._abandoned = timeout, abandoned
         self._thread: _CallThread | None = None
 
     async def call(self, payload: Any) -> Outcome:
         self._thread = self._thread or _CallThread()
         answer = self._thread.submit(self._call, payload)
+        thread = self._thread
         try:
             await asyncio.wait({answer}, timeout=self._timeout)
         finally:
             if not answer.done():
                 self.close()
-        return answer.result() if answer.done() else _too_late(self._timeout)
+        if answer.done():
+            return answer.result()  # type: ignore[no-any-return]
+        self._abandoned.add(thread)
+        return _too_late(self._timeout)
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
@@ -138,7 +160,8 @@ class _CallThread:
 
     def __init__(self) -> None:
         self._work: SimpleQueue[tuple[Callable[[Any], Any], Any, asyncio.Future[Any]] | None] = SimpleQueue()
-        Thread(target=contextvars.copy_context().run, args=(self._serve,), daemon=True).start()
+        self._thread = Thread(target=contextvars.copy_context().run, args=(self._serve,), daemon=True)
+        self._thread.start()
 
     def submit(self, function: Callable[[Any], Any], argument: Any) -> asyncio.Future[Any]:
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -147,6 +170,9 @@ class _CallThread:
 
     def stop(self) -> None:
         self._work.put(None)
+
+    def is_alive(self) -> bool:
+        return self._thread.is_alive()
 
     def _serve(self) -> None:
         while (job := self._work.get()) is not None:
@@ -204,5 +230,5 @@ def _returned_none() -> InputError:
 
 
 def _too_late(timeout: float | None) -> Outcome:
-    error = TimeoutError(f"No answer within {timeout:g} s.")
+    error = TimeoutError(f"No answer within {timeout:g} s")
     return Outcome(error=error, seconds=timeout or 0.0, timed_out=True)
