@@ -218,7 +218,12 @@ def test_relevant_documents_are_sets_lists_or_grades():
         (lambda b: rl.Benchmark([{"_id": "a"}], {"a": {"d"}}), "query 'a' has no text.*A query has an id"),
         (lambda b: rl.Benchmark([7], {"a": {"d"}}), "entry 1 is a int 7"),
         (lambda b: rl.Benchmark(7, {"a": {"d"}}), "queries is a int"),
-        (lambda b: rl.Benchmark({"a": "text"}), "queries but no judgments"),
+        (
+            lambda b: rl.Benchmark(
+                [{"id": "a", "question": "b", "relevant_docs": ["d"]}, {"id": "c", "question": "d"}]
+            ),
+            "queries but no judgments for all of them: record 2 does not say",
+        ),
         (
             lambda b: rl.Benchmark({"a": "text"}, {"b": {"d"}}),
             "no id in common .queries: 'a', judgments: 'b'",
@@ -475,7 +480,9 @@ def test_records_without_judgments_are_named(lines, message, tmp_path):
     path = tmp_path / "golden.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     with pytest.raises(InputError, match=message):
-        rl.Benchmark(path)
+        bench = rl.Benchmark(path)
+        bench.run("mine", lambda text: ["a"])  # without any judgments there is still something to ask
+        bench.evaluate("RR")
 
 
 @pytest.mark.parametrize(
