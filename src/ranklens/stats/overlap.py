@@ -12,7 +12,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ranklens.errors import InputError, nearest
+from ranklens.errors import Given, InputError, nearest
 
 if TYPE_CHECKING:
     from ranklens.arrays import FloatArray
@@ -55,7 +55,7 @@ def rbo(a: Any, b: Any, p: float = 0.9, *, ties: str = "w") -> Overlap:
     if isinstance(p, bool) or not isinstance(p, (int, float)) or not 0 < p < 1:
         raise InputError(f"p={p!r} is not allowed; it is a number between 0 and 1.")
     if ties not in TIES:
-        raise InputError(f"ties={ties!r} is not allowed: {nearest(str(ties), TIES)}")
+        raise InputError(Given("ties", ties), f" is not allowed: {nearest(str(ties), TIES)}")
     short, long = sorted((_Ranking.of(a, "a"), _Ranking.of(b, "b")), key=len)
     return _Seen.of(short, long, ties).overlap(p)
 
