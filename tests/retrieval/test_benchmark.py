@@ -479,10 +479,14 @@ def test_a_report_takes_a_corpus_and_the_options_of_compare(tmp_path, monkeypatc
 def test_records_without_judgments_are_named(lines, message, tmp_path):
     path = tmp_path / "golden.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    with pytest.raises(InputError, match=message):
+
+    def measure():
         bench = rl.Benchmark(path)
         bench.run("mine", lambda text: ["a"])  # without any judgments there is still something to ask
         bench.evaluate("RR")
+
+    with pytest.raises(InputError, match=message):
+        measure()
 
 
 @pytest.mark.parametrize(
