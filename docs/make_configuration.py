@@ -44,7 +44,13 @@ outputs: {json: results.json, report: report.html, runs: runs}
 - A retriever is a function, or anything else that [`Benchmark.run`](rag-tutorial.md) takes, as `module:name`. With `module:name()` or `factory: true` it is
   called first, with `params`, and must return the retriever. Otherwise `params` are passed to the function with every call.
 - Every error names its line, its key (`retrievers[1].k`) and what is allowed; for an unknown key, the closest valid one. Nothing runs until the file is free of errors.
-- The file is read as plain data: YAML tags cannot run code, and nothing is unpickled.
+- **A configuration is code.** Reading it runs nothing (YAML tags cannot run code, and nothing is unpickled), but `retriever: module:function` is imported and
+  called with whatever rights you have. Run only configurations that you trust. `ranklens bench --no-code` refuses all that name code; run files are compared and
+  gated as before.
+- With `caching_enabled`, answers are kept in `outputs.store` and used again. An answer belongs to the retriever's code as far as RankLens sees it (the function, local
+  modules that it imports, `params`), to `version`, `k` and the query. A changed index or remote service is not seen: change `version`, set `max_age`, or ask
+  again with `ranklens bench --fresh`. If all answers of a system come from the store, the verdict and the gates say so, and how old the oldest is.
+- If 20 calls in a row (`stop_after`) fail with the same error, the run stops; `--keep-going` asks on.
 - `null` means the default.
 
 In Python:

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
         reciprocal_rank,
         success_at_k,
     )
-    from ranklens.stats import Interval
+    from ranklens.stats import Interval, rbo
 
 __version__ = "0.1.0"
 
@@ -79,7 +79,7 @@ _HOME = {
     "scores": "Scores",
     "single": "average_precision_at_k dcg_at_k f1_at_k hit_rate_at_k mean_reciprocal_rank ndcg_at_k precision_at_k "
     "precision_recall_f1 recall_at_k reciprocal_rank success_at_k",
-    "stats": "Interval",
+    "stats": "Interval rbo",
 }
 _WHERE = {name: (module, name) for module, names in _HOME.items() for name in names.split()}
 _WHERE["measure"] = ("registry", "parse")  # looks a measure up; the decorator is ranklens.registry.measure
@@ -128,6 +128,7 @@ __all__ = [
     "precision_at_k",
     "precision_recall_f1",
     "preset",
+    "rbo",
     "recall_at_k",
     "reciprocal_rank",
     "reranking_improvement",

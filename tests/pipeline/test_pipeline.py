@@ -276,3 +276,19 @@ def test_wrong_sweeps_get_one_clear_error():
 def test_a_recall_can_be_swept_too():
     sweep = k_sweep({"q": {"a"}}, {"q": ["x", "a"]}, {"q": ["a", "x"]}, ks=[1, 2], measure="R@1")
     assert [p.mean for p in sweep.points] == [0, 1]
+
+
+def test_several_experts_per_query_get_partial_credit():
+    expected = {"q1": {"sql", "docs"}, "q2": "web", "q3": ["sql"], "q4": {"docs", "web"}, "q5": "sql"}
+    actual = {"q1": ["docs"], "q2": {"web", "sql"}, "q3": "sql", "q4": ("web", "docs"), "q5": []}
+    result = routing_accuracy(expected, actual)
+    assert result.accuracy == (0.5 + 0.5 + 1 + 1 + 0) / 5
+    assert result.exact == 2 / 5
+    assert result.counts["docs + sql", "docs"] == 1
+    assert result.counts["sql", "(nowhere)"] == 1
+    found = {e.expert: (e.expected, e.chosen, e.correct) for e in result.experts}
+    assert found == {"docs": (2, 2, 2), "sql": (3, 2, 1), "web": (2, 2, 2)}
+    assert "accuracy 0.6000" in str(result)
+    assert "(exact 0.4000)" in str(result)
+    with pytest.raises(rl.InputError, match="query 'q' has no expert"):
+        routing_accuracy({"q": set()}, {"q": "a"})

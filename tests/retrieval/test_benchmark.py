@@ -218,7 +218,12 @@ def test_relevant_documents_are_sets_lists_or_grades():
         (lambda b: rl.Benchmark([{"_id": "a"}], {"a": {"d"}}), "query 'a' has no text.*A query has an id"),
         (lambda b: rl.Benchmark([7], {"a": {"d"}}), "entry 1 is a int 7"),
         (lambda b: rl.Benchmark(7, {"a": {"d"}}), "queries is a int"),
-        (lambda b: rl.Benchmark({"a": "text"}), "queries have no judgments"),
+        (
+            lambda b: rl.Benchmark(
+                [{"id": "a", "question": "b", "relevant_docs": ["d"]}, {"id": "c", "question": "d"}]
+            ),
+            "Some queries have no judgments: record 2 does not say",
+        ),
         (
             lambda b: rl.Benchmark({"a": "text"}, {"b": {"d"}}),
             "no id in common .queries: 'a', judgments: 'b'",
@@ -472,8 +477,14 @@ def test_a_report_takes_a_corpus_and_the_options_of_compare(tmp_path, monkeypatc
 def test_records_without_judgments_are_named(lines, message, tmp_path):
     path = tmp_path / "golden.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+    def measure():
+        bench = rl.Benchmark(path)
+        bench.run("mine", lambda text: ["a"])  # without any judgments there is still something to ask
+        bench.evaluate("RR")
+
     with pytest.raises(InputError, match=message):
-        rl.Benchmark(path)
+        measure()
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -39,22 +40,19 @@ class ExpertResult:
 
 @dataclass(frozen=True)
 class RoutingResult(Shown):
-    """The share of queries that were sent to the right expert; returned by :func:`routing_accuracy`."""
+    """How well queries were sent to the right experts; returned by :func:`routing_accuracy`.
+
+    ``accuracy`` is the mean credit of a query, ``exact`` the share of queries that went to all the right experts and to no other.
+    Both are the same where every query has one expert. ``experts`` are in alphabetical order.
+    """
 
     accuracy: float
     interval: Interval
     n: int
-    counts: Mapping[tuple[str, str], int]  # (expected, chosen) → queries
+    counts: Mapping[tuple[str, str], int]  # (expected, chosen) → queries; several experts are joined by " + "
+    experts: tuple[ExpertResult, ...]
+    exact: float
     ignored: int = 0  # routed, but with no expected expert
-
-    @property
-    def experts(self) -> tuple[ExpertResult, ...]:
-        """Each expert, in alphabetical order."""
-        expected, chosen = (_totals(self.counts, side) for side in (0, 1))
-        return tuple(
-            ExpertResult(name, expected[name], chosen[name], self.counts.get((name, name), 0))
-            for name in sorted({*expected, *chosen} - {NOWHERE})
-        )
 
     def confusion(self) -> Table:
         """A row for each expert that was expected, a column for each that was chosen."""
@@ -77,9 +75,8 @@ class RoutingResult(Shown):
             [e.expert, str(e.expected), str(e.chosen), f"{e.precision:.4f}", f"{e.recall:.4f}"]
             for e in self.experts
         ]
-        note = (
-            f"accuracy {self.accuracy:.4f} {self.interval} over {_queries(self.n)}{_ignored(self.ignored)}."
-        )
+        exact = f" (exact {self.exact:.4f})" if self.exact != self.accuracy else ""
+        note = f"accuracy {self.accuracy:.4f} {self.interval}{exact} over {_queries(self.n)}{_ignored(self.ignored)}."
         return Table(["expert", "expected", "chosen", "precision", "recall"], rows, note=note)
 
 
@@ -89,6 +86,10 @@ def routing_accuracy(expected: Any, actual: Any, *, level: float = 0.95) -> Rout
     ``expected`` and ``actual`` are dicts ``{query: expert}`` or two lists in the same order. A query that the router did
     not answer (missing, or None) counts as wrong; one without an expected expert is ignored and counted.
 
+    A query may have several experts, as a set or list. Its credit is then the share of those that were both expected and
+    chosen among all that were either: one of two is 0.5, and so is the right one with another that was not asked for. The interval
+    is Wilson's for whole credits, which is too wide rather than too narrow for parts of them.
+
     >>> result = routing_accuracy(["sql", "docs", "docs"], ["sql", "docs", "sql"])
     >>> round(result.accuracy, 4), result.counts["docs", "sql"]
     (0.6667, 1)
@@ -97,17 +98,46 @@ def routing_accuracy(expected: Any, actual: Any, *, level: float = 0.95) -> Rout
     -----------------  ----  ---
     docs                  1    1
     sql                   0    1
+    >>> routing_accuracy([{"sql", "docs"}, "web"], [["sql"], ["web"]]).accuracy
+    0.75
     """
     pairs, ignored = _side_by_side(expected, actual, "expected", "actual")
-    for query, wanted, _ in pairs:
-        if wanted is None:
+    routes = [(_experts(wanted), _experts(chosen)) for _, wanted, chosen in pairs]
+    for (query, _, _), (wanted, _) in zip(pairs, routes, strict=True):
+        if not wanted:
             raise InputError(f"expected: query {query!r} has no expert; leave it out, or name one.")
-    counts = Counter((str(wanted), NOWHERE if chosen is None else str(chosen)) for _, wanted, chosen in pairs)
-    correct = sum(count for (wanted, chosen), count in counts.items() if wanted == chosen)
-    accuracy = correct / len(pairs)
+    accuracy = sum(len(wanted & chosen) / len(wanted | chosen) for wanted, chosen in routes) / len(routes)
     return RoutingResult(
-        accuracy, share_interval(accuracy, len(pairs), level=level), len(pairs), dict(counts), ignored
+        accuracy,
+        share_interval(accuracy, len(routes), level=level),
+        len(routes),
+        dict(Counter((_label(wanted), _label(chosen)) for wanted, chosen in routes)),
+        _by_expert(routes),
+        sum(wanted == chosen for wanted, chosen in routes) / len(routes),
+        ignored,
     )
+
+
+def _experts(given: Any) -> frozenset[str]:
+    """One expert, several, or none."""
+    if given is None:
+        return frozenset()
+    several = isinstance(given, (AbstractSet, list, tuple))
+    return frozenset(map(str, given)) if several else frozenset({str(given)})
+
+
+def _label(experts: frozenset[str]) -> str:
+    return " + ".join(sorted(experts)) or NOWHERE
+
+
+def _by_expert(routes: Sequence[tuple[frozenset[str], frozenset[str]]]) -> tuple[ExpertResult, ...]:
+    expected, chosen, correct = Counter[str](), Counter[str](), Counter[str]()
+    for wanted, sent in routes:
+        expected.update(wanted)
+        chosen.update(sent)
+        correct.update(wanted & sent)
+    names = sorted({*expected, *chosen})
+    return tuple(ExpertResult(name, expected[name], chosen[name], correct[name]) for name in names)
 
 
 @dataclass(frozen=True)
@@ -245,13 +275,6 @@ def _yes_or_no(value: Any, query: Any, name: str) -> bool:
 
 def _share(part: int, whole: int) -> float:
     return part / whole if whole else 0.0
-
-
-def _totals(counts: Mapping[tuple[str, str], int], side: int) -> Counter[str]:
-    totals: Counter[str] = Counter()
-    for pair, count in counts.items():
-        totals[pair[side]] += count
-    return totals
 
 
 def _queries(n: int) -> str:

@@ -5,4 +5,6 @@
 - ``adapters``: how to call a retriever. ``responses``: what it returned, as ids.
 - ``calling``: many calls at once, by ``workers`` on ``loops``.
 - ``answers``: what came back, per query and in all. ``scores``: how good that is.
+- ``fingerprints``: what stored answers depend on. ``ages``: how old they are.
+- ``agreement`` and ``sheets``: what can be said and done before anything is judged.
 """

@@ -19,6 +19,7 @@ from ranklens.retrieval.store import Store
 if TYPE_CHECKING:
     from ranklens.comparison.systems import Comparison
     from ranklens.registry import Measure
+    from ranklens.retrieval.agreement import Agreement
     from ranklens.retrieval.scores import RetrieverScores
     from ranklens.tables.table import Table
 
@@ -34,7 +35,8 @@ class Benchmark:
     With ``store``, every answer is kept in that folder, and an interrupted run resumes where it stopped. ``match`` says how
     retrieved ids map to judged ids (:mod:`ranklens.matching`); ``corpus`` holds texts for reports.
 
-    Only queries that have both a text and judgments are asked; the others are counted.
+    Only queries that have both a text and judgments are asked; the others are counted. Without any judgments, all are asked:
+    :meth:`agreement`, :meth:`side_by_side` and :meth:`table` say what can be said, and :meth:`sheet` writes what to judge.
 
     >>> bench = Benchmark()
     >>> bench.add_query("q1", "what is rag?", {"rag_1"})
@@ -63,8 +65,8 @@ class Benchmark:
             self.corpus = corpus if corpus is not None else self._judged.corpus
         self.store = store if isinstance(store, Store) or store is None else Store(store)
 
-    def add_query(self, query_id: str, query_text: str, relevant_docs: Any, **fields: Any) -> None:
-        """Add a query with what is relevant for it: a set or list of ids, or a dict with grades.
+    def add_query(self, query_id: str, query_text: str, relevant_docs: Any = None, **fields: Any) -> None:
+        """Add a query with what is relevant for it: a set or list of ids, or a dict with grades; None if nobody judged it.
 
         Further ``fields`` (a type, a language) can be used to compare by group.
         """
@@ -188,6 +190,7 @@ class Benchmark:
         from ranklens.retrieval.scores import RetrieverScores
 
         options = self._policy(failed, policy)
+        self._refuse_unjudged()
         for caution in self.cautions(measures):
             warn(caution)
         return RetrieverScores(
@@ -207,6 +210,7 @@ class Benchmark:
         """Compare all retrievers that have run, like :func:`ranklens.compare`, with their latencies and status."""
         from ranklens.comparison.systems import compare
 
+        self._refuse_unjudged()
         finished = self._finished()
         cautions = self.cautions(measures)
         if isinstance(options.get("by"), str) and "queries" not in options:
@@ -253,6 +257,54 @@ class Benchmark:
         return compared.to_html(
             path, queries=texts, corpus=self.corpus if corpus is None else corpus, title=title
         )
+
+    def agreement(self, k: int = 10, *, p: float = 0.9) -> Agreement:
+        """How far the retrievers agree on their first ``k`` results: overlap and rank-biased overlap, pair by pair.
+
+        This needs no judgments, and says nothing about quality.
+
+        >>> bench = Benchmark({"q1": "what is rag?"})
+        >>> _ = bench.run("a", lambda text: ["d1", "d2"]), bench.run("b", lambda text: ["d1", "d3"])
+        >>> bench.agreement().pair("a", "b").mean_overlap
+        0.5
+        """
+        from ranklens.retrieval.agreement import agreement
+
+        finished = self._finished()
+        if len(finished) < 2:
+            raise InputError("Only one retriever has run; agreement needs two.")
+        return agreement(finished, _depth(k), p)
+
+    def sheet(self, path: str | Path, k: int = 10, *, corpus: Any = None) -> Path:
+        """Write what to judge: the first ``k`` results of all retrievers, each document once per query, with an empty grade.
+
+        The columns are query, question, doc, text, systems, best_rank and grade; ``.csv`` or ``.jsonl``. Fill in the grades (0 is
+        not relevant) and give the file as ``qrels``. Texts come from ``corpus``, that of the benchmark unless given.
+        """
+        from ranklens.files.output import write_text
+        from ranklens.retrieval import sheets
+
+        write = {".csv": sheets.to_csv, ".jsonl": sheets.to_jsonl}.get(Path(path).suffix.lower())
+        if write is None:
+            raise InputError(f"{path}: a sheet is .csv or .jsonl; choose one of these endings.")
+        rows = sheets.rows(self._finished(), self._judged.texts, self._corpus(corpus), _depth(k))
+        write_text(write(rows), Path(path))
+        return Path(path)
+
+    def side_by_side(self, path: str | Path, k: int = 10, *, corpus: Any = None) -> Path:
+        """Write the rankings of every query side by side, as one HTML page; documents that all retrievers found are marked."""
+        from ranklens.files.output import write_text
+        from ranklens.retrieval import sheets
+
+        note = f"The first {k} results of {counted(len(self._finished()), 'retriever')}. Marked: found by all of them."
+        content = sheets.page(
+            self._finished(), self._judged.texts, self._corpus(corpus), _depth(k), note=note
+        )
+        write_text(content, Path(path))
+        return Path(path)
+
+    def _corpus(self, given: Any) -> Any:
+        return self.corpus if given is None else given
 
     def save_runs(self, folder: str | Path, *, suffix: str = ".txt") -> dict[str, Path]:
         """Write the results of each retriever as a run file: TREC's format, or that of another ``suffix`` (.jsonl, .csv, .parquet)."""
@@ -304,6 +356,14 @@ class Benchmark:
                     f"{name!r} ran before {counted(len(later), 'query was', 'queries were')} added (first: {later[0]!r}); run it again."
                 )
         return self.results
+
+    def _refuse_unjudged(self) -> None:
+        if self._judged.texts and not self._judged.is_judged:
+            raise InputError(
+                f"There are no judgments: {self._judged.why_unjudged} Give qrels, or queries that say what is relevant: "
+                '[{"id": …, "query": …, "relevant_docs": [...]}]. Without judgments there are agreement(), side_by_side(path), '
+                "and sheet(path), which writes what to judge."
+            )
 
     def common_judgments(self) -> Mapping[str, Mapping[str, float]]:
         """The judgments that all retrievers share: a comparison over different ones would mean nothing."""
@@ -375,6 +435,12 @@ def _row(result: RetrieverRun) -> list[str]:
 def _spent(result: RetrieverRun, names: Sequence[str]) -> list[str]:
     amounts = [getattr(result, name) for name in names]
     return ["–" if amount is None else f"{amount:,.6g}" for amount in amounts]
+
+
+def _depth(k: int) -> int:
+    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+        raise InputError(f"k={k!r} is not allowed; it is a whole number from 1.")
+    return k
 
 
 def _file_name(name: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ranklens.errors import InputError, warn
 from ranklens.files.queries import Queries, golden, read_queries
-from ranklens.readers import mappings
+from ranklens.readers import mappings, records
 from ranklens.retrieval.answers import counted
 
 
@@ -18,7 +18,7 @@ class JudgedQueries:
     """Texts, judgments and further fields, by query.
 
     ``unjudged`` and ``without_text`` count the queries that lack one or the other. ``corpus`` is the path of the documents'
-    texts, if they came along.
+    texts, if they came along. If nothing is judged at all, every query is asked, and ``why_unjudged`` says what was looked for.
     """
 
     texts: dict[str, str] = field(default_factory=dict)
@@ -27,6 +27,12 @@ class JudgedQueries:
     unjudged: int = 0
     without_text: int = 0
     corpus: Path | None = None
+    why_unjudged: str = ""
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether there is anything to score by."""
+        return bool(self.qrels)
 
     def add(self, query: str, text: Any, relevant: Any, fields: Mapping[str, Any]) -> None:
         """Add one query."""
@@ -34,7 +40,11 @@ class JudgedQueries:
             raise InputError(f"Query {query!r} already exists; give each query its own id.")
         if not isinstance(text, str) or not text.strip():
             raise InputError(f"Query {query!r} has no text: {text!r}.")
-        self.qrels[query] = _as_grades({query: relevant})[query]
+        if self.texts and self.is_judged != (relevant is not None):
+            other = "others are judged" if self.is_judged else "the others are not judged"
+            raise InputError(f"Query {query!r}: give what is relevant for every query, or for none; {other}.")
+        if relevant is not None:
+            self.qrels[query] = _as_grades({query: relevant})[query]
         self.texts[query] = text
         self.fields[query] = fields
 
@@ -46,6 +56,8 @@ def read_judged_queries(queries: Any, qrels: Any, columns: Mapping[str, str] | N
     {'q1': {'d1': 1.0}}
     """
     given, qrels = _both(queries, qrels)
+    if given is not None and qrels is None:
+        return JudgedQueries(dict(given.texts), fields=dict(given.fields), why_unjudged=given.unjudged)
     grades = _judgments(qrels, columns)
     found = _joined(given if given is not None else Queries({query: query for query in grades}), grades)
     folder = _folder(queries)
@@ -65,13 +77,17 @@ def _both(queries: Any, qrels: Any) -> tuple[Queries | None, Any]:
         qrels = given.qrels if given.qrels is not None else _folder(queries)
     elif isinstance(qrels, (str, Path)) and (both := golden(qrels)) is not None:
         given, qrels = given if given is not None else both, both.qrels
-    if qrels is None:
+    if qrels is None and given is not None and _some_are_judged(given):
         where = f"{queries}: " if isinstance(queries, (str, Path)) else ""
         raise InputError(
-            f"{where}Some queries have no judgments: {given.unjudged if given else ''} "
+            f"{where}Some queries have no judgments: {given.unjudged} "
             'Pass qrels, or queries that say what is relevant: [{"id": …, "query": …, "relevant_docs": [...]}].'
         )
     return given, qrels
+
+
+def _some_are_judged(given: Queries) -> bool:
+    return any(records.says_what_is_relevant(row) for row in given.fields.values())
 
 
 def _joined(given: Queries, grades: Mapping[str, dict[str, float]]) -> JudgedQueries:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ranklens.stats.corrections import CORRECTIONS, adjust
     from ranklens.stats.effects import EffectSize, effect_size
     from ranklens.stats.intervals import INTERVALS, Bounds, Interval, interval
+    from ranklens.stats.overlap import Overlap, rbo
     from ranklens.stats.paired import TESTS, TestResult, paired_test
     from ranklens.stats.power import detectable_difference, queries_needed
     from ranklens.stats.ratios import relative_interval, share_interval
@@ -20,6 +21,7 @@ _HOME = {
     "corrections": "CORRECTIONS adjust",
     "effects": "EffectSize effect_size",
     "intervals": "INTERVALS Bounds Interval interval",
+    "overlap": "Overlap rbo",
     "paired": "TESTS TestResult paired_test",
     "power": "detectable_difference queries_needed",
     "ratios": "relative_interval share_interval",
@@ -34,6 +36,7 @@ __all__ = [
     "Bounds",
     "EffectSize",
     "Interval",
+    "Overlap",
     "TestResult",
     "TukeyResult",
     "adjust",
@@ -42,6 +45,7 @@ __all__ = [
     "interval",
     "paired_test",
     "queries_needed",
+    "rbo",
     "relative_interval",
     "share_interval",
     "tukey_hsd",
