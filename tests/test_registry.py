@@ -161,3 +161,13 @@ def test_every_measure_is_described():
     for m in rl.measures():
         assert len(m.definition.description) > 20, m
         assert m.definition.family
+
+
+def test_the_spelling_asked_for_is_kept_and_makes_no_difference():
+    asked = rl.measure(" hit@5 ")
+    assert (asked.shown, str(asked), repr(asked)) == ("hit@5", "Success@5", "measure('Success@5')")
+    assert asked == rl.measure("Success@5")
+    assert hash(asked) == hash(rl.measure("Success@5"))
+    assert rl.measure(str(asked)) == asked
+    assert rl.measure(str(asked)).asked == ""
+    assert asked.replace(k=3).shown == "Success@3"

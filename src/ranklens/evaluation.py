@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ranklens.errors import Option, PolicyError
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 def evaluate(
     qrels: Any,
     run: Any,
-    measures: str | Measure | Sequence[str | Measure],
+    measures: str | Measure | Sequence[str | Measure] = "rag",
     policy: Policy | None = None,
     *,
     columns: Mapping[str, str] | None = None,
@@ -29,7 +30,7 @@ def evaluate(
     """Score a run against judgments.
 
     ``qrels`` and ``run`` are anything that :func:`ranklens.judge` takes. ``measures`` are names such as ``"nDCG@10"``,
-    or a preset such as ``"rag"``. Policies are given as a :class:`~ranklens.policy.Policy` or one by one
+    or a preset such as ``"rag"``, the default. Policies are given as a :class:`~ranklens.policy.Policy` or one by one
     (``ties="average"``, ``depth=100``, ``rel=2`` …).
 
     >>> qrels = {"q1": {"d1": 2, "d2": 1}, "q2": {"d3": 1}}
@@ -52,10 +53,9 @@ def score(judged: Judged, measures: str | Measure | Sequence[str | Measure]) -> 
 
 def with_rel(measure: Measure, rel: float) -> Measure:
     """``measure`` with the policy's relevance level, unless it names one of its own; the name then shows it."""
-    own = dict(measure.params)
-    return (
-        measure.replace(rel=rel) if "rel" in measure.definition.parameters and "rel" not in own else measure
-    )
+    if "rel" not in measure.definition.parameters or "rel" in dict(measure.params):
+        return measure
+    return replace(measure.replace(rel=rel), asked=measure.asked)
 
 
 def _refuse_undefined(measures: Sequence[Measure]) -> None:

@@ -11,7 +11,7 @@ import math
 import re
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
 
@@ -159,13 +159,23 @@ class Definition:
 class Measure:
     """A measure with its parameters, e.g. what ``nDCG@10`` stands for. Equal measures print alike.
 
+    Tables and frames show a measure as it was asked for, which makes no difference to what it is.
+
     >>> measure = parse("ndcg_cut_10")
     >>> str(measure), measure.k, measure == parse("nDCG@10"), str(parse("P") @ 5)
     ('nDCG@10', 10, True, 'P@5')
+    >>> measure.shown
+    'ndcg_cut_10'
     """
 
     name: str
     params: tuple[tuple[str, Value], ...] = ()
+    asked: str = field(default="", compare=False)  # the spelling that was asked for
+
+    @property
+    def shown(self) -> str:
+        """The spelling that was asked for, else the canonical one."""
+        return self.asked or str(self)
 
     @property
     def definition(self) -> Definition:
@@ -360,7 +370,20 @@ def parse(text: Any) -> Measure:
         if definition.at is None:
             raise MeasureError(f"{text!r}: {name} takes no @{at}.")
         params[definition.at] = at
-    return make(definition, params)
+    return _as_asked(make(definition, params), text.strip())
+
+
+def _as_asked(measure: Measure, spelling: str) -> Measure:
+    return measure if spelling == str(measure) else replace(measure, asked=spelling)
+
+
+def spellings(measures: Iterable[Measure]) -> list[str]:
+    """What the spellings that were asked for stand for, where that is more than a matter of capitals.
+
+    >>> spellings(parse_many("hit@5 mrr ndcg@10"))
+    ['hit@5 is Success@5', 'mrr is RR']
+    """
+    return [f"{m.shown} is {m}" for m in measures if m.shown.lower() != str(m).lower()]
 
 
 def make(definition: Definition, params: Mapping[str, Any]) -> Measure:

@@ -12,7 +12,7 @@ from ranklens.comparison.groups import label
 from ranklens.scores import details
 from ranklens.stats.randomization import EXACT_UP_TO
 from ranklens.tables.table import Cell, Lines, Printout, Table
-from ranklens.words import counted, several
+from ranklens.words import counted, said_once, several
 
 if TYPE_CHECKING:
     from ranklens.comparison.analysis import SystemResult
@@ -34,10 +34,14 @@ def printout(comparison: Comparison, *, intervals: bool = True) -> Printout:
         parts.append(slices(comparison))
     if not intervals:
         parts = [_without(part, _interval_header(comparison)) for part in parts if isinstance(part, Table)]
+    shown = comparison.shown
     said = [
-        (name, verdicts.of_measure(comparison, name, intervals=intervals)) for name in comparison.measures
+        (shown(name), verdicts.of_measure(comparison, name, intervals=intervals))
+        for name in comparison.measures
     ]
-    said += [(f"{name} by slice", verdicts.of_slices(comparison, name)) for name in comparison.measures]
+    said += [
+        (f"{shown(name)} by slice", verdicts.of_slices(comparison, name)) for name in comparison.measures
+    ]
     parts.append(Lines("Verdict", [f"{name}: {text}" for name, text in said if text]))
     parts.append(Lines("What was compared", note(comparison)))
     if comparison.cautions:
@@ -56,7 +60,7 @@ def leaders(comparison: Comparison) -> Table:
         behind = _behind(comparison, name, ranked)
         for i, system in enumerate(ranked[:MOST_SYSTEMS]):
             numbers = _numbers(comparison, comparison.result(name, system), strong=system not in behind)
-            rows.append([name if i == 0 else "", system, *numbers])
+            rows.append([comparison.shown(name) if i == 0 else "", system, *numbers])
         if len(ranked) > MOST_SYSTEMS:
             rows.append(["", f"… {len(ranked) - MOST_SYSTEMS:,} more", "", "", ""])
     header = ["measure", "system", "mean", _interval_header(comparison), "group"]
@@ -88,7 +92,8 @@ def pairs(comparison: Comparison) -> Table:
         shown = _pairs_to_show(comparison, name)
         tested = comparison.contrasts(name)
         hidden += len(tested) - len(shown)
-        rows += [[name if i == 0 else "", *_pair(comparison, pair)] for i, pair in enumerate(shown)]
+        label_of = comparison.shown(name)
+        rows += [[label_of if i == 0 else "", *_pair(comparison, pair)] for i, pair in enumerate(shown)]
     corrected = verdicts.name_of_correction(comparison.correction)
     is_plain = comparison.settings.is_tukey or not corrected or comparison.pairs.parts[0].family.pairs < 2
     chance = "p" if is_plain else f"p ({corrected})"
@@ -104,7 +109,7 @@ def slices(comparison: Comparison) -> Table:
         parts = [*(part.results for part in comparison.slices), comparison.macro]
         found = [_slice_rows(comparison, [r for r in results if r.measure == name]) for results in parts]
         shown = [row for part in found for row in part][:MOST_ROWS]
-        rows += [[name if i == 0 else "", *row] for i, row in enumerate(shown)]
+        rows += [[comparison.shown(name) if i == 0 else "", *row] for i, row in enumerate(shown)]
         if (hidden := sum(map(len, found)) - len(shown)) > 0:
             rows.append(["", f"… {hidden:,} more rows", *[""] * 5])
     header = ["measure", "slice", "system", "queries", "mean", _interval_header(comparison), "group"]
@@ -119,7 +124,7 @@ def queries(comparison: Comparison, measure: str, a: str | None, b: str | None, 
         [row[0], f"{row[1]:.4f}", f"{row[2]:.4f}", f"{row[3]:+.4f}", *row[4:]]
         for row in sorted(largest, key=lambda row: row[3])
     ]
-    title = f"{measure}: the {len(rows):,} queries of {len(found):,} that differ most"
+    title = f"{comparison.shown(measure)}: the {len(rows):,} queries of {len(found):,} that differ most"
     return Table(found.columns, rows, title=title)
 
 
@@ -146,7 +151,9 @@ def paper(comparison: Comparison) -> Table:
     rows = [
         [label(i), system, *(column[i] for column in columns)] for i, system in enumerate(comparison.systems)
     ]
-    return Table(["", "system", *comparison.measures], rows, left=2, note=caption(comparison))
+    return Table(
+        ["", "system", *map(comparison.shown, comparison.measures)], rows, left=2, note=caption(comparison)
+    )
 
 
 def _paper_column(comparison: Comparison, measure: str) -> list[Cell]:
@@ -236,25 +243,12 @@ def _corrected(comparison: Comparison, pairs: int) -> str:
 
 def _described(comparison: Comparison) -> list[str]:
     """What was evaluated for each system, once for those that share it; what all share is said once."""
-    systems_of: dict[tuple[str, ...], list[str]] = {}
-    for system in comparison.systems:
-        systems_of.setdefault(_evaluated(comparison, system), []).append(system)
-    every = [*systems_of]
     lines = []
     if comparison.aligned.left_out:
         n = counted(len(comparison.query_ids), "query")
         lines.append(f"{n} compared, which all systems have; means are over these.")
-    if len(every) == 1:
-        return [*lines, f"{'; '.join(every[0])}."]
-    shared = [part for part in every[0] if all(part in parts for parts in every)]
-    if shared:
-        lines.append(f"All: {'; '.join(shared)}.")
-    for parts in every[:MOST_NOTES]:
-        own = "; ".join(part for part in parts if part not in shared)
-        lines.append(f"{several(systems_of[parts])}: {own}.")
-    if len(every) > MOST_NOTES:
-        lines.append(f"… and {len(every) - MOST_NOTES:,} more such lines.")
-    return lines
+    said = said_once({name: _evaluated(comparison, name) for name in comparison.systems}, MOST_NOTES)
+    return [*lines, *said]
 
 
 def _evaluated(comparison: Comparison, system: str) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ranklens.tables.table import Cell, Table
+from ranklens.words import said_once
 
 if TYPE_CHECKING:
     from ranklens.registry import Measure
@@ -77,7 +78,7 @@ def _by_measure(found: Runs, between: str | None) -> Table:
 def _columns(found: Runs, between: str | None) -> dict[str, list[str]]:
     """The cells of each measure, one per run; ``between`` stands between mean and interval, None leaves the interval out."""
     tables = [scores.table() for scores in found.values()]
-    measures = {str(m): m for m in next(iter(found.values())).measures}
+    measures = {m.shown: m for m in next(iter(found.values())).measures}
     columns: dict[str, list[str]] = {}
     for i, (name, *_) in enumerate(tables[0].rows):
         best = _best(measures[name], found)
@@ -97,9 +98,5 @@ def _best(measure: Measure, found: Runs) -> set[str]:
 
 
 def _note(found: Runs, *, narrow: bool = False) -> str:
-    notes = {name: scores.note for name, scores in found.items()}
-    first = next(iter(notes.values()))
-    text = (
-        first if len({*notes.values()}) == 1 else "\n".join(f"{name}: {note}" for name, note in notes.items())
-    )
-    return f"{text}\n{_NARROW}" if narrow else text
+    said = said_once({name: scores.details() for name, scores in found.items()})
+    return "\n".join([*said, _NARROW] if narrow else said)
