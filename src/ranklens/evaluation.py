@@ -9,7 +9,7 @@ from ranklens.errors import Option, PolicyError
 from ranklens.judging.assembly import judge
 from ranklens.policy import make_policy
 from ranklens.registry import Measure, parse_many
-from ranklens.scores import Scores
+from ranklens.scores import Scores, Sources
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,7 +40,8 @@ def evaluate(
     """
     chosen = make_policy(policy, options)
     wanted = [with_rel(measure, chosen.rel) for measure in parse_many(measures)]
-    return score(judge(qrels, run, chosen, columns=columns), wanted)
+    found = score(judge(qrels, run, chosen, columns=columns), wanted)
+    return replace(found, sources=Sources(qrels, run, columns))
 
 
 def score(judged: Judged, measures: str | Measure | Sequence[str | Measure]) -> Scores:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from ranklens.arrays import FloatArray
+    from ranklens.explanation.failing import Failing
     from ranklens.judging.judged import Applied, Judged
     from ranklens.policy import Policy
     from ranklens.stats.inputs import Rng
@@ -30,6 +31,17 @@ if TYPE_CHECKING:
 FORMAT_VERSION = 1  # of to_json; 1: first version
 _FEW_EXPECTED = 2  # documents per query, as golden sets have
 GEOMETRIC_FLOOR = 0.00001  # trec_eval's MIN_GEO_MEAN
+
+
+@dataclass(frozen=True, eq=False)
+class Sources:
+    """What scores were made from, as it was given, to look at single queries; texts and errors where they are known."""
+
+    qrels: Any
+    run: Any
+    columns: Mapping[str, str] | None = None
+    texts: Mapping[str, str] | None = None
+    failed: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -52,6 +64,7 @@ class Scores:
     measures: Sequence[Measure]
     judged: Judged
     values: Mapping[str, npt.NDArray[Any]]
+    sources: Sources | None = field(default=None, repr=False, compare=False)
 
     @property
     def queries(self) -> Sequence[str]:
@@ -95,6 +108,27 @@ class Scores:
         if around is None:
             raise MeasureError(f"{parsed} is not a mean, so it has no interval.")
         return around
+
+    def failing(self, measure: str | Measure | None = None, n: int = 20, *, queries: Any = None) -> Failing:
+        """The ``n`` queries with the lowest values: what was expected, what came instead, and why.
+
+        ``measure`` is any, by default the first. Queries with the best value do not fail. ``queries`` brings the texts of
+        questions, as ``{id: text}`` or a file, where judgments and run have none.
+
+        >>> import ranklens as rl
+        >>> scores = rl.evaluate({"q1": {"a"}, "q2": {"b"}}, {"q1": ["a", "b"], "q2": ["a", "x", "b"]}, "hit@2")
+        >>> print(scores.failing(queries={"q2": "Where is b?"}))
+        Failing queries: the lowest hit@2
+        <BLANKLINE>
+        query  question     expected  came instead                why              hit@2
+        -----  -----------  --------  --------------------------  --------------  ------
+        q2     Where is b?  b         a (unjudged), x (unjudged)  at rank 3 only  0.0000
+        <BLANKLINE>
+        1 of 2 queries is below 1; all are shown.
+        """
+        from ranklens.explanation.failing import failing
+
+        return failing(self, measure, n, queries)
 
     def to_frame(self, *, level: float = 0.95) -> pl.DataFrame:
         """A Polars frame with one row per measure: measure (as it was asked for), mean, low, high."""
