@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -78,6 +78,19 @@ class Scores:
         return self.values[name]
 
     @property
+    def texts(self) -> Mapping[str, str]:
+        """The texts of queries, as far as they are known."""
+        if self.sources is None:
+            return {}
+        return self.sources.texts or getattr(self.sources.qrels, "texts", None) or {}
+
+    def with_texts(self, texts: Mapping[str, str]) -> Scores:
+        """The same with the texts of queries, which tables by query show."""
+        if self.sources is None:
+            return self
+        return replace(self, sources=replace(self.sources, texts={**self.texts, **texts}))
+
+    @property
     def policy(self) -> Policy:
         """What was decided where the data leave it open."""
         return self.judged.policy
@@ -120,9 +133,9 @@ class Scores:
         >>> print(scores.failing(queries={"q2": "Where is b?"}))
         Failing queries: the lowest hit@2
         <BLANKLINE>
-        query  question     expected  came instead                why              hit@2
-        -----  -----------  --------  --------------------------  --------------  ------
-        q2     Where is b?  b         a (unjudged), x (unjudged)  at rank 3 only  0.0000
+        query  question     expected  came instead                why                        hit@2
+        -----  -----------  --------  --------------------------  ------------------------  ------
+        q2     Where is b?  b         a (unjudged), x (unjudged)  first relevant at rank 3  0.0000
         <BLANKLINE>
         1 of 2 queries is below 1; all are shown.
         """
@@ -157,6 +170,8 @@ class Scores:
             "policy": asdict(self.judged.policy),
             "applied": asdict(self.judged.applied),
         }
+        if self.texts:
+            content["texts"] = {query: self.texts[query] for query in self.queries if query in self.texts}
         return json.dumps(content, ensure_ascii=False)
 
     def table(self) -> Table:

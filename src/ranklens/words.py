@@ -74,6 +74,16 @@ def said_once(parts_of: Mapping[str, Sequence[str]], most: int = 6) -> list[str]
     return lines
 
 
+def shortened(text: str, widest: int | None) -> str:
+    """Text in one line, cut after so many letters; whole without a limit.
+
+    >>> shortened("what  is a vector store?", 12), shortened("why?", None)
+    ('what is a v…', 'why?')
+    """
+    plain = " ".join(text.split())
+    return plain if widest is None or len(plain) <= widest else f"{plain[: widest - 1]}…"
+
+
 def percent(share: float) -> str:
     """A share as a percentage that does not say none or all where that is not so.
 

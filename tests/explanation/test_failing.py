@@ -32,12 +32,12 @@ def scores():
 def test_each_query_says_why_it_fails(scores):
     found = {one.query: (one.reason, one.why(2)) for one in scores.failing("R@2")}
     assert found == {
-        "low": ("too low", "at rank 3 only"),
+        "low": ("too low", "first relevant at rank 3"),
         "lost": ("not retrieved", "not retrieved"),
         "silent": ("empty", "nothing retrieved"),
         "absent": ("missing", "missing from the run"),
         "none": ("nothing relevant", "no document is judged relevant"),
-        "part": ("in part", "1 of 2 in the top 2, the first at rank 2"),
+        "part": ("in part", "1 of 2 relevant in the top 2, first at rank 2"),
     }
 
 
@@ -45,7 +45,7 @@ def test_the_lowest_come_first_and_the_best_are_no_failures(scores):
     found = scores.failing("mrr")
     assert [one.query for one in found] == ["lost", "silent", "absent", "none", "low", "part"]
     assert [one.value for one in found] == [0, 0, 0, 0, 1 / 3, 1 / 2]
-    assert found[4].why(None) == "1 of 1 retrieved, the first at rank 3"
+    assert found[4].why(None) == "1 of 1 relevant retrieved, first at rank 3"
     assert [one.query for one in scores.failing("mrr", n=2)] == ["lost", "silent"]
     assert scores.failing("mrr", n=2).table().note == "6 of 7 queries are below 1; the 2 lowest are shown."
 
@@ -83,7 +83,7 @@ def test_frame(scores):
         "retrieved": ["x", "a"],
         "grades": [None, 1.0],
         "reason": "in part",
-        "why": "1 of 2 in the top 2, the first at rank 2",
+        "why": "1 of 2 relevant in the top 2, first at rank 2",
         "rank": 2,
     }
     assert len(rl.evaluate({"q": {"a"}}, {"q": ["a"]}, "RR").failing().to_frame()) == 0
@@ -119,7 +119,7 @@ def test_every_shape_gives_the_same(scores, tmp_path):
 
 def test_policies_count():
     qrels, run = {"q": {"a": 2, "b": 1, "c": 0}}, {"q": ["x", "b", "y", "a"]}
-    assert rl.evaluate(qrels, run, "hit@2", rel=2).failing()[0].why(2) == "at rank 4 only"
+    assert rl.evaluate(qrels, run, "hit@2", rel=2).failing()[0].why(2) == "first relevant at rank 4"
     assert rl.evaluate(qrels, run, "hit@1", judged_only=True).failing().below == 0
     condensed = rl.evaluate(qrels, run, "RR(rel=2, judged_only=true)").failing()[0]
     assert (condensed.first, [d.doc for d in condensed.documents]) == (2, ["b", "a"])

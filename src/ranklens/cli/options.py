@@ -22,7 +22,18 @@ Qrels = Annotated[
 ]
 Runs = Annotated[list[str], typer.Argument(help="Runs, each as PATH or NAME=PATH; - is standard input.")]
 Measures = Annotated[
-    str, typer.Option("-m", "--measures", help="Measures or a preset, such as nDCG@10,RR or rag.")
+    list[str],
+    typer.Option(
+        "-m", "--measures", help="Measures or a preset, such as nDCG@10,RR or rag. Can be repeated."
+    ),
+]
+Queries = Annotated[
+    str | None,
+    typer.Option(
+        "--queries",
+        metavar="FILE",
+        help="Texts of the queries: JSONL, CSV, TSV, JSON or Parquet. A BEIR folder brings its own.",
+    ),
 ]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="File to write; - is standard output.")]
 QrelsFormat = Annotated[str | None, typer.Option(help="Format of the judgments, if it is not recognised.")]

@@ -62,7 +62,7 @@ def compare_files(
     qrels: str,
     runs: Sequence[str],
     *,
-    measures: str,
+    measures: Sequence[str],
     by: str | None,
     seed: int,
     qrels_format: str | None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,13 +12,14 @@ from ranklens.comparison.groups import label
 from ranklens.scores import details
 from ranklens.stats.randomization import EXACT_UP_TO
 from ranklens.tables.table import Cell, Lines, Printout, Table
-from ranklens.words import counted, said_once, several
+from ranklens.words import counted, said_once, several, shortened
 
 if TYPE_CHECKING:
     from ranklens.comparison.analysis import SystemResult
     from ranklens.comparison.pairs import PairResult
     from ranklens.comparison.systems import Comparison
 
+_WIDEST_TEXT = 100  # letters of a question
 MOST_SYSTEMS, MOST_PAIRS, MOST_ROWS, MOST_NOTES = 20, 15, 40, 6  # shown for each measure, in print
 
 
@@ -116,19 +117,33 @@ def slices(comparison: Comparison) -> Table:
     return _without_empty(Table(header, rows, left=3))
 
 
-def queries(comparison: Comparison, measure: str, a: str | None, b: str | None, most: int) -> Table:
-    """The queries with the largest differences, from the largest loss of b to its largest gain."""
+def queries(
+    comparison: Comparison,
+    measure: str,
+    a: str | None,
+    b: str | None,
+    most: int,
+    texts: Mapping[str, str] | None = None,
+) -> Table:
+    """The queries with the largest differences, from the largest loss of b to its largest gain; with texts, if given."""
     found = comparison.queries(measure, a, b)
     largest = sorted(found.rows(), key=lambda row: -abs(row[3]))[:most]
     rows = [
-        [row[0], f"{row[1]:.4f}", f"{row[2]:.4f}", f"{row[3]:+.4f}", *row[4:]]
+        [row[0], *_text(texts, row[0]), f"{row[1]:.4f}", f"{row[2]:.4f}", f"{row[3]:+.4f}", *row[4:]]
         for row in sorted(largest, key=lambda row: row[3])
     ]
     title = f"{comparison.shown(measure)}: the {len(rows):,} queries of {len(found):,} that differ most"
-    return Table(found.columns, rows, title=title)
+    header = [found.columns[0], *(["question"] if texts else []), *found.columns[1:]]
+    return Table(header, rows, title=title, left=2 if texts else 1)
 
 
-def documents(comparison: Comparison, query: str, a: str | None, b: str | None) -> Table:
+def _text(texts: Mapping[str, str] | None, query: str) -> list[str]:
+    return [shortened(texts.get(query, ""), _WIDEST_TEXT)] if texts else []
+
+
+def documents(
+    comparison: Comparison, query: str, a: str | None, b: str | None, text: str | None = None
+) -> Table:
     """Two rankings of a query side by side."""
     found = comparison.documents(query, a, b)
     rows = [
@@ -140,9 +155,9 @@ def documents(comparison: Comparison, query: str, a: str | None, b: str | None) 
         ]
         for doc, grade, *ranks, change in found.iter_rows()
     ]
-    return Table(
-        found.columns, rows, title=f"Query {query}: the first documents of both, and relevant ones missed"
-    )
+    asked = f" ({shortened(text, None)})" if text else ""
+    title = f"Query {query}{asked}: the first documents of both, and relevant ones missed"
+    return Table(found.columns, rows, title=title)
 
 
 def paper(comparison: Comparison) -> Table:

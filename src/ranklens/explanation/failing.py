@@ -14,7 +14,7 @@ from ranklens.judging.documents import judgments, ranking
 from ranklens.registry import Measure, parse
 from ranklens.stats import inputs
 from ranklens.tables.table import Shown, Table
-from ranklens.words import counted, plural
+from ranklens.words import counted, plural, shortened
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _MOST_DOCUMENTS, _SHOWN_DOCUMENTS = 10, 3  # kept of a ranking; named in a cell of a table
 _WIDEST_TEXT = 60  # letters of a question, in plain text
+COLUMNS = ("query", "text", "value", "expected", "retrieved", "grades", "reason", "why", "rank")  # of a frame
 
 Reason = Literal[
     "failed", "missing", "empty", "nothing relevant", "not retrieved", "too low", "in part", "lower down"
@@ -66,9 +67,9 @@ class FailingQuery:
             "empty": "nothing retrieved",
             "nothing relevant": "no document is judged relevant",
             "not retrieved": "not retrieved",
-            "too low": f"at rank {self.first} only",
-            "in part": f"{self.found:,} of {len(self.expected):,} in the top {k}, the first at rank {self.first}",
-            "lower down": f"{self.found:,} of {len(self.expected):,} retrieved, the first at rank {self.first}",
+            "too low": f"first relevant at rank {self.first}",
+            "in part": f"{self.found:,} of {len(self.expected):,} relevant in the top {k}, first at rank {self.first}",
+            "lower down": f"{self.found:,} of {len(self.expected):,} relevant retrieved, first at rank {self.first}",
         }
         return words[self.reason]
 
@@ -91,28 +92,22 @@ class Failing(Shown, Sequence[FailingQuery]):
     def __iter__(self) -> Iterator[FailingQuery]:
         return iter(self.rows)
 
-    def table(self) -> Table:
-        """One row per query; long questions are cut."""
-        return self._table(_WIDEST_TEXT)
+    def table(self, *, whole: bool = False) -> Table:
+        """One row per query; long questions are cut, unless they are asked for as a whole."""
+        return self._table(None if whole else _WIDEST_TEXT)
 
     def to_markdown(self) -> str:
         """A table for a pull request, with whole questions."""
-        return self._table(None).to_markdown()
+        return self.table(whole=True).to_markdown()
 
     def to_frame(self) -> pl.DataFrame:
         """A Polars frame with one row per query: query, text, value, expected, retrieved, grades, reason, why, rank."""
         import polars as pl
 
-        text, several = pl.String, pl.List(pl.String)
-        schema: dict[str, Any] = {
-            "query": text,
-            "text": text,
-            "value": pl.Float64,
-            "expected": several,
-            "retrieved": several,
-        }
-        schema |= {"grades": pl.List(pl.Float64), "reason": text, "why": text, "rank": pl.Int64}
-        return pl.DataFrame(self.to_dicts(), schema=schema)
+        kinds: dict[str, Any] = dict.fromkeys(COLUMNS, pl.String)
+        kinds |= dict.fromkeys(("expected", "retrieved"), pl.List(pl.String))
+        kinds |= {"value": pl.Float64, "grades": pl.List(pl.Float64), "rank": pl.Int64}
+        return pl.DataFrame(self.to_dicts(), schema=kinds)
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """The rows of :meth:`to_frame`."""
@@ -136,7 +131,7 @@ class Failing(Shown, Sequence[FailingQuery]):
         rows = [
             [
                 one.query,
-                *([_cut(one.text or "", widest)] if has_texts else []),
+                *([shortened(one.text or "", widest)] if has_texts else []),
                 _some(one.expected),
                 _some([_with_grade(document) for document in one.documents], "nothing"),
                 one.why(self.measure.k),
@@ -155,7 +150,8 @@ class Failing(Shown, Sequence[FailingQuery]):
         best = f"{_best(self.measure):g}"
         if not self.below:
             return f"{counted(self.queries, 'query')}, all with {best}: none fails."
-        some = f"the {len(self):,} {self._worst} are shown" if len(self) < self.below else "all are shown"
+        shown = f"the {len(self):,} {self._worst} {plural(len(self), 'is', 'are')} shown"
+        some = shown if len(self) < self.below else "all are shown"
         side = "below" if self._worst == "lowest" else "above"
         number = f"{self.below:,} of {counted(self.queries, 'query')} {plural(self.below, 'is', 'are')}"
         return f"{number} {side} {best}; {some}."
@@ -306,11 +302,6 @@ def _given_texts(queries: Any) -> Mapping[str, str]:
     from ranklens.files.queries import read_queries
 
     return read_queries(queries).texts
-
-
-def _cut(text: str, widest: int | None) -> str:
-    plain = " ".join(text.split())
-    return plain if widest is None or len(plain) <= widest else f"{plain[: widest - 1]}…"
 
 
 def _with_grade(document: Document) -> str:
