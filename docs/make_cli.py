@@ -36,7 +36,8 @@ def _help(command: typer.core.TyperCommand, name: str) -> str:
         is_option = parameter.param_type_name == "option"
         spelling = ", ".join(parameter.opts) if is_option else (parameter.name or "").upper()
         default = getattr(parameter.default, "value", parameter.default)
-        has_default = is_option and default not in (None, []) and default is not False
+        default = ",".join(default) if isinstance(default, list) else default
+        has_default = is_option and default not in (None, "") and default is not False
         default = f" [{default}]" if has_default else ""
         lines.append(f"  {spelling:<24} {getattr(parameter, 'help', '') or ''}{default}")
     lines += ["", *[line for line in (command.epilog or "").strip().splitlines() if line.strip()]]

@@ -77,7 +77,12 @@ FLOORS = [
     {"cli"},
 ]
 # What leads up, imported on use: methods of a result that hand it on, and the registry that is filled by the formulas.
-DOORS = {("judging", "evaluation"), ("comparison", "report"), ("registry", "formulas")}
+DOORS = {
+    ("judging", "evaluation"),
+    ("scores", "explanation"),
+    ("comparison", "report"),
+    ("registry", "formulas"),
+}
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 
 

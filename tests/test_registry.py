@@ -161,3 +161,28 @@ def test_every_measure_is_described():
     for m in rl.measures():
         assert len(m.definition.description) > 20, m
         assert m.definition.family
+
+
+def test_the_spelling_asked_for_is_kept_and_makes_no_difference():
+    asked = rl.measure(" hit@5 ")
+    assert (asked.shown, str(asked), repr(asked)) == ("hit@5", "Success@5", "measure('Success@5')")
+    assert asked == rl.measure("Success@5")
+    assert hash(asked) == hash(rl.measure("Success@5"))
+    assert rl.measure(str(asked)) == asked
+    assert rl.measure(str(asked)).asked == ""
+    assert asked.replace(k=3).shown == "Success@3"
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [("context_precision", "P@5, or AP"), ("ContextRecall", "R@5"), ("contextual_relevancy", "P@5"), ("llm_context_recall@5", "R@5")],
+)  # fmt: skip
+def test_measures_of_contexts_have_a_nearest(name, nearest):
+    with pytest.raises(rl.MeasureError, match=f"The nearest is {nearest}"):
+        rl.measure(name)
+
+
+@pytest.mark.parametrize("name", ["faithfulness", "answer_relevancy", "AnswerCorrectness", "Hallucination"])
+def test_measures_of_answers_are_refused_with_the_reason(name):
+    with pytest.raises(rl.MeasureError, match="RankLens measures retrieval, not generated answers"):
+        rl.measure(name)

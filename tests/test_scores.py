@@ -1,3 +1,4 @@
+import inspect
 import json
 import sys
 
@@ -136,3 +137,51 @@ def test_more_measures_without_judging_again(monkeypatch):
     more = judged.evaluate(["P@1", "rag"])
     assert list(more.mean) == ["P@1", "R@5", "P@5", "RR"]
     assert more.judged is judged
+
+
+def test_tables_and_frames_show_measures_as_they_were_asked_for():
+    scores = rl.evaluate(QRELS, RUN, "hit@5, mrr, ndcg@10, P@2")
+    asked = ["hit@5", "mrr", "ndcg@10", "P@2"]
+    assert [row[0] for row in scores.table().rows] == asked
+    assert scores.to_frame()["measure"].to_list() == asked
+    assert scores.per_query.columns == ["query", *asked]
+    assert scores.to_pandas().columns.to_list() == asked
+    assert scores.note.endswith("descending; hit@5 is Success@5; mrr is RR.")
+    assert scores.mean["hit@5"] == scores.mean["Success@5"] == scores.mean["hit_rate@5"] == 1
+    found = json.loads(scores.to_json())
+    assert [row["measure"] for row in found["measures"]] == ["Success@5", "RR", "nDCG@10", "P@2"]
+    assert [row["asked"] for row in found["measures"]] == asked
+    assert [*found["values"]] == [*scores.mean] == ["Success@5", "RR", "nDCG@10", "P@2"]
+
+
+def test_a_spelling_stays_when_the_policy_adds_its_relevance_level():
+    scores = rl.evaluate(QRELS, RUN, "hit@1, P@2", rel=2)
+    assert [row[0] for row in scores.table().rows] == ["hit@1", "P(rel=2)@2"]
+    assert "hit@1 is Success(rel=2)@1" in scores.note
+
+
+def test_the_default_measures_are_those_of_a_benchmark():
+    functions = (rl.evaluate, rl.compare, rl.Benchmark.evaluate, rl.Benchmark.compare)
+    assert {inspect.signature(function).parameters["measures"].default for function in functions} == {"rag"}
+    assert list(rl.evaluate(QRELS, RUN).mean) == [str(m) for m in rl.preset("rag")]
+
+
+GRADED = {f"q{i}": {"a": 1, "b": 0, "c": 1, "d": 0} for i in range(4)}
+
+
+def test_the_share_of_judged_documents_counts_what_was_returned():
+    run = {"q0": ["a", "x"], "q1": ["b", "c", "x", "y", "z", "w"], "q2": [], "q3": ["x", "x1"]}
+    assert "30% of the retrieved documents judged" in rl.evaluate(GRADED, run, "P@10").note
+    # a; b, c; nothing; nothing, of the first two of each
+    assert "50% of the top 2 judged" in rl.evaluate(GRADED, run, "P@2").note
+
+
+def test_nothing_is_said_of_judged_documents_where_gold_is_one_or_two_per_query():
+    run = {"q0": ["a", "x"], "q1": ["x"]}
+    assert " judged" not in rl.evaluate({"q0": {"a": 1}, "q1": {"a": 1, "b": 1}}, run, "P@2").note
+    assert (
+        "33% of the retrieved documents judged"
+        in rl.evaluate({"q0": {"a": 1}, "q1": {"b": 0}}, run, "P@2").note
+    )
+    three = {"q0": {"a", "b", "c"}, "q1": {"a", "b", "c"}}
+    assert "33% of the retrieved documents judged" in rl.evaluate(three, run, "P@2").note

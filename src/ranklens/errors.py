@@ -21,10 +21,10 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ranklens.words import either
+from ranklens.words import either, several
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 
 class Option:
@@ -142,6 +142,21 @@ def about(name: str, warning: Warning | str) -> RankLensWarning:
     found = warning if isinstance(warning, RankLensWarning) else RankLensWarning(str(warning))
     found.prefix(f"{name}: ")
     return found
+
+
+def about_each(heard: Mapping[str, Sequence[Warning | str]]) -> list[RankLensWarning]:
+    """Warnings that were caught, by the name of what each is about; what several share is said once.
+
+    >>> [str(told) for told in about_each({"a": ["No id fits."], "b": ["No id fits.", "It is empty."]})]
+    ['a and b: No id fits.', 'b: It is empty.']
+    """
+    names: dict[str, list[str]] = {}
+    first: dict[str, Warning | str] = {}
+    for name, warned in heard.items():
+        for one in warned:
+            first.setdefault(str(one), one)
+            names.setdefault(str(one), []).append(name)
+    return [about(several(list(dict.fromkeys(names[text]))), one) for text, one in first.items()]
 
 
 def nearest(given: str, allowed: Iterable[str]) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ranklens.errors import Option, PolicyError
 from ranklens.judging.assembly import judge
 from ranklens.policy import make_policy
 from ranklens.registry import Measure, parse_many
-from ranklens.scores import Scores
+from ranklens.scores import Scores, Sources
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 def evaluate(
     qrels: Any,
     run: Any,
-    measures: str | Measure | Sequence[str | Measure],
+    measures: str | Measure | Sequence[str | Measure] = "rag",
     policy: Policy | None = None,
     *,
     columns: Mapping[str, str] | None = None,
@@ -32,7 +33,7 @@ def evaluate(
     """Score a run against judgments.
 
     ``qrels`` and ``run`` are anything that :func:`ranklens.judge` takes. ``measures`` are names such as ``"nDCG@10"``,
-    or a preset such as ``"rag"``. Policies are given as a :class:`~ranklens.policy.Policy` or one by one
+    or a preset such as ``"rag"``, the default. Policies are given as a :class:`~ranklens.policy.Policy` or one by one
     (``ties="average"``, ``depth=100``, ``rel=2`` …).
 
     >>> qrels = {"q1": {"d1": 2, "d2": 1}, "q2": {"d3": 1}}
@@ -43,7 +44,7 @@ def evaluate(
     chosen = make_policy(policy, options)
     wanted = [with_rel(measure, chosen.rel) for measure in parse_many(measures)]
     judged = judge(qrels, run, chosen, columns=columns, match=match, abstain_below=abstain_below)
-    return score(judged, wanted)
+    return replace(score(judged, wanted), sources=Sources(qrels, run, columns, match))
 
 
 def score(judged: Judged, measures: str | Measure | Sequence[str | Measure]) -> Scores:
@@ -56,10 +57,9 @@ def score(judged: Judged, measures: str | Measure | Sequence[str | Measure]) -> 
 
 def with_rel(measure: Measure, rel: float) -> Measure:
     """``measure`` with the policy's relevance level, unless it sets its own; the name then shows it."""
-    own = dict(measure.params)
-    return (
-        measure.replace(rel=rel) if "rel" in measure.definition.parameters and "rel" not in own else measure
-    )
+    if "rel" not in measure.definition.parameters or "rel" in dict(measure.params):
+        return measure
+    return replace(measure.replace(rel=rel), asked=measure.asked)
 
 
 def _refuse_undefined(measures: Sequence[Measure]) -> None:

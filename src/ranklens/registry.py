@@ -11,7 +11,7 @@ import math
 import re
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
 
@@ -159,13 +159,23 @@ class Definition:
 class Measure:
     """A measure with its parameters, e.g. what ``nDCG@10`` stands for. Equal measures print the same.
 
+    Tables and frames show a measure as it was asked for, which makes no difference to what it is.
+
     >>> measure = parse("ndcg_cut_10")
     >>> str(measure), measure.k, measure == parse("nDCG@10"), str(parse("P") @ 5)
     ('nDCG@10', 10, True, 'P@5')
+    >>> measure.shown
+    'ndcg_cut_10'
     """
 
     name: str
     params: tuple[tuple[str, Value], ...] = ()
+    asked: str = field(default="", compare=False)  # the spelling that was asked for
+
+    @property
+    def shown(self) -> str:
+        """The spelling that was asked for, else the canonical one."""
+        return self.asked or str(self)
 
     @property
     def definition(self) -> Definition:
@@ -360,7 +370,20 @@ def parse(text: Any) -> Measure:
         if definition.at is None:
             raise MeasureError(f"{text!r}: {name} takes no @{at}.")
         params[definition.at] = at
-    return make(definition, params)
+    return _as_asked(make(definition, params), text.strip())
+
+
+def _as_asked(measure: Measure, spelling: str) -> Measure:
+    return measure if spelling == str(measure) else replace(measure, asked=spelling)
+
+
+def spellings(measures: Iterable[Measure]) -> list[str]:
+    """What the spellings that were asked for stand for, where that is more than a matter of capitals.
+
+    >>> spellings(parse_many("hit@5 mrr ndcg@10"))
+    ['hit@5 is Success@5', 'mrr is RR']
+    """
+    return [f"{m.shown} is {m}" for m in measures if m.shown.lower() != str(m).lower()]
 
 
 def make(definition: Definition, params: Mapping[str, Any]) -> Measure:
@@ -478,10 +501,45 @@ def _find(name: str) -> tuple[str, Mapping[str, Any]]:
             "There is no measure 'all_trec': the preset 'trec' holds trec_eval's official measures; "
             "ranklens-trec-eval -m all_trec prints all of trec_eval's measures."
         )
+    _refuse_measures_of_answers(name)
     aliases = [alias for definition in _DEFINITIONS.values() for alias in definition.aliases]
     hint = nearest(name, [*_DEFINITIONS, *aliases, *PRESETS])
     listing = InPython("ranklens.measures()", command="ranklens measures")
     raise MeasureError(f"There is no measure {name!r}: {hint}", listing, " lists them all.")
+
+
+# Measures of tools that let a model judge, and the measures over judgments that come nearest.
+_OF_CONTEXTS = {
+    "precision": "P@5, or AP, which counts the order, too",
+    "relevancy": "P@5",
+    "relevance": "P@5",
+    "recall": "R@5",
+}
+_OF_ANSWERS = {
+    "faithfulness", "answer_relevancy", "answer_relevance", "answer_correctness", "answer_similarity",
+    "answer_accuracy", "response_relevancy", "response_groundedness", "semantic_similarity", "factual_correctness",
+    "factuality", "hallucination", "groundedness", "noise_sensitivity", "correctness", "toxicity", "bias",
+    "summarization", "bleu", "rouge", "meteor", "bertscore", "g_eval", "geval",
+}  # fmt: skip
+
+
+def _refuse_measures_of_answers(name: str) -> None:
+    """Names that people know from tools that measure generated answers, too."""
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)  # ContextRecall
+    plain = spaced.lower().replace("-", "_").removeprefix("llm_").removesuffix("_score")
+    context = re.fullmatch(
+        r"(?:context|contextual|retrieval)_(?:\w+_)?(precision|recall|relevance|relevancy)", plain
+    )
+    if context:
+        raise MeasureError(
+            f"There is no measure {name!r}: RankLens counts documents that are judged relevant, without a model. "
+            f"The nearest is {_OF_CONTEXTS[context[1]]}."
+        )
+    if plain in _OF_ANSWERS:
+        raise MeasureError(
+            f"There is no measure {name!r}: RankLens measures retrieval, not generated answers. "
+            "Measures of retrieval are R@5, RR and nDCG@10, for example."
+        )
 
 
 @cache

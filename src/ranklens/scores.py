@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ranklens.errors import MeasureError, MissingExtraError, nearest
-from ranklens.registry import Aggregate, Measure, parse
+from ranklens.registry import Aggregate, Measure, parse, spellings
 from ranklens.stats.intervals import Bounds, Interval, interval
 from ranklens.words import counted, finite, percent
 
@@ -22,13 +22,28 @@ if TYPE_CHECKING:
     import polars as pl
 
     from ranklens.arrays import FloatArray
-    from ranklens.judging.judged import Judged
+    from ranklens.explanation.failing import Failing
+    from ranklens.judging.judged import Applied, Judged
+    from ranklens.matching.rules import Matching
     from ranklens.policy import Policy
     from ranklens.stats.inputs import Rng
     from ranklens.tables.table import Table
 
 FORMAT_VERSION = 1  # of to_json; 1: first version
+_FEW_EXPECTED = 2  # documents per query, as golden sets have
 GEOMETRIC_FLOOR = 0.00001  # trec_eval's MIN_GEO_MEAN
+
+
+@dataclass(frozen=True, eq=False)
+class Sources:
+    """What scores were made from, as it was given, to look at single queries; texts and errors where they are known."""
+
+    qrels: Any
+    run: Any
+    columns: Mapping[str, str] | None = None
+    match: Matching | None = None
+    texts: Mapping[str, str] | None = None
+    failed: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -43,7 +58,7 @@ class Scores:
     RR       0.7500  [0.0000, 1.0000]
     P@1      0.5000  [0.0000, 1.0000]
     <BLANKLINE>
-    2 queries averaged; ties by document id, descending; 50% of the top 1 judged; intervals are clipped to the measure's range.
+    2 queries averaged; ties by document id, descending; intervals are clipped to the measure's range.
     >>> scores.mean["RR"], scores["RR"]
     (0.75, array([1. , 0.5]))
     """
@@ -51,6 +66,7 @@ class Scores:
     measures: Sequence[Measure]
     judged: Judged
     values: Mapping[str, npt.NDArray[Any]]
+    sources: Sources | None = field(default=None, repr=False, compare=False)
 
     @property
     def queries(self) -> Sequence[str]:
@@ -62,6 +78,25 @@ class Scores:
         if name not in self.values:
             raise MeasureError(f"{name} was not evaluated: {nearest(name, self.values)}")
         return self.values[name]
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        """The texts of queries, as far as they are known."""
+        if self.sources is None:
+            return {}
+        return self.sources.texts or getattr(self.sources.qrels, "texts", None) or {}
+
+    def with_texts(self, texts: Mapping[str, str]) -> Scores:
+        """The same with the texts of queries, which tables by query show."""
+        if self.sources is None:
+            return self
+        return replace(self, sources=replace(self.sources, texts={**self.texts, **texts}))
+
+    @property
+    def abstention(self) -> float | None:
+        """The share of unanswerable questions that got nothing back, which is right; None if there is no such question."""
+        applied = self.judged.applied
+        return applied.abstained / applied.unanswerable if applied.unanswerable else None
 
     @property
     def policy(self) -> Policy:
@@ -76,10 +111,10 @@ class Scores:
 
     @cached_property
     def per_query(self) -> pl.DataFrame:
-        """A Polars frame with the column ``query`` and one column per measure."""
+        """A Polars frame with the column ``query`` and one column per measure, in the spelling that was asked for."""
         import polars as pl
 
-        return pl.DataFrame({"query": pl.Series(self.queries, dtype=pl.String), **self.values})
+        return pl.DataFrame({"query": pl.Series(self.queries, dtype=pl.String), **self._columns()})
 
     def interval(
         self, measure: str | Measure, *, level: float = 0.95, method: str = "t", rng: Rng = None
@@ -95,13 +130,33 @@ class Scores:
             raise MeasureError(f"{parsed} is not a mean, so it has no interval.")
         return around
 
+    def failing(self, measure: str | Measure | None = None, n: int = 20, *, queries: Any = None) -> Failing:
+        """The ``n`` queries with the lowest values: what was expected, what came instead, and why.
+
+        ``measure`` is any, by default the first. Queries with the best value do not fail. ``queries`` brings the texts of
+        questions, as ``{id: text}`` or a file, where judgments and run have none.
+
+        >>> import ranklens as rl
+        >>> scores = rl.evaluate({"q1": {"a"}, "q2": {"b"}}, {"q1": ["a", "b"], "q2": ["a", "x", "b"]}, "hit@2")
+        >>> print(scores.failing(queries={"q2": "Where is b?"}))
+        Failing queries: the lowest hit@2
+        <BLANKLINE>
+        query  question     expected  came instead                why                        hit@2
+        -----  -----------  --------  --------------------------  ------------------------  ------
+        q2     Where is b?  b         a (unjudged), x (unjudged)  first relevant at rank 3  0.0000
+        <BLANKLINE>
+        1 of 2 queries is below 1; all are shown.
+        """
+        from ranklens.explanation.failing import failing
+
+        return failing(self, measure, n, queries)
+
     def to_frame(self, *, level: float = 0.95) -> pl.DataFrame:
-        """A Polars frame with one row per measure: measure, mean, low, high."""
+        """A Polars frame with one row per measure: measure (as it was asked for), mean, low, high."""
         import polars as pl
 
-        return pl.DataFrame(
-            self._summary(level), schema={"measure": pl.String, **dict.fromkeys(_NUMBERS, pl.Float64)}
-        )
+        rows = [{**row, "measure": row["asked"]} for row in self._summary(level)]
+        return pl.DataFrame(rows, schema={"measure": pl.String, **dict.fromkeys(_NUMBERS, pl.Float64)})
 
     def to_pandas(self) -> pd.DataFrame:
         """The per-query values as a pandas frame, indexed by query."""
@@ -111,7 +166,7 @@ class Scores:
             raise MissingExtraError(
                 "to_pandas needs pandas, which is not installed: pip install pandas"
             ) from None
-        return pd.DataFrame(dict(self.values), index=pd.Index(self.queries, name="query"))
+        return pd.DataFrame(self._columns(), index=pd.Index(self.queries, name="query"))
 
     def to_json(self, *, level: float = 0.95) -> str:
         """Everything, with a format version: means, intervals, values per query, the policy and what it did."""
@@ -123,6 +178,8 @@ class Scores:
             "policy": asdict(self.judged.policy),
             "applied": asdict(self.judged.applied),
         }
+        if self.texts:
+            content["texts"] = {query: self.texts[query] for query in self.queries if query in self.texts}
         return json.dumps(content, ensure_ascii=False)
 
     def table(self) -> Table:
@@ -133,19 +190,22 @@ class Scores:
         for measure in self.measures:
             kind, mean = measure.definition.aggregate, self.mean.get(str(measure), 0.0)
             if kind == "sum":
-                rows.append([str(measure), f"{mean:,.0f}", ""])
+                rows.append([measure.shown, f"{mean:,.0f}", ""])
             elif kind != "none":
-                rows.append([str(measure), f"{mean:.4f}", str(self.interval(measure))])
+                rows.append([measure.shown, f"{mean:.4f}", str(self.interval(measure))])
         return Table(["measure", "mean", "95% interval"], rows, note=self.note)
 
     @property
     def note(self) -> str:
         """One line that states what was averaged over and which policies made a difference."""
+        return f"{'; '.join(self.details())}."
+
+    def details(self) -> list[str]:
+        """The parts of :attr:`note`, one by one."""
         means = [m for m in self.measures if m.definition.aggregate in ("mean", "geometric")]
         cut = any(self.interval(measure).clipped for measure in means)
-        return describe(self.judged, self.measures) + (
-            "; intervals are clipped to the measure's range." if cut else "."
-        )
+        said = details(self.judged, self.measures)
+        return [*said, "intervals are clipped to the measure's range"] if cut else said
 
     def __str__(self) -> str:
         return str(self.table())
@@ -157,6 +217,11 @@ class Scores:
         means = ", ".join(f"{name}={value:.4f}" for name, value in self.mean.items())
         return f"Scores({means}; {counted(len(self.queries), 'query')})"
 
+    def _columns(self) -> dict[str, npt.NDArray[Any]]:
+        """The values under the names that were asked for."""
+        shown = {str(measure): measure.shown for measure in self.measures}
+        return {shown.get(name, name): values for name, values in self.values.items()}
+
     def _summary(self, level: float) -> list[dict[str, Any]]:
         rows = []
         for measure in self.measures:
@@ -167,6 +232,7 @@ class Scores:
             rows.append(
                 {
                     "measure": str(measure),
+                    "asked": measure.shown,
                     "mean": self.mean[str(measure)],
                     "low": finite(around.low) if around else None,
                     "high": finite(around.high) if around else None,
@@ -196,25 +262,50 @@ def describe(judged: Judged, measures: Sequence[Measure], *, done: str = "averag
 def details(judged: Judged, measures: Sequence[Measure], *, done: str = "averaged") -> list[str]:
     """The parts of :func:`describe`, one by one."""
     applied, policy = judged.applied, judged.policy
+    among = ", ".join(_if_any(_among_the_queries(applied, policy)))
+    parts = [
+        f"{counted(applied.queries, 'query')} {done}" + (f" ({among})" if among else ""),
+        *_if_any(_beside_the_queries(applied)),
+        policy.describe() + _ties_at_cutoffs(judged, measures),
+        _judged_share(judged, measures),
+        *spellings(measures),
+    ]
+    return [part for part in parts if part]
+
+
+def _among_the_queries(applied: Applied, policy: Policy) -> list[tuple[int, str]]:
+    """What happened to queries that were, or would have been, averaged over: how many, and the words for it."""
     zero_missing, empty = policy.missing == "zero", " left out" if policy.empty == "skip" else ""
     absent, failed = applied.missing, applied.failed
     counts = "counts as 0" if absent == 1 else "count as 0"
-    facts = [
+    return [
         (failed, f"{failed:,} failed, {'counted as 0' if zero_missing else 'left out'}"),
         (absent, f"{absent:,} missing from the run {counts if zero_missing else 'left out'}"),
         (applied.empty, f"{applied.empty:,} without relevant documents{empty}"),
     ]
-    told = ", ".join(text for number, text in facts if number)
-    parts = [f"{counted(applied.queries, 'query')} {done}" + (f" ({told})" if told else "")]
-    if applied.ignored:
-        parts.append(f"{counted(applied.ignored, 'unjudged query')} of the run ignored")
-    if applied.duplicates:
-        parts.append(f"{counted(applied.duplicates, 'repeated document')} dropped")
-    if applied.duplicate_judgments:
-        parts.append(f"{counted(applied.duplicate_judgments, 'repeated judgment')} dropped")
-    parts.append(policy.describe() + _ties_at_cutoffs(judged, measures))
-    parts.append(_judged_share(judged, measures))
-    return [part for part in parts if part]
+
+
+def _beside_the_queries(applied: Applied) -> list[tuple[int, str]]:
+    """What else was counted: how many, and the words for it."""
+    return [
+        (applied.joined == "text", "joined on the texts of questions"),
+        (
+            applied.logged_again,
+            f"{counted(applied.logged_again, 'question')} logged again: the last answer counts",
+        ),
+        (applied.silent, f"{counted(applied.silent, 'query')} got nothing back"),
+        (
+            applied.unanswerable,
+            f"{counted(applied.unanswerable, 'unanswerable question')} apart: {applied.abstained:,} rightly got nothing back",
+        ),
+        (applied.ignored, f"{counted(applied.ignored, 'unjudged query')} of the run ignored"),
+        (applied.duplicates, f"{counted(applied.duplicates, 'repeated document')} dropped"),
+        (applied.duplicate_judgments, f"{counted(applied.duplicate_judgments, 'repeated judgment')} dropped"),
+    ]
+
+
+def _if_any(facts: Sequence[tuple[int, str]]) -> list[str]:
+    return [text for number, text in facts if number]
 
 
 def _ties_at_cutoffs(judged: Judged, measures: Sequence[Measure]) -> str:
@@ -231,17 +322,28 @@ def _judged_share(judged: Judged, measures: Sequence[Measure]) -> str:
     share, k = share_judged(judged, measures), _deepest(measures)
     if share is None:
         return ""
-    return f"{percent(share)} of {'the retrieved documents' if k is None else f'the top {k}'} judged"
+    is_all = k is None or k >= judged.retrieved.max()
+    return f"{percent(share)} of {'the retrieved documents' if is_all else f'the top {k}'} judged"
 
 
 def share_judged(judged: Judged, measures: Sequence[Measure]) -> float | None:
-    """How much of what was retrieved, down to the deepest cutoff, is judged; None if that says nothing."""
-    from ranklens.formulas.counts import judged_share
+    """How much of what was retrieved, down to the deepest cutoff, is judged; None if that says nothing.
 
-    retrieved = judged.retrieved > 0
-    if not retrieved.any() or judged.policy.judged_only:
+    It says nothing where gold is one or two relevant documents per query: the others were never meant to be judged.
+    """
+    from ranklens.formulas.counts import judged_of_retrieved
+
+    found, retrieved = judged_of_retrieved(judged, _deepest(measures))
+    if not retrieved.any() or judged.policy.judged_only or _names_only_the_expected(judged):
         return None
-    return float(judged_share(judged, k=_deepest(measures))[retrieved].mean())
+    return float(found.sum() / retrieved.sum())
+
+
+def _names_only_the_expected(judged: Judged) -> bool:
+    """Whether judgments are a golden set: no document judged not relevant, and two or fewer for the usual query."""
+    if not len(judged) or (judged.ideal.grade <= 0).any():
+        return False
+    return bool(np.median(judged.ideal.sum()) <= _FEW_EXPECTED)
 
 
 def _deepest(measures: Sequence[Measure]) -> int | None:

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 
 def counted(number: int, one: str, many: str = "") -> str:
@@ -49,6 +49,39 @@ def several(names: Sequence[str], most: int = 5) -> str:
     if len(names) > most + 1:
         return f"{', '.join(names[:most])} and {len(names) - most:,} more"
     return _joined(names, "and")
+
+
+def said_once(parts_of: Mapping[str, Sequence[str]], most: int = 6) -> list[str]:
+    """What is said of several names, a line for those that share it; what is said of all comes first, once.
+
+    >>> said_once({"a": ["3 queries", "ties by id"], "b": ["3 queries", "ties by id"]})
+    ['3 queries; ties by id.']
+    >>> said_once({"a": ["3 queries", "ties by id"], "b": ["2 queries", "ties by id"]})
+    ['All: ties by id.', 'a: 3 queries.', 'b: 2 queries.']
+    """
+    names_of: dict[tuple[str, ...], list[str]] = {}
+    for name, parts in parts_of.items():
+        names_of.setdefault(tuple(parts), []).append(name)
+    every = [*names_of]
+    if len(every) == 1:
+        return [f"{'; '.join(every[0])}."]
+    shared = [part for part in every[0] if all(part in parts for parts in every)]
+    lines = [f"All: {'; '.join(shared)}."] if shared else []
+    for parts, names in list(names_of.items())[:most]:
+        lines.append(f"{several(names)}: {'; '.join(part for part in parts if part not in shared)}.")
+    if len(every) > most:
+        lines.append(f"… and {len(every) - most:,} more such lines.")
+    return lines
+
+
+def shortened(text: str, widest: int | None) -> str:
+    """Text in one line, cut after so many letters; whole without a limit.
+
+    >>> shortened("what  is a vector store?", 12), shortened("why?", None)
+    ('what is a v…', 'why?')
+    """
+    plain = " ".join(text.split())
+    return plain if widest is None or len(plain) <= widest else f"{plain[: widest - 1]}…"
 
 
 def percent(share: float) -> str:

@@ -124,14 +124,41 @@ def test_slices_of_a_file_and_of_a_beir_folder(capsys, folder):
 
 
 def test_queries_and_documents_can_be_shown(capsys):
-    out = run(capsys, "-q", "3", "--documents", "q4")[1]
+    out = run(capsys, "--most", "3", "--documents", "q4")[1]
     assert "RR: the 3 queries of 10 that differ most\n\nquery     bad    good  difference\n" in out
     assert out.endswith(
         "doc  grade  rank_bad  rank_good  change\n---  -----  --------  ---------  ------\n"
         "a        1         2          1      up\nb                  1          2    down\n"
     )
-    turned = run(capsys, "-q", "3", "--pair", "good", "bad")[1]
+    turned = run(capsys, "--most", "3", "--pair", "good", "bad")[1]
     assert "query    good     bad  difference\n" in turned
+
+
+def test_texts_of_queries_are_shown(capsys, folder):
+    (folder / "texts.csv").write_text("id,text\n" + "".join(f"{q},Is {q} | there?\n" for q in QUERIES))
+    out = run(capsys, "--most", "2", "--documents", "q4", "--queries", "texts.csv")[1]
+    assert "query  question" in out
+    assert "Is q0 | there?" in out
+    assert "Query q4 (Is q4 | there?): the first documents of both" in out
+    shown = run(capsys, "--most", "2", "--queries", "texts.csv", "--format", "markdown")[1]
+    assert "| q0 | Is q0 \\| there? | 0.5000 | 1.0000 | +0.5000 |" in shown
+    rows = run(capsys, "--queries", "texts.csv", "--format", "csv", "--rows", "queries")[1].splitlines()
+    assert rows[0] == "query,question,slice,measure,system,value"
+    assert rows[1] == "q0,Is q0 | there?,,RR,bad,0.5"
+
+
+def test_old_spellings_are_answered_in_a_sentence(capsys):
+    status, out, err = run(capsys, "-q", "10")
+    assert (status, out) == (2, "")
+    assert "For the queries that differ most use --most N." in err
+    status, out, err = run(capsys, "--queries", "10")
+    assert (status, out) == (2, "")
+    assert "--queries 10: there is no such file. --queries takes a file with the texts of the queries" in err
+    assert "use --most N" in err
+
+
+def test_repeated_measures_add_up(capsys):
+    assert [*json.loads(run(capsys, "-m", "map,P@1", "--format", "json")[1])["values"]] == ["RR", "AP", "P@1"]
 
 
 def test_nothing_is_written_when_something_is_wrong(capsys, folder):
@@ -152,10 +179,10 @@ def test_nothing_is_written_when_something_is_wrong(capsys, folder):
         (["--by", "queries.csv:size"], "queries: there is no 'size'"),
         (["--by", "none.csv:size"], "none.csv does not exist"),
         (["--documents", "q99"], "There is no query 'q99'"),
-        (["--pair", "good", "best", "-q", "1"], "There is no system 'best'"),
+        (["--pair", "good", "best", "--most", "1"], "There is no system 'best'"),
         (
-            ["-q", "3", "--format", "json"],
-            "-q and --documents need --format table or markdown; json cannot show them",
+            ["--most", "3", "--format", "json"],
+            "--most and --documents need --format table or markdown; json cannot show them",
         ),
         (["--rows", "pairs"], "--rows needs --format csv or tsv"),
         (["--seed", "-1"], "--seed"),

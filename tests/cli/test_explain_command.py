@@ -79,3 +79,13 @@ def test_mistakes_get_one_message_and_status_2(capsys, arguments, message):
     status, out, err = run(capsys, *arguments)
     assert (status, out) == (2, "")
     assert message in err
+
+
+def test_texts_of_queries_are_shown(capsys, tmp_path):
+    (tmp_path / "queries.tsv").write_text("id\ttext\nq1\tWhere is it?\n", encoding="utf-8")
+    base = ("AP", "qrels.txt", "run.txt", "--queries", str(tmp_path / "queries.tsv"))
+    assert "- Question: Where is it?\n" in run(capsys, *base, "--query", "q1")[1]
+    assert "- Question: Where is it?\n" in run(capsys, *base, "--query", "q1", "--format", "markdown")[1]
+    assert json.loads(run(capsys, *base, "--query", "q1", "--format", "json")[1])["text"] == "Where is it?"
+    assert "Question" not in run(capsys, *base, "--query", "q2")[1]
+    assert run(capsys, *base)[1].startswith("query  question")

@@ -54,7 +54,7 @@ Verdict
   after Holm over 3 pairs; with 24 queries a difference this small is often missed. Choose hybrid.
 
 What was compared
-- 24 queries averaged; ties by document id, descending; 67% of the top 3 judged.
+- 24 queries averaged; ties by document id, descending.
 - Randomisation test with 100,000 resamples (exact where at most 20 queries differ), two-sided, n = 24, Holm
   over the 3 pairs of each measure, alpha = 0.05, seed 0. Systems that share a group letter could not be told
   apart. Intervals are Student's t, not corrected for the number of pairs."""
@@ -348,3 +348,28 @@ def test_the_report_has_no_group_letters_with_a_baseline():
     assert {row["group"] for row in summary["results"]["RR"]} == {""}
     without = content(rl.compare(QRELS, RUNS, "RR")).summary
     assert all(row["group"] for row in without["results"]["RR"])
+
+
+def test_measures_stay_as_they_were_asked_for():
+    found = rl.compare(QRELS, RUNS, "hit@1, mrr")
+    assert [row[0] for row in found.table().rows if row[0]] == ["hit@1", "mrr"]
+    assert "hit@1 is Success@1; mrr is RR" in str(found)
+    assert found.verdict().splitlines()[1].startswith("mrr: ")
+    for frame in (found.to_frame(), found.pairs_frame(), found.queries_frame()):
+        assert {*frame["measure"]} == {"hit@1", "mrr"}
+    assert r"system & hit@1 & mrr \\" in found.to_latex()
+    assert found.measures == ("Success@1", "RR")
+    content = json.loads(found.to_json())
+    assert [(m["name"], m["asked"]) for m in content["measures"]] == [("Success@1", "hit@1"), ("RR", "mrr")]
+    assert {row["measure"] for row in content["results"]} == {"Success@1", "RR"}
+    again = rl.compare_scores(found.scores)
+    assert [row[0] for row in again.table().rows if row[0]] == ["hit@1", "mrr"]
+
+
+def test_what_several_runs_are_warned_of_is_said_once():
+    qrels, run = {f"q{i}": {"d1"} for i in range(30)}, {f"q{i}": ["x1"] for i in range(30)}
+    with pytest.warns(rl.RankLensWarning) as caught:
+        found = rl.compare(qrels, {"a": run, "b": run, "c": run}, "RR")
+    assert len(caught) == 1
+    assert str(caught[0].message).startswith("a, b and c: ")
+    assert sum("a, b and c: " in text for text in found.cautions) == 1

@@ -12,6 +12,7 @@ import typer
 
 from ranklens import __version__
 from ranklens.cli import options
+from ranklens.cli.spellings import instead
 
 # Each command, in the order of the help, with its function in the module of the same name.
 _COMMANDS = {
@@ -78,11 +79,19 @@ def run_app(arguments: Sequence[str]) -> int:
     except Exception as error:
         if not hasattr(error, "format_message"):
             raise
-        message = error.format_message()
+        message = _with_hint(error.format_message(), error, arguments)
         if message:  # there is none where the help was shown instead
             sys.stderr.write(f"ranklens: {message}\nTry 'ranklens --help'.\n")
         return 2
     return result if isinstance(result, int) else 0
+
+
+def _with_hint(message: str, error: Exception, arguments: Sequence[str]) -> str:
+    """The message, with what to use in place of a spelling that is not, or no longer, understood."""
+    wrong = getattr(error, "option_name", None)
+    missed = hasattr(error, "param") and "--queries" in arguments  # it was a flag, and now takes a file
+    hint = instead(next(iter(arguments), ""), [wrong or "", *(["--queries"] if missed else [])])
+    return f"{message.partition(' (Possible')[0].rstrip('.')}. {hint}" if message and hint else message
 
 
 def _app_for(arguments: Sequence[str]) -> typer.Typer:

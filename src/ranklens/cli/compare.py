@@ -9,11 +9,13 @@ import typer
 
 from ranklens.cli import options
 from ranklens.cli.settings import compare_files, with_settings
+from ranklens.cli.texts import query_texts
 from ranklens.errors import InputError
 from ranklens.files import output as out
 from ranklens.policy import Policy
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from ranklens.comparison.systems import Comparison
@@ -29,7 +31,7 @@ Examples:
 
   ranklens compare qrels.txt runs/*.txt --test tukey --format latex -o table.tex
 
-  ranklens compare beir/ a.txt b.txt --by type -q 10
+  ranklens compare beir/ a.txt b.txt --by type --most 10
 
   ranklens compare qrels.txt a.txt b.txt --by queries.csv:language --format csv --rows pairs
 
@@ -62,12 +64,7 @@ def compare(
     runs: options.Runs,
     policy: Policy,
     settings: dict[str, Any],
-    queries: Annotated[
-        int,
-        typer.Option(
-            "-q", "--queries", min=0, metavar="N", help="Show the N queries with the largest differences."
-        ),
-    ] = 0,
+    most: Annotated[int, typer.Option(min=0, metavar="N", help="Show the N queries that differ most.")] = 0,
     document: Annotated[
         str | None, typer.Option("--documents", help="Show the two rankings of this query side by side.")
     ] = None,
@@ -75,7 +72,7 @@ def compare(
         tuple[str, str] | None,
         typer.Option(
             metavar="A B",
-            help="The two runs for -q and --documents; by default the baseline (or the first run) and the best other run.",
+            help="The two runs for --most and --documents; by default the baseline (or the first run) and the best other run.",
         ),
     ] = None,
     rows: Annotated[
@@ -91,14 +88,17 @@ def compare(
             "deltas:AP=ap.png. Can be repeated.",
         ),
     ] = [],  # noqa: B006  typer does not change it
+    queries: options.Queries = None,
     format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.table,  # noqa: A002
     output: options.Output = None,
 ) -> None:
     """Compare runs on the same queries: which is better, by how much, and how certain that is."""
-    _refuse_what_is_not_shown(format, rows, shows_more=bool(queries) or document is not None)
+    _refuse_what_is_not_shown(format, rows, shows_more=bool(most) or document is not None)
     planned = [_planned(plot) for plot in plots]
+    needs_texts = queries is not None or most or document is not None or rows is Rows.queries
+    texts = query_texts(queries, qrels, "compare") if needs_texts else {}
     found = compare_files(qrels, runs, policy=policy, **settings)
-    shown = _printout(found, queries, document, *(pair or (None, None)))
+    shown = _printout(found, texts, most, document, *(pair or (None, None)))
     for name, measure, file in planned:
         _draw(found, name, measure, file, *(pair or (None, None)))
     if format is Format.table and out.is_standard_output(output):
@@ -106,13 +106,13 @@ def compare(
 
         terminal.show(shown)
     else:
-        out.write_text(_render(found, shown, format, rows), output)
+        out.write_text(_render(found, shown, texts, format, rows), output)
 
 
 def _refuse_what_is_not_shown(format: Format, rows: Rows, *, shows_more: bool) -> None:  # noqa: A002
     if shows_more and format not in (Format.table, Format.markdown):
         raise InputError(
-            f"-q and --documents need --format table or markdown; {format.value} cannot show them."
+            f"--most and --documents need --format table or markdown; {format.value} cannot show them."
         )
     if rows is not Rows.systems and format not in (Format.csv, Format.tsv):
         raise InputError(f"--rows needs --format csv or tsv; {format.value} shows systems and pairs.")
@@ -132,18 +132,26 @@ def _draw(
     charts.save(charts.draw(found, name, a, b, measure), file)
 
 
-def _printout(found: Comparison, most: int, query: str | None, a: str | None, b: str | None) -> Printout:
+def _printout(
+    found: Comparison, texts: Mapping[str, str], most: int, query: str | None, a: str | None, b: str | None
+) -> Printout:
     from ranklens.comparison import tables
 
     shown = tables.printout(found)
     if most:
-        shown = shown.with_part(tables.queries(found, found.measures[0], a, b, most))
+        shown = shown.with_part(tables.queries(found, found.measures[0], a, b, most, texts))
     if query is not None:
-        shown = shown.with_part(tables.documents(found, query, a, b))
+        shown = shown.with_part(tables.documents(found, query, a, b, texts.get(query)))
     return shown
 
 
-def _render(found: Comparison, shown: Printout, format: Format, rows: Rows) -> str:  # noqa: A002
+def _render(
+    found: Comparison,
+    shown: Printout,
+    texts: Mapping[str, str],
+    format: Format,  # noqa: A002
+    rows: Rows,
+) -> str:
     if format is Format.json:
         return found.to_json(indent=2) + "\n"
     if format is Format.latex:
@@ -153,4 +161,7 @@ def _render(found: Comparison, shown: Printout, format: Format, rows: Rows) -> s
     if format is Format.table:
         return str(shown) + "\n"
     frames = {Rows.systems: found.to_frame, Rows.pairs: found.pairs_frame, Rows.queries: found.queries_frame}
-    return frames[rows]().write_csv(separator="," if format is Format.csv else "\t")
+    frame = frames[rows]()
+    if texts and rows is Rows.queries:
+        frame.insert_column(1, frame["query"].replace_strict(dict(texts), default=None).alias("question"))
+    return frame.write_csv(separator="," if format is Format.csv else "\t")

@@ -7,26 +7,32 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ranklens import errors
 from ranklens.cli.bars import reading
-from ranklens.errors import RankLensError, RankLensWarning, warn
+from ranklens.cli.places import columns_of, match_of
+from ranklens.cli.texts import query_texts
+from ranklens.errors import InputError, RankLensError, RankLensWarning, warn
 from ranklens.files import output as out
 from ranklens.files.collection import open_collection
+from ranklens.readers.names import Names
 
 if TYPE_CHECKING:
     import typer
 
     from ranklens.cli import options
+    from ranklens.explanation.failing import Failing
     from ranklens.policy import Policy
     from ranklens.scores import Scores
     from ranklens.tables.table import Table
 
-DEFAULT_MEASURES = "nDCG@10,AP,RR,R@100,P@10"
+DEFAULT_MEASURES = ["nDCG@10,AP,RR,R@100,P@10"]
+_WIDEST_TEXT = 60  # letters of a question, in plain text
 EXAMPLES = """
 
 Examples:
@@ -37,7 +43,9 @@ Examples:
 
   ranklens evaluate beir/ run.parquet -m beir --format latex -o table.tex
 
-  ranklens evaluate qrels.tsv run.jsonl -m rag --ties average -q --format csv
+  ranklens evaluate qrels.tsv run.jsonl -m rag -m nDCG@10 --ties average -q --format csv
+
+  ranklens evaluate golden.jsonl log.jsonl -m hit@5 --failing 20 --format markdown
 """
 
 
@@ -58,32 +66,91 @@ def evaluate(
     runs: options.Runs,
     policy: Policy,
     measures: options.Measures = DEFAULT_MEASURES,
-    by_query: Annotated[bool, typer.Option("-q", "--queries", help="One row per query.")] = False,
+    per_query: Annotated[bool, typer.Option("-q", "--per-query", help="One row per query.")] = False,
+    failing: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Also show the N queries with the lowest values: what was expected, what came instead, and why.",
+        ),
+    ] = None,
+    failing_measure: Annotated[
+        str | None, typer.Option(help="Measure for --failing; by default the first.")
+    ] = None,
+    queries: options.Queries = None,
     format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.table,  # noqa: A002
     output: options.Output = None,
     qrels_format: options.QrelsFormat = None,
     run_format: options.RunFormat = None,
+    places: options.Map = None,
+    match: options.Match = None,
+    abstain_below: Annotated[
+        float | None,
+        typer.Option(
+            help="Count answers to unanswerable questions as none if all their scores are below this."
+        ),
+    ] = None,
 ) -> None:
     """Score one or several runs against judgments."""
     from ranklens.evaluation import evaluate as score
 
     if output is not None:
         out.check_output(output)
+    _refuse_what_is_not_shown(per_query, failing, failing_measure, format)
+    texts = query_texts(queries, qrels, "evaluate") if queries or per_query or failing else {}
     found: dict[str, Scores] = {}
-    with reading():
-        data = open_collection(qrels, runs, qrels_format, run_format)
+    with reading(), _said_once() as heard:
+        columns, matching = columns_of(places), match_of(match)
+        data = open_collection(qrels, runs, qrels_format, run_format, Names.of(columns, matching))
         for name, run in data.runs.items():
-            with _about(name, str(run.path), several=len(data.runs) > 1):
-                found[name] = score(data.qrels, run, measures, policy)
+            with _about(name, str(run.path), heard, several=len(data.runs) > 1):
+                found[name] = score(
+                    data.qrels,
+                    run,
+                    measures,
+                    policy,
+                    columns=columns,
+                    match=matching,
+                    abstain_below=abstain_below,
+                ).with_texts(texts)
+        worst = (
+            {name: one.failing(failing_measure, failing) for name, one in found.items()} if failing else {}
+        )
     if format is Format.table and out.is_standard_output(output):
-        _show(found, by_query)
+        _show(found, per_query, worst)
     else:
-        out.write_text(_render(found, by_query, format), output)
+        out.write_text(_render(found, per_query, worst, format), output)
+
+
+def _refuse_what_is_not_shown(
+    per_query: bool,
+    failing: int | None,
+    measure: str | None,
+    format: Format,  # noqa: A002
+) -> None:
+    if measure is not None and failing is None:
+        raise InputError("--failing-measure says what --failing N goes by; give both.")
+    if failing is not None and format is Format.latex:
+        raise InputError("--failing needs another format than latex, such as markdown.")
+    if failing is not None and per_query and format in (Format.csv, Format.tsv, Format.jsonl):
+        raise InputError(f"--failing and --per-query are two tables; {format.value} holds one of them.")
 
 
 @contextmanager
-def _about(name: str, path: str, *, several: bool) -> Iterator[None]:
-    """Name the run in errors and warnings that do not name its file, where there are several."""
+def _said_once() -> Iterator[dict[str, list[Warning | str]]]:
+    """What was warned of each run, to be filled; told at the end, or before an error, once where several share it."""
+    heard: dict[str, list[Warning | str]] = {}
+    try:
+        yield heard
+    finally:
+        for told in errors.about_each(heard):
+            warn(told)
+
+
+@contextmanager
+def _about(name: str, path: str, heard: dict[str, list[Warning | str]], *, several: bool) -> Iterator[None]:
+    """Name the run in errors that do not name its file, and keep its warnings, where there are several."""
     if not several:
         yield
         return
@@ -95,41 +162,90 @@ def _about(name: str, path: str, *, several: bool) -> Iterator[None]:
         if path not in str(error):
             error.prefix(f"{name}: ")
         raise
-    for warning in caught:
-        warn(errors.about(name, warning.message))
+    heard[name] = [warning.message for warning in caught]
 
 
-def _show(found: dict[str, Scores], by_query: bool) -> None:
+def _show(found: dict[str, Scores], per_query: bool, worst: Mapping[str, Failing]) -> None:
     """On a terminal, no wider than it is."""
     from ranklens.tables import terminal
+    from ranklens.tables.table import Printout
 
     console = terminal.terminal()
-    terminal.show(_table(found, by_query, None if console is None else console.width), console)
+    table = _table(found, per_query, None if console is None else console.width, _WIDEST_TEXT)
+    terminal.show(
+        Printout([table, *(_named(name, one.table(), worst) for name, one in worst.items())]), console
+    )
 
 
-def _table(found: dict[str, Scores], by_query: bool, width: int | None) -> Table:
+def _table(found: dict[str, Scores], per_query: bool, width: int | None, widest_text: int | None) -> Table:
     from ranklens.tables import scores as score_tables
 
-    return score_tables.by_query(found) if by_query else score_tables.means(found, width)
+    if per_query:
+        return score_tables.by_query(found, widest=widest_text)
+    return score_tables.means(found, width)
 
 
-def _render(found: dict[str, Scores], by_query: bool, format: Format) -> str:  # noqa: A002
-    from ranklens.tables import scores as score_tables
+def _named(run: str, table: Table, worst: Mapping[str, Failing]) -> Table:
+    """The table with the name of the run in its title, where there are several."""
+    return replace(table, title=f"{run}: {table.title}") if len(worst) > 1 else table
+
+
+def _render(
+    found: dict[str, Scores],
+    per_query: bool,
+    worst: Mapping[str, Failing],
+    format: Format,  # noqa: A002
+) -> str:
+    from ranklens.tables.table import Printout
 
     if format is Format.json:
         content = {name: json.loads(scores.to_json()) for name, scores in found.items()}
+        for name, one in worst.items():
+            content[name]["failing"] = {"measure": str(one.measure), "queries": one.to_dicts()}
         return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
     if format is Format.jsonl:
-        return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in _rows(found, by_query))
+        rows = _rows(found, per_query, worst)
+        return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     if format in (Format.csv, Format.tsv):
-        table = score_tables.by_query(found, exact=True) if by_query else score_tables.exact_means(found)
-        return table.to_csv("," if format is Format.csv else "\t")
-    table = _table(found, by_query, None)
-    render = {Format.table: table.__str__, Format.markdown: table.to_markdown, Format.latex: table.to_latex}
-    return render[format]() + "\n"
+        return _exact(found, per_query, worst).to_csv("," if format is Format.csv else "\t")
+    table = _table(found, per_query, None, _WIDEST_TEXT if format is Format.table else None)
+    if format is Format.latex:
+        return table.to_latex() + "\n"
+    if format is Format.table:
+        parts = [table, *(_named(name, one.table(), worst) for name, one in worst.items())]
+        return f"{Printout(parts)}\n"
+    parts = [table, *(_named(name, one.table(whole=True), worst) for name, one in worst.items())]
+    return Printout(parts).to_markdown() + "\n"
 
 
-def _rows(found: dict[str, Scores], by_query: bool) -> list[dict[str, Any]]:
-    if by_query:
-        return [{"run": name, **row} for name, s in found.items() for row in s.per_query.to_dicts()]
+def _exact(found: dict[str, Scores], per_query: bool, worst: Mapping[str, Failing]) -> Table:
+    """All digits, for other programs to read."""
+    from ranklens.tables import scores as score_tables
+    from ranklens.tables.table import Table
+
+    if worst:
+        from ranklens.explanation.failing import COLUMNS
+
+        rows = [[name, *map(_cell, row.values())] for name, one in worst.items() for row in one.to_dicts()]
+        return Table(["run", *COLUMNS], rows)
+    return score_tables.by_query(found, exact=True) if per_query else score_tables.exact_means(found)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, list):
+        return " ".join(map(_cell, value))
+    return "" if value is None else str(value)
+
+
+def _rows(found: dict[str, Scores], per_query: bool, worst: Mapping[str, Failing]) -> list[dict[str, Any]]:
+    if worst:
+        return [{"run": name, **row} for name, one in worst.items() for row in one.to_dicts()]
+    if per_query:
+        return [{"run": name, **row} for name, s in found.items() for row in _by_query(s)]
     return [{"run": name, **row} for name, s in found.items() for row in s.to_frame().to_dicts()]
+
+
+def _by_query(scores: Scores) -> Iterator[dict[str, Any]]:
+    for row in scores.per_query.to_dicts():
+        text = {"question": scores.texts.get(row["query"])} if scores.texts else {}
+        yield {"query": row["query"], **text, **row}

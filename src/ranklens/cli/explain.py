@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from enum import Enum
 from html import escape
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,10 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ranklens.cli import options
+from ranklens.cli.places import columns_of, match_of
+from ranklens.cli.texts import query_texts
 from ranklens.errors import InputError
 from ranklens.files import output as out
 from ranklens.files.collection import open_collection
 from ranklens.policy import Policy
+from ranklens.readers.names import Names
 
 if TYPE_CHECKING:
     from ranklens.explanation.walk import Explanation
@@ -23,12 +28,13 @@ Examples:
 
   ranklens explain nDCG@10 qrels.txt run.txt --query q7
 
-  ranklens explain AP qrels.txt run.txt
+  ranklens explain AP qrels.txt run.txt --queries queries.tsv
 
   ranklens explain 'RBP(p=0.5)' qrels.txt run.txt --query q7 --ties average --format markdown
 """
 
 
+_WIDEST_TEXT = 60  # letters of a question, in a list of them
 _PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -65,28 +71,38 @@ def explain(
             "--query", help="Query to explain. Without it, the queries with the lowest values are listed."
         ),
     ] = None,
+    queries: options.Queries = None,
     rows: Annotated[int, typer.Option(help="Approximate number of rows to show.")] = 20,
     format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.table,  # noqa: A002
     output: options.Output = None,
     qrels_format: options.QrelsFormat = None,
     run_format: options.RunFormat = None,
+    places: options.Map = None,
+    match: options.Match = None,
 ) -> None:
     """Show step by step how a measure gets its value for one query."""
     from ranklens.explanation.walk import explain as work_out
     from ranklens.judging.documents import judgments
+    from ranklens.judging.inputs import read_inputs
 
-    data = open_collection(qrels, [run], qrels_format, run_format)
-    gold, ranked = data.qrels, next(iter(data.runs.values()))
-    queries = judgments(gold)["query"].unique()
-    query = queries[0] if query is None and len(queries) == 1 else query
+    given = query_texts(queries, qrels, "explain")
+    columns, matching = columns_of(places), match_of(match)
+    data = open_collection(qrels, [run], qrels_format, run_format, Names.of(columns, matching))
+    gold, ranked = read_inputs(
+        data.qrels, next(iter(data.runs.values())), policy, columns=columns, match=matching
+    )
+    texts = {**(getattr(gold, "texts", None) or {}), **given}
+    judged = judgments(gold)["query"].unique()
+    query = judged[0] if query is None and len(judged) == 1 else query
     if query is None:
         if format is not Format.table or output is not None:
             raise InputError(
                 "No query given. Name one with --query, or omit -o and --format to list the queries with the lowest values."
             )
-        typer.echo(_which_query(measure, gold, ranked, policy))
+        typer.echo(_which_query(measure, gold, ranked, policy, texts))
         return
     found = work_out(measure, gold, ranked, query=query, policy=policy, rows=rows)
+    found = replace(found, text=texts.get(query))
     out.write_text(_render(found, format).rstrip("\n") + "\n", output)
 
 
@@ -98,7 +114,7 @@ def _render(found: Explanation, format: Format) -> str:  # noqa: A002
     return found.to_markdown() if format is Format.markdown else found.to_json()
 
 
-def _which_query(measure: str, qrels: Any, run: Any, policy: Policy) -> str:
+def _which_query(measure: str, qrels: Any, run: Any, policy: Policy, texts: Mapping[str, str]) -> str:
     """The queries you most likely want to look at: the lowest, one in the middle, the highest."""
     from ranklens.evaluation import evaluate
     from ranklens.registry import parse
@@ -108,11 +124,20 @@ def _which_query(measure: str, qrels: Any, run: Any, policy: Policy) -> str:
     name = str(scores.measures[0])
     order = sorted(zip(scores[name].tolist(), scores.queries, strict=True))
     chosen = {*range(5), len(order) // 2, len(order) - 1}
-    rows = [[query, _show(value)] for i, (value, query) in enumerate(order) if i in chosen]
+    rows = [
+        [query, *_text(texts, query), _show(value)] for i, (value, query) in enumerate(order) if i in chosen
+    ]
     note = (
         f"{len(order):,} queries: the lowest, one from the middle and the highest. Explain one with --query."
     )
-    return str(Table(["query", name], rows, note=note))
+    header = ["query", *(["question"] if texts else []), scores.measures[0].shown]
+    return str(Table(header, rows, note=note, left=len(header) - 1))
+
+
+def _text(texts: Mapping[str, str], query: str) -> list[str]:
+    from ranklens.words import shortened
+
+    return [shortened(texts.get(query, ""), _WIDEST_TEXT)] if texts else []
 
 
 def _show(value: float | str) -> str:

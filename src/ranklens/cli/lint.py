@@ -9,7 +9,9 @@ import typer
 
 from ranklens.cli import options
 from ranklens.cli.bars import reading
+from ranklens.cli.places import columns_of
 from ranklens.files.collection import open_collection
+from ranklens.readers.names import Names
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,6 +30,7 @@ def lint(
     runs: options.Runs,
     qrels_format: options.QrelsFormat = None,
     run_format: options.RunFormat = None,
+    places: options.Map = None,
 ) -> None:
     """Check judgments and runs for problems; exit status 1 if one would change results."""
     from ranklens.lint import lint as look
@@ -35,7 +38,8 @@ def lint(
 
     found = {}
     with reading():
-        data = open_collection(qrels, runs, qrels_format, run_format)
+        names = Names.of(columns_of(places))
+        data = open_collection(qrels, runs, qrels_format, run_format, names)
         for name, run in data.runs.items():
             found[name] = sorted(look(data.qrels, run), key=lambda finding: not finding.matters)
     console = terminal()

@@ -22,11 +22,40 @@ Qrels = Annotated[
 ]
 Runs = Annotated[list[str], typer.Argument(help="Runs, each as PATH or NAME=PATH; - is standard input.")]
 Measures = Annotated[
-    str, typer.Option("-m", "--measures", help="Measures or a preset, such as nDCG@10,RR or rag.")
+    list[str],
+    typer.Option(
+        "-m", "--measures", help="Measures or a preset, such as nDCG@10,RR or rag. Can be repeated."
+    ),
+]
+Queries = Annotated[
+    str | None,
+    typer.Option(
+        "--queries",
+        metavar="FILE",
+        help="Texts of the queries: JSONL, CSV, TSV, JSON or Parquet. A BEIR folder brings its own.",
+    ),
 ]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="File to write; - is standard output.")]
 QrelsFormat = Annotated[str | None, typer.Option(help="Format of the judgments, if it is not recognised.")]
 RunFormat = Annotated[str | None, typer.Option(help="Format of the runs, if it is not recognised.")]
+
+
+Map = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--map",
+        metavar="ROLE=PATH",
+        help="Where a field is, if it has another name: query, text, expected, retrieved, doc, score, rank or grade. Can be repeated.",
+    ),
+]
+Match = Annotated[
+    str | None,
+    typer.Option(
+        "--match",
+        metavar="KIND[:ARGUMENT]",
+        help="How retrieved items match expected ones: parent:#, field:metadata.source, text, text:overlap:0.7, spans:0.5 or groups:FILE.",
+    ),
+]
 
 
 def with_policy(command: Callable[..., None]) -> Callable[..., None]:

@@ -1,6 +1,6 @@
 """Well-formed calls of ``ranklens evaluate`` without Typer, which loads Pydantic and makes a small collection take 1.4 times as long.
 
-Whatever is not plainly understood here, above all help and mistakes, is left to Typer; a test compares the two.
+Whatever is not plainly understood here, above all help, mistakes and rare options, is left to Typer; a test compares the two.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ FORMATS = {choice.value: choice for choice in evaluate.Format}
 OPTIONS: dict[str, tuple[str, bool | None]] = {
     "-m": ("measures", None),
     "--measures": ("measures", None),
-    "-q": ("by_query", True),
-    "--queries": ("by_query", True),
+    "-q": ("per_query", True),
+    "--per-query": ("per_query", True),
     "--format": ("format", None),
     "-o": ("output", None),
     "--output": ("output", None),
@@ -56,7 +56,7 @@ def _understood(arguments: Sequence[str]) -> tuple[list[str], dict[str, Any]] | 
         name, value = _option(argument, rest)
         if name is None or value is None:
             return None
-        options[name] = value
+        options[name] = [*options.get(name, []), value] if name == "measures" else value
     return (files, options) if len(files) > 1 and all(files) else None
 
 

@@ -9,6 +9,7 @@ import typer
 
 from ranklens.cli import options
 from ranklens.cli.settings import compare_files, with_settings
+from ranklens.cli.texts import in_folder
 from ranklens.policy import Policy
 
 EXAMPLES = """
@@ -32,10 +33,7 @@ def report(
     output: Annotated[
         Path, typer.Option("-o", "--output", help="File to write; - is standard output.")
     ] = Path("report.html"),
-    queries: Annotated[
-        str | None,
-        typer.Option(help="Query texts: JSONL, CSV, TSV, JSON or Parquet. A BEIR folder includes them."),
-    ] = None,
+    queries: options.Queries = None,
     corpus: Annotated[
         str | None,
         typer.Option(help="Document texts, in the same formats. The page keeps only those it shows."),
@@ -52,8 +50,8 @@ def report(
     page = write_report(
         found,
         output,
-        queries=queries or _in_folder(qrels, "queries.jsonl"),
-        corpus=corpus or _in_folder(qrels, "corpus.jsonl"),
+        queries=queries or in_folder(qrels, "queries.jsonl"),
+        corpus=corpus or in_folder(qrels, "corpus.jsonl"),
         title=title,
     )
     if is_stream(page):
@@ -61,12 +59,6 @@ def report(
     systems, over = counted(len(found.systems), "system"), counted(len(found.query_ids), "query")
     size = _bytes(page.stat().st_size)
     typer.echo(f"{page}: {systems}, {over}, {size}. Open it in a browser.")
-
-
-def _in_folder(qrels: str, name: str) -> str | None:
-    """A BEIR folder includes its texts."""
-    found = [Path(qrels) / name, Path(qrels) / f"{name}.gz"]
-    return next((str(path) for path in found if path.is_file()), None)
 
 
 def _bytes(size: int) -> str:

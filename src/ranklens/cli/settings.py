@@ -12,8 +12,10 @@ import typer
 
 from ranklens.cli import options
 from ranklens.cli.evaluate import DEFAULT_MEASURES
+from ranklens.cli.places import columns_of, match_of
 from ranklens.errors import InputError, RankLensWarning
 from ranklens.files.collection import open_collection
+from ranklens.readers.names import Names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -50,6 +52,8 @@ _SETTINGS: dict[str, tuple[Any, Any]] = {
     "seed": (Annotated[int, typer.Option(min=0, help="Random seed.")], 0),
     "qrels_format": (options.QrelsFormat, None),
     "run_format": (options.RunFormat, None),
+    "places": (options.Map, None),
+    "match": (options.Match, None),
 }
 
 
@@ -62,11 +66,13 @@ def compare_files(
     qrels: str,
     runs: Sequence[str],
     *,
-    measures: str,
+    measures: Sequence[str],
     by: str | None,
     seed: int,
     qrels_format: str | None,
     run_format: str | None,
+    places: Sequence[str] | None,
+    match: str | None,
     **settings: Any,
 ) -> Comparison:
     """Compare runs given as PATH or NAME=PATH."""
@@ -74,8 +80,9 @@ def compare_files(
 
     # The tests will need SciPy: load it while the files are read.
     Thread(target=import_module, args=("scipy.special",), daemon=True).start()
-    column, table = _column(by, qrels)
-    data = open_collection(qrels, runs, qrels_format, run_format)
+    columns, matching = columns_of(places), match_of(match)
+    data = open_collection(qrels, runs, qrels_format, run_format, Names.of(columns, matching))
+    column, table = _column(by, qrels, data.qrels)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankLensWarning)  # a comparison keeps them as cautions
         return compare(
@@ -85,15 +92,17 @@ def compare_files(
             by=column,
             queries=table,
             rng=seed,
+            columns=columns,
+            match=matching,
             progress=options.progress,
             **settings,
         )
 
 
-def _column(by: str | None, qrels: str) -> tuple[str | None, str | None]:
-    """The column and the file that holds it."""
-    if by is None:
-        return None, None
+def _column(by: str | None, qrels: str, judgments: Any) -> tuple[str | None, str | None]:
+    """The column and the file that holds it; a golden set has columns itself."""
+    if by is None or (":" not in by and hasattr(judgments, "fields")):
+        return by, None
     file, _, column = by.rpartition(":")
     if not file and Path(qrels).is_dir():
         file = qrels

@@ -39,6 +39,7 @@ class Quantity:
     aggregate: Aggregate = "mean"
     bounds: Bounds = Bounds()  # noqa: RUF009  immutable
     better: Better = "higher"
+    asked: str = field(default="", compare=False)  # the spelling that was asked for
 
     @classmethod
     def named(cls, name: str | Measure) -> Quantity:
@@ -47,7 +48,8 @@ class Quantity:
         except MeasureError:
             return cls(str(name))
         known = measure.definition
-        return cls(str(measure), known.aggregate, Bounds(known.low, known.high), known.better)
+        bounds = Bounds(known.low, known.high)
+        return cls(str(measure), known.aggregate, bounds, known.better, measure.asked)
 
     @property
     def is_tested(self) -> bool:
@@ -137,6 +139,7 @@ def align(
     scores = {name: value for name, value in given.items() if isinstance(value, Scores)}
     _refuse_different_judgments(scores)
     wanted, texts = _wanted(measures)
+    spelled = _spelled(measures, scores)
     tables = {name: _table(name, value, wanted) for name, value in given.items()}
     kept = wanted or _common(tables)
     odd = [name for name in _every_name(tables) if wanted is None and name not in kept]
@@ -146,7 +149,7 @@ def align(
     ids = _ids(every, lacking, policy)
     return Aligned(
         systems=tuple(given),
-        quantities=tuple(Quantity.named(name) for name in kept),
+        quantities=tuple(Quantity.named(spelled.get(name, name)) for name in kept),
         query_ids=ids,
         values={name: np.stack([_row(table, name, ids) for table in tables.values()]) for name in kept},
         missing={name: len(queries) for name, queries in lacking.items()},
@@ -211,10 +214,24 @@ def _wanted(
 
 def _canonical(measure: str | Measure) -> list[str]:
     """Names of the registry (of a preset, several); a column from another tool may have any name."""
+    return list(map(str, _known(measure))) or [str(measure)]
+
+
+def _spelled(
+    measures: str | Measure | Sequence[str | Measure] | None, scores: Mapping[str, Scores]
+) -> dict[str, Measure]:
+    """Measures of the registry as they were asked for, by canonical name."""
+    if measures is None:
+        return {str(m): m for one in scores.values() for m in one.measures}
+    given = [measures] if isinstance(measures, (str, Measure)) else measures
+    return {str(m): m for one in given for m in _known(one)}
+
+
+def _known(measure: str | Measure) -> list[Measure]:
     try:
-        return list(map(str, parse_many(measure)))
+        return parse_many(measure)
     except MeasureError:
-        return [str(measure)]
+        return []
 
 
 def _table(system: str, value: Any, wanted: Sequence[str] | None) -> _Table:

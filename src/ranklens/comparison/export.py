@@ -43,7 +43,7 @@ def systems_frame(comparison: Comparison) -> pl.DataFrame:
     }
     sliced = (result for part in comparison.slices for result in part.results)
     rows = [_system(result) for result in (*comparison.results, *sliced, *comparison.macro)]
-    return pl.DataFrame(rows, schema=schema)
+    return _as_asked(comparison, pl.DataFrame(rows, schema=schema))
 
 
 def pairs_frame(comparison: Comparison, columns: Sequence[str] | None = None) -> pl.DataFrame:
@@ -59,7 +59,7 @@ def pairs_frame(comparison: Comparison, columns: Sequence[str] | None = None) ->
     kinds: dict[str, Any] = dict.fromkeys(_PAIR_COLUMNS, pl.Float64)
     kinds |= dict.fromkeys(("measure", "a", "b", "slice", "verdict"), pl.String)
     kinds |= dict.fromkeys(("n", "wins", "ties", "losses"), pl.Int64) | {"significant": pl.Boolean}
-    return pl.DataFrame(rows, schema={name: kinds[name] for name in wanted})
+    return _as_asked(comparison, pl.DataFrame(rows, schema={name: kinds[name] for name in wanted}))
 
 
 def queries_frame(comparison: Comparison) -> pl.DataFrame:
@@ -80,7 +80,15 @@ def queries_frame(comparison: Comparison) -> pl.DataFrame:
         for measure in comparison.measures
         for system, row in zip(comparison.systems, comparison.values(measure), strict=True)
     ]
-    return pl.concat(parts)
+    return _as_asked(comparison, pl.concat(parts))
+
+
+def _as_asked(comparison: Comparison, frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame with measures in the spelling that was asked for."""
+    shown = {name: comparison.shown(name) for name in comparison.measures}
+    if "measure" not in frame.columns or all(name == asked for name, asked in shown.items()):
+        return frame
+    return frame.with_columns(frame["measure"].replace(shown))
 
 
 def to_json(comparison: Comparison, *, indent: int | None = None) -> str:
@@ -136,6 +144,7 @@ def _measure(comparison: Comparison, name: str) -> dict[str, Any]:
     low, high = map(finite, quantity.bounds)
     return {
         "name": name,
+        "asked": comparison.shown(name),
         "aggregate": quantity.aggregate,
         "better": quantity.better,
         "low": low,

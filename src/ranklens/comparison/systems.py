@@ -15,7 +15,7 @@ from ranklens.comparison.alignment import Aligned, Quantity, align
 from ranklens.comparison.analysis import Sliced, SliceResult, SystemResult, analyse, analyse_slices
 from ranklens.comparison.cautions import cautions
 from ranklens.comparison.pairs import Contrasts, PairResult, Pairs, Settings, affordable
-from ranklens.errors import InputError, MeasureError, RankLensWarning, about, nearest, warn
+from ranklens.errors import InputError, MeasureError, RankLensWarning, about_each, nearest, warn
 from ranklens.evaluation import evaluate
 from ranklens.files.collection import Collection, open_collection
 from ranklens.judging.inputs import read_inputs
@@ -162,7 +162,7 @@ class Comparison:
         """What to conclude, in words; for all measures, one per line."""
         if measure is not None:
             return verdicts.of_measure(self, self._measure(measure))
-        return "\n".join(f"{name}: {verdicts.of_measure(self, name)}" for name in self.measures)
+        return "\n".join(f"{self.shown(name)}: {verdicts.of_measure(self, name)}" for name in self.measures)
 
     def queries(self, measure: str | Measure, a: str | None = None, b: str | None = None) -> pl.DataFrame:
         """The queries, sorted by how much better b is than a: largest losses first, largest gains last."""
@@ -293,6 +293,11 @@ class Comparison:
         name = self._measure(measure)
         return next(quantity for quantity in self.aligned.quantities if quantity.name == name)
 
+    def shown(self, measure: str | Measure) -> str:
+        """The measure in the spelling that was asked for, which tables and frames show."""
+        found = self.quantity(measure)
+        return found.asked or found.name
+
     def _system(self, system: str) -> str:
         if str(system) not in self.systems:
             raise InputError(f"There is no system {system!r}: {nearest(str(system), self.systems)}")
@@ -310,7 +315,7 @@ class Comparison:
 def compare(
     qrels: Any,
     runs: Mapping[str, Any],
-    measures: str | Measure | Sequence[str | Measure],
+    measures: str | Measure | Sequence[str | Measure] = "rag",
     *,
     baseline: str | None = None,
     test: str = "randomization",
@@ -459,16 +464,17 @@ def _evaluated(
     progress: Callable[[Iterable[Any]], Iterable[Any]],
 ) -> tuple[dict[str, Scores], list[str]]:
     """Scores by system, and what evaluation warned of."""
-    scores, said = {}, []
+    scores: dict[str, Scores] = {}
+    heard: dict[str, list[Warning | str]] = {}
     for name in progress(list(runs)):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", RankLensWarning)
             scores[name] = evaluate(qrels, runs[name], measures, policy, columns=columns)
-        for warning in caught:
-            told = about(name, warning.message)
-            said.append(str(told))
-            warn(told)
-    return scores, said
+        heard[name] = [warning.message for warning in caught]
+    said = about_each(heard)
+    for told in said:
+        warn(told)
+    return scores, [str(told) for told in said]
 
 
 def _checked(systems: Any) -> dict[str, Any]:

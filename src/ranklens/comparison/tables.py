@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,13 +12,14 @@ from ranklens.comparison.groups import label
 from ranklens.scores import details
 from ranklens.stats.randomization import EXACT_UP_TO
 from ranklens.tables.table import Cell, Lines, Printout, Table
-from ranklens.words import counted, several
+from ranklens.words import counted, said_once, several, shortened
 
 if TYPE_CHECKING:
     from ranklens.comparison.analysis import SystemResult
     from ranklens.comparison.pairs import PairResult
     from ranklens.comparison.systems import Comparison
 
+_WIDEST_TEXT = 100  # letters of a question
 MOST_SYSTEMS, MOST_PAIRS, MOST_ROWS, MOST_NOTES = 20, 15, 40, 6  # shown for each measure, in print
 
 
@@ -34,10 +35,14 @@ def printout(comparison: Comparison, *, intervals: bool = True) -> Printout:
         parts.append(slices(comparison))
     if not intervals:
         parts = [_without(part, _interval_header(comparison)) for part in parts if isinstance(part, Table)]
+    shown = comparison.shown
     said = [
-        (name, verdicts.of_measure(comparison, name, intervals=intervals)) for name in comparison.measures
+        (shown(name), verdicts.of_measure(comparison, name, intervals=intervals))
+        for name in comparison.measures
     ]
-    said += [(f"{name} by slice", verdicts.of_slices(comparison, name)) for name in comparison.measures]
+    said += [
+        (f"{shown(name)} by slice", verdicts.of_slices(comparison, name)) for name in comparison.measures
+    ]
     said += [(name, text) for name, text in verdicts.of_failures(comparison.scores).items()]
     parts.append(Lines("Verdict", [f"{name}: {text}" for name, text in said if text]))
     parts.append(Lines("What was compared", note(comparison)))
@@ -57,7 +62,7 @@ def leaders(comparison: Comparison) -> Table:
         behind = _behind(comparison, name, ranked)
         for i, system in enumerate(ranked[:MOST_SYSTEMS]):
             numbers = _numbers(comparison, comparison.result(name, system), strong=system not in behind)
-            rows.append([name if i == 0 else "", system, *numbers])
+            rows.append([comparison.shown(name) if i == 0 else "", system, *numbers])
         if len(ranked) > MOST_SYSTEMS:
             rows.append(["", f"… {len(ranked) - MOST_SYSTEMS:,} more", "", "", ""])
     header = ["measure", "system", "mean", _interval_header(comparison), "group"]
@@ -89,7 +94,8 @@ def pairs(comparison: Comparison) -> Table:
         shown = _pairs_to_show(comparison, name)
         tested = comparison.contrasts(name)
         hidden += len(tested) - len(shown)
-        rows += [[name if i == 0 else "", *_pair(comparison, pair)] for i, pair in enumerate(shown)]
+        label_of = comparison.shown(name)
+        rows += [[label_of if i == 0 else "", *_pair(comparison, pair)] for i, pair in enumerate(shown)]
     corrected = verdicts.name_of_correction(comparison.correction)
     is_plain = comparison.settings.is_tukey or not corrected or comparison.pairs.parts[0].family.pairs < 2
     chance = "p" if is_plain else f"p ({corrected})"
@@ -105,26 +111,40 @@ def slices(comparison: Comparison) -> Table:
         parts = [*(part.results for part in comparison.slices), comparison.macro]
         found = [_slice_rows(comparison, [r for r in results if r.measure == name]) for results in parts]
         shown = [row for part in found for row in part][:MOST_ROWS]
-        rows += [[name if i == 0 else "", *row] for i, row in enumerate(shown)]
+        rows += [[comparison.shown(name) if i == 0 else "", *row] for i, row in enumerate(shown)]
         if (hidden := sum(map(len, found)) - len(shown)) > 0:
             rows.append(["", f"… {hidden:,} more rows", *[""] * 5])
     header = ["measure", "slice", "system", "queries", "mean", _interval_header(comparison), "group"]
     return _without_empty(Table(header, rows, left=3))
 
 
-def queries(comparison: Comparison, measure: str, a: str | None, b: str | None, most: int) -> Table:
-    """The queries with the largest differences, from the largest loss of b to its largest gain."""
+def queries(
+    comparison: Comparison,
+    measure: str,
+    a: str | None,
+    b: str | None,
+    most: int,
+    texts: Mapping[str, str] | None = None,
+) -> Table:
+    """The queries with the largest differences, from the largest loss of b to its largest gain; with texts, if given."""
     found = comparison.queries(measure, a, b)
     largest = sorted(found.rows(), key=lambda row: -abs(row[3]))[:most]
     rows = [
-        [row[0], f"{row[1]:.4f}", f"{row[2]:.4f}", f"{row[3]:+.4f}", *row[4:]]
+        [row[0], *_text(texts, row[0]), f"{row[1]:.4f}", f"{row[2]:.4f}", f"{row[3]:+.4f}", *row[4:]]
         for row in sorted(largest, key=lambda row: row[3])
     ]
-    title = f"{measure}: the {len(rows):,} queries of {len(found):,} that differ most"
-    return Table(found.columns, rows, title=title)
+    title = f"{comparison.shown(measure)}: the {len(rows):,} queries of {len(found):,} that differ most"
+    header = [found.columns[0], *(["question"] if texts else []), *found.columns[1:]]
+    return Table(header, rows, title=title, left=2 if texts else 1)
 
 
-def documents(comparison: Comparison, query: str, a: str | None, b: str | None) -> Table:
+def _text(texts: Mapping[str, str] | None, query: str) -> list[str]:
+    return [shortened(texts.get(query, ""), _WIDEST_TEXT)] if texts else []
+
+
+def documents(
+    comparison: Comparison, query: str, a: str | None, b: str | None, text: str | None = None
+) -> Table:
     """Two rankings of a query side by side."""
     found = comparison.documents(query, a, b)
     rows = [
@@ -136,9 +156,9 @@ def documents(comparison: Comparison, query: str, a: str | None, b: str | None) 
         ]
         for doc, grade, *ranks, change in found.iter_rows()
     ]
-    return Table(
-        found.columns, rows, title=f"Query {query}: the first documents of both, and relevant ones missed"
-    )
+    asked = f" ({shortened(text, None)})" if text else ""
+    title = f"Query {query}{asked}: the first documents of both, and relevant ones missed"
+    return Table(found.columns, rows, title=title)
 
 
 def paper(comparison: Comparison) -> Table:
@@ -147,7 +167,9 @@ def paper(comparison: Comparison) -> Table:
     rows = [
         [label(i), system, *(column[i] for column in columns)] for i, system in enumerate(comparison.systems)
     ]
-    return Table(["", "system", *comparison.measures], rows, left=2, note=caption(comparison))
+    return Table(
+        ["", "system", *map(comparison.shown, comparison.measures)], rows, left=2, note=caption(comparison)
+    )
 
 
 def _paper_column(comparison: Comparison, measure: str) -> list[Cell]:
@@ -237,25 +259,12 @@ def _corrected(comparison: Comparison, pairs: int) -> str:
 
 def _described(comparison: Comparison) -> list[str]:
     """What was evaluated for each system, once for those that share it; what all share is said once."""
-    systems_of: dict[tuple[str, ...], list[str]] = {}
-    for system in comparison.systems:
-        systems_of.setdefault(_evaluated(comparison, system), []).append(system)
-    every = [*systems_of]
     lines = []
     if comparison.aligned.left_out:
         n = counted(len(comparison.query_ids), "query")
         lines.append(f"{n} compared, which all systems have; means are over these.")
-    if len(every) == 1:
-        return [*lines, f"{'; '.join(every[0])}."]
-    shared = [part for part in every[0] if all(part in parts for parts in every)]
-    if shared:
-        lines.append(f"All: {'; '.join(shared)}.")
-    for parts in every[:MOST_NOTES]:
-        own = "; ".join(part for part in parts if part not in shared)
-        lines.append(f"{several(systems_of[parts])}: {own}.")
-    if len(every) > MOST_NOTES:
-        lines.append(f"… and {len(every) - MOST_NOTES:,} more such lines.")
-    return lines
+    said = said_once({name: _evaluated(comparison, name) for name in comparison.systems}, MOST_NOTES)
+    return [*lines, *said]
 
 
 def _evaluated(comparison: Comparison, system: str) -> tuple[str, ...]:

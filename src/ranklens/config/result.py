@@ -132,7 +132,7 @@ def _means(scores: Mapping[str, Scores], level: float | None) -> Table:
     told = [line if len(notes) == 1 else f"{', '.join(names)}: {line}" for line, names in notes.items()]
     if level is not None:
         told.append(f"{level:.0%} intervals")
-    return Table(["system", *map(str, measures)], rows, note=".\n".join(told) + ".")
+    return Table(["system", *(m.shown for m in measures)], rows, note=".\n".join(told) + ".")
 
 
 def _mean(scores: Scores, measure: Any, level: float | None) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ranklens.tables.table import Lines, Printout, Table
+from ranklens.words import shortened
 
 if TYPE_CHECKING:
     from ranklens.explanation.walk import Explanation, Step
@@ -17,7 +18,8 @@ _MOST_MISSED = 5
 def printout(explanation: Explanation, widest_id: int | None = None) -> Printout:
     """Everything; the last line is the value."""
     title = f"{explanation.measure} of query {explanation.query!r}: {explanation.description}"
-    seen = [_facts(explanation), *_missed(explanation, widest_id), *explanation.notes]
+    asked = [f"Question: {shortened(explanation.text, None)}"] if explanation.text else []
+    seen = [*asked, _facts(explanation), *_missed(explanation, widest_id), *explanation.notes]
     return Printout([Lines(title, seen), table(explanation, widest_id)])
 
 

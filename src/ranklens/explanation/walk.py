@@ -74,6 +74,7 @@ class Explanation:
     policy: Policy
     headings: tuple[str, ...] = ()  # of the details
     ideal_heading: str = ""  # of Step.ideal
+    text: str | None = None  # of the query
 
     @property
     def description(self) -> str:
@@ -112,6 +113,7 @@ class Explanation:
             "format_version": FORMAT_VERSION,
             "measure": str(self.measure),
             "query": self.query,
+            "text": self.text,
             "value": self.value,
             "description": self.description,
             "calculation": self.calculation,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ranklens.arrays import FloatArray
+from ranklens.arrays import FloatArray, IntArray
 from ranklens.formulas.ratio import ratio
 from ranklens.judging.judged import Judged
 from ranklens.registry import Cutoff, Rel, measure
@@ -19,15 +19,20 @@ def judged_share(judged: Judged, *, k: Cutoff = None) -> FloatArray:
 
     A negative grade means pooled but not judged, and counts as unjudged.
     """
+    return ratio(*judged_of_retrieved(judged, k))
+
+
+def judged_of_retrieved(judged: Judged, k: int | None) -> tuple[FloatArray, IntArray]:
+    """For each query, how many documents in the top k are judged, and how many were retrieved there."""
     retrieved = judged.retrieved if k is None else np.minimum(k, judged.retrieved)
-    return ratio(judged.relevant(0).top(k).sum(), retrieved)
+    return judged.relevant(0).top(k).sum(), retrieved
 
 
 @measure("Unjudged", "unj", average_ties=True, better="neither")
 def unjudged_share(judged: Judged, *, k: Cutoff = None) -> FloatArray:
     """Unjudged documents in the top k, divided by k even if fewer were retrieved (trec_eval's unj)."""
-    retrieved = judged.retrieved if k is None else np.minimum(k, judged.retrieved)
-    return ratio(retrieved - judged.relevant(0).top(k).sum(), judged.retrieved if k is None else float(k))
+    found, retrieved = judged_of_retrieved(judged, k)
+    return ratio(retrieved - found, judged.retrieved if k is None else float(k))
 
 
 @measure("NumQ", "num_q", aggregate="sum", average_ties=True)

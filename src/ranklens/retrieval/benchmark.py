@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ranklens.registry import Measure
     from ranklens.retrieval.agreement import Agreement
     from ranklens.retrieval.scores import RetrieverScores
+    from ranklens.scores import Scores
     from ranklens.tables.table import Table
 
 Failed = Literal["zero", "skip"]
@@ -195,10 +196,20 @@ class Benchmark:
             warn(caution)
         return RetrieverScores(
             {
-                name: evaluate(result.match.judgments(self._judged.qrels), result.run, measures, **options)
+                name: self._known(
+                    result,
+                    evaluate(result.match.judgments(self._judged.qrels), result.run, measures, **options),
+                )
                 for name, result in self._finished().items()
             }
         )
+
+    def _known(self, result: RetrieverRun, scores: Scores) -> Scores:
+        """Scores that know questions and errors, too."""
+        if scores.sources is None:
+            return scores
+        known = dataclasses.replace(scores.sources, texts=self._judged.texts, failed=result.errors)
+        return dataclasses.replace(scores, sources=known)
 
     def compare(
         self,

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ranklens.tables.table import Cell, Table
+from ranklens.words import said_once, shortened
 
 if TYPE_CHECKING:
     from ranklens.registry import Measure
@@ -34,17 +35,18 @@ def means(found: Runs, width: int | None = None) -> Table:
     return next((table for table in layouts if natural_width(table) <= width), layouts[-1])
 
 
-def by_query(found: Runs, *, exact: bool = False) -> Table:
-    """A row per query, after the run's name if there are several."""
-    several = len(found) > 1
+def by_query(found: Runs, *, exact: bool = False, widest: int | None = None) -> Table:
+    """A row per query, after the run's name if there are several; with its text, cut to ``widest``, if that is known."""
+    several, has_texts = len(found) > 1, any(scores.texts for scores in found.values())
     rows = []
     for name, scores in found.items():
-        for row in scores.per_query.iter_rows():
-            values = [v if isinstance(v, str) else repr(v) if exact else f"{v:.4f}" for v in row[1:]]
-            rows.append([*([name] if several else []), row[0], *values])
-    columns = next(iter(found.values())).per_query.columns
-    header = [*(["run"] if several else []), *columns]
-    return Table(header, rows, note="" if exact else _note(found), left=1 + several)
+        for query, *numbers in scores.per_query.iter_rows():
+            text = shortened(scores.texts.get(query, ""), widest)
+            values = [v if isinstance(v, str) else repr(v) if exact else f"{v:.4f}" for v in numbers]
+            rows.append([*([name] if several else []), query, *([text] if has_texts else []), *values])
+    _, *measures = next(iter(found.values())).per_query.columns
+    first = [*(["run"] if several else []), "query", *(["question"] if has_texts else [])]
+    return Table([*first, *measures], rows, note="" if exact else _note(found), left=len(first))
 
 
 def exact_means(found: Runs) -> Table:
@@ -77,7 +79,7 @@ def _by_measure(found: Runs, between: str | None) -> Table:
 def _columns(found: Runs, between: str | None) -> dict[str, list[str]]:
     """The cells of each measure, one per run; ``between`` separates mean and interval, None omits the interval."""
     tables = [scores.table() for scores in found.values()]
-    measures = {str(m): m for m in next(iter(found.values())).measures}
+    measures = {m.shown: m for m in next(iter(found.values())).measures}
     columns: dict[str, list[str]] = {}
     for i, (name, *_) in enumerate(tables[0].rows):
         best = _best(measures[name], found)
@@ -97,9 +99,5 @@ def _best(measure: Measure, found: Runs) -> set[str]:
 
 
 def _note(found: Runs, *, narrow: bool = False) -> str:
-    notes = {name: scores.note for name, scores in found.items()}
-    first = next(iter(notes.values()))
-    text = (
-        first if len({*notes.values()}) == 1 else "\n".join(f"{name}: {note}" for name, note in notes.items())
-    )
-    return f"{text}\n{_NARROW}" if narrow else text
+    said = said_once({name: scores.details() for name, scores in found.items()})
+    return "\n".join([*said, _NARROW] if narrow else said)
