@@ -111,6 +111,8 @@ def test_expected_texts():
         (read_golden, [{"id": 1, "question": "?"}], "Record 1 does not say what is relevant; its keys are ['id', 'question']"),
         (read_golden, GOLDEN * 2, "Records 1 and 4 have the same id 'q1'"),
         (read_log, [{"id": 1, "question": "?"}], "Record 1 does not say what was retrieved"),
+        (read_golden, [{"id": 1, "retrieved": []}], "is it a log? The golden set comes first."),
+        (read_log, [{"id": 1, "expected": []}], "is it a golden set? The log comes second."),
         (read_log, [{"id": 1, "retrieved": [{"text": "?"}]}], "Record 1: The results have no ids"),
         (read_log, [{"id": 1, "retrieved": {"c1": float("nan")}}], "The score of document 'c1' is not a number"),
     ],

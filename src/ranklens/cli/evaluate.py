@@ -110,7 +110,6 @@ def evaluate(
                     run,
                     measures,
                     policy,
-                    columns=columns,
                     match=matching,
                     abstain_below=abstain_below,
                 ).with_texts(texts)

@@ -88,9 +88,7 @@ def explain(
     given = query_texts(queries, qrels, "explain")
     columns, matching = columns_of(places), match_of(match)
     data = open_collection(qrels, [run], qrels_format, run_format, Names.of(columns, matching))
-    gold, ranked = read_inputs(
-        data.qrels, next(iter(data.runs.values())), policy, columns=columns, match=matching
-    )
+    gold, ranked = read_inputs(data.qrels, next(iter(data.runs.values())), policy, match=matching)
     texts = {**(getattr(gold, "texts", None) or {}), **given}
     judged = judgments(gold)["query"].unique()
     query = judged[0] if query is None and len(judged) == 1 else query

@@ -92,7 +92,6 @@ def compare_files(
             by=column,
             queries=table,
             rng=seed,
-            columns=columns,
             match=matching,
             progress=options.progress,
             **settings,

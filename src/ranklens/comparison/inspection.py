@@ -51,7 +51,7 @@ def side_by_side(comparison: Comparison, query: str, a: str, b: str, depth: int)
     inputs.count(depth, "depth")
     evidence = _evidence(comparison, query, a, b)
     before, after = (_ranks(evidence, query, name) for name in (a, b))
-    judged = judgments(evidence.qrels, columns=evidence.columns).filter(pl.col("query") == query)
+    judged = judgments(evidence.qrels).filter(pl.col("query") == query)
     grades = dict(judged.select("doc", "grade").iter_rows())
     every = (
         _Seen(doc, grades.get(doc), before.get(doc, math.inf), after.get(doc, math.inf))
@@ -116,7 +116,5 @@ def _evidence(comparison: Comparison, query: str, a: str, b: str) -> Evidence:
 
 
 def _ranks(evidence: Evidence, query: str, name: str) -> dict[str, int]:
-    found = ranking(
-        evidence.qrels, evidence.runs[name], evidence.policy, queries=[query], columns=evidence.columns
-    )
+    found = ranking(evidence.qrels, evidence.runs[name], evidence.policy, queries=[query])
     return dict(found.select("doc", "rank").iter_rows())

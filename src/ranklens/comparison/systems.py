@@ -50,7 +50,6 @@ class Evidence:
     qrels: Any
     runs: Mapping[str, Any]
     policy: Policy
-    columns: Mapping[str, str] | None = None
 
     @property
     def texts(self) -> Mapping[str, str]:
@@ -355,26 +354,20 @@ def compare(
         )
     data = open_collection(qrels if rankings else None, rankings, names=Names.of(columns, match)).with_logs()
     if match is not None:
-        data = _matched(data, chosen, columns, match)
-        columns = None
+        data = _matched(data, chosen, match)
     if queries is None and isinstance(by, str) and isinstance(data.qrels, Golden):
         queries = data.qrels.fields
-    evaluated, said = _evaluated(data.qrels, data.runs, measures, chosen, columns, progress)
+    evaluated, said = _evaluated(data.qrels, data.runs, measures, chosen, progress)
     wanted = list(next(iter(evaluated.values())).measures) if evaluated else measures
     found = _compared({**given, **evaluated}, wanted, settings, by, queries, chosen.missing)
-    evidence = Evidence(data.qrels, data.runs, chosen, columns) if rankings else None
+    evidence = Evidence(data.qrels, data.runs, chosen) if rankings else None
     logs = {name: run for name, run in data.runs.items() if isinstance(run, Log)}
     return replace(found, evidence=evidence, cautions=(*said, *found.cautions), **_logged(logs))
 
 
-def _matched(
-    data: Collection, policy: Policy, columns: Mapping[str, str] | None, match: Matching
-) -> Collection:
+def _matched(data: Collection, policy: Policy, match: Matching) -> Collection:
     """Judgments and runs under the judged ids."""
-    pairs = {
-        name: read_inputs(data.qrels, run, policy, columns=columns, match=match)
-        for name, run in data.runs.items()
-    }
+    pairs = {name: read_inputs(data.qrels, run, policy, match=match) for name, run in data.runs.items()}
     gold = next(iter(pairs.values()))[0] if pairs else data.qrels
     return Collection(gold, {name: run for name, (_, run) in pairs.items()})
 
@@ -460,7 +453,6 @@ def _evaluated(
     runs: Mapping[str, Any],
     measures: Any,
     policy: Policy,
-    columns: Mapping[str, str] | None,
     progress: Callable[[Iterable[Any]], Iterable[Any]],
 ) -> tuple[dict[str, Scores], list[str]]:
     """Scores by system, and what evaluation warned of."""
@@ -469,7 +461,7 @@ def _evaluated(
     for name in progress(list(runs)):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", RankLensWarning)
-            scores[name] = evaluate(qrels, runs[name], measures, policy, columns=columns)
+            scores[name] = evaluate(qrels, runs[name], measures, policy)
         heard[name] = [warning.message for warning in caught]
     said = about_each(heard)
     for told in said:

@@ -231,9 +231,9 @@ class _Read:
             sources.qrels, sources.run, policy, columns=sources.columns, match=sources.match
         )
         wanted = pl.col("query").is_in(list(chosen))
-        gold = judgments(qrels, columns=sources.columns).filter(wanted).sort("grade", descending=True)
+        gold = judgments(qrels).filter(wanted).sort("grade", descending=True)
         whole = replace(policy, judged_only=False)
-        found = ranking(qrels, run, whole, queries=chosen, columns=sources.columns)
+        found = ranking(qrels, run, whole, queries=chosen)
         documents: dict[str, list[Document]] = {}
         for query, rank, doc, grade in found.select("query", "rank", "doc", "grade").iter_rows():
             documents.setdefault(query, []).append(Document(rank, doc, grade))

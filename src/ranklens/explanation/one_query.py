@@ -72,10 +72,10 @@ def read(
 ) -> OneQuery:
     """Pick one query out of judgments and a run of any shape; both are read once."""
     qrels, run = read_inputs(qrels, run, policy, columns=columns, match=match)
-    gold = judgments(qrels, columns=columns)
+    gold = judgments(qrels)
     _check_is_judged(query, qrels, gold)
     everything = replace(policy, depth=None, judged_only=False)
-    whole = ranking(qrels, run, everything, queries=[query], columns=columns)
+    whole = ranking(qrels, run, everything, queries=[query])
     if policy.missing == "error" and not len(whole):
         raise PolicyError(
             f"Query {query!r} is judged but not in the run. Add it, or choose ",

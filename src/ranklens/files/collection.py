@@ -152,7 +152,7 @@ def _records(value: Any, names: Names, half: Literal["golden", "log"]) -> Any:
     from ranklens.readers import records
 
     if not records.holds_lists(value, names):
-        return value
+        return _renamed(value, names, half)
     rows = records.rows_of(value)
     return records.read_golden(rows, names) if half == "golden" else records.read_log(rows, names)
 
@@ -164,6 +164,15 @@ def names_of(runs: Sequence[str]) -> dict[str, str]:
     {'bm25': 'runs/bm25.txt.gz', 'mine': 'runs/dense.txt'}
     """
     return _by_file([_name_and_path(run) for run in runs])
+
+
+def _renamed(value: Any, names: Names, half: Literal["golden", "log"]) -> Any:
+    """A table under the names of the roles, if the user has other names for them; from then on nothing is called otherwise."""
+    from ranklens.readers import frames
+
+    if not names.columns or not frames.is_frame(value):
+        return value
+    return (frames.qrels_frame if half == "golden" else frames.run_frame)(value, names.columns)
 
 
 def _judgments(qrels: Any, format: str | None, names: Names) -> tuple[Any, Scored | None]:  # noqa: A002

@@ -51,7 +51,7 @@ def judge(
     qrels, run = read_inputs(qrels, run, policy, columns=columns, match=match)
     known = facts(qrels, run, abstain_below)
     if isinstance(run, Mapping):
-        gold = qrels if isinstance(qrels, Mapping) else frames.by_query(frames.qrels_frame(qrels, columns))
+        gold = qrels if isinstance(qrels, Mapping) else frames.by_query(frames.qrels_frame(qrels))
         judged = _assemble(from_dicts(gold, run, policy), policy, known)
         if not len(judged.hits):
             _hint_at_chunks(gold, run)
@@ -59,8 +59,8 @@ def judge(
     from ranklens.files.streams import TableStream
     from ranklens.judging.tables import from_frames
 
-    tables = run if isinstance(run, TableStream) else [frames.run_frame(run, columns)]
-    return _assemble(from_frames(qrels, tables, policy, columns), policy, known)
+    tables = run if isinstance(run, TableStream) else [frames.run_frame(run)]
+    return _assemble(from_frames(qrels, tables, policy, None), policy, known)
 
 
 def _hint_at_chunks(qrels: Mapping[Any, Any], run: Mapping[Any, Any]) -> None:

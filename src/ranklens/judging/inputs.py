@@ -28,7 +28,7 @@ def read_inputs(
     columns: Mapping[str, str] | None = None,
     match: Matching | None = None,
 ) -> tuple[Any, Any]:
-    """Judgments and a run of any shape that RankLens knows, under the ids that were judged."""
+    """Judgments and a run of any shape that RankLens knows, under the ids that were judged and the usual names of columns."""
     if match is not None and not isinstance(match, Matching):
         raise InputError(
             f"match={match!r:.60} is not allowed; use one of ranklens.matching: ById, ByField, ByParent, ByText, Groups, Spans."
@@ -39,7 +39,7 @@ def read_inputs(
     _refuse_swapped(qrels, run)
     if match is None or isinstance(match, ById):
         return qrels, run
-    return _matched(qrels, run, policy, columns, match)
+    return _matched(qrels, run, policy, match)
 
 
 @dataclass(frozen=True)
@@ -118,11 +118,9 @@ def _look_like_grades(rankings: Sequence[Any]) -> bool:
     return whole and len(dicts) + len(sets) == len(rankings) and (bool(sets) or any(n > 0 for n in numbers))
 
 
-def _matched(
-    qrels: Any, run: Any, policy: Policy, columns: Mapping[str, str] | None, match: Matching
-) -> tuple[Any, Any]:
+def _matched(qrels: Any, run: Any, policy: Policy, match: Matching) -> tuple[Any, Any]:
     """Judgments and run under judged ids; a run becomes ordered lists."""
-    gold: Any = match.judgments(_grades(qrels, columns))
+    gold: Any = match.judgments(_grades(qrels))
 
     def judged(query: str, ids: Sequence[str]) -> list[str]:
         # Of several items that are the same judged document the first counts, and those below move up.
@@ -132,32 +130,30 @@ def _matched(
         gold = qrels.with_judgments(gold)
     if isinstance(run, Log):
         return gold, run.with_documents(judged)
-    return gold, {query: judged(query, ids) for query, ids in _rankings(qrels, run, policy, columns).items()}
+    return gold, {query: judged(query, ids) for query, ids in _rankings(qrels, run, policy).items()}
 
 
-def _grades(qrels: Any, columns: Mapping[str, str] | None) -> dict[str, dict[str, float]]:
+def _grades(qrels: Any) -> dict[str, dict[str, float]]:
     from ranklens.judging.documents import judgments
 
     found: dict[str, dict[str, float]] = {}
     if isinstance(qrels, Mapping):  # which may hold queries without documents
         found = {str(query): {} for query in qrels}
-    for query, doc, grade in judgments(qrels, columns=columns).iter_rows():
+    for query, doc, grade in judgments(qrels).iter_rows():
         found.setdefault(query, {})[doc] = grade
     return found
 
 
-def _rankings(
-    qrels: Any, run: Any, policy: Policy, columns: Mapping[str, str] | None
-) -> dict[str, list[str]]:
+def _rankings(qrels: Any, run: Any, policy: Policy) -> dict[str, list[str]]:
     """The ids of each query, best first."""
     from ranklens.judging.documents import ranking
 
     whole = replace(policy, depth=None, judged_only=False)
     if isinstance(run, Mapping):
         found: dict[str, list[str]] = {str(query): [] for query in run}
-        rows = ranking(qrels, run, whole, queries=list(found), columns=columns)
+        rows = ranking(qrels, run, whole, queries=list(found))
     else:
-        found, rows = {}, ranking(qrels, run, whole, columns=columns)
+        found, rows = {}, ranking(qrels, run, whole)
     for query, doc in rows.select("query", "doc").iter_rows():
         found.setdefault(query, []).append(doc)
     return found

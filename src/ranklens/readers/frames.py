@@ -187,8 +187,7 @@ def _column(frame: pl.DataFrame, columns: Columns, role: str, known: tuple[str, 
     own = Names.of(columns).own if columns else {}
     if role in own:
         given = own[role]
-        # What was read from a file has the names of the roles already.
-        found = next((name for name in (*given, role) if name in frame.columns), None)
+        found = next((name for name in given if name in frame.columns), None)
         if found is None:
             raise InputError(
                 f"columns: {role} should be {either(given)}, but the columns are {frame.columns}."

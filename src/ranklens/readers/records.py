@@ -260,9 +260,13 @@ def _entry(row: Mapping[str, Any], place: str, where: Names) -> Entry:
         return Entry(error=error, seconds=_seconds(row), cost=cost, tokens=tokens)
     found = where.find(row, "retrieved")
     if found is None:
-        raise InputError(
-            f"{place} does not say what was retrieved; its keys are {list(row)}. Accepted: {_SHAPES}."
+        swapped = says_what_is_relevant(row, where)
+        hint = (
+            "It says what is expected: is it a golden set? The log comes second."
+            if swapped
+            else f"Accepted: {_SHAPES}."
         )
+        raise InputError(f"{place} does not say what was retrieved; its keys are {list(row)}. {hint}")
     ids, scores = _ranked(found, place, where)
     return Entry(ids, scores, None, _seconds(row), cost, tokens)
 
@@ -408,7 +412,13 @@ def by_document(value: Any) -> bool:
 def _field(row: Mapping[str, Any], where: str, known: Iterable[str], meaning: str) -> Any:
     found = given(row, known)
     if found is None:
-        raise InputError(f"{where} does not say {meaning}; its keys are {list(row)}. Accepted: {_SHAPES}.")
+        swapped = says_what_was_retrieved(row) if known is names.EXPECTED else False
+        hint = (
+            " It says what was retrieved: is it a log? The golden set comes first."
+            if swapped
+            else f" Accepted: {_SHAPES}."
+        )
+        raise InputError(f"{where} does not say {meaning}; its keys are {list(row)}.{hint}")
     return found
 
 

@@ -139,7 +139,7 @@ def _for_display(policy: Policy) -> Policy:
 
 def _judgments(evidence: Evidence) -> pl.DataFrame:
     qrels, _ = read_pair(evidence.qrels, next(iter(evidence.runs.values())))
-    return judgments(qrels, columns=evidence.columns)
+    return judgments(qrels)
 
 
 def _run(evidence: Evidence, system: str) -> Any:
@@ -150,7 +150,7 @@ def _run(evidence: Evidence, system: str) -> Any:
     if isinstance(run, Mapping):
         return run
     if not isinstance(run, TableStream):
-        return frames.run_frame(run, evidence.columns)
+        return frames.run_frame(run)
     tables, rows = [], 0
     for table in run:
         rows += len(table)
