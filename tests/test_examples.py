@@ -2,10 +2,13 @@
 
 import importlib.util
 import json
+import re
+import shlex
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from command_line import run
 
 FOLDER = Path(__file__).parent.parent / "examples" / "rag-logs"
 MADE = ("corpus.jsonl", "golden.jsonl", "bm25.jsonl", "hybrid.jsonl")
@@ -127,3 +130,18 @@ def test_unanswerable_questions_get_nothing_or_wrong_chunks(log):
         if not GOLDEN[row["question_id"]]["expected_chunk_ids"]
     }
     assert found == {True, False}
+
+
+LOGS_PAGE = FOLDER.parents[1] / "docs" / "logs.md"
+COMMANDS = re.findall(
+    r"```bash\n(ranklens .*?)\n```\n(?:\n```\n(.*?)```)?", LOGS_PAGE.read_text(encoding="utf-8"), re.DOTALL
+)
+
+
+@pytest.mark.parametrize(("command", "printed"), COMMANDS, ids=[command for command, _ in COMMANDS])
+def test_the_page_about_logs_prints_what_it_says(command, printed, capsys, monkeypatch):
+    monkeypatch.chdir(FOLDER)
+    monkeypatch.setattr("warnings.showwarning", None)
+    status, out, _ = run(capsys, *shlex.split(command)[1:])
+    assert status == 0
+    assert not printed or out == printed
