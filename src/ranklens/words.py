@@ -62,6 +62,15 @@ def percent(share: float) -> str:
     return "over 99%" if 0.99 < share < 1 else f"{share:.0%}"
 
 
+def brief(text: str, most: int = 80) -> str:
+    """An id or a line for a message, without its middle if it is long.
+
+    >>> brief("d1"), brief("x" * 500, 20)
+    ('d1', 'xxxxxxxxxx…xxxxxxxxx')
+    """
+    return text if len(text) <= most else f"{text[: most // 2]}…{text[len(text) - (most - 1) // 2 :]}"
+
+
 def finite(value: float) -> float | None:
     """The number, or None if it is infinite or NaN, which JSON has no word for.
 

@@ -10,7 +10,7 @@ import typer
 
 from ranklens.cli import options
 from ranklens.errors import InputError
-from ranklens.files.output import write_text
+from ranklens.files.output import check_output, write_text
 
 if TYPE_CHECKING:
     from ranklens.config.result import BenchResult
@@ -55,9 +55,11 @@ def bench(
     if config is None:
         raise InputError("Give a configuration, or write an example first: ranklens bench --init bench.yaml")
     from ranklens.config import load
-    from ranklens.config.execution import measure, write_outputs
+    from ranklens.config.execution import inputs, measure, write_outputs
 
-    result = measure(load(config))
+    loaded = load(config)
+    check_output(output, inputs(loaded))
+    result = measure(loaded)
     # Before the files of the configuration, of which one may not be writable.
     write_text(_render(result, format).rstrip("\n") + "\n", output)
     write_outputs(result)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ranklens.cli import options
-from ranklens.cli.settings import compare_files, with_settings
+from ranklens.cli.settings import compare_files, inputs, with_settings
 from ranklens.errors import InputError
 from ranklens.files import output as out
 from ranklens.policy import Policy
@@ -97,6 +97,8 @@ def compare(
     """Compare runs on the same queries: which is better, by how much, and how sure that is."""
     _refuse_what_is_not_shown(format, rows, shows_more=bool(queries) or document is not None)
     planned = [_planned(plot) for plot in plots]
+    for file in [output, *(file for _, _, file in planned)]:
+        out.check_output(file, inputs(qrels, runs, settings["by"]))
     found = compare_files(qrels, runs, policy=policy, **settings)
     shown = _printout(found, queries, document, *(pair or (None, None)))
     for name, measure, file in planned:

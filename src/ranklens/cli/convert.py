@@ -31,9 +31,10 @@ def convert(
     ] = None,
 ) -> None:
     """Convert judgments or a run to another format; nothing is lost."""
-    from ranklens.files.output import is_stream
+    from ranklens.files.output import check_output, is_stream
     from ranklens.files.writing import convert as write
 
+    check_output(target, [source])
     with reading():
         rows, what = write(source, target, kind, format)
     written = f"{rows:,} rows of {'judgments' if what == 'qrels' else 'a run'}"

@@ -16,7 +16,7 @@ from ranklens import errors
 from ranklens.cli.bars import reading
 from ranklens.errors import RankLensError, RankLensWarning, warn
 from ranklens.files import output as out
-from ranklens.files.collection import open_collection
+from ranklens.files.collection import open_collection, paths_of
 
 if TYPE_CHECKING:
     import typer
@@ -67,8 +67,7 @@ def evaluate(
     """Score one or several runs against judgments."""
     from ranklens.evaluation import evaluate as score
 
-    if output is not None:
-        out.check_output(output)
+    out.check_output(output, [qrels, *paths_of(runs)])
     found: dict[str, Scores] = {}
     with reading():
         data = open_collection(qrels, runs, qrels_format, run_format)

@@ -11,7 +11,7 @@ import typer
 from ranklens.cli import options
 from ranklens.errors import InputError
 from ranklens.files import output as out
-from ranklens.files.collection import open_collection
+from ranklens.files.collection import open_collection, paths_of
 from ranklens.policy import Policy
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ def explain(
     from ranklens.explanation.walk import explain as work_out
     from ranklens.judging.documents import judgments
 
+    out.check_output(output, [qrels, *paths_of([run])])
     data = open_collection(qrels, [run], qrels_format, run_format)
     gold, ranked = data.qrels, next(iter(data.runs.values()))
     queries = judgments(gold)["query"].unique()

@@ -13,7 +13,7 @@ import typer
 from ranklens.cli import options
 from ranklens.cli.evaluate import DEFAULT_MEASURES
 from ranklens.errors import InputError, RankLensWarning
-from ranklens.files.collection import open_collection
+from ranklens.files.collection import open_collection, paths_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -88,6 +88,11 @@ def compare_files(
             progress=options.progress,
             **settings,
         )
+
+
+def inputs(qrels: str, runs: Sequence[str], by: str | None, *more: str | None) -> list[str | None]:
+    """The files that are read."""
+    return [qrels, *paths_of(runs), _column(by, qrels)[1], *more]
 
 
 def _column(by: str | None, qrels: str) -> tuple[str | None, str | None]:

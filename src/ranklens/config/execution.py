@@ -15,6 +15,7 @@ from ranklens.config.result import BenchResult
 from ranklens.config.syntax import as_key, spell
 from ranklens.errors import InputError, RankLensError, RankLensWarning, warn
 from ranklens.evaluation import evaluate
+from ranklens.files.output import check_output
 from ranklens.files.queries import read_judgments
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def measure(config: Config) -> BenchResult:
     """The same without writing; but what cannot be written later is refused now."""
     for key, path in _files(config).items():
         _make_room(path, spell(("outputs", key)))
+        check_output(path, inputs(config))
     try:
         with importable(config.folder, Path.cwd()):
             benchmark = _asked(config) if config.retrievers else None
@@ -187,6 +189,12 @@ def write_outputs(result: BenchResult) -> None:
         data = result.config.data
         texts_of = result.benchmark.queries if result.benchmark is not None else data.queries
         result.comparison.to_html(files["report"], queries=texts_of, corpus=data.corpus)
+
+
+def inputs(config: Config) -> list[Path | None]:
+    """The files that are read, the configuration among them."""
+    data = config.data
+    return [config.file, data.qrels, data.queries, data.corpus, *data.runs.values()]
 
 
 def _files(config: Config) -> dict[str, Path]:

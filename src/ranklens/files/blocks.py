@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import NoReturn
 
 from ranklens.errors import InputError
-from ranklens.files.sources import Source
+from ranklens.files.sources import Source, without_bom
 from ranklens.files.watching import report
 
 SIZE = 1 << 23  # bytes of a block
 LONGEST_LINE = 1 << 24  # what has no end of line for that long is no text, and would fill the memory
-_BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,7 @@ def _plain(source: Source, size: int) -> Iterator[Block]:
     """Only the ends of blocks are looked at here, so that whoever works on a block can read it, too."""
     end = source.size
     with source.path.open("rb", buffering=0) as file:
-        start = len(_BOM) if file.read(len(_BOM)) == _BOM else 0
+        start = _behind_bom(source)
         while start < end:
             stop = start + size
             if stop < end:
@@ -43,6 +42,11 @@ def _plain(source: Source, size: int) -> Iterator[Block]:
             yield Block(start, partial(_read, source.path, start, min(stop, end)))
             start = stop
             report(source.name, min(start, end), end)
+
+
+def _behind_bom(source: Source) -> int:
+    head = source.head()
+    return len(head) - len(without_bom(head))
 
 
 def _behind_line(source: Source, read: Callable[[int], bytes | None], stop: int) -> int:
@@ -67,7 +71,7 @@ def _read(path: Path, start: int, stop: int) -> bytes:
 def _unpacked(source: Source, size: int) -> Iterator[Block]:
     start, rest = 0, b""
     for number, piece in enumerate(source.pieces(size)):
-        content = rest + (piece.removeprefix(_BOM) if number == 0 else piece)
+        content = rest + (without_bom(piece) if number == 0 else piece)
         cut = content.rfind(b"\n") + 1
         if not cut and len(content) > LONGEST_LINE:
             _refuse_endless_line(source, start)
@@ -90,7 +94,7 @@ def lines_before(source: Source, place: int) -> int:
     """How many lines end before a place in the unpacked file; for messages."""
     count, behind = 0, 0
     for piece in source.pieces():
-        piece = piece.removeprefix(_BOM) if behind == 0 and source.packing else piece  # noqa: PLW2901
+        piece = without_bom(piece) if behind == 0 and source.packing else piece  # noqa: PLW2901
         if behind >= place:
             break
         count += piece.count(b"\n", 0, place - behind)

@@ -121,6 +121,15 @@ def names_of(runs: Sequence[str]) -> dict[str, str]:
     return _by_file([_name_and_path(run) for run in runs])
 
 
+def paths_of(runs: Sequence[str]) -> list[str]:
+    """Where runs are that are given as PATH or NAME=PATH.
+
+    >>> paths_of(["mine=runs/dense.txt", "b.txt"])
+    ['runs/dense.txt', 'b.txt']
+    """
+    return [_name_and_path(run)[1] for run in runs]
+
+
 def _judgments(qrels: Any, format: str | None) -> tuple[Any, Scored | None]:  # noqa: A002
     if not is_path(qrels):
         return qrels, None

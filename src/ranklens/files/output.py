@@ -7,19 +7,35 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from ranklens.errors import InputError
 
 
-def check_output(path: Path) -> None:
-    """Tell before the work, not after it, that a file cannot be written there."""
+def check_output(path: Path | None, inputs: Iterable[str | Path | None] = ()) -> None:
+    """Tell before the work, not after it, that a file cannot be written there: it would replace an input, for example."""
+    if path is None or is_stream(path):
+        return
     if not path.parent.is_dir():
         raise InputError(f"{path}: there is no folder {path.parent}.")
     if path.is_dir():
         raise InputError(f"{path} is a folder; give the name of a file.")
+    for source in inputs:
+        if source is not None and _is_read_from(path, Path(source)):
+            raise InputError(f"{path} is one of the files to read; give another name for what is written.")
+
+
+def _is_read_from(path: Path, source: Path) -> bool:
+    """Whether a file is the source, or belongs to a folder that is: one of BEIR, or of Parquet files."""
+    if not path.exists() or not source.exists():
+        return False
+    if not source.is_dir():
+        return path.samefile(source)
+    inside = Path(os.path.realpath(path)).is_relative_to(os.path.realpath(source))
+    data = path.suffix == ".parquet" or path.resolve().parent.name == "qrels"
+    return inside and (data or path.name.startswith(("corpus.", "queries.")))
 
 
 def is_standard_output(output: Path | None) -> bool:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 PIECE = 1 << 24  # bytes read at a time
 _HEAD = 1 << 16  # bytes that tell the format
+BOM = b"\xef\xbb\xbf"
 _DAMAGED = (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error)
 _MAGIC: dict[bytes, str] = {
     b"\x1f\x8b": "gz",
@@ -40,6 +41,17 @@ _MAGIC: dict[bytes, str] = {
     b"BZh": "bz2",
 }
 _SUFFIXES = (".gz", ".zst", ".xz", ".bz2")
+
+
+def without_bom(content: bytes) -> bytes:
+    """What follows the byte-order marks; some tools put one before the one that is there.
+
+    >>> without_bom(BOM + BOM + b"q1")
+    b'q1'
+    """
+    while content.startswith(BOM):
+        content = content[len(BOM) :]
+    return content
 
 
 @dataclass(frozen=True)
@@ -196,7 +208,7 @@ def _zst_batches(path: Path) -> Iterator[list[str]]:
     import polars as pl
 
     try:
-        for batch in pl.scan_lines(path).collect_batches(chunk_size=1 << 17, maintain_order=True):
+        for batch in pl.scan_lines(path, glob=False).collect_batches(chunk_size=1 << 17, maintain_order=True):
             yield batch.to_series().to_list()
     except pl.exceptions.PolarsError as error:
         message = str(error).splitlines()[0]

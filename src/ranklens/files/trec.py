@@ -16,6 +16,7 @@ import numpy as np
 
 from ranklens.errors import InputError
 from ranklens.files.blocks import Block, blocks, lines_before
+from ranklens.files.sources import BOM, without_bom
 from ranklens.files.streams import TableStream
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def first_fields(source: Source) -> list[str]:
     while not fields and not whole:
         head = source.head(size)
         whole, size = len(head) < size, size * 16
-        lines = head.decode("utf-8-sig", errors="replace").split("\n")
+        lines = without_bom(head).decode(errors="replace").split("\n")
         fields = next(_lines_of_fields(lines if whole else lines[:-1]), [])
     return fields
 
@@ -112,8 +113,8 @@ def read_fast(block: bytes, names: Sequence[str], wanted: Mapping[str, bool]) ->
     """The wanted columns of a clean block; None where it is not clean."""
     import polars as pl
 
-    if not block.isascii() and not _is_text(block):
-        return None
+    if not block.isascii() and (block.startswith(BOM) or not _is_text(block)):
+        return None  # Polars leaves out a byte-order mark at the beginning, which belongs to an id here
     if b"#" in block and (block.startswith(b"#") or b"\n#" in block):
         return None  # comments
     separator = (
