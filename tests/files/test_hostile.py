@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -10,7 +11,7 @@ import ranklens as rl
 from ranklens.cli.main import main
 from ranklens.files import formats, trec
 from ranklens.files.rows import read_rows
-from ranklens.files.sources import open_source
+from ranklens.files.sources import most_unpacked, open_source
 
 BOM = b"\xef\xbb\xbf"
 QRELS = "q1 0 d1 1\n"
@@ -75,7 +76,7 @@ TWICE = {
 
 @pytest.mark.parametrize("name", TWICE)
 def test_a_key_that_is_there_twice_is_an_error_that_names_it(write, name):
-    with pytest.raises(rl.InputError, match="the key '(q1|d1|score|retrieved|a)' is there twice"):
+    with pytest.raises(rl.InputError, match=r"the key '(q1|d1|score|retrieved|a)' is there twice"):
         rl.judge({"q1": {"d1": 1}}, write(name, TWICE[name]))
 
 
@@ -97,7 +98,7 @@ def test_colons_and_quotes_in_text_are_no_keys(write):
 @pytest.mark.parametrize("content", ["{}", " {\n} ", "[]"])
 def test_a_file_of_nothing_is_refused(write, content):
     for name in ("r.json", "r"):
-        with pytest.raises(rl.InputError, match="there is nothing in it|expected objects"):
+        with pytest.raises(rl.InputError, match=r"there is nothing in it|expected objects"):
             rl.judge({"q1": {"d1": 1}}, write(name, content))
 
 
@@ -184,3 +185,60 @@ def test_other_files_in_a_folder_are_written(write, tmp_path):
     for _ in range(2):
         assert main(["evaluate", "beir", "r.txt", "--format", "csv", "-o", "beir/results.csv"]) == 0
     assert open_source(tmp_path / "beir/results.csv").head()
+
+
+# --- small files that would fill the memory
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("r", b"x" * (1 << 18), "without an end of line"),
+        ("r", b" " * (1 << 18), "no line of data within the first"),
+        ("r", b"\n" * (1 << 18), "no line of data within the first"),
+        ("r", b"# c\n" * (1 << 16), "no line of data within the first"),
+        ("r.jsonl", b"\n" * (1 << 18), "no line of data within the first"),
+        ("r.csv", b"\n" * (1 << 18), "no line of data within the first"),
+        ("r.json", b" " * (1 << 18), "no line of data within the first"),
+    ],
+)
+def test_the_search_for_data_has_an_end(write, monkeypatch, pack, name, content, message):
+    for limit in ("LONGEST_LINE", "SEARCHED"):
+        monkeypatch.setattr(f"ranklens.files.limits.{limit}", 1 << 17)
+    with pytest.raises(rl.InputError, match=message):
+        rl.judge({"q1": {"d1": 1}}, write(name, pack(content)))
+
+
+def test_an_archive_of_json_has_a_limit(write, monkeypatch):
+    monkeypatch.setattr("ranklens.files.limits.UNPACKED", 1 << 17)
+    content = b'{"q1": {"' + b"x" * (1 << 18) + b'": 1}}'
+    with pytest.raises(rl.InputError, match="the archive holds more than 0 MB; unpack it first"):
+        rl.judge({"q1": {"d1": 1}}, write("r.json.gz", gzip.compress(content)))
+    assert rl.judge({"q1": {"d1": 1}}, write("r.json", content)) is not None
+
+
+def zst_of_one_letter(blocks):
+    """A frame of RLE blocks (RFC 8878), 128 KB each of 4 bytes."""
+    size = 1 << 17
+    headers = [(i == blocks - 1) | 1 << 1 | size << 3 for i in range(blocks)]
+    return b"\x28\xb5\x2f\xfd" + b"\x00\x58" + b"".join(h.to_bytes(3, "little") + b" " for h in headers)
+
+
+def test_a_small_zst_archive_of_three_gigabytes_is_refused(write):
+    path = write("r.zst", zst_of_one_letter(24_000))
+    assert most_unpacked(Path(path)) == 24_000 << 17
+    with pytest.raises(rl.InputError, match=r"r.zst: it holds more than 1000 times its size"):
+        rl.judge({"q1": {"d1": 1}}, path)
+
+
+def test_the_size_of_an_archive_is_told_by_its_headers(tmp_path):
+    text = "".join(f"q{i} Q0 d{i % 97} 1 2 t\n" for i in range(50_000))
+    formats_zst(tmp_path / "r.zst", text)
+    assert len(text) <= most_unpacked(tmp_path / "r.zst") <= len(text) + (2 << 17)
+
+
+def test_an_endless_stream_is_refused(monkeypatch):
+    monkeypatch.setattr("ranklens.files.limits.LONGEST_LINE", 1 << 22)
+    with pytest.raises(rl.InputError, match="/dev/zero: more than 4 MB without an end of line"):
+        open_source("/dev/zero")

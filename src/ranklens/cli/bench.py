@@ -11,6 +11,7 @@ import typer
 from ranklens.cli import options
 from ranklens.errors import InputError
 from ranklens.files.output import check_output, write_text
+from ranklens.words import visible
 
 if TYPE_CHECKING:
     from ranklens.config.result import BenchResult
@@ -65,7 +66,7 @@ def bench(
     write_outputs(result)
     for check in result.checks:
         if not check.passed:
-            typer.echo(f"ranklens: gate {check.gate} failed: {check.text}", err=True)
+            typer.echo(visible(f"ranklens: gate {check.gate} failed: {check.text}"), err=True)
     if not result.passed:
         raise typer.Exit(1)
 

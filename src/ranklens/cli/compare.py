@@ -16,6 +16,8 @@ from ranklens.policy import Policy
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import polars as pl
+
     from ranklens.comparison.systems import Comparison
     from ranklens.tables.table import Printout
 
@@ -93,6 +95,7 @@ def compare(
     ] = [],  # noqa: B006  typer does not change it
     format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.table,  # noqa: A002
     output: options.Output = None,
+    spreadsheet: options.Spreadsheet = False,
 ) -> None:
     """Compare runs on the same queries: which is better, by how much, and how sure that is."""
     _refuse_what_is_not_shown(format, rows, shows_more=bool(queries) or document is not None)
@@ -108,7 +111,7 @@ def compare(
 
         terminal.show(shown)
     else:
-        out.write_text(_render(found, shown, format, rows), output)
+        out.write_text(_render(found, shown, format, rows, spreadsheet), output)
 
 
 def _refuse_what_is_not_shown(format: Format, rows: Rows, *, shows_more: bool) -> None:  # noqa: A002
@@ -145,7 +148,13 @@ def _printout(found: Comparison, most: int, query: str | None, a: str | None, b:
     return shown
 
 
-def _render(found: Comparison, shown: Printout, format: Format, rows: Rows) -> str:  # noqa: A002
+def _render(
+    found: Comparison,
+    shown: Printout,
+    format: Format,  # noqa: A002
+    rows: Rows,
+    guarded: bool,
+) -> str:
     if format is Format.json:
         return found.to_json(indent=2) + "\n"
     if format is Format.latex:
@@ -155,4 +164,14 @@ def _render(found: Comparison, shown: Printout, format: Format, rows: Rows) -> s
     if format is Format.table:
         return str(shown) + "\n"
     frames = {Rows.systems: found.to_frame, Rows.pairs: found.pairs_frame, Rows.queries: found.queries_frame}
-    return frames[rows]().write_csv(separator="," if format is Format.csv else "\t")
+    table = frames[rows]()
+    return (_guarded(table) if guarded else table).write_csv(separator="," if format is Format.csv else "\t")
+
+
+def _guarded(table: pl.DataFrame) -> pl.DataFrame:
+    """Text that no spreadsheet takes for a formula."""
+    import polars as pl
+
+    from ranklens.tables.table import no_formula
+
+    return table.with_columns(pl.col(pl.String).map_elements(no_formula, pl.String))

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ranklens.cli.bars import reading
+from ranklens.words import visible
 
 EXAMPLES = (
     "\n\nExamples:\n\n  ranklens convert run.txt run.parquet\n\n  ranklens convert qrels.parquet qrels.csv\n"
@@ -38,4 +39,4 @@ def convert(
     with reading():
         rows, what = write(source, target, kind, format)
     written = f"{rows:,} rows of {'judgments' if what == 'qrels' else 'a run'}"
-    typer.echo(written if str(target) == "-" else f"{target}: {written}", err=is_stream(target))
+    typer.echo(written if str(target) == "-" else visible(f"{target}: {written}"), err=is_stream(target))

@@ -61,6 +61,7 @@ def evaluate(
     by_query: Annotated[bool, typer.Option("-q", "--queries", help="One row per query.")] = False,
     format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.table,  # noqa: A002
     output: options.Output = None,
+    spreadsheet: options.Spreadsheet = False,
     qrels_format: options.QrelsFormat = None,
     run_format: options.RunFormat = None,
 ) -> None:
@@ -77,7 +78,7 @@ def evaluate(
     if format is Format.table and out.is_standard_output(output):
         _show(found, by_query)
     else:
-        out.write_text(_render(found, by_query, format), output)
+        out.write_text(_render(found, by_query, format, spreadsheet), output)
 
 
 @contextmanager
@@ -112,7 +113,7 @@ def _table(found: dict[str, Scores], by_query: bool, width: int | None) -> Table
     return score_tables.by_query(found) if by_query else score_tables.means(found, width)
 
 
-def _render(found: dict[str, Scores], by_query: bool, format: Format) -> str:  # noqa: A002
+def _render(found: dict[str, Scores], by_query: bool, format: Format, guarded: bool) -> str:  # noqa: A002
     from ranklens.tables import scores as score_tables
 
     if format is Format.json:
@@ -122,7 +123,7 @@ def _render(found: dict[str, Scores], by_query: bool, format: Format) -> str:  #
         return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in _rows(found, by_query))
     if format in (Format.csv, Format.tsv):
         table = score_tables.by_query(found, exact=True) if by_query else score_tables.exact_means(found)
-        return table.to_csv("," if format is Format.csv else "\t")
+        return table.to_csv("," if format is Format.csv else "\t", guarded=guarded)
     table = _table(found, by_query, None)
     render = {Format.table: table.__str__, Format.markdown: table.to_markdown, Format.latex: table.to_latex}
     return render[format]() + "\n"

@@ -25,6 +25,13 @@ Measures = Annotated[
     str, typer.Option("-m", "--measures", help="Measures or a preset, such as nDCG@10,RR or rag.")
 ]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="File to write; - is standard output.")]
+Spreadsheet = Annotated[
+    bool,
+    typer.Option(
+        "--spreadsheet",
+        help="In csv and tsv, put a ' before text that a spreadsheet would take for a formula.",
+    ),
+]
 QrelsFormat = Annotated[str | None, typer.Option(help="Format of the judgments, if it is not recognised.")]
 RunFormat = Annotated[str | None, typer.Option(help="Format of the runs, if it is not recognised.")]
 

@@ -8,12 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
-from ranklens.errors import InputError
-from ranklens.files.sources import Source, without_bom
+from ranklens.files import limits
+from ranklens.files.sources import Source, endless_line, without_bom
 from ranklens.files.watching import report
 
 SIZE = 1 << 23  # bytes of a block
-LONGEST_LINE = 1 << 24  # what has no end of line for that long is no text, and would fill the memory
 
 
 @dataclass(frozen=True)
@@ -26,6 +25,7 @@ class Block:
 
 def blocks(source: Source) -> Iterator[Block]:
     """The file in blocks of about `SIZE` bytes; a byte-order mark at its beginning is left out."""
+    source.check_start()
     return _unpacked(source, SIZE) if source.packing else _plain(source, SIZE)
 
 
@@ -57,7 +57,7 @@ def _behind_line(source: Source, read: Callable[[int], bytes | None], stop: int)
         if place >= 0:
             return stop + place + 1
         stop += len(found)
-        if stop - first > LONGEST_LINE:
+        if stop - first > limits.LONGEST_LINE:
             _refuse_endless_line(source, first)
     return stop
 
@@ -73,7 +73,7 @@ def _unpacked(source: Source, size: int) -> Iterator[Block]:
     for number, piece in enumerate(source.pieces(size)):
         content = rest + (without_bom(piece) if number == 0 else piece)
         cut = content.rfind(b"\n") + 1
-        if not cut and len(content) > LONGEST_LINE:
+        if not cut and len(content) > limits.LONGEST_LINE:
             _refuse_endless_line(source, start)
         if cut:
             yield Block(start, partial(bytes, content[:cut]))
@@ -85,9 +85,7 @@ def _unpacked(source: Source, size: int) -> Iterator[Block]:
 
 def _refuse_endless_line(source: Source, start: int) -> NoReturn:
     line = lines_before(source, start) + 1
-    raise InputError(
-        f"{source.name}:{line}: more than {LONGEST_LINE >> 20} MB without an end of line; this is no text file."
-    )
+    raise endless_line(f"{source.name}:{line}")
 
 
 def lines_before(source: Source, place: int) -> int:

@@ -300,7 +300,7 @@ def _holds_records(source: Source) -> bool:
     """Whether the rows are questions with what was retrieved and what is relevant, one document list each."""
     from ranklens.readers import records
 
-    for line in source.head(1 << 20).split(b"\n"):
+    for line in source.head(1 << 20).lstrip().split(b"\n"):
         try:
             row = json.loads(line.decode("utf-8-sig"))
         except (ValueError, RecursionError):

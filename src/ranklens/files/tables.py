@@ -15,7 +15,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ranklens.errors import InputError
-from ranklens.files.blocks import LONGEST_LINE, Block, blocks, lines_before
+from ranklens.files import limits
+from ranklens.files.blocks import Block, blocks, lines_before
 from ranklens.files.json_reading import RepeatedKeyError, has_each_key_once, loads
 from ranklens.files.sources import BOM, without_bom
 from ranklens.files.streams import TableStream
@@ -100,7 +101,7 @@ def _closed_quotes(source: Source) -> Iterator[Block]:
         if held.count(b'"') % 2 == 0:
             yield Block(start, partial(bytes, held))
             held = b""
-        elif len(held) > 4 * LONGEST_LINE:
+        elif len(held) > 4 * limits.LONGEST_LINE:
             line = lines_before(source, start) + 1
             raise InputError(f"{source.name}:{line}: a quote is opened here or later, and never closed.")
     if held:

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ranklens.errors import InputError
+from ranklens.files import limits
 from ranklens.files.blocks import Block, blocks, lines_before
-from ranklens.files.sources import BOM, without_bom
+from ranklens.files.sources import BOM, endless_line, no_data, without_bom
 from ranklens.files.streams import TableStream
 
 if TYPE_CHECKING:
@@ -43,25 +44,32 @@ def read_fields(source: Source, names: Sequence[str], wanted: Mapping[str, bool]
 
 def first_fields(source: Source) -> list[str]:
     """The fields of the first line that is neither empty nor a comment."""
-    size, whole = 1 << 16, False
-    fields: list[str] = []
-    while not fields and not whole:
+    for size in _sizes():
         head = source.head(size)
-        whole, size = len(head) < size, size * 16
-        lines = without_bom(head).decode(errors="replace").split("\n")
+        whole = len(head) < size
+        lines = without_bom(head).lstrip().decode(errors="replace").split("\n")
         fields = next(_lines_of_fields(lines if whole else lines[:-1]), [])
-    return fields
+        if fields or whole:
+            return fields
+        if size >= limits.SEARCHED and len(lines) > 1:
+            raise no_data(source)
+    raise endless_line(f"{source.name}:1") if head.strip() else no_data(source)
+
+
+def _sizes() -> list[int]:
+    """How much to look at, more and more: many short lines, or one that is long."""
+    return sorted({1 << 16, min(1 << 20, limits.SEARCHED), limits.SEARCHED, limits.LONGEST_LINE})
 
 
 def last_fields(source: Source, count: int) -> list[str]:
     """The fields of the last line of data, ``count`` at least: missing ones are empty."""
-    size, whole = 1 << 16, False
     fields: list[str] = []
-    while not fields and not whole:
+    for size in _sizes():
         tail = source.tail(size)
-        whole, size = len(tail) < size, size * 16
         lines = tail.decode("utf-8", errors="replace").split("\n")
-        fields = next(_lines_of_fields(reversed(lines if whole else lines[1:])), [])
+        fields = next(_lines_of_fields(reversed(lines if len(tail) < size else lines[1:])), [])
+        if fields or len(tail) < size:
+            break
     return fields + [""] * (count - len(fields))
 
 
