@@ -1,15 +1,90 @@
-"""Manners of a command: messages in one line each, in the words of a command, and no complaint about a closed pipe."""
+"""Manners of a command: messages in one line each, in the words of a command; nothing half-done stays behind.
+
+The exit states of all commands are here: 0 fine, 1 a check failed, 2 wrong usage or data, 3 the system or RankLens itself
+failed, 130 Ctrl-C, 143 a polite kill.
+"""
 
 from __future__ import annotations
 
+import codecs
+import errno
+import io
 import os
+import signal
 import sys
+import tempfile
+import threading
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, NoReturn, TextIO, cast
 
-from ranklens.errors import InPython, Message, Option, RankLensWarning
-from ranklens.words import either
+from ranklens.errors import InPython, Message, Option, RankLensError, RankLensWarning
+from ranklens.files import temporary
+from ranklens.words import brief, either, visible
+
+WRONG, FAILED = 2, 3
+_ISSUES = "https://github.com/ranklens/ranklens/issues"
+
+
+def guarded(name: str, run: Callable[[], int], *, hides_panics: bool = True) -> int:
+    """The exit status of a command; whatever goes wrong is told in one line, and no temporary file stays behind.
+
+    ``hides_panics`` keeps what libraries below Python write to standard error before they fail.
+    """
+    with suppress(OSError):
+        tempfile.gettempdir()  # which tries folders with a file of its own, and should not be stopped in between
+    with _usable_streams(), _stopping() as stopped:
+        try:
+            with warnings_in_one_line(name), _panics_hidden(hides_panics):
+                status = run()
+                sys.stdout.flush()
+        except (SystemExit, GeneratorExit):
+            raise
+        except BaseException as error:  # noqa: BLE001  an engine's panic is no Exception
+            status = _told(name, error) if not stopped else 0
+        finally:
+            temporary.remove_all()
+        return 128 + stopped[0] if stopped else status
+
+
+def ended(status: int) -> int:
+    """The exit status of a whole program, which ends here if it was stopped."""
+    if status > 128:
+        leave_at_once(status)
+    return status
+
+
+def _told(name: str, error: BaseException) -> int:
+    """Say what went wrong; the exit status."""
+    if isinstance(error, RankLensError):
+        return _say(name, in_options(error), WRONG)
+    if isinstance(error, BrokenPipeError):
+        leave_closed_pipe()
+        return 0
+    if isinstance(error, KeyboardInterrupt):
+        return 128 + signal.SIGINT
+    if os.environ.get("RANKLENS_DEBUG", "") not in ("", "0"):
+        import traceback
+
+        traceback.print_exception(error)
+    if isinstance(error, MemoryError):
+        return _say(name, "there is not enough memory.", FAILED)
+    if isinstance(error, OSError) and (error.errno is not None or error.filename is not None):
+        if error.filename is None:
+            leave_closed_pipe()
+        where = "standard output" if error.filename is None else os.fsdecode(error.filename)
+        return _say(name, f"{where}: {error.strerror or error}.", FAILED)
+    what = brief(" ".join(f"{type(error).__name__}: {error}".split()), 300)
+    return _say(
+        name, f"internal error: {what}. Please report it: {_ISSUES} (RANKLENS_DEBUG=1 shows more).", FAILED
+    )
+
+
+def _say(name: str, message: str, status: int) -> int:
+    with suppress(OSError, ValueError):  # standard error may be closed or full
+        sys.stderr.write(f"{name}: {visible(message)}\n")
+    return status
 
 
 @contextmanager
@@ -17,7 +92,7 @@ def warnings_in_one_line(name: str) -> Iterator[None]:
     """Write warnings to standard error as ``name: warning: …``, all of them."""
 
     def write(message: Warning | str, *_: object, **__: object) -> None:
-        sys.stderr.write(f"{name}: warning: {in_options(message)}\n")
+        _say(name, f"warning: {in_options(message)}", 0)
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", RankLensWarning)
@@ -50,5 +125,161 @@ def as_option(part: Option | InPython) -> str:
 
 def leave_closed_pipe() -> None:
     """Let what is still to be written go nowhere, so that Python does not complain when it flushes at the end."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
+    with suppress(OSError, ValueError):  # io.UnsupportedOperation, where standard output is no file
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+
+
+# --- signals
+
+
+def leave_at_once(status: int) -> NoReturn:
+    """End the program without a look back: Python itself ends with another status if an engine saw the Ctrl-C."""
+    temporary.remove_all()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(Exception):
+            stream.flush()
+    os._exit(status)
+
+
+@contextmanager
+def _stopping() -> Iterator[list[int]]:
+    """Ctrl-C and a polite kill raise KeyboardInterrupt, once; the list holds which of them came."""
+    stopped: list[int] = []
+
+    def stop(number: int, _: object) -> None:
+        if stopped:  # again: at once
+            leave_at_once(128 + number)
+        stopped.append(number)
+        raise KeyboardInterrupt
+
+    def ignored(what: Any) -> None:
+        if stopped:  # within code that cannot be stopped by an exception
+            leave_at_once(128 + stopped[0])
+        hook(what)
+
+    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+    in_main = threading.current_thread() is threading.main_thread()
+    taken = {n: usually for n, usually in usual.items() if in_main and signal.getsignal(n) is usually}
+    hook, sys.unraisablehook = sys.unraisablehook, ignored
+    try:
+        for number in taken:
+            signal.signal(number, stop)
+        yield stopped
+    finally:
+        sys.unraisablehook = hook
+        for number, before in taken.items():
+            signal.signal(number, before)
+
+
+# --- streams
+
+
+@contextmanager
+def _usable_streams() -> Iterator[None]:
+    """Standard streams that may be closed, and whose encoding may lack letters, which are escaped then."""
+    before = sys.stdout, sys.stderr
+    if sys.stdout is None or sys.stderr is None or sys.stdin is None:
+        _take_closed_places()
+    sys.stdout = cast("TextIO", _Closed("standard output")) if sys.stdout is None else sys.stdout
+    sys.stderr = open(os.devnull, "w", encoding="utf-8") if sys.stderr is None else sys.stderr  # noqa: SIM115
+    changed = [(stream, _escape_what_it_lacks(stream)) for stream in (sys.stdout, sys.stderr)]
+    try:
+        yield
+    finally:
+        for stream, errors in changed:
+            if errors is not None:
+                with suppress(OSError, ValueError):
+                    stream.reconfigure(errors=errors)  # type: ignore[union-attr]
+        sys.stdout, sys.stderr = before
+
+
+def _take_closed_places() -> None:
+    """Else the next file that is opened would be standard output, and be written to."""
+    while True:
+        number = os.open(os.devnull, os.O_RDWR)
+        if number > 2:
+            os.close(number)
+            return
+
+
+def _escape_what_it_lacks(stream: TextIO) -> str | None:
+    """What the stream did with letters that its encoding lacks; None if that cannot be changed."""
+    errors = getattr(stream, "errors", None)
+    if errors is None or not hasattr(stream, "reconfigure"):
+        return None
+    with suppress(OSError, ValueError):
+        stream.reconfigure(errors=_ESCAPE)
+        return str(errors)
+    return None
+
+
+_ESCAPE = "ranklens.escape"
+
+
+def _escaped(error: UnicodeError) -> tuple[str, int]:
+    r"""``\u20ac``, as JSON and Python write it."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[i : i + 2].hex()}" for i in range(0, len(units), 2)), error.end
+
+
+codecs.register_error(_ESCAPE, _escaped)
+
+
+class _Closed(io.TextIOBase):
+    """A stream that nobody can write to."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def write(self, _: str) -> NoReturn:
+        raise OSError(errno.EBADF, "is closed", self._name)
+
+    @property
+    def buffer(self) -> Any:
+        return self.write("")
+
+
+# --- engines
+
+
+@contextmanager
+def _panics_hidden(wanted: bool) -> Iterator[None]:
+    """What an engine below Python says of its own failure, before it raises an error, is for nobody to read.
+
+    Python's own standard error is left alone; the rest is kept, and shown at the end unless it is a panic.
+    """
+    try:
+        noise = tempfile.TemporaryFile() if wanted else None  # noqa: SIM115
+    except OSError:  # no room, which is no reason to stop
+        noise = None
+    if noise is None:
+        yield
+        return
+    kept = os.dup(2)
+    own = sys.stderr
+    os.dup2(noise.fileno(), 2)
+    if _number(own) == 2:
+        sys.stderr = open(  # noqa: SIM115
+            kept, "w", buffering=1, encoding=own.encoding, errors=own.errors, closefd=False
+        )
+    try:
+        yield
+    finally:
+        with suppress(OSError, ValueError):
+            sys.stderr.flush()
+        sys.stderr = own
+        os.dup2(kept, 2)
+        os.close(kept)
+        with noise, suppress(OSError):
+            noise.seek(0)
+            os.write(2, noise.read().partition(b"\nthread '")[0])
+
+
+def _number(stream: TextIO) -> int | None:
+    try:
+        return stream.fileno()
+    except (OSError, ValueError):
+        return None

@@ -95,6 +95,26 @@ def percent(share: float) -> str:
     return "over 99%" if 0.99 < share < 1 else f"{share:.0%}"
 
 
+def brief(text: str, most: int = 80) -> str:
+    """An id or a line for a message, without its middle if it is long.
+
+    >>> brief("d1"), brief("x" * 500, 20)
+    ('d1', 'xxxxxxxxxx…xxxxxxxxx')
+    """
+    return text if len(text) <= most else f"{text[: most // 2]}…{text[len(text) - (most - 1) // 2 :]}"
+
+
+def visible(text: str) -> str:
+    r"""Text in which control characters and marks that turn its direction are escaped: a terminal would obey them.
+
+    Ends of lines and tabs stay.
+
+    >>> print(visible("\x1b[31mred"))
+    \x1b[31mred
+    """
+    return text if text.isprintable() else text.translate(_CONTROL)
+
+
 def finite(value: float) -> float | None:
     """The number, or None if it is infinite or NaN, which JSON has no word for.
 
@@ -102,6 +122,12 @@ def finite(value: float) -> float | None:
     (0.5, None)
     """
     return float(value) if math.isfinite(value) else None
+
+
+_CONTROL = {
+    code: repr(chr(code))[1:-1] if code < 0x100 else f"\\u{code:04x}"
+    for code in (*range(9), *range(11, 32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+}
 
 
 def _joined(names: Sequence[str], last: str) -> str:

@@ -154,7 +154,7 @@ def test_standard_input(pair, capsys, monkeypatch, content):
 
 
 def test_an_endless_line_is_refused_at_once(pair, capsys, monkeypatch):
-    monkeypatch.setattr("ranklens.files.blocks.LONGEST_LINE", 1 << 17)
+    monkeypatch.setattr("ranklens.files.limits.LONGEST_LINE", 1 << 17)
     for run in (
         b"q1 Q0 d1 1 2 t\n" + b"x" * (1 << 25),
         gzip.compress(b"q1 Q0 d1 1 2 t\n" + b"x" * (1 << 25)),

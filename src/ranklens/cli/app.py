@@ -13,6 +13,7 @@ import typer
 from ranklens import __version__
 from ranklens.cli import options
 from ranklens.cli.spellings import instead
+from ranklens.words import visible
 
 # Each command, in the order of the help, with its function in the module of the same name.
 _COMMANDS = {
@@ -63,7 +64,7 @@ def _main(
 
 def trec_eval(context: typer.Context) -> None:
     """A drop-in for trec_eval: the same flags, measures and output."""
-    from ranklens.trec.command import main as run_trec_eval
+    from ranklens.trec.command import run as run_trec_eval
 
     raise typer.Exit(run_trec_eval(context.args))
 
@@ -74,14 +75,14 @@ def run_app(arguments: Sequence[str]) -> int:
         result = _app_for(arguments)(args=list(arguments), standalone_mode=False)
     except typer.Exit as stop:
         return stop.exit_code
-    except typer.Abort:
-        return 2
+    except typer.Abort:  # Ctrl-C
+        return 130
     except Exception as error:
         if not hasattr(error, "format_message"):
             raise
         message = _with_hint(error.format_message(), error, arguments)
         if message:  # there is none where the help was shown instead
-            sys.stderr.write(f"ranklens: {message}\nTry 'ranklens --help'.\n")
+            sys.stderr.write(f"ranklens: {visible(message)}\nTry 'ranklens --help'.\n")
         return 2
     return result if isinstance(result, int) else 0
 

@@ -10,7 +10,8 @@ import typer
 
 from ranklens.cli import options
 from ranklens.errors import InputError
-from ranklens.files.output import write_text
+from ranklens.files.output import check_output, write_text
+from ranklens.words import visible
 
 if TYPE_CHECKING:
     from ranklens.config.result import BenchResult
@@ -76,16 +77,18 @@ def bench(
     if config is None:
         raise InputError("No configuration given. Create an example with: ranklens bench --init bench.yaml")
     from ranklens.config import load
-    from ranklens.config.execution import Asking, measure, write_outputs
+    from ranklens.config.execution import Asking, inputs, measure, write_outputs
 
+    loaded = load(config)
+    check_output(output, inputs(loaded))
     asking = Asking(fresh=fresh, max_age=max_age, keep_going=keep_going, code=not no_code)
-    result = measure(load(config), asking)
+    result = measure(loaded, asking)
     # Before the files of the configuration, of which one may not be writable.
     write_text(_render(result, format).rstrip("\n") + "\n", output)
     write_outputs(result)
     for check in result.checks:
         if not check.passed:
-            typer.echo(f"ranklens: gate {check.gate} failed: {check.sentence}", err=True)
+            typer.echo(visible(f"ranklens: gate {check.gate} failed: {check.sentence}"), err=True)
     if not result.passed:
         raise typer.Exit(1)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ranklens.cli import options
-from ranklens.cli.settings import compare_files, with_settings
+from ranklens.cli.settings import compare_files, inputs, with_settings
 from ranklens.cli.texts import query_texts
 from ranklens.errors import InputError
 from ranklens.files import output as out
@@ -17,6 +17,8 @@ from ranklens.policy import Policy
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+    import polars as pl
 
     from ranklens.comparison.systems import Comparison
     from ranklens.tables.table import Printout
@@ -91,10 +93,13 @@ def compare(
     queries: options.Queries = None,
     format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.table,  # noqa: A002
     output: options.Output = None,
+    spreadsheet: options.Spreadsheet = False,
 ) -> None:
     """Compare runs on the same queries: which is better, by how much, and how certain that is."""
     _refuse_what_is_not_shown(format, rows, shows_more=bool(most) or document is not None)
     planned = [_planned(plot) for plot in plots]
+    for file in [output, *(file for _, _, file in planned)]:
+        out.check_output(file, inputs(qrels, runs, settings["by"]))
     needs_texts = queries is not None or most or document is not None or rows is Rows.queries
     texts = query_texts(queries, qrels, "compare") if needs_texts else {}
     found = compare_files(qrels, runs, policy=policy, **settings)
@@ -106,7 +111,7 @@ def compare(
 
         terminal.show(shown)
     else:
-        out.write_text(_render(found, shown, texts, format, rows), output)
+        out.write_text(_render(found, shown, texts, format, rows, spreadsheet), output)
 
 
 def _refuse_what_is_not_shown(format: Format, rows: Rows, *, shows_more: bool) -> None:  # noqa: A002
@@ -151,6 +156,7 @@ def _render(
     texts: Mapping[str, str],
     format: Format,  # noqa: A002
     rows: Rows,
+    guarded: bool,
 ) -> str:
     if format is Format.json:
         return found.to_json(indent=2) + "\n"
@@ -164,4 +170,13 @@ def _render(
     frame = frames[rows]()
     if texts and rows is Rows.queries:
         frame.insert_column(1, frame["query"].replace_strict(dict(texts), default=None).alias("question"))
-    return frame.write_csv(separator="," if format is Format.csv else "\t")
+    return (_guarded(frame) if guarded else frame).write_csv(separator="," if format is Format.csv else "\t")
+
+
+def _guarded(table: pl.DataFrame) -> pl.DataFrame:
+    """Text that no spreadsheet takes for a formula."""
+    import polars as pl
+
+    from ranklens.tables.table import no_formula
+
+    return table.with_columns(pl.col(pl.String).map_elements(no_formula, pl.String))

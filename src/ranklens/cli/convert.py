@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ranklens.cli.bars import reading
+from ranklens.words import visible
 
 EXAMPLES = (
     "\n\nExamples:\n\n  ranklens convert run.txt run.parquet\n\n  ranklens convert qrels.parquet qrels.csv\n"
@@ -34,10 +35,11 @@ def convert(
     ] = None,
 ) -> None:
     """Convert judgments or a run to another format; nothing is lost."""
-    from ranklens.files.output import is_stream
+    from ranklens.files.output import check_output, is_stream
     from ranklens.files.writing import convert as write
 
+    check_output(target, [source])
     with reading():
         rows, what = write(source, target, kind, format)
     written = f"{rows:,} rows of {'judgments' if what == 'qrels' else 'a run'}"
-    typer.echo(written if str(target) == "-" else f"{target}: {written}", err=is_stream(target))
+    typer.echo(written if str(target) == "-" else visible(f"{target}: {written}"), err=is_stream(target))

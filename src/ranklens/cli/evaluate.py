@@ -19,7 +19,7 @@ from ranklens.cli.places import columns_of, match_of
 from ranklens.cli.texts import query_texts
 from ranklens.errors import InputError, RankLensError, RankLensWarning, warn
 from ranklens.files import output as out
-from ranklens.files.collection import open_collection
+from ranklens.files.collection import open_collection, paths_of
 from ranklens.readers.names import Names
 
 if TYPE_CHECKING:
@@ -81,6 +81,7 @@ def evaluate(
     queries: options.Queries = None,
     format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.table,  # noqa: A002
     output: options.Output = None,
+    spreadsheet: options.Spreadsheet = False,
     qrels_format: options.QrelsFormat = None,
     run_format: options.RunFormat = None,
     places: options.Map = None,
@@ -95,8 +96,7 @@ def evaluate(
     """Score one or several runs against judgments."""
     from ranklens.evaluation import evaluate as score
 
-    if output is not None:
-        out.check_output(output)
+    out.check_output(output, [qrels, *paths_of(runs)])
     _refuse_what_is_not_shown(per_query, failing, failing_measure, format)
     texts = query_texts(queries, qrels, "evaluate") if queries or per_query or failing else {}
     found: dict[str, Scores] = {}
@@ -119,7 +119,7 @@ def evaluate(
     if format is Format.table and out.is_standard_output(output):
         _show(found, per_query, worst)
     else:
-        out.write_text(_render(found, per_query, worst, format), output)
+        out.write_text(_render(found, per_query, worst, format, spreadsheet), output)
 
 
 def _refuse_what_is_not_shown(
@@ -194,6 +194,7 @@ def _render(
     per_query: bool,
     worst: Mapping[str, Failing],
     format: Format,  # noqa: A002
+    guarded: bool,
 ) -> str:
     from ranklens.tables.table import Printout
 
@@ -206,7 +207,7 @@ def _render(
         rows = _rows(found, per_query, worst)
         return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     if format in (Format.csv, Format.tsv):
-        return _exact(found, per_query, worst).to_csv("," if format is Format.csv else "\t")
+        return _exact(found, per_query, worst).to_csv("," if format is Format.csv else "\t", guarded=guarded)
     table = _table(found, per_query, None, _WIDEST_TEXT if format is Format.table else None)
     if format is Format.latex:
         return table.to_latex() + "\n"

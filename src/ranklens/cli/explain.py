@@ -15,7 +15,7 @@ from ranklens.cli.places import columns_of, match_of
 from ranklens.cli.texts import query_texts
 from ranklens.errors import InputError
 from ranklens.files import output as out
-from ranklens.files.collection import open_collection
+from ranklens.files.collection import open_collection, paths_of
 from ranklens.policy import Policy
 from ranklens.readers.names import Names
 
@@ -85,6 +85,7 @@ def explain(
     from ranklens.judging.documents import judgments
     from ranklens.judging.inputs import read_inputs
 
+    out.check_output(output, [qrels, *paths_of([run])])
     given = query_texts(queries, qrels, "explain")
     columns, matching = columns_of(places), match_of(match)
     data = open_collection(qrels, [run], qrels_format, run_format, Names.of(columns, matching))

@@ -12,6 +12,7 @@ from ranklens.cli.bars import reading
 from ranklens.cli.places import columns_of
 from ranklens.files.collection import open_collection
 from ranklens.readers.names import Names
+from ranklens.words import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,7 +42,7 @@ def lint(
         names = Names.of(columns_of(places))
         data = open_collection(qrels, runs, qrels_format, run_format, names)
         for name, run in data.runs.items():
-            found[name] = sorted(look(data.qrels, run), key=lambda finding: not finding.matters)
+            found[visible(name)] = sorted(look(data.qrels, run), key=lambda finding: not finding.matters)
     console = terminal()
     if console is None:
         sys.stdout.write(_text(found))
@@ -56,7 +57,7 @@ def _text(found: dict[str, list[Finding]]) -> str:
     lines = []
     for name, findings in found.items():
         lines.append(f"{name}:" + (" nothing to report" if not findings else ""))
-        lines += [f"  {'!' if f.matters else ' '} {f.kind}: {f.message}" for f in findings]
+        lines += [f"  {'!' if f.matters else ' '} {f.kind}: {visible(f.message)}" for f in findings]
     matters = any(finding.matters for findings in found.values() for finding in findings)
     return "\n".join([*lines, *(["", _LEGEND] if matters else [])]) + "\n"
 
@@ -72,7 +73,7 @@ def _show(found: dict[str, list[Finding]], console: Console) -> None:
         for finding in findings:
             style = "bold red" if finding.matters else "dim"
             mark = Text("  !" if finding.matters else "  ·", style=style)
-            table.add_row(mark, Text(finding.kind, style=style), Text(finding.message))
+            table.add_row(mark, Text(finding.kind, style=style), Text(visible(finding.message)))
         console.print(table)
     if any(finding.matters for findings in found.values() for finding in findings):
         console.print(Text(f"\n{_LEGEND}", style="dim"))

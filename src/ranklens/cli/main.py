@@ -6,27 +6,18 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from ranklens.errors import RankLensError
-from ranklens.manners import in_options, leave_closed_pipe, warnings_in_one_line
+from ranklens.manners import ended, guarded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line: 0 fine, 1 a check failed, 2 wrong usage or input; never a traceback for a user's mistake."""
+    """Run the command line; its exit states are those of :mod:`ranklens.manners`, never a traceback for a user's mistake."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    try:
-        with warnings_in_one_line("ranklens"):
-            status = _run(given)
-            sys.stdout.flush()
-    except RankLensError as error:
-        sys.stderr.write(f"ranklens: {in_options(error)}\n")
-        return 2
-    except BrokenPipeError:
-        leave_closed_pipe()
-        return 0
-    return status
+    runs_code = given[:1] == ["bench"]  # which may start programs that write to standard error
+    status = guarded("ranklens", lambda: _run(given), hides_panics=not runs_code)
+    return status if arguments is not None else ended(status)
 
 
 def _run(arguments: Sequence[str]) -> int:
@@ -36,7 +27,7 @@ def _run(arguments: Sequence[str]) -> int:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # starting threads takes time
     if "_RANKLENS_COMPLETE" not in os.environ:
         if command == "trec-eval":
-            from ranklens.trec.command import main as trec_eval
+            from ranklens.trec.command import run as trec_eval
 
             return trec_eval(rest)
         if command == "evaluate":

@@ -36,6 +36,13 @@ Queries = Annotated[
     ),
 ]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="File to write; - is standard output.")]
+Spreadsheet = Annotated[
+    bool,
+    typer.Option(
+        "--spreadsheet",
+        help="In csv and tsv, put a ' before text that a spreadsheet would take for a formula.",
+    ),
+]
 QrelsFormat = Annotated[str | None, typer.Option(help="Format of the judgments, if it is not recognised.")]
 RunFormat = Annotated[str | None, typer.Option(help="Format of the runs, if it is not recognised.")]
 

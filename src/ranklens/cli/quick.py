@@ -28,6 +28,7 @@ OPTIONS: dict[str, tuple[str, bool | None]] = {
     "--qrels-format": ("qrels_format", None),
     "--run-format": ("run_format", None),
     **{f"--{field.name.replace('_', '-')}": (field.name, None) for field in fields(Policy)},
+    "--spreadsheet": ("spreadsheet", True),
     "--judged-only": ("judged_only", True),
     "--no-judged-only": ("judged_only", False),
 }

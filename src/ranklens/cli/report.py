@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ranklens.cli import options
-from ranklens.cli.settings import compare_files, with_settings
+from ranklens.cli.settings import compare_files, inputs, with_settings
 from ranklens.cli.texts import in_folder
 from ranklens.policy import Policy
 
@@ -45,7 +45,7 @@ def report(
     from ranklens.report.html import write_report
     from ranklens.words import counted
 
-    check_output(output)
+    check_output(output, inputs(qrels, runs, settings["by"], queries, corpus))
     found = compare_files(qrels, runs, policy=policy, **settings)
     page = write_report(
         found,

@@ -14,7 +14,7 @@ from ranklens.cli import options
 from ranklens.cli.evaluate import DEFAULT_MEASURES
 from ranklens.cli.places import columns_of, match_of
 from ranklens.errors import InputError, RankLensWarning
-from ranklens.files.collection import open_collection
+from ranklens.files.collection import open_collection, paths_of
 from ranklens.readers.names import Names
 
 if TYPE_CHECKING:
@@ -96,6 +96,12 @@ def compare_files(
             progress=options.progress,
             **settings,
         )
+
+
+def inputs(qrels: str, runs: Sequence[str], by: str | None, *more: str | None) -> list[str | None]:
+    """The files that are read."""
+    table = by.rpartition(":")[0] if by is not None else None
+    return [qrels, *paths_of(runs), table or None, *more]
 
 
 def _column(by: str | None, qrels: str, judgments: Any) -> tuple[str | None, str | None]:

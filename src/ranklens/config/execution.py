@@ -15,6 +15,7 @@ from ranklens.config.result import BenchResult, from_store
 from ranklens.config.syntax import as_key, spell
 from ranklens.errors import InputError, InPython, RankLensError, RankLensWarning, warn
 from ranklens.evaluation import evaluate
+from ranklens.files.output import check_output
 from ranklens.files.queries import read_judgments
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ def measure(config: Config, asking: Asking | None = None) -> BenchResult:
         )
     for key, path in _files(config).items():
         _make_room(path, spell(("outputs", key)))
+        check_output(path, inputs(config))
     try:
         with importable(config.folder, Path.cwd()):
             benchmark = _asked(config, asking) if config.retrievers else None
@@ -229,6 +231,12 @@ def write_outputs(result: BenchResult) -> None:
         data = result.config.data
         texts_of = result.benchmark.queries if result.benchmark is not None else data.queries
         result.comparison.to_html(files["report"], queries=texts_of, corpus=data.corpus)
+
+
+def inputs(config: Config) -> list[Path | None]:
+    """The files that are read, the configuration among them."""
+    data = config.data
+    return [config.file, data.qrels, data.queries, data.corpus, *data.runs.values()]
 
 
 def _files(config: Config) -> dict[str, Path]:

@@ -8,13 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
-from ranklens.errors import InputError
-from ranklens.files.sources import Source
+from ranklens.files import limits
+from ranklens.files.sources import Source, endless_line, without_bom
 from ranklens.files.watching import report
 
 SIZE = 1 << 23  # bytes of a block
-LONGEST_LINE = 1 << 24  # without a line break for that long it is not text, and would fill the memory
-_BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True)
@@ -27,6 +25,7 @@ class Block:
 
 def blocks(source: Source) -> Iterator[Block]:
     """The file in blocks of about `SIZE` bytes; a byte-order mark at its beginning is left out."""
+    source.check_start()
     return _unpacked(source, SIZE) if source.packing else _plain(source, SIZE)
 
 
@@ -34,7 +33,7 @@ def _plain(source: Source, size: int) -> Iterator[Block]:
     """Only the ends of blocks are looked at here, so that the thread that works on a block can also read it."""
     end = source.size
     with source.path.open("rb", buffering=0) as file:
-        start = len(_BOM) if file.read(len(_BOM)) == _BOM else 0
+        start = _behind_bom(source)
         while start < end:
             stop = start + size
             if stop < end:
@@ -45,6 +44,11 @@ def _plain(source: Source, size: int) -> Iterator[Block]:
             report(source.name, min(start, end), end)
 
 
+def _behind_bom(source: Source) -> int:
+    head = source.head()
+    return len(head) - len(without_bom(head))
+
+
 def _behind_line(source: Source, read: Callable[[int], bytes | None], stop: int) -> int:
     """The place behind the next end of line."""
     first = stop
@@ -53,7 +57,7 @@ def _behind_line(source: Source, read: Callable[[int], bytes | None], stop: int)
         if place >= 0:
             return stop + place + 1
         stop += len(found)
-        if stop - first > LONGEST_LINE:
+        if stop - first > limits.LONGEST_LINE:
             _refuse_endless_line(source, first)
     return stop
 
@@ -67,9 +71,9 @@ def _read(path: Path, start: int, stop: int) -> bytes:
 def _unpacked(source: Source, size: int) -> Iterator[Block]:
     start, rest = 0, b""
     for number, piece in enumerate(source.pieces(size)):
-        content = rest + (piece.removeprefix(_BOM) if number == 0 else piece)
+        content = rest + (without_bom(piece) if number == 0 else piece)
         cut = content.rfind(b"\n") + 1
-        if not cut and len(content) > LONGEST_LINE:
+        if not cut and len(content) > limits.LONGEST_LINE:
             _refuse_endless_line(source, start)
         if cut:
             yield Block(start, partial(bytes, content[:cut]))
@@ -81,16 +85,14 @@ def _unpacked(source: Source, size: int) -> Iterator[Block]:
 
 def _refuse_endless_line(source: Source, start: int) -> NoReturn:
     line = lines_before(source, start) + 1
-    raise InputError(
-        f"{source.name}:{line}: more than {LONGEST_LINE >> 20} MB without a line break; this is not a text file."
-    )
+    raise endless_line(f"{source.name}:{line}")
 
 
 def lines_before(source: Source, place: int) -> int:
     """How many lines end before a place in the unpacked file; for messages."""
     count, behind = 0, 0
     for piece in source.pieces():
-        piece = piece.removeprefix(_BOM) if behind == 0 and source.packing else piece  # noqa: PLW2901
+        piece = without_bom(piece) if behind == 0 and source.packing else piece  # noqa: PLW2901
         if behind >= place:
             break
         count += piece.count(b"\n", 0, place - behind)

@@ -166,6 +166,15 @@ def names_of(runs: Sequence[str]) -> dict[str, str]:
     return _by_file([_name_and_path(run) for run in runs])
 
 
+def paths_of(runs: Sequence[str]) -> list[str]:
+    """Where runs are that are given as PATH or NAME=PATH.
+
+    >>> paths_of(["mine=runs/dense.txt", "b.txt"])
+    ['runs/dense.txt', 'b.txt']
+    """
+    return [_name_and_path(run)[1] for run in runs]
+
+
 def _renamed(value: Any, names: Names, half: Literal["golden", "log"]) -> Any:
     """A table under the names of the roles, if the user has other names for them; from then on nothing is called otherwise."""
     from ranklens.readers import frames

@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ranklens.errors import InputError, nearest
 from ranklens.files import tables, trec
-from ranklens.files.sources import PathLike, Source, open_source
+from ranklens.files.json_reading import RepeatedKeyError, loads
+from ranklens.files.sources import PathLike, Source, open_source, without_bom
 from ranklens.files.streams import TableStream
 from ranklens.readers import frames, mappings
 from ranklens.readers.names import USUAL, Names, plain
@@ -161,7 +162,7 @@ def locate(path: PathLike, given: str | None, what: str) -> tuple[PathLike, str]
         raise InputError(f"there is no format {given!r}: {nearest(given, FORMATS)}")
     if not isinstance(path, Source) and str(path) != "-":
         place = Path(path)
-        if "*" in str(path) or place.is_dir():
+        if place.is_dir() or ("*" in str(path) and not place.exists()):
             return path, given or _folder_format(place, what)
     source = open_source(path)
     return source, given or _BY_SUFFIX.get(source.suffix) or _by_content(source, what)
@@ -308,7 +309,7 @@ def _with_name(source: Source, convert: tables.Convert, table: pl.DataFrame) -> 
 
 def _holds_records(source: Source, names: Names = USUAL) -> bool:
     """Whether the rows are questions that say what was retrieved or what is expected, rather than documents."""
-    for line in source.head(1 << 20).split(b"\n"):
+    for line in source.head(1 << 20).lstrip().split(b"\n"):
         try:
             row = json.loads(line.decode("utf-8-sig"))
         except (ValueError, RecursionError):
@@ -329,8 +330,10 @@ def _json_lines(source: Source) -> list[Any]:
     for number, line in enumerate(_decode(source).split("\n"), 1):
         if line.strip():
             try:
-                rows.append(json.loads(line))
-            except (ValueError, RecursionError) as error:
+                rows.append(loads(line))
+            except RepeatedKeyError as error:
+                raise InputError(f"{source.name}:{number}: {error}.") from None
+            except ValueError as error:
                 raise InputError(f"{source.name}:{number}: this is not JSON: {error}.") from None
     return rows
 
@@ -338,16 +341,19 @@ def _json_lines(source: Source) -> list[Any]:
 def _json(source: Source) -> Any:
     content = _decode(source)
     try:
-        return json.loads(content)
+        found = loads(content)
     except json.JSONDecodeError as error:
         raise InputError(f"{source.name}:{error.lineno}: this is not JSON: {error.msg}.") from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise InputError(f"{source.name} cannot be read as JSON: {error}.") from None
+    if isinstance(found, Mapping) and not found:
+        raise InputError(f"{source.name}: there is nothing in it.")
+    return found
 
 
 def _decode(source: Source) -> str:
     try:
-        return trec.decode(source.read().removeprefix(b"\xef\xbb\xbf"))
+        return trec.decode(without_bom(source.read()))
     except trec.WrongLine as wrong:
         raise InputError(f"{source.name}:{wrong.line}: {wrong.message}") from None
 

@@ -2,24 +2,54 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import shutil
 import stat
 import sys
-import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from ranklens.errors import InputError
+from ranklens.files.temporary import temporary_file
+from ranklens.words import visible
+
+_SYSTEM = {
+    errno.ENOSPC,
+    errno.EIO,
+    errno.EFBIG,
+    getattr(errno, "EDQUOT", errno.ENOSPC),
+    errno.EMFILE,
+    errno.ENFILE,
+}
+_NUMBER = re.compile(r"\(os error (\d+)\)")
 
 
-def check_output(path: Path) -> None:
-    """Report before the work, not after it, that the file cannot be written."""
+def check_output(path: Path | None, inputs: Iterable[str | Path | None] = ()) -> None:
+    """Report before the work, not after it, that the file cannot be written: it would replace an input, for example."""
+    if path is None or is_stream(path):
+        return
     if not path.parent.is_dir():
         raise InputError(f"{path}: there is no folder {path.parent}.")
     if path.is_dir():
         raise InputError(f"{path} is a folder; choose a file name.")
+    for source in inputs:
+        if source is not None and _is_read_from(path, Path(source)):
+            raise InputError(f"{path} is one of the files to read; choose another name.")
+
+
+def _is_read_from(path: Path, source: Path) -> bool:
+    """Whether a file is the source, or belongs to a folder that is: one of BEIR, or of Parquet files."""
+    if not path.exists() or not source.exists():
+        return False
+    if not source.is_dir():
+        return path.samefile(source)
+    inside = Path(os.path.realpath(path)).is_relative_to(os.path.realpath(source))
+    data = path.suffix == ".parquet" or path.resolve().parent.name == "qrels"
+    return inside and (data or path.name.startswith(("corpus.", "queries.")))
 
 
 def is_standard_output(output: Path | None) -> bool:
@@ -30,9 +60,9 @@ def is_standard_output(output: Path | None) -> bool:
 def write_text(text: str, output: Path | None) -> None:
     """Write to a file, completely or not at all; otherwise to standard output."""
     if output is None or is_standard_output(output):
-        sys.stdout.write(text)
+        sys.stdout.write(visible(text) if sys.stdout.isatty() else text)
         return
-    write_whole(output, lambda place: place.write_text(text, encoding="utf-8"))
+    write_whole(output, lambda place: place.write_text(text, encoding="utf-8", errors="backslashreplace"))
 
 
 def write_whole(target: Path, write: Callable[[Path], Any]) -> None:
@@ -40,28 +70,42 @@ def write_whole(target: Path, write: Callable[[Path], Any]) -> None:
 
     A link keeps pointing to its target, which is written. Pipes and devices get the content when it is complete.
     """
-    streamed = is_stream(target)
-    place = target if streamed else Path(os.path.realpath(target))
+    with naming(target):
+        if is_stream(target):
+            with temporary_file() as place:
+                write(place)
+                _copy(place, target)
+            return
+        final = Path(os.path.realpath(target))
+        with temporary_file(final.parent, f".{final.name[:200]}") as place:
+            write(place)
+            place.chmod(_rights(final))
+            place.replace(final)
+
+
+@contextmanager
+def naming(target: Path) -> Iterator[None]:
+    """Say what cannot be written: a full disk is the system's error, everything else a wrong place."""
     try:
-        handle, name = tempfile.mkstemp(
-            dir=None if streamed else place.parent, prefix="ranklens-" if streamed else f".{place.name}"
-        )
-        os.close(handle)
-    except OSError as error:
-        raise InputError(f"{target} cannot be written: {error.strerror}.") from None
-    try:
-        write(Path(name))
-        if streamed:
-            _copy(Path(name), place)
-        else:
-            Path(name).chmod(_rights(place))
-            Path(name).replace(place)
+        yield
     except BrokenPipeError:  # the reader has seen enough
         raise
-    except OSError as error:
-        raise InputError(f"{target} cannot be written: {error.strerror or error}.") from None
-    finally:
-        Path(name).unlink(missing_ok=True)
+    except Exception as error:
+        number = _error_number(error)
+        if number is None and not isinstance(error, OSError):
+            raise
+        reason = str(error) if number is None else os.strerror(number)
+        if number in _SYSTEM:
+            raise OSError(number, f"cannot be written: {reason}", str(target)) from None
+        raise InputError(f"{target} cannot be written: {reason}.") from None
+
+
+def _error_number(error: Exception) -> int | None:
+    """The system's number of an error, which Polars has in its text only."""
+    if isinstance(error, OSError) and error.errno is not None:
+        return error.errno
+    found = _NUMBER.search(str(error)) if type(error).__module__.startswith(("polars", "builtins")) else None
+    return int(found[1]) if found else None
 
 
 def is_stream(target: Path) -> bool:

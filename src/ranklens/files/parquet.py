@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -52,13 +53,20 @@ def _collect(name: str, start: int, convert: Convert, scan: pl.LazyFrame) -> pl.
 def _scan(path: str | Path) -> tuple[pl.LazyFrame, int]:
     import polars as pl
 
-    place = f"{path}/**/*.parquet" if Path(path).is_dir() else str(path)
     try:
-        scan = pl.scan_parquet(place)
+        scan = pl.scan_parquet(_files(path), glob=False)
         scan.collect_schema()
         return scan, scan.select(pl.len()).collect().item()
     except _damages() as error:
         raise _not_parquet(str(path), error) from None
+
+
+def _files(path: str | Path) -> list[Path]:
+    """A path that exists is meant as it is, whatever signs it holds; only what does not exist is a pattern."""
+    place = Path(path)
+    if place.is_dir():
+        return sorted(place.rglob("*.parquet"))
+    return [place] if place.exists() else sorted(map(Path, glob(str(path), recursive=True)))
 
 
 def _damages() -> tuple[type[BaseException], ...]:

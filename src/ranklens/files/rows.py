@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,8 @@ from typing import Any
 from ranklens.errors import InputError
 from ranklens.files import formats
 from ranklens.files.blocks import blocks
-from ranklens.files.sources import Source, open_source
+from ranklens.files.json_reading import RepeatedKeyError, loads
+from ranklens.files.sources import Source, open_source, without_bom
 from ranklens.readers import frames
 
 _HEADERLESS = ("_id", "text")  # as the queries of MS MARCO
@@ -61,7 +61,7 @@ def _from_file(path: str | Path, what: str) -> Iterator[dict[str, Any]]:
         if head.startswith(b"PAR1"):
             yield from formats.read_table(place, "parquet").iter_rows(named=True)
         elif source.suffix == ".json" or head.startswith(b"["):
-            yield from each_row(json.loads(source.read().decode("utf-8-sig")), what)
+            yield from each_row(loads(_text(source)), what)
         elif head.startswith(b"{"):
             yield from each_row(_objects(source), what)
         else:
@@ -86,7 +86,7 @@ def _in_folder(path: Path, what: str) -> Path:
 
 
 def _separated(place: Path, source: Source) -> Iterator[dict[str, Any]]:
-    first = source.head().decode("utf-8-sig", errors="replace").partition("\n")[0]
+    first = without_bom(source.head()).decode(errors="replace").partition("\n")[0]
     names = first.rstrip("\r").split("\t")
     kind = "tsv" if len(names) > 1 or source.suffix == ".tsv" else "csv"
     known = {*frames.QUERY_NAMES, *frames.DOC_NAMES, "id", "_id", "text"}
@@ -102,11 +102,17 @@ def _objects(source: Source) -> Iterator[Any]:
     for number, line in enumerate(_lines(source), 1):
         if line.strip():
             try:
-                yield json.loads(line)
+                yield loads(line)
+            except RepeatedKeyError as error:
+                raise InputError(f"{source.name}:{number}: {error}.") from None
             except ValueError as error:
                 raise InputError(
                     f"{source.name} cannot be read: line {number} is not a JSON object: {error}."
                 ) from None
+
+
+def _text(source: Source) -> str:
+    return without_bom(source.read()).decode()
 
 
 def _lines(source: Source) -> Iterator[str]:

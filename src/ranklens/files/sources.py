@@ -10,11 +10,9 @@ import bz2
 import gzip
 import io
 import lzma
-import os
-import shutil
+import mmap
 import stat
 import sys
-import tempfile
 import weakref
 import zlib
 from collections import deque
@@ -25,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
 
 from ranklens.errors import InputError
+from ranklens.files import limits, temporary
 from ranklens.files.watching import report
 
 if TYPE_CHECKING:
@@ -32,14 +31,27 @@ if TYPE_CHECKING:
 
 PIECE = 1 << 24  # bytes read at a time
 _HEAD = 1 << 16  # bytes that show the format
+BOM = b"\xef\xbb\xbf"
 _DAMAGED = (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error)
+_ZST = b"\x28\xb5\x2f\xfd"
 _MAGIC: dict[bytes, str] = {
     b"\x1f\x8b": "gz",
-    b"\x28\xb5\x2f\xfd": "zst",
+    _ZST: "zst",
     b"\xfd7zXZ\x00": "xz",
     b"BZh": "bz2",
 }
 _SUFFIXES = (".gz", ".zst", ".xz", ".bz2")
+
+
+def without_bom(content: bytes) -> bytes:
+    """What follows the byte-order marks; some tools put one before the one that is there.
+
+    >>> without_bom(BOM + BOM + b"q1")
+    b'q1'
+    """
+    while content.startswith(BOM):
+        content = content[len(BOM) :]
+    return content
 
 
 @dataclass(frozen=True)
@@ -69,6 +81,8 @@ class Source:
                     yield piece
                     if self.packing:
                         report(self.name, raw.tell(), self.size)
+        except InputError:
+            raise
         except UnicodeError:
             raise InputError(f"{self.name}: a byte is not valid UTF-8; save the file as UTF-8.") from None
         except _DAMAGED as error:
@@ -100,9 +114,26 @@ class Source:
                 return file.read()
         return b"".join(deque(self.pieces(size), maxlen=2))[-size:]
 
+    def check_start(self) -> None:
+        """Refuse what begins with nothing but white space for so long that the search for data would never end."""
+        if not self.head().strip() and len(self.head()) == _HEAD:
+            head = self.head(limits.SEARCHED)
+            if len(head) == limits.SEARCHED and not head.strip():
+                raise no_data(self)
+
     def read(self) -> bytes:
-        """All bytes."""
-        return b"".join(self.pieces())
+        """All bytes; a small archive may not fill the memory."""
+        self.check_start()
+        found: list[bytes] = []
+        size = 0
+        for piece in self.pieces():
+            found.append(piece)
+            size += len(piece)
+            if self.packing and size > limits.UNPACKED:
+                raise InputError(
+                    f"{self.name}: the archive holds more than {limits.UNPACKED >> 20:,} MB; unpack it first."
+                )
+        return b"".join(found)
 
     def _unpack(self, raw: BinaryIO) -> BinaryIO:
         return cast("BinaryIO", _UNPACK[self.packing](raw))
@@ -116,6 +147,8 @@ def open_source(path: PathLike) -> Source:
     if isinstance(path, Source):
         return path
     if str(path) == "-":
+        if sys.stdin is None:
+            raise InputError("standard input is closed.")
         return _copied("standard input", cast("BinaryIO", sys.stdin.buffer))
     try:
         return _open(Path(path))
@@ -141,16 +174,45 @@ def _open(path: Path) -> Source:
 
 def _copied(name: str, stream: BinaryIO) -> Source:
     """What can be read only once, in a temporary file that is removed with the source."""
-    handle, place = tempfile.mkstemp(prefix="ranklens-")
+    place = temporary.new_place(None)
     try:
-        with os.fdopen(handle, "wb") as copy:
-            shutil.copyfileobj(stream, copy, 1 << 20)
-        source = _recognised(name, Path(place))
+        with place.open("xb") as copy:
+            for piece in _whole_lines(name, stream):
+                copy.write(piece)
+        source = _recognised(name, place)
+    except OSError as error:
+        temporary.remove(place)
+        what = f"no room for a copy of {name}: {error.strerror}"
+        raise OSError(error.errno, what, str(place.parent)) from None
     except BaseException:
-        Path(place).unlink()
+        temporary.remove(place)
         raise
-    weakref.finalize(source, os.unlink, place)
+    weakref.finalize(source, temporary.remove, place)
     return source
+
+
+def _whole_lines(name: str, stream: BinaryIO) -> Iterator[bytes]:
+    """What the stream gives; text without an end of line would fill the folder of temporary files."""
+    waiting, is_text = 0, None  # bytes since the last end of line
+    while piece := stream.read(1 << 20):
+        if is_text is None:
+            is_text = not piece.lstrip(BOM + b" \t\r\n").startswith((*_MAGIC, b"PAR1", b"{", b"["))
+        waiting = len(piece) - piece.rfind(b"\n") - 1 if b"\n" in piece else waiting + len(piece)
+        if is_text and waiting > limits.LONGEST_LINE:
+            raise endless_line(name)
+        yield piece
+
+
+def no_data(source: Source) -> InputError:
+    """The search for a first line of data has an end."""
+    most = limits.SEARCHED >> 20
+    return InputError(f"{source.name}: there is no line of data within the first {most} MB.")
+
+
+def endless_line(name: str) -> InputError:
+    """What has no ends of lines is no text."""
+    most = limits.LONGEST_LINE >> 20
+    return InputError(f"{name}: more than {most} MB without an end of line; this is no text file.")
 
 
 def _recognised(name: str, file: Path) -> Source:
@@ -171,8 +233,51 @@ def _open_zst(raw: BinaryIO) -> Any:
     try:
         from compression import zstd  # type: ignore[import-not-found, unused-ignore]
     except ImportError:
-        return _ZstLines(Path(raw.name))
+        path = Path(raw.name)
+        _refuse_bomb(path)
+        return _ZstLines(path)
     return zstd.open(raw)
+
+
+def _refuse_bomb(path: Path) -> None:
+    """Polars unpacks a line as a whole, so the size of an archive that is packed far more than text has to be known before."""
+    size = path.stat().st_size
+    if most_unpacked(path) > max(limits.UNPACKED // 2, limits.RATIO * size):
+        raise InputError(
+            f"{path}: it holds more than {limits.RATIO} times its size, which text does not; unpack it first."
+        )
+
+
+def most_unpacked(path: Path) -> int:
+    """The most bytes that a zstd archive can hold, told by the headers of its blocks, each of 128 KB at most."""
+    total = 0
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as packed:
+        place = 0
+        while place + 9 <= len(packed):
+            kind = packed[place : place + 4]
+            if kind[1:] == b"\x2a\x4d\x18" and 0x50 <= kind[0] <= 0x5F:  # a frame to skip
+                place += 8 + int.from_bytes(packed[place + 4 : place + 8], "little")
+                continue
+            if kind != _ZST:
+                break
+            place, held = _frame(packed, place)
+            total += held
+    return total
+
+
+def _frame(packed: mmap.mmap, place: int) -> tuple[int, int]:
+    """Where a zstd frame ends, and the most it can hold (RFC 8878, 3.1.1)."""
+    flags = packed[place + 4]
+    single = flags >> 5 & 1
+    size_of_size = (single, 2, 4, 8)[flags >> 6]
+    place += 5 + (1 - single) + (0, 1, 2, 4)[flags & 3] + size_of_size
+    held, last = 0, 0
+    while not last and place + 3 <= len(packed):
+        header = int.from_bytes(packed[place : place + 3], "little")
+        last, kind, size = header & 1, header >> 1 & 3, header >> 3
+        held += size if kind < 2 else 1 << 17
+        place += 3 + (1 if kind == 1 else size)
+    return place + 4 * (flags >> 2 & 1), held
 
 
 class _ZstLines(io.RawIOBase):
@@ -196,7 +301,7 @@ def _zst_batches(path: Path) -> Iterator[list[str]]:
     import polars as pl
 
     try:
-        for batch in pl.scan_lines(path).collect_batches(chunk_size=1 << 17, maintain_order=True):
+        for batch in pl.scan_lines(path, glob=False).collect_batches(chunk_size=1 << 17, maintain_order=True):
             yield batch.to_series().to_list()
     except pl.exceptions.PolarsError as error:
         message = str(error).splitlines()[0]

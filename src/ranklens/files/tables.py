@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,7 +15,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ranklens.errors import InputError
-from ranklens.files.blocks import LONGEST_LINE, Block, blocks, lines_before
+from ranklens.files import limits
+from ranklens.files.blocks import Block, blocks, lines_before
+from ranklens.files.json_reading import RepeatedKeyError, has_each_key_once, loads
+from ranklens.files.sources import BOM, without_bom
 from ranklens.files.streams import TableStream
 from ranklens.files.trec import WrongLine, decode, parse_block
 from ranklens.readers.frames import RowError
@@ -76,7 +78,7 @@ def header(content: bytes, separator: str) -> list[str]:
     >>> header(b'query,"doc",score\nq1,d1,0.5', ",")
     ['query', 'doc', 'score']
     """
-    line = content.split(b"\n", 1)[0].decode("utf-8-sig", errors="replace").rstrip("\r")
+    line = without_bom(content).split(b"\n", 1)[0].decode(errors="replace").rstrip("\r")
     dialect = _Dialect(separator, '"' if separator == "," else None)
     try:
         return next(dialect.rows([line]), [])
@@ -99,7 +101,7 @@ def _closed_quotes(source: Source) -> Iterator[Block]:
         if held.count(b'"') % 2 == 0:
             yield Block(start, partial(bytes, held))
             held = b""
-        elif len(held) > 4 * LONGEST_LINE:
+        elif len(held) > 4 * limits.LONGEST_LINE:
             line = lines_before(source, start) + 1
             raise InputError(f"{source.name}:{line}: a quote that starts here or later is never closed.")
     if held:
@@ -133,7 +135,8 @@ def _parse_delimited(
             schema=dict.fromkeys(names, pl.String),
         )
         table = scan.collect()
-        if table[names[-1]].null_count() == 0:  # else a line may have been cut short
+        # Else a line may have been cut short, or an id lacks the byte-order mark at its beginning.
+        if table[names[-1]].null_count() == 0 and not content.startswith(BOM):
             return _converted(table, convert)
     except (pl.exceptions.PolarsError, RowError):
         pass
@@ -191,12 +194,11 @@ def _parse_rows(convert: Convert, all_keys: bool, content: bytes) -> pl.DataFram
     if b"\\ud" not in content and b"\\uD" not in content:  # Polars reads half a surrogate pair as a NUL
         for sample in [None] if all_keys else [_SAMPLE, None]:
             with suppress(pl.exceptions.PolarsError, InputError):
-                return convert(pl.read_ndjson(content, infer_schema_length=sample))
-    rows, lines = [], []
-    for number, line in enumerate(decode(content).split("\n"), 1):
-        if line.strip():
-            rows.append(_row(number, line))
-            lines.append(number)
+                table = pl.read_ndjson(content, infer_schema_length=sample)
+                if not has_each_key_once(content, table):
+                    _numbered_rows(content)
+                return convert(table)
+    lines, rows = _numbered_rows(content)
     try:
         return convert(frame_of_rows(rows))
     except RowError as wrong:
@@ -205,10 +207,18 @@ def _parse_rows(convert: Convert, all_keys: bool, content: bytes) -> pl.DataFram
         raise WrongLine(lines[0], f"the rows starting here cannot be read as a table: {error}.") from None
 
 
+def _numbered_rows(content: bytes) -> tuple[list[int], list[dict[str, Any]]]:
+    """The numbers of the lines that hold something, and what they hold."""
+    lines = [(n, line) for n, line in enumerate(decode(content).split("\n"), 1) if line.strip()]
+    return [number for number, _ in lines], [_row(number, line) for number, line in lines]
+
+
 def _row(number: int, line: str) -> dict[str, Any]:
     try:
-        row = json.loads(line)
-    except (ValueError, RecursionError) as error:
+        row = loads(line)
+    except RepeatedKeyError as error:
+        raise WrongLine(number, f"{error}.") from None
+    except ValueError as error:
         raise WrongLine(number, f"this is not JSON: {error}.") from None
     if not isinstance(row, dict):
         raise WrongLine(

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ranklens.errors import InputError
+from ranklens.files import limits
 from ranklens.files.blocks import Block, blocks, lines_before
+from ranklens.files.sources import BOM, endless_line, no_data, without_bom
 from ranklens.files.streams import TableStream
 
 if TYPE_CHECKING:
@@ -42,25 +44,32 @@ def read_fields(source: Source, names: Sequence[str], wanted: Mapping[str, bool]
 
 def first_fields(source: Source) -> list[str]:
     """The fields of the first line that is neither empty nor a comment."""
-    size, whole = 1 << 16, False
-    fields: list[str] = []
-    while not fields and not whole:
+    for size in _sizes():
         head = source.head(size)
-        whole, size = len(head) < size, size * 16
-        lines = head.decode("utf-8-sig", errors="replace").split("\n")
+        whole = len(head) < size
+        lines = without_bom(head).lstrip().decode(errors="replace").split("\n")
         fields = next(_lines_of_fields(lines if whole else lines[:-1]), [])
-    return fields
+        if fields or whole:
+            return fields
+        if size >= limits.SEARCHED and len(lines) > 1:
+            raise no_data(source)
+    raise endless_line(f"{source.name}:1") if head.strip() else no_data(source)
+
+
+def _sizes() -> list[int]:
+    """How much to look at, more and more: many short lines, or one that is long."""
+    return sorted({1 << 16, min(1 << 20, limits.SEARCHED), limits.SEARCHED, limits.LONGEST_LINE})
 
 
 def last_fields(source: Source, count: int) -> list[str]:
     """The fields of the last line of data, ``count`` at least: missing ones are empty."""
-    size, whole = 1 << 16, False
     fields: list[str] = []
-    while not fields and not whole:
+    for size in _sizes():
         tail = source.tail(size)
-        whole, size = len(tail) < size, size * 16
         lines = tail.decode("utf-8", errors="replace").split("\n")
-        fields = next(_lines_of_fields(reversed(lines if whole else lines[1:])), [])
+        fields = next(_lines_of_fields(reversed(lines if len(tail) < size else lines[1:])), [])
+        if fields or len(tail) < size:
+            break
     return fields + [""] * (count - len(fields))
 
 
@@ -112,8 +121,8 @@ def read_fast(block: bytes, names: Sequence[str], wanted: Mapping[str, bool]) ->
     """The wanted columns of a clean block; None where it is not clean."""
     import polars as pl
 
-    if not block.isascii() and not _is_text(block):
-        return None
+    if not block.isascii() and (block.startswith(BOM) or not _is_text(block)):
+        return None  # Polars leaves out a byte-order mark at the beginning, which belongs to an id here
     if b"#" in block and (block.startswith(b"#") or b"\n#" in block):
         return None  # comments
     separator = (

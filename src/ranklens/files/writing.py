@@ -298,7 +298,7 @@ def _trec(table: pl.DataFrame, *, header: bool) -> str:
     dropped = [name for name in table.columns if name not in names]
     if dropped and header:
         warn(f"TREC files have no columns {dropped}; they are left out.")
-    rank = pl.col("score").rank("ordinal", descending=True).over("query").cast(pl.String)
+    rank = _rank(pl.col("score")).over("query").cast(pl.String)
     missing: dict[str, Any] = {
         "iteration": pl.lit("0"), "Q0": pl.lit("Q0"), "rank": rank, "tag": pl.lit("ranklens"),
     }  # fmt: skip
@@ -310,6 +310,12 @@ def _trec(table: pl.DataFrame, *, header: bool) -> str:
             "A query id that begins with # would be a comment in a TREC file; choose another format."
         )
     return table.write_csv(separator=" ", include_header=False, quote_style="never")
+
+
+def _rank(score: pl.Expr) -> pl.Expr:
+    """Best first; what is not a number comes last, as everywhere."""
+    numbers = score.fill_nan(None)
+    return numbers.rank("ordinal", descending=True).fill_null(numbers.count() + score.is_nan().cum_sum())
 
 
 def _refuse(table: pl.DataFrame, pattern: str, what: str) -> None:

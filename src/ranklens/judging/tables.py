@@ -11,13 +11,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ranklens.arrays import IntArray
+from ranklens.files.output import naming
 from ranklens.files.streams import TableStream
+from ranklens.files.temporary import temporary_folder
 from ranklens.judging.dicts import grades
 from ranklens.judging.judged import Applied
 from ranklens.judging.order import best_of_each, check_duplicates, named, not_a_number
@@ -173,8 +174,8 @@ def _rank_waiting(tables: list[pl.DataFrame], gold: Gold, policy: Policy) -> Par
 def _scattered(run: Tables, gold: Gold, policy: Policy) -> _Walk:
     """All rows of judged queries, sorted by query: in memory if they are few, else a share of the queries at a time."""
     walk = _Walk()
-    with TemporaryDirectory(prefix="ranklens-") as name:
-        folder, held, rows, spills = Path(name), list[Any](), 0, 0
+    with temporary_folder() as folder:
+        held, rows, spills = list[Any](), 0, 0
         for table, unjudged, example in _each(run, partial(_coded, gold=gold)):
             walk.see(example)
             walk.unjudged.update(dict.fromkeys(unjudged))
@@ -213,7 +214,8 @@ def _spill(tables: list[pl.DataFrame], folder: Path, number: int) -> None:
         .partition_by("share", as_dict=True, include_key=False)
         .items()
     ):
-        rows.write_ipc(folder / f"{share}-{number:06}", compression="lz4")
+        with naming(folder):
+            rows.write_ipc(folder / f"{share}-{number:06}", compression="lz4")
 
 
 def _read_share(folder: Path, share: int) -> list[pl.DataFrame]:

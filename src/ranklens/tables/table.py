@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from ranklens.words import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,17 +50,27 @@ class Table:
     left: int = 1  # columns aligned to the left
 
     def __str__(self) -> str:
-        widths = [max(map(len, column)) for column in zip(self.header, *self.rows, strict=True)]
-        lines = [
-            _line(row, widths, self.left) for row in (self.header, ["-" * w for w in widths], *self.rows)
-        ]
-        before = [self.title, ""] if self.title else []
-        return "\n".join(before + lines + (["", self.note] if self.note else []))
+        header, *rows = ([in_a_cell(cell) for cell in row] for row in (self.header, *self.rows))
+        widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+        lines = [_line(row, widths, self.left) for row in (header, ["-" * w for w in widths], *rows)]
+        before = [visible(self.title), ""] if self.title else []
+        return "\n".join(before + lines + (["", visible(self.note)] if self.note else []))
 
-    def to_csv(self, separator: str = ",") -> str:
-        """Comma- or tab-separated values, without title and note."""
+    def to_csv(self, separator: str = ",", *, guarded: bool = False) -> str:
+        """Comma- or tab-separated values, without title and note.
+
+        ``guarded`` puts a ``'`` before text that a spreadsheet would take for a formula.
+
+        >>> print(Table(["query"], [["=1+1"], ["-0.5"]]).to_csv(guarded=True), end="")
+        query
+        '=1+1
+        -0.5
+        """
         out = io.StringIO()
-        csv.writer(out, delimiter=separator, lineterminator="\n").writerows([self.header, *self.rows])
+        rows = [self.header, *self.rows]
+        csv.writer(out, delimiter=separator, lineterminator="\n").writerows(
+            [[no_formula(cell) for cell in row] for row in rows] if guarded else rows
+        )
         return out.getvalue()
 
     def to_markdown(self) -> str:
@@ -72,7 +85,7 @@ class Table:
         rows = [[_markdown(cell) for cell in row] for row in (self.header, align, *self.rows)]
         lines = [f"| {' | '.join(row)} |" for row in rows]
         before = [f"### {_markdown(self.title)}", ""] if self.title else []
-        return "\n".join(before + lines + (["", self.note] if self.note else []))
+        return "\n".join(before + lines + (["", _harmless(self.note)] if self.note else []))
 
     def to_latex(self) -> str:
         """A table with booktabs, the note as its caption."""
@@ -143,7 +156,7 @@ class Lines:
     lines: Sequence[str]
 
     def __str__(self) -> str:
-        return "\n".join([self.title, *map(_wrapped, self.lines)])
+        return "\n".join([visible(self.title), *(_wrapped(visible(line)) for line in self.lines)])
 
     def to_markdown(self) -> str:
         return "\n".join(
@@ -200,8 +213,35 @@ def _marks(cell: str) -> tuple[bool, str]:
 
 def _markdown(cell: str) -> str:
     strong, raised = _marks(cell)
-    text = "".join(f"\\{c}" if c in "\\`*<|" else c for c in cell.replace("\n", " "))
+    text = _harmless("".join(f"\\{c}" if c in "\\`*<|" else c for c in cell.replace("\n", " ")))
     return (f"**{text}**" if strong else text) + (f"<sup>{raised}</sup>" if raised else "")
+
+
+# Square brackets stay, as intervals have them, unless what follows would make a link of them.
+_LINK = re.compile(r"\](?=[(\[:])")
+
+
+def _harmless(text: str) -> str:
+    """Markdown without links, which may run code where it is shown."""
+    return _LINK.sub(r"\\]", visible(text))
+
+
+def in_a_cell(cell: str) -> str:
+    """What a cell shows in plain text: an id has no ends of lines, as a mean above its interval has."""
+    if cell.isprintable() or isinstance(cell, Cell):
+        return visible(cell)
+    return visible(cell).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def no_formula(text: str) -> str:
+    """Text that no spreadsheet takes for a formula; numbers stay."""
+    if not text.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return text
+    try:
+        float(text)
+    except ValueError:
+        return f"'{text}"
+    return text
 
 
 def _latex_row(cells: Sequence[str]) -> str:
@@ -227,7 +267,7 @@ def _escape_latex(text: str) -> str:
         ">": r"\textgreater{}",
         "\n": " ",
     }
-    return "".join(special.get(c, rf"\{c}" if c in "&%$#_{}" else c) for c in text)
+    return "".join(special.get(c, rf"\{c}" if c in "&%$#_{}" else c) for c in visible(text))
 
 
 def _escaped(text: str) -> str:

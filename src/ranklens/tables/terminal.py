@@ -8,7 +8,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from ranklens.tables.table import Cell, Lines, Printout, Table
+from ranklens.tables.table import Cell, Lines, Printout, Table, in_a_cell
+from ranklens.words import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -52,16 +53,16 @@ def print_table(table: Table, console: Console) -> None:
     from rich.text import Text
 
     if table.title:
-        console.print(Text(table.title, style="bold"))
+        console.print(Text(visible(table.title), style="bold"))
     rich = RichTable(box=None, padding=(0, 2, 0, 0), header_style="bold cyan", pad_edge=False)
     for i, name in enumerate(table.header):
-        rich.add_column(Text(name), justify="left" if i < table.left else "right", overflow="fold")
+        rich.add_column(Text(in_a_cell(name)), justify="left" if i < table.left else "right", overflow="fold")
     for row in table.rows:
         rich.add_row(*map(_text, row))
     console.print(rich)
     if table.note:
         console.print()
-        console.print(Text(table.note, style="dim"))
+        console.print(Text(visible(table.note), style="dim"))
 
 
 def _text(cell: str) -> Any:
@@ -69,7 +70,7 @@ def _text(cell: str) -> Any:
     from rich.text import Text
 
     strong = isinstance(cell, Cell) and cell.strong
-    text = Text(cell, style="bold green" if strong else "")
+    text = Text(in_a_cell(cell), style="bold green" if strong else "")
     text.highlight_regex(r"\[[^\]]*\]$", "dim" if not strong else "not bold")
     if isinstance(cell, Cell) and cell.raised:
         text.append(f" {cell.raised}", style="yellow")
@@ -80,8 +81,8 @@ def _print_lines(lines: Lines, console: Console) -> None:
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    console.print(Text(lines.title, style="bold"))
+    console.print(Text(visible(lines.title), style="bold"))
     grid = RichTable.grid(padding=(0, 1))
     for line in lines.lines:
-        grid.add_row("•", Text(line))
+        grid.add_row("•", Text(visible(line)))
     console.print(grid)

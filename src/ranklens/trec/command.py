@@ -20,7 +20,7 @@ from ranklens.files.sources import Source, open_source
 from ranklens.files.streams import TableStream
 from ranklens.judging.assembly import judge
 from ranklens.judging.judged import Judged
-from ranklens.manners import leave_closed_pipe, warnings_in_one_line
+from ranklens.manners import ended, guarded, warnings_in_one_line
 from ranklens.policy import Policy
 from ranklens.trec import groups
 from ranklens.trec.lines import Column, added, geometric_mean, lines, read_zscores
@@ -33,6 +33,7 @@ from ranklens.trec.measures import (
     printed_lines,
     requested,
 )
+from ranklens.words import visible
 
 if TYPE_CHECKING:
     import polars as pl
@@ -63,6 +64,7 @@ Examples:
   ranklens-trec-eval -q -c -m ndcg_cut.10 -m recall.100 qrels.txt run.txt
 """
 
+_NAME = "ranklens-trec-eval"
 _SHORT = "hvqm:cl:nD:JN:M:R:T:oZ:"
 _LONG = {
     "help": "-h", "version": "-v", "query_eval_wanted": "-q", "measure=": "-m", "complete_rel_info_wanted": "-c",
@@ -103,26 +105,30 @@ class Options:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; returns 0 for success, 1 for wrong usage, 2 for wrong input."""
+    """Run the command; returns 0 for success, 1 for wrong usage, 2 for wrong input, 3 if the system failed."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    status = guarded(_NAME, lambda: run(given))
+    return status if arguments is not None else ended(status)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """The same without handling errors other than wrong usage."""
     try:
-        given = sys.argv[1:] if arguments is None else list(arguments)
-        flags, files = getopt.gnu_getopt(given, _SHORT, [*_LONG])
+        flags, files = getopt.gnu_getopt(list(arguments), _SHORT, [*_LONG])
         options, action = _options(flags)
         if action is not None:
             return action
         if len(files) != 2:
             raise getopt.GetoptError("expected two files: judgments and a run")  # noqa: TRY301
     except (getopt.GetoptError, MeasureError) as error:
-        sys.stderr.write(f"ranklens-trec-eval: {error}\n\n{USAGE}")
+        sys.stderr.write(f"{_NAME}: {visible(str(error))}\n\n{USAGE}")
         return 1
     try:
-        with warnings_in_one_line("ranklens-trec-eval"):
-            sys.stdout.writelines(evaluate_files(files[0], files[1], options))
-            sys.stdout.flush()
-    except BrokenPipeError:
-        leave_closed_pipe()
-    except (RankLensError, OSError) as error:
-        sys.stderr.write(f"ranklens-trec-eval: {error}\n")
+        with warnings_in_one_line(_NAME):
+            printed = evaluate_files(files[0], files[1], options)
+            sys.stdout.writelines(map(visible, printed) if sys.stdout.isatty() else printed)
+    except RankLensError as error:
+        sys.stderr.write(f"{_NAME}: {visible(str(error))}\n")
         return 1 if isinstance(error, MeasureError) else 2
     return 0
 

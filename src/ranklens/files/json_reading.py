@@ -1,0 +1,54 @@
+"""JSON as files hold it: a key that is there twice is a mistake, and depth has an end.
+
+Python keeps the last of two equal keys, and says nothing; judgments or rankings would be lost that way.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from ranklens.words import brief
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+class RepeatedKeyError(ValueError):
+    """An object has a key twice."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"the key {brief(key)!r} is there twice; the last one would win")
+
+
+def loads(text: str | bytes) -> Any:
+    """What the text says; ``ValueError`` where it is no JSON, is nested too deeply, or repeats a key.
+
+    >>> loads('{"q1": ["d1"]}')
+    {'q1': ['d1']}
+    """
+    try:
+        return json.loads(text, object_pairs_hook=_object)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise RepeatedKeyError(key)
+            seen.add(key)
+    return found
+
+
+def has_each_key_once(content: bytes, table: pl.DataFrame) -> bool:
+    """Whether it is clear from a table of lines, without a look at each, that no line repeats a key.
+
+    It is where all rows are flat and have all keys: the number of keys tells then. Within text, a quote has a backslash.
+    """
+    if any(kind.is_nested() for kind in table.dtypes) or any(table.null_count().row(0)):
+        return False
+    return content.count(b'":') - content.count(b'\\":') == table.width * len(table)

@@ -1,0 +1,280 @@
+"""How commands end, whatever happens to them: one line, the right exit status, nothing left behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from ranklens import manners
+from ranklens.cli.main import main
+from ranklens.files import output, temporary
+from ranklens.words import visible
+
+POSIX = pytest.mark.skipif(os.name != "posix", reason="shells and signals of POSIX")
+QRELS, RUN = "q1 0 d1 1\nq2 0 d2 1\n", "q1 Q0 d1 1 2.5 t\nq1 Q0 x 2 1 t\nq2 Q0 x 1 2 t\n"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "q.txt").write_text(QRELS)
+    (tmp_path / "r.txt").write_text(RUN)
+    return tmp_path
+
+
+def shell(command, **variables):
+    line = command.replace("ranklens", f"'{sys.executable}' -m ranklens", 1)
+    return subprocess.run(
+        line, shell=True, capture_output=True, text=True, errors="replace", timeout=60, check=False,
+        env={**os.environ, **variables},
+    )  # fmt: skip
+
+
+# --- output
+
+
+@POSIX
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+@pytest.mark.parametrize(
+    "command",
+    ["evaluate q.txt r.txt", "lint q.txt r.txt", "convert r.txt - --format csv", "trec-eval q.txt r.txt",
+     "explain RR q.txt r.txt --query q1", "measures", "compare q.txt r.txt b=r.txt --format json", "--help"],
+)  # fmt: skip
+def test_a_full_disk_behind_standard_output(folder, command):
+    found = shell(f"ranklens {command} > /dev/full")
+    assert (found.returncode, found.stdout) == (3, "")
+    assert found.stderr.strip().splitlines()[-1].endswith("No space left on device.")
+    assert "Traceback" not in found.stderr
+    assert "Exception ignored" not in found.stderr
+
+
+@POSIX
+def test_a_full_disk_names_the_file(folder, monkeypatch, capsys):
+    def full(*_, **__):
+        raise pl.exceptions.ComputeError("underlying IO error: No space left on device (os error 28)")
+
+    monkeypatch.setattr(pl.LazyFrame, "sink_parquet", full)
+    assert main(["convert", "r.txt", "out.parquet"]) == 3
+    assert capsys.readouterr().err == "ranklens: out.parquet: cannot be written: No space left on device.\n"
+    assert sorted(path.name for path in folder.iterdir()) == ["q.txt", "r.txt"]
+
+
+def test_a_full_disk_while_sorting_names_the_folder(folder, monkeypatch, capsys):
+    (folder / "r.txt").write_text("q1 Q0 d1 1 3 t\nq2 Q0 d2 1 3 t\nq1 Q0 x 1 1 t\n")  # scattered
+    monkeypatch.setattr("ranklens.judging.tables._IN_MEMORY", 0)
+
+    def full(*_, **__):
+        raise OSError("No space left on device (os error 28)")
+
+    monkeypatch.setattr(pl.DataFrame, "write_ipc", full)
+    assert main(["evaluate", "q.txt", "r.txt"]) == 3
+    assert "ranklens-" in (message := capsys.readouterr().err)
+    assert message.endswith("cannot be written: No space left on device.\n")
+
+
+@POSIX
+@pytest.mark.parametrize(
+    ("command", "status", "message"),
+    [
+        ("evaluate q.txt r.txt >&-", 3, "ranklens: standard output: is closed."),
+        ("trec-eval q.txt r.txt >&-", 3, "ranklens: standard output: is closed."),
+        ("evaluate q.txt r.txt --format csv -o out.csv >&-", 0, ""),
+        ("evaluate q.txt - <&-", 2, "ranklens: standard input is closed."),
+        ("evaluate q.txt r.txt 2>&-", 0, ""),
+        ("evaluate q.txt nothing 2>&- >&-", 2, ""),
+    ],
+)
+def test_closed_streams(folder, command, status, message):
+    found = shell(f"ranklens {command}")
+    assert (found.returncode, found.stderr.strip()) == (status, message)
+    assert (folder / "q.txt").read_text() == QRELS
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+@pytest.mark.parametrize("command", ["evaluate Q R -q", "lint Q R", "explain RR Q R --query é€", "trec-eval -q Q R",
+                                     "evaluate Q R -q --format json", "evaluate Q R€", "measures"])  # fmt: skip
+def test_letters_that_the_encoding_lacks_are_escaped(folder, encoding, command):
+    (folder / "Q").write_text("é€ 0 d\U0001f600 1\nq 0 d 1\n", encoding="utf-8")
+    (folder / "R").write_text("é€ Q0 d\U0001f600 1 1 t\né€ Q0 x 2 1 t\n", encoding="utf-8")
+    found = shell(f"ranklens {command}", PYTHONIOENCODING=encoding, PYTHONUTF8="1")
+    assert found.returncode in (0, 1, 2)
+    assert "Error" not in found.stderr
+    if encoding == "ascii" and "-q" in command:
+        assert r"\u00e9\u20ac" in found.stdout
+
+
+# --- signals
+
+STOPPED = [
+    ["convert", "big.txt", "out.parquet"], ["convert", "big.txt", "out.csv.gz"], ["evaluate", "q.txt", "big.txt"],
+    ["trec-eval", "q.txt", "big.txt"], ["lint", "q.txt", "big.txt"], ["compare", "q.txt", "big.txt", "b=big.txt"],
+]  # fmt: skip
+
+
+def catches(process, number):
+    status = Path(f"/proc/{process}/status").read_text()
+    mask = next((line.split()[1] for line in status.splitlines() if line.startswith("SigCgt")), "")
+    return not mask or int(mask, 16) >> number - 1 & 1
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("command", STOPPED, ids=" ".join)
+def test_a_signal_ends_with_its_status_and_a_clean_folder(folder, command, number, status):
+    lines = (f"q{i % 2000} Q0 document{i} 1 {i % 977} tag\n" for i in range(1_000_000))
+    (folder / "big.txt").write_text("".join(lines))
+    temporary_files = folder / "temporary"
+    temporary_files.mkdir()
+    before = {path.name for path in folder.iterdir()}
+    seen = set()
+    for wait in (0.0, 0.1, 0.3, 0.6, 1.0):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "ranklens", *command],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(temporary_files)},
+        )  # fmt: skip
+        while not catches(process.pid, signal.SIGTERM):
+            time.sleep(0.01)
+        time.sleep(wait)
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=30)
+        seen.add(process.returncode)
+        assert process.returncode in (0, 1, status), errors
+        assert "Traceback" not in errors
+        left = {path.name for path in folder.iterdir()} - before
+        assert left <= {command[-1]}, "nothing hidden, nothing half-written"
+        assert list(temporary_files.iterdir()) == []
+    assert status in seen
+
+
+def test_what_is_written_down_is_removed(tmp_path):
+    place = temporary.new_place(tmp_path)
+    place.write_text("x")
+    temporary.remove_all()
+    assert not place.exists()
+
+
+# --- errors that nobody expected
+
+
+def test_an_unexpected_error_is_one_line_that_asks_to_report_it(folder, capsys, monkeypatch):
+    def broken(*_, **__):
+        raise RuntimeError("what\nis this")
+
+    monkeypatch.setattr("ranklens.cli.evaluate.open_collection", broken)
+    assert main(["evaluate", "q.txt", "r.txt"]) == 3
+    assert capsys.readouterr().err.startswith(
+        "ranklens: internal error: RuntimeError: what is this. Please report it"
+    )
+    monkeypatch.setenv("RANKLENS_DEBUG", "1")
+    assert main(["evaluate", "q.txt", "r.txt"]) == 3
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_too_little_memory(folder, capsys, monkeypatch):
+    def full(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr("ranklens.cli.evaluate.open_collection", full)
+    assert main(["evaluate", "q.txt", "r.txt"]) == 3
+    assert capsys.readouterr().err == "ranklens: there is not enough memory.\n"
+
+
+def test_a_panic_of_the_engine_is_hidden_and_other_words_are_not(capfd):
+    def fail():
+        os.write(2, b"a word\n\nthread 'main' panicked at crates/x.rs:1\nnote: run with RUST_BACKTRACE=1\n")
+        raise pl.exceptions.PanicException("oh")
+
+    assert manners.guarded("name", fail) == 3
+    shown = capfd.readouterr().err
+    assert "a word" in shown
+    assert "panicked" not in shown
+    assert "internal error: PanicException: oh" in shown
+
+
+def test_a_damaged_parquet_file_is_one_sentence(folder, capfd):
+    table = pl.DataFrame({"query": ["q1"] * 500, "doc": [f"d{i}" for i in range(500)], "score": [1.0] * 500})
+    table.write_parquet(folder / "r.parquet", compression="snappy")
+    whole = (folder / "r.parquet").read_bytes()
+    for place in range(4, len(whole), 97):
+        (folder / "r.parquet").write_bytes(whole[:place] + bytes([whole[place] ^ 0x5A]) + whole[place + 1 :])
+        status = main(["evaluate", "q.txt", "r.parquet", "-m", "RR"])
+        shown = capfd.readouterr().err
+        assert status in (0, 2), shown
+        assert len([line for line in shown.splitlines() if "warning" not in line]) == (status == 2), shown
+
+
+# --- what terminals obey
+
+EVIL = "\x1b[2J\x1b]0;owned\x07\u202egnp\x9b"
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["evaluate q.json r.json -q", "evaluate q.json r.json -q --format markdown", "evaluate q.json r.json -q --format latex",
+     "lint q.json r.json", "explain RR q.json r.json", "compare q.json r.json b=r.json -q 5", "evaluate q.json \x1b[1mr.json",
+     "explain RR q.json r.json --query \x1b[1m", "measures \x1b[1m", "evaluate q.json r.json --\x1b[1m"],
+)  # fmt: skip
+def test_escape_sequences_do_not_reach_the_terminal(folder, capsys, command):
+    query, doc = (
+        EVIL.replace("\x1b", "\\u001b").replace("\x07", "\\u0007").replace("\x9b", "\\u009b"),
+        "d\\u001b[1m",
+    )
+    (folder / "q.json").write_text(f'{{"{query}": {{"{doc}": 1}}, "q2": {{"d": 1}}}}', encoding="utf-8")
+    (folder / "r.json").write_text(
+        f'{{"{query}": {{"{doc}": 1, "x": 1}}, "q3": {{"d": 1}}}}', encoding="utf-8"
+    )
+    main(command.split())
+    shown = capsys.readouterr()
+    assert not {*"\x1b\x07\x9b\u202e"} & {*shown.out, *shown.err}
+
+
+def test_on_a_terminal_no_format_is_raw(folder, capsys, monkeypatch):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    output.write_text("id,\x1b[2J\n", None)
+    assert capsys.readouterr().out == "id,\\x1b[2J\n"
+
+
+def test_visible_text_keeps_its_lines():
+    assert visible("a\tb\nc é\x85") == "a\tb\nc é\\x85"
+
+
+def test_markdown_has_no_links(folder, capsys):
+    (folder / "q.json").write_text('{"[x](javascript:1)": {"d": 1}, "![y][z]": {"d": 1}}')
+    main(["evaluate", "q.json", "q.json", "-q", "--format", "markdown"])
+    shown = capsys.readouterr().out
+    assert r"[x\](javascript:1)" in shown
+    assert r"![y\][z]" in shown
+
+
+def test_a_spreadsheet_runs_no_formula(folder, capsys):
+    (folder / "q.json").write_text('{"=1+1": {"d": 1}, "-2": {"d": 1}, "@x": {"d": 1}}')
+    main(["evaluate", "q.json", "q.json", "-q", "--format", "csv", "--spreadsheet"])
+    assert [line.split(",")[0] for line in capsys.readouterr().out.splitlines()] == [
+        "query",
+        "'=1+1",
+        "-2",
+        "'@x",
+    ]
+    main(
+        [
+            "compare",
+            "q.json",
+            "a=q.json",
+            "b=q.json",
+            "--format",
+            "csv",
+            "--rows",
+            "queries",
+            "--spreadsheet",
+        ]
+    )
+    assert "'=1+1," in (shown := capsys.readouterr().out)
+    assert "\n=1+1," not in shown
+    main(["compare", "q.json", "a=q.json", "b=q.json", "--format", "csv", "--rows", "queries"])
+    assert "\n=1+1," in capsys.readouterr().out

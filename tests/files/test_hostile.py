@@ -1,0 +1,244 @@
+"""What files hold that nobody meant: each is read as it is, or refused in one sentence. Nothing is lost in silence."""
+
+import gzip
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import ranklens as rl
+from ranklens.cli.main import main
+from ranklens.files import formats, trec
+from ranklens.files.rows import read_rows
+from ranklens.files.sources import most_unpacked, open_source
+
+BOM = b"\xef\xbb\xbf"
+QRELS = "q1 0 d1 1\n"
+
+
+@pytest.fixture
+def write(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def write(name, content):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return name
+
+    return write
+
+
+# --- names
+
+
+@pytest.mark.parametrize(
+    ("name", "matched"), [("run[1]", "run1"), ("run?", "run1"), ("r*", "run1"), ("r**", "run")]
+)
+def test_a_path_that_exists_is_no_pattern(tmp_path, write, name, matched):
+    run = pl.DataFrame({"query": ["q1", "q1"], "doc": ["d1", "x"], "score": [1.0, 2.0]})
+    for suffix in ("parquet", "txt.zst"):
+        other = run if suffix == "parquet" else None
+        place, decoy = tmp_path / f"{name}.{suffix}", tmp_path / f"{matched}.{suffix}"
+        if other is not None:
+            run.write_parquet(place)
+            run[:1].write_parquet(decoy)
+        else:
+            formats_zst(place, "q1 Q0 d1 1 1 t\nq1 Q0 x 2 2 t\n")
+            formats_zst(decoy, "q1 Q0 d1 1 1 t\n")
+        assert rl.evaluate({"q1": {"d1": 1}}, place, "RR").mean["RR"] == 0.5
+        folder = tmp_path / f"{name} {suffix}"
+        folder.mkdir()
+    folder = tmp_path / f"{name} parquet"
+    run.write_parquet(folder / "part[0].parquet")
+    assert rl.evaluate({"q1": {"d1": 1}}, folder, "RR").mean["RR"] == 0.5
+
+
+def formats_zst(place, text):
+    pl.DataFrame({"text": text.splitlines()}).write_csv(
+        place, include_header=False, quote_style="never", compression="zstd"
+    )
+
+
+# --- keys that are there twice, and nothing at all
+
+TWICE = {
+    "r.json": '{"q1": {"d1": 1}, "q1": {"d2": 1}}',
+    "documents.json": '{"q1": {"d1": 1, "d1": 2}}',
+    "r.jsonl": '{"query": "q1", "doc": "d1", "score": 1}\n{"query": "q1", "doc": "d2", "score": 1, "score": 2}\n',
+    "balanced.jsonl": '{"query": "q1", "doc": "d1", "score": 1}\n{"query": "q1", "doc": "d2", "score": 1, "score": 2}\n'
+    '{"query": "q1", "doc": "d3", "score": 1, "tag": "x"}\n',
+    "records.jsonl": '{"query": "a", "retrieved": ["d1"], "retrieved": ["d2"], "expected": ["d1"]}\n',
+    "nested.jsonl": '{"query": "q1", "doc": "d1", "score": 1, "meta": {"a": 1, "a": 2}}\n',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TWICE)
+def test_a_key_that_is_there_twice_is_an_error_that_names_it(write, name):
+    with pytest.raises(rl.InputError, match=r"the key '(q1|d1|score|retrieved|a)' is there twice"):
+        rl.judge({"q1": {"d1": 1}}, write(name, TWICE[name]))
+
+
+def test_a_key_that_is_there_twice_in_queries_and_texts(write):
+    for name, content in (
+        ("t.json", '{"q1": "a", "q1": "b"}'),
+        ("t.jsonl", '{"_id": "q1", "text": "a", "text": "b"}\n'),
+    ):
+        with pytest.raises(rl.InputError, match="is there twice"):
+            read_rows(write(name, content))
+
+
+def test_colons_and_quotes_in_text_are_no_keys(write):
+    rows = [{"query": 'a":', "doc": f'{i}\\":"', "score": i, "note": '"x": "y"'} for i in range(3)]
+    path = write("r.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    assert formats.read_run(path)["doc"].to_list() == [row["doc"] for row in rows]
+
+
+@pytest.mark.parametrize("content", ["{}", " {\n} ", "[]"])
+def test_a_file_of_nothing_is_refused(write, content):
+    for name in ("r.json", "r"):
+        with pytest.raises(rl.InputError, match=r"there is nothing in it|expected objects"):
+            rl.judge({"q1": {"d1": 1}}, write(name, content))
+
+
+# --- byte-order marks
+
+
+@pytest.mark.parametrize("marks", [1, 2, 3])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_byte_order_marks_read_alike_on_every_path(write, marks, pack):
+    odd = {"fast": "q1 0 d1 1\nq2 0 d2 1\n", "careful": "q1  0 d1 1\nq2 0 d2 1\n"}
+    for name, text in odd.items():
+        table = formats.read_qrels(write(name, pack(BOM * marks + text.encode())))
+        assert table["query"].to_list() == ["q1", "q2"], name
+    for name, text in (
+        ("t.csv", "query,doc,grade\nq1,d1,1\n"),
+        ("t.jsonl", '{"query": "q1", "doc": "d1", "grade": 1}\n'),
+        ("t.json", '{"q1": {"d1": 1}}'),
+    ):
+        read = formats.read_qrels(write(name, pack(BOM * marks + text.encode())))
+        assert formats.as_table(read, "grade")["query"].to_list() == ["q1"], name
+
+
+def test_a_mark_at_the_beginning_of_a_later_block_belongs_to_the_id():
+    names, wanted = trec.TREC_QRELS, {"query": False, "doc": False, "grade": True}
+    block = BOM + b"q1 0 d1 1\n"
+    assert trec.read_fast(block, names, wanted) is None
+    assert trec.read_carefully(block, names, wanted)["query"][0] == "\ufeffq1"
+
+
+# --- what convert writes
+
+
+def test_what_is_not_a_number_is_ranked_last(write, tmp_path):
+    rows = [
+        ("q1", "a", "nan"),
+        ("q1", "b", "1"),
+        ("q2", "c", "-inf"),
+        ("q1", "d", "2"),
+        ("q2", "e", "nan"),
+        ("q1", "f", "nan"),
+    ]
+    source = write("r.csv", "query,doc,score\n" + "".join(f"{','.join(row)}\n" for row in rows))
+    assert main(["convert", source, "r.txt"]) == 0
+    ranks = {line.split()[2]: int(line.split()[3]) for line in (tmp_path / "r.txt").read_text().splitlines()}
+    assert ranks == {"d": 1, "b": 2, "a": 3, "f": 4, "c": 1, "e": 2}
+
+
+# --- inputs are not overwritten
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "evaluate q.txt r.txt -o q.txt", "evaluate q.txt mine=r.txt -o r.txt", "evaluate q.txt r.txt -o ./link",
+        "evaluate q.txt r.txt --format csv --depth 5 -o hard", "compare q.txt r.txt s.txt -o s.txt",
+        "compare q.txt r.txt s.txt --by by.csv:kind -o by.csv", "compare q.txt r.txt s.txt --plot plot.svg",
+        "explain RR q.txt r.txt --query q1 -o r.txt", "report q.txt r.txt s.txt -o r.txt",
+        "report q.txt r.txt s.txt --queries by.csv -o by.csv", "report q.txt r.txt s.txt --corpus by.csv -o by.csv",
+        "convert r.txt r.txt", "bench bench.yaml -o q.txt", "bench bench.yaml -o bench.yaml", "bench own.yaml",
+        "evaluate beir r.txt -o beir/qrels/test.tsv", "evaluate q.txt parts -o parts/0.parquet",
+    ],
+)  # fmt: skip
+def test_an_input_is_not_overwritten(write, tmp_path, capsys, command):
+    write("q.txt", QRELS), write("r.txt", "q1 Q0 d1 1 1 t\n"), write("s.txt", "q1 Q0 d2 1 1 t\n")
+    write("by.csv", "query,kind,text\nq1,a,b\n"), write("plot.svg", QRELS), write("parts/0.parquet", "")
+    write("beir/qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td1\t1\n")
+    (tmp_path / "link").symlink_to("q.txt")
+    (tmp_path / "hard").hardlink_to("q.txt")
+    write("bench.yaml", "data: {qrels: q.txt, runs: {a: r.txt}}\n")
+    write("own.yaml", "data: {qrels: q.txt, runs: {a: r.txt}}\noutputs: {csv: q.txt}\n")
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    if "plot.svg" in command:
+        command = command.replace("q.txt", "plot.svg", 1)
+    assert main(command.split()) == 2
+    assert "is one of the files to read" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_other_files_in_a_folder_are_written(write, tmp_path):
+    (
+        write("beir/qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td1\t1\n"),
+        write("r.txt", "q1 Q0 d1 1 1 t\n"),
+    )
+    for _ in range(2):
+        assert main(["evaluate", "beir", "r.txt", "--format", "csv", "-o", "beir/results.csv"]) == 0
+    assert open_source(tmp_path / "beir/results.csv").head()
+
+
+# --- small files that would fill the memory
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("r", b"x" * (1 << 18), "without an end of line"),
+        ("r", b" " * (1 << 18), "no line of data within the first"),
+        ("r", b"\n" * (1 << 18), "no line of data within the first"),
+        ("r", b"# c\n" * (1 << 16), "no line of data within the first"),
+        ("r.jsonl", b"\n" * (1 << 18), "no line of data within the first"),
+        ("r.csv", b"\n" * (1 << 18), "no line of data within the first"),
+        ("r.json", b" " * (1 << 18), "no line of data within the first"),
+    ],
+)
+def test_the_search_for_data_has_an_end(write, monkeypatch, pack, name, content, message):
+    for limit in ("LONGEST_LINE", "SEARCHED"):
+        monkeypatch.setattr(f"ranklens.files.limits.{limit}", 1 << 17)
+    with pytest.raises(rl.InputError, match=message):
+        rl.judge({"q1": {"d1": 1}}, write(name, pack(content)))
+
+
+def test_an_archive_of_json_has_a_limit(write, monkeypatch):
+    monkeypatch.setattr("ranklens.files.limits.UNPACKED", 1 << 17)
+    content = b'{"q1": {"' + b"x" * (1 << 18) + b'": 1}}'
+    with pytest.raises(rl.InputError, match="the archive holds more than 0 MB; unpack it first"):
+        rl.judge({"q1": {"d1": 1}}, write("r.json.gz", gzip.compress(content)))
+    assert rl.judge({"q1": {"d1": 1}}, write("r.json", content)) is not None
+
+
+def zst_of_one_letter(blocks):
+    """A frame of RLE blocks (RFC 8878), 128 KB each of 4 bytes."""
+    size = 1 << 17
+    headers = [(i == blocks - 1) | 1 << 1 | size << 3 for i in range(blocks)]
+    return b"\x28\xb5\x2f\xfd" + b"\x00\x58" + b"".join(h.to_bytes(3, "little") + b" " for h in headers)
+
+
+def test_a_small_zst_archive_of_three_gigabytes_is_refused(write):
+    path = write("r.zst", zst_of_one_letter(24_000))
+    assert most_unpacked(Path(path)) == 24_000 << 17
+    with pytest.raises(rl.InputError, match=r"r.zst: it holds more than 1000 times its size"):
+        rl.judge({"q1": {"d1": 1}}, path)
+
+
+def test_the_size_of_an_archive_is_told_by_its_headers(tmp_path):
+    text = "".join(f"q{i} Q0 d{i % 97} 1 2 t\n" for i in range(50_000))
+    formats_zst(tmp_path / "r.zst", text)
+    assert len(text) <= most_unpacked(tmp_path / "r.zst") <= len(text) + (2 << 17)
+
+
+def test_an_endless_stream_is_refused(monkeypatch):
+    monkeypatch.setattr("ranklens.files.limits.LONGEST_LINE", 1 << 22)
+    with pytest.raises(rl.InputError, match="/dev/zero: more than 4 MB without an end of line"):
+        open_source("/dev/zero")
