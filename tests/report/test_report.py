@@ -90,7 +90,9 @@ def test_summary_holds_the_numbers_of_the_json(made, summary):
             key = lambda row: (row["measure"], row.get("system"), row.get("a"), row.get("b"))  # noqa: E731
             assert sorted(rows, key=str_key(key)) == sorted(plain, key=str_key(key))
     assert summary["cautions"] == expected["cautions"]
-    assert {m["name"]: m["verdict"] for m in summary["measures"]} == expected["verdicts"]
+    claims = {m["name"]: m["verdict"]["claim"] for m in summary["measures"]}
+    assert claims.keys() == expected["verdicts"].keys()
+    assert all(expected["verdicts"][name].startswith(claim) for name, claim in claims.items())
 
 
 def str_key(key):
@@ -243,8 +245,38 @@ def test_values_alone_make_a_report_without_documents():
     values = {"a": {"q1": {"my score": 0.5, "NumRel": 3}}, "b": {"q1": {"my score": 0.25, "NumRel": 3}}}
     found = content.content(compare_scores(values))
     assert "documents" not in found.summary
-    assert found.summary["measures"][0]["description"] == "Values that were given, not computed here."
+    assert found.summary["measures"][0]["definition"] == ["Values that were given, not computed here."]
     assert found.summary["charts"]["over_k"].startswith("This chart needs the rankings")
+
+
+def test_the_verdict_is_told_in_two_parts_that_are_the_whole(made):
+    comparison = made[0]
+    for measure in content.content(comparison).summary["measures"]:
+        whole, told = comparison.verdict(measure["name"]), measure["verdict"]
+        assert whole.startswith(told["claim"])
+        assert whole.endswith(told["reasons"])
+        between = whole[len(told["claim"]) : len(whole) - len(told["reasons"])]
+        assert between in (": ", "; ", ". ", " ", ".")
+
+
+def test_parameters_that_were_not_given_are_not_explained():
+    values = {"a": {"q": {"R@5": 1.0, "DCG@5": 1.0, "DCG(gain=exp)@5": 1.0}}}
+    told = {
+        m["name"]: " ".join(m["definition"])
+        for m in content.content(compare_scores(values)).summary["measures"]
+    }
+    assert told["R@5"] == "Recall: relevant documents in the top k, divided by all relevant documents R."
+    assert "The gain is the grade. A negative grade gains 0." in told["DCG@5"]
+    assert not re.search(r"gain=exp|log_base|discount|``", told["DCG@5"])
+    assert "gain=exp takes 2^grade - 1" in told["DCG(gain=exp)@5"]
+
+
+def test_no_system_is_grey():
+    """Grey looks switched off, and the winner may have any colour."""
+    for colours in (palette.LIGHT, palette.DARK):
+        for i in range(len(palette.SYSTEMS)):
+            parts = [int(colours[f"s{i}"][k : k + 2], 16) for k in (1, 3, 5)]
+            assert max(parts) - min(parts) > 80
 
 
 def test_command_takes_files(tmp_path, capsys, monkeypatch):

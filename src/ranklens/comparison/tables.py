@@ -35,7 +35,8 @@ def printout(comparison: Comparison, *, intervals: bool = True) -> Printout:
     if not intervals:
         parts = [_without(part, _interval_header(comparison)) for part in parts if isinstance(part, Table)]
     said = [
-        (name, verdicts.of_measure(comparison, name, intervals=intervals)) for name in comparison.measures
+        (name, verdicts.of_measure(comparison, name, intervals=intervals).text)
+        for name in comparison.measures
     ]
     said += [(f"{name} by slice", verdicts.of_slices(comparison, name)) for name in comparison.measures]
     parts.append(Lines("Verdict", [f"{name}: {text}" for name, text in said if text]))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from importlib import import_module
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ranklens.errors import InputError, MissingExtraError
 from ranklens.report import palette
+from ranklens.words import finite
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -133,11 +133,11 @@ def header() -> Any:
 
 def inline(rows: Sequence[Mapping[str, Any]]) -> Any:
     """Rows however many (Altair refuses tables of more than 5,000), with nothing for infinite numbers, which JSON lacks."""
-    return altair().InlineData(values=[{key: _finite(value) for key, value in row.items()} for row in rows])
+    return altair().InlineData(values=[{key: _for_json(value) for key, value in row.items()} for row in rows])
 
 
-def _finite(value: Any) -> Any:
-    return None if isinstance(value, float) and not isfinite(value) else value
+def _for_json(value: Any) -> Any:
+    return finite(value) if isinstance(value, float) else value
 
 
 def altair() -> Any:
