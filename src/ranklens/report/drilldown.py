@@ -119,7 +119,7 @@ def drilldown(comparison: Comparison) -> Drilldown | None:
         documents,
         [counts.get(i, 0) for i in range(len(comparison.query_ids))],
         list(tops),
-        [s for s, top in tops.items() if not _only_order(top)],
+        [s for s, top in tops.items() if not _only_order(top, is_thinned=policy.judged_only)],
     )
 
 
@@ -236,10 +236,19 @@ def _numbered(rows: pl.DataFrame, systems: Sequence[int], rel: float) -> tuple[p
     return rows.rename({"place": "query"}), documents
 
 
-def _only_order(top: pl.DataFrame) -> bool:
-    """A plain list, or a file of ranks, has scores that were made from the order."""
-    made = (top["score"] + top["rank"]).round(9)
-    return bool(made.is_in([0.0, 1.0]).all())
+def _only_order(top: pl.DataFrame, *, is_thinned: bool) -> bool:
+    """A plain list, or a file of ranks, has scores that were made from the order: 0 or -1, and lower by 1 at each place.
+
+    Repeated documents leave gaps behind; where rankings are thinned, even the first may be gone.
+    """
+    import polars as pl
+
+    score, before = pl.col("score"), pl.col("score").shift().over("place")
+    if not top.select(((score == score.floor()) & (score <= 0)).all()).item():
+        return False
+    falls = before.is_null() | (score < before)
+    starts = pl.lit(is_thinned) | (pl.col("rank") > 1) | (score >= -1)
+    return bool(top.sort("place", "rank").select((falls & starts).all()).item())
 
 
 def _json_list(items: Iterable[str]) -> str:
