@@ -15,7 +15,7 @@ from ranklens.comparison import verdicts
 from ranklens.errors import InputError, nearest
 from ranklens.report import chart_data, drawing, palette
 from ranklens.report.drawing import save
-from ranklens.words import counted
+from ranklens.words import counted, several
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -112,15 +112,16 @@ def deltas(
 def scatter(
     comparison: Comparison, measure: MeasureName = None, a: str | None = None, b: str | None = None
 ) -> Chart:
-    """System b against system a, one point per query; above the diagonal, b is higher."""
+    """System b against system a, one point per query, larger where several coincide; above the diagonal, b is higher."""
     alt = drawing.altair()
     name, table, first, second = _two_systems(comparison, measure, a, b)
     rows = [
-        {"query": row["query"], "a": row[first], "b": row[second],
-         "higher": second if row["difference"] > 0 else first if row["difference"] < 0 else "equal"}
-        for row in table.iter_rows(named=True)
+        {"queries": len(queries), "first": queries[0], "query": several(queries, 3), "a": u, "b": v,
+         "higher": second if v > u else first if v < u else "equal"}
+        for (u, v), queries in _places(table, first, second)
     ]  # fmt: skip
     ends = [min(*table[first], *table[second], 0.0), max(*table[first], *table[second], 0.0)]
+    most = max((row["queries"] for row in rows), default=1)
     side = {"domain": [first, second, "equal"]}
     colours = [
         *(drawing.look(comparison, system, drawing.COLOURS) for system in (first, second)),
@@ -129,13 +130,18 @@ def scatter(
     shapes = [*(drawing.look(comparison, system, drawing.SHAPES) for system in (first, second)), "cross"]
     points = (
         alt.Chart(drawing.inline(rows))
-        .mark_point(filled=True, size=55, opacity=0.65)
+        .mark_point(filled=True, opacity=0.65)
         .encode(
+            size=alt.Size("queries:Q", scale=alt.Scale(domain=[0, most], range=[0, 55 * most]), legend=None),
             x=alt.X("a:Q", title=f"A: {first}", axis=alt.Axis(offset=8, tickCount=6)),
             y=alt.Y("b:Q", title=f"B: {second}", axis=alt.Axis(offset=8, tickCount=6)),
             color=alt.Color("higher:N", scale=alt.Scale(**side, range=colours), title="higher"),
             shape=alt.Shape("higher:N", scale=alt.Scale(**side, range=shapes), title="higher"),
-            tooltip=["query:N", alt.Tooltip("a:Q", format=".4f"), alt.Tooltip("b:Q", format=".4f")],
+            tooltip=[
+                alt.Tooltip("query:N", title="queries"),
+                alt.Tooltip("a:Q", format=".4f"),
+                alt.Tooltip("b:Q", format=".4f"),
+            ],
         )
     )
     diagonal = alt.Chart(drawing.inline([{"a": end, "b": end} for end in ends])).mark_line(
@@ -144,10 +150,18 @@ def scatter(
     return drawing.styled(
         alt.layer(diagonal.encode(x="a:Q", y="b:Q"), points),
         f"{name} per query",
-        f"Above the line, {second} is higher",
+        f"Above the line, {second} is higher" + (". Larger points: several queries" if most > 1 else ""),
         width=380,
         height=380,
     )
+
+
+def _places(table: pl.DataFrame, first: str, second: str) -> list[tuple[tuple[float, float], list[str]]]:
+    """The queries that have the same two values, the largest crowds first, so that small points are drawn over large ones."""
+    found: dict[tuple[float, float], list[str]] = {}
+    for query, u, v in table.select("query", first, second).iter_rows():
+        found.setdefault((u, v), []).append(query)
+    return sorted(found.items(), key=lambda place: -len(place[1]))
 
 
 def first_relevant(comparison: Comparison) -> Chart:
@@ -197,7 +211,7 @@ def latency(comparison: Comparison, measure: MeasureName = None) -> Chart:
     rows = chart_data.latency(comparison, name).to_dicts()
     steps = [base * 10**power for power in range(-6, 5) for base in (1, 2, 5)]
     words = "datum.value < 1 ? format(1000 * datum.value, '~g') + ' ms' : format(datum.value, '~g') + ' s'"
-    axis = alt.Axis(values=steps, grid=False, labelExpr=words, labelOverlap=True)
+    axis = alt.Axis(values=steps, grid=False, labelExpr=words, labelOverlap="greedy", labelSeparation=10)
     x = alt.X("p50:Q", title="time per query (median, line to p95)", scale=alt.Scale(type="log"), axis=axis)
     y = alt.Y("mean:Q", title=name, scale=alt.Scale(zero=False))
     base = alt.Chart(drawing.inline(rows)).encode(color=drawing.colour(comparison, legend=False))

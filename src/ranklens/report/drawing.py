@@ -107,7 +107,7 @@ def look(comparison: Comparison, system: str, looks: Sequence[Any]) -> Any:
 def styled(
     chart: Any, title: str, about: str, *, width: int = 520, height: int = 300, size: bool = True
 ) -> Chart:
-    """The chart with a heading and the looks that all charts share."""
+    """The chart with a heading and the looks that all charts share; a notebook shows it without the network."""
     head = altair().TitleParams(title, subtitle=about, anchor="start", frame="group", offset=14)
     chart = chart.properties(title=head, **({"width": width, "height": height} if size else {}))
     finished: Chart = (
@@ -123,7 +123,14 @@ def styled(
         .configure_title(color=INK, subtitleColor=MUTED, fontSize=15, subtitleFontSize=12, subtitlePadding=5)
         .configure_legend(labelColor=INK, titleColor=MUTED, titleFontWeight="normal", labelLimit=220, symbolSize=90)
     )  # fmt: skip
-    return finished
+    from ranklens.report.notebook import self_contained
+
+    return self_contained(finished)
+
+
+def title_of(chart: Chart) -> str:
+    """The heading of a chart that is :func:`styled`."""
+    return str(chart.title.text)
 
 
 def header() -> Any:
