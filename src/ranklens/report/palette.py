@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-SYSTEMS = ("#0072b2", "#c8500a", "#00805c", "#b04b8b", "#9a6b00", "#6a3fb5", "#2f8ec4", "#a01846")
-_SYSTEMS_IN_THE_DARK = ("#5cb4ea", "#f58b4c", "#35c497", "#e695c6", "#e8b23a", "#b79cf5", "#9fd4f5", "#ff8fa6")  # fmt: skip
+SYSTEMS = ("#0072b2", "#d55e00", "#00805c", "#b04b8b", "#735300", "#4b2a9b", "#2f8ec4", "#7a1238")
+_SYSTEMS_IN_THE_DARK = ("#5cb4ea", "#f58b4c", "#35c497", "#e695c6", "#e8b23a", "#9a86ff", "#b8e2ff", "#ff5c7f")  # fmt: skip
 DASHES = ((1, 0), (7, 3), (2, 3), (9, 3, 2, 3), (4, 2), (12, 3), (1, 2), (6, 2, 1, 2))
 WORSE_TO_BETTER = ("#e59a6c", "#ffffff", "#7fb6dd")
 

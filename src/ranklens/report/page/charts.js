@@ -95,7 +95,8 @@ function curves(state, { title, note, rows, key, x, values, axis, quality }) {
       const across = x(plot.w),
         y = linear([0, Math.min(top * 1.05, Math.max(top, 1))], [plot.h, 0]);
       yAxis(plot, y, ticks(0, Math.min(top * 1.05, Math.max(top, 1))), quality);
-      xAxis(plot, across, fitting([values], across, short), axis);
+      const everyOther = values.filter((_, i) => i % 2 === 0);
+      xAxis(plot, across, fitting([values, everyOther], across, short), axis);
       for (const s of shown) {
         const line = rows.filter((r) => r.system === systems[s]);
         const band = [
