@@ -348,7 +348,7 @@ def _fitting(given: Mapping[str, Text], documents: pl.DataFrame) -> tuple[pl.Dat
     """
     import polars as pl
 
-    found = [given.get(name) for name in documents["doc"]]
+    found = list(map(given.get, documents["doc"].to_list()))
     table = documents.select("relevant", "rank", ids="doc").with_columns(
         known=pl.Series([text is not None for text in found], dtype=pl.Boolean),
         titles=pl.Series([text.title if text else "" for text in found], dtype=pl.String),
