@@ -53,7 +53,7 @@ function pairTiles(state) {
       ? tile(
           label,
           gap(m, p.difference),
-          [`${gapRange(m, p)}, adjusted ${chance(p.adjusted_p)}`],
+          [`${gapRange(m, p)}, `, el("span", { class: "together", text: `adjusted ${chance(p.adjusted_p)}` })],
           p.significant ? "strong" : "",
         )
       : tile(label, gap(m, untested(m, a, b)), ["not tested"]),
