@@ -135,7 +135,7 @@ def test_intervals_and_means_are_those_of_scipy():
 @pytest.mark.parametrize("systems", [1, 2, 3])
 def test_a_verdict_without_intervals_says_the_rest(systems, options):
     found = compared(random_systems(systems + 1, 30, step=0.02)[:systems], **(options if systems > 1 else {}))
-    whole, brief = (verdicts.of_measure(found, "RR", intervals=shown) for shown in (True, False))
+    whole, brief = (verdicts.of_measure(found, "RR", intervals=shown).text for shown in (True, False))
     assert "[" in whole
     assert brief == re.sub(r" \[-?[\d.]+, -?[\d.]+\]| \(the interval .*?\)", "", whole)
 

@@ -1,8 +1,10 @@
 """Charts: their numbers against the library and against counting, and that each can be written in every format."""
 
 import dataclasses
+import re
 import sys
 import warnings
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -138,11 +140,16 @@ def test_deltas_and_scatter_show_the_queries(comparison):
         q: r["difference"] for q, r in truth.items()
     }
     points = [
-        row for row in data(comparison.plot.scatter("RR", "bm25", "ensemble").to_dict()) if "query" in row
+        row for row in data(comparison.plot.scatter("RR", "bm25", "ensemble").to_dict()) if "queries" in row
     ]
-    assert {row["query"]: (row["a"], row["b"]) for row in points} == {
-        q: (r["bm25"], r["ensemble"]) for q, r in truth.items()
-    }
+    places = Counter((r["bm25"], r["ensemble"]) for r in truth.values())
+    assert {(row["a"], row["b"]): row["queries"] for row in points} == places
+    assert max(places.values()) > 1  # which one point shows, larger
+    assert [row["queries"] for row in points] == sorted((row["queries"] for row in points), reverse=True)
+    assert all(
+        (row["a"], row["b"]) == (truth[row["first"]]["bm25"], truth[row["first"]]["ensemble"])
+        for row in points
+    )
 
 
 def test_the_axis_of_deltas_ends_with_the_queries(comparison):
@@ -200,6 +207,37 @@ def test_every_format_can_be_written(comparison, kind, tmp_path):
     if kind == "html":
         assert b"</script><img" not in content  # the name of a system
         assert b'src="http' not in content
+
+
+@pytest.mark.parametrize("name", charts.CHARTS)
+def test_a_notebook_shows_a_chart_without_the_network(comparison, name):
+    chart = charts.draw(comparison, name)
+    shown = chart._repr_mimebundle_()
+    page = shown["image/svg+xml"]
+    assert (
+        not {"text/html", "application/javascript"} & shown.keys()
+    )  # what an exported page would take first
+    assert page.startswith("<svg")
+    assert set(re.findall(r"https?://[^\"'\s<]+", page)) <= {
+        "http://www.w3.org/2000/svg",
+        "http://www.w3.org/1999/xlink",
+    }
+    assert not re.search(r"<(script|link|image|foreignObject)\b", page)
+    (specification,) = (
+        value for kind, value in shown.items() if kind.startswith("application/vnd.vegalite.v")
+    )
+    assert specification == chart.to_dict()
+    assert shown["text/plain"].startswith("<")
+    assert (
+        chart.properties(background="ivory")._repr_mimebundle_().keys() == shown.keys()
+    )  # also when it was changed
+
+
+def test_a_chosen_renderer_stays(comparison):
+    import altair as alt
+
+    with alt.renderers.enable("png"):
+        assert "image/png" in str(comparison.plot.leaderboard()._repr_mimebundle_())
 
 
 @pytest.mark.slow

@@ -130,3 +130,21 @@ def test_a_short_list_holds_the_first_documents_and_their_ties():
             for query, docs in run.items():
                 bar = sorted(docs.values(), reverse=True)[min(k, len(docs)) - 1] if docs else 0
                 assert {d for q, d in kept if q == query} == {d for d, score in docs.items() if score >= bar}
+
+
+def test_scores_that_were_made_from_the_order_are_not_shown():
+    """Lists, and files of ranks whose repeated or unjudged documents leave gaps."""
+    qrels = {f"q{i}": {"b": 1, "e": 1, "c": 0} for i in range(4)}
+    lists = {q: ["a", "b", "c", "d", "e"] for q in qrels}
+    repeated = {"query": [], "doc": [], "rank": []}
+    for q in qrels:
+        for rank, doc in enumerate(["a", "a", "b", "c", "b", "e"], 1):
+            for name, value in zip(repeated, (q, doc, rank), strict=True):
+                repeated[name].append(value)
+    scored = {q: {"a": 0, "b": -1, "c": -1.5} for q in qrels}
+    low = {q: {"a": -20, "b": -30, "c": -31} for q in qrels}
+    runs = {"lists": lists, "ranks": pl.DataFrame(repeated), "scored": scored, "low": low}
+    assert list(drilldown(compared(qrels, runs)).scored) == [2, 3]
+    assert list(drilldown(compared(qrels, {"lists": lists, "scored": scored}, judged_only=True)).scored) == [
+        1
+    ]

@@ -3,6 +3,7 @@
 import base64
 import gzip
 import hashlib
+import itertools
 import json
 import re
 import subprocess
@@ -90,7 +91,9 @@ def test_summary_holds_the_numbers_of_the_json(made, summary):
             key = lambda row: (row["measure"], row.get("system"), row.get("a"), row.get("b"))  # noqa: E731
             assert sorted(rows, key=str_key(key)) == sorted(plain, key=str_key(key))
     assert summary["cautions"] == expected["cautions"]
-    assert {m["name"]: m["verdict"] for m in summary["measures"]} == expected["verdicts"]
+    claims = {m["name"]: m["verdict"]["claim"] for m in summary["measures"]}
+    assert claims.keys() == expected["verdicts"].keys()
+    assert all(expected["verdicts"][name].startswith(claim) for name, claim in claims.items())
 
 
 def str_key(key):
@@ -243,8 +246,73 @@ def test_values_alone_make_a_report_without_documents():
     values = {"a": {"q1": {"my score": 0.5, "NumRel": 3}}, "b": {"q1": {"my score": 0.25, "NumRel": 3}}}
     found = content.content(compare_scores(values))
     assert "documents" not in found.summary
-    assert found.summary["measures"][0]["description"] == "Given values, not computed by RankLens."
+    assert found.summary["measures"][0]["definition"] == ["Given values, not computed by RankLens."]
     assert found.summary["charts"]["over_k"].startswith("This chart needs the rankings")
+
+
+def test_the_verdict_is_told_in_two_parts_that_are_the_whole(made):
+    comparison = made[0]
+    for measure in content.content(comparison).summary["measures"]:
+        whole, told = comparison.verdict(measure["name"]), measure["verdict"]
+        assert whole.startswith(told["claim"])
+        assert whole.endswith(told["reasons"])
+        between = whole[len(told["claim"]) : len(whole) - len(told["reasons"])]
+        assert between in (": ", "; ", ". ", " ", ".")
+
+
+def test_parameters_that_were_not_given_are_not_explained():
+    values = {"a": {"q": {"R@5": 1.0, "DCG@5": 1.0, "DCG(gain=exp)@5": 1.0}}}
+    told = {
+        m["name"]: " ".join(m["definition"])
+        for m in content.content(compare_scores(values)).summary["measures"]
+    }
+    assert told["R@5"] == "Recall: relevant documents in the top k, divided by all relevant documents R."
+    assert "The gain is the grade. A negative grade gains 0." in told["DCG@5"]
+    assert not re.search(r"gain=exp|log_base|discount|``", told["DCG@5"])
+    assert "gain=exp takes 2^grade - 1" in told["DCG(gain=exp)@5"]
+
+
+def colours_of_systems():
+    return [
+        [colours[f"s{i}"] for i in range(len(palette.SYSTEMS))] for colours in (palette.LIGHT, palette.DARK)
+    ]
+
+
+def linear(colour):
+    parts = np.array([int(colour[k : k + 2], 16) for k in (1, 3, 5)]) / 255
+    return np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+
+
+def lab(light):
+    """CIE L*a*b* of linear sRGB."""
+    to_xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+    xyz = to_xyz @ np.clip(light, 0, 1) / (0.9505, 1, 1.089)
+    x, y, z = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+SIGHT = {  # Machado, Oliveira and Fernandes 2009, severity 1
+    "all cones": np.eye(3),
+    "deuteranopia": np.array([[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]),
+    "protanopia": np.array([[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("sight", SIGHT)
+def test_systems_differ_for_colour_blind_readers(sight):
+    for colours in colours_of_systems():
+        seen = [lab(SIGHT[sight] @ linear(colour)) for colour in colours]
+        apart = [np.linalg.norm(p - q) for p, q in itertools.combinations(seen, 2)]
+        assert min(apart) > 10
+        first = [np.linalg.norm(p - q) for p, q in itertools.combinations(seen[:6], 2)]
+        assert min(first) > 12.5
+
+
+def test_no_system_is_grey():
+    """Grey looks switched off, and the winner may have any colour."""
+    for colour in itertools.chain(*colours_of_systems()):
+        parts = [int(colour[k : k + 2], 16) for k in (1, 3, 5)]
+        assert max(parts) - min(parts) > 60
 
 
 def test_command_takes_files(tmp_path, capsys, monkeypatch):

@@ -4,6 +4,7 @@ Needs Playwright (dependency group ``all``) and a Chromium or Chrome on the mach
 """
 
 import dataclasses
+import itertools
 import json
 import math
 import os
@@ -220,6 +221,30 @@ def test_filters_and_search(made, visit):
     assert page.inner_text("#found") == "0 of 61 queries"
 
 
+def test_queries_below_a_value(made, visit):
+    comparison, path = made
+    page = visit(path)
+    assert not page.is_visible("#limit")
+    page.select_option("#outcome", label="A is below …")
+    page.fill("#limit", "0.25")
+    first, _ = comparison.values("nDCG@10")[0], page.wait_for_selector("#rows tbody tr")
+    expect(page.locator("#found")).to_have_text(f"{(first < 0.25).sum()} of 61 queries")
+    page.select_option("#outcome", label="all queries")
+    assert not page.is_visible("#limit")
+    assert "A or B failed" not in texts(page, "#outcome option")  # nothing failed
+
+
+def test_queries_that_failed(visit, tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        comparison, _, _ = example(systems=("steady", "shaky"))
+    comparison = dataclasses.replace(comparison, errors={"shaky": {"q7": "timed out", "q9": "timed out"}})
+    page = visit(write_report(comparison, tmp_path / "r.html"))
+    page.select_option("#outcome", label="A or B failed")
+    expect(page.locator("#rows tbody tr")).to_have_count(2)
+    assert set(open_queries(page)) == {"q7", "q9"}
+
+
 def test_pages(made, visit):
     page = visit(made[1])
     first = open_queries(page)
@@ -388,6 +413,66 @@ def test_charts_are_drawn_and_have_names(made, visit):
     expect(details.locator("tbody tr").nth(3)).to_be_visible()
     page.locator("#charts .point").first.dispatch_event("click")
     page.wait_for_selector("dialog[open]")
+
+
+def overlapping(page, selector):
+    """Texts of one line that run into the next one, or stand closer than 4 pixels to it."""
+    boxes = page.eval_on_selector_all(
+        selector, "all => all.map(e => [e.textContent, e.getBoundingClientRect()]).map(([t, b]) => [t, b.left, b.right, b.top])"
+    )  # fmt: skip
+    assert boxes
+    row = sorted((box for box in boxes if box[3] == max(b[3] for b in boxes)), key=lambda box: box[1])
+    return [(p[0], q[0]) for p, q in itertools.pairwise(row) if q[1] - p[2] < 4]
+
+
+@pytest.mark.parametrize("size", [NARROW, WIDE], ids=["390", "1600"])
+@pytest.mark.parametrize("fast", [0.0001, 0.05, 0.19, 0.4])
+def test_labels_of_latency_stand_apart(visit, tmp_path, size, fast):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        comparison, _, _ = example(systems=("slow", "fast"))
+    comparison = dataclasses.replace(comparison, latencies={"slow": [0.2, 30 * fast], "fast": [fast]})
+    page = visit(write_report(comparison, tmp_path / "r.html"), viewport=size)
+    chart = "#charts figure:last-of-type .canvas text.tick[text-anchor=middle]"
+    page.locator("#charts figure").last.scroll_into_view_if_needed()
+    expect(page.locator(chart).nth(1)).to_be_visible()
+    assert overlapping(page, chart) == []
+
+
+def test_coinciding_queries_are_one_larger_point(visit, tmp_path):
+    values = [(0, 0)] * 9 + [(0.5, 1)] * 4 + [(0.2, 0.1)]
+    scores = {
+        name: {f"q{i}": {"RR": pair[s]} for i, pair in enumerate(values)} for s, name in enumerate("ab")
+    }
+    page = visit(write_report(compare_scores(scores, test="t"), tmp_path / "r.html"))
+    points = page.locator("#charts .point").evaluate_all(
+        "all => all.map(p => [Number(p.dataset.queries), Number(p.getAttribute('r'))])"
+    )
+    assert [n for n, _ in points] == [9, 4, 1]  # the small ones drawn last, over the others
+    areas = [r * r for _, r in points]
+    assert [area / areas[-1] for area in areas] == pytest.approx([9, 4, 1])
+
+
+def test_the_pair_of_two_systems_is_folded_away(made, visit, tmp_path):
+    assert visit(made[1]).is_visible("#pairs table")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        comparison, _, _ = example(systems=("one", "two"))
+    page = visit(write_report(comparison, tmp_path / "r.html"))
+    assert not page.is_visible("#pairs table")
+    page.click("#pairs summary")
+    assert page.is_visible("#pairs table")
+    choose(page, "measure", "RR")
+    assert page.is_visible("#pairs table")  # stays open
+
+
+def test_a_wide_table_shows_that_it_goes_on(made, visit):
+    page = visit(made[1], viewport=NARROW)
+    box = page.locator("#pairs .scroll")
+    expect(page.locator("#pairs .more")).to_be_visible()
+    box.evaluate("box => { box.scrollLeft = box.scrollWidth }")
+    expect(page.locator("#pairs .more")).not_to_be_visible()
+    expect(visit(made[1]).locator("#leaderboard .more")).not_to_be_visible()
 
 
 @pytest.fixture(scope="module")

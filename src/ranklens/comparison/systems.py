@@ -160,8 +160,10 @@ class Comparison:
     def verdict(self, measure: str | Measure | None = None) -> str:
         """What to conclude, in words; for all measures, one per line."""
         if measure is not None:
-            return verdicts.of_measure(self, self._measure(measure))
-        return "\n".join(f"{self.shown(name)}: {verdicts.of_measure(self, name)}" for name in self.measures)
+            return verdicts.of_measure(self, self._measure(measure)).text
+        return "\n".join(
+            f"{self.shown(name)}: {verdicts.of_measure(self, name).text}" for name in self.measures
+        )
 
     def queries(self, measure: str | Measure, a: str | None = None, b: str | None = None) -> pl.DataFrame:
         """The queries, sorted by how much better b is than a: largest losses first, largest gains last."""

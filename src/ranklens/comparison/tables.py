@@ -37,7 +37,7 @@ def printout(comparison: Comparison, *, intervals: bool = True) -> Printout:
         parts = [_without(part, _interval_header(comparison)) for part in parts if isinstance(part, Table)]
     shown = comparison.shown
     said = [
-        (shown(name), verdicts.of_measure(comparison, name, intervals=intervals))
+        (shown(name), verdicts.of_measure(comparison, name, intervals=intervals).text)
         for name in comparison.measures
     ]
     said += [

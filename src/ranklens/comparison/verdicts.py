@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ranklens.words import counted, percent, plural, several
 
@@ -47,40 +47,74 @@ def of_failures(scores: Mapping[str, Scores]) -> dict[str, str]:
     return found
 
 
+class Verdict(NamedTuple):
+    """What is claimed, and why; a heading shows the claim alone.
+
+    >>> Verdict("A count", ": ", "shown, but not tested.").text
+    'A count: shown, but not tested.'
+    """
+
+    claim: str  # without a full stop
+    joint: str = "."
+    reasons: str = ""
+
+    @property
+    def text(self) -> str:
+        return "".join(self)
+
+
 def of_pair(pair: PairResult, *, intervals: bool = True) -> str:
     """Which of two systems is better, by how much, how certain that is, and which differences are often missed."""
+    return _of_pair(pair, intervals=intervals).text
+
+
+def _of_pair(pair: PairResult, *, intervals: bool) -> Verdict:
     quantity = pair.terms.quantity
     ahead, behind = (pair.a, pair.b) if _a_leads(pair, quantity) else (pair.b, pair.a)
     if pair.ties == pair.n:
-        return (
-            f"{ahead} and {behind} have the same value for {'every query' if pair.n > 1 else 'the one query'}"
-        )
+        where = "every query" if pair.n > 1 else "the one query"
+        return Verdict(f"{ahead} and {behind} have the same value for {where}", "")
     amount = facts(pair, intervals=intervals)
     if pair.significant:
-        return f"{ahead} is {_superior(quantity)} than {behind} by {amount}"
+        return Verdict(f"{ahead} is {_superior(quantity)} than {behind}", " ", f"by {amount}")
+    equal = f"{ahead} and {behind} cannot be told apart"
     if pair.adjusted_p <= pair.terms.settings.alpha:
-        return f"{ahead} and {behind} cannot be told apart: {behind} wins more queries, but {ahead} has the {_superior(quantity)} mean, by {amount}"
-    return f"{ahead} and {behind} cannot be told apart: the difference is {amount}"
+        return Verdict(
+            equal,
+            ": ",
+            f"{behind} wins more queries, but {ahead} has the {_superior(quantity)} mean, by {amount}",
+        )
+    return Verdict(equal, ": ", f"the difference is {amount}")
 
 
-def of_measure(comparison: Comparison, measure: str, *, intervals: bool = True) -> str:
+def of_measure(comparison: Comparison, measure: str, *, intervals: bool = True) -> Verdict:
     """Which system to choose by one measure, and how certain that is; also without the intervals of differences."""
     quantity, ranked = comparison.quantity(measure), comparison.ranked(measure)
     if not quantity.is_tested:
-        return "A count: shown, but not tested."
+        return Verdict("A count", ": ", "shown, but not tested.")
     if len(ranked) == 1:
         found = comparison.result(measure, ranked[0])
         around = f" {found.interval}" if intervals else ""
-        return f"{found.mean:.4f}{around} for {ranked[0]}; there is no other system to compare it with."
+        return Verdict(
+            f"{found.mean:.4f}{around} for {ranked[0]}", "; ", "there is no other system to compare it with."
+        )
     if len(ranked) == 2:
-        told = of_pair(comparison.pair(measure, *ranked), intervals=intervals)
-        return f"{told}.{_advice(comparison, measure, ranked)}"
+        told = _of_pair(comparison.pair(measure, *ranked), intervals=intervals)
+        advice = _advice(comparison, measure, ranked)
+        if not told.reasons:
+            return _stating(told.claim, advice)
+        return told._replace(reasons=f"{told.reasons}.{advice}")
     if comparison.baseline is not None:
         return _against_baseline(comparison, measure, ranked, intervals=intervals)
     return _leader(comparison, measure, ranked, intervals=intervals)
 
 
-def _leader(comparison: Comparison, measure: str, ranked: Sequence[str], *, intervals: bool) -> str:
+def _stating(claim: str, advice: str) -> Verdict:
+    """A claim that needs no reason."""
+    return Verdict(claim, ". ", advice.strip()) if advice else Verdict(claim)
+
+
+def _leader(comparison: Comparison, measure: str, ranked: Sequence[str], *, intervals: bool) -> Verdict:
     """The first, and the systems that cannot be told apart from it."""
     best, *others = ranked
     word = _superior(comparison.quantity(measure))
@@ -92,32 +126,39 @@ def _leader(comparison: Comparison, measure: str, ranked: Sequence[str], *, inte
     advice = _advice(comparison, measure, [best, *rivals])
     if not rivals:
         all_others = "both others" if len(others) == 2 else f"all {len(others):,} others"
-        return f"{best} is {word} than {all_others}; its lead over the closest, {others[0]}, is {amount}.{advice}"
+        return Verdict(
+            f"{best} is {word} than {all_others}",
+            "; ",
+            f"its lead over the closest, {others[0]}, is {amount}.{advice}",
+        )
     if comparison.result(measure, best).mean == comparison.result(measure, others[-1]).mean:
-        return f"All {len(ranked):,} systems have the same mean.{advice}"
+        return _stating(f"All {len(ranked):,} systems have the same mean", advice)
     most = "best" if word == "better" else "highest"
     to_whom = f" to {rivals[0]}" if len(rivals) > 1 else ""
     beaten = f" {best} is {word} than {several(behind)}." if behind else ""
-    return (
-        f"{best} has the {most} mean, but cannot be told apart from {several(rivals)}: "
-        f"the difference{to_whom} is {amount}.{beaten}{advice}"
+    return Verdict(
+        f"{best} has the {most} mean, but cannot be told apart from {several(rivals)}",
+        ": ",
+        f"the difference{to_whom} is {amount}.{beaten}{advice}",
     )
 
 
-def _against_baseline(comparison: Comparison, measure: str, ranked: Sequence[str], *, intervals: bool) -> str:
+def _against_baseline(
+    comparison: Comparison, measure: str, ranked: Sequence[str], *, intervals: bool
+) -> Verdict:
     baseline, word = str(comparison.baseline), _superior(comparison.quantity(measure))
     different = comparison.told_apart(measure, baseline)
     above = ranked[: ranked.index(baseline)]
     better = [system for system in above if system in different]
     worse = [system for system in ranked if system in different and system not in above]
     same = [system for system in ranked if system not in different and system != baseline]
-    parts = []
+    parts: list[str] = []
     if better:
         near = facts(comparison.pair(measure, baseline, better[0]), intervals=intervals)
-        parts.append(f"{_are(better)} {word} than {baseline}")
-        parts[0] += f" by {near}." if len(better) == 1 else f"; {better[0]} by {near}."
+        claim, joint = f"{_are(better)} {word} than {baseline}", " " if len(better) == 1 else "; "
+        parts.append(f"by {near}." if len(better) == 1 else f"{better[0]} by {near}.")
     else:
-        parts.append(f"No system was shown to be {word} than {baseline}.")
+        claim, joint = f"No system was shown to be {word} than {baseline}", ". "
     if same:
         near = facts(comparison.pair(measure, baseline, same[0]), intervals=intervals)
         parts.append(
@@ -129,7 +170,7 @@ def _against_baseline(comparison: Comparison, measure: str, ranked: Sequence[str
         parts.append(_advice_against_baseline(baseline, better, same))
     elif len(better) > 1:
         parts.append("Only pairs with the baseline were tested.")
-    return " ".join(parts)
+    return Verdict(claim, joint, " ".join(parts)) if parts else Verdict(claim)
 
 
 def _advice_against_baseline(baseline: str, better: Sequence[str], same: Sequence[str]) -> str:

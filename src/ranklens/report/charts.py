@@ -7,7 +7,8 @@ readable in greyscale. The numbers are those of :mod:`ranklens.report.chart_data
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite
+from itertools import combinations
+from math import isfinite, log10
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from ranklens.comparison import verdicts
 from ranklens.errors import InputError, nearest
 from ranklens.report import chart_data, drawing, palette
 from ranklens.report.drawing import save
-from ranklens.words import counted
+from ranklens.words import counted, several
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from ranklens.report.drawing import Chart
 
     MeasureName: TypeAlias = str | Measure | None
+
+_CROWD = 9  # queries at one place from which on a point grows no larger
 
 __all__ = ["CHARTS", "ComparisonPlots", "deltas", "draw", "first_relevant", "latency", "leaderboard", "over_k", "planned",
            "precision_recall", "save", "scatter", "significance", "slices"]  # fmt: skip
@@ -92,7 +95,11 @@ def deltas(
                 axis=alt.Axis(labels=False, ticks=False, grid=False),
             ),
             x2="next:Q",
-            y=alt.Y("difference:Q", title=f"difference in {name}", axis=alt.Axis(format="+~g")),
+            y=alt.Y(
+                "difference:Q",
+                title=f"difference in {name}",
+                axis=alt.Axis(labelExpr="datum.value ? format(datum.value, '+~g') : '0'"),
+            ),
             y2=alt.datum(0),
             color=drawing.colour(comparison, "higher", [first, second], title="higher"),
             tooltip=["query:N", alt.Tooltip("difference:Q", format="+.4f")],
@@ -112,30 +119,41 @@ def deltas(
 def scatter(
     comparison: Comparison, measure: MeasureName = None, a: str | None = None, b: str | None = None
 ) -> Chart:
-    """System b against system a, one point per query; above the diagonal, b is higher."""
+    """System b against system a, one point per query, larger where several coincide; above the diagonal, b is higher."""
     alt = drawing.altair()
     name, table, first, second = _two_systems(comparison, measure, a, b)
-    rows = [
-        {"query": row["query"], "a": row[first], "b": row[second],
-         "higher": second if row["difference"] > 0 else first if row["difference"] < 0 else "equal"}
-        for row in table.iter_rows(named=True)
+    rows: list[dict[str, Any]] = [
+        {"queries": len(queries), "first": queries[0], "query": several(queries, 3), "a": u, "b": v,
+         "higher": second if v > u else first if v < u else "equal"}
+        for (u, v), queries in _places(table, first, second)
     ]  # fmt: skip
     ends = [min(*table[first], *table[second], 0.0), max(*table[first], *table[second], 0.0)]
+    most = max((row["queries"] for row in rows), default=1)
     side = {"domain": [first, second, "equal"]}
     colours = [
         *(drawing.look(comparison, system, drawing.COLOURS) for system in (first, second)),
         drawing.MUTED,
     ]
-    shapes = [*(drawing.look(comparison, system, drawing.SHAPES) for system in (first, second)), "cross"]
+    shapes = [drawing.look(comparison, system, drawing.SHAPES) for system in (first, second)]
+    shapes.append(next(shape for shape in drawing.SHAPES if shape not in shapes))
     points = (
         alt.Chart(drawing.inline(rows))
-        .mark_point(filled=True, size=55, opacity=0.65)
+        .mark_point(filled=True, opacity=0.65)
         .encode(
+            size=alt.Size(
+                "queries:Q",
+                scale=alt.Scale(domain=[0, _CROWD], range=[0, 55 * _CROWD], clamp=True),
+                legend=None,
+            ),
             x=alt.X("a:Q", title=f"A: {first}", axis=alt.Axis(offset=8, tickCount=6)),
             y=alt.Y("b:Q", title=f"B: {second}", axis=alt.Axis(offset=8, tickCount=6)),
             color=alt.Color("higher:N", scale=alt.Scale(**side, range=colours), title="higher"),
             shape=alt.Shape("higher:N", scale=alt.Scale(**side, range=shapes), title="higher"),
-            tooltip=["query:N", alt.Tooltip("a:Q", format=".4f"), alt.Tooltip("b:Q", format=".4f")],
+            tooltip=[
+                alt.Tooltip("query:N", title="queries"),
+                alt.Tooltip("a:Q", format=".4f"),
+                alt.Tooltip("b:Q", format=".4f"),
+            ],
         )
     )
     diagonal = alt.Chart(drawing.inline([{"a": end, "b": end} for end in ends])).mark_line(
@@ -144,10 +162,18 @@ def scatter(
     return drawing.styled(
         alt.layer(diagonal.encode(x="a:Q", y="b:Q"), points),
         f"{name} per query",
-        f"Above the line, {second} is higher",
+        f"Above the line, {second} is higher" + (". Larger points: several queries" if most > 1 else ""),
         width=380,
         height=380,
     )
+
+
+def _places(table: pl.DataFrame, first: str, second: str) -> list[tuple[tuple[float, float], list[str]]]:
+    """The queries that have the same two values, the largest crowds first, so that small points are drawn over large ones."""
+    found: dict[tuple[float, float], list[str]] = {}
+    for query, u, v in table.select("query", first, second).iter_rows():
+        found.setdefault((u, v), []).append(query)
+    return sorted(found.items(), key=lambda place: -len(place[1]))
 
 
 def first_relevant(comparison: Comparison) -> Chart:
@@ -195,12 +221,13 @@ def latency(comparison: Comparison, measure: MeasureName = None) -> Chart:
     """Quality against seconds per query (median, a line to p95), with the Pareto front: systems that no other beats in both."""
     alt, name = drawing.altair(), chart_data.main_measure(comparison, measure)
     rows = chart_data.latency(comparison, name).to_dicts()
-    steps = [base * 10**power for power in range(-6, 5) for base in (1, 2, 5)]
     words = "datum.value < 1 ? format(1000 * datum.value, '~g') + ' ms' : format(datum.value, '~g') + ' s'"
-    axis = alt.Axis(values=steps, grid=False, labelExpr=words, labelOverlap=True)
-    x = alt.X("p50:Q", title="time per query (median, line to p95)", scale=alt.Scale(type="log"), axis=axis)
+    axis = alt.Axis(values=_round_times(rows), grid=False, labelExpr=words)
+    scale = alt.Scale(type="log", nice=False, padding=24)
+    x = alt.X("p50:Q", title="time per query (median, line to p95)", scale=scale, axis=axis)
     y = alt.Y("mean:Q", title=name, scale=alt.Scale(zero=False))
-    base = alt.Chart(drawing.inline(rows)).encode(color=drawing.colour(comparison, legend=False))
+    crowded = _crowded(rows)  # then names beside the points would run into each other
+    base = alt.Chart(drawing.inline(rows)).encode(color=drawing.colour(comparison, legend=crowded))
     front = (
         alt.Chart(drawing.inline([row for row in rows if row["front"]]))
         .mark_line(strokeDash=[5, 4], color=drawing.MUTED)
@@ -209,22 +236,34 @@ def latency(comparison: Comparison, measure: MeasureName = None) -> Chart:
     across = base.mark_rule(strokeWidth=2, opacity=0.6).encode(x=x, x2="p95:Q", y=y)
     upright = base.mark_rule(strokeWidth=2, opacity=0.6).encode(x=x, y="low:Q", y2="high:Q")
     points = base.mark_point(filled=True, size=130, opacity=1).encode(
-        x=x, y=y, shape=drawing.shape(comparison, legend=False)
+        x=x, y=y, shape=drawing.shape(comparison, legend=crowded)
     )
     text = alt.Chart(drawing.inline(rows)).encode(x=x, y=y, text="system:N")
     halo = text.mark_text(align="left", dx=9, dy=-10, stroke="white", strokeWidth=4)
+    names = [halo, text.mark_text(align="left", dx=9, dy=-10, color=drawing.INK)]
     return drawing.styled(
-        alt.layer(
-            front,
-            across,
-            upright,
-            points,
-            halo,
-            text.mark_text(align="left", dx=9, dy=-10, color=drawing.INK),
-        ),
+        alt.layer(front, across, upright, points, *([] if crowded else names)),
         f"{name} against latency",
         "Up and to the left is better; the dashed line joins the systems that no other beats on both",
     )
+
+
+def _round_times(rows: Sequence[Mapping[str, Any]]) -> list[float]:
+    """1, 2 and 5 times the powers of ten that the times cover; the powers alone if there are many."""
+    times = [row[end] for row in rows for end in ("p50", "p95") if row[end] > 0]
+    steps = [base * 10**power for power in range(-9, 6) for base in (1, 2, 5)]
+    covered = [step for step in steps if min(times, default=1) / 1.5 <= step <= max(times, default=1) * 1.5]
+    return covered if len(covered) <= 8 else [step for step in covered if round(log10(step), 9).is_integer()]
+
+
+def _crowded(rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether two points are closer than the size of a name, in the chart of the usual size."""
+    times = [log10(max(row["p50"], 1e-9)) for row in rows]
+    width = (max(times, default=0) - min(times, default=0)) or 1
+    ends = [row[end] for row in rows for end in ("low", "high", "mean") if isfinite(row[end])]
+    height = (max(ends, default=0) - min(ends, default=0)) or 1
+    places = [(520 * t / width, 300 * row["mean"] / height) for t, row in zip(times, rows, strict=True)]
+    return any(abs(p[0] - q[0]) < 90 and abs(p[1] - q[1]) < 18 for p, q in combinations(places, 2))
 
 
 def significance(comparison: Comparison, measure: MeasureName = None) -> Chart:

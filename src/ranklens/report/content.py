@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-import math
 import os
 import re
 from dataclasses import dataclass
@@ -25,9 +24,11 @@ from ranklens.report import chart_data, palette
 from ranklens.report.chart_data import registered
 from ranklens.report.drilldown import drilldown
 from ranklens.retrieval.answers import Latency
+from ranklens.words import finite
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     import polars as pl
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from ranklens.comparison.pairs import PairResult
     from ranklens.comparison.systems import Comparison
     from ranklens.policy import Policy
+    from ranklens.registry import Measure
     from ranklens.report.drilldown import Drilldown
     from ranklens.scores import Scores
 
@@ -108,29 +110,65 @@ def _today() -> str:
 
 
 def _measure(comparison: Comparison, name: str) -> dict[str, Any]:
-    quantity = comparison.quantity(name)
+    quantity, verdict = comparison.quantity(name), verdicts.of_measure(comparison, name)
     found = {
         "name": name,
         "aggregate": quantity.aggregate,
         "better": quantity.better,
         "range": list(quantity.bounds),
-        "verdict": comparison.verdict(name),
+        "verdict": {"claim": verdict.claim, "reasons": verdict.reasons},
         "slice_verdict": verdicts.of_slices(comparison, name),
     }
     measure = registered(name)
     if measure is None:
-        return {**found, "description": "Given values, not computed by RankLens.", "parameters": {}}
+        return {**found, "definition": ["Given values, not computed by RankLens."], "parameters": {}}
     given, definition = dict(measure.params), measure.definition
     parameters = {key: given.get(key, p.default) for key, p in definition.parameters.items()}
     shown = {key: str(value) for key, value in parameters.items() if value not in (None, False)}
-    return {**found, "description": _description(definition.description), "parameters": shown}
+    return {**found, "definition": _definition(measure), "parameters": shown}
 
 
-def _description(text: str) -> str:
-    """A definition with the one that it refers to."""
-    named = re.search(r"as for (\w+)", text)
+def _definition(measure: Measure) -> list[str]:
+    """What was measured, by paragraph, with the definition it refers to; nothing about parameters that were not given.
+
+    >>> _definition(parse("nDCG@10"))[1:]
+    ['DCG: Discounted cumulated gain: the sum of gain / log2(rank + 1) over the top k.', 'The gain is the grade. A negative grade gains 0.']
+    """
+    text, given = measure.definition.description, dict(measure.params)
+    named = re.search(r"\n\nParameters as for (\w+)\.", text)
     other = registered(named[1]) if named else None
-    return text if other is None else f"{text}\n\n{other.name}: {other.definition.description}"
+    if named is None or other is None:
+        return _without_parameters(text, given)
+    own = _without_parameters(text.replace(named[0], "\n\n"), given)
+    first, *rest = _without_parameters(other.definition.description, given)
+    return [*own, f"{other.name}: {first}", *rest]
+
+
+def _without_parameters(text: str, given: Iterable[str]) -> list[str]:
+    """The first paragraph; of the others, each sentence up to where it tells of a parameter that was not given."""
+    first, *others = text.strip().split("\n\n")
+    rest = [" ".join(_told(sentence, set(given)) for sentence in _sentences(part)).split() for part in others]
+    return [_plain(first), *(_plain(" ".join(words)) for words in rest if words)]
+
+
+def _told(sentence: str, given: AbstractSet[str]) -> str:
+    kept: list[str] = []
+    for clause in re.split(r"(?<=;) ", sentence):
+        named = set(re.findall(r"``(\w+)=?", clause))
+        if named and not named & given:
+            break
+        kept.append(clause)
+    told = " ".join(kept)
+    return re.sub(r";$", ".", told)
+
+
+def _sentences(paragraph: str) -> list[str]:
+    return re.split(r"(?<=\.) (?=[A-Z`])", " ".join(paragraph.split()))
+
+
+def _plain(text: str) -> str:
+    """Without marks of code and breaks of lines."""
+    return " ".join(text.replace("``", "").split())
 
 
 def _results(comparison: Comparison) -> dict[str, Any]:
@@ -310,7 +348,7 @@ def _fitting(given: Mapping[str, Text], documents: pl.DataFrame) -> tuple[pl.Dat
     """
     import polars as pl
 
-    found = [given.get(name) for name in documents["doc"]]
+    found = list(map(given.get, documents["doc"].to_list()))
     table = documents.select("relevant", "rank", ids="doc").with_columns(
         known=pl.Series([text is not None for text in found], dtype=pl.Boolean),
         titles=pl.Series([text.title if text else "" for text in found], dtype=pl.String),
@@ -356,4 +394,4 @@ def _jsonable(value: Any) -> Any:
         return [_jsonable(item) for item in value]
     if isinstance(value, np.generic):
         value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return finite(value) if isinstance(value, float) else value

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from importlib import import_module
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ranklens.errors import InputError, MissingExtraError
 from ranklens.report import palette
+from ranklens.words import finite
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -107,7 +107,7 @@ def look(comparison: Comparison, system: str, looks: Sequence[Any]) -> Any:
 def styled(
     chart: Any, title: str, about: str, *, width: int = 520, height: int = 300, size: bool = True
 ) -> Chart:
-    """The chart with a heading and the looks that all charts share."""
+    """The chart with a heading and the looks that all charts share; a notebook shows it without the network."""
     head = altair().TitleParams(title, subtitle=about, anchor="start", frame="group", offset=14)
     chart = chart.properties(title=head, **({"width": width, "height": height} if size else {}))
     finished: Chart = (
@@ -123,7 +123,14 @@ def styled(
         .configure_title(color=INK, subtitleColor=MUTED, fontSize=15, subtitleFontSize=12, subtitlePadding=5)
         .configure_legend(labelColor=INK, titleColor=MUTED, titleFontWeight="normal", labelLimit=220, symbolSize=90)
     )  # fmt: skip
-    return finished
+    from ranklens.report.notebook import self_contained
+
+    return self_contained(finished)
+
+
+def title_of(chart: Chart) -> str:
+    """The heading of a chart that is :func:`styled`."""
+    return str(chart.title.text)
 
 
 def header() -> Any:
@@ -133,11 +140,11 @@ def header() -> Any:
 
 def inline(rows: Sequence[Mapping[str, Any]]) -> Any:
     """Rows however many (Altair refuses tables of more than 5,000), with nothing for infinite numbers, which JSON lacks."""
-    return altair().InlineData(values=[{key: _finite(value) for key, value in row.items()} for row in rows])
+    return altair().InlineData(values=[{key: _for_json(value) for key, value in row.items()} for row in rows])
 
 
-def _finite(value: Any) -> Any:
-    return None if isinstance(value, float) and not isfinite(value) else value
+def _for_json(value: Any) -> Any:
+    return finite(value) if isinstance(value, float) else value
 
 
 def altair() -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -106,8 +107,8 @@ def drilldown(comparison: Comparison) -> Drilldown | None:
         tops[s] = top.filter(pl.col("rank") <= depth).join(number, on="query", maintain_order="left")
     rows = _joined(_to_show(relevant, list(tops.values())), gold.select("place", "doc", "grade"))
     asked = _asked(rows, gold, comparison.query_ids, policy)
-    for s, top in tops.items():
-        rank = pl.Series(f"rank_{s}", _ranks(asked, runs[s], policy)[: len(rows)])
+    for (s, top), ranks in zip(tops.items(), _ranks(asked, runs.values(), policy), strict=True):
+        rank = pl.Series(f"rank_{s}", ranks[: len(rows)])
         rows = _joined(rows.with_columns(rank), _columns(top, s))
     rows, documents = _numbered(rows, list(tops), policy.rel)
     counts = dict(relevant.group_by("place").len().iter_rows())
@@ -119,7 +120,7 @@ def drilldown(comparison: Comparison) -> Drilldown | None:
         documents,
         [counts.get(i, 0) for i in range(len(comparison.query_ids))],
         list(tops),
-        [s for s, top in tops.items() if not _only_order(top)],
+        [s for s, top in tops.items() if not _only_order(top, is_thinned=policy.judged_only)],
     )
 
 
@@ -198,14 +199,20 @@ def _asked(
     }
 
 
-def _ranks(asked: Mapping[str, Mapping[str, int]], run: Any, policy: Policy) -> IntArray:
-    """The rank of every row, 0 where it was not retrieved. Ranks are found as for measures; the "grade" is the row."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RankLensWarning)  # the evaluation has shown them
+def _ranks(asked: Mapping[str, Mapping[str, int]], runs: Iterable[Any], policy: Policy) -> list[IntArray]:
+    """By run, the rank of every row, 0 where it was not retrieved; two runs at a time, as NumPy lets others work meanwhile."""
+    size = sum(map(len, asked.values()))
+
+    def ranked(run: Any) -> IntArray:
+        """Ranks are found as for measures; the "grade" is the row."""
         hits = judge(asked, run, policy).hits
-    ranks = np.zeros(sum(map(len, asked.values())), np.int64)
-    ranks[hits.grade.astype(np.int64)] = hits.rank
-    return ranks
+        ranks = np.zeros(size, np.int64)
+        ranks[hits.grade.astype(np.int64)] = hits.rank
+        return ranks
+
+    with warnings.catch_warnings(), ThreadPoolExecutor(2) as pool:
+        warnings.simplefilter("ignore", RankLensWarning)  # evaluation has told them
+        return list(pool.map(ranked, runs))
 
 
 def _columns(top: pl.DataFrame, system: int) -> pl.DataFrame:
@@ -236,10 +243,19 @@ def _numbered(rows: pl.DataFrame, systems: Sequence[int], rel: float) -> tuple[p
     return rows.rename({"place": "query"}), documents
 
 
-def _only_order(top: pl.DataFrame) -> bool:
-    """A plain list, or a file of ranks, has scores that were made from the order."""
-    made = (top["score"] + top["rank"]).round(9)
-    return bool(made.is_in([0.0, 1.0]).all())
+def _only_order(top: pl.DataFrame, *, is_thinned: bool) -> bool:
+    """A plain list, or a file of ranks, has scores that were made from the order: 0 or -1, and lower by 1 at each place.
+
+    Repeated documents leave gaps behind; where rankings are thinned, even the first may be gone.
+    """
+    import polars as pl
+
+    score, before = pl.col("score"), pl.col("score").shift().over("place")
+    if not top.select(((score == score.floor()) & (score <= 0)).all()).item():
+        return False
+    falls = before.is_null() | (score < before)
+    starts = pl.lit(is_thinned) | (pl.col("rank") > 1) | (score >= -1)
+    return bool(top.sort("place", "rank").select((falls & starts).all()).item())
 
 
 def _json_list(items: Iterable[str]) -> str:
@@ -250,4 +266,7 @@ def _json_numbers(column: pl.Series) -> str:
     """A list of numbers; whole ones without a point, which is shorter."""
     import polars as pl
 
-    return _json_list(column.cast(pl.String).str.strip_suffix(".0").fill_null("null").to_list())
+    items = column.cast(pl.String)
+    if column.dtype.is_float():
+        items = items.str.strip_suffix(".0")
+    return f"[{items.fill_null('null').str.join(',').item()}]"

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ranklens.report import palette
-from ranklens.report.content import Content, content
+from ranklens.report.content import content
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -76,7 +76,7 @@ def render(
         "icon": palette.SYSTEMS[0].replace("#", "%23"),
         "style": style,
         "script": script,
-        "without_script": _without_script(comparison, found),
+        "without_script": _without_script(comparison),
         "summary": _json(found.summary),
         "pieces": "\n".join(_pieces(found.pieces)),
     }
@@ -127,11 +127,11 @@ def _pieces(data: Mapping[str, bytes]) -> Iterator[str]:
             yield f'<script type="text/plain" id="piece-{name}">{text}</script>'
 
 
-def _without_script(comparison: Comparison, found: Content) -> str:
+def _without_script(comparison: Comparison) -> str:
     """The results for a browser that runs no script, without styles in attributes, which the policy forbids."""
     table = comparison.table()
     head = "".join(f"<th>{html.escape(cell)}</th>" for cell in table.header)
     rows = ("".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in table.rows)
     body = "".join(f"<tr>{row}</tr>" for row in rows)
-    verdict = html.escape(found.summary["measures"][0]["verdict"])
+    verdict = html.escape(comparison.verdict(comparison.measures[0]))
     return f"<p>{verdict}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

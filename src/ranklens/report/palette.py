@@ -1,15 +1,15 @@
 """Every colour of the page and the charts, once for light and once for dark; and the dashes of lines.
 
 The colours of systems follow Okabe and Ito, darkened (or lightened) until they stand out from the paper by 3 : 1; every
-system also has its own shape and dash. The page knows a colour as a CSS variable of its name.
+system also has its own shape and dash. None is grey, which would look disabled. The page knows a colour as a CSS variable of its name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-SYSTEMS = ("#0072b2", "#c8500a", "#00805c", "#b04b8b", "#9a6b00", "#3b4252", "#2f8ec4", "#7a3e9d")
-_SYSTEMS_IN_THE_DARK = ("#5cb4ea", "#f58b4c", "#35c497", "#e695c6", "#e8b23a", "#c3cad4", "#9fd4f5", "#c59be0")  # fmt: skip
+SYSTEMS = ("#0072b2", "#d55e00", "#00805c", "#b04b8b", "#735300", "#4b2a9b", "#2f8ec4", "#7a1238")
+_SYSTEMS_IN_THE_DARK = ("#5cb4ea", "#f58b4c", "#35c497", "#e695c6", "#e8b23a", "#9a86ff", "#b8e2ff", "#ff5c7f")  # fmt: skip
 DASHES = ((1, 0), (7, 3), (2, 3), (9, 3, 2, 3), (4, 2), (12, 3), (1, 2), (6, 2, 1, 2))
 WORSE_TO_BETTER = ("#e59a6c", "#ffffff", "#7fb6dd")
 

@@ -95,7 +95,8 @@ function curves(state, { title, note, rows, key, x, values, axis, quality }) {
       const across = x(plot.w),
         y = linear([0, Math.min(top * 1.05, Math.max(top, 1))], [plot.h, 0]);
       yAxis(plot, y, ticks(0, Math.min(top * 1.05, Math.max(top, 1))), quality);
-      xAxis(plot, across, values, axis);
+      const everyOther = values.filter((_, i) => i % 2 === 0);
+      xAxis(plot, across, fitting([values, everyOther], across, short), axis);
       for (const s of shown) {
         const line = rows.filter((r) => r.system === systems[s]);
         const band = [
@@ -167,6 +168,8 @@ function precisionRecall(state) {
   });
 }
 
+const inTime = (t) => (t >= 1 ? `${short(t)} s` : `${short(1000 * t)} ms`);
+
 // Quality against seconds; the line joins the systems that no other beats on both.
 function latencyChart(state) {
   const rows = Object.entries(report.latency.systems).map(([name, t]) => ({
@@ -192,12 +195,10 @@ function latencyChart(state) {
       const x = logarithmic([low, high], [0, plot.w]),
         y = linear([ends[0] - 0.02, ends[1] + 0.02], [plot.h, 0]);
       yAxis(plot, y, ticks(...ends), measures[state.m]);
-      const powers = [
-        0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100,
-      ].filter((t) => t >= low && t <= high);
-      const isRoomy = plot.w / powers.length > 48; // else every other label would run into the next
-      const shown = isRoomy ? powers : powers.filter((t) => /^(0\.0*)?10*$/.test(String(t)));
-      xAxis(plot, x, shown, "latency", (t) => (t >= 1 ? `${t} s` : `${short(1000 * t)} ms`));
+      const steps = logTicks(low, high);
+      const starting = (digits) => steps.filter((t) => digits.includes(t.toExponential()[0]));
+      const choices = steps.length > 1 ? [steps, starting("15"), starting("1"), steps] : [ticks(low, high, 4)];
+      xAxis(plot, x, fitting(choices, x, inTime), "latency", inTime);
       plot.inside.append(svg("path", { class: "front", d: path(front.map((r) => [x(r.p50), y(r.mean)])) }));
       const gapBetween = (p, q) => Math.hypot(x(p.p50) - x(q.p50), y(p.mean) - y(q.mean));
       const crowded = rows.some((p, i) => rows.slice(0, i).some((q) => gapBetween(p, q) < 45)); // then the legend must do

@@ -226,9 +226,7 @@ function drawDefinitions() {
         el(
           "dd",
           {},
-          m.description
-            .split(/\n\n+/)
-            .map((paragraph) => el("p", { text: paragraph.replace(/``/g, "").replace(/\s+/g, " ") })),
+          m.definition.map((paragraph) => el("p", { text: paragraph })),
           el("p", {
             class: "muted",
             text: [

@@ -30,9 +30,9 @@ const said = (text, name = "bdi", props = {}) => el(name, { dir: "auto", text, .
 
 function table(caption, head, rows, props = {}) {
   const cell = (name) => (content) => (content instanceof Node ? content : el(name, { text: content }));
-  return el(
-    "div",
-    { class: "scroll", role: "region", tabindex: 0, "aria-label": caption },
+  return sideways(
+    "scroll",
+    { role: "region", tabindex: 0, "aria-label": caption },
     el(
       "table",
       props,
@@ -53,6 +53,16 @@ function table(caption, head, rows, props = {}) {
       ),
     ),
   );
+}
+
+// A box that scrolls sideways, with a sign at its right edge as long as there is more to see.
+function sideways(name, props, ...children) {
+  const box = el("div", { ...props, class: name }, ...children);
+  const frame = el("div", { class: "sideways" }, box, el("span", { class: "more", "aria-hidden": true, text: "›" }));
+  const look = () => frame.classList.toggle("has-more", box.scrollWidth - box.clientWidth - box.scrollLeft > 4);
+  box.addEventListener("scroll", look, { passive: true });
+  new ResizeObserver(look).observe(box);
+  return frame;
 }
 
 const hidden = (text) => el("span", { class: "hidden", text }); // for those who listen

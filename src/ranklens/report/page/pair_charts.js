@@ -106,7 +106,7 @@ function waterfall(state) {
   });
 }
 
-// A against B, one point per query; many queries as squares whose area is their number.
+// A against B, one point per query; queries at the same place as one larger point, very many as squares.
 function scatter(state) {
   const { m, a, b } = state;
   const [u, v] = [model.values[m][a], model.values[m][b]];
@@ -120,7 +120,7 @@ function scatter(state) {
   );
   return card({
     title: "A against B",
-    note: `${measures[m]}, one point per query. Above the diagonal, ${systems[b]} is ${word(m, 1)}.`,
+    note: `${measures[m]}, one point per query; where several coincide, the point is larger. Above the diagonal, ${systems[b]} is ${word(m, 1)}.`,
     draw(width) {
       const size = Math.min(width, 420);
       const plot = canvas(
@@ -136,14 +136,16 @@ function scatter(state) {
       plot.inside.append(svg("line", { class: "zero", x1: x(low), y1: y(low), x2: x(high), y2: y(high) }));
       const side = (i) => (v[i] > u[i] ? look(b) : v[i] < u[i] ? look(a) : "even");
       if (u.length <= POINTS) {
-        for (let i = 0; i < u.length; i++) {
+        for (const [i, ...others] of spots(u, v)) {
+          const more = others.length ? ` and ${plural(others.length, "other query", "other queries")}` : "";
           plot.inside.append(
             svg("circle", {
               class: `point ${side(i)}`,
               cx: x(u[i]),
               cy: y(v[i]),
-              r: 3.6,
-              onpointermove: (event) => tip.show(event, namedQuery(i), `${show(u[i])} → ${show(v[i])}`),
+              r: 3.6 * Math.min(Math.sqrt(others.length + 1), 3.6), // its area is their number, as far as there is room
+              "data-queries": others.length + 1,
+              onpointermove: (event) => tip.show(event, namedQuery(i) + more, `${show(u[i])} → ${show(v[i])}`),
               onpointerleave: tip.hide,
               onclick: () => openQuery(i),
             }),
@@ -155,6 +157,17 @@ function scatter(state) {
       return plot.root;
     },
   });
+}
+
+// The queries that stand at the same place, the largest crowds first, so that small ones are drawn over them.
+function spots(u, v) {
+  const found = new Map();
+  for (let i = 0; i < u.length; i++) {
+    const key = `${u[i]} ${v[i]}`;
+    if (!found.has(key)) found.set(key, []);
+    found.get(key).push(i);
+  }
+  return [...found.values()].sort((p, q) => q.length - p.length);
 }
 
 function density(u, v, x, y, low, high, side) {

@@ -83,12 +83,36 @@ function xAxis(plot, x, values, name, text = short) {
   if (name) plot.inside.append(label(name, plot.w, { class: "axis", x: plot.w, y: plot.h + 36, "text-anchor": "end" }));
 }
 
+// 1, 2 and 5 times the powers of ten between two numbers.
+function logTicks(low, high) {
+  const found = [];
+  for (let power = Math.floor(Math.log10(low)); 10 ** power <= high; power++)
+    for (const factor of [1, 2, 5]) found.push(Number((factor * 10 ** power).toPrecision(3)));
+  return found.filter((t) => t >= low && t <= high);
+}
+
+// The first choice of ticks whose labels stand apart; of the last, as many as do.
+function fitting(choices, x, text) {
+  const gap = 12;
+  const reach = (v) => textWidth(text(v)) / 2;
+  const apart = (p, q) => x(q) - reach(q) - (x(p) + reach(p)) >= gap;
+  const found = choices.find((values) => values.length > 1 && values.every((v, i) => !i || apart(values[i - 1], v)));
+  if (found) return found;
+  return choices[choices.length - 1].reduce(
+    (kept, v) => (!kept.length || apart(kept[kept.length - 1], v) ? [...kept, v] : kept),
+    [],
+  );
+}
+
 // As much of a label as there is room for, with all of it to hover.
 const ruler = document.createElement("canvas").getContext("2d");
-function label(text, width, props = {}) {
+function textWidth(text) {
   ruler.font = `12px ${getComputedStyle(document.body).fontFamily}`;
+  return ruler.measureText(text).width;
+}
+function label(text, width, props = {}) {
   let shown = text;
-  while (shown.length > 1 && ruler.measureText(shown).width > width) shown = `${[...shown].slice(0, -2).join("")}…`;
+  while (shown.length > 1 && textWidth(shown) > width) shown = `${[...shown].slice(0, -2).join("")}…`;
   return svg("text", { class: "direct", ...props }, shown, shown === text ? "" : svg("title", { text }));
 }
 

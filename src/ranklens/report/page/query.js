@@ -69,10 +69,9 @@ async function drawQuery(state) {
         )
       : null,
     found
-      ? el(
-          "div",
+      ? sideways(
+          `rankings${detail.whole ? " whole" : ""}`,
           {
-            class: `rankings${detail.whole ? " whole" : ""}`,
             "--columns": shown.length,
             onpointerover: highlight,
             onpointerleave: highlight,
@@ -137,7 +136,7 @@ function rankingColumn(state, s, found, i, shown) {
     .filter((d) => isRelevant(d) && !(d.ranks.get(s) >= 1 && d.ranks.get(s) <= depth))
     .sort((x, y) => y.grade - x.grade || (x.ranks.get(s) || Infinity) - (y.ranks.get(s) || Infinity));
   const retrieved = model.retrieved[s]?.[i] ?? 0;
-  const failure = report.errors[systems[s]]?.[model.ids[i]];
+  const error = failure(s, i);
   const other = shown.length < 2 ? null : s === shown[0] ? shown[1] : shown[0];
   return el(
     "section",
@@ -162,7 +161,7 @@ function rankingColumn(state, s, found, i, shown) {
             ),
           ),
         )
-      : el("p", { class: "empty", text: failure ? `failed: ${failure}` : "Nothing was retrieved for this query." }),
+      : el("p", { class: "empty", text: error ? `failed: ${error}` : "Nothing was retrieved for this query." }),
     missed.length
       ? el(
           "details",

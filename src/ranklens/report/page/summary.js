@@ -33,12 +33,11 @@ function drawVerdict(state) {
   );
 }
 
-// The first clause large, the rest as text.
-function spoken(text) {
-  const [, first, rest] = /^(.*?)(?:: |; |\. )(.*)$/s.exec(text) ?? [null, text, ""];
+// The claim large, the reasons as text.
+function spoken({ claim, reasons }) {
   return [
-    el("p", { class: "verdict", dir: "auto", text: first.endsWith(".") ? first : `${first}.` }),
-    rest ? el("p", { class: "reasons", dir: "auto", text: sentence(rest) }) : "",
+    el("p", { class: "verdict", dir: "auto", text: `${claim}.` }),
+    reasons ? el("p", { class: "reasons", dir: "auto", text: sentence(reasons) }) : "",
   ];
 }
 
@@ -54,7 +53,7 @@ function pairTiles(state) {
       ? tile(
           label,
           gap(m, p.difference),
-          [`${gapRange(m, p)}, adjusted ${chance(p.adjusted_p)}`],
+          [`${gapRange(m, p)}, `, el("span", { class: "together", text: `adjusted ${chance(p.adjusted_p)}` })],
           p.significant ? "strong" : "",
         )
       : tile(label, gap(m, untested(m, a, b)), ["not tested"]),
@@ -242,11 +241,17 @@ function drawPairs(state) {
       order.map((column) => cell(row, column)),
     ),
   );
-  body(section.id).replaceChildren(
+  const shown = [
     table(`Differences in ${measure}: the row's system against the column's`, head, rows, { class: "matrix" }),
     el("p", {
       class: "muted note",
       text: `${measure}: the row’s system against the column’s, with adjusted p-values. Colour and ★ mark significant differences. Click a cell to show its pair as B (row) and A (column) on the whole page.`,
     }),
+  ];
+  // The one pair of two systems is told above; here it is seen from both sides.
+  const folded = section.querySelector("details");
+  const isOpen = folded !== null && folded.open;
+  body(section.id).replaceChildren(
+    ...(systems.length > 2 ? shown : [el("details", { open: isOpen }, el("summary", { text: "Show the pair" }), shown)]),
   );
 }

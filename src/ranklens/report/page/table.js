@@ -2,8 +2,9 @@
 // The table of queries: search, filter, sort, page.
 
 const PAGE = 50;
-const list = { words: [], slice: "", outcome: "all", key: "change", direction: -1, page: 0, order: [] };
+const list = { words: [], slice: "", outcome: "all", limit: 0.5, key: "change", direction: -1, page: 0, order: [] };
 
+// What to show, and whether the values of A and B and the number of the query say so. Of one system, A is also B.
 const OUTCOMES = {
   all: ["all queries", () => true],
   different: ["A and B differ", (a, b) => a !== b],
@@ -12,13 +13,31 @@ const OUTCOMES = {
   equal: ["A and B are equal", (a, b) => a === b],
   zero_a: ["A is 0", (a) => a === 0],
   zero_b: ["B is 0", (_, b) => b === 0],
+  low_a: ["A is below …", (a) => a < list.limit],
+  low_b: ["B is below …", (_, b) => b < list.limit],
+  failed: ["A or B failed", (_, __, i) => hasFailed(state.a, i) || hasFailed(state.b, i)],
 };
-const SINGLE = { all: OUTCOMES.all, zero_a: ["value is 0", (a) => a === 0], some: ["value is above 0", (a) => a > 0] };
+const SINGLE = {
+  all: OUTCOMES.all,
+  zero_a: ["value is 0", (a) => a === 0],
+  some: ["value is above 0", (a) => a > 0],
+  low_a: ["value is below …", (a) => a < list.limit],
+  failed: ["failed", (_, __, i) => hasFailed(state.a, i)],
+};
+
+const failure = (s, i) => report.errors[systems[s]]?.[model.ids[i]];
+const hasFailed = (s, i) => failure(s, i) !== undefined;
+
+// Only what can be found: where nothing failed, nobody need look for it.
+function outcomesFor(state) {
+  const known = Object.entries(state.b === null ? SINGLE : OUTCOMES);
+  const anyFailed = Object.values(report.errors).some((found) => Object.keys(found).length);
+  return known.filter(([key]) => key !== "failed" || anyFailed);
+}
 
 function prepareTable(state) {
   const place = body("queries");
   if (place.children.length) return;
-  const outcomes = state.b === null ? SINGLE : OUTCOMES;
   let waiting = 0;
   const filters = el(
     "form",
@@ -56,9 +75,21 @@ function prepareTable(state) {
       "Show ",
       select(
         "outcome",
-        Object.entries(outcomes).map(([key, [label]]) => [key, label]),
-        (outcome) => narrow({ outcome }),
+        outcomesFor(state).map(([key, [label]]) => [key, label]),
+        (outcome) => {
+          byId("limit").hidden = !outcome.startsWith("low_");
+          narrow({ outcome });
+        },
       ),
+      el("input", {
+        type: "number",
+        id: "limit",
+        step: "any",
+        value: list.limit,
+        hidden: true,
+        "aria-label": "Below this value",
+        oninput: (event) => narrow({ limit: event.target.valueAsNumber }),
+      }),
     ),
     el("p", { id: "found", class: "muted", role: "status" }),
   );
@@ -87,7 +118,7 @@ function matching({ m, a, b }) {
     .map((_, i) => i)
     .filter(
       (i) =>
-        outcome(u[i], v[i]) &&
+        outcome(u[i], v[i], i) &&
         (list.slice === "" || model.slices[i] === Number(list.slice)) &&
         (!list.words.length || list.words.every((word) => text(i).includes(word))),
     );
