@@ -25,7 +25,7 @@ from ranklens.stats import (
     tukey_hsd,
 )
 from ranklens.stats.pairwise import pairwise_p
-from ranklens.stats.randomization import EXACT_UP_TO
+from ranklens.stats.randomization import ALL_ORDERS, EXACT_UP_TO, range_p
 
 if TYPE_CHECKING:
     from ranklens.arrays import BoolArray, FloatArray, IntArray
@@ -35,6 +35,14 @@ _TUKEY = ("tukey", "tukey-randomized")  # correct for all pairs by themselves
 ALL_TESTS = (*TESTS, *_TUKEY)
 _SAME = 1e-12  # means that differ by less, relative to the larger, are equal
 _REMEMBERED = 5_000  # pairs that are not worked out again
+# By test: the most resamples, and how many times a query is drawn in all before there are fewer.
+_DRAWS = {
+    "randomization": (100_000, 10**10),
+    "bootstrap": (100_000, 10**9),
+    "tukey-randomized": (10_000, 10**9),
+}
+_FEWEST = 10_000  # resamples, with which the standard error of p = 0.05 is 0.002
+_PATIENCE = 60  # seconds
 _STRICT = ("bonferroni", "holm", "hochberg")  # keep the chance of any false discovery below alpha
 
 
@@ -332,15 +340,54 @@ def contrasts(
     return found
 
 
-def affordable(settings: Settings, systems: int) -> Settings:
-    """The t test in place of one that would have to be resampled more often than anyone wants to wait.
+@dataclass(frozen=True)
+class Size:
+    """How much is compared."""
 
-    The smallest p-value of a resampled test is one in the number of resamples. Corrected for many pairs that is not small,
-    so all systems would look alike.
+    systems: int
+    measures: int
+    queries: int
+
+    def pairs(self, settings: Settings) -> int:
+        with_all = self.systems * (self.systems - 1) // 2
+        return with_all if settings.baseline is None else self.systems - 1
+
+
+def affordable(asked: Settings, size: Size) -> Settings:
+    """The number of resamples for so many queries; and another test in place of one that nobody would wait for."""
+    settings = replace(asked, resamples=_resamples(asked, size))
+    if not (corrected_away(settings, size.pairs(settings)) or _seconds(settings, size) > _PATIENCE):
+        return settings
+    return replace(settings, test="tukey" if settings.is_tukey else "t")
+
+
+def corrected_away(settings: Settings, pairs: int) -> bool:
+    """Whether no p-value of a resampled test stays small.
+
+    The smallest is one in the number of resamples. Corrected for many pairs that is not small, so all systems would look alike.
     """
-    pairs = systems - 1 if settings.baseline is not None else systems * (systems - 1) // 2
     too_many = 2 * pairs > settings.alpha * settings.resamples
-    return replace(settings, test="t") if settings.is_resampled and too_many else settings
+    return settings.is_resampled and too_many
+
+
+def _resamples(settings: Settings, size: Size) -> int:
+    """Fewer where there are very many queries, but enough for the smallest corrected p-value to be a twentieth of alpha."""
+    if settings.test not in _DRAWS:
+        return settings.resamples
+    most, draws = _DRAWS[settings.test]
+    needed = 0 if settings.is_tukey else math.ceil(20 * size.pairs(settings) / settings.alpha)
+    return min(most, max(_FEWEST, needed, draws // size.queries // 1000 * 1000))
+
+
+def _seconds(settings: Settings, size: Size) -> float:
+    """About how long the resampling takes, as measured by benchmarks/statistics.py."""
+    rows = size.systems * size.measures
+    per_draw = {
+        "randomization": 0.06 * rows,
+        "bootstrap": 6 + 0.5 * size.pairs(settings) * size.measures,
+        "tukey-randomized": (0.7 if size.systems <= ALL_ORDERS else 7) * rows,
+    }
+    return 1e-9 * per_draw.get(settings.test, 0.0) * size.queries * settings.resamples
 
 
 def _pairs(systems: Sequence[str], baseline: str | None) -> tuple[IntArray, IntArray]:
@@ -361,9 +408,11 @@ def _p_values(
     if not settings.is_tukey:
         how: dict[str, Any] = {"method": settings.test, "rng": settings.seed, "resamples": settings.resamples}
         return pairwise_p(values, first, second, **how)
-    randomized = settings.test != "tukey"
-    found = (tukey_hsd(scores, randomized=randomized, rng=settings.seed) for scores in values)
-    return [together.p_values[first, second] for together in found]
+    if settings.test == "tukey":
+        found = [tukey_hsd(scores, rng=settings.seed).p_values for scores in values]
+    else:
+        found = range_p(values, inputs.generator(settings.seed), settings.resamples)
+    return [p[first, second] for p in found]
 
 
 def _speaks_for_the_better_mean(

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 INTERVALS = ("t", "percentile", "bca")
 _DRAWN = 1 << 18  # numbers at once: they stay in the cache, and memory is bounded
+_COUNTED = 1 << 20  # the same where they are counted: enough rows for a fast product
 
 
 class Bounds(NamedTuple):
@@ -88,6 +89,18 @@ def bootstrap_samples(values: FloatArray, rng: np.random.Generator, resamples: i
     rows = max(1, _DRAWN // n)
     for start in range(0, resamples, rows):
         yield values.take(rng.integers(0, n, (min(rows, resamples - start), n)))
+
+
+def bootstrap_weights(n: int, rng: np.random.Generator, resamples: int) -> Iterator[FloatArray]:
+    """How often each of n values is in a sample drawn with replacement: one sample per row, some rows at a time.
+
+    These are the samples of :func:`bootstrap_samples`, for many rows of values at once: ``weights @ values.T`` are their sums.
+    """
+    rows = max(1, _COUNTED // n)
+    for start in range(0, resamples, rows):
+        drawn = rng.integers(0, n, (min(rows, resamples - start), n))
+        places = drawn + n * np.arange(len(drawn))[:, None]
+        yield np.bincount(places.ravel(), minlength=drawn.size).reshape(drawn.shape).astype(float)
 
 
 def _student(values: FloatArray, level: float) -> Interval:
