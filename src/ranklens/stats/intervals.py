@@ -103,10 +103,19 @@ def bootstrap_weights(n: int, rng: np.random.Generator, resamples: int) -> Itera
         yield np.bincount(places.ravel(), minlength=drawn.size).reshape(drawn.shape).astype(float)
 
 
+def student_ends(values: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+    """Both ends of Student's t interval over the last axis."""
+    n = values.shape[-1]
+    mean, half = (
+        values.mean(axis=-1),
+        t_quantile(n - 1, (1 + level) / 2) * values.std(axis=-1, ddof=1) / n**0.5,
+    )
+    return mean - half, mean + half
+
+
 def _student(values: FloatArray, level: float) -> Interval:
-    n = len(values)
-    mean, half = values.mean(), t_quantile(n - 1, (1 + level) / 2) * values.std(ddof=1) / n**0.5
-    return Interval(mean - half, mean + half, level)
+    low, high = student_ends(values, level)
+    return Interval(float(low), float(high), level)
 
 
 def _bootstrap(values: FloatArray, method: str, level: float, rng: Rng, resamples: int) -> Interval:
