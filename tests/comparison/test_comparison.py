@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
 import ranklens as rl
-from ranklens.comparison import verdicts
+from ranklens.comparison import pairs, verdicts
 from ranklens.comparison.alignment import Quantity
-from ranklens.comparison.pairs import Family, Settings, Terms
+from ranklens.comparison.pairs import Family, Settings, Size, Terms, affordable
 from ranklens.comparison.systems import compare, compare_scores
 from ranklens.scores import total
 from ranklens.stats import Interval, paired_test
@@ -449,6 +449,38 @@ def test_a_thousand_systems():
     assert len(text.splitlines()) < 80
     assert max(map(len, text.splitlines())) < 130
     assert len(compared(values, baseline="s0").pairs) == 999
+
+
+@pytest.mark.parametrize(
+    ("test", "size", "used", "resamples"),
+    [
+        ("randomization", Size(3, 5, 100_000), "randomization", 100_000),
+        ("randomization", Size(2, 5, 1_000_000), "randomization", 10_000),
+        ("randomization", Size(20, 1, 400_000), "randomization", 76_000),  # enough for 190 pairs
+        ("randomization", Size(20, 10, 1_000_000), "t", 76_000),
+        ("randomization", Size(100, 1, 50), "t", 100_000),  # 4,950 pairs correct everything away
+        ("bootstrap", Size(3, 5, 10_000), "bootstrap", 100_000),
+        ("bootstrap", Size(3, 5, 30_000), "bootstrap", 33_000),
+        ("bootstrap", Size(3, 5, 100_000), "bootstrap", 10_000),
+        ("bootstrap", Size(20, 5, 100_000), "t", 76_000),
+        ("tukey-randomized", Size(3, 5, 100_000), "tukey-randomized", 10_000),
+        ("tukey-randomized", Size(30, 5, 100_000), "tukey", 10_000),
+        ("t", Size(30, 5, 10**7), "t", 100_000),
+    ],
+)
+def test_resamples_are_planned_from_what_is_compared(test, size, used, resamples):
+    plan = affordable(Settings(test=test), size)
+    assert (plan.test, plan.resamples) == (used, resamples)
+    assert plan == affordable(plan, size)
+
+
+def test_a_test_that_would_take_minutes_is_replaced_and_named(monkeypatch):
+    monkeypatch.setattr(pairs, "_PATIENCE", 1e-6)
+    found = compared(random_systems(3, 30), test="tukey-randomized")
+    assert found.test == "tukey"
+    assert found.cautions == (
+        "Tukey's HSD was used in place of the randomised Tukey HSD: 10,000 resamples of 30 queries would take minutes.",
+    )
 
 
 def test_every_attribute_of_the_contract_is_there():

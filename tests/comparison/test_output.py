@@ -373,3 +373,28 @@ def test_what_several_runs_are_warned_of_is_said_once():
     assert len(caught) == 1
     assert str(caught[0].message).startswith("a, b and c: ")
     assert sum("a, b and c: " in text for text in found.cautions) == 1
+
+
+def test_many_pairs_are_written_whole():
+    """Beyond 10,000 pairs, too: intervals of effect sizes, and the same JSON from either writer."""
+    values = np.random.default_rng(0).random((150, 12))
+    systems = {
+        f'sy"s\\té\n{i}': {f"q{j}": {"RR": v} for j, v in enumerate(row)} for i, row in enumerate(values)
+    }
+    found = rl.compare_scores(systems)
+    frame = found.pairs_frame()
+    assert len(frame) == 11_175
+    assert frame.drop("slice").null_count().sum_horizontal().item() == 0
+    written = json.loads(found.to_json())
+    assert written == json.loads(found.to_json(indent=1))
+    assert written["pairs"] == frame.to_dicts()
+    for place in (0, 5_000, 11_174):
+        pair, row = found.pairs[place], frame.row(place, named=True)
+        assert (pair.a, pair.b, pair.verdict, pair.difference) == (
+            row["a"],
+            row["b"],
+            row["verdict"],
+            row["difference"],
+        )
+        assert row["hedges_g_low"] == pytest.approx(pair.effect.hedges_g_interval.low, abs=1e-6)
+        assert row["hedges_g_high"] == pytest.approx(pair.effect.hedges_g_interval.high, abs=1e-6)

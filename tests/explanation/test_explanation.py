@@ -299,3 +299,29 @@ def test_json_holds_the_steps():
     assert [step["documents"] for step in found["steps"]] == [["doc_c"], ["doc_a"]]
     assert found["facts"] == {"retrieved": 5, "judged": 5, "relevant": 4, "found": 4}
     assert not re.search("NaN|Infinity", json.dumps(found))
+
+
+def test_a_very_long_ranking_is_summed_up():
+    """Only the places that are shown become objects; what is said is the same as for a short ranking."""
+    n = 200_000
+    run = {"q": [f"d{i}" for i in range(n)]}
+    found = rl.explain("AP", {"q": {"d9": 1, "d100000": 2, "d199999": 1, "x": 1}}, run, query="q", rows=5)
+    assert [(step.kind, step.first, step.last) for step in found.steps] == [
+        ("document", 1, 1),
+        ("document", 2, 2),
+        ("left out", 3, 9),
+        ("document", 10, 10),
+        ("left out", 11, 100_000),
+        ("document", 100_001, 100_001),
+        ("left out", 100_002, 199_999),
+        ("document", 200_000, 200_000),
+    ]
+    assert found.facts == {"retrieved": n, "judged": 3, "relevant": 4, "found": 3}
+    assert [missed.document for missed in found.missed] == ["x"]
+    assert found.value == pytest.approx((1 / 10 + 2 / 100_001 + 3 / 200_000) / 4)
+
+
+def test_what_lies_below_the_cutoff_is_missed_unless_it_ties_with_it():
+    run = {"q": {"a": 3.0, "b": 2.0, "c": 2.0, "d": 1.0}}
+    found = rl.explain("P@2", {"q": {"a": 1, "c": 1, "d": 1, "e": 1}}, run, query="q", ties="average")
+    assert [(missed.document, missed.rank) for missed in found.missed] == [("d", 4), ("e", None)]

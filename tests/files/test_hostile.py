@@ -194,7 +194,7 @@ def test_other_files_in_a_folder_are_written(write, tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("r", b"x" * (1 << 18), "without an end of line"),
+        ("r", b"x" * (1 << 18), "without a line break"),
         ("r", b" " * (1 << 18), "no line of data within the first"),
         ("r", b"\n" * (1 << 18), "no line of data within the first"),
         ("r", b"# c\n" * (1 << 16), "no line of data within the first"),
@@ -240,5 +240,5 @@ def test_the_size_of_an_archive_is_told_by_its_headers(tmp_path):
 
 def test_an_endless_stream_is_refused(monkeypatch):
     monkeypatch.setattr("ranklens.files.limits.LONGEST_LINE", 1 << 22)
-    with pytest.raises(rl.InputError, match="/dev/zero: more than 4 MB without an end of line"):
+    with pytest.raises(rl.InputError, match="/dev/zero: more than 4 MB without a line break"):
         open_source("/dev/zero")

@@ -1,6 +1,7 @@
 """Effect sizes and their intervals, against SciPy, statsmodels and published tables."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ from statsmodels.stats.proportion import proportion_confint
 
 import ranklens as rl
 from ranklens.stats import Bounds, effect_size, interval
-from ranklens.stats.effects import _hedges_factor
+from ranklens.stats.effects import _hedges_factor, effect_sizes
+from ranklens.stats.inputs import differences
 
 A = np.array([0.2, 0.4, 0.1, 0.3, 0.5, 0.0, 0.9])
 B = np.array([0.3, 0.6, 0.4, 0.3, 1.0, 0.2, 0.8])
@@ -134,3 +136,26 @@ def test_wrong_input_is_named():
         effect_size([0.1], [math.nan])
     with pytest.raises(rl.InputError, match="level=2"):
         effect_size([0.1], [0.2], level=2)
+
+
+@pytest.mark.parametrize("n", [2, 3, 10, 250, 20_000])
+def test_many_intervals_of_hedges_g_are_interpolated(n):
+    """As exact as the root search itself, also for t far beyond what is seen."""
+    t = np.concatenate([np.linspace(-6, 6, 400), [-300.0, -30.0, 0.0, 40.0, 1000.0]])
+    dz = np.append(t / n**0.5, [np.inf, -np.inf])
+    one = effect_sizes(np.random.default_rng(0).normal(0.1, 1, (1, n)), level=0.95, bounds=Bounds())
+    low, high = replace(one, cohen_dz=dz).hedges_g_ends
+    exact = [replace(one, cohen_dz=np.array([x])).hedges_g_ends for x in dz[::20]]
+    np.testing.assert_allclose(low[::20], [ends[0][0] for ends in exact], rtol=1e-6, atol=1e-6 / n**0.5)
+    np.testing.assert_allclose(high[::20], [ends[1][0] for ends in exact], rtol=1e-6, atol=1e-6 / n**0.5)
+    assert (low[-2], high[-2], low[-1], high[-1]) == (np.inf, np.inf, -np.inf, -np.inf)
+
+
+def test_many_pairs_at_once_are_each_as_one():
+    values = np.round(np.random.default_rng(1).random((6, 30)), 1)
+    values[1] = values[0]  # no difference
+    values[2] = values[0] + 0.1  # always the same one
+    changes = differences(np.repeat(values[:1], 6, axis=0), values)
+    together = effect_sizes(changes, level=0.9, bounds=Bounds(0, 1.1))
+    for i, row in enumerate(values):
+        assert together.at(i) == effect_size(values[0], row, level=0.9, bounds=Bounds(0, 1.1))

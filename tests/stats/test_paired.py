@@ -284,7 +284,8 @@ def test_wrong_input_is_named(a, b, options, message):
 
 def test_every_table_of_signs_holds_all_of_them():
     steps = np.arange(1, 12)
-    tables = randomization._sums_by_byte(steps)
-    assert tables.shape == (2, 256)
-    assert sorted(tables[0]) == sorted(np.dot(s, steps[:8]) for s in itertools.product((1, -1), repeat=8))
-    assert set(tables[1]) == {np.dot(s, steps[8:]) for s in itertools.product((1, -1), repeat=3)}
+    first, last = randomization._sums_by_byte(np.stack([steps, 100 * steps]))
+    assert first.shape == last.shape == (256, 2)
+    signs = itertools.product((1, -1), repeat=8)
+    assert first.tolist() == [[np.dot(s, steps[:8]), np.dot(s, 100 * steps[:8])] for s in signs]
+    assert set(last[:, 0]) == {np.dot(s, steps[8:]) for s in itertools.product((1, -1), repeat=3)}

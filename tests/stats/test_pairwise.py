@@ -5,6 +5,7 @@ import pytest
 import scipy.stats
 
 from ranklens.stats import TESTS, paired_test
+from ranklens.stats.intervals import bootstrap_samples
 from ranklens.stats.pairwise import pairwise_p
 
 RNG = np.random.default_rng(0)
@@ -49,6 +50,27 @@ def test_the_same_signs_for_all():
     assert fewer[0] == pytest.approx(alone[0], abs=1e-3)
     p = paired_test(values[0], values[1], rng=1, resamples=2000).p_value
     assert alone[0] == p
+
+
+def test_the_same_samples_for_all():
+    """A bootstrap p-value does not depend on the pairs and measures beside it."""
+    values = np.round(RNG.random((4, 30)), 2)
+    first, second = all_pairs(4)
+    how = {"method": "bootstrap", "rng": 2, "resamples": 3000}
+    alone = pairwise_p([values], first, second, **how)[0]
+    beside = pairwise_p([values * 100, values], first[:2], second[:2], **how)
+    assert beside[0].tolist() == beside[1].tolist() == alone[:2].tolist()
+
+
+def test_the_bootstrap_is_that_of_samples_one_by_one():
+    """Counting how often a query is drawn gives the means and deviations of the samples themselves."""
+    change = np.round(RNG.normal(0.02, 0.1, 40), 2)
+    samples = np.concatenate(list(bootstrap_samples(change - change.mean(), np.random.default_rng(5), 5000)))
+    t = scipy.stats.ttest_1samp(samples, 0, axis=1).statistic
+    far = np.abs(t) >= abs(scipy.stats.ttest_1samp(change, 0).statistic) - 1e-9
+    values = np.stack([np.zeros(40), change])
+    p = pairwise_p([values], np.array([0]), np.array([1]), method="bootstrap", rng=5, resamples=5000)[0]
+    assert p[0] == (far.sum() + 1) / 5001
 
 
 def test_mean_differences_that_are_equal_but_for_rounding_count_as_far():

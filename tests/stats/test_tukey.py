@@ -11,8 +11,9 @@ from scipy import stats
 from statsmodels.formula.api import ols
 
 import ranklens as rl
-from ranklens.stats import paired_test, tukey, tukey_hsd
+from ranklens.stats import paired_test, randomization, tukey, tukey_hsd
 from ranklens.stats.distributions import studentized_range_tail
+from ranklens.stats.randomization import range_p
 
 
 def systems(k, n, seed, spread=0.02):
@@ -58,6 +59,27 @@ def test_randomized_equals_the_enumeration_of_all_permutations():
         exact = np.mean(np.array(ranges) >= abs(totals[i] - totals[j]) - 1e-9)
         assert abs(result.p_values[i, j] - exact) < 5 * np.sqrt(exact * (1 - exact) / 40_000) + 1 / 40_000
     assert (result.method, result.resamples) == ("randomized tukey", 40_000)
+
+
+@pytest.mark.parametrize("k", [2, 3, 7])
+def test_the_same_deals_for_all_measures(k):
+    measures = [systems(k, 20, seed=s, spread=0.01) for s in (8, 9)]
+    together = range_p(measures, np.random.default_rng(1), 300)
+    alone = [tukey_hsd(scores, randomized=True, rng=1, resamples=300).p_values for scores in measures]
+    assert np.array_equal(together, alone)
+
+
+def test_dealing_from_tables_and_one_by_one_agree(monkeypatch):
+    """Each against complete enumeration: five systems, two queries."""
+    scores = np.array([[0.0, 0.1, 0.4, 0.5, 0.9], [0.2, 0.3, 0.3, 0.8, 0.6]]).T
+    orders = list(itertools.permutations(range(5)))
+    ranges = np.array([np.ptp(scores[:, 0] + scores[list(order), 1]) for order in orders])
+    totals = scores.sum(axis=1)
+    exact = (ranges[:, None, None] >= np.abs(totals - totals[:, None]) - 1e-9).mean(axis=0)
+    for largest in (6, 1):
+        monkeypatch.setattr(randomization, "ALL_ORDERS", largest)
+        found = range_p([scores], np.random.default_rng(0), 20_000)[0]
+        assert (np.abs(found - exact) < 5 * np.sqrt(exact * (1 - exact) / 20_000) + 1 / 20_000).all()
 
 
 def test_randomized_of_two_systems_is_the_randomization_test():

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.stats import t as student_t
 
+from ranklens.comparison.pairs import corrected_away
 from ranklens.comparison.slices import NONE
 from ranklens.comparison.verdicts import name_of_test
 from ranklens.scores import share_judged
@@ -73,12 +74,19 @@ def _few(n: int) -> Iterator[str]:
 
 def _replaced(asked: Settings, tested: Sequence[Contrasts]) -> Iterator[str]:
     for found in tested[:1]:
-        if found.settings.test != asked.test:
+        used, resamples = found.settings, f"{found.settings.resamples:,} resamples"
+        if used.test == asked.test:
+            return
+        names = map(name_of_test, (used.test, asked.test))
+        done, meant = (name if name.startswith("Tukey") else f"the {name}" for name in names)
+        instead = f"{done[0].upper()}{done[1:]} was used in place of {meant}: "
+        if corrected_away(replace(used, test=asked.test), len(found)):
             yield (
-                f"The {name_of_test(found.settings.test)} was used in place of the {name_of_test(asked.test)}: with "
-                f"{asked.resamples:,} resamples no p-value stays small when corrected for {len(found):,} pairs. "
+                f"{instead}with {resamples} no p-value stays small when corrected for {len(found):,} pairs. "
                 "With a baseline there are fewer."
             )
+        else:
+            yield f"{instead}{resamples} of {counted(found.values.shape[1], 'query')} would take minutes."
 
 
 def _out_of_reach(tested: Sequence[Contrasts]) -> Iterator[str]:

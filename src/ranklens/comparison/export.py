@@ -7,8 +7,12 @@ import math
 import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from importlib.metadata import version
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ranklens import __version__
 from ranklens.errors import InputError, nearest
@@ -17,13 +21,13 @@ from ranklens.words import finite
 if TYPE_CHECKING:
     import polars as pl
 
+    from ranklens.arrays import IntArray
     from ranklens.comparison.analysis import SystemResult
-    from ranklens.comparison.pairs import PairResult, Pairs
+    from ranklens.comparison.pairs import Block, Pairs
     from ranklens.comparison.systems import Comparison
     from ranklens.stats import Interval
 
 FORMAT_VERSION = 1  # of the JSON; 1: first version
-_BRIEF = 10_000  # with more pairs, the interval of Hedges' g would take minutes, and is left out
 
 
 def systems_frame(comparison: Comparison) -> pl.DataFrame:
@@ -53,13 +57,9 @@ def pairs_frame(comparison: Comparison, columns: Sequence[str] | None = None) ->
     for name in columns or ():
         if name not in _PAIR_COLUMNS:
             raise InputError(f"Pairs have no column {name!r}: {nearest(name, _PAIR_COLUMNS)}")
-    wanted = {name: _PAIR_COLUMNS[name] for name in columns or _PAIR_COLUMNS}
     found = (comparison.pairs, *(part.pairs for part in comparison.slices))
-    rows = [row for pairs in found for row in _pairs(pairs, wanted)]
-    kinds: dict[str, Any] = dict.fromkeys(_PAIR_COLUMNS, pl.Float64)
-    kinds |= dict.fromkeys(("measure", "a", "b", "slice", "verdict"), pl.String)
-    kinds |= dict.fromkeys(("n", "wins", "ties", "losses"), pl.Int64) | {"significant": pl.Boolean}
-    return _as_asked(comparison, pl.DataFrame(rows, schema={name: kinds[name] for name in wanted}))
+    tables = [table for pairs in found for table in _pairs(pairs, columns or tuple(_PAIR_COLUMNS))]
+    return _as_asked(comparison, pl.concat(tables))
 
 
 def queries_frame(comparison: Comparison) -> pl.DataFrame:
@@ -93,7 +93,26 @@ def _as_asked(comparison: Comparison, frame: pl.DataFrame) -> pl.DataFrame:
 
 def to_json(comparison: Comparison, *, indent: int | None = None) -> str:
     """Everything: settings, results, pairs, slices, values by query, policy, counts, versions."""
-    return json.dumps(_content(comparison), ensure_ascii=False, allow_nan=False, indent=indent)
+    write = partial(json.dumps, ensure_ascii=False, allow_nan=False, indent=indent)
+    if indent is not None:
+        return write(_content(comparison), default=_rows)
+    # There may be very many pairs: the table engine writes them, and they are put where a mark stands for them.
+    mark, waiting = token_hex(), []
+
+    def later(pairs: Pairs) -> str:
+        waiting.append(pairs)
+        return mark
+
+    first, *others = write(_content(comparison), default=later).split(f'"{mark}"')
+    pieces = [first]
+    for pairs, other in zip(waiting, others, strict=True):
+        rows = (table.write_json()[1:-1] for table in filter(len, _pairs(pairs)))
+        pieces += ["[", ", ".join(rows), "]", other]
+    return "".join(pieces)
+
+
+def _rows(pairs: Pairs) -> list[dict[str, Any]]:
+    return [row for table in _pairs(pairs) for row in table.to_dicts()]
 
 
 def _content(comparison: Comparison) -> dict[str, Any]:
@@ -107,13 +126,13 @@ def _content(comparison: Comparison) -> dict[str, Any]:
         "queries": list(comparison.query_ids),
         "settings": asdict(comparison.settings),
         "results": [_system(result) for result in comparison.results],
-        "pairs": list(_pairs(comparison.pairs)),
+        "pairs": comparison.pairs,
         "slices": [
             {
                 "name": part.name,
                 "n": part.n,
                 "results": [_system(result) for result in part.results],
-                "pairs": list(_pairs(part.pairs)),
+                "pairs": part.pairs,
             }
             for part in comparison.slices
         ],
@@ -164,42 +183,56 @@ def _system(result: SystemResult) -> dict[str, Any]:
     }
 
 
-_PAIR_COLUMNS: Mapping[str, Callable[[PairResult], Any]] = {
-    "measure": lambda pair: pair.measure,
-    "a": lambda pair: pair.a,
-    "b": lambda pair: pair.b,
-    "slice": lambda pair: pair.slice,
-    "n": lambda pair: pair.n,
-    "mean_a": lambda pair: pair.mean_a,
-    "mean_b": lambda pair: pair.mean_b,
-    "difference": lambda pair: pair.difference,
-    "low": lambda pair: finite(pair.interval.low),
-    "high": lambda pair: finite(pair.interval.high),
-    "p_value": lambda pair: pair.p_value,
-    "adjusted_p": lambda pair: pair.adjusted_p,
-    "significant": lambda pair: pair.significant,
-    "cohen_dz": lambda pair: finite(pair.effect.cohen_dz),
-    "hedges_g": lambda pair: finite(pair.effect.hedges_g),
-    "hedges_g_low": lambda pair: finite(pair.effect.hedges_g_interval.low),
-    "hedges_g_high": lambda pair: finite(pair.effect.hedges_g_interval.high),
-    "probability": lambda pair: pair.effect.probability,
-    "probability_low": lambda pair: finite(pair.effect.probability_interval.low),
-    "probability_high": lambda pair: finite(pair.effect.probability_interval.high),
-    "wins": lambda pair: pair.wins,
-    "ties": lambda pair: pair.ties,
-    "losses": lambda pair: pair.losses,
-    "detectable": lambda pair: finite(pair.detectable),
-    "verdict": lambda pair: pair.verdict,
+_PAIR_COLUMNS: Mapping[str, Callable[[Block], Any]] = {
+    "measure": lambda block: block.contrasts.quantity.name,
+    "a": lambda block: _named(block, block.a),
+    "b": lambda block: _named(block, block.b),
+    "slice": lambda block: block.contrasts.part,
+    "n": lambda block: block.effects.n,
+    "mean_a": lambda block: np.array(block.contrasts.means)[block.a],
+    "mean_b": lambda block: np.array(block.contrasts.means)[block.b],
+    "difference": lambda block: block.difference,
+    "low": lambda block: block.effects.low,
+    "high": lambda block: block.effects.high,
+    "p_value": lambda block: block.contrasts.p_values[block.index],
+    "adjusted_p": lambda block: block.contrasts.adjusted[block.index],
+    "significant": lambda block: block.contrasts.significant[block.index],
+    "cohen_dz": lambda block: block.effects.cohen_dz,
+    "hedges_g": lambda block: block.effects.hedges_g,
+    "hedges_g_low": lambda block: block.effects.hedges_g_ends[0],
+    "hedges_g_high": lambda block: block.effects.hedges_g_ends[1],
+    "probability": lambda block: block.effects.probability,
+    "probability_low": lambda block: block.effects.probability_ends[0],
+    "probability_high": lambda block: block.effects.probability_ends[1],
+    "wins": lambda block: block.effects.wins,
+    "ties": lambda block: block.effects.n - block.effects.wins - block.effects.losses,
+    "losses": lambda block: block.effects.losses,
+    "detectable": lambda block: block.detectable,
+    "verdict": lambda block: block.verdicts(),
 }
-_SLOW = ("hedges_g_low", "hedges_g_high")
 
 
-def _pairs(
-    pairs: Pairs, columns: Mapping[str, Callable[[PairResult], Any]] = _PAIR_COLUMNS
-) -> Iterator[dict[str, Any]]:
-    if len(pairs) > _BRIEF:
-        columns = {name: (lambda _: None) if name in _SLOW else value for name, value in columns.items()}
-    return ({name: value(pair) for name, value in columns.items()} for pair in pairs)
+def _named(block: Block, systems: IntArray) -> list[str]:
+    return [block.contrasts.systems[system] for system in systems.tolist()]
+
+
+def _pairs(pairs: Pairs, columns: Sequence[str] = tuple(_PAIR_COLUMNS)) -> Iterator[pl.DataFrame]:
+    """The pairs as tables, some at a time; numbers without limit are null."""
+    import polars as pl
+
+    kinds: dict[str, Any] = dict.fromkeys(_PAIR_COLUMNS, pl.Float64)
+    kinds |= dict.fromkeys(("measure", "a", "b", "slice", "verdict"), pl.String)
+    kinds |= dict.fromkeys(("n", "wins", "ties", "losses"), pl.Int64) | {"significant": pl.Boolean}
+    schema = {name: kinds[name] for name in columns}
+    yield pl.DataFrame(schema=schema)
+    endless = [pl.col(name).is_finite() for name, kind in schema.items() if kind == pl.Float64]
+    for part in pairs.parts:
+        for block in part.blocks():
+            found = {name: _PAIR_COLUMNS[name](block) for name in columns}
+            table = pl.DataFrame(found, schema=schema)
+            yield table.with_columns(
+                pl.when(is_finite).then(pl.col(is_finite.meta.output_name())) for is_finite in endless
+            )
 
 
 def _ends(around: Interval | None) -> dict[str, float | None]:

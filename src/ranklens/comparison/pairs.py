@@ -19,13 +19,13 @@ from ranklens.stats import (
     Interval,
     adjust,
     detectable_difference,
-    effect_size,
     inputs,
     paired_test,
     tukey_hsd,
 )
+from ranklens.stats.effects import EffectSizes, effect_sizes
 from ranklens.stats.pairwise import pairwise_p
-from ranklens.stats.randomization import EXACT_UP_TO
+from ranklens.stats.randomization import ALL_ORDERS, EXACT_UP_TO, range_p
 
 if TYPE_CHECKING:
     from ranklens.arrays import BoolArray, FloatArray, IntArray
@@ -34,7 +34,16 @@ if TYPE_CHECKING:
 _TUKEY = ("tukey", "tukey-randomized")  # correct for all pairs by themselves
 ALL_TESTS = (*TESTS, *_TUKEY)
 _SAME = 1e-12  # means that differ by less, relative to the larger, are equal
-_REMEMBERED = 5_000  # pairs that are not computed again
+_REMEMBERED = 5_000  # pairs that are not worked out again
+# By test: the most resamples, and how many times a query is drawn in all before there are fewer.
+_DRAWS = {
+    "randomization": (100_000, 10**10),
+    "bootstrap": (100_000, 10**9),
+    "tukey-randomized": (10_000, 10**9),
+}
+_FEWEST = 10_000  # resamples, with which the standard error of p = 0.05 is 0.002
+_PATIENCE = 60  # seconds
+_CELLS = 1 << 18  # differences held at once
 _STRICT = ("bonferroni", "holm", "hochberg")  # keep the chance of any false discovery below alpha
 
 
@@ -134,6 +143,7 @@ class Contrasts:
     settings: Settings
     family: Family
     _seen: dict[tuple[int, int], PairResult] = field(default_factory=dict, repr=False, compare=False)
+    told: dict[int, list[str]] = field(default_factory=dict, repr=False, compare=False)  # verdicts, by block
 
     def __len__(self) -> int:
         return len(self.first)
@@ -218,53 +228,101 @@ class Contrasts:
         return max(by_signs, 1 / (self.settings.resamples + 1) if is_drawn else 0.0)
 
     @cached_property
-    def _detectable(self) -> float:
+    def detectable_effect(self) -> float:
         """For differences with a standard deviation of 1."""
         return detectable_difference(1.0, self.values.shape[1], alpha=self.alpha)
 
     @cached_property
-    def _terms(self) -> Terms:
+    def terms(self) -> Terms:
         return Terms(self.quantity, self.settings, self.family)
 
+    @cached_property
+    def _tested(self) -> FloatArray:
+        return self.quantity.for_tests(self.values)
+
+    @cached_property
+    def mean_sizes(self) -> FloatArray:
+        """How far the systems' means are from 0."""
+        return np.asarray(np.abs(self._tested.mean(axis=1)))
+
+    def blocks(self) -> Iterator[Block]:
+        """All pairs, so many at a time that memory stays bounded."""
+        at_once = max(1, _CELLS // self.values.shape[1])
+        for start in range(0, len(self), at_once):
+            yield self._block(np.arange(start, min(start + at_once, len(self))))
+
+    def _block(self, index: IntArray, *, turned: bool = False) -> Block:
+        """Some pairs; ``turned`` with their systems exchanged."""
+        a, b = self.first[index], self.second[index]
+        a, b = (b, a) if turned else (a, b)
+        changes = inputs.differences(self._tested[a], self._tested[b])
+        effects = effect_sizes(changes, level=self.settings.level, bounds=self.quantity.test_bounds)
+        return Block(self, index, a, b, effects)
+
     def _result(self, index: int, a: int, b: int) -> PairResult:
-        found = self._seen.get((a, b)) or self._worked_out(index, a, b)
+        found = self._seen.get((a, b))
+        if found is None:
+            found = next(self._block(np.array([index]), turned=a != self.first[index]).results())
         if len(self._seen) < _REMEMBERED:
             self._seen[a, b] = found
         return found
 
-    def _worked_out(self, index: int, a: int, b: int) -> PairResult:
-        quantity, settings = self.quantity, self.settings
-        before, after = self.values[a], self.values[b]
-        tested = quantity.for_tests(before), quantity.for_tests(after)
-        effect = effect_size(*tested, level=settings.level, bounds=quantity.test_bounds, rng=settings.seed)
-        n, change = len(before), inputs.differences(*tested)
-        deviation = float(change.std(ddof=1)) if n > 1 and np.ptp(change) else 0.0
-        return PairResult(
-            measure=quantity.name,
-            a=self.systems[a],
-            b=self.systems[b],
-            slice=self.part,
-            n=n,
-            mean_a=self.means[a],
-            mean_b=self.means[b],
-            difference=_without_noise(effect.difference, *tested),
-            interval=effect.interval,
-            p_value=float(self.p_values[index]),
-            adjusted_p=float(self.adjusted[index]),
-            significant=bool(self.significant[index]),
-            effect=effect,
-            wins=effect.wins,
-            ties=effect.ties,
-            losses=effect.losses,
-            detectable=deviation * self._detectable if n > 1 else math.inf,
-            terms=self._terms,
-        )
 
+@dataclass(frozen=True)
+class Block:
+    """Some pairs of a measure, with what their differences amount to: arrays with one value per pair."""
 
-def _without_noise(difference: float, before: FloatArray, after: FloatArray) -> float:
-    """0 for means that differ only by the order of summation."""
-    size = max(abs(float(before.mean())), abs(float(after.mean())))
-    return 0.0 if abs(difference) <= _SAME * size else difference
+    contrasts: Contrasts
+    index: IntArray
+    a: IntArray
+    b: IntArray
+    effects: EffectSizes
+
+    @property
+    def difference(self) -> FloatArray:
+        """0 for means that are equal but for how they were added up."""
+        found, size = self.effects.difference, np.maximum(*(self.contrasts.mean_sizes[[self.a, self.b]]))
+        return np.where(np.abs(found) <= _SAME * size, 0.0, found)
+
+    @property
+    def detectable(self) -> FloatArray:
+        if self.effects.n < 2:
+            return np.full(len(self.index), np.inf)
+        return self.effects.deviation * self.contrasts.detectable_effect
+
+    def verdicts(self) -> list[str]:
+        """In words; they take longer than all numbers, so they are kept."""
+        first = int(self.index[0])
+        if first not in self.contrasts.told:
+            self.contrasts.told[first] = [pair.verdict for pair in self.results()]
+        return self.contrasts.told[first]
+
+    def results(self) -> Iterator[PairResult]:
+        of, n, difference, detectable = self.contrasts, self.effects.n, self.difference, self.detectable
+        for place, (index, a, b) in enumerate(
+            zip(self.index.tolist(), self.a.tolist(), self.b.tolist(), strict=True)
+        ):
+            effect = self.effects.at(place)
+            yield PairResult(
+                measure=of.quantity.name,
+                a=of.systems[a],
+                b=of.systems[b],
+                slice=of.part,
+                n=n,
+                mean_a=of.means[a],
+                mean_b=of.means[b],
+                difference=float(difference[place]),
+                interval=effect.interval,
+                p_value=float(of.p_values[index]),
+                adjusted_p=float(of.adjusted[index]),
+                significant=bool(of.significant[index]),
+                effect=effect,
+                wins=effect.wins,
+                ties=effect.ties,
+                losses=effect.losses,
+                detectable=float(detectable[place]),
+                terms=of.terms,
+            )
 
 
 class Pairs(Sequence[PairResult]):
@@ -300,7 +358,7 @@ class Pairs(Sequence[PairResult]):
                     yield part.systems[ahead], part.systems[behind]
 
     def __iter__(self) -> Iterator[PairResult]:
-        return (part.at(i) for part in self.parts for i in range(len(part)))
+        return (pair for part in self.parts for block in part.blocks() for pair in block.results())
 
 
 def contrasts(
@@ -332,15 +390,54 @@ def contrasts(
     return found
 
 
-def affordable(settings: Settings, systems: int) -> Settings:
-    """The t test instead of one that would need too many resamples.
+@dataclass(frozen=True)
+class Size:
+    """How much is compared."""
 
-    The smallest p-value of a resampled test is one in the number of resamples. Corrected for many pairs that is not small,
-    so all systems would look the same.
+    systems: int
+    measures: int
+    queries: int
+
+    def pairs(self, settings: Settings) -> int:
+        with_all = self.systems * (self.systems - 1) // 2
+        return with_all if settings.baseline is None else self.systems - 1
+
+
+def affordable(asked: Settings, size: Size) -> Settings:
+    """The number of resamples for so many queries; and another test in place of one that nobody would wait for."""
+    settings = replace(asked, resamples=_resamples(asked, size))
+    if not (corrected_away(settings, size.pairs(settings)) or _seconds(settings, size) > _PATIENCE):
+        return settings
+    return replace(settings, test="tukey" if settings.is_tukey else "t")
+
+
+def corrected_away(settings: Settings, pairs: int) -> bool:
+    """Whether no p-value of a resampled test stays small.
+
+    The smallest is one in the number of resamples. Corrected for many pairs that is not small, so all systems would look alike.
     """
-    pairs = systems - 1 if settings.baseline is not None else systems * (systems - 1) // 2
     too_many = 2 * pairs > settings.alpha * settings.resamples
-    return replace(settings, test="t") if settings.is_resampled and too_many else settings
+    return settings.is_resampled and too_many
+
+
+def _resamples(settings: Settings, size: Size) -> int:
+    """Fewer where there are very many queries, but enough for the smallest corrected p-value to be a twentieth of alpha."""
+    if settings.test not in _DRAWS:
+        return settings.resamples
+    most, draws = _DRAWS[settings.test]
+    needed = 0 if settings.is_tukey else math.ceil(20 * size.pairs(settings) / settings.alpha)
+    return min(most, max(_FEWEST, needed, draws // size.queries // 1000 * 1000))
+
+
+def _seconds(settings: Settings, size: Size) -> float:
+    """About how long the resampling takes, as measured by benchmarks/statistics.py."""
+    rows = size.systems * size.measures
+    per_draw = {
+        "randomization": 0.06 * rows,
+        "bootstrap": 6 + 0.5 * size.pairs(settings) * size.measures,
+        "tukey-randomized": (0.7 if size.systems <= ALL_ORDERS else 7) * rows,
+    }
+    return 1e-9 * per_draw.get(settings.test, 0.0) * size.queries * settings.resamples
 
 
 def _pairs(systems: Sequence[str], baseline: str | None) -> tuple[IntArray, IntArray]:
@@ -361,9 +458,11 @@ def _p_values(
     if not settings.is_tukey:
         how: dict[str, Any] = {"method": settings.test, "rng": settings.seed, "resamples": settings.resamples}
         return pairwise_p(values, first, second, **how)
-    randomized = settings.test != "tukey"
-    found = (tukey_hsd(scores, randomized=randomized, rng=settings.seed) for scores in values)
-    return [together.p_values[first, second] for together in found]
+    if settings.test == "tukey":
+        found = [tukey_hsd(scores, rng=settings.seed).p_values for scores in values]
+    else:
+        found = range_p(values, inputs.generator(settings.seed), settings.resamples)
+    return [p[first, second] for p in found]
 
 
 def _speaks_for_the_better_mean(

@@ -14,7 +14,7 @@ from ranklens.comparison import verdicts
 from ranklens.comparison.alignment import Aligned, Quantity, align
 from ranklens.comparison.analysis import Sliced, SliceResult, SystemResult, analyse, analyse_slices
 from ranklens.comparison.cautions import cautions
-from ranklens.comparison.pairs import Contrasts, PairResult, Pairs, Settings, affordable
+from ranklens.comparison.pairs import Contrasts, PairResult, Pairs, Settings, Size, affordable
 from ranklens.errors import InputError, MeasureError, RankLensWarning, about_each, nearest, warn
 from ranklens.evaluation import evaluate
 from ranklens.files.collection import Collection, open_collection
@@ -425,7 +425,8 @@ def _compared(
 ) -> Comparison:
     aligned = align(scores, measures, missing=missing)
     _check_baseline(asked.baseline, aligned.systems)
-    settings = affordable(asked, len(aligned.systems))
+    size = Size(len(aligned.systems), len(aligned.quantities), len(aligned.query_ids))
+    settings = affordable(asked, size)
     # Random signs are drawn by place, so the order in which queries come must not matter.
     in_order = aligned.by_query_id()
     results, pairs = analyse(aligned, {None: in_order.values}, settings)[None]

@@ -43,9 +43,9 @@ class OneQuery:
     def grades(self) -> dict[str, float]:
         return dict(self.gold.select("doc", "grade").iter_rows())
 
-    @cached_property
-    def documents(self) -> list[str]:
-        return self.listed["doc"].to_list()
+    @property
+    def documents(self) -> pl.Series:
+        return self.listed["doc"]
 
     @property
     def ranked(self) -> int:
@@ -130,6 +130,8 @@ def _listed(gold: pl.DataFrame, whole: pl.DataFrame, query: str, policy: Policy)
     """The documents that count, with how often each was repeated in the whole ranking."""
     # Documents that tie can take each other's places, also across the depth.
     wanted = replace(policy, depth=None) if policy.ties == "average" else policy
+    if wanted.depth is None and not wanted.judged_only:
+        return whole
     counted = ranking(gold, whole.select("query", "doc", "score"), wanted, queries=[query])
     repeats = whole.select("doc", "repeats")
     return counted.drop("repeats").join(repeats, on="doc", how="left", maintain_order="left")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -171,8 +172,8 @@ def work_through(measure: Measure, data: OneQuery, rows: int = 20) -> Explanatio
     value = score(data.judged, measure)[measure][0]
     value = value if isinstance(value, str) else float(value)
     ideal = working(measure).ideal_ranking(measure, data.judged)
-    places = _places(data, _last_rank(measure, data, ideal))
-    shown = _worth_showing(places, data, rows)
+    last = _last_rank(measure, data, ideal)
+    shown = _shown(data, last, rows)
     return Explanation(
         measure=measure,
         query=data.query,
@@ -180,7 +181,7 @@ def work_through(measure: Measure, data: OneQuery, rows: int = 20) -> Explanatio
         steps=_steps(measure, data, shown, ideal),
         calculation=_calculation(measure, data, value),
         facts=_facts(measure, data),
-        missed=_missed(measure, data, places),
+        missed=_missed(measure, data, last),
         notes=_notes(data, shown),
         policy=data.policy,
         headings=tuple(working(measure).columns),
@@ -202,34 +203,34 @@ def _last_rank(measure: Measure, data: OneQuery, ideal: IdealRanking | None) -> 
     return last if measure.k is None else min(last, measure.k)
 
 
-def _places(data: OneQuery, last: int) -> list[_Place]:
-    """One per rank, or per group of documents that share their ranks."""
-    found = []
-    rank = 1
-    while rank <= last:
-        size = data.tie_groups.get(rank, 1)
-        end = min(rank + size - 1, last)
-        kind: Kind = "tied" if size > 1 else "document" if rank <= data.ranked else "nothing"
-        found.append(_Place(kind, rank, end))
-        rank = end + 1
+def _shown(data: OneQuery, last: int, rows: int) -> list[_Place]:
+    """About ``rows`` of the places down to a rank: those with a positive grade, then the first ones; the others are merged.
+
+    A place is a rank, or the ranks that tied documents share. There may be millions, so only those shown become objects.
+    """
+    is_first = np.ones(last, dtype=bool)
+    for rank, size in data.tie_groups.items():
+        is_first[rank : rank + size - 1] = False
+    first = np.flatnonzero(is_first) + 1
+    end = np.append(first[1:] - 1, last)
+    positive = np.flatnonzero(data.listed["grade"].head(last).to_numpy() > 0) + 1
+    matter = dict.fromkeys((np.searchsorted(first, positive, side="right") - 1).tolist())
+    chosen = set(list(matter)[:rows])
+    chosen.update(islice((i for i in range(len(first)) if i not in chosen), rows - len(chosen)))
+    found, begin = [], 0
+    for i in [*sorted(chosen), len(first)]:
+        if i > begin:
+            found.append(_Place("left out", int(first[begin]), int(end[i - 1])))
+        if i < len(first):
+            found.append(_Place(_kind(data, int(first[i])), int(first[i]), int(end[i])))
+        begin = i + 1
     return found
 
 
-def _worth_showing(places: list[_Place], data: OneQuery, rows: int) -> list[_Place]:
-    """About ``rows`` of the places: those with a positive grade, then the first ones; the others are merged."""
-    if len(places) <= rows:
-        return places
-    grades = [(data.grades.get(doc) or 0) for doc in data.documents]
-    matter = [i for i, place in enumerate(places) if any(g > 0 for g in grades[place.first - 1 : place.last])]
-    chosen = set(matter[:rows])
-    chosen.update([i for i in range(len(places)) if i not in chosen][: rows - len(chosen)])
-    found: list[_Place] = []
-    for i, place in enumerate(places):
-        if i not in chosen and found and found[-1].kind == "left out":
-            found[-1] = found[-1]._replace(last=place.last)
-        else:
-            found.append(place if i in chosen else place._replace(kind="left out"))
-    return found
+def _kind(data: OneQuery, rank: int) -> Kind:
+    if data.tie_groups.get(rank, 1) > 1:
+        return "tied"
+    return "document" if rank <= data.ranked else "nothing"
 
 
 def _steps(
@@ -268,7 +269,7 @@ def _documents(data: OneQuery, place: _Place) -> tuple[str, ...]:
         return ()
     # The cutoff may cut places, but not the documents that compete for them.
     size = data.tie_groups.get(place.first, 1)
-    return tuple(data.documents[place.first - 1 : place.first - 1 + size])
+    return tuple(data.documents.slice(place.first - 1, size))
 
 
 def _details(measure: Measure, data: OneQuery, ranks: list[int]) -> dict[int, dict[str, float | None]]:
@@ -301,7 +302,7 @@ def _relevant_from(measure: Measure) -> float:
 
 def _facts(measure: Measure, data: OneQuery) -> dict[str, int]:
     lowest = _relevant_from(measure)
-    found = [data.grades[doc] for doc in data.documents[: data.ranked] if doc in data.grades]
+    found = data.listed["grade"].head(data.ranked).drop_nulls().to_list()
     return {
         "retrieved": data.ranked,
         "judged": sum(grade >= 0 for grade in found),
@@ -310,14 +311,17 @@ def _facts(measure: Measure, data: OneQuery) -> dict[str, int]:
     }
 
 
-def _missed(measure: Measure, data: OneQuery, places: list[_Place]) -> tuple[Missed, ...]:
-    seen = {document for place in places for document in _documents(data, place)}
-    rank = {document: i for i, document in enumerate(data.documents, start=1)}
+def _missed(measure: Measure, data: OneQuery, last: int) -> tuple[Missed, ...]:
+    """Relevant documents that are not retrieved, or below the last rank that counts and not tied with it."""
+    ends = [rank + size - 1 for rank, size in data.tie_groups.items() if rank <= last]
+    seen = max([min(last, data.ranked), *ends])
+    graded = data.listed.select("doc", "grade").with_row_index("rank", offset=1).drop_nulls("grade")
+    rank = dict(graded.select("doc", "rank").iter_rows())
     lowest = _relevant_from(measure)
     missed = [
         Missed(document, grade, rank.get(document))
         for document, grade in data.grades.items()
-        if grade >= lowest and document not in seen
+        if grade >= lowest and not rank.get(document, np.inf) <= seen
     ]
     return tuple(sorted(missed, key=lambda m: (-m.grade, m.rank or np.inf, m.document)))
 

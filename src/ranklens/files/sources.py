@@ -212,7 +212,7 @@ def no_data(source: Source) -> InputError:
 def endless_line(name: str) -> InputError:
     """What has no ends of lines is no text."""
     most = limits.LONGEST_LINE >> 20
-    return InputError(f"{name}: more than {most} MB without an end of line; this is no text file.")
+    return InputError(f"{name}: more than {most} MB without a line break; this is not a text file.")
 
 
 def _recognised(name: str, file: Path) -> Source:

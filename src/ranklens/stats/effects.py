@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +10,16 @@ import numpy as np
 
 from ranklens.stats import inputs
 from ranklens.stats.distributions import shift_of_tail
-from ranklens.stats.intervals import Bounds, Interval, interval
-from ranklens.stats.ratios import share_interval
+from ranklens.stats.intervals import Bounds, Interval, interval, student_ends
+from ranklens.stats.ratios import share_ends
 
 if TYPE_CHECKING:
-    from ranklens.arrays import FloatArray
+    from scipy.interpolate import CubicSpline
+
+    from ranklens.arrays import BoolArray, FloatArray, IntArray
     from ranklens.stats.inputs import Rng
+
+_KNOTS = 300  # more intervals of Hedges' g than this are interpolated between so many
 
 
 @dataclass(frozen=True)
@@ -64,30 +68,106 @@ def effect_size(
     >>> print(round(effect.difference, 4), effect.interval, round(effect.hedges_g, 4), effect.hedges_g_interval)
     0.15 [-0.0554, 0.3554] 0.8407 [-0.1458, 1.7640]
     """
-    change = inputs.differences(*inputs.pair(a, b))
-    reach = bounds.high - bounds.low
-    n, wins, losses = len(change), int((change > 0).sum()), int((change < 0).sum())
-    probability = (n + wins - losses) / (2 * n)
-    dz, small_sample = _cohen_dz(change), _hedges_factor(n)
-    return EffectSize(
-        difference=float(change.mean()),
-        interval=interval(change, method=method, level=level, bounds=Bounds(-reach, reach), rng=rng),
+    change, reach = inputs.differences(*inputs.pair(a, b)), bounds.high - bounds.low
+    around = interval(change, method=method, level=level, bounds=Bounds(-reach, reach), rng=rng)
+    return replace(effect_sizes(change[None], level=level, bounds=bounds).at(0), interval=around)
+
+
+@dataclass(frozen=True)
+class EffectSizes:
+    """Many :class:`EffectSize` over the same number of queries, with Student's intervals; one value per pair."""
+
+    n: int
+    level: float
+    difference: FloatArray
+    deviation: FloatArray
+    low: FloatArray
+    high: FloatArray
+    clipped: BoolArray
+    cohen_dz: FloatArray
+    wins: IntArray
+    losses: IntArray
+
+    @property
+    def hedges_g(self) -> FloatArray:
+        return _hedges_factor(self.n) * self.cohen_dz
+
+    @property
+    def probability(self) -> FloatArray:
+        return (self.n + self.wins - self.losses) / (2 * self.n)
+
+    @cached_property
+    def probability_ends(self) -> tuple[FloatArray, FloatArray]:
+        return share_ends(self.probability, self.n, self.level)
+
+    @cached_property
+    def hedges_g_ends(self) -> tuple[FloatArray, FloatArray]:
+        """As :attr:`EffectSize.hedges_g_interval`; interpolated where there are many, as all depend on t alone."""
+        if self.n < 2 or len(self.cohen_dz) <= _KNOTS:
+            ends = [_hedges_interval(dz, self.n, self.level) for dz in self.cohen_dz.tolist()]
+            return np.array([one.low for one in ends]), np.array([one.high for one in ends])
+        known, t = np.isfinite(self.cohen_dz), self.cohen_dz * self.n**0.5
+        farthest = 2.0 ** np.ceil(
+            np.log2(np.abs(t[known]).max(initial=8))
+        )  # few sizes, so that they are found again
+        lowest, scale = _shifts(self.n, self.level, farthest), _hedges_factor(self.n) / self.n**0.5
+        low, high = self.cohen_dz.copy(), self.cohen_dz.copy()
+        low[known], high[known] = scale * lowest(t[known]), -scale * lowest(-t[known])
+        return low, high
+
+    def at(self, pair: int) -> EffectSize:
+        wins, losses = int(self.wins[pair]), int(self.losses[pair])
+        least, most = self.probability_ends
+        return EffectSize(
+            difference=float(self.difference[pair]),
+            interval=Interval(
+                float(self.low[pair]), float(self.high[pair]), self.level, clipped=bool(self.clipped[pair])
+            ),
+            cohen_dz=float(self.cohen_dz[pair]),
+            hedges_g=_hedges_factor(self.n) * float(self.cohen_dz[pair]),
+            probability=(self.n + wins - losses) / (2 * self.n),
+            probability_interval=Interval(float(least[pair]), float(most[pair]), self.level, "wilson"),
+            wins=wins,
+            ties=self.n - wins - losses,
+            losses=losses,
+        )
+
+
+def effect_sizes(changes: FloatArray, *, level: float, bounds: Bounds) -> EffectSizes:
+    """The effect sizes of many pairs: rows of differences as :func:`~ranklens.stats.inputs.differences` gives them."""
+    (pairs, n), reach = changes.shape, bounds.high - bounds.low
+    mean, deviation, dz = changes.mean(axis=1), np.zeros(pairs), np.zeros(pairs)
+    ends = np.full(pairs, -reach), np.full(pairs, reach)
+    if n > 1:
+        ends = student_ends(changes, level)
+        spread, largest = np.ptp(changes, axis=1), np.abs(changes).max(axis=1)
+        deviation = np.where(spread > 0, changes.std(axis=1, ddof=1), 0.0)
+        constant = spread <= inputs.NOISE * largest
+        dz[~constant] = mean[~constant] / deviation[~constant]
+        dz[constant & (largest > 0)] = np.copysign(np.inf, changes[constant & (largest > 0), 0])
+    low, high = np.maximum(-reach, ends[0]), np.minimum(reach, ends[1])
+    return EffectSizes(
+        n=n,
+        level=level,
+        difference=mean,
+        deviation=deviation,
+        low=low,
+        high=high,
+        clipped=(low > ends[0]) | (high < ends[1]),
         cohen_dz=dz,
-        hedges_g=small_sample * dz,
-        probability=probability,
-        probability_interval=share_interval(probability, n, level=level),
-        wins=wins,
-        ties=n - wins - losses,
-        losses=losses,
+        wins=(changes > 0).sum(axis=1),
+        losses=(changes < 0).sum(axis=1),
     )
 
 
-def _cohen_dz(change: FloatArray) -> float:
-    if len(change) < 2 or not change.any():
-        return 0.0
-    if inputs.constant(change):
-        return float(np.copysign(np.inf, change[0]))
-    return float(change.mean() / change.std(ddof=1))
+@lru_cache(maxsize=16)
+def _shifts(n: int, level: float, farthest: float) -> CubicSpline:
+    """The lower end of the shift as a function of t, from -farthest to farthest; the upper one is its mirror image."""
+    from scipy.interpolate import CubicSpline
+
+    reach = np.arcsinh(farthest)
+    knots = np.sinh(np.linspace(-reach, reach, _KNOTS))
+    return CubicSpline(knots, [shift_of_tail(t, n - 1, (1 - level) / 2) for t in knots.tolist()])
 
 
 @lru_cache(maxsize=64)

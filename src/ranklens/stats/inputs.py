@@ -87,14 +87,17 @@ def not_empty(values: Any, name: str) -> FloatArray:
 
 
 def differences(a: FloatArray, b: FloatArray) -> FloatArray:
-    """``b - a`` by query; values that are 0, or the same for all queries, apart from floating-point noise become exactly so.
+    """``b - a`` by query (the last axis); values that are 0, or the same for all queries, apart from floating-point noise become exactly so.
 
     >>> differences(np.array([0.3, 1.0]), np.array([0.1 + 0.2, 0.5]))
     array([ 0. , -0.5])
     """
-    change, noise = b - a, NOISE * max(np.abs(a).max(), np.abs(b).max())
-    change[np.abs(change) <= noise] = 0
-    return np.full_like(change, np.median(change)) if np.ptp(change) <= noise else change
+    change, noise = b - a, NOISE * np.maximum(np.abs(a).max(axis=-1), np.abs(b).max(axis=-1))
+    change[np.abs(change) <= noise[..., None]] = 0
+    same = np.ptp(change, axis=-1) <= noise
+    if same.any():
+        change[same] = np.median(change[same], axis=-1, keepdims=True)
+    return np.asarray(change)
 
 
 def constant(values: FloatArray) -> bool:

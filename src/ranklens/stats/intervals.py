@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 INTERVALS = ("t", "percentile", "bca")
 _DRAWN = 1 << 18  # numbers at once: they stay in the cache, and memory is bounded
+_COUNTED = 1 << 20  # the same where they are counted: enough rows for a fast product
 
 
 class Bounds(NamedTuple):
@@ -90,10 +91,31 @@ def bootstrap_samples(values: FloatArray, rng: np.random.Generator, resamples: i
         yield values.take(rng.integers(0, n, (min(rows, resamples - start), n)))
 
 
+def bootstrap_weights(n: int, rng: np.random.Generator, resamples: int) -> Iterator[FloatArray]:
+    """How often each of n values is in a sample drawn with replacement: one sample per row, some rows at a time.
+
+    These are the samples of :func:`bootstrap_samples`, for many rows of values at once: ``weights @ values.T`` are their sums.
+    """
+    rows = max(1, _COUNTED // n)
+    for start in range(0, resamples, rows):
+        drawn = rng.integers(0, n, (min(rows, resamples - start), n))
+        places = drawn + n * np.arange(len(drawn))[:, None]
+        yield np.bincount(places.ravel(), minlength=drawn.size).reshape(drawn.shape).astype(float)
+
+
+def student_ends(values: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+    """Both ends of Student's t interval over the last axis."""
+    n = values.shape[-1]
+    mean, half = (
+        values.mean(axis=-1),
+        t_quantile(n - 1, (1 + level) / 2) * values.std(axis=-1, ddof=1) / n**0.5,
+    )
+    return mean - half, mean + half
+
+
 def _student(values: FloatArray, level: float) -> Interval:
-    n = len(values)
-    mean, half = values.mean(), t_quantile(n - 1, (1 + level) / 2) * values.std(ddof=1) / n**0.5
-    return Interval(mean - half, mean + half, level)
+    low, high = student_ends(values, level)
+    return Interval(float(low), float(high), level)
 
 
 def _bootstrap(values: FloatArray, method: str, level: float, rng: Rng, resamples: int) -> Interval:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ranklens.stats import inputs
-from ranklens.stats.intervals import bootstrap_samples
+from ranklens.stats.intervals import bootstrap_weights
 from ranklens.stats.randomization import sign_flip_p
 
 if TYPE_CHECKING:
@@ -141,11 +141,21 @@ def _counted_ranks_p(ranks: FloatArray, statistic: float) -> float:
 
 
 def _bootstrap(change: FloatArray, rng: np.random.Generator, resamples: int) -> TestResult:
-    observed, noise, far = _student(change).statistic, inputs.NOISE * np.abs(change).max(), 0
-    for drawn in bootstrap_samples(change - change.mean(), rng, resamples):
-        limits = abs(observed) * drawn.std(axis=1, ddof=1) / len(change) ** 0.5
-        far += int((np.abs(drawn.mean(axis=1)) >= limits - noise).sum())  # equal but for rounding is as far
-    return TestResult((far + 1) / (resamples + 1), observed, "bootstrap", len(change), resamples=resamples)
+    observed, p = _student(change).statistic, float(bootstrap_p(change[None], rng, resamples)[0])
+    return TestResult(p, observed, "bootstrap", len(change), resamples=resamples)
+
+
+def bootstrap_p(changes: FloatArray, rng: np.random.Generator, resamples: int) -> FloatArray:
+    """For each row of differences, how often a sample of them, shifted to mean 0, has a t as far off; the same samples for all."""
+    n, observed = changes.shape[1], np.abs(student(changes)[0])
+    centred = changes - changes.mean(axis=1, keepdims=True)
+    noise = inputs.NOISE * np.abs(changes).max(axis=1)  # equal but for rounding is as far
+    columns, far = np.concatenate([centred, centred**2]).T, np.zeros(len(changes), np.int64)
+    for weights in bootstrap_weights(n, rng, resamples):
+        mean, square = np.split(weights @ columns / n, 2, axis=1)
+        error = np.sqrt(np.maximum(square - mean**2, 0) / (n - 1))
+        far += (np.abs(mean) >= observed * error - noise).sum(axis=0)
+    return np.asarray((far + 1) / (resamples + 1))
 
 
 def _welch(a: FloatArray, b: FloatArray) -> TestResult:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ranklens.stats import inputs
-from ranklens.stats.paired import paired_test, student
+from ranklens.stats.paired import bootstrap_p, paired_test, student
 from ranklens.stats.randomization import EXACT_UP_TO, random_sums, sign_flip_p
 
 if TYPE_CHECKING:
@@ -31,7 +31,8 @@ def pairwise_p(
     """The p-values of :func:`~ranklens.stats.paired_test` for pairs of rows, for several measures of the same systems.
 
     ``scores`` holds one matrix per measure, systems × queries. The randomisation test draws its signs once for all systems and
-    measures and keeps the signed sum of each *system*: those of the pairs are their differences.
+    measures and keeps the signed sum of each *system*: those of the pairs are their differences. The bootstrap draws its
+    samples once for all pairs and measures.
 
     >>> scores = np.array([[0.2, 0.4, 0.1, 0.3, 0.5], [0.3, 0.6, 0.4, 0.7, 1.0], [0.2, 0.5, 0.1, 0.3, 0.5]])
     >>> pairwise_p([scores], np.array([0, 0]), np.array([1, 2]))
@@ -39,6 +40,8 @@ def pairwise_p(
     """
     if method == "randomization":
         return _sign_flips(scores, first, second, inputs.generator(rng), resamples)
+    if method == "bootstrap":
+        return _bootstrap(scores, first, second, inputs.generator(rng), resamples)
     how = {"method": method, "rng": rng, "resamples": resamples}
     return [_one_by_one(values, first, second, how) for values in scores]
 
@@ -54,6 +57,24 @@ def _one_by_one(values: FloatArray, first: IntArray, second: IntArray, how: dict
     for pair in np.flatnonzero(rest):
         p[pair] = paired_test(values[first[pair]], values[second[pair]], **how).p_value
     return p
+
+
+def _bootstrap(
+    scores: Sequence[FloatArray],
+    first: IntArray,
+    second: IntArray,
+    rng: np.random.Generator,
+    resamples: int,
+) -> list[FloatArray]:
+    pairs = list(zip(first.tolist(), second.tolist(), strict=True))
+    changes = np.stack([inputs.differences(values[i], values[j]) for values in scores for i, j in pairs])
+    varies = np.array([not inputs.constant(change) for change in changes])
+    p = np.ones(len(changes))
+    if varies.any():
+        p[varies] = bootstrap_p(changes[varies], rng, resamples)
+    for row in np.flatnonzero(~varies):
+        p[row] = paired_test(np.zeros_like(changes[row]), changes[row], method="sign").p_value
+    return np.split(p, len(scores))
 
 
 def _sign_flips(

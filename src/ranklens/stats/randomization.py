@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from itertools import permutations
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ranklens.stats.inputs import whole_steps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     import numpy.typing as npt
 
@@ -21,7 +22,10 @@ EXACT_UP_TO = 20  # differences other than 0; a million ways to set their signs 
 _AT_ONCE = 1 << 14  # resamples, so that their sums stay in the cache
 _BYTES = 1 << 10  # of random signs for each of them, so that memory is bounded
 _SUMS = 1 << 24  # held at once
-_DEALT = 1 << 18  # scores at once
+_ADDED = 1 << 18  # of them at a time
+_TABLES = 1 << 20  # numbers in tables of sums, held at once
+_DEALT = 1 << 20  # totals of systems, held at once for each measure
+ALL_ORDERS = 6  # systems; their 720 orders are fewer than what is drawn from them
 
 
 def sign_flip_p(differences: FloatArray, rng: np.random.Generator, resamples: int) -> tuple[float, bool]:
@@ -51,47 +55,94 @@ def _all_sums(steps: IntArray) -> IntArray:
 def random_sums(steps: IntArray, rng: np.random.Generator, resamples: int) -> Iterator[IntArray]:
     """The sum of each row under random signs of the columns, some resamples at a time: rows × resamples.
 
-    A random byte decides eight signs at once, and their sum is looked up.
+    A random byte decides eight signs at once, and the sums of all rows are looked up together.
     """
     at_once = max(1, min(_AT_ONCE, _SUMS // len(steps)))
     for start in range(0, resamples, at_once):
-        sums = np.zeros((len(steps), min(at_once, resamples - start)), np.int64)
+        sums = np.zeros((min(at_once, resamples - start), len(steps)), np.int64)
         for first in range(0, steps.shape[1], 8 * _BYTES):
             part = steps[:, first : first + 8 * _BYTES]
             width = -(-part.shape[1] // 8)
-            drawn = np.frombuffer(rng.bytes(width * sums.shape[1]), np.uint8).reshape(width, -1)
-            for row, numbers in enumerate(part):
-                for table, signs in zip(_sums_by_byte(numbers), drawn, strict=True):
-                    sums[row] += table.take(signs)
-        yield sums
+            drawn = np.frombuffer(rng.bytes(width * len(sums)), np.uint8).reshape(width, -1)
+            for table, signs in zip(_sums_by_byte(part), drawn, strict=True):
+                _add_rows(sums, table, signs)
+        yield np.ascontiguousarray(sums.T)
 
 
-def _sums_by_byte(steps: IntArray) -> IntArray:
-    """For each eight steps, their sum under each of the 256 ways to set their signs."""
-    eights = np.zeros((-(-len(steps) // 8), 8), np.int64)
-    eights.ravel()[: len(steps)] = steps
-    signs = 1 - 2 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.int64)
-    return eights @ signs.T
+def _add_rows(sums: IntArray, table: IntArray, chosen: npt.NDArray[Any]) -> None:
+    """Add the chosen row of the table to each row of the sums, as many at a time as stay in the cache."""
+    at_once = max(1, _ADDED // sums.shape[1])
+    for start in range(0, len(sums), at_once):
+        sums[start : start + at_once] += table.take(chosen[start : start + at_once], axis=0)
 
 
-def range_p(scores: FloatArray, rng: np.random.Generator, resamples: int) -> FloatArray:
+def _sums_by_byte(steps: IntArray) -> Iterator[IntArray]:
+    """For each eight columns a table: the sums of all rows under each of the 256 ways to set their signs."""
+    eights = np.zeros((-(-steps.shape[1] // 8), 8, len(steps)), np.int64)
+    eights.reshape(-1, len(steps))[: steps.shape[1]] = steps.T
+    at_once = max(1, _TABLES // (256 * len(steps)))
+    for start in range(0, len(eights), at_once):
+        numbers = eights[start : start + at_once]
+        tables = np.zeros((len(numbers), 1, len(steps)), np.int64)
+        for bit in range(8):
+            step = numbers[:, bit, None]
+            both = np.stack((tables + step, tables - step), axis=2)
+            tables = both.reshape(len(numbers), -1, len(steps))
+        yield from tables
+
+
+def range_p(scores: Sequence[FloatArray], rng: np.random.Generator, resamples: int) -> list[FloatArray]:
     """For each pair of systems (rows), how often the best and the worst are as far apart when names are shuffled.
 
-    In every query the systems' scores are shuffled among the systems (Carterette 2012). Comparing a pair with the *range*
-    of all systems is what corrects for having many pairs.
+    In every query the systems' scores are shuffled among the systems (Carterette 2012), for all measures alike: ``scores``
+    holds one matrix each. Comparing a pair with the *range* of all systems is what corrects for having many pairs.
     """
-    steps = whole_steps(scores - np.median(scores, axis=0))  # a query's difficulty does not matter
-    totals = steps.sum(axis=1)
-    limits = np.abs(totals - totals[:, None]) - 2 * scores.shape[1]  # equal but for rounding is as far
-    ranges = np.sort(np.concatenate(list(_dealt_ranges(steps.T, rng, resamples))))
+    # A query's difficulty does not matter.
+    steps = [whole_steps(values - np.median(values, axis=0)) for values in scores]
+    ranges = np.concatenate(list(_dealt_ranges(np.stack(steps, axis=-1), rng, resamples)))
+    return [_range_p(numbers, np.sort(apart)) for numbers, apart in zip(steps, ranges.T, strict=True)]
+
+
+def _range_p(steps: IntArray, ranges: IntArray) -> FloatArray:
+    totals, resamples = steps.sum(axis=1), len(ranges)
+    limits = np.abs(totals - totals[:, None]) - 2 * steps.shape[1]  # equal but for rounding is as far
     p = (resamples - np.searchsorted(ranges, limits) + 1) / (resamples + 1)
     np.fill_diagonal(p, 1)
     return np.asarray(p)
 
 
 def _dealt_ranges(steps: IntArray, rng: np.random.Generator, resamples: int) -> Iterator[IntArray]:
-    """Ranges of the systems' totals with the scores of each query (rows) shuffled."""
-    at_once = max(1, _DEALT // steps.size)
+    """Ranges of the systems' totals with the scores of each query shuffled: resamples × measures.
+
+    ``steps`` is systems × queries × measures.
+    """
+    systems, _, measures = steps.shape
+    at_once = max(1, min(_AT_ONCE, _DEALT // systems))
     for start in range(0, resamples, at_once):
-        dealt = np.repeat(steps[None], min(at_once, resamples - start), axis=0)
-        yield np.ptp(rng.permuted(dealt, axis=2, out=dealt).sum(axis=1), axis=1)
+        totals = np.zeros((min(at_once, resamples - start), systems * measures), np.int64)
+        deal = _deal_from_tables if systems <= ALL_ORDERS else _deal_one_by_one
+        deal(totals, steps.swapaxes(0, 1), rng)
+        yield np.ptp(totals.reshape(-1, systems, measures), axis=1)
+
+
+def _deal_from_tables(totals: IntArray, steps: IntArray, rng: np.random.Generator) -> None:
+    """Add the shuffled queries, a few at once: one random number chooses among all ways to deal them."""
+    queries, systems, measures = steps.shape
+    orders = np.array(list(permutations(range(systems))))
+    together = 1
+    while len(orders) ** (together + 1) <= 256 and together < queries:
+        together += 1
+    for first in range(0, queries, together):
+        table = np.zeros((1, systems * measures), np.int64)
+        for query in steps[first : first + together]:
+            dealt = query[orders].reshape(len(orders), -1)
+            table = (table[:, None] + dealt).reshape(-1, systems * measures)
+        chosen = rng.integers(0, len(table), len(totals), dtype=np.uint16)
+        _add_rows(totals, table, chosen)
+
+
+def _deal_one_by_one(totals: IntArray, steps: IntArray, rng: np.random.Generator) -> None:
+    """The same for so many systems that a table of all their orders would be longer than what is looked up in it."""
+    order = np.tile(np.arange(steps.shape[1]), (len(totals), 1))
+    for query in steps:
+        totals += query[rng.permuted(order, axis=1, out=order)].reshape(totals.shape)

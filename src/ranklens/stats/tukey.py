@@ -58,7 +58,7 @@ def tukey_hsd(
     gaps = means - means[:, None]
     error, freedom = _standard_error(values, paired=paired)
     if randomized or not error:
-        p = range_p(values, inputs.generator(rng), resamples)
+        p = range_p([values], inputs.generator(rng), resamples)[0]
         return TukeyResult(p, gaps, "randomized tukey", values.shape[1], resamples)
     p = np.ones_like(gaps)
     above, below = np.triu_indices(len(values), 1), np.tril_indices(len(values), -1)
