@@ -95,3 +95,15 @@ def test_the_overview_names_every_module():
         f"{path.parent.name}/" for path in package.glob("*/__init__.py")
     }
     assert {name for name in modules - {"__init__.py", "__main__.py"} if f"`{name}`" not in text} == set()
+
+
+def test_configurations_of_the_page_about_ci_can_be_read():
+    import yaml
+
+    from ranklens.config import load as load_config
+
+    found = [code for language, code in blocks(ROOT / "docs" / "ci.md") if language == "yaml"]
+    configurations = [content for content in map(yaml.safe_load, found) if "data" in content]
+    assert len(configurations) == 2
+    for content in configurations:
+        assert load_config(content).gates is not None

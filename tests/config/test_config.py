@@ -495,6 +495,13 @@ def store(bench):
     assert not (bench.folder / ".ranklens").exists()
 
 
+def places(bench):
+    rows = [{"key": query, "found": {"docs": ["a"]}} for query in QRELS]
+    (bench.folder / "log.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = bench(**data(runs={"log": "log.jsonl"}, map={"query": "key", "retrieved": "found.docs"}))
+    assert found.scores["log"].mean["P@1"] == 1
+
+
 EFFECTS = {
     "retrieval_metrics.enabled_metrics": enabled_metrics,
     "retrieval_metrics.graded_relevance": graded_relevance,
@@ -510,6 +517,7 @@ EFFECTS = {
     "data.queries": queries,
     "data.corpus": corpus,
     "data.runs": runs,
+    "data.map": places,
     "retrievers.name": retriever_name,
     "retrievers.retriever": retriever_function,
     "retrievers.k": retriever_k,

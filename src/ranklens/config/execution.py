@@ -15,8 +15,12 @@ from ranklens.config.result import BenchResult, from_store
 from ranklens.config.syntax import as_key, spell
 from ranklens.errors import InputError, InPython, RankLensError, RankLensWarning, warn
 from ranklens.evaluation import evaluate
+from ranklens.files.collection import open_collection
 from ranklens.files.output import check_output
-from ranklens.files.queries import read_judgments
+from ranklens.judging.inputs import read_inputs
+from ranklens.policy import Policy
+from ranklens.readers.names import Names
+from ranklens.readers.records import Golden
 
 if TYPE_CHECKING:
     from ranklens.config.model import Config, Performance, Retriever
@@ -126,11 +130,15 @@ def _options(entry: Retriever, takes_lists: bool, performance: Performance) -> d
 
 def _measured(config: Config, benchmark: Benchmark | None) -> BenchResult:
     analysis = config.retrieval_metrics.statistical_analysis
-    qrels = benchmark.common_judgments() if benchmark is not None else read_judgments(config.data.judged)
+    names = Names.of(config.data.map, config.match)
+    if benchmark is not None:
+        qrels: Any = benchmark.common_judgments()
+    else:
+        qrels = open_collection(config.data.judged, {}, names=names).qrels
     policy = config.policy
     if not config.retrieval_metrics.graded_relevance:
         qrels, policy = binary(qrels, policy.rel), replace(policy, rel=1)
-    runs: dict[str, Any] = dict(config.data.runs)
+    runs = _runs(config, qrels, names, policy)
     if benchmark is not None:
         runs |= {name: result.run for name, result in benchmark.results.items()}
     if not analysis.significance_testing:
@@ -163,6 +171,14 @@ def _measured(config: Config, benchmark: Benchmark | None) -> BenchResult:
     return BenchResult(config, compared.scores, compared, benchmark, checks)
 
 
+def _runs(config: Config, qrels: Any, names: Names, policy: Policy) -> dict[str, Any]:
+    """The runs and logs of the configuration, under judged ids."""
+    opened = open_collection(qrels, dict(config.data.runs), names=names).with_logs().runs
+    if config.match is None:
+        return opened
+    return {name: read_inputs(qrels, run, policy, match=config.match)[1] for name, run in opened.items()}
+
+
 def binary(qrels: Any, rel: float) -> Any:
     """Judgments in which every document of at least grade ``rel`` has the grade 1, and all others 0.
 
@@ -175,10 +191,11 @@ def binary(qrels: Any, rel: float) -> Any:
 
     if isinstance(qrels, Mapping):
         judged = mappings.judgments(qrels).by_query
-        return {
+        found = {
             query: {doc: float(grade >= rel) if grade >= 0 else grade for doc, grade in docs.items()}
             for query, docs in judged.items()
         }
+        return qrels.with_judgments(found) if isinstance(qrels, Golden) else found
     import polars as pl
 
     grade = pl.col("grade")

@@ -189,7 +189,12 @@ class Data(Part):
     corpus: Place | None = Field(default=None, description="The texts of the documents, for the report.")
     runs: Annotated[dict[str, Place], BeforeValidator(_named_runs)] = Field(
         default_factory=dict,
-        description="Existing runs: names with files, or a list of files.",
+        description="Existing runs or logs: names with files, or a list of files.",
+    )
+    map: dict[str, str] = Field(
+        default_factory=dict,
+        description="Where fields of golden sets, logs and tables are, if they have other names: roles (query, text, expected, "
+        "retrieved, doc, score, rank, grade) with names or paths, such as {expected: gold.ids}.",
     )
 
     @property
@@ -315,10 +320,10 @@ class Config(Part):
     )
     match: Matched | None = Field(
         default=None,
-        description="How the ids of retrievers match the judged ones: by (id, field, parent, groups or spans) and its options, such "
+        description="How retrieved ids match the judged ones: by (id, field, parent, groups, spans or text) and its options, such "
         "as {by: field, field: metadata.source}, {by: parent, separator: '#'} (or field, or parent: {chunk: "
         "document}), {by: groups, groups: [[a, a2]]}, {by: spans, gold: {id: [document, start, end]}, threshold: 0.5, over: gold, "
-        "span_from: [document, start, end]}.",
+        "span_from: [document, start, end]}, {by: text, how: overlap, threshold: 0.7}.",
     )
     gates: Gates = Field(default_factory=Gates, description="Conditions that must hold.")
     outputs: Outputs = Field(default_factory=Outputs, description="What to write.")
