@@ -680,7 +680,7 @@ WRONG = [
     (BASE + "retrievers:\n  - retriever: m:f", "bench.yaml:3: retrievers[0].name: is missing. Name in tables"),
     (BASE + "retrievers: {name: a}", "bench.yaml:2: retrievers: {'name': 'a'} is not allowed."),
     (BASE + "retrievers: [a]", "bench.yaml:2: retrievers[0]: 'a' is not allowed. Retrievers to run: a list. Its keys are name, retriever, k"),
-    ("data: 5", "bench.yaml:1: data: 5 is not allowed. Judgments, queries, documents and runs. Its keys are qrels, queries, corpus, runs."),
+    ("data: 5", "bench.yaml:1: data: 5 is not allowed. Judgments, queries, documents and runs. Its keys are qrels, queries, corpus, runs, map."),
     ("retrieval_metrics: {}", "bench.yaml: data: is missing. Judgments, queries, documents and runs."),
     (BASE + "retrieval_metrics: {enabled_metrics: [ndgc@10]}", "bench.yaml:2: retrieval_metrics.enabled_metrics: There is no measure 'ndgc': did you mean 'nDCG'"),
     (BASE + "retrieval_metrics: {enabled_metrics: []}", "retrieval_metrics.enabled_metrics: [] is not allowed. Measures in any spelling"),

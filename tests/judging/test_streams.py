@@ -6,8 +6,10 @@ import lzma
 import os
 import random
 import threading
+import warnings
 from dataclasses import replace
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -20,6 +22,7 @@ from ranklens.files.blocks import blocks
 from ranklens.files.collection import open_collection
 from ranklens.files.sources import open_source
 from ranklens.files.streams import ahead
+from ranklens.judging import segments, tables
 
 MEASURES = ["nDCG@3", "AP", "RR", "R@2", "Bpref", "NumRet"]
 QUERIES, DOCS = (
@@ -258,3 +261,45 @@ def test_a_line_that_is_cut_short_is_found_beside_one_with_further_fields():
     assert trec.read_fast(content, trec.TREC_RUN, wanted) is None
     with pytest.raises(trec.WrongLine, match=r"line 5: expected 6 fields .* but found 5"):
         trec.read_carefully(content, trec.TREC_RUN, wanted)
+
+
+def test_hashes_of_slices_are_those_of_the_whole(monkeypatch):
+    docs = pl.Series([f"d{i}" for i in range(10)])
+    whole = segments.hashes_of(docs, 3).tolist()
+    monkeypatch.setattr(segments, "_HASHED", 4)
+    assert segments.hashes_of(docs, 3).tolist() == whole == docs.hash(3).to_list()
+
+
+@pytest.mark.parametrize("grades", [[0, 1, 255], [0, 1, 256], [-1, 2], [0.5, 1], []])
+def test_grades_are_kept_whatever_holds_them(grades):
+    found = tables._as_bytes(np.array(grades, dtype=float))
+    assert found.tolist() == grades
+    assert (found.dtype == np.uint8) == (grades in ([0, 1, 255], []))
+
+
+@pytest.mark.parametrize("repeated", [False, True])
+def test_judgments_in_any_order_are_the_same(repeated):
+    """Scattered over the table, or query by query in another order than they first came."""
+    rows = [(f"q{i % 7}", f"d{i}", i % 4) for i in range(70)] + [("q3", "d3", 2)] * repeated
+    run = {f"q{i}": [f"d{j}" for j in range(i, 70, 7)][::-1] for i in range(7)}
+    by_query = {
+        f"q{i}": {d: g for q, d, g in rows if q == f"q{i}" if (d, g) != ("d3", 2) or repeated}
+        for i in range(7)
+    }
+    if repeated:
+        by_query["q3"]["d3"] = 3  # the highest grade counts
+    frame = pl.DataFrame(rows, schema=["query", "doc", "grade"], orient="row")
+    ranking = pl.DataFrame(
+        [(q, d, -float(i)) for q, docs in run.items() for i, d in enumerate(docs)],
+        schema=["query", "doc", "score"],
+        orient="row",
+    )
+    expected = rl.evaluate(by_query, run, "nDCG@10,AP,RR").mean
+    for table in (
+        frame,
+        frame.sort("query", maintain_order=True),
+        frame.sort("query", descending=True, maintain_order=True),
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert rl.evaluate(table, ranking, "nDCG@10,AP,RR").mean == pytest.approx(expected, abs=1e-15)

@@ -430,7 +430,7 @@ def _resamples(settings: Settings, size: Size) -> int:
 
 
 def _seconds(settings: Settings, size: Size) -> float:
-    """About how long the resampling takes, as measured by benchmarks/statistics.py."""
+    """About how long the resampling takes, as measured by benchmarks/comparisons.py."""
     rows = size.systems * size.measures
     per_draw = {
         "randomization": 0.06 * rows,

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 _LONG = 64  # documents of a query; repeated documents are looked for query by query in longer rankings
+_HASHED = 1 << 20  # documents at once
 Hashes = npt.NDArray[np.uint64]
 
 
@@ -49,13 +50,14 @@ class Gold:
         keys: Hashes = np.zeros(2, np.uint64)
         while seed < 0 or (keys[1:] == keys[:-1]).any():
             seed += 1
-            docs = table["doc"].hash(seed).to_numpy()
+            docs = hashes_of(table["doc"], seed)
             unsorted = docs ^ _salt(number)
             rows = np.argsort(unsorted)
             keys = unsorted[rows]
+        del unsorted  # one of several large arrays where there are many judgments
         size = 1 << min(max((64 * len(docs)).bit_length(), 10), 26)
         found = np.zeros(size, dtype=bool)
-        found[docs & np.uint64(size - 1)] = True
+        found[(docs & np.uint64(size - 1)).view(np.int64)] = True
         return cls(queries, table, seed, found, keys, rows)
 
     @cached_property
@@ -73,6 +75,16 @@ class Gold:
     @cached_property
     def grades(self) -> FloatArray:
         return self.table["grade"].to_numpy()
+
+
+def hashes_of(docs: pl.Series, seed: int = 0) -> Hashes:
+    """A slice at a time, because the table engine keeps the memory of a long column when it is done with it."""
+    if len(docs) <= _HASHED:
+        return docs.hash(seed).to_numpy()
+    found = np.empty(len(docs), np.uint64)
+    for start in range(0, len(docs), _HASHED):
+        found[start : start + _HASHED] = docs.slice(start, _HASHED).hash(seed).to_numpy()
+    return found
 
 
 def _salt(query: IntArray) -> Hashes:
@@ -109,7 +121,7 @@ class Ranked:
         return np.cumsum(self.lengths) - self.lengths
 
     def hashes(self, seed: int) -> Hashes:
-        return self.docs.hash(seed).to_numpy()
+        return hashes_of(self.docs, seed)
 
     def keep(self, rows: BoolArray) -> Ranked:
         """Some of the rows."""
@@ -149,7 +161,7 @@ def _without_duplicates(ranked: Ranked, hashes: Hashes, queries: Sequence[str]) 
     """Each document of a query once, at its best place; how many rows that dropped, and the first of them."""
     import polars as pl
 
-    if not _may_repeat(hashes, ranked.lengths, ranked.starts):
+    if not may_repeat(hashes, ranked.lengths):
         return ranked, 0, ""
     segment = np.repeat(np.arange(len(ranked.codes)), ranked.lengths)
     frame = pl.DataFrame({"segment": segment, "doc": ranked.docs, "score": ranked.scores})
@@ -164,13 +176,19 @@ def _without_duplicates(ranked: Ranked, hashes: Hashes, queries: Sequence[str]) 
     return ranked.keep(rows), len(frame) - len(kept), example
 
 
-def _may_repeat(hashes: Hashes, lengths: IntArray, starts: IntArray) -> bool:
-    """Whether two documents of a query have the same hash; cheaper than comparing their ids."""
+def may_repeat(hashes: Hashes, lengths: IntArray) -> bool:
+    """Whether two documents of a query have the same hash; cheaper than comparing their ids.
+
+    >>> hashes = np.array([5, 7, 5], np.uint64)
+    >>> may_repeat(hashes, np.array([2, 1])), may_repeat(hashes, np.array([3]))
+    (False, True)
+    """
     import polars as pl
 
     if len(hashes) <= _LONG * len(lengths):
         salted = hashes ^ np.repeat(_salt(np.arange(len(lengths))), lengths)
         return pl.Series(salted).n_unique() < len(hashes)
+    starts = np.cumsum(lengths) - lengths
     half = hashes.astype(np.uint32)  # sorts twice as fast; where two are the same, the whole hashes decide
     if (lengths == lengths[0]).all():
         rows = np.sort(half.reshape(len(lengths), -1), axis=1)

@@ -1,0 +1,129 @@
+"""What takes long with very much data: statistics, tables of pairs, explanations and judgments, each with its goal.
+
+Every piece of work runs in a process of its own, because only a process knows its peak of memory. The best of a few wall times
+counts; CPU seconds stand beside it, as other work on the machine slows a wall clock down.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+MEASURES = ["nDCG@10", "AP", "RR", "R@100", "P@10", "nDCG@20", "R@10", "P@5", "RR@10", "Success@10"]
+
+
+def systems(count, queries, measures):
+    """Values of systems that differ a little, with many zeros."""
+    import numpy as np
+    import polars as pl
+
+    draw, ids = np.random.default_rng(0), [f"q{i}" for i in range(queries)]
+    difficulty = draw.random((measures, queries)) * (draw.random((measures, queries)) > 0.3)
+    found = {}
+    for i in range(count):
+        noise = draw.normal(0.0005 * i, 0.2, (measures, queries))
+        values = np.clip(difficulty + noise, 0, 1)
+        found[f"s{i}"] = pl.DataFrame({"query": ids, **dict(zip(MEASURES, values, strict=False))})
+    return found
+
+
+def tested(test):
+    import ranklens as rl
+
+    given = systems(3, 100_000, 5)
+    return lambda: rl.compare_scores(given, test=test)
+
+
+def many_pairs():
+    import ranklens as rl
+
+    given = systems(200, 250, 10)
+
+    def work():
+        comparison = rl.compare_scores(given)
+        return comparison.pairs_frame(), comparison.to_json()
+
+    return work
+
+
+def long_ranking():
+    import ranklens as rl
+
+    run = {"q": {f"d{i}": -float(i) for i in range(5_000_000)}}
+    qrels = {"q": {f"d{i}": 1 for i in range(0, 5_000_000, 100_000)}}
+    return lambda: rl.explain("AP", qrels, run, query="q")
+
+
+def many_judgments(folder):
+    import ranklens as rl
+
+    return lambda: rl.evaluate(folder / "qrels.txt", folder / "run.txt", "nDCG@10,AP,RR").mean
+
+
+def write_judgments(folder):
+    import numpy as np
+    import polars as pl
+
+    draw, size = np.random.default_rng(0), 10_000_000
+    query, doc = pl.Series(np.arange(size) // 100), pl.Series(draw.integers(0, 8_800_000, size))
+    rows = pl.DataFrame({"q": query, "zero": 0, "d": doc, "grade": draw.integers(0, 4, size)})
+    rows = rows.unique(["q", "d"], maintain_order=True)
+    rows = rows.with_columns(pl.format("q{}", "q").alias("q"), pl.format("doc{}", "d").alias("d"))
+    rows.write_csv(folder / "qrels.txt", separator=" ", include_header=False)
+    run = rows.filter(pl.int_range(pl.len()) % 20 == 0)
+    run = run.select(
+        "q", pl.lit("Q0"), "d", rank=pl.lit(1), score=pl.Series(draw.random(len(run))), tag=pl.lit("t")
+    )
+    run.write_csv(folder / "run.txt", separator=" ", include_header=False)
+
+
+WORK = {
+    "randomisation test, 100,000 x 3 x 5": (lambda _: tested("randomization"), 20, 1000),
+    "bootstrap test, 100,000 x 3 x 5": (lambda _: tested("bootstrap"), 20, 1000),
+    "randomised Tukey, 100,000 x 3 x 5": (lambda _: tested("tukey-randomized"), 20, 1000),
+    "compare, pairs and JSON, 200 x 10 x 250": (lambda _: many_pairs(), 8, 400),
+    "explain a ranking of 5,000,000": (lambda _: long_ranking(), 10, 3000),
+    "10,000,000 judgments": (many_judgments, 15, 1000),
+}
+
+
+def measure(name, folder):
+    """In this process: seconds, CPU seconds and peak MB."""
+    import resource
+
+    work = WORK[name][0](Path(folder))
+    wall, cpu = time.perf_counter(), time.process_time()
+    work()
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    print(json.dumps([wall, cpu, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))
+
+
+def apart(*arguments):
+    command = [sys.executable, __file__, *map(os.fspath, arguments)]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def main(rounds=2):
+    if sys.argv[1:2] == ["--write"]:
+        write_judgments(Path(sys.argv[2]))
+    elif sys.argv[1:2] == ["--measure"]:
+        measure(*sys.argv[2:])
+    else:
+        print(f"\n{'Very much data':42}{'seconds':>9}{'CPU':>8}{'goal':>6}{'memory':>10}{'goal':>9}")
+        with tempfile.TemporaryDirectory() as folder:
+            apart("--write", folder)
+            for name, (_, seconds, megabytes) in WORK.items():
+                runs = [json.loads(apart("--measure", name, folder)) for _ in range(rounds)]
+                wall, cpu, peak = min(r[0] for r in runs), min(r[1] for r in runs), max(r[2] for r in runs)
+                verdict = "met" if wall <= seconds and peak <= megabytes else "NOT met"
+                print(
+                    f"  {name:40}{wall:9.1f}{cpu:8.1f}{seconds:6}{peak:7.0f} MB{megabytes:6} MB  {verdict}",
+                    flush=True,
+                )
+
+
+if __name__ == "__main__":
+    main()
