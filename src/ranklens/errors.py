@@ -21,7 +21,7 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ranklens.words import either, several
+from ranklens.words import either, readable, several
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -85,11 +85,11 @@ class Message(Exception):  # noqa: N818  warnings are exceptions too
         self.path, self.line, self.query, self.document = path, line, query, document
 
     def __str__(self) -> str:
-        return "".join(map(str, self.parts))
+        return readable("".join(map(str, self.parts)))
 
     def spelled(self, spell: Callable[[Option | InPython], str]) -> str:
         """The text with options as a front end spells them."""
-        return "".join(part if isinstance(part, str) else spell(part) for part in self.parts)
+        return readable("".join(part if isinstance(part, str) else spell(part) for part in self.parts))
 
     def prefix(self, text: str) -> None:
         """Begin the message with ``text``, such as the name of the file that it is about."""

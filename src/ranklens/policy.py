@@ -134,7 +134,7 @@ class Policy:
         if not isinstance(self.judged_only, bool):
             raise PolicyError(Given("judged_only", self.judged_only), " is not allowed: it is True or False.")
         whole = isinstance(self.depth, int) and not isinstance(self.depth, bool)
-        if self.depth is not None and not (whole and self.depth >= 1):
+        if self.depth is not None and not (whole and 1 <= self.depth < 1 << 63):
             raise PolicyError(
                 Given("depth", self.depth), " is not allowed: it is a whole number from 1, or None for all."
             )

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
 
-from ranklens.errors import InPython, MeasureError, nearest
+from ranklens.errors import InPython, MeasureError, nearest, warn
 
 if TYPE_CHECKING:
     from ranklens.arrays import FloatArray
@@ -125,7 +125,7 @@ class Parameter:
             return None
         number = float(value)
         if self.kind is int:
-            return int(number) if number == int(number) else None
+            return int(number) if number.is_integer() else None
         return _tidy(number) if math.isfinite(number) else None
 
 
@@ -148,6 +148,11 @@ class Definition:
     def description(self) -> str:
         """The docstring of the function."""
         return inspect.cleandoc(self.function.__doc__ or "")
+
+    @property
+    def summary(self) -> str:
+        """The first line of the description, which there is none of with ``python -OO``."""
+        return next(iter(self.description.splitlines()), "").replace("``", "")
 
     @property
     def family(self) -> str:
@@ -554,11 +559,14 @@ def _load_plugins() -> None:
 
     _load_built_in()
     for point in entry_points(group=ENTRY_POINT_GROUP):
-        point.load()
+        try:
+            point.load()
+        except Exception as error:  # noqa: BLE001, PERF203  a package that is broken does not break the others
+            warn(f"The measures of {point.value} cannot be loaded: {type(error).__name__}: {error}")
 
 
 def _tidy(number: float) -> int | float:
-    return int(number) if number == int(number) else number
+    return int(number) if number.is_integer() else number
 
 
 def _show(value: Value) -> str:

@@ -104,6 +104,18 @@ def brief(text: str, most: int = 80) -> str:
     return text if len(text) <= most else f"{text[: most // 2]}…{text[len(text) - (most - 1) // 2 :]}"
 
 
+def readable(message: str) -> str:
+    """A message that is no longer than anybody reads: words without end, and lists without end, lose their middle.
+
+    >>> len(readable("There is no query '" + "x" * 9999 + "'."))
+    218
+    """
+    if len(message) <= _LONG:
+        return message
+    words = [brief(word, 200) if len(word) > 400 else word for word in message.split(" ")]
+    return brief(" ".join(words), 2000)
+
+
 def visible(text: str) -> str:
     r"""Text in which control characters and marks that turn its direction are escaped: a terminal would obey them.
 
@@ -123,6 +135,8 @@ def finite(value: float) -> float | None:
     """
     return float(value) if math.isfinite(value) else None
 
+
+_LONG = 400  # letters, within which no word needs to be shortened
 
 _CONTROL = {
     code: repr(chr(code))[1:-1] if code < 0x100 else f"\\u{code:04x}"

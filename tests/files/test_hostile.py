@@ -2,6 +2,9 @@
 
 import gzip
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -242,3 +245,69 @@ def test_an_endless_stream_is_refused(monkeypatch):
     monkeypatch.setattr("ranklens.files.limits.LONGEST_LINE", 1 << 22)
     with pytest.raises(rl.InputError, match="/dev/zero: more than 4 MB without a line break"):
         open_source("/dev/zero")
+
+
+# --- wide and long
+
+
+def test_many_columns_and_many_keys(write, capsys):
+    columns = [f"c{i}" for i in range(5_000)]
+    wide = write("wide.csv", f"query,doc,score,{','.join(columns)}\nq1,d1,1,{','.join(columns)}\n")
+    assert rl.evaluate({"q1": {"d1": 1}}, wide, "RR").mean["RR"] == 1
+    with pytest.raises(rl.InputError, match="two columns are called 'c7'"):
+        formats.read_run(write("twice.csv", f"query,doc,score,{','.join(columns)},c7\nq1,d1,1\n"))
+    rows = "".join(
+        json.dumps({"query": "q1", "doc": f"d{i}", "score": i, f"k{i}": i}) + "\n" for i in range(1_100)
+    )
+    assert main(["convert", write("r.jsonl", rows), "o.csv"]) == 2
+    assert "more than 1,000 different keys; are some of them ids?" in capsys.readouterr().err
+
+
+def test_a_message_is_no_longer_than_anybody_reads(write):
+    name = "x" * 300_000
+    run = write("r", f"q1 Q0 {name} 1 nan t\n")
+    with pytest.raises(rl.InputError) as caught:
+        rl.judge({"q1": {"d1": 1}}, run)
+    assert len(str(caught.value)) < 500
+    assert caught.value.document == name
+    with pytest.raises(rl.InputError) as caught:
+        formats.read_run(write("r.csv", ",".join(f"c{i}" for i in range(5_000)) + "\n1\n"))
+    assert len(str(caught.value)) < 2_100
+
+
+# --- forked processes
+
+FORKED = """
+import multiprocessing, sys
+import ranklens as rl
+
+def score(_):
+    try:
+        return rl.evaluate("q", sys.argv[1], "RR").mean["RR"]
+    except rl.InputError as error:
+        return str(error)
+
+if __name__ == "__main__":
+    if sys.argv[2] == "used":
+        score(0)
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        print(pool.map(score, range(4)))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.parametrize("kind", ["r", "r.parquet", "r.json", "r.jsonl"])
+@pytest.mark.parametrize("before", ["used", "fresh"])
+def test_a_forked_process_reads_or_says_why_not(write, tmp_path, kind, before):
+    (
+        write("q", QRELS),
+        write("r", "q1 Q0 d1 1 1 t\n"),
+        write("r.json", '[{"query": "q1", "doc": "d1", "score": 1}]'),
+    )
+    write("r.jsonl", '{"query": "q1", "doc": "d1", "score": 1}\n')
+    pl.DataFrame({"query": ["q1"], "doc": ["d1"], "score": [1.0]}).write_parquet(tmp_path / "r.parquet")
+    found = subprocess.run(
+        [sys.executable, "-W", "ignore", write("script.py", FORKED), kind, before],
+        capture_output=True, text=True, timeout=50, check=False,
+    )  # fmt: skip
+    assert ("spawn" if before == "used" else "[1.0, 1.0, 1.0, 1.0]") in found.stdout, found.stderr

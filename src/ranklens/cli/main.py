@@ -6,6 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from ranklens.errors import InputError
 from ranklens.manners import ended, guarded
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
+    _check_date()
     command, *rest = [*arguments, ""]
     rest = rest[:-1]
     if command in ("evaluate", "lint", "convert", "trec-eval"):  # which multiply no matrices
@@ -38,6 +40,13 @@ def _run(arguments: Sequence[str]) -> int:
     from ranklens.cli.app import run_app
 
     return run_app(arguments)
+
+
+def _check_date() -> None:
+    """Reports take their date from it, and libraries stumble over it while they are loaded."""
+    given = os.environ.get("SOURCE_DATE_EPOCH", "")
+    if given and not (given.isascii() and given.isdigit() and len(given) < 12):
+        raise InputError(f"SOURCE_DATE_EPOCH is {given!r}; it is a number of seconds, or not set.")
 
 
 def __getattr__(name: str) -> Any:

@@ -79,7 +79,7 @@ def _list(measures: Sequence[Measure], presets: Iterable[str]) -> Printout:
 def _table(measures: Sequence[Measure]) -> Table:
     from ranklens.tables.table import Table
 
-    rows = [[str(m), m.definition.description.splitlines()[0].replace("``", "")] for m in measures]
+    rows = [[str(m), m.definition.summary] for m in measures]
     return Table(["measure", "description"], rows, left=2)
 
 

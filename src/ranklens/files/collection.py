@@ -197,7 +197,14 @@ def _judgments(qrels: Any, format: str | None, names: Names) -> tuple[Any, Score
 def _name_and_path(run: str) -> tuple[str | None, str]:
     """``NAME=PATH`` in two, unless a file is called like that."""
     name, equals, path = run.partition("=")
-    return (name, path) if equals and not Path(run).exists() else (None, run)
+    if not equals or os.path.exists(run):  # which says no where a name cannot be one
+        return None, run
+    return _printable(name), path
+
+
+def _printable(name: str) -> str:
+    """What is shown of a name that is not UTF-8."""
+    return name.encode("utf-8", "backslashreplace").decode()
 
 
 def _named(files: Sequence[tuple[str | None, RunFile]]) -> dict[str, Any]:
@@ -223,8 +230,8 @@ def _by_file(given: Sequence[tuple[str | None, str]]) -> dict[str, str]:
 
 def _file_name(path: str) -> str:
     """Without its suffixes."""
-    return "standard input" if path == "-" else Path(path).name.partition(".")[0] or path
+    return "standard input" if path == "-" else _printable(Path(path).name.partition(".")[0] or path)
 
 
 def _can_be_read_once(path: PathLike) -> bool:
-    return str(path) == "-" or Path(str(path)).is_fifo()
+    return str(path) == "-" or (os.path.exists(str(path)) and Path(str(path)).is_fifo())

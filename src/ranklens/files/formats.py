@@ -14,20 +14,24 @@ svmlight     ``grade qid:7 1:0.3 … # document``; the run is a file with one sc
 from __future__ import annotations
 
 import json
+import os.path
 import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from glob import glob
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ranklens.errors import InputError, nearest
 from ranklens.files import tables, trec
-from ranklens.files.json_reading import RepeatedKeyError, loads
+from ranklens.files.forking import polars_is_used
+from ranklens.files.json_reading import RepeatedKeyError, loads_ids
 from ranklens.files.sources import PathLike, Source, open_source, without_bom
 from ranklens.files.streams import TableStream
 from ranklens.readers import frames, mappings
 from ranklens.readers.names import USUAL, Names, plain
+from ranklens.words import brief
 
 if TYPE_CHECKING:
     import polars as pl
@@ -148,12 +152,28 @@ def as_table(read: Any, number: str) -> pl.DataFrame:
     """What :func:`read_qrels` or :func:`read_run` gives, as a table ``query, doc`` and the number."""
     import polars as pl
 
+    polars_is_used()
+
     if not isinstance(read, Mapping):
         found: pl.DataFrame = _whole(read)
         return found
     listed = mappings.judgments(read) if number == "grade" else mappings.rankings(read)
-    rows = [(str(q), str(d), float(x)) for q, docs in listed.by_query.items() for d, x in docs.items()]
+    rows = [
+        (str(q), str(d), _number(x, number, q, d))
+        for q, docs in listed.by_query.items()
+        for d, x in docs.items()
+    ]
     return pl.DataFrame(rows, schema={"query": pl.String, "doc": pl.String, number: pl.Float64}, orient="row")
+
+
+def _number(value: Any, name: str, query: Any, doc: Any) -> float:
+    try:
+        if isinstance(value, (Real, str)):
+            return float(value)
+    except (OverflowError, ValueError):
+        pass
+    shown, of = f"{value!r:.60}", brief(repr(doc))
+    raise InputError(f"the {name} of document {of} for query {brief(repr(query))} is {shown}, not a number.")
 
 
 def locate(path: PathLike, given: str | None, what: str) -> tuple[PathLike, str]:
@@ -162,7 +182,7 @@ def locate(path: PathLike, given: str | None, what: str) -> tuple[PathLike, str]
         raise InputError(f"there is no format {given!r}: {nearest(given, FORMATS)}")
     if not isinstance(path, Source) and str(path) != "-":
         place = Path(path)
-        if place.is_dir() or ("*" in str(path) and not place.exists()):
+        if os.path.isdir(path) or ("*" in str(path) and not os.path.exists(path)):
             return path, given or _folder_format(place, what)
     source = open_source(path)
     return source, given or _BY_SUFFIX.get(source.suffix) or _by_content(source, what)
@@ -330,7 +350,7 @@ def _json_lines(source: Source) -> list[Any]:
     for number, line in enumerate(_decode(source).split("\n"), 1):
         if line.strip():
             try:
-                rows.append(loads(line))
+                rows.append(loads_ids(line))
             except RepeatedKeyError as error:
                 raise InputError(f"{source.name}:{number}: {error}.") from None
             except ValueError as error:
@@ -341,7 +361,7 @@ def _json_lines(source: Source) -> list[Any]:
 def _json(source: Source) -> Any:
     content = _decode(source)
     try:
-        found = loads(content)
+        found = loads_ids(content)
     except json.JSONDecodeError as error:
         raise InputError(f"{source.name}:{error.lineno}: this is not JSON: {error.msg}.") from None
     except ValueError as error:

@@ -15,7 +15,7 @@ from typing import Any
 
 from ranklens.errors import InputError
 from ranklens.files.temporary import temporary_file
-from ranklens.words import visible
+from ranklens.words import brief, visible
 
 _SYSTEM = {
     errno.ENOSPC,
@@ -30,7 +30,21 @@ _NUMBER = re.compile(r"\(os error (\d+)\)")
 
 def check_output(path: Path | None, inputs: Iterable[str | Path | None] = ()) -> None:
     """Report before the work, not after it, that the file cannot be written: it would replace an input, for example."""
-    if path is None or is_stream(path):
+    if path is None:
+        return
+    try:
+        _check_output(path, inputs)
+    except (OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"{brief(repr(str(path)))} cannot be written: {reason}.") from None
+
+
+def _check_output(path: Path, inputs: Iterable[str | Path | None]) -> None:
+    if "\0" in str(path):
+        raise ValueError("it holds a NUL")
+    if is_stream(path):
         return
     if not path.parent.is_dir():
         raise InputError(f"{path}: there is no folder {path.parent}.")
@@ -43,7 +57,7 @@ def check_output(path: Path | None, inputs: Iterable[str | Path | None] = ()) ->
 
 def _is_read_from(path: Path, source: Path) -> bool:
     """Whether a file is the source, or belongs to a folder that is: one of BEIR, or of Parquet files."""
-    if not path.exists() or not source.exists():
+    if not path.exists() or not os.path.exists(source):
         return False
     if not source.is_dir():
         return path.samefile(source)
@@ -77,7 +91,7 @@ def write_whole(target: Path, write: Callable[[Path], Any]) -> None:
                 _copy(place, target)
             return
         final = Path(os.path.realpath(target))
-        with temporary_file(final.parent, f".{final.name[:200]}") as place:
+        with temporary_file(final.parent, f".{final.name[:60]}") as place:
             write(place)
             place.chmod(_rights(final))
             place.replace(final)

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from ranklens.errors import InputError
+from ranklens.files.forking import polars_is_used
+from ranklens.files.sources import for_polars
 from ranklens.files.streams import ReadTable, TableStream
 from ranklens.files.watching import report
 from ranklens.readers import frames
@@ -53,8 +55,10 @@ def _collect(name: str, start: int, convert: Convert, scan: pl.LazyFrame) -> pl.
 def _scan(path: str | Path) -> tuple[pl.LazyFrame, int]:
     import polars as pl
 
+    polars_is_used()
     try:
-        scan = pl.scan_parquet(_files(path), glob=False)
+        files = [for_polars(file) for file in _files(path)]
+        scan = pl.scan_parquet(files, glob=False)  # type: ignore[arg-type]
         scan.collect_schema()
         return scan, scan.select(pl.len()).collect().item()
     except _damages() as error:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
 
 from ranklens.errors import InputError
 from ranklens.files import limits, temporary
+from ranklens.files.forking import polars_is_used
 from ranklens.files.watching import report
 
 if TYPE_CHECKING:
@@ -228,6 +229,15 @@ def _recognised(name: str, file: Path) -> Source:
     return source
 
 
+def for_polars(path: Path) -> Path | bytes:
+    """A path as Polars takes it; the content of a file whose name is not UTF-8, which it cannot open."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return path.read_bytes()
+    return path
+
+
 def _open_zst(raw: BinaryIO) -> Any:
     """Zstd is in no standard library before Python 3.14, but every Polars brings it, and reads lines with it."""
     try:
@@ -300,8 +310,12 @@ class _ZstLines(io.RawIOBase):
 def _zst_batches(path: Path) -> Iterator[list[str]]:
     import polars as pl
 
+    polars_is_used()
+
     try:
-        for batch in pl.scan_lines(path, glob=False).collect_batches(chunk_size=1 << 17, maintain_order=True):
+        for batch in pl.scan_lines(for_polars(path), glob=False).collect_batches(
+            chunk_size=1 << 17, maintain_order=True
+        ):
             yield batch.to_series().to_list()
     except pl.exceptions.PolarsError as error:
         message = str(error).splitlines()[0]

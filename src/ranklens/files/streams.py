@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from ranklens.errors import InputError
+from ranklens.files.forking import polars_is_used
 
 if TYPE_CHECKING:
     import polars as pl
@@ -35,6 +36,7 @@ class TableStream:
 
     def map(self, function: Callable[[pl.DataFrame], T]) -> Iterator[T]:
         """What the function makes of each table, in order; it runs in the thread that has read the table."""
+        polars_is_used()
         rows = 0
         for count, result in ahead(partial(_apply, function, read) for read in self.tables()):
             rows += count

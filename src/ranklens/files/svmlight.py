@@ -14,7 +14,7 @@ from ranklens.files.streams import TableStream
 if TYPE_CHECKING:
     import polars as pl
 
-_LINE = r"^\s*([-+]?\d+(?:\.\d*)?)\s+qid:(\S+)[^#]*(?:#\s*(.*?)\s*)?$"
+_LINE = r"^\s*([-+]?[0-9]+(?:\.[0-9]*)?)\s+qid:(\S+)[^#]*(?:#\s*(.*?)\s*)?$"
 
 
 def read_qrels(source: Source) -> pl.DataFrame:

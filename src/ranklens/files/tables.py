@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from ranklens.errors import InputError
 from ranklens.files import limits
 from ranklens.files.blocks import Block, blocks, lines_before
+from ranklens.files.forking import polars_is_used
 from ranklens.files.json_reading import RepeatedKeyError, has_each_key_once, loads
 from ranklens.files.sources import BOM, without_bom
 from ranklens.files.streams import TableStream
@@ -87,8 +89,8 @@ def header(content: bytes, separator: str) -> list[str]:
 
 
 def _refuse_same_names(source: Source, names: Sequence[str]) -> None:
-    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
-    if twice is not None:
+    if len({*names}) < len(names):
+        twice = next(name for name, count in Counter(names).items() if count > 1)
         raise InputError(f"{source.name}:1: two columns are called {twice!r}.")
 
 
@@ -230,6 +232,8 @@ def _row(number: int, line: str) -> dict[str, Any]:
 def frame_of_rows(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
     """Objects as a table; a key that some of them lack is null there."""
     import polars as pl
+
+    polars_is_used()
 
     names = dict.fromkeys(key for row in rows for key in row)
     return pl.DataFrame(

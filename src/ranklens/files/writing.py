@@ -12,17 +12,18 @@ import json
 import lzma
 import math
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ranklens.errors import InputError, nearest, warn
-from ranklens.files import formats, trec
+from ranklens.files import formats, limits, trec
 from ranklens.files.output import write_whole
 from ranklens.files.sources import open_source
 from ranklens.files.streams import TableStream
 from ranklens.readers import frames
-from ranklens.words import counted
+from ranklens.words import brief, counted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -159,6 +160,10 @@ def _alike(stream: TableStream) -> TableStream:
     for table in stream:
         for name, kind in table.schema.items():
             kinds.setdefault(name, set()).add(kind)
+        if len(kinds) > limits.KEYS:
+            raise InputError(
+                f"{stream.name}: the rows have more than {limits.KEYS:,} different keys; are some of them ids?"
+            )
     schema = {name: _common(name, found) for name, found in kinds.items()}
     return stream.then(partial(_with_schema, schema=schema))
 
@@ -238,7 +243,13 @@ def _write_parquet(tables: Tables, place: Path) -> None:
             yield table.cast(schema) if table.schema != schema else table
 
     source = register_io_source(rows, schema=schema)
-    source.sink_parquet(place, compression="lz4", statistics=False, row_group_size=1 << 18)
+    with place.open("wb") if _odd(place) else nullcontext(place) as target:
+        source.sink_parquet(target, compression="lz4", statistics=False, row_group_size=1 << 18)
+
+
+def _odd(place: Path) -> bool:
+    """Whether Polars cannot open a file of that name, which is not UTF-8."""
+    return str(place) != str(place).encode("utf-8", "replace").decode()
 
 
 def _write_text(tables: Tables, format: str, packing: str, place: Path) -> None:  # noqa: A002
@@ -260,30 +271,46 @@ def _zst(content: str) -> bytes:
 
 
 def _csv(table: pl.DataFrame, *, header: bool) -> str:
-    _refuse_nested(table)
+    _refuse_kinds(table, lambda kind: kind.is_nested() or _is_no_text(kind))
     return table.write_csv(include_header=header)
 
 
-def _refuse_nested(table: pl.DataFrame) -> None:
-    nested = next((name for name, kind in table.schema.items() if kind.is_nested()), None)
-    if nested is not None:
-        raise InputError(f"The column {nested!r} holds lists or objects; write .jsonl or .parquet.")
+def _refuse_kinds(table: pl.DataFrame, wrong: Callable[[Any], bool]) -> None:
+    """Columns that the format has no words for."""
+    found = next(((name, kind) for name, kind in table.schema.items() if wrong(kind)), None)
+    if found is None:
+        return
+    name, kind = found
+    if kind.is_nested() and not _is_no_text(kind):
+        raise InputError(f"The column {brief(name)!r} holds lists or objects; write .jsonl or .parquet.")
+    raise InputError(f"The column {brief(name)!r} holds {kind}, which is no text; write .parquet.")
+
+
+def _is_no_text(kind: Any) -> bool:
+    import polars as pl
+
+    inner = getattr(kind, "inner", None)
+    fields = [field.dtype for field in getattr(kind, "fields", [])]
+    parts = [*([] if inner is None else [inner]), *fields]
+    return kind in (pl.Binary, pl.Duration, pl.Object) or any(map(_is_no_text, parts))
 
 
 def _tsv(table: pl.DataFrame, *, header: bool) -> str:
-    _refuse_nested(table)
+    _refuse_kinds(table, lambda kind: kind.is_nested() or _is_no_text(kind))
     _refuse(table, r"[\t\r\n]", "a tab or an end of line, which a TSV file")
     return table.write_csv(include_header=header, separator="\t", quote_style="never")
 
 
 def _jsonl(table: pl.DataFrame, *, header: bool) -> str:  # noqa: ARG001  there is none
     """Infinity and NaN as text, for which JSON has no numbers and Polars writes null."""
+    _refuse_kinds(table, _is_no_text)
     numbers = [name for name, kind in table.schema.items() if kind.is_float()]
     if all(table[name].is_finite().all() for name in numbers):
         return table.write_ndjson()
     rows = table.iter_rows(named=True)
     return "".join(
-        json.dumps({k: _finite(v) for k, v in row.items()}, ensure_ascii=False) + "\n" for row in rows
+        json.dumps({k: _finite(v) for k, v in row.items()}, ensure_ascii=False, default=str) + "\n"
+        for row in rows
     )
 
 
@@ -304,6 +331,7 @@ def _trec(table: pl.DataFrame, *, header: bool) -> str:
     }  # fmt: skip
     added = {name: missing[name] for name in names if name not in table.columns}
     table = table.with_columns(**added).select(names)
+    _refuse_kinds(table, lambda kind: kind.is_nested() or _is_no_text(kind))
     _refuse(table, r"[ \t\r\n\x0b\x0c]", "white space, which a TREC file")
     if table["query"].str.starts_with("#").any():
         raise InputError(

@@ -16,7 +16,7 @@ import numpy as np
 
 from ranklens import __version__
 from ranklens.comparison import tables, verdicts
-from ranklens.errors import RankLensError
+from ranklens.errors import InputError, RankLensError
 from ranklens.files.corpus import Text, texts
 from ranklens.formulas.counts import judged_share
 from ranklens.registry import parse
@@ -24,7 +24,7 @@ from ranklens.report import chart_data, palette
 from ranklens.report.chart_data import registered
 from ranklens.report.drilldown import drilldown
 from ranklens.retrieval.answers import Latency
-from ranklens.words import finite
+from ranklens.words import brief, finite
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -101,12 +101,14 @@ def _title(systems: Sequence[str]) -> str:
 def _today() -> str:
     """The date of today, or of SOURCE_DATE_EPOCH, so that a file can be made again byte for byte."""
     given = os.environ.get("SOURCE_DATE_EPOCH", "")
-    moment = (
-        dt.datetime.fromtimestamp(int(given), dt.timezone.utc)
-        if given.isdigit()
-        else dt.datetime.now(dt.timezone.utc)
-    )
-    return moment.strftime("%Y-%m-%d")
+    if not given:
+        return dt.datetime.now(dt.timezone.utc).strftime("%Y-%m-%d")
+    try:
+        return dt.datetime.fromtimestamp(int(given), dt.timezone.utc).strftime("%Y-%m-%d")
+    except (ValueError, OverflowError, OSError):
+        raise InputError(
+            f"SOURCE_DATE_EPOCH is {brief(given)!r}; it is a number of seconds, or not set."
+        ) from None
 
 
 def _measure(comparison: Comparison, name: str) -> dict[str, Any]:
