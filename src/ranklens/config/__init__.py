@@ -25,7 +25,7 @@ def load(source: str | Path | Mapping[str, Any], *, folder: str | Path | None = 
     ['bm25']
     >>> load({"data": {"qrels": "qrels.txt", "rums": {"bm25": "run.txt"}}})
     Traceback (most recent call last):
-    ranklens.errors.InputError: data.rums: unknown key: did you mean 'runs'? Allowed: 'qrels', 'queries', 'corpus', 'runs'.
+    ranklens.errors.InputError: data.rums: unknown key: did you mean 'runs'? Allowed: 'qrels', 'queries', 'corpus', 'runs', 'map'.
     """
     path = None if isinstance(source, Mapping) else Path(source)
     content, lines = (source, {}) if isinstance(source, Mapping) else read(Path(source))

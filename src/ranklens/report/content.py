@@ -137,7 +137,7 @@ def _definition(measure: Measure) -> list[str]:
     ['DCG: Discounted cumulated gain: the sum of gain / log2(rank + 1) over the top k.', 'The gain is the grade. A negative grade gains 0.']
     """
     text, given = measure.definition.description, dict(measure.params)
-    named = re.search(r"\n\nParameters as for (\w+)\.", text)
+    named = re.search(r"\n\nSame parameters as (\w+)\.", text)
     other = registered(named[1]) if named else None
     if named is None or other is None:
         return _without_parameters(text, given)
