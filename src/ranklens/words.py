@@ -58,6 +58,8 @@ def said_once(parts_of: Mapping[str, Sequence[str]], most: int = 6) -> list[str]
     ['3 queries; ties by id.']
     >>> said_once({"a": ["3 queries", "ties by id"], "b": ["2 queries", "ties by id"]})
     ['All: ties by id.', 'a: 3 queries.', 'b: 2 queries.']
+    >>> said_once({"a": ["3 queries", "1 failed"], "b": ["3 queries"]})
+    ['All: 3 queries.', 'a: 1 failed.']
     """
     names_of: dict[tuple[str, ...], list[str]] = {}
     for name, parts in parts_of.items():
@@ -67,10 +69,11 @@ def said_once(parts_of: Mapping[str, Sequence[str]], most: int = 6) -> list[str]
         return [f"{'; '.join(every[0])}."]
     shared = [part for part in every[0] if all(part in parts for parts in every)]
     lines = [f"All: {'; '.join(shared)}."] if shared else []
-    for parts, names in list(names_of.items())[:most]:
-        lines.append(f"{several(names)}: {'; '.join(part for part in parts if part not in shared)}.")
-    if len(every) > most:
-        lines.append(f"… and {len(every) - most:,} more such lines.")
+    own = {parts: [part for part in parts if part not in shared] for parts in every}
+    more = [parts for parts in every if own[parts]]
+    lines += [f"{several(names_of[parts])}: {'; '.join(own[parts])}." for parts in more[:most]]
+    if len(more) > most:
+        lines.append(f"… and {len(more) - most:,} more such lines.")
     return lines
 
 

@@ -1,5 +1,7 @@
 """Golden sets and logs: half of a record each."""
 
+import json
+
 import pytest
 
 import ranklens as rl
@@ -121,3 +123,23 @@ def test_mistakes_are_told(read, rows, message):
     with pytest.raises(rl.InputError) as told:
         read(rows)
     assert message in str(told.value)
+
+
+def test_items_without_an_id_are_told():
+    rows = [{"id": "q1", "retrieved": [{"chunk_id": "a"}, {"chnk_id": "b"}]}]
+    with pytest.warns(rl.RankLensWarning, match="1 retrieved item has no id"):
+        assert read_log(rows) == {"q1": ["a", "<no-id-2>"]}
+
+
+@pytest.mark.parametrize(
+    ("golden", "log", "message"),
+    [
+        ({"id": "q", "expcted_ids": ["a"]}, {"id": "q", "retrieved": ["a"]}, "does not say what is relevant; its keys are"),
+        ({"id": "q", "expected_ids": ["a"]}, {"id": "q", "retreived": ["a"]}, "does not say what was retrieved; its keys are"),
+    ],
+)  # fmt: skip
+def test_misspelled_fields_of_files_are_named(golden, log, message, tmp_path):
+    for name, row in (("golden", golden), ("log", log)):
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps(row) + "\n")
+    with pytest.raises(rl.InputError, match=message):
+        rl.evaluate(tmp_path / "golden.jsonl", tmp_path / "log.jsonl", "RR")

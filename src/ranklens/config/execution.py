@@ -79,7 +79,8 @@ def _asked(config: Config, asking: Asking) -> Benchmark:
 
     asked = [_retriever(config, number) for number in range(len(config.retrievers))]
     performance = config.retrieval_metrics.performance
-    store = (config.outputs.store or config.folder / _STORE) if performance.caching_enabled else None
+    keeps = performance.caching_enabled or config.outputs.store is not None
+    store = (config.outputs.store or config.folder / _STORE) if keeps else None
     benchmark = Benchmark(
         config.data.asked, config.data.qrels, store=store, corpus=config.data.corpus, match=config.match
     )

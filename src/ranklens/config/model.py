@@ -289,7 +289,7 @@ class Outputs(Part):
     )
     store: Place | None = Field(
         default=None,
-        description="Folder for stored answers if caching_enabled is true. By default .ranklens next to the configuration.",
+        description="Folder for stored answers; naming one stores them. With caching_enabled alone it is .ranklens next to the configuration.",
     )
 
 

@@ -335,10 +335,15 @@ def _holds_records(source: Source, names: Names = USUAL) -> bool:
         except (ValueError, RecursionError):
             continue
         if isinstance(row, dict):
-            from ranklens.readers import records
-
-            return not _is_table_row(row) and records.is_record(row, names)
+            # A row without a document is a record, if perhaps one that does not say what it should.
+            return _says_documents(row, names) if "doc" in names.own else not _is_table_row(row)
     return False
+
+
+def _says_documents(row: Mapping[str, Any], names: Names) -> bool:
+    from ranklens.readers import records
+
+    return not _is_table_row(row) and records.is_record(row, names)
 
 
 def _is_table_row(row: Mapping[str, Any]) -> bool:

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from ranklens.errors import InputError, warn
 from ranklens.readers import frames, names
 from ranklens.readers.names import Names, given
-from ranklens.readers.responses import Reading, ReadingError
+from ranklens.readers.responses import Reading, ReadingError, unmatched
 from ranklens.words import counted
 
 _SHAPES = (
@@ -158,13 +158,19 @@ def read_log(rows: Iterable[Any], where: Names | None = None, *, repeats: bool =
     places = where or Names()
     entries: dict[str, Entry] = {}
     questions: dict[str, Question] = {}
-    again = 0
+    again, nameless = 0, list[str]()
     for place, row, question in _each(rows, places, repeats=repeats):
         entry = _entry(row, place, places)
+        nameless += [place for rank, doc in enumerate(entry.ids, 1) if doc == unmatched(rank)]
         again += question.id in entries
         questions[question.id] = question
         if entry.error is None or question.id not in entries:
             entries[question.id] = entry
+    if nameless:
+        warn(
+            f"{counted(len(nameless), 'retrieved item has', 'retrieved items have')} no id (first: in {nameless[0]}); they keep their "
+            "rank and match nothing."
+        )
     return Log(entries, questions, again=again)
 
 

@@ -298,6 +298,10 @@ class Benchmark:
         write = {".csv": sheets.to_csv, ".jsonl": sheets.to_jsonl}.get(Path(path).suffix.lower())
         if write is None:
             raise InputError(f"{path}: a sheet is .csv or .jsonl; choose one of these endings.")
+        if Path(path).exists():
+            raise InputError(
+                f"{path} exists, and may hold grades already; choose another name, or delete it."
+            )
         rows = sheets.rows(self._finished(), self._judged.texts, self._corpus(corpus), _depth(k))
         write_text(write(rows), Path(path))
         return Path(path)
