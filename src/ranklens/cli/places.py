@@ -25,6 +25,8 @@ def columns_of(given: Sequence[str] | None) -> dict[str, str] | None:
 
 def match_of(text: str | None) -> Matching | None:
     """``--match KIND:ARGUMENT`` as :func:`ranklens.evaluate` takes it."""
+    if text is None:
+        return None
     from ranklens.matching.described import spelled
 
-    return spelled(text) if text is not None else None
+    return spelled(text)

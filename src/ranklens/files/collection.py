@@ -149,6 +149,10 @@ def _records(value: Any, names: Names, half: Literal["golden", "log"]) -> Any:
     """A golden set or a log, if the value is a list or table of records; any other value as it is."""
     if isinstance(value, Mapping) or hasattr(value, "tables"):
         return value
+    from ranklens.readers import frames
+
+    if frames.is_frame(value) and "doc" in frames.column_names(value):  # as most tables have it
+        return _renamed(value, names, half)
     from ranklens.readers import records
 
     if not records.holds_lists(value, names):

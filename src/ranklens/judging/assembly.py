@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,9 +17,11 @@ from ranklens.judging.hits import Hits
 from ranklens.judging.inputs import Facts, facts, read_inputs
 from ranklens.judging.judged import Applied, Judged, TieGroups
 from ranklens.judging.standing import Grades, Standings
-from ranklens.matching.rules import Matching, chunk_separator
 from ranklens.policy import Policy, make_policy
 from ranklens.readers import frames
+
+if TYPE_CHECKING:
+    from ranklens.matching.rules import Matching
 
 
 def judge(
@@ -65,6 +67,8 @@ def judge(
 
 def _hint_at_chunks(qrels: Mapping[Any, Any], run: Mapping[Any, Any]) -> None:
     """Where chunks were retrieved and documents judged, no id is right until somebody says so."""
+    from ranklens.matching.rules import chunk_separator  # most calls need none
+
     some = {str(query): [str(doc) for doc in docs] for query, docs in islice(run.items(), 100)}
     gold = {
         str(query): dict.fromkeys(map(str, docs), 1.0) for query, docs in qrels.items() if str(query) in some

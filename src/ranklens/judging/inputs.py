@@ -6,15 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from math import isfinite
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ranklens.errors import InputError, warn
 from ranklens.files.collection import read_pair
-from ranklens.matching.rules import ById, Matching
 from ranklens.policy import Policy
 from ranklens.readers import frames
 from ranklens.readers.names import Names
-from ranklens.readers.records import Entry, Golden, Log
+
+if TYPE_CHECKING:
+    from ranklens.matching.rules import Matching
+    from ranklens.readers.records import Entry
 
 _LOOKED_AT = 50  # queries that tell whether judgments and run are swapped
 _TOO_MANY_GRADES = 8  # different fractions, which no scale of grades has
@@ -29,7 +31,7 @@ def read_inputs(
     match: Matching | None = None,
 ) -> tuple[Any, Any]:
     """Judgments and a run of any shape that RankLens knows, under the ids that were judged and the usual names of columns."""
-    if match is not None and not isinstance(match, Matching):
+    if match is not None and not _is_matching(match):
         raise InputError(
             f"match={match!r:.60} is not allowed; use one of ranklens.matching: ById, ByField, ByParent, ByText, Groups, Spans."
         )
@@ -37,9 +39,13 @@ def read_inputs(
     _check_kind("qrels", qrels)
     _check_kind("run", run)
     _refuse_swapped(qrels, run)
-    if match is None or isinstance(match, ById):
-        return qrels, run
-    return _matched(qrels, run, policy, match)
+    return (qrels, run) if match is None else _matched(qrels, run, policy, match)
+
+
+def _is_matching(match: Any) -> bool:
+    from ranklens.matching.rules import Matching  # most calls need none
+
+    return isinstance(match, Matching)
 
 
 @dataclass(frozen=True)
@@ -59,6 +65,8 @@ def facts(qrels: Any, run: Any, abstain_below: float | None = None) -> Facts:
     lost = getattr(run, "failed", None)
     if lost is None:
         return _NOTHING
+    from ranklens.readers.records import Golden, Log
+
     failed = sum(query in qrels for query in lost) if isinstance(qrels, Mapping) else 0
     if not isinstance(run, Log):
         return Facts(failed)
@@ -120,6 +128,11 @@ def _look_like_grades(rankings: Sequence[Any]) -> bool:
 
 def _matched(qrels: Any, run: Any, policy: Policy, match: Matching) -> tuple[Any, Any]:
     """Judgments and run under judged ids; a run becomes ordered lists."""
+    from ranklens.matching.rules import ById
+    from ranklens.readers.records import Golden, Log
+
+    if isinstance(match, ById):
+        return qrels, run
     gold: Any = match.judgments(_grades(qrels))
 
     def judged(query: str, ids: Sequence[str]) -> list[str]:
