@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 
+_DEEP = 500  # Python gives up at about a thousand
+
+
 class RepeatedKeyError(ValueError):
     """An object has a key twice."""
 
@@ -54,6 +57,22 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
                 raise RepeatedKeyError(key)
             seen.add(key)
     return found
+
+
+def is_deep(content: bytes) -> bool:
+    """Whether brackets may be nested deeper than any data; brackets within text are counted, too.
+
+    >>> is_deep(b'{"a": [[1]]}'), is_deep(b"[" * 600 + b"]" * 600)
+    (False, True)
+    """
+    if content.count(b"[") + content.count(b"{") - content.count(b"\n") < _DEEP:
+        return False  # one for each line, and few more
+    import numpy as np
+
+    letters = np.frombuffer(content, np.uint8)
+    opens, closes = np.isin(letters, [*b"[{"]), np.isin(letters, [*b"]}"])
+    level = np.cumsum(opens.astype(np.int8) - closes.astype(np.int8), dtype=np.int32)
+    return bool((level - np.minimum.accumulate(level)).max() > _DEEP)
 
 
 def has_each_key_once(content: bytes, table: pl.DataFrame) -> bool:

@@ -19,7 +19,7 @@ from ranklens.errors import InputError
 from ranklens.files import limits
 from ranklens.files.blocks import Block, blocks, lines_before
 from ranklens.files.forking import polars_is_used
-from ranklens.files.json_reading import RepeatedKeyError, has_each_key_once, loads
+from ranklens.files.json_reading import RepeatedKeyError, has_each_key_once, is_deep, loads
 from ranklens.files.sources import BOM, without_bom
 from ranklens.files.streams import TableStream
 from ranklens.files.trec import WrongLine, decode, parse_block
@@ -193,7 +193,8 @@ def _converted(table: pl.DataFrame, convert: Convert) -> pl.DataFrame:
 def _parse_rows(convert: Convert, all_keys: bool, content: bytes) -> pl.DataFrame:
     import polars as pl
 
-    if b"\\ud" not in content and b"\\uD" not in content:  # Polars reads half a surrogate pair as a NUL
+    # Polars reads half a surrogate pair as a NUL, and brackets without end exhaust its stack.
+    if b"\\ud" not in content and b"\\uD" not in content and not is_deep(content):
         for sample in [None] if all_keys else [_SAMPLE, None]:
             with suppress(pl.exceptions.PolarsError, InputError):
                 table = pl.read_ndjson(content, infer_schema_length=sample)
