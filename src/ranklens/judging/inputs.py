@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from math import isfinite
@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from ranklens.matching.rules import Matching
     from ranklens.readers.records import Entry
 
-_LOOKED_AT = 50  # queries that tell whether judgments and run are swapped
+_LOOKED_AT, _LOOKED_AT_EACH = (
+    20,
+    10,
+)  # queries, and documents of each, that tell whether judgments and run are swapped
 _TOO_MANY_GRADES = 8  # different fractions, which no scale of grades has
 
 
@@ -101,7 +104,7 @@ def _refuse_swapped(qrels: Any, run: Any) -> None:
     if not isinstance(qrels, Mapping) or not isinstance(run, Mapping):
         return
     given = [docs for docs in islice(qrels.values(), _LOOKED_AT) if isinstance(docs, Mapping)]
-    fractions = {number for docs in given for number in docs.values() if _is_fraction(number)}
+    fractions = {number for docs in given for number in _some(docs) if _is_fraction(number)}
     if not fractions or not _look_like_grades(list(islice(run.values(), _LOOKED_AT))):
         return
     message = (
@@ -113,6 +116,10 @@ def _refuse_swapped(qrels: Any, run: Any) -> None:
     warn(message)
 
 
+def _some(docs: Mapping[Any, Any]) -> Iterator[Any]:
+    return islice(docs.values(), _LOOKED_AT_EACH)
+
+
 def _is_fraction(number: Any) -> bool:
     return isinstance(number, float) and isfinite(number) and number != int(number)
 
@@ -120,7 +127,7 @@ def _is_fraction(number: Any) -> bool:
 def _look_like_grades(rankings: Sequence[Any]) -> bool:
     """Whether these are sets, or small whole numbers as people give them."""
     dicts = [docs for docs in rankings if isinstance(docs, Mapping)]
-    numbers = {number for docs in dicts for number in docs.values()}
+    numbers = {number for docs in dicts for number in _some(docs)}
     whole = all(isinstance(n, (int, float)) and n == n // 1 and -2 <= n <= 4 for n in numbers)
     sets = [docs for docs in rankings if isinstance(docs, (set, frozenset))]
     return whole and len(dicts) + len(sets) == len(rankings) and (bool(sets) or any(n > 0 for n in numbers))
