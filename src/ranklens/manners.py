@@ -49,9 +49,12 @@ def guarded(name: str, run: Callable[[], int], *, hides_panics: bool = True) -> 
 
 
 def ended(status: int) -> int:
-    """The exit status of a whole program, which ends here if it was stopped."""
+    """The exit status of a whole program, which ends here if it was stopped; from now on it has its status."""
     if status > 128:
         leave_at_once(status)
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGINT, signal.SIGTERM):  # too late to stop anything: the work is done
+            signal.signal(number, signal.SIG_IGN)
     return status
 
 
