@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import errno
+import gc
 import io
 import os
 import signal
@@ -24,6 +25,7 @@ from ranklens.files import temporary
 from ranklens.words import brief, either, visible
 
 WRONG, FAILED = 2, 3
+_SELDOM = 100_000  # new objects until garbage is looked for: imports make many, and hardly any garbage
 _ISSUES = "https://github.com/ranklens/ranklens/issues"
 
 
@@ -48,13 +50,16 @@ def guarded(name: str, run: Callable[[], int], *, hides_panics: bool = True) -> 
         return 128 + stopped[0] if stopped else status
 
 
-def ended(status: int) -> int:
-    """The exit status of a whole program, which ends here if it was stopped; from now on it has its status."""
+def program(name: str, run: Callable[[], int], *, hides_panics: bool = True) -> int:
+    """The same for a whole program, which ends here if it was stopped; from now on it has its status."""
+    gc.set_threshold(_SELDOM)
+    status = guarded(name, run, hides_panics=hides_panics)
     if status > 128:
         leave_at_once(status)
     if threading.current_thread() is threading.main_thread():
         for number in (signal.SIGINT, signal.SIGTERM):  # too late to stop anything: the work is done
             signal.signal(number, signal.SIG_IGN)
+    gc.freeze()  # the system takes the memory back at once; Python would first search it for cycles
     return status
 
 

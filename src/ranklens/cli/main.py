@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ranklens.errors import InputError
-from ranklens.manners import ended, guarded
+from ranklens.manners import guarded, program
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,8 +17,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; its exit states are those of :mod:`ranklens.manners`, never a traceback for a user's mistake."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     runs_code = given[:1] == ["bench"]  # which may start programs that write to standard error
-    status = guarded("ranklens", lambda: _run(given), hides_panics=not runs_code)
-    return status if arguments is not None else ended(status)
+    begin = program if arguments is None else guarded
+    return begin("ranklens", lambda: _run(given), hides_panics=not runs_code)
 
 
 def _run(arguments: Sequence[str]) -> int:

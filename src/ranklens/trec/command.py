@@ -20,7 +20,7 @@ from ranklens.files.sources import Source, open_source
 from ranklens.files.streams import TableStream
 from ranklens.judging.assembly import judge
 from ranklens.judging.judged import Judged
-from ranklens.manners import ended, guarded, warnings_in_one_line
+from ranklens.manners import guarded, program, warnings_in_one_line
 from ranklens.policy import Policy
 from ranklens.trec import groups
 from ranklens.trec.lines import Column, added, geometric_mean, lines, read_zscores
@@ -107,8 +107,7 @@ class Options:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns 0 for success, 1 for wrong usage, 2 for wrong input, 3 if the system failed."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    status = guarded(_NAME, lambda: run(given))
-    return status if arguments is not None else ended(status)
+    return (program if arguments is None else guarded)(_NAME, lambda: run(given))
 
 
 def run(arguments: Sequence[str]) -> int:
