@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,6 +36,10 @@ def texts(given: Any, wanted: Collection[str], what: str = "corpus") -> dict[str
         return {}
     is_file = isinstance(given, (str, Path))
     keep = set(wanted)
+    if isinstance(given, Mapping):
+        given = {str(key): row for key, row in given.items() if str(key) in keep}
+        if all(isinstance(row, str) for row in given.values()):
+            return {name: Text("", _printable(text)) for name, text in given.items()}
     found: dict[str, Text] = {}
     known: dict[tuple[str, ...], tuple[str, str | None, str]] = {}  # decided once for each set of names
     for row in each_row(given, what):
@@ -64,6 +68,7 @@ def _roles(fields: tuple[str, ...], what: str) -> tuple[str, str | None, str]:
     return key, title if text else None, text or str(title)
 
 
-def _printable(text: Any) -> str:
+def _printable(text: object) -> str:
     """Half a surrogate pair cannot be written as UTF-8."""
-    return "" if text is None else str(text).encode("utf-8", "replace").decode()
+    text = "" if text is None else str(text)
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
