@@ -143,11 +143,24 @@ class Definition:
     high: float
     average_ties: bool
     better: Better = "higher"
+    like: str | None = None  # the measure whose parameters it takes
 
     @property
     def description(self) -> str:
-        """The docstring of the function."""
-        return inspect.cleandoc(self.function.__doc__ or "")
+        """The docstring of the function, and where its parameters are described if not there."""
+        own = inspect.cleandoc(self.function.__doc__ or "")
+        return f"{own}\n\nSame parameters as {self.like}." if self.like else own
+
+    def told(self, given: Iterable[str]) -> list[str]:
+        """The docstring by paragraph, without those that begin with the name of a parameter unless one they name is given.
+
+        >>> look_up("R").told([])
+        ['Recall: relevant documents in the top k, divided by all relevant documents R.']
+        """
+        chosen = [f"``{name}{end}" for name in given for end in "=`"]
+        parts = inspect.cleandoc(self.function.__doc__ or "").split("\n\n")
+        kept = [part for part in parts if not part.startswith("``") or any(name in part for name in chosen)]
+        return [" ".join(part.replace("``", "").split()) for part in kept]
 
     @property
     def summary(self) -> str:
@@ -233,13 +246,14 @@ def measure(
     high: float = 1.0,
     average_ties: bool = False,
     better: Better = "higher",
+    like: str | None = None,
 ) -> Callable[[Function], Function]:
     """Register a function over :class:`~ranklens.judging.judged.Judged` as a measure.
 
     Its keyword-only parameters become the measure's parameters; ``k`` (or ``recall``, ``x``) is the number after ``@``.
     An alias may fix parameters: ``{"relative_P": {"cap": True}}``. ``average_ties`` says that the function is exact
     over averaged ties, which holds when it uses only :class:`~ranklens.judging.judged.Hits`' own sums (see CONTRIBUTING).
-    ``better`` says which values are good, for comparisons in words.
+    ``better`` says which values are good, for comparisons in words, ``like`` which other measure has the same parameters.
 
     >>> from ranklens.registry import measure
     >>> @measure("LastRank", high=float("inf"))
@@ -259,7 +273,9 @@ def measure(
         table: dict[str, Mapping[str, Any]] = {}
         for alias in aliases:
             table.update({alias: {}} if isinstance(alias, str) else alias)
-        new = Definition(name, function, table, parameters, at, aggregate, low, high, average_ties, better)
+        new = Definition(
+            name, function, table, parameters, at, aggregate, low, high, average_ties, better, like
+        )
         for spelling in (name, *table):
             known = _spellings().get(spelling.lower())
             if known and known[0] != name:

@@ -21,7 +21,9 @@ def average_precision(
 ) -> FloatArray:
     """The sum of the precision at each relevant document in the top k, divided by all relevant documents R.
 
-    ``norm=min`` divides by min(R, k) instead, so that 1 can be reached. The mean over queries is MAP.
+    The mean over queries is MAP.
+
+    ``norm=min`` divides by min(R, k) instead, so that 1 can be reached.
     """
     total = judged.total(rel)
     return ratio(_precision_sum(judged, rel, k), np.minimum(total, k) if norm == "min" and k else total)
@@ -39,8 +41,9 @@ def interpolated_precision(
 ) -> FloatArray:
     """The best precision at any rank at or beyond the given recall.
 
-    A recall level becomes a number of documents by rounding half up, as in trec_eval 10; ``rounding=trec9`` takes
-    int(r R + 0.9), as trec_eval 9 and pytrec_eval do.
+    A recall level becomes a number of documents by rounding half up, as in trec_eval 10.
+
+    ``rounding=trec9`` takes int(r R + 0.9), as trec_eval 9 and pytrec_eval do.
     """
     hits = judged.relevant(rel)
     position = hits.position()

@@ -26,8 +26,9 @@ def reciprocal_rank(judged: Judged, *, k: Cutoff = None, rel: Rel = 1) -> FloatA
 def expected_reciprocal_rank(judged: Judged, *, k: Cutoff = None, max_grade: MaxGrade = None) -> FloatArray:
     """Expected reciprocal rank of the document that satisfies the user (Chapelle et al. 2009).
 
-    A document of grade g satisfies with chance (2^g - 1) / 2^max_grade. ``max_grade`` defaults to the highest
-    grade in the judgments (gdeval uses 4); higher grades count as ``max_grade``.
+    A document of grade g satisfies with chance (2^g - 1) / 2^max_grade.
+
+    ``max_grade`` defaults to the highest grade in the judgments (gdeval uses 4); higher grades count as ``max_grade``.
     """
     return _err(judged.hits.top(k), judged, max_grade)
 
@@ -68,8 +69,9 @@ def rank_biased_residual(
 ) -> FloatArray:
     """How much RBP could rise if every unjudged document, retrieved or beyond the end, were relevant.
 
-    0 if every retrieved document is judged, as in trec_eval's rbp_resid; ``tail=always`` then also counts the
-    documents beyond the end of the ranking.
+    0 if every retrieved document is judged, as in trec_eval's rbp_resid.
+
+    ``tail=always`` then also counts the documents beyond the end of the ranking.
     """
     hits = judged.hits.where(judged.hits.grade >= 0)
     residual = 1 - (1 - p) * hits.sum(np.power(p, hits.rank - 1.0))

@@ -32,14 +32,19 @@ def dcg(
 ) -> FloatArray:
     """Discounted cumulated gain: the sum of gain / log2(rank + 1) over the top k.
 
-    The gain is the grade; ``gain=exp`` takes 2^grade - 1, ``gains={1: 3, 2: 9}`` a table (grades not listed keep
-    their value). A negative grade gains 0. ``log_base=b`` divides by log_b(rank) from rank b on
-    (Järvelin and Kekäläinen, ``discount=jk``); ``discount=burges`` and ``ms`` are log2(rank + 1).
+    The gain is the grade. A negative grade gains 0.
+
+    ``gain=exp`` takes 2^grade - 1 instead.
+
+    ``gains={1: 3, 2: 9}`` takes a table; grades that are not listed keep their value.
+
+    ``log_base=b`` divides by log_b(rank) from rank b on (Järvelin and Kekäläinen, ``discount=jk``);
+    ``discount=burges`` and ``ms`` are log2(rank + 1).
     """
     return _dcg(worth(judged.hits, gain, gains).top(k), discount, log_base)
 
 
-@measure("nDCG", average_ties=True)
+@measure("nDCG", average_ties=True, like="DCG")
 def ndcg(
     judged: Judged,
     *,
@@ -49,16 +54,13 @@ def ndcg(
     discount: Discount | None = None,
     log_base: Base = None,
 ) -> FloatArray:
-    """DCG divided by the DCG of the ideal ranking: all judged documents, best first, cut at k.
-
-    Same parameters as DCG.
-    """
+    """DCG divided by the DCG of the ideal ranking: all judged documents, best first, cut at k."""
     actual = worth(judged.hits.top(k), gain, gains)
     best = _dcg(_ideal(judged, k, gain, gains), discount, log_base)
     return ratio(_dcg(actual, discount, log_base), best)
 
 
-@measure("IDCG", "ideal_dcg", high=np.inf, average_ties=True, better="neither")
+@measure("IDCG", "ideal_dcg", high=np.inf, average_ties=True, better="neither", like="DCG")
 def ideal_dcg(
     judged: Judged,
     *,
@@ -70,7 +72,7 @@ def ideal_dcg(
 ) -> FloatArray:
     """The DCG of the ideal ranking, which nDCG divides by: all judged documents, best first, cut at k.
 
-    Same parameters as DCG. It does not depend on the run.
+    It does not depend on the run.
     """
     return _dcg(_ideal(judged, k, gain, gains), discount, log_base)
 

@@ -20,7 +20,9 @@ def q_measure(judged: Judged, *, k: Cutoff = None, rel: Rel = 1, beta: Beta = 1)
     """Q-measure: AP with the blended ratio in place of precision.
 
     The blended ratio at rank r is (relevant so far + beta gain so far) / (r + beta ideal gain so far). It divides by
-    R, and with a cutoff by min(R, k). ``beta=0`` is AP.
+    R, and with a cutoff by min(R, k).
+
+    ``beta=0`` is AP.
     """
     hits = judged.relevant(rel)
     value = blended_ratio(judged, hits, rel, beta)

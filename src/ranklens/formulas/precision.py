@@ -18,8 +18,10 @@ def precision(
 ) -> FloatArray:
     """Precision: relevant documents in the top k, divided by k.
 
-    It divides by k even if fewer than k documents were retrieved, as trec_eval does; ``over=retrieved`` divides by
-    min(k, retrieved). Without a cutoff it divides by the number of retrieved documents.
+    It divides by k even if fewer than k documents were retrieved, as trec_eval does. Without a cutoff it divides by
+    the number of retrieved documents.
+
+    ``over=retrieved`` divides by min(k, retrieved).
     """
     found = judged.relevant(rel).top(k).sum()
     if k is None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import datetime as dt
 import json
 import os
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,7 @@ from ranklens.comparison import tables, verdicts
 from ranklens.errors import InputError, RankLensError
 from ranklens.files.corpus import Text, texts
 from ranklens.formulas.counts import judged_share
-from ranklens.registry import parse
+from ranklens.registry import look_up, parse
 from ranklens.report import chart_data, palette
 from ranklens.report.chart_data import registered
 from ranklens.report.drilldown import drilldown
@@ -28,7 +27,6 @@ from ranklens.words import brief, finite
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from collections.abc import Set as AbstractSet
 
     import polars as pl
 
@@ -136,41 +134,12 @@ def _definition(measure: Measure) -> list[str]:
     >>> _definition(parse("nDCG@10"))[1:]
     ['DCG: Discounted cumulated gain: the sum of gain / log2(rank + 1) over the top k.', 'The gain is the grade. A negative grade gains 0.']
     """
-    text, given = measure.definition.description, dict(measure.params)
-    named = re.search(r"\n\nSame parameters as (\w+)\.", text)
-    other = registered(named[1]) if named else None
-    if named is None or other is None:
-        return _without_parameters(text, given)
-    own = _without_parameters(text.replace(named[0], "\n\n"), given)
-    first, *rest = _without_parameters(other.definition.description, given)
-    return [*own, f"{other.name}: {first}", *rest]
-
-
-def _without_parameters(text: str, given: Iterable[str]) -> list[str]:
-    """The first paragraph; of the others, each sentence up to where it tells of a parameter that was not given."""
-    first, *others = text.strip().split("\n\n")
-    rest = [" ".join(_told(sentence, set(given)) for sentence in _sentences(part)).split() for part in others]
-    return [_plain(first), *(_plain(" ".join(words)) for words in rest if words)]
-
-
-def _told(sentence: str, given: AbstractSet[str]) -> str:
-    kept: list[str] = []
-    for clause in re.split(r"(?<=;) ", sentence):
-        named = set(re.findall(r"``(\w+)=?", clause))
-        if named and not named & given:
-            break
-        kept.append(clause)
-    told = " ".join(kept)
-    return re.sub(r";$", ".", told)
-
-
-def _sentences(paragraph: str) -> list[str]:
-    return re.split(r"(?<=\.) (?=[A-Z`])", " ".join(paragraph.split()))
-
-
-def _plain(text: str) -> str:
-    """Without marks of code and breaks of lines."""
-    return " ".join(text.replace("``", "").split())
+    given = dict(measure.params)
+    own, other = measure.definition.told(given), measure.definition.like
+    if other is None:
+        return own
+    first, *rest = look_up(other).told(given)
+    return [*own, f"{other}: {first}", *rest]
 
 
 def _results(comparison: Comparison) -> dict[str, Any]:
