@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from walk import walk
+
 import ranklens as rl
 from ranklens import stats
 
@@ -142,3 +144,11 @@ def test_formulas_need_numpy_only():
         names |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
         outside = {name.partition(".")[0] for name in names if name} - set(sys.stdlib_module_names)
         assert outside <= {"numpy", "ranklens"}, path.name
+
+
+def test_the_walk_of_a_document_is_short(tmp_path):
+    """``python tests/walk.py`` prints it."""
+    seen = walk(tmp_path)
+    assert len(seen.hops) <= 40
+    assert seen.modules(seen.hops) <= 21
+    assert seen.modules(seen.called) <= 39

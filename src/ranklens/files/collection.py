@@ -46,7 +46,7 @@ class RunFile(os.PathLike[str]):
         return str(self.path)
 
     def read(self, *, ranks: bool = False) -> Any:
-        """The run as :func:`ranklens.files.formats.stream_run` gives it."""
+        """The run as :func:`ranklens.files.formats.run_in` gives it."""
         from ranklens.files import formats
 
         place, kind = self._located
@@ -54,7 +54,7 @@ class RunFile(os.PathLike[str]):
             from ranklens.files import svmlight
 
             return svmlight.read_scores(place, self.scored.lines, self.scored.name)
-        return formats.stream_run(place, kind, ranks=ranks, names=self.names)
+        return formats.run_in(place, kind, ranks=ranks, names=self.names)
 
     @property
     def may_be_log(self) -> bool:
@@ -116,9 +116,10 @@ def open_collection(
 
 def read_pair(qrels: Any, run: Any, names: Names = USUAL) -> tuple[Any, Any]:
     """Judgments and one run, read where they are in files, and a log under the ids of its golden set."""
-    opened = open_collection(qrels, {"run": run}, names=names)
-    found = opened.runs["run"]
-    return opened.qrels, _joined(opened.qrels, found.read() if isinstance(found, RunFile) else found)
+    if not isinstance(run, RunFile):  # which comes from a collection, with judgments that were read
+        opened = open_collection(qrels, {"run": run}, names=names)
+        qrels, run = opened.qrels, opened.runs["run"]
+    return qrels, _joined(qrels, run.read() if isinstance(run, RunFile) else run)
 
 
 def _log(qrels: Any, run: Any) -> Any:
@@ -194,7 +195,7 @@ def _judgments(qrels: Any, format: str | None, names: Names) -> tuple[Any, Score
     from ranklens.files import formats
 
     place, kind = formats.locate(qrels, format, "qrels")
-    gold = formats.read_qrels(place, kind, names)
+    gold = formats.judgments_in(place, kind, names)
     return gold, Scored(str(qrels), gold) if kind == "svmlight" else None
 
 

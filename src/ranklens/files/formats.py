@@ -52,7 +52,11 @@ def read_qrels(
     names: Names = USUAL,
 ) -> Any:
     """Judgments from a file, as a table ``query, doc, grade`` or a dict."""
-    place, kind = locate(path, format, "qrels")
+    return judgments_in(*locate(path, format, "qrels"), names)
+
+
+def judgments_in(place: PathLike, kind: str, names: Names = USUAL) -> Any:
+    """The same, where :func:`locate` has found the file and its format."""
     if kind == "beir":
         place, kind = open_source(_beir_qrels(Path(str(place)))), "tsv"
     convert = partial(frames.qrels_frame, columns=names.columns, complete=True)
@@ -66,27 +70,21 @@ def read_qrels(
         from ranklens.files import svmlight
 
         return svmlight.read_qrels(source)
-    return _read_table(source, kind, convert, "golden", names)
+    return _whole(_stream_table(source, kind, convert, "golden", names))
 
 
-def stream_run(
-    path: PathLike,
-    format: str | None = None,  # noqa: A002
-    *,
-    ranks: bool = False,
-    names: Names = USUAL,
-) -> Any:
+def run_in(place: PathLike, kind: str, *, ranks: bool = False, names: Names = USUAL) -> Any:
     """A run as a stream of tables ``query, doc, score`` where its format allows that, else as a table or a dict.
 
-    With ``ranks``, a rank column next to the scores is kept, with null for anything that is not a number.
+    :func:`locate` has found the file and its format. With ``ranks``, a rank column next to the scores is kept, with null for
+    anything that is not a number.
     """
-    place, kind = locate(path, format, "run")
     convert = partial(frames.run_frame, columns=names.columns, ranks=ranks)
     if kind == "parquet":
         return _stream_parquet(place, convert, ranks=ranks)
     if kind in ("svmlight", "beir"):
         raise InputError(
-            f"{path}: a run cannot be read as {kind}; give scores, one per line, with svmlight judgments."
+            f"{place.name if isinstance(place, Source) else place}: a run cannot be read as {kind}; give scores, one per line, with svmlight judgments."
         )
     source = open_source(place)
     if kind == "trec":
@@ -114,7 +112,7 @@ def _whole_ranks(name: str, table: pl.DataFrame) -> pl.DataFrame:
 
 def read_run(path: PathLike, format: str | None = None) -> Any:  # noqa: A002
     """A run from a file, as a table ``query, doc, score`` or a dict."""
-    return _whole(stream_run(path, format))
+    return _whole(run_in(*locate(path, format, "run")))
 
 
 def locate_scores(path: PathLike) -> tuple[PathLike, str]:
@@ -287,10 +285,6 @@ def _as_one(stream: TableStream) -> pl.DataFrame:
     import polars as pl
 
     return pl.concat(stream, how="diagonal_relaxed")
-
-
-def _read_table(source: Source, kind: str, convert: tables.Convert, half: Half, names: Names) -> Any:
-    return _whole(_stream_table(source, kind, convert, half, names))
 
 
 def _stream_table(source: Source, kind: str, convert: tables.Convert, half: Half, names: Names) -> Any:
