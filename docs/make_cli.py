@@ -14,7 +14,7 @@ PAGE = Path(__file__).parent / "cli.md"
 HEAD = """<!-- Generated from the commands' help by scripts/docs. Do not edit. -->
 # Command line
 
-Exit status: 0 for success, 1 if a check failed, 2 for wrong usage or input. Results go to standard output, messages to standard error.
+Exit status: 0 for success, 1 if a check failed, 2 for wrong usage or input, 3 if the system or RankLens itself failed. Results go to standard output, messages to standard error.
 Formats are detected by suffix and content; `.gz`, `.zst`, `.xz` and `.bz2` files are decompressed, `-` is standard input.
 """
 

@@ -18,13 +18,15 @@ from __future__ import annotations
 
 import sys
 import warnings
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ranklens.words import either, readable, several
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 
 class Option:
@@ -55,10 +57,11 @@ class Given(Option):
 
 @dataclass(frozen=True)
 class InPython:
-    """Text that is for Python alone, and what a command says in its place."""
+    """Text that is for Python alone, and what a command and a configuration (else like the command) say in its place."""
 
     text: str
     command: str = ""
+    key: str = ""
 
     def __str__(self) -> str:
         return self.text
@@ -85,7 +88,7 @@ class Message(Exception):  # noqa: N818  warnings are exceptions too
         self.path, self.line, self.query, self.document = path, line, query, document
 
     def __str__(self) -> str:
-        return readable("".join(map(str, self.parts)))
+        return self.spelled(_spelling.get())
 
     def spelled(self, spell: Callable[[Option | InPython], str]) -> str:
         """The text with options as a front end spells them."""
@@ -102,6 +105,19 @@ class Message(Exception):  # noqa: N818  warnings are exceptions too
     def _say(self, *parts: str | Option | InPython) -> None:
         self.parts = parts
         self.args = (str(self),)
+
+
+_spelling: ContextVar[Callable[[Option | InPython], str]] = ContextVar("spelling", default=str)
+
+
+@contextmanager
+def spelling(spell: Callable[[Option | InPython], str]) -> Iterator[None]:
+    """Let messages name options as a front end does, wherever they are made text while the block runs."""
+    token = _spelling.set(spell)
+    try:
+        yield
+    finally:
+        _spelling.reset(token)
 
 
 class RankLensError(Message):

@@ -70,25 +70,32 @@ class Drop:
         return f"{100 * self.amount:g}%" if self.relative else f"{self.amount:g}"
 
 
-def floors(means: Means, limits: Mapping[str, float]) -> Iterator[Check]:
-    """The mean of every system is at least the limit of each measure."""
+def floors(
+    means: Means, limits: Mapping[str, float], shown: Mapping[str, str] | None = None
+) -> Iterator[Check]:
+    """The mean of every system is at least the limit of each measure; ``shown`` has the names that people read."""
     for measure, limit in limits.items():
         for system, found in means.items():
             value = found[measure]
             passed = reaches(value, limit)
-            text = f"{measure} of {system}: {_against(value, limit, passed=passed)}"
+            text = f"{_called(measure, shown)} of {system}: {_against(value, limit, passed=passed)}"
             yield Check("floors", system, passed, value, limit, measure, text)
 
 
-def regressions(means: Means, baseline: Mapping[str, float], limits: Mapping[str, Drop]) -> Iterator[Check]:
-    """The mean of no system is further below the baseline's than allowed."""
+def regressions(
+    means: Means,
+    baseline: Mapping[str, float],
+    limits: Mapping[str, Drop],
+    shown: Mapping[str, str] | None = None,
+) -> Iterator[Check]:
+    """The mean of no system is further below the baseline's than allowed; ``shown`` has the names that people read."""
     for measure, drop in limits.items():
         floor = drop.floor(baseline[measure])
         for system, found in means.items():
             value = found[measure]
             passed = reaches(value, floor)
             why = f"{drop} below the baseline's {baseline[measure]:.4f}"
-            text = f"{measure} of {system}: {_against(value, floor, passed=passed)}, {why}"
+            text = f"{_called(measure, shown)} of {system}: {_against(value, floor, passed=passed)}, {why}"
             yield Check("max_regression", system, passed, value, floor, measure, text)
 
 
@@ -110,6 +117,10 @@ def latencies(seconds: Mapping[str, float | None], limit: float) -> Iterator[Che
             told = f"{1000 * value:,.1f} ms {'<=' if passed else '>'} {allowed}"
         text = f"95th percentile of the latency of {system}: {told}"
         yield Check("max_latency_p95", system, passed, value, limit, text=text)
+
+
+def _called(measure: str, shown: Mapping[str, str] | None) -> str:
+    return (shown or {}).get(measure, measure)
 
 
 def _against(value: float, floor: float, *, passed: bool) -> str:

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NoReturn, TextIO, cast
 
-from ranklens.errors import InPython, Message, Option, RankLensError, RankLensWarning
+from ranklens.errors import InPython, Message, Option, RankLensError, RankLensWarning, spelling
 from ranklens.files import temporary
 from ranklens.words import brief, either, visible
 
@@ -38,7 +38,7 @@ def guarded(name: str, run: Callable[[], int], *, hides_panics: bool = True) -> 
         tempfile.gettempdir()  # which tries folders with a file of its own, and should not be stopped in between
     with _usable_streams(), _stopping() as stopped:
         try:
-            with warnings_in_one_line(name), _panics_hidden(hides_panics):
+            with spelling(as_option), warnings_in_one_line(name), _panics_hidden(hides_panics):
                 status = run()
                 sys.stdout.flush()
         except (SystemExit, GeneratorExit):

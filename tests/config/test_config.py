@@ -428,6 +428,8 @@ def checked(result):
 
 
 def floors(bench):
+    (told,) = bench(gates={"floors": {"mrr": 1.0}}).checks
+    assert (told.measure, told.text) == ("RR", "mrr of good: 1.0000 >= required 1")
     assert checked(bench(gates={"floors": {"mrr": 1, "p@1": 0.5}})) == [("floors", "good", True)] * 2
     assert checked(bench(retrievers=[GOOD, BAD], gates={"floors": {"RR": 0.5}})) == [
         ("floors", "good", True),
@@ -693,7 +695,8 @@ WRONG = [
     (BASE + "baseline: odl", "bench.yaml:2: baseline: there is no system 'odl': did you mean 'old'?"),
     (BASE + "gates: {systems: [new]}", "bench.yaml:2: gates.systems: there is no system 'new': Allowed: 'old'."),
     (BASE + "gates: {floors: {R@7: 0.5}}", "bench.yaml:2: gates.floors.R@7: R@7 is not a mean among enabled_metrics for which higher is better: did you mean 'R@5'"),
-    (BASE + "gates: {floors: {R@5: 60}}", "bench.yaml:2: gates.floors.R@5: 60 can never be reached: R@5 is at most 1."),
+    (BASE + "gates: {floors: {R@5: 60}}", "bench.yaml:2: gates.floors.R@5: 60 can never be reached: R@5 is at most 1. For 60%, write 0.6."),
+    (BASE + "gates: {floors: {R@5: 80%}}", "bench.yaml:2: gates.floors.R@5: '80%' is not allowed: a floor is a mean, so write 0.8."),
     (BASE + "gates: {floors: {R@5: .nan}}", "gates.floors.R@5: nan can never be reached"),
     (BASE + "gates: {floors: {foo: 0.5}}", "bench.yaml:2: gates.floors.foo: There is no measure 'foo'"),
     (BASE + "gates: {max_regression: {RR: 0.1}}", "bench.yaml:2: gates.max_regression: needs a baseline to compare with."),
@@ -704,7 +707,7 @@ WRONG = [
     ("data: {qrels: null, runs: {a: r}}", "bench.yaml:1: data.qrels: is missing: a file of judgments"),
     (BASE + "match: parent", "bench.yaml:2: match: 'parent' is not allowed: give by (one of id, field, parent, groups, spans, text)"),
     (BASE + "match: {by: parents}", "match: by: 'parents' is not allowed: did you mean 'parent'?"),
-    (BASE + "match: {by: parent}", "match: ByParent takes one of"),
+    (BASE + "match: {by: parent}", "match: by: parent takes one of separator, field, parent; it was given nothing."),
     (BASE + "match: {by: parent, seperator: '#'}", "match: by: parent has no 'seperator': did you mean 'separator'?"),
     (BASE + "match: {by: parent, separator: 5}", "match: separator: 5 is not allowed; it is text."),
     (BASE + "match: {by: field}", "match: by: field needs field: text such as metadata.source."),

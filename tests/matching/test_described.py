@@ -30,8 +30,12 @@ def test_every_kind_can_be_spelled(tmp_path):
     [
         ("parents:#", "--match parents:#: there is no 'parents': did you mean 'parent'?"),
         ("id:x", "--match id:x: id takes nothing after the colon."),
-        ("field", "--match field: by: field needs field"),
-        ("parent", "--match parent: ByParent takes one of"),
+        ("field", "--match field: field needs something after a colon, e.g. --match field:metadata.source."),
+        ("parent", "--match parent: parent needs something after a colon, e.g. --match parent:#."),
+        (
+            "groups:",
+            "--match groups:: groups needs something after a colon, e.g. --match groups:groups.json.",
+        ),
         ("spans:much", "--match spans:much: 'much' is not a number."),
         ("text:holds", "how='holds' is not allowed"),
         ("groups:nowhere.json", "nowhere.json cannot be read as JSON"),

@@ -51,6 +51,19 @@ def test_leaderboard_and_slices_are_the_results(comparison):
         assert (row["mean"], row["n"]) == (found.mean, found.n)
 
 
+def test_charts_call_measures_as_they_were_asked_for():
+    pytest.importorskip("altair")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = rl.compare(
+            {"q": {"a"}, "r": {"b"}}, {"x": {"q": ["a"]}, "y": {"r": ["a", "b"]}}, "mrr, hit@1"
+        )
+    for name in ("leaderboard", "deltas", "scatter", "significance"):
+        drawn = charts.CHARTS[name](found, measure="Success@1").to_json()
+        assert "hit@1" in drawn, name
+        assert "Success@1" not in drawn, name
+
+
 def test_quality_over_k_is_the_measure_at_each_k(comparison):
     table = chart_data.over_k(comparison, "nDCG@10")
     longest = max(int(s.judged.retrieved.max()) for s in comparison.scores.values())

@@ -260,6 +260,17 @@ def test_the_verdict_is_told_in_two_parts_that_are_the_whole(made):
         assert between in (": ", "; ", ". ", " ", ".")
 
 
+def test_measures_stay_as_they_were_asked_for():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = rl.compare({"q": {"a"}, "r": {"b"}}, {"x": {"q": ["a"]}, "y": {"r": ["a", "b"]}}, "hit@1, RR")
+    summary = content.content(found).summary
+    assert [m["name"] for m in summary["measures"]] == ["hit@1", "RR"]
+    assert [list(summary[key]) for key in ("results", "pairs")] == [["hit@1", "RR"]] * 2
+    assert summary["measures"][0]["definition"][0] == "The same as Success@1."
+    assert not summary["measures"][1]["definition"][0].startswith("The same")
+
+
 def test_parameters_that_were_not_given_are_not_explained():
     values = {"a": {"q": {"R@5": 1.0, "DCG@5": 1.0, "DCG(gain=exp)@5": 1.0}}}
     told = {

@@ -105,7 +105,8 @@ def _measure_gates(config: Config) -> None:
     for name, floor in config.gates.floors.items():
         if not floor <= highest[config.measure(name)]:
             high = highest[config.measure(name)]
-            message = f"{floor:g} can never be reached: {name} is at most {high:g}."
+            hint = f" For {floor:g}%, write {floor / 100:g}." if high == 1 and floor <= 100 else ""
+            message = f"{floor:g} can never be reached: {name} is at most {high:g}.{hint}"
             raise WrongKeyError(message, "gates", "floors", name)
     _drops(config, {str(m): m.definition.high - m.definition.low for m in usable})
     if config.gates.max_regression and not {*config.gated} - {config.baseline}:

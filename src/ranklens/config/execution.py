@@ -13,7 +13,7 @@ from ranklens.comparison.systems import compare
 from ranklens.config.callables import import_retriever, importable, named
 from ranklens.config.result import BenchResult, from_store
 from ranklens.config.syntax import as_key, spell
-from ranklens.errors import InputError, InPython, RankLensError, RankLensWarning, warn
+from ranklens.errors import InputError, InPython, RankLensError, RankLensWarning, spelling, warn
 from ranklens.evaluation import evaluate
 from ranklens.files.collection import open_collection
 from ranklens.files.output import check_output
@@ -64,9 +64,10 @@ def measure(config: Config, asking: Asking | None = None) -> BenchResult:
         _make_room(path, spell(("outputs", key)))
         check_output(path, inputs(config))
     try:
-        with importable(config.folder, Path.cwd()):
+        with spelling(as_key), importable(config.folder, Path.cwd()):
             benchmark = _asked(config, asking) if config.retrievers else None
-        return _measured(config, benchmark)
+        with spelling(as_key):
+            return _measured(config, benchmark)
     except RankLensError as error:
         error.respell(as_key)  # the author of a file looks for keys, not for arguments
         raise
@@ -208,11 +209,14 @@ def binary(qrels: Any, rel: float) -> Any:
 def _checks(config: Config, means: gate.Means, benchmark: Benchmark | None) -> Iterator[gate.Check]:
     gates = config.gates
     gated = {name: means[name] for name in config.gated}
-    yield from gate.floors(gated, {config.measure(name): floor for name, floor in gates.floors.items()})
+    shown = {config.measure(name): name for name in (*gates.max_regression, *gates.floors)}
+    yield from gate.floors(
+        gated, {config.measure(name): floor for name, floor in gates.floors.items()}, shown
+    )
     if config.baseline is not None:
         others = {name: found for name, found in gated.items() if name != config.baseline}
         drops = {config.measure(name): drop for name, drop in gates.max_regression.items()}
-        yield from gate.regressions(others, means[config.baseline], drops)
+        yield from gate.regressions(others, means[config.baseline], drops, shown)
     results = {name: r for name, r in benchmark.results.items() if name in gated} if benchmark else {}
     if gates.max_failed is not None:
         yield from gate.failures({name: r.status["failed"] for name, r in results.items()}, gates.max_failed)

@@ -85,11 +85,24 @@ def _measure(name: str) -> str:
     return name
 
 
+def _floor(value: Any) -> Any:
+    """A share of what, a percentage does not say; whoever writes 80% means 0.8."""
+    text = str(value).strip()
+    try:
+        meant = float(text.removesuffix("%")) / 100 if text.endswith("%") else None
+    except ValueError:
+        meant = None
+    if meant is not None:
+        raise ValueError(f"{value!r} is not allowed: a floor is a mean, so write {meant:g}.")
+    return value
+
+
 Place = Annotated[Path, AfterValidator(_beside_the_file)]
 Above0 = Annotated[float, Field(gt=0)]
 From1 = Annotated[int, Field(ge=1)]
 Named = Annotated[str, AfterValidator(_measure)]  # a measure
 Matched = Annotated[InstanceOf[Matching], BeforeValidator(matching)]
+Floor = Annotated[float, BeforeValidator(_floor)]
 Allowed = Annotated[InstanceOf[Drop], BeforeValidator(Drop.parse)]
 
 
@@ -253,7 +266,7 @@ class Retriever(Part):
 class Gates(Part):
     """Conditions that must hold; otherwise the exit status is 1."""
 
-    floors: dict[Named, float] = Field(
+    floors: dict[Named, Floor] = Field(
         default_factory=dict,
         description="Minimum mean, by measure: names with numbers in the range of the measure.",
     )

@@ -129,7 +129,7 @@ def as_key(part: Option | InPython) -> str:
     'ties: ascending or input'
     """
     if isinstance(part, InPython):
-        return part.command
+        return part.key or part.command
     values = either([str(value) for value in part.values])
     return f"{part.name}: {values}" if values else part.name
 

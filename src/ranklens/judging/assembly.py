@@ -82,7 +82,11 @@ def chunks(separator: str, system: str = "") -> RankLensWarning:
     """What to do if chunks of judged documents were retrieved; ``system`` says by whom."""
     return RankLensWarning(
         f"No retrieved id{system} is judged, but the part before {separator!r} is: are these chunks of judged documents? Then choose ",
-        InPython(f'match=ByParent(separator="{separator}")', f"--match parent:{separator}"),
+        InPython(
+            f'match=ByParent(separator="{separator}")',
+            f"--match parent:{separator}",
+            f'match: {{by: parent, separator: "{separator}"}}',
+        ),
         ".",
     )
 

@@ -22,6 +22,11 @@ _KINDS: dict[str, tuple[Any, tuple[str, ...], tuple[str, ...]]] = {
 }
 # What stands behind the colons of --match, in this order.
 _ARGUMENTS = {"field": ("field",), "parent": ("separator",), "spans": ("threshold",), "text": ("how", "threshold"), "groups": ("groups",)}  # fmt: skip
+_NEEDED = {
+    "field": "field:metadata.source",
+    "parent": "parent:#",
+    "groups": "groups:groups.json",
+}  # as examples
 _TYPES: dict[str, tuple[Any, str]] = {
     "field": (str, "text such as metadata.source"),
     "separator": (str, "text"),
@@ -60,6 +65,10 @@ def matching(given: Any) -> Matching:
     for key in required:
         if key not in options:
             raise InputError(f"by: {name} needs {key}: {_TYPES[key][1]}.")
+    if name == "parent" and len(options) != 1:
+        raise InputError(
+            f"by: parent takes one of {', '.join(others)}; it was given {' and '.join(options) or 'nothing'}."
+        )
     if "span_from" in options:
         options["span_from"] = tuple(options["span_from"])
     found: Matching = kind(**options)
@@ -81,6 +90,10 @@ def spelled(text: str) -> Matching:
         raise InputError(f"--match {text}: there is no {kind!r}: {nearest(kind, _KINDS)}")
     if len(values) > len(names):
         raise InputError(f"--match {text}: {kind} takes nothing after the colon.")
+    if kind in _NEEDED and not any(values):
+        raise InputError(
+            f"--match {text}: {kind} needs something after a colon, e.g. --match {_NEEDED[kind]}."
+        )
     options = {name: _read(name, value, text) for name, value in zip(names, values, strict=False) if value}
     try:
         return matching({"by": kind, **options})

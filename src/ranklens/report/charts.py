@@ -53,7 +53,7 @@ def leaderboard(comparison: Comparison, measure: MeasureName = None) -> Chart:
     lowest, highest = min(ends), max(ends)
     room = 0.2 * ((highest - lowest) or abs(highest) or 1.0)
     scale = alt.Scale(zero=False, nice=False, padding=10, domain=[lowest, highest + room])
-    x = alt.X("mean:Q", title=name, scale=scale, axis=alt.Axis(tickCount=6))
+    x = alt.X("mean:Q", title=comparison.shown(name), scale=scale, axis=alt.Axis(tickCount=6))
     reach = base.mark_rule(strokeWidth=7, opacity=0.28, strokeCap="round").encode(x="low:Q", x2="high:Q")
     points = base.mark_point(filled=True, size=90, opacity=1)
     text = base.mark_text(align="left", dx=8, color=drawing.INK).encode(
@@ -64,7 +64,7 @@ def leaderboard(comparison: Comparison, measure: MeasureName = None) -> Chart:
     )
     return drawing.styled(
         alt.layer(reach, points.encode(x=x, shape=drawing.shape(comparison, legend=False)), text),
-        f"{name} by system",
+        f"{comparison.shown(name)} by system",
         f"{_averaged(comparison)}{letters}",
         height=34 * len(rows) + 10,
     )
@@ -97,7 +97,7 @@ def deltas(
             x2="next:Q",
             y=alt.Y(
                 "difference:Q",
-                title=f"difference in {name}",
+                title=f"difference in {comparison.shown(name)}",
                 axis=alt.Axis(labelExpr="datum.value ? format(datum.value, '+~g') : '0'"),
             ),
             y2=alt.datum(0),
@@ -111,7 +111,7 @@ def deltas(
     )
     return drawing.styled(
         alt.layer(bars, line.mark_rule(strokeDash=[5, 3], color=drawing.INK), label),
-        f"{name}: {second} − {first}",
+        f"{comparison.shown(name)}: {second} − {first}",
         f"{higher:,} queries higher, {len(rows) - higher - lower:,} equal, {lower:,} lower",
     )
 
@@ -161,7 +161,7 @@ def scatter(
     )
     return drawing.styled(
         alt.layer(diagonal.encode(x="a:Q", y="b:Q"), points),
-        f"{name} per query",
+        f"{comparison.shown(name)} per query",
         f"Above the line, {second} is higher" + (". Larger points: several queries" if most > 1 else ""),
         width=380,
         height=380,
@@ -225,7 +225,7 @@ def latency(comparison: Comparison, measure: MeasureName = None) -> Chart:
     axis = alt.Axis(values=_round_times(rows), grid=False, labelExpr=words)
     scale = alt.Scale(type="log", nice=False, padding=24)
     x = alt.X("p50:Q", title="time per query (median, line to p95)", scale=scale, axis=axis)
-    y = alt.Y("mean:Q", title=name, scale=alt.Scale(zero=False))
+    y = alt.Y("mean:Q", title=comparison.shown(name), scale=alt.Scale(zero=False))
     crowded = _crowded(rows)  # then names beside the points would run into each other
     base = alt.Chart(drawing.inline(rows)).encode(color=drawing.colour(comparison, legend=crowded))
     front = (
@@ -243,7 +243,7 @@ def latency(comparison: Comparison, measure: MeasureName = None) -> Chart:
     names = [halo, text.mark_text(align="left", dx=9, dy=-10, color=drawing.INK)]
     return drawing.styled(
         alt.layer(front, across, upright, points, *([] if crowded else names)),
-        f"{name} against latency",
+        f"{comparison.shown(name)} against latency",
         "Up and to the left is better; the dashed line joins the systems that no other beats on both",
     )
 
@@ -290,7 +290,7 @@ def significance(comparison: Comparison, measure: MeasureName = None) -> Chart:
     ]
     return drawing.styled(
         alt.layer(cells, *texts, *_not_tested(others, order)),
-        f"{name}: row − column",
+        f"{comparison.shown(name)}: row − column",
         f"Adjusted p below the difference. Filled: significant at {comparison.alpha:g}",
         width=82 * len(order),
         height=54 * len(order),
@@ -318,13 +318,13 @@ def slices(comparison: Comparison, measure: MeasureName = None) -> Chart:
     # Flat ends: round ones would stick out where an interval ends at 0 or 1.
     reach = base.mark_rule(strokeWidth=6, opacity=0.28).encode(x="low:Q", x2="high:Q")
     points = base.mark_point(filled=True, size=75, opacity=1).encode(
-        x=alt.X("mean:Q", title=name, scale=alt.Scale(zero=False)),
+        x=alt.X("mean:Q", title=comparison.shown(name), scale=alt.Scale(zero=False)),
         shape=drawing.shape(comparison, legend=False),
     )
     parts = list(dict.fromkeys(row["part"] for row in rows))
     chart = alt.layer(reach, points).properties(width=460, height=20 * len(comparison.systems))
     faceted = chart.facet(row=alt.Row("part:N", sort=parts, title=None, header=drawing.header()))
-    return drawing.styled(faceted, f"{name} by slice", _averaged(comparison), size=False)
+    return drawing.styled(faceted, f"{comparison.shown(name)} by slice", _averaged(comparison), size=False)
 
 
 @dataclass(frozen=True)

@@ -112,7 +112,7 @@ def _today() -> str:
 def _measure(comparison: Comparison, name: str) -> dict[str, Any]:
     quantity, verdict = comparison.quantity(name), verdicts.of_measure(comparison, name)
     found = {
-        "name": name,
+        "name": comparison.shown(name),
         "aggregate": quantity.aggregate,
         "better": quantity.better,
         "range": list(quantity.bounds),
@@ -125,7 +125,8 @@ def _measure(comparison: Comparison, name: str) -> dict[str, Any]:
     given, definition = dict(measure.params), measure.definition
     parameters = {key: given.get(key, p.default) for key, p in definition.parameters.items()}
     shown = {key: str(value) for key, value in parameters.items() if value not in (None, False)}
-    return {**found, "definition": _definition(measure), "parameters": shown}
+    same = [f"The same as {name}."] if found["name"] != name else []
+    return {**found, "definition": [*same, *_definition(measure)], "parameters": shown}
 
 
 def _definition(measure: Measure) -> list[str]:
@@ -143,20 +144,21 @@ def _definition(measure: Measure) -> list[str]:
 
 
 def _results(comparison: Comparison) -> dict[str, Any]:
-    """Means and pairs over all queries, then slice by slice, as the comparison writes them everywhere.
+    """Means and pairs over all queries, then slice by slice, with measures in the spelling that was asked for.
 
     ``{"results": {measure: rows}, "pairs": {measure: rows}, "slices": [the same for each], "macro": {measure: rows}}``;
     the rows of systems follow the order of the leaderboard.
     """
     place = {m: {s: i for i, s in enumerate(comparison.ranked(m))} for m in comparison.measures}
+    shown = {measure: comparison.shown(measure) for measure in comparison.measures}
 
     def of(results: Iterable[SystemResult], pairs: Iterable[PairResult]) -> dict[str, Any]:
-        means: dict[str, list[dict[str, Any]]] = {measure: [] for measure in comparison.measures}
-        found: dict[str, list[dict[str, Any]]] = {measure: [] for measure in comparison.measures}
+        means: dict[str, list[dict[str, Any]]] = {name: [] for name in shown.values()}
+        found: dict[str, list[dict[str, Any]]] = {name: [] for name in shown.values()}
         for result in sorted(results, key=lambda r: place[r.measure][r.system]):
-            means[result.measure].append(_mean(result))
+            means[shown[result.measure]].append(_mean(result))
         for pair in pairs:
-            found[pair.measure].append(_pair(pair))
+            found[shown[pair.measure]].append(_pair(pair))
         return {"results": means, "pairs": found}
 
     return {
@@ -219,7 +221,8 @@ def _latency(comparison: Comparison) -> dict[str, Any] | None:
     timed = {system: Latency.of(seconds) for system, seconds in comparison.latencies.items() if len(seconds)}
     rows = {system: {name: getattr(time, name) for name in shown} for system, time in timed.items()}
     front = {
-        m: chart_data.latency(comparison, m).filter("front")["system"].to_list() for m in comparison.measures
+        comparison.shown(m): chart_data.latency(comparison, m).filter("front")["system"].to_list()
+        for m in comparison.measures
     }
     return {"systems": rows, "front": front} if rows else None
 
