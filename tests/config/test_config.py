@@ -209,9 +209,8 @@ def alpha_level(bench):
 def batch_size(bench):
     bench(**retriever("batch"), **metrics(performance={"batch_size": 3}))
     assert sorted(bench.calls()) == ["1", "3"]
-    bench(
-        **retriever("good"), **metrics(performance={"batch_size": 3})
-    )  # takes one text, so it is not for it
+    # It takes one text, so the batch size is not for it.
+    bench(**retriever("good"), **metrics(performance={"batch_size": 3}))
 
 
 def caching_enabled(bench):
@@ -435,9 +434,8 @@ def floors(bench):
         ("floors", "good", True),
         ("floors", "bad", False),
     ]
-    strict = bench(
-        policy={"rel": 2}, gates={"floors": {"RR": 0.5}}
-    )  # the same spelling, whatever the relevance level
+    # The same spelling, whatever the relevance level.
+    strict = bench(policy={"rel": 2}, gates={"floors": {"RR": 0.5}})
     assert strict.checks[0].measure == "RR(rel=2)"
 
 
@@ -857,9 +855,8 @@ def test_a_gate_that_fails_exits_1_and_says_which(config, capsys):
     told = capsys.readouterr()
     assert "ranklens: gate floors failed: RR of bad: 0.2500 < required 0.5\n" in told.err
     assert json.loads(told.out)["passed"] is False
-    assert json.loads((config.parent / "out.json").read_text()) == json.loads(
-        told.out
-    )  # written all the same
+    written = (config.parent / "out.json").read_text()  # although a gate failed
+    assert json.loads(written) == json.loads(told.out)
 
 
 @pytest.mark.parametrize("format", ["table", "json", "markdown", "csv", "latex"])

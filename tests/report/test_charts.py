@@ -227,9 +227,8 @@ def test_a_notebook_shows_a_chart_without_the_network(comparison, name):
     chart = charts.draw(comparison, name)
     shown = chart._repr_mimebundle_()
     page = shown["image/svg+xml"]
-    assert (
-        not {"text/html", "application/javascript"} & shown.keys()
-    )  # what an exported page would take first
+    # An exported page would take these first.
+    assert not {"text/html", "application/javascript"} & shown.keys()
     assert page.startswith("<svg")
     assert set(re.findall(r"https?://[^\"'\s<]+", page)) <= {
         "http://www.w3.org/2000/svg",
@@ -241,9 +240,8 @@ def test_a_notebook_shows_a_chart_without_the_network(comparison, name):
     )
     assert specification == chart.to_dict()
     assert shown["text/plain"].startswith("<")
-    assert (
-        chart.properties(background="ivory")._repr_mimebundle_().keys() == shown.keys()
-    )  # also when it was changed
+    changed = chart.properties(background="ivory")
+    assert changed._repr_mimebundle_().keys() == shown.keys()
 
 
 def test_a_chosen_renderer_stays(comparison):

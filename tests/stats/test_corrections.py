@@ -41,9 +41,8 @@ def test_none_changes_nothing_and_gives_a_copy():
 def test_worked_by_hand():
     p = [0.01, 0.04, 0.03, 0.005]
     assert adjust(p, method="bonferroni") == pytest.approx([0.04, 0.16, 0.12, 0.02])
-    assert adjust(p, method="holm") == pytest.approx(
-        [0.03, 0.06, 0.06, 0.02]
-    )  # 3 x 0.01, then 2 x 0.03 for both
+    # 3 x 0.01, then 2 x 0.03 for both
+    assert adjust(p, method="holm") == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert adjust(p, method="hochberg") == pytest.approx([0.03, 0.04, 0.04, 0.02])
     assert adjust(p, method="bh") == pytest.approx([0.02, 0.04, 0.04, 0.02])
     assert adjust(p, method="by") == pytest.approx(

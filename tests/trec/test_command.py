@@ -76,9 +76,8 @@ def test_without_c_it_averages_over_the_queries_in_both_files(capsys):
     by_query = [
         line.split("\t") for line in golden("trec_eval10.c.txt").splitlines() if line.startswith("map ")
     ]
-    total = sum(
-        float(text) for _, query, text in by_query if query not in ("all", "q6")
-    )  # q6 is not in the run
+    # q6 is not in the run.
+    total = sum(float(text) for _, query, text in by_query if query not in ("all", "q6"))
     assert (name, count) == ("num_q", "31")
     assert float(value) == pytest.approx(total / 31, abs=1e-4)
 

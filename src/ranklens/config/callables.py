@@ -53,7 +53,7 @@ def import_retriever(name: str, *, factory: bool = False, params: Mapping[str, A
 
 
 def named(name: str) -> Any:
-    """The function, class or object of this name, as it stands in its module; a factory is not called.
+    """The function, class or object of this name, as its module defines it; a factory is not called.
 
     >>> named("collections:deque()")
     <class 'collections.deque'>

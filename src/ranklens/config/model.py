@@ -86,7 +86,7 @@ def _measure(name: str) -> str:
 
 
 def _floor(value: Any) -> Any:
-    """A share of what, a percentage does not say; whoever writes 80% means 0.8."""
+    """Refuse ``80%`` with the number that is meant: a percentage could also be one of the baseline, as in max_regression."""
     text = str(value).strip()
     try:
         meant = float(text.removesuffix("%")) / 100 if text.endswith("%") else None

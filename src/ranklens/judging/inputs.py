@@ -18,10 +18,8 @@ if TYPE_CHECKING:
     from ranklens.matching.rules import Matching
     from ranklens.readers.records import Entry
 
-_LOOKED_AT, _LOOKED_AT_EACH = (
-    20,
-    10,
-)  # queries, and documents of each, that tell whether judgments and run are swapped
+# Queries, and documents of each, that tell whether judgments and run are swapped.
+_LOOKED_AT, _LOOKED_AT_EACH = 20, 10
 _TOO_MANY_GRADES = 8  # different fractions, which no scale of grades has
 
 

@@ -20,13 +20,10 @@ _KINDS: dict[str, tuple[Any, tuple[str, ...], tuple[str, ...]]] = {
     "spans": (Spans, (), ("gold", "threshold", "over", "span_from")),
     "text": (ByText, (), ("how", "threshold", "text_from", "corpus")),
 }
-# What stands behind the colons of --match, in this order.
+# What --match takes after its colons, in this order.
 _ARGUMENTS = {"field": ("field",), "parent": ("separator",), "spans": ("threshold",), "text": ("how", "threshold"), "groups": ("groups",)}  # fmt: skip
-_NEEDED = {
-    "field": "field:metadata.source",
-    "parent": "parent:#",
-    "groups": "groups:groups.json",
-}  # as examples
+# Examples of those that need it.
+_NEEDED = {"field": "field:metadata.source", "parent": "parent:#", "groups": "groups:groups.json"}
 _TYPES: dict[str, tuple[Any, str]] = {
     "field": (str, "text such as metadata.source"),
     "separator": (str, "text"),

@@ -30,9 +30,8 @@ class _Seen:
 
     digest: Any = field(default_factory=hashlib.sha256)
     files: set[Path] = field(default_factory=set)
-    objects: dict[int, Any] = field(
-        default_factory=dict
-    )  # kept, because a freed object's id is given to another
+    # Kept, because a freed object's id is given to another.
+    objects: dict[int, Any] = field(default_factory=dict)
 
     def add(self, *parts: object) -> None:
         for part in parts:

@@ -143,9 +143,8 @@ class _Counts(NamedTuple):
 
 
 def _scores(judgments: list[Judgment], ranking: Mapping[str, float], depth: int | None) -> dict[str, float]:
-    order = sorted(ranking, key=lambda doc: (-ranking[doc], doc.encode()))[
-        :depth
-    ]  # ties ascending, here alone
+    # Ties ascending, here alone.
+    order = sorted(ranking, key=lambda doc: (-ranking[doc], doc.encode()))[:depth]
     docs = {j.doc for j in judgments}
     ranked = [doc for doc in order if doc in docs]
     place = {doc: i for i, doc in enumerate([*ranked, *sorted(docs.difference(ranked), key=str.encode)])}
