@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ranklens.judging.judged import Judged
     from ranklens.pipeline import gate_efficiency, k_sweep, reranking_improvement, routing_accuracy
     from ranklens.policy import Policy
-    from ranklens.readers.records import from_records
+    from ranklens.readers.golden_and_logs import from_records
     from ranklens.registry import Measure, measures, preset
     from ranklens.registry import parse as measure
     from ranklens.retrieval.benchmark import Benchmark
@@ -74,7 +74,7 @@ _HOME = {
     "judging.judged": "Judged",
     "pipeline": "gate_efficiency k_sweep reranking_improvement routing_accuracy",
     "policy": "Policy",
-    "readers.records": "from_records",
+    "readers.golden_and_logs": "from_records",
     "registry": "Measure measures preset",
     "scores": "Scores",
     "single": "average_precision_at_k dcg_at_k f1_at_k hit_rate_at_k mean_reciprocal_rank ndcg_at_k precision_at_k "

@@ -22,8 +22,8 @@ from ranklens.judging.inputs import read_inputs
 from ranklens.matching.rules import Matching
 from ranklens.policy import make_policy
 from ranklens.readers import frames
+from ranklens.readers.golden_and_logs import Golden, Log
 from ranklens.readers.names import Names
-from ranklens.readers.records import Golden, Log
 from ranklens.registry import Measure
 from ranklens.scores import Scores
 from ranklens.stats import inputs, queries_needed

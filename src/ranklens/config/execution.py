@@ -19,8 +19,8 @@ from ranklens.files.collection import open_collection
 from ranklens.files.output import check_output
 from ranklens.judging.inputs import read_inputs
 from ranklens.policy import Policy
+from ranklens.readers.golden_and_logs import Golden
 from ranklens.readers.names import Names
-from ranklens.readers.records import Golden
 
 if TYPE_CHECKING:
     from ranklens.config.model import Config, Performance, Retriever

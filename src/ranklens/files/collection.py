@@ -133,7 +133,7 @@ def _log(qrels: Any, run: Any) -> Any:
 def _joined(qrels: Any, run: Any) -> Any:
     if not hasattr(qrels, "unanswerable") or not hasattr(run, "entries"):
         return run
-    from ranklens.readers.records import join
+    from ranklens.readers.golden_and_logs import join
 
     return join(qrels, run)
 
@@ -155,11 +155,12 @@ def _records(value: Any, names: Names, half: Literal["golden", "log"]) -> Any:
     if frames.is_frame(value) and "doc" in frames.column_names(value):  # as most tables have it
         return _renamed(value, names, half)
     from ranklens.readers import records
+    from ranklens.readers.golden_and_logs import read_golden, read_log
 
     if not records.holds_lists(value, names):
         return _renamed(value, names, half)
     rows = records.rows_of(value)
-    return records.read_golden(rows, names) if half == "golden" else records.read_log(rows, names)
+    return (read_golden if half == "golden" else read_log)(rows, names)
 
 
 def names_of(runs: Sequence[str]) -> dict[str, str]:

@@ -301,9 +301,9 @@ def _stream_table(source: Source, kind: str, convert: tables.Convert, half: Half
     try:
         if _is_table_row(rows[0]):
             return convert(tables.frame_of_rows(rows))
-        from ranklens.readers import records
+        from ranklens.readers.golden_and_logs import read_golden, read_log
 
-        return records.read_golden(rows, names) if half == "golden" else records.read_log(rows, names)
+        return (read_golden if half == "golden" else read_log)(rows, names)
     except InputError as error:
         error.prefix(f"{source.name}: ")
         raise

@@ -11,6 +11,7 @@ from ranklens.errors import InputError
 from ranklens.files.rows import each_row, read_rows
 from ranklens.files.sources import open_source
 from ranklens.readers import frames, names, records
+from ranklens.readers.golden_and_logs import from_records
 
 # "query" is the text where another field holds the id, else the id.
 ID_NAMES = ("_id", "id", *frames.QUERY_NAMES[1:], "query")
@@ -103,7 +104,7 @@ def _queries(rows: list[dict[str, Any]]) -> Queries:
     if not rows or without:
         return Queries(texts, fields, unjudged=_unjudged(rows, without))
     named = [{**row, "id": query} for query, row in zip(texts, rows, strict=True)]
-    return Queries(texts, fields, records.from_records(named, results={})[0])
+    return Queries(texts, fields, from_records(named, results={})[0])
 
 
 def _unjudged(rows: list[dict[str, Any]], without: list[int]) -> str:

@@ -16,7 +16,7 @@ from ranklens.readers.names import Names
 
 if TYPE_CHECKING:
     from ranklens.matching.rules import Matching
-    from ranklens.readers.records import Entry
+    from ranklens.readers.golden_and_logs import Entry
 
 # Queries, and documents of each, that tell whether judgments and run are swapped.
 _LOOKED_AT, _LOOKED_AT_EACH = 20, 10
@@ -66,7 +66,7 @@ def facts(qrels: Any, run: Any, abstain_below: float | None = None) -> Facts:
     lost = getattr(run, "failed", None)
     if lost is None:
         return _NOTHING
-    from ranklens.readers.records import Golden, Log
+    from ranklens.readers.golden_and_logs import Golden, Log
 
     failed = sum(query in qrels for query in lost) if isinstance(qrels, Mapping) else 0
     if not isinstance(run, Log):
@@ -134,7 +134,7 @@ def _look_like_grades(rankings: Sequence[Any]) -> bool:
 def _matched(qrels: Any, run: Any, policy: Policy, match: Matching) -> tuple[Any, Any]:
     """Judgments and run under judged ids; a run becomes ordered lists."""
     from ranklens.matching.rules import ById
-    from ranklens.readers.records import Golden, Log
+    from ranklens.readers.golden_and_logs import Golden, Log
 
     if isinstance(match, ById):
         return qrels, run
