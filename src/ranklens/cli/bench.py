@@ -60,7 +60,7 @@ def bench(
         ),
     ] = None,
     keep_going: Annotated[
-        bool, typer.Option("--keep-going", help="Ask on, even if every call fails with the same error.")
+        bool, typer.Option("--keep-going", help="Keep asking, even if every call fails with the same error.")
     ] = False,
     no_code: Annotated[
         bool,
