@@ -58,6 +58,8 @@ def test_charts_call_measures_as_they_were_asked_for():
         found = rl.compare(
             {"q": {"a"}, "r": {"b"}}, {"x": {"q": ["a"]}, "y": {"r": ["a", "b"]}}, "mrr, hit@1"
         )
+    assert chart_data.without_cutoff(found, "Success@1") == "hit"
+    assert chart_data.without_cutoff(found, "nDCG@10") == "nDCG"  # which was not asked for
     for name in ("leaderboard", "deltas", "scatter", "significance"):
         drawn = charts.CHARTS[name](found, measure="Success@1").to_json()
         assert "hit@1" in drawn, name

@@ -156,6 +156,12 @@ def _front(quality: FloatArray, seconds: FloatArray) -> list[bool]:
     return [not one for one in beaten]
 
 
+def without_cutoff(comparison: Comparison, measure: str) -> str:
+    """What to call a measure whose cutoff varies, in the spelling that was asked for if that ends in ``@k``."""
+    name = comparison.shown(measure) if measure in comparison.measures else measure
+    return name.rpartition("@")[0] or measure.rpartition("@")[0] or measure
+
+
 def _curves(comparison: Comparison, measures: Mapping[float, Measure], axis: str) -> pl.DataFrame:
     rows: dict[str, list[object]] = {name: [] for name in ("system", axis, "mean", "low", "high")}
     for system, score in evaluated(comparison).items():

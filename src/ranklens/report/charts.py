@@ -212,7 +212,7 @@ def over_k(comparison: Comparison, measure: MeasureName = None, ks: Sequence[int
     """A measure at growing cutoffs k, with intervals as bands."""
     name = chart_data.main_measure(comparison, measure)
     table = chart_data.over_k(comparison, name, ks).to_dicts()
-    plain = name.rpartition("@")[0] or name
+    plain = chart_data.without_cutoff(comparison, name)
     chart = _curves(comparison, table, "k", "k", f"{plain}@k", logarithmic=True)
     return drawing.styled(chart, f"{plain} over the cutoff k", _averaged(comparison))
 

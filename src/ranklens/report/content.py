@@ -18,7 +18,7 @@ from ranklens.comparison import tables, verdicts
 from ranklens.errors import InputError, RankLensError
 from ranklens.files.corpus import Text, texts
 from ranklens.formulas.counts import judged_share
-from ranklens.registry import look_up, parse
+from ranklens.registry import look_up
 from ranklens.report import chart_data, palette
 from ranklens.report.chart_data import registered
 from ranklens.report.drilldown import drilldown
@@ -132,7 +132,7 @@ def _measure(comparison: Comparison, name: str) -> dict[str, Any]:
 def _definition(measure: Measure) -> list[str]:
     """What was measured, by paragraph, with the definition it refers to; nothing about parameters that were not given.
 
-    >>> _definition(parse("nDCG@10"))[1:]
+    >>> _definition(registered("nDCG@10"))[1:]
     ['DCG: Discounted cumulated gain: the sum of gain / log2(rank + 1) over the top k.', 'The gain is the grade. A negative grade gains 0.']
     """
     given = dict(measure.params)
@@ -202,7 +202,7 @@ def _charts(comparison: Comparison) -> dict[str, Any]:
         "precision_recall": lambda: chart_data.precision_recall(comparison),
         "over_k": lambda: chart_data.over_k(comparison, cut),
     }
-    plain = str(parse(cut).replace(k=None))
+    plain = chart_data.without_cutoff(comparison, cut)
     return {"over_k_measure": plain, **{name: _drawn(draw) for name, draw in drawn.items()}}
 
 
@@ -322,11 +322,16 @@ def _fitting(given: Mapping[str, Text], documents: pl.DataFrame) -> tuple[pl.Dat
     """
     import polars as pl
 
-    found = list(map(given.get, documents["doc"].to_list()))
-    table = documents.select("relevant", "rank", ids="doc").with_columns(
-        known=pl.Series([text is not None for text in found], dtype=pl.Boolean),
-        titles=pl.Series([text.title if text else "" for text in found], dtype=pl.String),
-        texts=pl.Series([text.text if text else "" for text in found], dtype=pl.String),
+    schema = {"doc": pl.String, "titles": pl.String, "texts": pl.String}
+    columns = [list(given), [text.title for text in given.values()], [text.text for text in given.values()]]
+    found = pl.DataFrame(columns, schema=schema)
+    table = documents.join(found, on="doc", how="left", maintain_order="left").select(
+        "relevant",
+        "rank",
+        ids="doc",
+        known=pl.col("texts").is_not_null(),
+        titles=pl.col("titles").fill_null(""),
+        texts=pl.col("texts").fill_null(""),
     )
     for length in TEXT_LENGTHS:
         cut = _cut(table, length)
