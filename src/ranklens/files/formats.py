@@ -85,8 +85,9 @@ def stream_run(
     if kind == "parquet":
         return _stream_parquet(place, convert, ranks=ranks)
     if kind in ("svmlight", "beir"):
+        name = place.name if isinstance(place, Source) else path
         raise InputError(
-            f"{path}: a run cannot be read as {kind}; give scores, one per line, with svmlight judgments."
+            f"{name}: a run cannot be read as {kind}; give scores, one per line, with svmlight judgments."
         )
     source = open_source(place)
     if kind == "trec":
@@ -364,6 +365,8 @@ def _json_lines(source: Source) -> list[Any]:
 
 
 def _json(source: Source) -> Any:
+    if without_bom(source.head()).lstrip()[:1] not in (b"{", b"[", b""):  # before all of it is read
+        raise InputError(f"{source.name}:1: this is not JSON: expected an object or a list.")
     content = _decode(source)
     try:
         found = loads_ids(content)

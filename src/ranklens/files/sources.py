@@ -130,8 +130,8 @@ class Source:
         for piece in self.pieces():
             found.append(piece)
             size += len(piece)
-            if self.packing and size > limits.UNPACKED:
-                raise InputError(
+            if self.packing and size > min(limits.UNPACKED, plausible(self.path)):
+                raise _implausible(self.name) if size <= limits.UNPACKED else InputError(
                     f"{self.name}: the archive holds more than {limits.UNPACKED >> 20:,} MB; unpack it first."
                 )
         return b"".join(found)
@@ -251,11 +251,19 @@ def _open_zst(raw: BinaryIO) -> Any:
 
 def _refuse_bomb(path: Path) -> None:
     """Polars unpacks a line as a whole, so the size of an archive that is packed far more than text has to be known before."""
-    size = path.stat().st_size
-    if most_unpacked(path) > max(limits.UNPACKED // 2, limits.RATIO * size):
-        raise InputError(
-            f"{path}: it holds more than {limits.RATIO} times its size, which text does not; unpack it first."
-        )
+    if most_unpacked(path) > plausible(path):
+        raise _implausible(str(path))
+
+
+def plausible(path: Path) -> int:
+    """Bytes that an archive of this size may hold if it is text."""
+    return max(limits.MODEST, limits.RATIO * path.stat().st_size)
+
+
+def _implausible(name: str) -> InputError:
+    return InputError(
+        f"{name}: it holds more than {limits.RATIO} times its size, which text does not; unpack it first."
+    )
 
 
 def most_unpacked(path: Path) -> int:
