@@ -122,6 +122,11 @@ class Source:
             if len(head) == limits.SEARCHED and not head.strip():
                 raise no_data(self)
 
+    def check_json(self) -> None:
+        """Refuse what is no JSON before all of it is read."""
+        if without_bom(self.head()).lstrip()[:1] not in (b"{", b"[", b""):
+            raise InputError(f"{self.name}: this is not JSON: expected an object or a list.")
+
     def read(self) -> bytes:
         """All bytes; a small archive may not fill the memory."""
         self.check_start()

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from ranklens.errors import InputError, warn
 from ranklens.readers import frames, names
+from ranklens.readers.mappings import as_number
 from ranklens.readers.names import Names, given
 from ranklens.readers.responses import Reading, ReadingError, unmatched
 from ranklens.words import counted
@@ -453,10 +454,10 @@ def _item_grade(item: Any, where: str) -> float:
 
 
 def _number(grade: Any, where: str) -> float:
-    try:
-        return float(grade)
-    except (TypeError, ValueError):
-        raise InputError(f"{where}: the grade {grade!r} is not a number.") from None
+    value = as_number(grade)
+    if value is None:
+        raise InputError(f"{where}: the grade {grade!r} is not a number.")
+    return value
 
 
 def holds_lists(value: Any, where: Names | None = None) -> bool:
