@@ -49,7 +49,13 @@ def _convert(rng, q, r, folder):
 
 
 def _explain(rng, q, r, _):
-    options = [[], ["--query", rng.choice(IDS)], ["--format", rng.choice(_OUTPUTS)], ["--queries", q], ["--rows", "1"]]
+    options = [
+        [],
+        ["--query", rng.choice(IDS)],
+        ["--format", rng.choice(_OUTPUTS)],
+        ["--queries", q],
+        ["--rows", "1"],
+    ]
     return ["explain", rng.choice(["AP", "nDCG@3", "RR"]), q, r, *rng.choice(options)]
 
 
@@ -66,7 +72,15 @@ def _bench(rng, q, r, folder):
 
 
 def _trec_eval(rng, q, r, _):
-    options = [["-q"], ["-m", "all_trec"], ["-c", "-m", "official"], ["-M", "2"], ["-l", "2"], ["-J"], ["-m", text(rng, "ndcg_cut.3")]]
+    options = [
+        ["-q"],
+        ["-m", "all_trec"],
+        ["-c", "-m", "official"],
+        ["-M", "2"],
+        ["-l", "2"],
+        ["-J"],
+        ["-m", text(rng, "ndcg_cut.3")],
+    ]
     return ["trec-eval", *rng.choice(options), q, r]
 
 
@@ -90,4 +104,6 @@ def text(rng, given):
     if rng.random() < 0.5:
         return given
     place = rng.randint(0, len(given))
-    return (given[:place] + rng.choice(JUNK).decode(errors="surrogateescape") + given[place:]).replace("\0", "")
+    return (given[:place] + rng.choice(JUNK).decode(errors="surrogateescape") + given[place:]).replace(
+        "\0", ""
+    )

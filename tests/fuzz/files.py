@@ -11,7 +11,25 @@ import polars as pl
 import pyarrow as pa
 
 KINDS = ("trec", "csv", "tsv", "jsonl", "json", "parquet", "svmlight", "scores", "msmarco", "beir", "records")
-IDS = ["q1", "q2", "é", "d1", "d2", "d#1", 'd"3', "x,y", "0", "7", "=1", "𝔡", "[1]", "{a}", "nan", "qid:1", "-"]
+IDS = [
+    "q1",
+    "q2",
+    "é",
+    "d1",
+    "d2",
+    "d#1",
+    'd"3',
+    "x,y",
+    "0",
+    "7",
+    "=1",
+    "𝔡",
+    "[1]",
+    "{a}",
+    "nan",
+    "qid:1",
+    "-",
+]
 JUNK = [b"\n", b"\r\n", b"\r", b" ", b"\t", b"\0", b"#", b'"', b",", b"\xff", b"\xef\xbb\xbf", b"nan", b"inf", b"1e999", b"{", b"}",
         b"[", b"]", b"null", b"-", b"\x1a", b"\xe2\x80\xa8", b"x" * 3000, b"\n\n\n", b"'", b"\\", b"\\ud800", b"\x1b[2J", b"true",
         b"9" * 400, b"[" * 3000, b"0x10", b"1_0", b"1,5", b"\xd9\xa3", b":", b"q1", b"d1", b"\x85", b"PAR1", b"\x1f\x8b", b"*", b"1.5",
@@ -133,7 +151,9 @@ def gentle(rng, kind, written):
         elif what == 3 and kind in ("trec", "svmlight"):
             body.insert(place, rng.choice(["# a remark", " # q1 0 d1 1", "#"]))
         elif what == 4 and kind in ("trec", "msmarco", "scores"):
-            body = [re.sub(r"(?<= )(\d)$", rng.choice([r"\1.0", r"+\1", r"0\1", r"\1e0"]), line) for line in body]
+            body = [
+                re.sub(r"(?<= )(\d)$", rng.choice([r"\1.0", r"+\1", r"0\1", r"\1e0"]), line) for line in body
+            ]
         elif what == 5 and kind == "trec":
             body = [line.replace(" ", rng.choice(["  ", "\t", " \t "])) for line in body]
     end = rng.choice(["\n", "\n", "\n", "\r\n"])

@@ -17,8 +17,9 @@ import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import ranklens as rl
 from fuzz import commands, files, naive
+
+import ranklens as rl
 from ranklens.cli.main import main
 
 SECONDS, MEGABYTES = 10, 1500
@@ -150,10 +151,14 @@ def _means(qrels, run):
 
 
 def _apart(found, expected):
-    if isinstance(found, dict) and isinstance(expected, dict) and found.keys() == expected.keys():
-        if all(math.isclose(found[m], expected[m], abs_tol=1e-12) for m in expected):
-            return ""
-    return f"{found} is not {expected}"
+    """Empty where both have the same means; one that could not be read has none."""
+    same = (
+        isinstance(found, dict)
+        and isinstance(expected, dict)
+        and found.keys() == expected.keys()
+        and all(math.isclose(found[m], expected[m], abs_tol=1e-12) for m in expected)
+    )
+    return "" if same else f"{found} is not {expected}"
 
 
 def report(tally):

@@ -31,7 +31,9 @@ def read_pair(kind, qrels, run):
         return read("beir", qrels / "qrels" / "test.tsv", "grade"), read("trec", run, "score")
     if kind == "scores":
         judged = _rows("svmlight", qrels, "grade")
-        scores = [line.split() for line in _text(run).split("\n") if line.strip() and not line.startswith("#")]
+        scores = [
+            line.split() for line in _text(run).split("\n") if line.strip() and not line.startswith("#")
+        ]
         if len(scores) != len(judged) or any(len(fields) != 1 for fields in scores):
             raise UnclearError
         ranked = [(query, doc, *fields) for (query, doc, _), fields in zip(judged, scores, strict=True)]
@@ -159,7 +161,9 @@ def _json(text, _):
 
 def _records(text, number):
     rows = _objects(text, {"query", "expected", "retrieved"})
-    if any(not isinstance(row[key], list) or not row[key] for row in rows for key in ("expected", "retrieved")):
+    if any(
+        not isinstance(row[key], list) or not row[key] for row in rows for key in ("expected", "retrieved")
+    ):
         raise UnclearError
     if len({row["query"] for row in rows}) < len(rows):
         raise UnclearError

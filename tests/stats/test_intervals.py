@@ -27,9 +27,7 @@ def test_a_quantile_of_student_known_by_heart():
     assert t_quantile(1, 0.75) == pytest.approx(1, rel=1e-14)  # tan(π / 4)
 
 
-@pytest.mark.skipif(
-    scipy.__version__.startswith("1.15."), reason="this SciPy gives 1.0000000000134 for it"
-)
+@pytest.mark.skipif(scipy.__version__.startswith("1.15."), reason="this SciPy gives 1.0000000000134 for it")
 @given(
     freedom=st.one_of(st.integers(1, 3000), st.floats(1, 1e7)),
     probability=st.floats(0.5, 0.99999, exclude_min=True),

@@ -176,9 +176,7 @@ def _number(value: Any, name: str, query: Any, doc: Any) -> float:
 
 def _not_a_number(value: Any, name: str, query: Any, doc: Any) -> InputError:
     shown, of = brief(repr(value), 60), brief(repr(doc))
-    return InputError(
-        f"the {name} of document {of} for query {brief(repr(query))} is {shown}, not a number."
-    )
+    return InputError(f"the {name} of document {of} for query {brief(repr(query))} is {shown}, not a number.")
 
 
 def locate(path: PathLike, given: str | None, what: str) -> tuple[PathLike, str]:

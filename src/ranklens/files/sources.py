@@ -136,8 +136,12 @@ class Source:
             found.append(piece)
             size += len(piece)
             if self.packing and size > min(limits.UNPACKED, plausible(self.path)):
-                raise _implausible(self.name) if size <= limits.UNPACKED else InputError(
-                    f"{self.name}: the archive holds more than {limits.UNPACKED >> 20:,} MB; unpack it first."
+                raise (
+                    _implausible(self.name)
+                    if size <= limits.UNPACKED
+                    else InputError(
+                        f"{self.name}: the archive holds more than {limits.UNPACKED >> 20:,} MB; unpack it first."
+                    )
                 )
         return b"".join(found)
 
