@@ -441,6 +441,8 @@ def _parameters(name: str, function: Callable[..., Any]) -> dict[str, Parameter]
 
 def _parameter(name: str, hint: Any, default: Any) -> Parameter:
     limit = None
+    # Before Python 3.11, a default of None puts one more "| None" around the type.
+    hint = next((kind for kind in typing.get_args(hint) if typing.get_origin(kind) is Annotated), hint)
     if typing.get_origin(hint) is Annotated:
         hint, *extras = typing.get_args(hint)
         limit = next((extra for extra in extras if isinstance(extra, (Above, Within))), None)

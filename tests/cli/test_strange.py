@@ -112,11 +112,17 @@ def test_names_that_are_not_utf8(folder, capsys):
             clean(capsys, *command, statuses=(0, 1))
 
 
-@pytest.mark.parametrize(("name", "content"), [("g", "q1 0 d1 ٣\n"), ("g.csv", "query,doc,grade\nq1,d1,٣\n"), ("g.svm", "٣ qid:1 1:2 # d\n")])  # fmt: skip
-def test_digits_of_other_scripts_are_no_grades(folder, capsys, name, content):
-    (folder / name).write_text(content, encoding="utf-8")
-    for command in ("evaluate", "lint"):
-        clean(capsys, command, name, "r", statuses=(2,))
+@pytest.mark.parametrize(("name", "content"), [
+    ("g", "q1 0 d1 ٣\n"), ("g.csv", "query,doc,grade\nq1,d1,٣\n"), ("g.svm", "٣ qid:1 1:2 # d\n"), ("g.json", '{"q1": {"d1": "٣"}}'),
+    ("g.json", '[{"query": "q1", "doc": "d1", "grade": "٣"}]'), ("g.jsonl", '{"query": "q1", "doc": "d1", "grade": "٣"}\n'),
+    ("g.tsv", "query\tdoc\tgrade\nq1\td1\t٣\n"), ("g.jsonl", '{"query": "q1", "expected": [{"id": "d1", "grade": "٣"}]}\n'),
+])  # fmt: skip
+@pytest.mark.parametrize("digit", ["٣", "1_0", "３", "x"])
+def test_digits_of_other_scripts_are_no_grades(folder, capsys, name, content, digit):
+    (folder / name).write_text(content.replace("٣", digit), encoding="utf-8")
+    for command in (["evaluate", name, "r"], ["lint", name, "r"], ["explain", "RR", name, "r"], ["compare", name, "r", "b=r"],
+                    ["trec-eval", name, "r"]):  # fmt: skip
+        clean(capsys, *command, statuses=(2,))
 
 
 @pytest.mark.parametrize(

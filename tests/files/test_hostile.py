@@ -216,7 +216,7 @@ def test_the_search_for_data_has_an_end(write, monkeypatch, pack, name, content,
 
 def test_an_archive_of_json_has_a_limit(write, monkeypatch):
     monkeypatch.setattr("ranklens.files.limits.UNPACKED", 1 << 17)
-    content = b'{"q1": {"' + b"x" * (1 << 18) + b'": 1}}'
+    content = b'{"q1": {"' + os.urandom(1 << 17).hex().encode() + b'": 1}}'
     with pytest.raises(rl.InputError, match="the archive holds more than 0 MB; unpack it first"):
         rl.judge({"q1": {"d1": 1}}, write("r.json.gz", gzip.compress(content)))
     assert rl.judge({"q1": {"d1": 1}}, write("r.json", content)) is not None
@@ -232,8 +232,35 @@ def zst_of_one_letter(blocks):
 def test_a_small_zst_archive_of_three_gigabytes_is_refused(write):
     path = write("r.zst", zst_of_one_letter(24_000))
     assert most_unpacked(Path(path)) == 24_000 << 17
-    with pytest.raises(rl.InputError, match=r"r.zst: it holds more than 1000 times its size"):
+    with pytest.raises(rl.InputError, match=r"r.zst: it holds more than 100 times its size"):
         rl.judge({"q1": {"d1": 1}}, path)
+
+
+@pytest.mark.parametrize("name", ["r.json.gz", "r.jsonl.gz"])
+def test_an_archive_that_is_packed_far_more_than_text_is_refused_early(write, monkeypatch, name):
+    monkeypatch.setattr("ranklens.files.limits.MODEST", 1 << 17)
+    content = b'{"query": "q1", "retrieved": ["' + b"x" * (1 << 18) + b'"]}'
+    with pytest.raises(rl.InputError, match=f"{name}: it holds more than 100 times its size"):
+        rl.judge({"q1": {"d1": 1}}, write(name, gzip.compress(content)))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc, and other systems may fill the disk")
+@pytest.mark.parametrize("name", ["r", "r.csv", "r.tsv", "r.json", "r.jsonl", "r.parquet", "r.svm"])
+def test_three_gigabytes_of_nothing_take_little_memory(tmp_path, name):
+    """A sparse file, which is on the disk in name only, in a process of its own so that its memory can be measured."""
+    for place in (tmp_path / name, tmp_path / "q"):
+        place.write_text("q1 0 d1 1\n" if place.name == "q" else "")
+    os.truncate(tmp_path / name, 3 << 30)
+    # Not ru_maxrss, which begins with the memory of the process that started this one.
+    code = (
+        "import sys; from ranklens.cli.main import main; status = main(sys.argv[1:]);"
+        "print(status, *[line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM')])"
+    )
+    run = [sys.executable, "-c", code, "evaluate", "q", name, "-m", "RR"]
+    done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False)
+    status, most = map(int, done.stdout.split())
+    assert (status, done.stderr.count("\n")) == (2, 1)
+    assert most << 10 < 1 << 29
 
 
 def test_the_size_of_an_archive_is_told_by_its_headers(tmp_path):

@@ -3,13 +3,8 @@
 Each case comes from its own seed, so that one number is enough to see it again: ``scripts/fuzz --seed 1234``.
 """
 
-import bz2
 import contextlib
-import csv
-import gzip
 import io
-import json
-import lzma
 import math
 import os
 import random
@@ -19,42 +14,16 @@ import shutil
 import sys
 import time
 import warnings
-import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import polars as pl
+from fuzz import commands, files, naive
 
 import ranklens as rl
 from ranklens.cli.main import main
 
 SECONDS, MEGABYTES = 10, 1500
-MEASURES = "nDCG@3,RR,P@2,AP"
-KINDS = ("trec", "csv", "tsv", "jsonl", "json", "parquet", "svmlight", "msmarco", "beir", "records")
-TEXT = ("trec", "csv", "tsv", "jsonl", "json")  # which the naive reader reads
-IDS = [
-    "q1",
-    "q2",
-    "é",
-    "d1",
-    "d2",
-    "d#1",
-    'd"3',
-    "x,y",
-    "0",
-    "7",
-    "=1",
-    "𝔡",
-    "[1]",
-    "{a}",
-    "nan",
-    "qid:1",
-    "-",
-]
-JUNK = [b"\n", b"\r\n", b"\r", b" ", b"\t", b"\0", b"#", b'"', b",", b"\xff", b"\xef\xbb\xbf", b"nan", b"inf", b"1e999", b"{", b"}",
-        b"[", b"]", b"null", b"-", b"\x1a", b"\xe2\x80\xa8", b"x" * 3000, b"\n\n\n", b"'", b"\\", b"\\ud800", b"\x1b[2J", b"true",
-        b"9" * 400, b"[" * 3000, b"0x10", b"1_0", b"1,5", b"\xd9\xa3", b":", b"q1", b"d1", b"\x85", b"PAR1", b"\x1f\x8b", b"*", b"1.5"]  # fmt: skip
-PACK = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress, ".bz2": bz2.compress}
+STUCK = 300  # seconds; a machine that does something else, too, makes no case slower than that
 
 
 @dataclass
@@ -67,58 +36,74 @@ class Tally:
     wrong: list[str] = field(default_factory=list)
 
 
-def run_for(seconds, first_seed, folder):
-    """Cases with the seeds from ``first_seed`` on, for some time."""
+def run_for(seconds, first_seed, folder, most=None):
+    """Cases with the seeds from ``first_seed`` on, for some time or until there are ``most`` of them."""
     tally, end, seed = Tally(), time.monotonic() + seconds, first_seed
-    while time.monotonic() < end and len(tally.wrong) < 20:
+    while time.monotonic() < end and len(tally.wrong) < 20 and tally.cases != most:
         run_case(seed, Path(folder), tally)
         seed += 1
     return tally
 
 
 def run_case(seed, folder, tally):
-    """One pair of files through one command."""
+    """One pair of files through one command, and what is read against what a naive reader reads."""
     rng = random.Random(seed)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    kind = rng.choice(KINDS)
-    qrels, run = _files(rng, kind, folder)
-    command = _command(rng, kind, qrels, run, folder)
+    kind = rng.choice(files.KINDS)
+    qrels, run = files.write_pair(rng, kind, folder)
+    made = commands.any_command(rng, qrels, run, folder)
+    command, given = made if isinstance(made, tuple) else (made, b"")
     before = set(folder.rglob("*"))
-    start = time.monotonic()
-    status, out, err, crash = call(command)
-    took = time.monotonic() - start
+    start, start_cpu = time.monotonic(), time.process_time()
+    status, _, err, crash = call(command, given)
+    took, busy = time.monotonic() - start, time.process_time() - start_cpu
     tally.cases += 1
-    tally.slowest = max(tally.slowest, took)
-    label = f"seed {seed}: ranklens {' '.join(map(ascii, command))}"
-    if crash is not None:
+    tally.slowest = max(tally.slowest, busy)
+    label = f"seed {seed} ({kind}): ranklens {' '.join(map(ascii, command))}"
+    hidden = [path.name for path in {*folder.rglob("*")} - before if path.name.startswith((".", "ranklens-"))]
+    if crash or (crash := _problem(status, err, took, busy)):
         tally.wrong.append(f"{label}: {crash}")
-    elif problem := _problem(status, out, err, took):
-        tally.wrong.append(f"{label}: {problem}")
-    elif hidden := [
-        path.name for path in {*folder.rglob("*")} - before if path.name.startswith((".", "ranklens-"))
-    ]:
+    elif hidden:
         tally.wrong.append(f"{label}: left behind {hidden}")
-    if kind in TEXT and (difference := _difference(kind, qrels, run)) is not None:
-        tally.compared += 1
-        if difference:
-            tally.wrong.append(f"seed {seed} ({kind}): {difference}")
+    found = [difference(kind, qrels, run)]
+    if command[0] == "convert" and status == 0 and command[1] == str(run) and command[2] != "-":
+        found.append(_changed(qrels, run, command[2]))
+    for told in found:
+        tally.compared += told is not None
+        if told:
+            tally.wrong.append(f"{label}: {told}")
 
 
-def call(command):
-    out, err = io.StringIO(), io.StringIO()
+def call(command, given=b""):
+    """The exit status, standard output and standard error, and whatever escaped."""
+    out, err, before = _stream(), _stream(), sys.stdin
+    sys.stdin = _stream(given)
+    status, crash = None, None
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            return main(command), out.getvalue(), err.getvalue(), None
+            status = main(command)
     except BaseException as error:  # noqa: BLE001  whatever escapes is a finding
-        return None, out.getvalue(), err.getvalue(), f"{type(error).__name__}: {error}"
+        crash = f"{type(error).__name__}: {error}"
+    finally:
+        sys.stdin = before
+    return status, *map(_written, (out, err)), crash
 
 
-def _problem(status, out, err, took):
+def _stream(given=b""):
+    return io.TextIOWrapper(io.BytesIO(given), encoding="utf-8")
+
+
+def _written(stream):
+    stream.flush()
+    return stream.buffer.getvalue().decode(errors="replace")
+
+
+def _problem(status, err, took, busy):
     name = r"ranklens(-trec-eval)?"
     lines = [line for line in err.splitlines() if not re.match(rf"{name}: warning: ", line)]
-    if took > SECONDS:
-        return f"took {took:.1f} s"
+    if busy > SECONDS or took > STUCK:
+        return f"took {busy:.1f} s of the processor, {took:.1f} s in all"
     if _megabytes() > MEGABYTES:
         return f"took {_megabytes():.0f} MB"
     if status not in (0, 1, 2) or "Traceback" in err:
@@ -136,240 +121,44 @@ def _megabytes():
     )
 
 
-# --- files
+# --- numbers
 
 
-def _files(rng, kind, folder):
-    grades = [
-        (rng.choice(IDS), rng.choice(IDS), rng.choice([0, 1, 2, 3, -1])) for _ in range(rng.randint(1, 12))
-    ]
-    scores = [
-        (rng.choice(IDS), rng.choice(IDS), rng.choice([1.0, 2.5, 2.5, -1e-9, 1e300, 7]))
-        for _ in range(rng.randint(1, 20))
-    ]
-    pack = rng.choice(["", "", "", *PACK])
-    suffix = rng.choice(["", f".{kind}"])
-    run_kind = {"svmlight": "trec", "beir": "trec"}.get(kind, kind)
-    qrels_kind = "trec" if kind == "msmarco" else kind
-    run = folder / f"run{'' if run_kind != kind else suffix}{pack}"
-    run.write_bytes(_mutated(rng, PACK[pack](_content(run_kind, _once(scores, rng), "score"))))
-    if kind == "beir":
-        place = folder / "beir" / "qrels"
-        place.mkdir(parents=True)
-        (place / "test.tsv").write_bytes(_mutated(rng, _content("beir", _once(grades, rng), "grade")))
-        texts = "".join(json.dumps({"_id": q, "text": f"text of {q}"}) + "\n" for q in IDS)
-        (folder / "beir" / "queries.jsonl").write_bytes(_mutated(rng, texts.encode()))
-        (folder / "beir" / "corpus.jsonl").write_bytes(_mutated(rng, texts.encode()))
-        return folder / "beir", run
-    qrels = folder / f"qrels{suffix if qrels_kind == kind else ''}{pack}"
-    qrels.write_bytes(_mutated(rng, PACK[pack](_content(qrels_kind, _once(grades, rng), "grade"))))
-    return qrels, run
-
-
-def _once(rows, rng):
-    """Mostly without repeated documents."""
-    return rows if rng.random() < 0.1 else list({row[:2]: row for row in rows}.values())
-
-
-def _content(kind, rows, number):
-    by_query = {}
-    for query, doc, value in rows:
-        by_query.setdefault(query, {})[doc] = value
-    if kind == "trec":
-        lines = (f"{q} 0 {d} {x}" if number == "grade" else f"{q} Q0 {d} 1 {x!r} tag" for q, d, x in rows)
-    elif kind == "msmarco":
-        lines = (f"{q}\t{d}\t{i}" for i, (q, d, _) in enumerate(rows, 1))
-    elif kind == "svmlight":
-        lines = (f"{abs(x):.0f} qid:{q} 1:0.5 # {d}" for q, d, x in rows)
-    elif kind == "json":
-        lines = [json.dumps(by_query, ensure_ascii=bool(len(rows) % 2))]
-    elif kind == "jsonl":
-        lines = (json.dumps({"query": q, "doc": d, number: x}) for q, d, x in rows)
-    elif kind == "records":
-        lines = (
-            json.dumps({"query": q, "expected": [*docs], "retrieved": [*docs]})
-            for q, docs in by_query.items()
-        )
-    elif kind == "beir":
-        lines = ["query-id\tcorpus-id\tscore", *(f"{q}\t{d}\t{x}" for q, d, x in rows)]
-    else:
-        table = pl.DataFrame(
-            rows,
-            schema={"query": pl.String, "doc": pl.String, number: pl.Float64},
-            orient="row",
-            strict=False,
-        )
-        buffer = io.BytesIO()
-        if kind == "parquet":
-            table.write_parquet(buffer)
-        else:
-            table.write_csv(
-                buffer,
-                separator="," if kind == "csv" else "\t",
-                quote_style="necessary" if kind == "csv" else "never",
-            )
-        return buffer.getvalue()
-    return "".join(f"{line}\n" for line in lines).encode()
-
-
-def _mutated(rng, content):
-    kind = rng.random()
-    if kind < 0.25:
-        return content
-    if kind < 0.28:
-        return rng.randbytes(rng.randint(0, 60))
-    for _ in range(rng.randint(1, 3)):
-        start = rng.randint(0, len(content))
-        stop = min(start + rng.choice([0, 0, 1, 2, 7, 40, 10_000]), len(content))
-        piece = rng.choice(
-            [rng.choice(JUNK), rng.choice(JUNK), rng.randbytes(rng.randint(0, 4)), content[start:stop] * 2]
-        )
-        content = content[:start] + piece + content[stop:]
-    return content
-
-
-def _command(rng, kind, qrels, run, folder):
-    q, r, other = str(qrels), str(run), f"b={run}"
-    config = folder / "bench.yaml"
-    config.write_text(
-        json.dumps({"data": {"qrels": q, "runs": {"a": r}}, "gates": {"floors": {"RR": 0.1}}}),
-        encoding="utf-8",
-    )
-    target = folder / f"out.{rng.choice(['csv', 'tsv', 'jsonl', 'txt', 'parquet', 'csv.gz', 'txt.zst'])}"
-    texts = rng.choice([[], ["--queries", q], ["--corpus", q], ["--corpus", r]])
-    return rng.choice([
-        ["evaluate", q, r, "-m", MEASURES, *rng.choice([[], ["-q"], ["--format", "json"], ["--ties", "average"], ["--nan", "last"],
-                                                        ["--missing", "skip"], ["--judged-only"], ["--format", "markdown", "-q"]])],
-        ["lint", q, r], ["convert", r, str(target)], ["convert", q, str(target), "--kind", "qrels"], ["trec-eval", "-q", q, r],
-        ["trec-eval", "-m", "all_trec", q, r], ["explain", "AP", q, r], ["explain", "nDCG@3", q, r, "--query", "q1"],
-        ["compare", q, r, other, "-m", "RR,P@2", "--test", "t"], ["compare", q, r, other, "--by", f"{q}:kind", "--test", "t"],
-        ["report", q, r, other, "-m", "RR", "-o", str(folder / "o.html"), *texts], ["bench", str(config)],
-        ["convert", str(target.with_name("run2")), r],
-    ])  # fmt: skip
-
-
-# --- a naive reader
-
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-
-
-class UnclearError(Exception):
-    """Something that readers may take one way or another, or refuse."""
-
-
-def _difference(kind, qrels, run):
+def difference(kind, qrels, run):
     """Where what the library reads differs from what the naive reader does; None where they cannot be compared."""
     try:
-        gold, ranked = naive(kind, qrels, "grade"), naive(kind, run, "score")
-    except (
-        UnclearError,
-        UnicodeError,
-        ValueError,
-        EOFError,
-        OSError,
-        lzma.LZMAError,
-        zlib.error,
-        csv.Error,
-        RecursionError,
-    ):
+        gold, ranked = naive.read_pair(kind, qrels, run)
+    except Exception:  # noqa: BLE001  the naive reader has no opinion on damaged files
         return None
+    found = _means(str(qrels), str(run))
+    return None if isinstance(found, str) else _apart(found, _means(gold, ranked))
+
+
+def _changed(qrels, run, target):
+    """Where a run that was converted has other values than before."""
+    before = _means(str(qrels), str(run))
+    return None if isinstance(before, str) else _apart(_means(str(qrels), target), before)
+
+
+def _means(qrels, run):
+    """The means, or why there are none."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            found = rl.evaluate(str(qrels), str(run), MEASURES).mean
-        except rl.RankLensError:
-            return None
-        expected = rl.evaluate(gold, ranked, MEASURES).mean
-    return (
-        ""
-        if all(math.isclose(found[m], expected[m], abs_tol=1e-12) for m in expected)
-        else f"{found} is not {expected}"
+            return rl.evaluate(qrels, run, commands.MEASURES).mean
+        except rl.RankLensError as error:
+            return str(error)
+
+
+def _apart(found, expected):
+    """Empty where both have the same means; one that could not be read has none."""
+    same = (
+        isinstance(found, dict)
+        and isinstance(expected, dict)
+        and found.keys() == expected.keys()
+        and all(math.isclose(found[m], expected[m], abs_tol=1e-12) for m in expected)
     )
-
-
-def naive(kind, path, number):
-    """``{query: [(document, number), …]}``, read line by line."""
-    content = path.read_bytes()
-    for magic, unpack in (
-        (b"\x1f\x8b", gzip.decompress),
-        (b"\xfd7zXZ\x00", lzma.decompress),
-        (b"BZh", bz2.decompress),
-    ):
-        content = unpack(content) if content.startswith(magic) else content
-    text = content.decode()
-    if re.search("[\r\0\x0b\x0c\x1a\x85\ufeff\ud800-\udfff]|\\\\u[dD]", text):
-        raise UnclearError
-    rows = {"trec": _trec, "csv": _csv, "tsv": _tsv, "jsonl": _jsonl, "json": _json}[kind](text, number)
-    found = {}
-    for query, doc, value in rows:
-        if query in ("", None) or doc in ("", None) or not isinstance(query, str) or not isinstance(doc, str):
-            raise UnclearError
-        found.setdefault(query, []).append((doc, _value(value)))
-    if not found or any(len({doc for doc, _ in docs}) < len(docs) for docs in found.values()):
-        raise UnclearError
-    return found
-
-
-def _value(value):
-    if (
-        isinstance(value, bool)
-        or value is None
-        or not (isinstance(value, (int, float)) or _NUMBER.fullmatch(str(value)))
-    ):
-        raise UnclearError
-    if not math.isfinite(float(value)):
-        raise UnclearError
-    return float(value)
-
-
-def _trec(text, number):
-    width = 4 if number == "grade" else 6
-    rows = [
-        line.split()
-        for line in re.split("\n", text)
-        if line.strip(" \t") and not line.lstrip(" \t").startswith("#")
-    ]
-    if any(len(row) != width for row in rows):
-        raise UnclearError
-    return [(row[0], row[2], row[3 if width == 4 else 4]) for row in rows]
-
-
-def _csv(text, number, separator=","):
-    quoting = csv.QUOTE_MINIMAL if separator == "," else csv.QUOTE_NONE
-    rows = [
-        row
-        for row in csv.reader(
-            io.StringIO(text, newline=""), delimiter=separator, quoting=quoting, strict=True
-        )
-        if row
-    ]
-    if not rows or rows[0] != ["query", "doc", number] or any(len(row) != 3 for row in rows):
-        raise UnclearError
-    return rows[1:]
-
-
-def _tsv(text, number):
-    return _csv(text, number, "\t")
-
-
-def _pairs(pairs):
-    if len(dict(pairs)) < len(pairs):
-        raise UnclearError
-    return dict(pairs)
-
-
-def _jsonl(text, number):
-    rows = [json.loads(line, object_pairs_hook=_pairs) for line in text.split("\n") if line.strip()]
-    if any(not isinstance(row, dict) or set(row) != {"query", "doc", number} for row in rows):
-        raise UnclearError
-    return [(row["query"], row["doc"], row[number]) for row in rows]
-
-
-def _json(text, _):
-    found = json.loads(text, object_pairs_hook=_pairs)
-    if not isinstance(found, dict) or any(not isinstance(docs, dict) or not docs for docs in found.values()):
-        raise UnclearError
-    return [(query, doc, value) for query, docs in found.items() for doc, value in docs.items()]
+    return "" if same else f"{found} is not {expected}"
 
 
 def report(tally):
@@ -387,6 +176,7 @@ if __name__ == "__main__":
 
     options = argparse.ArgumentParser(description="Mutated files through every command.")
     options.add_argument("--minutes", type=float, default=10)
+    options.add_argument("--cases", type=int, default=None, help="Stop after so many, if the time allows.")
     options.add_argument("--start", type=int, default=None, help="The first seed; by default the time.")
     options.add_argument("--seed", type=int, default=None, help="Run this case alone, and keep its files.")
     given = options.parse_args()
@@ -397,9 +187,8 @@ if __name__ == "__main__":
             work, tally = Path(f"fuzz-{given.seed}"), Tally()
             run_case(given.seed, work, tally)
         else:
-            tally = run_for(
-                given.minutes * 60, int(time.time()) if given.start is None else given.start, work
-            )
+            first = int(time.time()) if given.start is None else given.start
+            tally = run_for(given.minutes * 60, first, work, given.cases)
     sys.stdout.write(f"{report(tally)}\n")
     sys.stdout.flush()
     os._exit(bool(tally.wrong))

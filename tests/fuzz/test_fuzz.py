@@ -4,7 +4,7 @@ import pytest
 
 pytest.importorskip("resource")  # which Windows lacks
 
-from fuzz import hostile
+from fuzz import hostile, naive
 
 FIRST = 20_000_000
 
@@ -22,12 +22,12 @@ def test_the_first_cases(tmp_path, part):
 def test_more_cases(tmp_path, part):
     tally = hostile.run_for(20, FIRST + (1 + part) * 1_000_000, tmp_path / "case")
     assert tally.wrong == [], hostile.report(tally)
-    assert tally.compared, "the naive reader reads some of them"
+    assert tally.compared > tally.cases / 50, hostile.report(tally)
 
 
 def test_the_naive_reader_can_tell_a_difference(tmp_path, monkeypatch):
     for name, text in (("q", "q1 0 d1 1\n"), ("r", "q1 Q0 d1 1 1 t\nq1 Q0 x 2 2 t\n")):
         (tmp_path / name).write_text(text)
-    assert hostile._difference("trec", tmp_path / "q", tmp_path / "r") == ""
-    monkeypatch.setattr(hostile, "naive", lambda *_: {"q1": [("d1", 1.0)]})
-    assert "is not" in hostile._difference("trec", tmp_path / "q", tmp_path / "r")
+    assert hostile.difference("trec", tmp_path / "q", tmp_path / "r") == ""
+    monkeypatch.setattr(naive, "read_pair", lambda *_: ({"q1": {"d1": 1.0}}, {"q1": {"d1": 1.0}}))
+    assert "is not" in hostile.difference("trec", tmp_path / "q", tmp_path / "r")

@@ -45,3 +45,19 @@ def test_mistakes_are_told(text, message):
     with pytest.raises(InputError) as told:
         spelled(text)
     assert message in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("[" * 100_000 + "]" * 100_000, "cannot be read as JSON: it is nested too deeply"),
+        ('{"q1": [["a"]], "q1": [["b"]]}', "the key 'q1' is there twice"),
+        ('{"q1": 5}', "5 of query 'q1' is no list of groups"),
+        ('{"q1": "ab"}', "'ab' of query 'q1' is no list of groups"),
+        ("[1]", "1 is not a group"),
+    ],
+)
+def test_groups_that_are_none(tmp_path, content, message):
+    (tmp_path / "groups.json").write_text(content)
+    with pytest.raises(InputError, match=message):
+        spelled(f"groups:{tmp_path / 'groups.json'}")

@@ -83,8 +83,9 @@ def run_in(place: PathLike, kind: str, *, ranks: bool = False, names: Names = US
     if kind == "parquet":
         return _stream_parquet(place, convert, ranks=ranks)
     if kind in ("svmlight", "beir"):
+        name = place.name if isinstance(place, Source) else place
         raise InputError(
-            f"{place.name if isinstance(place, Source) else place}: a run cannot be read as {kind}; give scores, one per line, with svmlight judgments."
+            f"{name}: a run cannot be read as {kind}; give scores, one per line, with svmlight judgments."
         )
     source = open_source(place)
     if kind == "trec":
@@ -165,13 +166,15 @@ def as_table(read: Any, number: str) -> pl.DataFrame:
 
 
 def _number(value: Any, name: str, query: Any, doc: Any) -> float:
-    try:
-        if isinstance(value, (Real, str)):
-            return float(value)
-    except (OverflowError, ValueError):
-        pass
-    shown, of = f"{value!r:.60}", brief(repr(doc))
-    raise InputError(f"the {name} of document {of} for query {brief(repr(query))} is {shown}, not a number.")
+    number = mappings.as_number(value) if isinstance(value, (Real, str)) else None
+    if number is not None:
+        return number
+    raise _not_a_number(value, name, query, doc)
+
+
+def _not_a_number(value: Any, name: str, query: Any, doc: Any) -> InputError:
+    shown, of = brief(repr(value), 60), brief(repr(doc))
+    return InputError(f"the {name} of document {of} for query {brief(repr(query))} is {shown}, not a number.")
 
 
 def locate(path: PathLike, given: str | None, what: str) -> tuple[PathLike, str]:
@@ -295,6 +298,7 @@ def _stream_table(source: Source, kind: str, convert: tables.Convert, half: Half
         return tables.stream_table(source, kind, partial(_with_name, source, convert))
     rows = _json_lines(source) if kind == "jsonl" else _json(source)
     if isinstance(rows, Mapping):
+        _check_texts(source, rows, "grade" if half == "golden" else "score")
         return rows
     if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
         raise InputError(f"{source.name}: expected objects with the keys query, doc and a number.")
@@ -309,6 +313,17 @@ def _stream_table(source: Source, kind: str, convert: tables.Convert, half: Half
         raise
     except UnicodeEncodeError as error:
         raise InputError(f"{source.name}: {error}") from None
+
+
+def _check_texts(source: Source, by_query: Mapping[Any, Any], number: str) -> None:
+    """Refuse text that Python alone would take for a number."""
+    for query, docs in by_query.items():
+        if isinstance(docs, dict) and str in set(map(type, docs.values())):
+            for doc, value in docs.items():
+                if isinstance(value, str) and mappings.as_number(value) is None:
+                    error = _not_a_number(value, number, query, doc)
+                    error.prefix(f"{source.name}: ")
+                    raise error
 
 
 def _with_name(source: Source, convert: tables.Convert, table: pl.DataFrame) -> pl.DataFrame:
@@ -358,6 +373,7 @@ def _json_lines(source: Source) -> list[Any]:
 
 
 def _json(source: Source) -> Any:
+    source.check_json()
     content = _decode(source)
     try:
         found = loads_ids(content)

@@ -61,6 +61,7 @@ def _from_file(path: str | Path, what: str) -> Iterator[dict[str, Any]]:
         if head.startswith(b"PAR1"):
             yield from formats.read_table(place, "parquet").iter_rows(named=True)
         elif source.suffix == ".json" or head.startswith(b"["):
+            source.check_json()
             yield from each_row(loads(_text(source)), what)
         elif head.startswith(b"{"):
             yield from each_row(_objects(source), what)

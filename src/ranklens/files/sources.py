@@ -122,6 +122,11 @@ class Source:
             if len(head) == limits.SEARCHED and not head.strip():
                 raise no_data(self)
 
+    def check_json(self) -> None:
+        """Refuse what is no JSON before all of it is read."""
+        if without_bom(self.head()).lstrip()[:1] not in (b"{", b"[", b""):
+            raise InputError(f"{self.name}: this is not JSON: expected an object or a list.")
+
     def read(self) -> bytes:
         """All bytes; a small archive may not fill the memory."""
         self.check_start()
@@ -130,9 +135,13 @@ class Source:
         for piece in self.pieces():
             found.append(piece)
             size += len(piece)
-            if self.packing and size > limits.UNPACKED:
-                raise InputError(
-                    f"{self.name}: the archive holds more than {limits.UNPACKED >> 20:,} MB; unpack it first."
+            if self.packing and size > min(limits.UNPACKED, plausible(self.path)):
+                raise (
+                    _implausible(self.name)
+                    if size <= limits.UNPACKED
+                    else InputError(
+                        f"{self.name}: the archive holds more than {limits.UNPACKED >> 20:,} MB; unpack it first."
+                    )
                 )
         return b"".join(found)
 
@@ -251,11 +260,19 @@ def _open_zst(raw: BinaryIO) -> Any:
 
 def _refuse_bomb(path: Path) -> None:
     """Polars unpacks a line as a whole, so the size of an archive that is packed far more than text has to be known before."""
-    size = path.stat().st_size
-    if most_unpacked(path) > max(limits.UNPACKED // 2, limits.RATIO * size):
-        raise InputError(
-            f"{path}: it holds more than {limits.RATIO} times its size, which text does not; unpack it first."
-        )
+    if most_unpacked(path) > plausible(path):
+        raise _implausible(str(path))
+
+
+def plausible(path: Path) -> int:
+    """Bytes that an archive of this size may hold if it is text."""
+    return max(limits.MODEST, limits.RATIO * path.stat().st_size)
+
+
+def _implausible(name: str) -> InputError:
+    return InputError(
+        f"{name}: it holds more than {limits.RATIO} times its size, which text does not; unpack it first."
+    )
 
 
 def most_unpacked(path: Path) -> int:

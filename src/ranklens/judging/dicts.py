@@ -21,7 +21,7 @@ import numpy.typing as npt
 from ranklens.arrays import BoolArray, FloatArray, IntArray
 from ranklens.errors import InputError
 from ranklens.judging.judged import Applied
-from ranklens.judging.order import as_float, check_duplicates, nan_last, not_a_number, tie_order
+from ranklens.judging.order import check_duplicates, nan_last, not_a_number, tie_order
 from ranklens.judging.standing import Grades, Standings, check_unjudged, standing
 from ranklens.policy import Policy
 from ranklens.readers import mappings
@@ -349,7 +349,7 @@ def _refuse_number(
     """Raise for the first grade or score that is not a number."""
     for query, docs in zip(queries, tables, strict=True):
         for doc, number in docs.items():
-            value = as_float(number)
+            value = mappings.as_number(number)
             if (
                 value is None
                 or (isnan(value) and not nan_allowed)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from ranklens.files.collection import read_pair
 from ranklens.judging.order import (
-    as_float,
     best_of_each,
     named,
     nan_last,
@@ -129,7 +128,7 @@ def _listed(query: Any, docs: Any) -> tuple[list[str], list[float]]:
 
 
 def _score(query: Any, doc: Any, given: Any) -> float:
-    score = as_float(given)
+    score = mappings.as_number(given)
     if score is None:
         raise not_a_number("run", "score", query, doc, given)
     return score

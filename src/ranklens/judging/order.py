@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ranklens.errors import InputError, Option, PolicyError, warn
+from ranklens.readers.mappings import as_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,7 +68,7 @@ def best_of_each(table: pl.DataFrame, keys: Sequence[str], number: str) -> pl.Da
 
 def not_a_number(what: str, role: str, query: Any, doc: Any, given: Any) -> InputError:
     """The error for a grade or score that is NaN, or nothing like a number."""
-    value = as_float(given)
+    value = as_number(given)
     is_nan = role == "score" and value is not None and isnan(value)
     advice: tuple[str | Option, ...] = (
         (" Remove it, or choose ", Option("nan", "last"), ".") if is_nan else ()
@@ -78,14 +79,6 @@ def not_a_number(what: str, role: str, query: Any, doc: Any, given: Any) -> Inpu
         query=query,
         document=doc,
     )
-
-
-def as_float(given: Any) -> float | None:
-    """Anything as a number; None if it is not one."""
-    try:
-        return float(given)
-    except (TypeError, ValueError, OverflowError):
-        return None
 
 
 def named(doc: Any, query: Any) -> str:

@@ -51,13 +51,14 @@ class Gold:
         while seed < 0 or (keys[1:] == keys[:-1]).any():
             seed += 1
             docs = hashes_of(table["doc"], seed)
-            unsorted = docs ^ _salt(number)
+            found = _filter(docs)
+            unsorted = _salt(number)
+            unsorted ^= docs
+            del docs  # it is large where there are many judgments, and so is each of the others
             rows = np.argsort(unsorted)
             keys = unsorted[rows]
-        del unsorted  # one of several large arrays where there are many judgments
-        size = 1 << min(max((64 * len(docs)).bit_length(), 10), 26)
-        found = np.zeros(size, dtype=bool)
-        found[(docs & np.uint64(size - 1)).view(np.int64)] = True
+            rows = rows.astype(np.int32) if len(rows) < 1 << 31 else rows
+        del unsorted
         return cls(queries, table, seed, found, keys, rows)
 
     @cached_property
@@ -89,7 +90,19 @@ def hashes_of(docs: pl.Series, seed: int = 0) -> Hashes:
 
 def _salt(query: IntArray) -> Hashes:
     """A number for each query that makes its documents differ from those of others."""
-    return (query.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    salt: Hashes = query.astype(np.uint64)
+    salt += np.uint64(1)  # in place: there may be as many as there are judgments
+    salt *= np.uint64(0x9E3779B97F4A7C15)
+    return salt
+
+
+def _filter(docs: Hashes) -> BoolArray:
+    """By the last bits of a hash, whether a document has them; a slice at a time, as there may be very many."""
+    size = 1 << min(max((64 * len(docs)).bit_length(), 10), 26)
+    found = np.zeros(size, dtype=bool)
+    for start in range(0, len(docs), _HASHED):
+        found[(docs[start : start + _HASHED] & np.uint64(size - 1)).view(np.int64)] = True
+    return found
 
 
 @dataclass(frozen=True)
@@ -186,7 +199,8 @@ def may_repeat(hashes: Hashes, lengths: IntArray) -> bool:
     import polars as pl
 
     if len(hashes) <= _LONG * len(lengths):
-        salted = hashes ^ np.repeat(_salt(np.arange(len(lengths))), lengths)
+        salted = np.repeat(_salt(np.arange(len(lengths))), lengths)
+        salted ^= hashes
         return pl.Series(salted).n_unique() < len(hashes)
     starts = np.cumsum(lengths) - lengths
     half = hashes.astype(np.uint32)  # sorts twice as fast; where two are the same, the whole hashes decide

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -108,7 +107,9 @@ def _read(name: str, value: str, text: str) -> Any:
     if name != "groups":
         return value
     try:
-        return json.loads(Path(value).read_text(encoding="utf-8"))
+        from ranklens.files.json_reading import loads
+
+        return loads(Path(value).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"--match {text}: {value} cannot be read as JSON: {error}.") from None
 

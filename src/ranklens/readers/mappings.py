@@ -47,6 +47,20 @@ def judgments(qrels: Mapping[Any, Any]) -> Repaired:
     return _by_query(qrels, _judgment)
 
 
+def as_number(given: Any) -> float | None:
+    """Anything as a number; None if it is not one. Text is read as every file is: Python alone takes ``1_0`` and ``٣``.
+
+    >>> as_number(2), as_number("2.5"), as_number("1_0"), as_number("٣"), as_number(None)
+    (2.0, 2.5, None, None, None)
+    """
+    if isinstance(given, str) and ("_" in given or not given.isascii()):
+        return None
+    try:
+        return float(given)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
 def as_text(by_query: ByQuery) -> ByQuery:
     """The same with text in place of other ids, so that 7 and "7" are the same document."""
     return {

@@ -11,6 +11,7 @@ from typing import Any
 
 from ranklens.errors import InputError, warn
 from ranklens.readers import frames, names
+from ranklens.readers.mappings import as_number
 from ranklens.readers.names import Names, given
 from ranklens.readers.responses import Reading, ReadingError
 from ranklens.words import counted
@@ -186,10 +187,10 @@ def _item_grade(item: Any, where: str) -> float:
 
 
 def _number(grade: Any, where: str) -> float:
-    try:
-        return float(grade)
-    except (TypeError, ValueError):
-        raise InputError(f"{where}: the grade {grade!r} is not a number.") from None
+    value = as_number(grade)
+    if value is None:
+        raise InputError(f"{where}: the grade {grade!r} is not a number.")
+    return value
 
 
 def holds_lists(value: Any, where: Names | None = None) -> bool:
