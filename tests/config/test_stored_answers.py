@@ -89,7 +89,7 @@ def test_a_changed_helper_module_is_seen(folder, target):
     helper.write_text("def dense(text):\n    return []\n" + made.format("[]"))
     broken = command(folder)
     assert broken.returncode == 1
-    assert "RR of mine: 0.0000 < required 0.8\n" in broken.stderr
+    assert "mrr of mine: 0.0000 < required 0.8\n" in broken.stderr
     assert "from the store" not in broken.stdout
 
 
