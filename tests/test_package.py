@@ -68,6 +68,7 @@ FLOORS = [
     {"files", "matching"},
     {"judging", "manners"},
     {"formulas"},
+    {"residual"},
     {"scores"},
     {"evaluation", "single", "trec", "lint"},
     {"comparison", "explanation", "items", "pipeline", "pytrec_eval"},

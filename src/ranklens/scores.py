@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ranklens.judging.judged import Applied, Judged
     from ranklens.matching.rules import Matching
     from ranklens.policy import Policy
+    from ranklens.residual.ranges import Range
     from ranklens.stats.inputs import Rng
     from ranklens.tables.table import Table
 
@@ -129,6 +130,28 @@ class Scores:
         if around is None:
             raise MeasureError(f"{parsed} is not a mean, so it has no interval.")
         return around
+
+    def bounds(self, measure: str | Measure) -> Range:
+        """The lowest and highest mean that complete judgments could give: unjudged documents turn every value into a range.
+
+        Every unjudged document that was retrieved may have any grade that somebody gave, also where that makes the ideal better;
+        documents that were not retrieved stay as they are. ``per_query`` has the range of each query. A measure whose extremes
+        cannot be found is refused by name.
+
+        >>> import ranklens as rl
+        >>> found = rl.evaluate({"q1": {"a": 1}, "q2": {"b": 1}}, {"q1": ["x", "a"], "q2": ["b"]}, "RR").bounds("RR")
+        >>> found.low, found.high, found.per_query.rows()
+        (0.75, 1.0, [('q1', 0.5, 1.0), ('q2', 1.0, 1.0)])
+        """
+        import polars as pl
+
+        from ranklens.residual.ranges import Range, ends
+
+        parsed = parse(measure) if isinstance(measure, str) else measure
+        low, high = ends(parsed, self.judged)
+        kind = parsed.definition.aggregate
+        frame = pl.DataFrame({"query": pl.Series(self.queries, dtype=pl.String), "low": low, "high": high})
+        return Range(str(parsed), total(kind, low), total(kind, high), frame, int((low < high).sum()))
 
     def failing(self, measure: str | Measure | None = None, n: int = 20, *, queries: Any = None) -> Failing:
         """The ``n`` queries with the lowest values: what was expected, what came instead, and why.
