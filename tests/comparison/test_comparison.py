@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
 import ranklens as rl
-from ranklens.comparison import pairs, verdicts
+from ranklens.comparison import effort, verdicts
 from ranklens.comparison.alignment import Quantity
-from ranklens.comparison.pairs import Family, Settings, Size, Terms, affordable
+from ranklens.comparison.effort import Size, affordable
+from ranklens.comparison.settings import Family, Settings, Terms
 from ranklens.comparison.systems import compare, compare_scores
 from ranklens.scores import total
 from ranklens.stats import Interval, paired_test
@@ -475,7 +476,7 @@ def test_resamples_are_planned_from_what_is_compared(test, size, used, resamples
 
 
 def test_a_test_that_would_take_minutes_is_replaced_and_named(monkeypatch):
-    monkeypatch.setattr(pairs, "_PATIENCE", 1e-6)
+    monkeypatch.setattr(effort, "_PATIENCE", 1e-6)
     found = compared(random_systems(3, 30), test="tukey-randomized")
     assert found.test == "tukey"
     assert found.cautions == (

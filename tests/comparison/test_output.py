@@ -91,7 +91,7 @@ def test_json_follows_its_schema(found, schema):
 
 
 def test_the_schema_names_every_setting(schema):
-    from ranklens.comparison.pairs import ALL_TESTS
+    from ranklens.comparison.settings import ALL_TESTS
     from ranklens.stats import CORRECTIONS
 
     settings = schema["properties"]["settings"]["properties"]

@@ -10,8 +10,11 @@ import numpy as np
 
 from ranklens.comparison import groups
 from ranklens.comparison.alignment import settled
-from ranklens.comparison.pairs import Contrasts, Pairs, Settings, contrasts
+from ranklens.comparison.contrasts import Contrasts
+from ranklens.comparison.pairs import Pairs
+from ranklens.comparison.settings import Settings
 from ranklens.comparison.slices import in_order, slices_of
+from ranklens.comparison.testing import contrasts
 from ranklens.stats.strata import macro_interval
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.stats import t as student_t
 
-from ranklens.comparison.pairs import corrected_away
+from ranklens.comparison.effort import corrected_away
 from ranklens.comparison.slices import NONE
 from ranklens.comparison.verdicts import name_of_test
 from ranklens.scores import share_judged
@@ -17,7 +17,8 @@ from ranklens.words import counted, percent, several
 
 if TYPE_CHECKING:
     from ranklens.comparison.alignment import Aligned
-    from ranklens.comparison.pairs import Contrasts, Settings
+    from ranklens.comparison.contrasts import Contrasts
+    from ranklens.comparison.settings import Settings
     from ranklens.scores import Scores
 
 _FEW_QUERIES = 20

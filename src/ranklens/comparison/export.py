@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
     from ranklens.arrays import IntArray
     from ranklens.comparison.analysis import SystemResult
-    from ranklens.comparison.pairs import Block, Pairs
-    from ranklens.comparison.systems import Comparison
+    from ranklens.comparison.comparison import Comparison
+    from ranklens.comparison.contrasts import Block
+    from ranklens.comparison.pairs import Pairs
     from ranklens.stats import Interval
 
 FORMAT_VERSION = 1  # of the JSON; 1: first version

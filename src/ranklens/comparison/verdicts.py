@@ -11,8 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ranklens.comparison.alignment import Quantity
-    from ranklens.comparison.pairs import Family, PairResult, Settings
-    from ranklens.comparison.systems import Comparison
+    from ranklens.comparison.comparison import Comparison
+    from ranklens.comparison.pairs import PairResult
+    from ranklens.comparison.settings import Family, Settings
     from ranklens.scores import Scores
 
 _CORRECTIONS = {
