@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ranklens.comparison import verdicts
 from ranklens.comparison.alignment import Aligned, Quantity
+from ranklens.comparison.settings import fewest_queries
 from ranklens.errors import InputError, MeasureError, nearest
 from ranklens.readers.records import Golden, Log
 from ranklens.stats import queries_needed
@@ -108,6 +107,25 @@ class Comparison:
     def seed(self) -> int:
         return self.settings.seed
 
+    @property
+    def primary(self) -> str | None:
+        """The measure that decides; the others are described. None if none was named."""
+        return self.settings.primary
+
+    @cached_property
+    def is_divided(self) -> bool:
+        """Whether measures speak for different systems, or a slice for another than all queries together."""
+        from ranklens.comparison.conclusion import disagree
+
+        return disagree(self)
+
+    @cached_property
+    def conclusion(self) -> str:
+        """What follows from all measures and slices together, in words; empty if it is what each measure says already."""
+        from ranklens.comparison.conclusion import conclusion
+
+        return conclusion(self)
+
     def values(self, measure: str | Measure) -> FloatArray:
         """Systems × queries."""
         return self.aligned.values[self._measure(measure)]
@@ -142,20 +160,23 @@ class Comparison:
         return verdicts.facts(pair)
 
     def queries_needed(self, pair: PairResult) -> int | None:
-        """How many queries like these would show the difference of a pair with a power of 80%; None if no number would."""
-        effect = abs(pair.effect.cohen_dz)
-        if pair.n < 2 or not _NO_EFFECT < effect < np.inf:
+        """How many queries like these would show the difference of a pair with a power of 80%; None if no number would.
+
+        At least as many as the test needs to find anything. For tests of ranks and wins, which are not about the mean, None.
+        """
+        deviation, test = pair.deviation, pair.terms.done
+        effect = abs(pair.difference) / deviation if deviation else 0.0
+        if pair.n < 2 or not effect > _NO_EFFECT or test in ("wilcoxon", "sign"):
             return None
-        deviation = abs(pair.difference / pair.effect.cohen_dz)
-        return queries_needed(pair.difference, deviation, alpha=self.contrasts(pair.measure).alpha)
+        alpha = self.contrasts(pair.measure).alpha
+        return max(queries_needed(pair.difference, deviation, alpha=alpha), fewest_queries(test, alpha))
 
     def verdict(self, measure: str | Measure | None = None) -> str:
-        """What to conclude, in words; for all measures, one per line."""
+        """What to conclude, in words; for all measures, one per line, and at the end how they go together if they disagree."""
         if measure is not None:
             return verdicts.of_measure(self, self._measure(measure)).text
-        return "\n".join(
-            f"{self.shown(name)}: {verdicts.of_measure(self, name).text}" for name in self.measures
-        )
+        lines = [f"{self.shown(name)}: {verdicts.of_measure(self, name).text}" for name in self.measures]
+        return "\n".join([*lines, f"Conclusion: {self.conclusion}"] if self.conclusion else lines)
 
     def queries(self, measure: str | Measure, a: str | None = None, b: str | None = None) -> pl.DataFrame:
         """The queries, sorted by how much better b is than a: largest losses first, largest gains last."""

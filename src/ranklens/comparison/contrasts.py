@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -11,27 +11,27 @@ import numpy as np
 
 from ranklens.comparison import groups
 from ranklens.comparison.pairs import PairResult
-from ranklens.comparison.settings import Family, Settings, Terms
+from ranklens.comparison.settings import smallest_p
 from ranklens.errors import InputError
-from ranklens.stats import detectable_difference, inputs
-from ranklens.stats.effects import EffectSizes, effect_sizes
+from ranklens.stats import Bounds, detectable_difference, inputs
+from ranklens.stats.effects import EffectSizes, cliff_deltas, effect_sizes
 from ranklens.stats.randomization import EXACT_UP_TO
 
 if TYPE_CHECKING:
     from ranklens.arrays import BoolArray, FloatArray, IntArray
     from ranklens.comparison.alignment import Quantity
+    from ranklens.comparison.settings import Family, Settings, Terms
 
 _SAME = 1e-12  # means that differ by less, relative to the larger, are equal
 _REMEMBERED = 5_000  # pairs that are not worked out again
 _CELLS = 1 << 18  # differences held at once
-_STRICT = ("bonferroni", "holm", "hochberg")  # keep the chance of any false discovery below alpha
 
 
 @dataclass(frozen=True)
 class Contrasts:
     """The tested pairs of one measure over some queries; a pair is computed on access, because there may be many."""
 
-    quantity: Quantity
+    terms: Terms
     systems: tuple[str, ...]
     values: FloatArray  # systems × queries
     part: str | None  # the slice
@@ -40,13 +40,23 @@ class Contrasts:
     p_values: FloatArray
     adjusted: FloatArray
     significant: BoolArray
-    settings: Settings
-    family: Family
     _seen: dict[tuple[int, int], PairResult] = field(default_factory=dict, repr=False, compare=False)
     told: dict[int, list[str]] = field(default_factory=dict, repr=False, compare=False)  # verdicts, by block
 
     def __len__(self) -> int:
         return len(self.first)
+
+    @property
+    def quantity(self) -> Quantity:
+        return self.terms.quantity
+
+    @property
+    def settings(self) -> Settings:
+        return self.terms.settings
+
+    @property
+    def family(self) -> Family:
+        return self.terms.family
 
     def at(self, index: int) -> PairResult:
         return self._result(index, int(self.first[index]), int(self.second[index]))
@@ -86,34 +96,36 @@ class Contrasts:
         """Systems that cannot be told apart, best first; a system can be in several groups.
 
         None with a baseline: the other systems were not tested against each other.
-        Where that takes more groups than there are letters: systems that cannot be told apart from the best of their group.
+        None where the alphabet does not suffice for them, either.
         """
         if self.settings.baseline is not None:
             return []
-        different = self.different[np.ix_(self.order, self.order)]
-        found = groups.groups(different) or groups.tiers(different)
+        found = groups.groups(self.different[np.ix_(self.order, self.order)]) or []
         return [[self.order[place] for place in group] for group in found]
 
     @property
-    def has_tiers(self) -> bool:
-        """Whether a group holds systems that differ."""
-        return any(self.different[np.ix_(group, group)].any() for group in self.groups)
+    def has_too_many_groups(self) -> bool:
+        """Whether systems were tested against each other, but letters cannot say what was found."""
+        return self.settings.baseline is None and len(self.systems) > 1 and not self.groups
 
-    @property
+    @cached_property
     def alpha(self) -> float:
         """What a single p-value has to stay below in the worst case."""
-        strict = self.settings.is_tukey or self.settings.correction in _STRICT
-        return self.settings.alpha / self.family.pairs if strict else self.settings.alpha
+        return self.settings.hardest(max(1, self.family.pairs))
 
     @property
     def is_exact(self) -> bool:
         """Whether the test counts all possibilities for any pair, as there are so few queries."""
-        return self.settings.test == "randomization" and self.values.shape[1] <= EXACT_UP_TO
+        return self.terms.done == "mcnemar" or (
+            self.terms.done == "randomization" and self.values.shape[1] <= EXACT_UP_TO
+        )
 
     @cached_property
     def exact_pairs(self) -> int:
         """How many pairs differ in so few queries that all possibilities were counted."""
-        if self.settings.test != "randomization":
+        if self.terms.done == "mcnemar":
+            return len(self)
+        if self.terms.done != "randomization":
             return 0
         values, pairs = self.quantity.for_tests(self.values), zip(self.first, self.second, strict=True)
         changed = (np.count_nonzero(inputs.differences(values[i], values[j])) for i, j in pairs)
@@ -122,23 +134,31 @@ class Contrasts:
     @property
     def smallest_p(self) -> float:
         """The smallest p-value that the test can give over so many queries, however large the difference."""
-        n, test = self.values.shape[1], self.settings.test
-        by_signs = 2.0 ** (1 - n) if test in ("randomization", "wilcoxon", "sign") else 0.0
         is_drawn = self.settings.is_resampled and not self.is_exact
-        return max(by_signs, 1 / (self.settings.resamples + 1) if is_drawn else 0.0)
+        drawn = 1 / (self.settings.resamples + 1) if is_drawn else 0.0
+        return max(smallest_p(self.terms.done, self.values.shape[1]), drawn)
 
     @cached_property
     def detectable_effect(self) -> float:
-        """For differences with a standard deviation of 1."""
-        return detectable_difference(1.0, self.values.shape[1], alpha=self.alpha)
-
-    @cached_property
-    def terms(self) -> Terms:
-        return Terms(self.quantity, self.settings, self.family)
+        """For differences with a standard deviation of 1; infinite if the test cannot find any, however large."""
+        n = self.values.shape[1]
+        if smallest_p(self.terms.done, n) > self.alpha:
+            return np.inf
+        return detectable_difference(1.0, n, alpha=self.alpha)
 
     @cached_property
     def _tested(self) -> FloatArray:
         return self.quantity.for_tests(self.values)
+
+    @cached_property
+    def variances(self) -> FloatArray:
+        """Of the systems' values."""
+        return np.asarray(self._tested.var(axis=1, ddof=1))
+
+    @cached_property
+    def cliff(self) -> FloatArray:
+        """Cliff's delta of each two systems: entry i, j of j compared with i."""
+        return cliff_deltas(self.values)
 
     @cached_property
     def mean_sizes(self) -> FloatArray:
@@ -156,7 +176,10 @@ class Contrasts:
         a, b = self.first[index], self.second[index]
         a, b = (b, a) if turned else (a, b)
         changes = inputs.differences(self._tested[a], self._tested[b])
-        effects = effect_sizes(changes, level=self.settings.level, bounds=self.quantity.test_bounds)
+        # Logarithms have ends by convention only, which say nothing about how large a difference may be.
+        has_ends = not self.quantity.is_geometric or changes.shape[1] < 2
+        bounds = self.quantity.test_bounds if has_ends else Bounds()
+        effects = effect_sizes(changes, level=self.settings.level, bounds=bounds)
         return Block(self, index, a, b, effects)
 
     def _result(self, index: int, a: int, b: int) -> PairResult:
@@ -185,10 +208,18 @@ class Block:
         return np.where(np.abs(found) <= _SAME * size, 0.0, found)
 
     @property
+    def deviation(self) -> FloatArray:
+        """Of what the test looks at: the differences by query, or, where queries are not paired, the values of both systems."""
+        if self.contrasts.terms.done != "welch" or self.effects.n < 2:
+            return self.effects.deviation
+        variance = self.contrasts.variances
+        return np.asarray((variance[self.a] + variance[self.b]) ** 0.5)
+
+    @property
     def detectable(self) -> FloatArray:
-        if self.effects.n < 2:
+        if self.effects.n < 2 or np.isinf(self.contrasts.detectable_effect):
             return np.full(len(self.index), np.inf)
-        return self.effects.deviation * self.contrasts.detectable_effect
+        return self.deviation * self.contrasts.detectable_effect
 
     def verdicts(self) -> list[str]:
         """In words; they take longer than all numbers, so they are kept."""
@@ -198,11 +229,12 @@ class Block:
         return self.contrasts.told[first]
 
     def results(self) -> Iterator[PairResult]:
-        of, n, difference, detectable = self.contrasts, self.effects.n, self.difference, self.detectable
+        of, n, difference = self.contrasts, self.effects.n, self.difference
+        detectable, deviation = self.detectable, self.deviation
         for place, (index, a, b) in enumerate(
             zip(self.index.tolist(), self.a.tolist(), self.b.tolist(), strict=True)
         ):
-            effect = self.effects.at(place)
+            effect = replace(self.effects.at(place), cliff_delta=float(of.cliff[a, b]))
             yield PairResult(
                 measure=of.quantity.name,
                 a=of.systems[a],
@@ -221,5 +253,6 @@ class Block:
                 ties=effect.ties,
                 losses=effect.losses,
                 detectable=float(detectable[place]),
+                deviation=float(deviation[place]),
                 terms=of.terms,
             )

@@ -28,26 +28,31 @@ class Size:
     systems: int
     measures: int
     queries: int
+    slices: int = 1
 
     def pairs(self, settings: Settings) -> int:
         with_all = self.systems * (self.systems - 1) // 2
         return with_all if settings.baseline is None else self.systems - 1
 
+    def tests(self, settings: Settings) -> int:
+        """How many are corrected together."""
+        return self.pairs(settings) * self.slices * (self.measures if settings.family == "all" else 1)
+
 
 def affordable(asked: Settings, size: Size) -> Settings:
     """The number of resamples for so many queries; and another test in place of one that nobody would wait for."""
     settings = replace(asked, resamples=_resamples(asked, size))
-    if not (corrected_away(settings, size.pairs(settings)) or _seconds(settings, size) > _PATIENCE):
+    if not (corrected_away(settings, size.tests(settings)) or _seconds(settings, size) > _PATIENCE):
         return settings
     return replace(settings, test="tukey" if settings.is_tukey else "t")
 
 
-def corrected_away(settings: Settings, pairs: int) -> bool:
+def corrected_away(settings: Settings, tests: int) -> bool:
     """Whether no p-value of a resampled test stays small.
 
-    The smallest is one in the number of resamples. Corrected for many pairs that is not small, so all systems would look alike.
+    The smallest is one in the number of resamples. Corrected for many tests that is not small, so all systems would look alike.
     """
-    too_many = 2 * pairs > settings.alpha * settings.resamples
+    too_many = 2 * tests > settings.alpha * settings.resamples
     return settings.is_resampled and too_many
 
 
@@ -56,7 +61,7 @@ def _resamples(settings: Settings, size: Size) -> int:
     if settings.test not in _DRAWS:
         return settings.resamples
     most, draws = _DRAWS[settings.test]
-    needed = 0 if settings.is_tukey else math.ceil(20 * size.pairs(settings) / settings.alpha)
+    needed = 0 if settings.is_tukey else math.ceil(20 * size.tests(settings) / settings.alpha)
     return min(most, max(_FEWEST, needed, draws // size.queries // 1000 * 1000))
 
 

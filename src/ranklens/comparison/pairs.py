@@ -44,6 +44,7 @@ class PairResult:
     ties: int
     losses: int
     detectable: float
+    deviation: float
     terms: Terms = field(repr=False, compare=False)
 
     @cached_property

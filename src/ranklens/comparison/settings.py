@@ -12,6 +12,11 @@ if TYPE_CHECKING:
 
 _TUKEY = ("tukey", "tukey-randomized")  # correct for all pairs by themselves
 ALL_TESTS = (*TESTS, *_TUKEY)
+FAMILIES = ("measure", "all")
+# Keep the chance of any false discovery below alpha; the others, but for none, the share of false discoveries.
+_STRICT = ("bonferroni", "holm", "hochberg", "hommel")
+# By test, the smallest p-value over n queries is this times 2**-n, however large the difference; 0 for tests without such a limit.
+_BY_SIGNS = {"randomization": 2.0, "wilcoxon": 2.0, "sign": 2.0, "mcnemar": 1.0}
 
 
 @dataclass(frozen=True)
@@ -25,8 +30,11 @@ class Settings:
     level: float = 0.95
     seed: int = 0
     resamples: int = 100_000
+    family: str = "measure"
+    primary: str | None = None
 
     def __post_init__(self) -> None:
+        inputs.choice(self.family, "family", FAMILIES)
         inputs.choice(self.test, "test", ALL_TESTS)
         inputs.choice(self.correction, "correction", CORRECTIONS)
         inputs.share(self.alpha, "alpha", 0.05)
@@ -40,14 +48,40 @@ class Settings:
     def is_resampled(self) -> bool:
         return self.test in ("randomization", "bootstrap")
 
+    def hardest(self, tests: int) -> float:
+        """What the smallest of so many p-values has to stay below if only one of them is small: the worst case."""
+        if self.is_tukey or self.correction in _STRICT or self.correction == "bh":
+            return self.alpha / tests
+        if self.correction == "by":
+            return self.alpha / tests / sum(1 / place for place in range(1, tests + 1))
+        return self.alpha
+
+
+def smallest_p(test: str, n: int) -> float:
+    """The smallest p-value that a test can give over n queries, however large the difference."""
+    return _BY_SIGNS.get(test, 0.0) * 2.0**-n
+
+
+def fewest_queries(test: str, alpha: float) -> int:
+    """With how many queries a test can give a p-value of alpha at all.
+
+    >>> fewest_queries("randomization", 0.05), fewest_queries("mcnemar", 0.05), fewest_queries("t", 0.05)
+    (6, 5, 2)
+    """
+    n = 2
+    while smallest_p(test, n) > alpha:
+        n += 1
+    return n
+
 
 @dataclass(frozen=True)
 class Family:
-    """The tests that are corrected together: the pairs of a measure, over all slices."""
+    """The tests that are corrected together: the pairs of a measure, over all slices, or of all measures."""
 
     systems: int
     pairs: int
     slices: int = 1
+    measures: int = 1
 
 
 @dataclass(frozen=True)
@@ -57,3 +91,8 @@ class Terms:
     quantity: Quantity
     settings: Settings
     family: Family
+    test: str = ""  # the one that was done; by default that of the settings
+
+    @property
+    def done(self) -> str:
+        return self.test or self.settings.test

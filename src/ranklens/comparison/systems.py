@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ranklens.comparison.alignment import align
+from ranklens.comparison.alignment import Aligned, Quantity, align
 from ranklens.comparison.analysis import Sliced, analyse, analyse_slices
 from ranklens.comparison.cautions import cautions
 from ranklens.comparison.comparison import Comparison, Evidence
 from ranklens.comparison.effort import Size, affordable
 from ranklens.comparison.settings import Settings
-from ranklens.errors import InputError, RankLensWarning, about_each, nearest, warn
+from ranklens.errors import InputError, MeasureError, RankLensWarning, about_each, nearest, warn
 from ranklens.evaluation import evaluate
 from ranklens.files.collection import Collection, open_collection
 from ranklens.judging.inputs import read_inputs
@@ -43,6 +43,8 @@ def compare(
     correction: str = "holm",
     alpha: float = 0.05,
     level: float = 0.95,
+    primary: str | Measure | None = None,
+    family: str = "measure",
     by: Any = None,
     queries: Any = None,
     policy: Policy | None = None,
@@ -57,17 +59,18 @@ def compare(
     ``runs`` maps names to runs of any shape, :class:`~ranklens.scores.Scores` or tables of values by query; ``qrels`` may be
     None if there is no run among them. Every pair is tested, or each system against the ``baseline``. p-values are corrected
     over the pairs of a measure, and with ``by`` over its slices: ``by`` is ``{query: slice}`` or a column of ``queries``.
-    ``test`` is one of randomization, t, wilcoxon, sign, bootstrap, welch, tukey and tukey-randomized; ``correction`` one of
-    bonferroni, holm, hochberg, bh, by and none. ``rng`` is a seed, so the same call gives the same answer. ``progress`` wraps
+    ``test`` is one of randomization, t, wilcoxon, sign, mcnemar, bootstrap, welch, tukey and tukey-randomized; ``correction`` one
+    of bonferroni, holm, hochberg, hommel, bh, by and none. Several measures are several chances to find something: name the
+    ``primary`` one, which decides while the others are described, or correct over all of them with ``family="all"``. ``rng`` is a seed, so the same call gives the same answer. ``progress`` wraps
     the loop over runs, as ``tqdm.tqdm`` does. ``columns``, ``match`` and policies are given as in :func:`ranklens.evaluate`.
 
     >>> qrels = {f"q{i}": {"a": 1} for i in range(8)}
     >>> good, bad = {q: ["a", "b"] for q in qrels}, {q: ["b", "a"] for q in qrels}
     >>> compare(qrels, {"bad": bad, "good": good}, "RR").verdict("RR")
-    'good is better than bad by 0.500 [0.500, 0.500], p = 0.008. Choose good.'
+    'good is better than bad by 0.500 [0.159, 0.641], p = 0.008. Choose good.'
     """
     chosen = make_policy(policy, options)
-    settings = Settings(_name(baseline), test, correction, alpha, level, _seed(rng))
+    settings = _settings(baseline, test, correction, alpha, level, rng, family, primary)
     given = _checked(runs)
     rankings = {name: run for name, run in given.items() if not _holds_values(run, columns)}
     if rankings and qrels is None:
@@ -115,6 +118,9 @@ def compare_scores(
     correction: str = "holm",
     alpha: float = 0.05,
     level: float = 0.95,
+    primary: str | Measure | None = None,
+    family: str = "measure",
+    better: Mapping[str, str] | None = None,
     by: Any = None,
     queries: Any = None,
     missing: str | None = None,
@@ -123,16 +129,18 @@ def compare_scores(
     """Compare values that exist already: Scores, tables by query, or ``{query: {measure: value}}``.
 
     ``measures`` defaults to all that the systems have in common; ``missing`` says what happens to a query that a system lacks
-    (``zero``, ``skip``, ``error``). The rest is as in :func:`compare`.
+    (``zero``, ``skip``, ``error``). Of a column that RankLens does not know, higher values are better unless ``better`` says
+    ``{"latency_ms": "lower"}``; queries that a system lacks are then left out, as 0 would be the best. The rest is as in
+    :func:`compare`.
 
     >>> found = compare_scores({"a": {"q1": {"RR": 1.0}, "q2": {"RR": 0.5}}, "b": {"q1": {"RR": 1.0}, "q2": {"RR": 0.25}}})
     >>> found.result("RR", "a").mean, found.pair("RR", "a", "b").wins, found.pair("RR", "a", "b").losses
     (0.75, 0, 1)
     """
-    settings = Settings(_name(baseline), test, correction, alpha, level, _seed(rng))
+    settings = _settings(baseline, test, correction, alpha, level, rng, family, primary)
     if missing is not None:
         make_policy(None, {"missing": missing})  # refuses an unknown policy
-    return _compared(_checked(scores), measures, settings, by, queries, missing)
+    return _compared(_checked(scores), measures, settings, by, queries, missing, better)
 
 
 def _compared(
@@ -142,15 +150,17 @@ def _compared(
     by: Any,
     queries: Any,
     missing: str | None,
+    better: Mapping[str, str] | None = None,
 ) -> Comparison:
-    aligned = align(scores, measures, missing=missing)
+    aligned = align(scores, measures, missing=missing, better=better)
     _check_baseline(asked.baseline, aligned.systems)
+    asked = replace(asked, primary=_primary(asked.primary, aligned))
     size = Size(len(aligned.systems), len(aligned.quantities), len(aligned.query_ids))
     settings = affordable(asked, size)
     # Random signs are drawn by place, so the order in which queries come must not matter.
     in_order = aligned.by_query_id()
     results, pairs = analyse(aligned, {None: in_order.values}, settings)[None]
-    sliced = Sliced() if by is None else analyse_slices(in_order, by, queries, settings)
+    sliced = Sliced() if by is None else analyse_slices(in_order, by, queries, asked)
     evaluated = {name: s for name, s in scores.items() if isinstance(s, Scores)}
     tested = [part for found in (pairs, *(one.pairs for one in sliced.slices)) for part in found.parts]
     return Comparison(
@@ -164,6 +174,33 @@ def _compared(
         cautions=tuple(cautions(aligned, asked, tested, evaluated, sliced.slice_of)),
         scores=evaluated,
     )
+
+
+def _settings(
+    baseline: Any,
+    test: str,
+    correction: str,
+    alpha: float,
+    level: float,
+    rng: Rng,
+    family: str,
+    primary: str | Measure | None,
+) -> Settings:
+    name = None if primary is None else str(primary)
+    return Settings(_name(baseline), test, correction, alpha, level, _seed(rng), family=family, primary=name)
+
+
+def _primary(name: str | None, aligned: Aligned) -> str | None:
+    """The primary measure under its canonical name."""
+    if name is None:
+        return None
+    known = {quantity.name: quantity for quantity in aligned.quantities}
+    found = name if name in known else Quantity.named(name).name
+    if found not in known:
+        raise MeasureError(f"The primary measure {name} is not compared: {nearest(found, known)}")
+    if not known[found].is_tested:
+        raise MeasureError(f"The primary measure {found} is a count, which is not tested: choose another.")
+    return found
 
 
 def _check_baseline(baseline: str | None, systems: Sequence[str]) -> None:
