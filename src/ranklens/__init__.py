@@ -13,7 +13,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ranklens.comparison.systems import Comparison, compare, compare_scores
+    from ranklens.comparison.comparison import Comparison
+    from ranklens.comparison.systems import compare, compare_scores
     from ranklens.errors import (
         InputError,
         MeasureError,
@@ -64,7 +65,8 @@ __version__ = "0.1.0"
 
 _HOME = {
     "retrieval.benchmark": "Benchmark",
-    "comparison.systems": "Comparison compare compare_scores",
+    "comparison.comparison": "Comparison",
+    "comparison.systems": "compare compare_scores",
     "errors": "InputError MeasureError MissingExtraError PolicyError RankLensError RankLensWarning",
     "evaluation": "evaluate",
     "explanation.walk": "Explanation explain",

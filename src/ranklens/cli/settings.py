@@ -20,7 +20,7 @@ from ranklens.readers.names import Names
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ranklens.comparison.systems import Comparison
+    from ranklens.comparison.comparison import Comparison
 
 _TESTS = "Significance test: randomization, t, wilcoxon, sign, bootstrap, welch, tukey or tukey-randomized."
 _BY = "Also compare slices of the queries, by FILE:COLUMN; with a BEIR folder, COLUMN is enough."

@@ -10,8 +10,12 @@ import numpy as np
 
 from ranklens.comparison import groups
 from ranklens.comparison.alignment import settled
-from ranklens.comparison.pairs import Contrasts, Pairs, Settings, contrasts
+from ranklens.comparison.contrasts import Contrasts
+from ranklens.comparison.effort import Size, affordable
+from ranklens.comparison.pairs import Pairs
+from ranklens.comparison.settings import Settings
 from ranklens.comparison.slices import in_order, slices_of
+from ranklens.comparison.testing import contrasts
 from ranklens.stats.strata import macro_interval
 
 if TYPE_CHECKING:
@@ -83,19 +87,30 @@ class Sliced:
     macro: tuple[SystemResult, ...] = ()
 
 
-def analyse_slices(aligned: Aligned, by: Any, queries: Any, settings: Settings) -> Sliced:
+def analyse_slices(aligned: Aligned, by: Any, queries: Any, asked: Settings) -> Sliced:
     """The same comparison in each slice of the queries, and the mean over slices."""
     slice_of = slices_of(by, queries, aligned.query_ids)
-    names = np.array([slice_of[query] for query in aligned.query_ids], dtype=object)
-    parts: dict[str | None, dict[str, FloatArray]] = {
-        name: {measure: values[:, names == name] for measure, values in aligned.values.items()}
-        for name in in_order(slice_of.values())
-    }
+    parts = _parts(aligned, slice_of)
+    size = Size(len(aligned.systems), len(aligned.quantities), len(aligned.query_ids), len(parts))
+    settings = affordable(asked, size)
     slices = tuple(
         SliceResult(str(name), found[0][0].n, *found)
         for name, found in analyse(aligned, parts, settings).items()
     )
     return Sliced(slice_of, slices, tuple(_macro_averages(aligned, parts, settings)))
+
+
+def _parts(aligned: Aligned, slice_of: Mapping[str, str]) -> dict[str | None, dict[str, FloatArray]]:
+    """The values of each slice, from one sorting of the queries."""
+    names = in_order(slice_of.values())
+    place = {name: i for i, name in enumerate(names)}
+    number = np.fromiter(
+        (place[slice_of[query]] for query in aligned.query_ids), np.int64, len(aligned.query_ids)
+    )
+    order = np.argsort(number, kind="stable")
+    edges = np.cumsum(np.bincount(number, minlength=len(names)))[:-1]
+    split = {name: np.split(values[:, order], edges, axis=1) for name, values in aligned.values.items()}
+    return {name: {measure: parts[i] for measure, parts in split.items()} for i, name in enumerate(names)}
 
 
 def _macro_averages(
