@@ -14,7 +14,7 @@ from ranklens.errors import InputError, MeasureError, Option, PolicyError, neare
 from ranklens.readers import frames
 from ranklens.registry import Aggregate, Better, Measure, parse, parse_many
 from ranklens.scores import GEOMETRIC_FLOOR, Scores, interval_of, logs_with_floor, total
-from ranklens.stats import Bounds, Interval
+from ranklens.stats import Bounds, Clusters, Interval, cluster_interval
 from ranklens.words import counted
 
 if TYPE_CHECKING:
@@ -67,7 +67,10 @@ class Quantity:
             return total(self.aggregate, values)
         return settled(self.back(math.fsum(self.for_tests(values)) / len(values)))
 
-    def interval(self, values: FloatArray, level: float) -> Interval | None:
+    def interval(self, values: FloatArray, level: float, clusters: Clusters | None = None) -> Interval | None:
+        if clusters is not None and self.is_tested and len(values) > 1:
+            around = cluster_interval(self.for_tests(values), clusters, level=level, bounds=self.test_bounds)
+            return self.interval_back(around)
         return interval_of(self.aggregate, values, level=level, bounds=self.bounds)
 
     def for_tests(self, values: FloatArray) -> FloatArray:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.stats import t as student_t
 
+from ranklens.comparison import clusters
 from ranklens.comparison.effort import corrected_away
 from ranklens.comparison.slices import NONE
 from ranklens.comparison.verdicts import name_of_test
@@ -41,6 +42,7 @@ def cautions(
     """The sentences that apply."""
     yield from _missing(aligned, scores)
     yield from _few(len(aligned.query_ids))
+    yield from _clustered(aligned, tested, scores)
     yield from _replaced(asked, tested)
     yield from _out_of_reach(tested)
     unlettered = list(dict.fromkeys(found.quantity.name for found in tested if found.has_too_many_groups))
@@ -78,6 +80,22 @@ def _few(n: int) -> Iterator[str]:
         yield "There is only one query, so nothing can be concluded about others."
     elif n < _FEW_QUERIES:
         yield f"There are only {n} queries: intervals are wide, and only large differences can be shown."
+
+
+def _clustered(aligned: Aligned, tested: Sequence[Contrasts], scores: Mapping[str, Scores]) -> Iterator[str]:
+    """What clusters make of the number of queries; or that there may be some that nobody declared."""
+    known = clusters.described(tested)
+    if known:
+        yield known
+        return
+    texts = next(iter(scores.values())).texts if scores else {}
+    found = clusters.suggested(aligned.query_ids, texts)
+    if found and tested:
+        number, one, other = found
+        yield (
+            f"Queries such as {one} and {other} look as if they belong together. If they do, differences are less certain than they "
+            f"look: pass clusters=, with which {counted(len(aligned.query_ids), 'query')} may count as {number:,}."
+        )
 
 
 def _replaced(asked: Settings, tested: Sequence[Contrasts]) -> Iterator[str]:

@@ -62,6 +62,7 @@ class Comparison:
     slices: tuple[SliceResult, ...] = ()
     macro: tuple[SystemResult, ...] = ()
     slice_of: Mapping[str, str] | None = None
+    cluster_of: Mapping[str, str] | None = None
     cautions: tuple[str, ...] = ()
     scores: Mapping[str, Scores] = field(default_factory=dict)
     evidence: Evidence | None = None
@@ -184,6 +185,26 @@ class Comparison:
 
         first, second = self._two(a, b)
         return by_difference(self, self._measure(measure), first, second)
+
+    def influence(self, measure: str | Measure, a: str | None = None, b: str | None = None) -> pl.DataFrame:
+        """The queries, the most influential first: query, difference, difference_without, verdict_changes.
+
+        ``difference_without`` is the mean difference of b and a without the query; ``verdict_changes`` says that without it the two
+        can no longer be told apart, or only then. The other pairs keep their p-values.
+        """
+        from ranklens.comparison.influence import influence_frame
+
+        first, second = self._two(a, b)
+        return influence_frame(self, self._measure(measure), first, second)
+
+    def probabilities(self, rope: float = 0.01, *, method: str = "t") -> pl.DataFrame:
+        """How likely b is better than a by more than ``rope``, practically equal, and worse: one row per measure and pair.
+
+        The Bayesian view, as in :func:`ranklens.stats.probabilities`: by ``t`` about means, by ``signed-rank`` about most queries.
+        """
+        from ranklens.comparison.influence import probabilities_frame
+
+        return probabilities_frame(self, rope, method)
 
     def documents(
         self, query: str, a: str | None = None, b: str | None = None, *, depth: int = 10

@@ -14,13 +14,15 @@ from ranklens.comparison.pairs import PairResult
 from ranklens.comparison.settings import smallest_p
 from ranklens.errors import InputError
 from ranklens.stats import Bounds, detectable_difference, inputs
-from ranklens.stats.effects import EffectSizes, cliff_deltas, effect_sizes
+from ranklens.stats.clusters import cluster_ends
+from ranklens.stats.effects import METHODS, EffectSizes, cliff_deltas, effect_sizes
 from ranklens.stats.randomization import EXACT_UP_TO
 
 if TYPE_CHECKING:
     from ranklens.arrays import BoolArray, FloatArray, IntArray
     from ranklens.comparison.alignment import Quantity
     from ranklens.comparison.settings import Family, Settings, Terms
+    from ranklens.stats import Clusters, Decision, Simultaneous
 
 _SAME = 1e-12  # means that differ by less, relative to the larger, are equal
 _REMEMBERED = 5_000  # pairs that are not worked out again
@@ -40,6 +42,11 @@ class Contrasts:
     p_values: FloatArray
     adjusted: FloatArray
     significant: BoolArray
+    clusters: Clusters | None = None  # of the queries
+    joint: Simultaneous | None = None  # intervals that hold together
+    decisions: tuple[list[Decision], list[Decision]] | None = (
+        None  # of each pair, and with its systems exchanged
+    )
     _seen: dict[tuple[int, int], PairResult] = field(default_factory=dict, repr=False, compare=False)
     told: dict[int, list[str]] = field(default_factory=dict, repr=False, compare=False)  # verdicts, by block
 
@@ -63,11 +70,15 @@ class Contrasts:
 
     def between(self, a: str, b: str) -> PairResult:
         """The pair in the order asked for."""
+        return self._result(self.place(a, b), self.systems.index(a), self.systems.index(b))
+
+    def place(self, a: str, b: str) -> int:
+        """Where the pair is, whatever its order."""
         i, j = self.systems.index(a), self.systems.index(b)
         known = self._where
         if (i, j) not in known and (j, i) not in known:
             raise InputError(f"{a} and {b} were not compared: only pairs with the baseline were.")
-        return self._result(known.get((i, j), known.get((j, i), 0)), i, j)
+        return known.get((i, j), known.get((j, i), 0))
 
     @cached_property
     def _where(self) -> dict[tuple[int, int], int]:
@@ -117,7 +128,7 @@ class Contrasts:
     def is_exact(self) -> bool:
         """Whether the test counts all possibilities for any pair, as there are so few queries."""
         return self.terms.done == "mcnemar" or (
-            self.terms.done == "randomization" and self.values.shape[1] <= EXACT_UP_TO
+            self.terms.done == "randomization" and self.units.shape[1] <= EXACT_UP_TO
         )
 
     @cached_property
@@ -127,33 +138,50 @@ class Contrasts:
             return len(self)
         if self.terms.done != "randomization":
             return 0
-        values, pairs = self.quantity.for_tests(self.values), zip(self.first, self.second, strict=True)
+        values, pairs = self.units, zip(self.first, self.second, strict=True)
         changed = (np.count_nonzero(inputs.differences(values[i], values[j])) for i, j in pairs)
         return sum(int(count) <= EXACT_UP_TO for count in changed)
 
     @property
     def smallest_p(self) -> float:
         """The smallest p-value that the test can give over so many queries, however large the difference."""
-        is_drawn = self.settings.is_resampled and not self.is_exact
+        is_drawn = self.settings.is_resampled and not self.is_exact and not self.settings.is_joint
         drawn = 1 / (self.settings.resamples + 1) if is_drawn else 0.0
-        return max(smallest_p(self.terms.done, self.values.shape[1]), drawn)
+        return max(smallest_p(self.terms.done, self.units.shape[1]), drawn)
 
     @cached_property
     def detectable_effect(self) -> float:
         """For differences with a standard deviation of 1; infinite if the test cannot find any, however large."""
-        n = self.values.shape[1]
+        n = self.units.shape[1]
         if smallest_p(self.terms.done, n) > self.alpha:
             return np.inf
-        return detectable_difference(1.0, n, alpha=self.alpha)
+        # Deviations are those of as many independent queries; clusters are fewer.
+        return float(detectable_difference(1.0, n, alpha=self.alpha) * (n / self.values.shape[1]) ** 0.5)
 
     @cached_property
-    def _tested(self) -> FloatArray:
+    def tested(self) -> FloatArray:
+        """Systems × queries: the values whose means are compared."""
         return self.quantity.for_tests(self.values)
+
+    @cached_property
+    def units(self) -> FloatArray:
+        """Systems × what is independent: the values of queries, or what clusters of them add to the mean."""
+        return self.tested if self.clusters is None else self.clusters.shares(self.tested)
+
+    @property
+    def is_corrected_by_itself(self) -> bool:
+        """Whether the test corrects for the number of pairs."""
+        return self.settings.is_tukey or self.settings.is_joint
+
+    def some_changes(self, most: int = 100) -> Iterator[FloatArray]:
+        """The differences by query of the first pairs."""
+        for i, j in zip(self.first[:most].tolist(), self.second[:most].tolist(), strict=True):
+            yield inputs.differences(self.tested[i], self.tested[j])
 
     @cached_property
     def variances(self) -> FloatArray:
         """Of the systems' values."""
-        return np.asarray(self._tested.var(axis=1, ddof=1))
+        return np.asarray(self.tested.var(axis=1, ddof=1))
 
     @cached_property
     def cliff(self) -> FloatArray:
@@ -163,7 +191,7 @@ class Contrasts:
     @cached_property
     def mean_sizes(self) -> FloatArray:
         """How far the systems' means are from 0."""
-        return np.asarray(np.abs(self._tested.mean(axis=1)))
+        return np.asarray(np.abs(self.tested.mean(axis=1)))
 
     def blocks(self) -> Iterator[Block]:
         """All pairs, so many at a time that memory stays bounded."""
@@ -175,12 +203,43 @@ class Contrasts:
         """Some pairs; ``turned`` with their systems exchanged."""
         a, b = self.first[index], self.second[index]
         a, b = (b, a) if turned else (a, b)
-        changes = inputs.differences(self._tested[a], self._tested[b])
+        changes = inputs.differences(self.tested[a], self.tested[b])
+        effects = effect_sizes(changes, level=self.settings.level, bounds=self._ends)
+        return Block(self, index, a, b, self._with_other_ends(effects, changes, index, turned=turned))
+
+    @property
+    def _ends(self) -> Bounds:
         # Logarithms have ends by convention only, which say nothing about how large a difference may be.
-        has_ends = not self.quantity.is_geometric or changes.shape[1] < 2
-        bounds = self.quantity.test_bounds if has_ends else Bounds()
-        effects = effect_sizes(changes, level=self.settings.level, bounds=bounds)
-        return Block(self, index, a, b, effects)
+        has_ends = not self.quantity.is_geometric or self.values.shape[1] < 2
+        return self.quantity.test_bounds if has_ends else Bounds()
+
+    @property
+    def _reach(self) -> Bounds:
+        width = self._ends.high - self._ends.low
+        return Bounds(-width, width)
+
+    def _with_other_ends(
+        self, effects: EffectSizes, changes: FloatArray, index: IntArray, *, turned: bool
+    ) -> EffectSizes:
+        """With intervals that hold together, or those of clusters; the deviation is then that of as many independent queries."""
+        if self.clusters is not None and effects.n > 1:
+            low, high, clipped = cluster_ends(changes, self.clusters, self.settings.level, self._reach)
+            deviation = self.clusters.error(changes) * effects.n**0.5
+            effects = replace(
+                effects,
+                low=low,
+                high=high,
+                clipped=clipped,
+                deviation=deviation,
+                method=np.full(len(low), METHODS.index("cluster t")),
+            )
+        if self.joint is not None:
+            low, high = self.joint.low[index], self.joint.high[index]
+            low, high = (-high, -low) if turned else (low, high)
+            effects = replace(
+                effects, low=low, high=high, method=np.full(len(low), METHODS.index("simultaneous"))
+            )
+        return effects
 
     def _result(self, index: int, a: int, b: int) -> PairResult:
         found = self._seen.get((a, b))
@@ -221,6 +280,14 @@ class Block:
             return np.full(len(self.index), np.inf)
         return self.deviation * self.contrasts.detectable_effect
 
+    def decisions(self) -> list[Decision | None]:
+        """With a margin: better, no worse, equivalent, worse or undecided."""
+        found = self.contrasts.decisions
+        if found is None:
+            return [None] * len(self.index)
+        turned = self.a != self.contrasts.first[self.index]
+        return [found[int(side)][place] for side, place in zip(turned, self.index.tolist(), strict=True)]
+
     def verdicts(self) -> list[str]:
         """In words; they take longer than all numbers, so they are kept."""
         first = int(self.index[0])
@@ -230,7 +297,7 @@ class Block:
 
     def results(self) -> Iterator[PairResult]:
         of, n, difference = self.contrasts, self.effects.n, self.difference
-        detectable, deviation = self.detectable, self.deviation
+        detectable, deviation, decisions = self.detectable, self.deviation, self.decisions()
         for place, (index, a, b) in enumerate(
             zip(self.index.tolist(), self.a.tolist(), self.b.tolist(), strict=True)
         ):
@@ -254,5 +321,6 @@ class Block:
                 losses=effect.losses,
                 detectable=float(detectable[place]),
                 deviation=float(deviation[place]),
+                decision=decisions[place],
                 terms=of.terms,
             )

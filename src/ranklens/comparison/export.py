@@ -141,6 +141,7 @@ def _content(comparison: Comparison) -> dict[str, Any]:
         ],
         "macro_averages": [_system(result) for result in comparison.macro],
         "slice_of": dict(comparison.slice_of) if comparison.slice_of is not None else None,
+        "cluster_of": dict(comparison.cluster_of) if comparison.cluster_of is not None else None,
         "groups": {
             name: comparison.groups(name)
             for name in comparison.measures
@@ -215,6 +216,7 @@ _PAIR_COLUMNS: Mapping[str, Callable[[Block], Any]] = {
     "ties": lambda block: block.effects.n - block.effects.wins - block.effects.losses,
     "losses": lambda block: block.effects.losses,
     "detectable": lambda block: block.detectable,
+    "decision": lambda block: block.decisions(),
     "verdict": lambda block: block.verdicts(),
 }
 
@@ -228,7 +230,7 @@ def _pairs(pairs: Pairs, columns: Sequence[str] = tuple(_PAIR_COLUMNS)) -> Itera
     import polars as pl
 
     kinds: dict[str, Any] = dict.fromkeys(_PAIR_COLUMNS, pl.Float64)
-    kinds |= dict.fromkeys(("measure", "a", "b", "slice", "method", "verdict"), pl.String)
+    kinds |= dict.fromkeys(("measure", "a", "b", "slice", "method", "decision", "verdict"), pl.String)
     kinds |= dict.fromkeys(("n", "wins", "ties", "losses"), pl.Int64) | {"significant": pl.Boolean}
     schema = {name: kinds[name] for name in columns}
     yield pl.DataFrame(schema=schema)

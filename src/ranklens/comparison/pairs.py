@@ -14,7 +14,7 @@ from ranklens.comparison import verdicts
 if TYPE_CHECKING:
     from ranklens.comparison.contrasts import Contrasts
     from ranklens.comparison.settings import Terms
-    from ranklens.stats import EffectSize, Interval
+    from ranklens.stats import Decision, EffectSize, Interval
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,7 @@ class PairResult:
     the sign and Wilcoxon tests can favour the other.
     ``difference`` is the mean of b minus that of a. For a geometric mean (``gm_AP``) the logarithms are compared:
     ``difference``, ``interval``, ``effect`` and ``detectable`` are theirs, and ``exp(difference)`` is the factor between the means.
+    With a margin, ``decision`` says whether b is better than a, no worse, equivalent, worse, or whether that is undecided.
     """
 
     measure: str
@@ -46,6 +47,7 @@ class PairResult:
     detectable: float
     deviation: float
     terms: Terms = field(repr=False, compare=False)
+    decision: Decision | None = None
 
     @cached_property
     def verdict(self) -> str:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ranklens.errors import InputError, Option
 from ranklens.stats import CORRECTIONS, TESTS, inputs
 
 if TYPE_CHECKING:
     from ranklens.comparison.alignment import Quantity
+    from ranklens.stats import Margin
 
 _TUKEY = ("tukey", "tukey-randomized")  # correct for all pairs by themselves
 ALL_TESTS = (*TESTS, *_TUKEY)
 FAMILIES = ("measure", "all")
+INTERVALS = ("separate", "simultaneous")
+MAX_T = "max-t"  # the test that simultaneous intervals agree with
 # Keep the chance of any false discovery below alpha; the others, but for none, the share of false discoveries.
 _STRICT = ("bonferroni", "holm", "hochberg", "hommel")
 # By test, the smallest p-value over n queries is this times 2**-n, however large the difference; 0 for tests without such a limit.
@@ -32,6 +37,8 @@ class Settings:
     resamples: int = 100_000
     family: str = "measure"
     primary: str | None = None
+    intervals: str = "separate"
+    margins: Mapping[str, Margin] = field(default_factory=dict)  # by measure
 
     def __post_init__(self) -> None:
         inputs.choice(self.family, "family", FAMILIES)
@@ -39,6 +46,26 @@ class Settings:
         inputs.choice(self.correction, "correction", CORRECTIONS)
         inputs.share(self.alpha, "alpha", 0.05)
         inputs.share(self.level, "level")
+        inputs.choice(self.intervals, "intervals", INTERVALS)
+        if self.is_joint and self.test not in ("randomization", "t", "bootstrap"):
+            raise InputError(
+                Option("intervals", "simultaneous"),
+                f" and test={self.test!r} do not go together: the intervals are of means. Choose ",
+                Option("test", "randomization", "t", "bootstrap"),
+                ".",
+            )
+        if self.is_joint and self.correction not in _STRICT:
+            raise InputError(
+                Option("intervals", "simultaneous"),
+                f" and correction={self.correction!r} do not go together: the intervals bring their own correction. Omit ",
+                Option("correction"),
+                ".",
+            )
+
+    @property
+    def is_joint(self) -> bool:
+        """Whether intervals hold together and agree with the tests."""
+        return self.intervals == "simultaneous"
 
     @property
     def is_tukey(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,8 +12,10 @@ import numpy as np
 from ranklens.comparison.alignment import Aligned, Quantity, align
 from ranklens.comparison.analysis import Sliced, analyse, analyse_slices
 from ranklens.comparison.cautions import cautions
+from ranklens.comparison.clusters import by_label, clusters_of
 from ranklens.comparison.comparison import Comparison, Evidence
 from ranklens.comparison.effort import Size, affordable
+from ranklens.comparison.margins import margins_of
 from ranklens.comparison.settings import Settings
 from ranklens.errors import InputError, MeasureError, RankLensWarning, about_each, nearest, warn
 from ranklens.evaluation import evaluate
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from ranklens.matching.rules import Matching
     from ranklens.policy import Policy
     from ranklens.registry import Measure
+    from ranklens.stats import Clusters
     from ranklens.stats.inputs import Rng
 
 
@@ -45,6 +48,9 @@ def compare(
     level: float = 0.95,
     primary: str | Measure | None = None,
     family: str = "measure",
+    margin: Any = None,
+    clusters: Any = None,
+    intervals: str = "separate",
     by: Any = None,
     queries: Any = None,
     policy: Policy | None = None,
@@ -64,13 +70,18 @@ def compare(
     ``primary`` one, which decides while the others are described, or correct over all of them with ``family="all"``. ``rng`` is a seed, so the same call gives the same answer. ``progress`` wraps
     the loop over runs, as ``tqdm.tqdm`` does. ``columns``, ``match`` and policies are given as in :func:`ranklens.evaluate`.
 
+    ``margin`` is the largest difference that does not matter (0.01, ``"2%"``, or ``{measure: margin}``); every pair is then better,
+    no worse, equivalent, worse or undecided. ``clusters`` says which queries belong together, as ``{query: cluster}`` or a
+    column of ``queries``: tests and intervals are then by cluster. ``intervals="simultaneous"`` makes the intervals of all
+    differences hold together and agree with the tests.
+
     >>> qrels = {f"q{i}": {"a": 1} for i in range(8)}
     >>> good, bad = {q: ["a", "b"] for q in qrels}, {q: ["b", "a"] for q in qrels}
     >>> compare(qrels, {"bad": bad, "good": good}, "RR").verdict("RR")
     'good is better than bad by 0.500 [0.159, 0.641], p = 0.008. Choose good.'
     """
     chosen = make_policy(policy, options)
-    settings = _settings(baseline, test, correction, alpha, level, rng, family, primary)
+    settings = _settings(baseline, test, correction, alpha, level, rng, family, primary, intervals)
     given = _checked(runs)
     rankings = {name: run for name, run in given.items() if not _holds_values(run, columns)}
     if rankings and qrels is None:
@@ -80,11 +91,16 @@ def compare(
     data = open_collection(qrels if rankings else None, rankings, names=Names.of(columns, match)).with_logs()
     if match is not None:
         data = _matched(data, chosen, match)
-    if queries is None and isinstance(by, str) and isinstance(data.qrels, Golden):
+    if (
+        queries is None
+        and isinstance(data.qrels, Golden)
+        and (isinstance(by, str) or isinstance(clusters, str))
+    ):
         queries = data.qrels.fields
     evaluated, said = _evaluated(data.qrels, data.runs, measures, chosen, progress)
     wanted = list(next(iter(evaluated.values())).measures) if evaluated else measures
-    found = _compared({**given, **evaluated}, wanted, settings, by, queries, chosen.missing)
+    asked = Asked(by, queries, margin, clusters)
+    found = _compared({**given, **evaluated}, wanted, settings, asked, chosen.missing)
     evidence = Evidence(data.qrels, data.runs, chosen) if rankings else None
     logs = {name: run for name, run in data.runs.items() if isinstance(run, Log)}
     return replace(found, evidence=evidence, cautions=(*said, *found.cautions), **_logged(logs))
@@ -121,6 +137,9 @@ def compare_scores(
     primary: str | Measure | None = None,
     family: str = "measure",
     better: Mapping[str, str] | None = None,
+    margin: Any = None,
+    clusters: Any = None,
+    intervals: str = "separate",
     by: Any = None,
     queries: Any = None,
     missing: str | None = None,
@@ -137,30 +156,50 @@ def compare_scores(
     >>> found.result("RR", "a").mean, found.pair("RR", "a", "b").wins, found.pair("RR", "a", "b").losses
     (0.75, 0, 1)
     """
-    settings = _settings(baseline, test, correction, alpha, level, rng, family, primary)
+    settings = _settings(baseline, test, correction, alpha, level, rng, family, primary, intervals)
     if missing is not None:
         make_policy(None, {"missing": missing})  # refuses an unknown policy
-    return _compared(_checked(scores), measures, settings, by, queries, missing, better)
+    return _compared(
+        _checked(scores), measures, settings, Asked(by, queries, margin, clusters), missing, better
+    )
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What concerns single queries or measures, as it was given."""
+
+    by: Any
+    queries: Any
+    margin: Any
+    clusters: Any
 
 
 def _compared(
     scores: Mapping[str, Any],
     measures: Any,
-    asked: Settings,
-    by: Any,
-    queries: Any,
+    settings: Settings,
+    given: Asked,
     missing: str | None,
     better: Mapping[str, str] | None = None,
 ) -> Comparison:
     aligned = align(scores, measures, missing=missing, better=better)
-    _check_baseline(asked.baseline, aligned.systems)
-    asked = replace(asked, primary=_primary(asked.primary, aligned))
+    _check_baseline(settings.baseline, aligned.systems)
+    margins = margins_of(given.margin, aligned.quantities)
+    asked = replace(settings, primary=_primary(settings.primary, aligned), margins=margins)
     size = Size(len(aligned.systems), len(aligned.quantities), len(aligned.query_ids))
     settings = affordable(asked, size)
     # Random signs are drawn by place, so the order in which queries come must not matter.
     in_order = aligned.by_query_id()
-    results, pairs = analyse(aligned, {None: in_order.values}, settings)[None]
-    sliced = Sliced() if by is None else analyse_slices(in_order, by, queries, asked)
+    cluster_of = (
+        None if given.clusters is None else clusters_of(given.clusters, given.queries, in_order.query_ids)
+    )
+    clusters: Mapping[str | None, Clusters] | None = (
+        None if cluster_of is None else {None: by_label(cluster_of, in_order.query_ids)}
+    )
+    results, pairs = analyse(aligned, {None: in_order.values}, settings, clusters)[None]
+    sliced = (
+        Sliced() if given.by is None else analyse_slices(in_order, given.by, given.queries, asked, cluster_of)
+    )
     evaluated = {name: s for name, s in scores.items() if isinstance(s, Scores)}
     tested = [part for found in (pairs, *(one.pairs for one in sliced.slices)) for part in found.parts]
     return Comparison(
@@ -171,6 +210,7 @@ def _compared(
         slices=sliced.slices,
         macro=sliced.macro,
         slice_of=sliced.slice_of,
+        cluster_of=cluster_of,
         cautions=tuple(cautions(aligned, asked, tested, evaluated, sliced.slice_of)),
         scores=evaluated,
     )
@@ -185,9 +225,21 @@ def _settings(
     rng: Rng,
     family: str,
     primary: str | Measure | None,
+    intervals: str,
 ) -> Settings:
     name = None if primary is None else str(primary)
-    return Settings(_name(baseline), test, correction, alpha, level, _seed(rng), family=family, primary=name)
+    seed = _seed(rng)
+    return Settings(
+        _name(baseline),
+        test,
+        correction,
+        alpha,
+        level,
+        seed,
+        family=family,
+        primary=name,
+        intervals=intervals,
+    )
 
 
 def _primary(name: str | None, aligned: Aligned) -> str | None:

@@ -11,6 +11,7 @@ from ranklens.comparison import verdicts
 from ranklens.comparison.groups import label
 from ranklens.scores import details
 from ranklens.stats.effects import METHODS
+from ranklens.stats.joint import RESAMPLES as JOINT_RESAMPLES
 from ranklens.stats.randomization import EXACT_UP_TO
 from ranklens.tables.table import Cell, Lines, Printout, Table
 from ranklens.words import counted, said_once, several, shortened
@@ -101,6 +102,8 @@ def pairs(comparison: Comparison) -> Table:
         label_of = comparison.shown(name)
         rows += [[label_of if i == 0 else "", *_pair(comparison, pair)] for i, pair in enumerate(shown)]
     corrected = verdicts.name_of_correction(comparison.correction)
+    if comparison.settings.is_joint:
+        corrected = "max-t"
     is_plain = comparison.settings.is_tukey or not corrected or comparison.pairs.parts[0].family.pairs < 2
     chance = "p" if is_plain else f"p ({corrected})"
     header = ["measure", "pair", "difference", _interval_header(comparison), chance, "win/tie/loss", ""]
@@ -225,6 +228,10 @@ def method(comparison: Comparison) -> str:
 
 def _test(test: str, parts: Sequence[Contrasts]) -> str:
     text, settings = verdicts.name_of_test(test), parts[0].settings
+    if any(part.clusters is not None for part in parts):
+        text += " by cluster"
+    if settings.is_joint:
+        return f"{text} with {JOINT_RESAMPLES:,} resamples"
     if test == "mcnemar" or not settings.is_resampled:
         return text
     exact = sum(part.exact_pairs for part in parts)
@@ -243,6 +250,8 @@ def _intervals(comparison: Comparison) -> str:
     told = (
         f"of means {of_means}, of differences {of_differences}" if means.keys() != used.keys() else of_means
     )
+    if comparison.settings.is_joint:
+        return f"Intervals are {told}; those of differences hold together and agree with the tests."
     return f"Intervals are {told}, not corrected for the number of pairs."
 
 
@@ -260,12 +269,26 @@ def note(comparison: Comparison) -> list[str]:
         lines.append(
             f"{text[0].upper()}{text[1:]}, alpha = {comparison.alpha:g}, seed {comparison.seed}.{grouped} {_intervals(comparison)}"
         )
+    if comparison.settings.margins and len(comparison.pairs):
+        lines.append(_margins(comparison))
     if comparison.slices and len(comparison.pairs):
         count = len(comparison.slices[0].pairs.parts[0]) * len(comparison.slices)
         lines.append(
             f"In slices, p-values are corrected over the {count:,} tests of each measure in all slices."
         )
     return lines
+
+
+def _margins(comparison: Comparison) -> str:
+    """Which differences do not matter, and how that was tested."""
+    by_margin: dict[str, list[str]] = {}
+    for name, margin in comparison.settings.margins.items():
+        by_margin.setdefault(str(margin), []).append(comparison.shown(name))
+    told = [f"{margin} for {several(names)}" for margin, names in by_margin.items()]
+    return (
+        f"Margin: {'; '.join(told)}. Two one-sided t tests, corrected for skewness and for the number of pairs, decide whether a "
+        "system is no worse or equivalent."
+    )
 
 
 def _only_with_baseline(comparison: Comparison) -> str:
@@ -279,6 +302,8 @@ def _corrected(comparison: Comparison, family: Family) -> str:
     if comparison.settings.is_tukey:
         return f", which corrects for all pairs of {len(comparison.systems):,} systems"
     name = verdicts.name_of_correction(comparison.correction)
+    if comparison.settings.is_joint:
+        return f", which corrects for {counted(pairs, 'pair')}"
     if pairs < 2:
         return ", one pair, so nothing to correct for"
     over = (

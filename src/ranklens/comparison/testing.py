@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ranklens.comparison.contrasts import Contrasts
-from ranklens.comparison.settings import Family, Settings, Terms
-from ranklens.stats import adjust, inputs, paired_test, tukey_hsd
+from ranklens.comparison.margins import with_decisions
+from ranklens.comparison.settings import MAX_T, Family, Settings, Terms
+from ranklens.stats import Clusters, Simultaneous, adjust, inputs, paired_test, simultaneous, tukey_hsd
 from ranklens.stats.bounded import is_binary
 from ranklens.stats.pairwise import pairwise_p
 from ranklens.stats.randomization import range_p
@@ -24,6 +25,7 @@ def contrasts(
     systems: tuple[str, ...],
     parts: Mapping[str | None, Mapping[str, FloatArray]],
     settings: Settings,
+    clusters: Mapping[str | None, Clusters] | None = None,
 ) -> dict[str | None, list[Contrasts]]:
     """Test all pairs, or all with the baseline, in each part of the queries; correct over all tests of a family."""
     first, second = _pairs(systems, settings.baseline)
@@ -31,31 +33,70 @@ def contrasts(
     measures = len(tested) if settings.family == "all" else 1
     family = Family(len(systems), len(first) * len(parts) * measures, len(parts), measures)
     done = [
-        _done(quantity, [values[quantity.name] for values in parts.values()], settings) for quantity in tested
+        _done(quantity, [values[quantity.name] for values in parts.values()], settings, clusters)
+        for quantity in tested
     ]
-    p_values = [
-        _p_values([q.for_tests(values[q.name]) for q in tested], first, second, settings, done)
-        for values in parts.values()
-    ]
-    adjusted = _adjusted(p_values, settings)
+    units = {
+        name: [
+            _units(quantity.for_tests(values[quantity.name]), (clusters or {}).get(name), test)
+            for quantity, test in zip(tested, done, strict=True)
+        ]
+        for name, values in parts.items()
+    }
+    p_values = [_p_values(independent, first, second, settings, done) for independent in units.values()]
+    joint = _joint(units, first, second, settings, len(parts) * measures)
+    adjusted = [[one.adjusted_p for one in part] for part in joint] or _adjusted(p_values, settings)
     found: dict[str | None, list[Contrasts]] = {name: [] for name in parts}
     for place, (name, values) in enumerate(parts.items()):
         for i, quantity in enumerate(tested):
             numbers, corrected = values[quantity.name], adjusted[place][i]
             is_small = corrected <= settings.alpha
-            is_small &= _speaks_for_the_better_mean(
-                quantity.for_tests(numbers), first, second, done[i], is_small
-            )
+            is_small &= _speaks_for_the_better_mean(units[name][i], first, second, done[i], is_small)
             terms = Terms(quantity, settings, family, done[i])
             p = p_values[place][i]
+            together = joint[place][i] if joint else None
+            belonging = (clusters or {}).get(name)
             found[name].append(
-                Contrasts(terms, systems, numbers, name, first, second, p, corrected, is_small)
+                Contrasts(
+                    terms, systems, numbers, name, first, second, p, corrected, is_small, belonging, together
+                )
             )
-    return found
+    return with_decisions(found, settings, _adjusted)
 
 
-def _done(quantity: Quantity, values: Sequence[FloatArray], settings: Settings) -> str:
+def _units(values: FloatArray, clusters: Clusters | None, test: str) -> FloatArray:
+    """What is independent: the values of queries, or what clusters add to the mean; tests of ranks and wins take their means."""
+    if clusters is None:
+        return values
+    return clusters.means(values) if test in ("wilcoxon", "sign") else clusters.shares(values)
+
+
+def _joint(
+    units: Mapping[str | None, Sequence[FloatArray]],
+    first: IntArray,
+    second: IntArray,
+    settings: Settings,
+    families: int,
+) -> list[list[Simultaneous]]:
+    """Intervals that hold together, by part and measure, if they are asked for and there is anything to tell apart."""
+    fewest = min((values.shape[1] for part in units.values() for values in part), default=0)
+    if not settings.is_joint or fewest < 2 or not len(first):
+        return []
+    how: dict[str, Any] = {"level": settings.level, "parts": families, "rng": settings.seed}
+    return [[simultaneous(values, first, second, **how) for values in part] for part in units.values()]
+
+
+def _done(
+    quantity: Quantity,
+    values: Sequence[FloatArray],
+    settings: Settings,
+    clusters: Mapping[str | None, Clusters] | None,
+) -> str:
     """The test that is done: for values that are 0 or 1, randomisation has a formula, McNemar's test with mid-p."""
+    if settings.is_joint:
+        return MAX_T
+    if clusters:
+        return settings.test
     if settings.test == "randomization" and all(is_binary(part, *quantity.bounds) for part in values):
         return "mcnemar"
     return settings.test
@@ -99,7 +140,11 @@ def _of_single_pairs(
     found: dict[int, FloatArray] = {}
     for test in dict.fromkeys(done):
         places = [i for i, name in enumerate(done) if name == test]
-        how: dict[str, Any] = {"method": test, "rng": settings.seed, "resamples": settings.resamples}
+        how: dict[str, Any] = {
+            "method": "t" if test == MAX_T else test,
+            "rng": settings.seed,
+            "resamples": settings.resamples,
+        }
         found |= zip(places, pairwise_p([values[i] for i in places], first, second, **how), strict=True)
     return [found[i] for i in range(len(done))]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
+from ranklens.comparison import margin_words
 from ranklens.words import counted, percent, plural, several
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ _TESTS = {
     "mcnemar": "McNemar's mid-p test",
     "bootstrap": "bootstrap test",
     "welch": "unpaired Welch t test",
+    "max-t": "max-t test",
     "tukey": "Tukey's HSD",
     "tukey-randomized": "randomised Tukey HSD",
 }
@@ -42,6 +44,9 @@ _METHODS = {
     "wilson": "Wilson's",
     "score": "Wilson's with the scores' own variance",
     "t of logs": "Student's t of logarithms",
+    "cluster t": "Student's t by cluster",
+    "cluster t of logits": "Student's t of logits by cluster",
+    "simultaneous": "the largest t of all pairs",
 }
 # Tests that are not about the mean, and what they compare.
 _NOT_OF_MEANS = {"wilcoxon": "signed ranks", "sign": "wins"}
@@ -79,7 +84,8 @@ class Verdict(NamedTuple):
 
 def of_pair(pair: PairResult, *, intervals: bool = True) -> str:
     """Which of two systems is better, by how much, how certain that is, and which differences are often missed."""
-    return _of_pair(pair, intervals=intervals).text
+    told, more = _of_pair(pair, intervals=intervals).text, margin_words.of_pair(pair)
+    return f"{told}; {more}" if more else told
 
 
 def _of_pair(pair: PairResult, *, intervals: bool) -> Verdict:
@@ -101,6 +107,16 @@ def _of_pair(pair: PairResult, *, intervals: bool) -> Verdict:
 
 def of_measure(comparison: Comparison, measure: str, *, intervals: bool = True) -> Verdict:
     """Which system to choose by one measure, and how certain that is; also without the intervals of differences."""
+    told, more = (
+        _of_measure(comparison, measure, intervals=intervals),
+        margin_words.of_measure(comparison, measure),
+    )
+    if not more:
+        return told
+    return told._replace(joint=told.joint or ".", reasons=f"{told.reasons}{more}")
+
+
+def _of_measure(comparison: Comparison, measure: str, *, intervals: bool) -> Verdict:
     quantity, ranked = comparison.quantity(measure), comparison.ranked(measure)
     if not quantity.is_tested:
         return Verdict("A count", ": ", "shown, but not tested.")
@@ -274,6 +290,8 @@ def _advice(comparison: Comparison, measure: str, ranked: Sequence[str]) -> str:
     rivals = [system for system in others if system not in comparison.told_apart(measure, best)]
     if not rivals:
         return f" Choose {best}."
+    if margin_words.equivalent(comparison, measure, best, rivals):
+        return f" Choose the cheapest of {several([best, *rivals])}: their differences do not matter."
     pair = comparison.pair(measure, best, rivals[0])
     if pair.adjusted_p <= pair.terms.settings.alpha:
         return ""  # a test of ranks or wins that speaks for the other one: more queries would not settle that
@@ -324,6 +342,8 @@ def correction_text(settings: Settings, family: Family) -> str:
     """How p-values were corrected: empty where there is nothing to correct for."""
     slices = f" in {family.slices:,} slices" if family.slices > 1 else ""
     slices += f" of {family.measures:,} measures" if family.measures > 1 else ""
+    if settings.is_joint:
+        return f" by the max-t test over {counted(family.pairs // family.slices // family.measures, 'pair')}{slices}"
     if settings.is_tukey:
         return f" by {_TESTS[settings.test]} over {family.systems:,} systems{slices}"
     pairs = family.pairs // family.slices // family.measures
@@ -352,6 +372,8 @@ def name_of_correction(correction: str) -> str:
 
 def in_a_word(pair: PairResult, quantity: Quantity) -> str:
     """Of b, compared with a."""
+    if pair.decision is not None:
+        return pair.decision
     if not pair.significant:
         return "not told apart"
     is_up = (pair.difference > 0) != (quantity.better == "lower")

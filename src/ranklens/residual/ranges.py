@@ -169,6 +169,6 @@ def _why_not(measure: Measure, judged: Judged) -> str:
 
 
 def _why_not_ndcg(measure: Measure) -> str:
-    table = dict(dict(measure.params).get("gains") or ())  # type: ignore[arg-type, call-overload, var-annotated]
+    table = dict(dict(measure.params).get("gains") or ())  # type: ignore[arg-type]
     odd = table.get(0, 0) or min(table.values(), default=0) < 0
     return "a gain of its table is below 0, or that of grade 0 is not 0" if odd else ""

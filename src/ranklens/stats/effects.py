@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _KNOTS = 300  # more intervals of Hedges' g than this are interpolated between so many
 # How an interval of differences was made; the names of :attr:`Interval.method`.
-METHODS = ("t", "adjusted t", "bonett-price")
+METHODS = ("t", "adjusted t", "bonett-price", "cluster t", "simultaneous")
 _STUDENT, _ADJUSTED, _PROPORTIONS = range(3)
 
 

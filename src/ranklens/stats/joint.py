@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ranklens.arrays import FloatArray, IntArray
     from ranklens.stats.inputs import Rng
 
+RESAMPLES = 10_000
 _CELLS = 1 << 22  # t values held at once
 
 
@@ -42,7 +43,7 @@ def simultaneous(
     level: float = 0.95,
     parts: int = 1,
     rng: Rng = None,
-    resamples: int = 10_000,
+    resamples: int = RESAMPLES,
 ) -> Simultaneous:
     """Intervals of the differences between rows of ``scores`` (systems × queries) that hold together.
 
