@@ -247,12 +247,11 @@ def _intervals(comparison: Comparison) -> str:
     blocks = (next(part.blocks()) for part in comparison.pairs.parts if len(part))
     used = dict.fromkeys(METHODS[place] for block in blocks for place in block.effects.method.tolist())
     of_means, of_differences = (several([*map(verdicts.name_of_method, names)]) for names in (means, used))
-    told = (
-        f"of means {of_means}, of differences {of_differences}" if means.keys() != used.keys() else of_means
-    )
     if comparison.settings.is_joint:
-        return f"Intervals are {told}; those of differences hold together and agree with the tests."
-    return f"Intervals are {told}, not corrected for the number of pairs."
+        return f"Intervals of means are {of_means}; those of differences hold together and agree with the tests."
+    if means.keys() == used.keys():
+        return f"Intervals are {of_means}, not corrected for the number of pairs."
+    return f"Intervals of means are {of_means}; of differences {of_differences}, not corrected for the number of pairs."
 
 
 def note(comparison: Comparison) -> list[str]:

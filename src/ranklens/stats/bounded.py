@@ -24,10 +24,11 @@ _FEW = 15  # queries that differ; with more, t is fine
 
 def wilson_ends(share: FloatArray, n: float | FloatArray, level: float) -> Ends:
     """Both ends of Wilson's interval of each share of n."""
-    return _wilson(np.asarray(share), n, normal_quantile((1 + level) / 2))
+    return wilson(np.asarray(share), n, normal_quantile((1 + level) / 2))
 
 
-def _wilson(share: FloatArray, n: float | FloatArray, z: float) -> Ends:
+def wilson(share: FloatArray, n: float | FloatArray, z: float) -> Ends:
+    """Wilson's interval with a quantile of one's own."""
     centre, half = share + z * z / (2 * n), z * (share * (1 - share) / n + z * z / (4 * n * n)) ** 0.5
     shrink = 1 + z * z / n
     low, high = (centre - half) / shrink, (centre + half) / shrink
@@ -48,7 +49,7 @@ def score_ends(values: FloatArray, level: float, low: float, high: float) -> End
     squares = (((values - low) / span) ** 2).sum(axis=-1) + _PSEUDO / 2
     centre = (n * mean + _PSEUDO / 2) / total
     ratio = np.clip((squares / total - centre**2) / (centre * (1 - centre)), 0, 1)
-    ends = _wilson(np.clip(mean, 0, 1), n / ratio, t_quantile(n - 1, (1 + level) / 2))
+    ends = wilson(np.clip(mean, 0, 1), n / ratio, t_quantile(n - 1, (1 + level) / 2))
     return low + span * ends[0], low + span * ends[1]
 
 
