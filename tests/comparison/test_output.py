@@ -386,7 +386,7 @@ def test_many_pairs_are_written_whole():
     found = rl.compare_scores(systems)
     frame = found.pairs_frame()
     assert len(frame) == 11_175
-    assert frame.drop("slice").null_count().sum_horizontal().item() == 0
+    assert frame.drop("slice", "decision").null_count().sum_horizontal().item() == 0
     written = json.loads(found.to_json())
     assert written == json.loads(found.to_json(indent=1))
     assert written["pairs"] == frame.to_dicts()

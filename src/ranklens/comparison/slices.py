@@ -49,6 +49,11 @@ def slices_of(by: Any, queries: Any, ids: Sequence[str], *, what: str = "by") ->
     return named
 
 
+def values_of(column: str, queries: Any) -> dict[str, Any]:
+    """A column of a table of queries, by query."""
+    return _column(column, read_rows(queries))
+
+
 def in_order(names: Iterable[str]) -> list[str]:
     """Numbers by size, then words, then those without a value.
 

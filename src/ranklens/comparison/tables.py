@@ -248,7 +248,9 @@ def _intervals(comparison: Comparison) -> str:
     used = dict.fromkeys(METHODS[place] for block in blocks for place in block.effects.method.tolist())
     of_means, of_differences = (several([*map(verdicts.name_of_method, names)]) for names in (means, used))
     if comparison.settings.is_joint:
-        return f"Intervals of means are {of_means}; those of differences hold together and agree with the tests."
+        return (
+            f"Intervals of means are {of_means}; those of differences hold together and agree with the tests."
+        )
     if means.keys() == used.keys():
         return f"Intervals are {of_means}, not corrected for the number of pairs."
     return f"Intervals of means are {of_means}; of differences {of_differences}, not corrected for the number of pairs."

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ranklens.stats.margins import DECISIONS, Decision, Margin, MarginTest, margin_test
     from ranklens.stats.overlap import Overlap, rbo
     from ranklens.stats.paired import TESTS, TestResult, paired_test
-    from ranklens.stats.power import detectable_difference, queries_needed
+    from ranklens.stats.power import detectable_difference, power_of, queries_needed
     from ranklens.stats.ratios import relative_interval, share_interval
     from ranklens.stats.sequences import ConfidenceSequence, confidence_sequence
     from ranklens.stats.tukey import TukeyResult, tukey_hsd
@@ -39,7 +39,7 @@ _HOME = {
     "margins": "DECISIONS Decision Margin MarginTest margin_test",
     "overlap": "Overlap rbo",
     "paired": "TESTS TestResult paired_test",
-    "power": "detectable_difference queries_needed",
+    "power": "detectable_difference power_of queries_needed",
     "ratios": "relative_interval share_interval",
     "sequences": "ConfidenceSequence confidence_sequence",
     "joint": "Simultaneous simultaneous",
@@ -79,6 +79,7 @@ __all__ = [
     "intraclass_correlation",
     "margin_test",
     "paired_test",
+    "power_of",
     "probabilities",
     "queries_needed",
     "rbo",
