@@ -70,6 +70,7 @@ FLOORS = [
     {"files", "matching"},
     {"judging", "manners"},
     {"formulas"},
+    {"residual"},
     {"scores"},
     {"evaluation", "single", "trec", "lint"},
     {"comparison", "explanation", "items", "pipeline", "pytrec_eval"},
