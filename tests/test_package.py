@@ -71,6 +71,7 @@ FLOORS = [
     {"matching"},
     {"judging", "manners"},
     {"formulas"},
+    {"residual"},
     {"scores"},
     {"evaluation", "single", "trec", "lint"},
     {"comparison", "explanation", "items", "pipeline", "pytrec_eval"},

@@ -13,7 +13,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ranklens.comparison.systems import Comparison, compare, compare_scores
+    from ranklens.comparison.comparison import Comparison
+    from ranklens.comparison.planning import Plan, plan
+    from ranklens.comparison.systems import compare, compare_scores
     from ranklens.errors import (
         InputError,
         MeasureError,
@@ -64,7 +66,9 @@ __version__ = "0.1.0"
 
 _HOME = {
     "retrieval.benchmark": "Benchmark",
-    "comparison.systems": "Comparison compare compare_scores",
+    "comparison.comparison": "Comparison",
+    "comparison.planning": "Plan plan",
+    "comparison.systems": "compare compare_scores",
     "errors": "InputError MeasureError MissingExtraError PolicyError RankLensError RankLensWarning",
     "evaluation": "evaluate",
     "explanation.walk": "Explanation explain",
@@ -102,6 +106,7 @@ __all__ = [
     "MetricRunner",
     "MissingExtraError",
     "NDCGAtK",
+    "Plan",
     "Policy",
     "PolicyError",
     "PrecisionAtK",
@@ -125,6 +130,7 @@ __all__ = [
     "measure",
     "measures",
     "ndcg_at_k",
+    "plan",
     "precision_at_k",
     "precision_recall_f1",
     "preset",

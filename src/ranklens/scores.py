@@ -12,7 +12,7 @@ import numpy as np
 from ranklens.errors import MeasureError, MissingExtraError, nearest
 from ranklens.registry import Aggregate, Measure, parse, spellings
 from ranklens.stats.intervals import Bounds, Interval, interval
-from ranklens.words import counted, finite, percent
+from ranklens.words import counted, finite, percent, several
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ranklens.judging.judged import Applied, Judged
     from ranklens.matching.rules import Matching
     from ranklens.policy import Policy
+    from ranklens.residual.ranges import Range
     from ranklens.stats.inputs import Rng
     from ranklens.tables.table import Table
 
@@ -55,10 +56,10 @@ class Scores:
     >>> print(scores)
     measure    mean      95% interval
     -------  ------  ----------------
-    RR       0.7500  [0.0000, 1.0000]
-    P@1      0.5000  [0.0000, 1.0000]
+    RR       0.7500  [0.0130, 0.9985]
+    P@1      0.5000  [0.0945, 0.9055]
     <BLANKLINE>
-    2 queries averaged; ties by document id, descending; intervals are clipped to the measure's range.
+    2 queries averaged; ties by document id, descending; intervals by score (RR), Wilson (P@1).
     >>> scores.mean["RR"], scores["RR"]
     (0.75, array([1. , 0.5]))
     """
@@ -117,9 +118,9 @@ class Scores:
         return pl.DataFrame({"query": pl.Series(self.queries, dtype=pl.String), **self._columns()})
 
     def interval(
-        self, measure: str | Measure, *, level: float = 0.95, method: str = "t", rng: Rng = None
+        self, measure: str | Measure, *, level: float = 0.95, method: str = "auto", rng: Rng = None
     ) -> Interval:
-        """The interval of a mean (of the logarithms, for a geometric mean): ``t``, or bootstrap (``percentile``, ``bca``)."""
+        """The interval of a mean (of the logarithms, for a geometric mean); ``method`` as in :func:`ranklens.stats.interval`."""
         parsed = parse(measure) if isinstance(measure, str) else measure
         definition = parsed.definition
         bounds = Bounds(definition.low, definition.high)
@@ -129,6 +130,28 @@ class Scores:
         if around is None:
             raise MeasureError(f"{parsed} is not a mean, so it has no interval.")
         return around
+
+    def bounds(self, measure: str | Measure) -> Range:
+        """The lowest and highest mean that complete judgments could give: unjudged documents turn every value into a range.
+
+        Every unjudged document that was retrieved may have any grade that somebody gave, also where that makes the ideal better;
+        documents that were not retrieved stay as they are. ``per_query`` has the range of each query. A measure whose extremes
+        cannot be found is refused by name.
+
+        >>> import ranklens as rl
+        >>> found = rl.evaluate({"q1": {"a": 1}, "q2": {"b": 1}}, {"q1": ["x", "a"], "q2": ["b"]}, "RR").bounds("RR")
+        >>> found.low, found.high, found.per_query.rows()
+        (0.75, 1.0, [('q1', 0.5, 1.0), ('q2', 1.0, 1.0)])
+        """
+        import polars as pl
+
+        from ranklens.residual.ranges import Range, ends
+
+        parsed = parse(measure) if isinstance(measure, str) else measure
+        low, high = ends(parsed, self.judged)
+        kind = parsed.definition.aggregate
+        frame = pl.DataFrame({"query": pl.Series(self.queries, dtype=pl.String), "low": low, "high": high})
+        return Range(str(parsed), total(kind, low), total(kind, high), frame, int((low < high).sum()))
 
     def failing(self, measure: str | Measure | None = None, n: int = 20, *, queries: Any = None) -> Failing:
         """The ``n`` queries with the lowest values: what was expected, what came instead, and why.
@@ -203,8 +226,9 @@ class Scores:
     def details(self) -> list[str]:
         """The parts of :attr:`note`, one by one."""
         means = [m for m in self.measures if m.definition.aggregate in ("mean", "geometric")]
-        cut = any(self.interval(measure).clipped for measure in means)
-        said = details(self.judged, self.measures)
+        found = {measure.shown: self.interval(measure) for measure in means}
+        said = [*details(self.judged, self.measures), *_methods(found)]
+        cut = any(around.clipped for around in found.values())
         return [*said, "intervals are clipped to the measure's range"] if cut else said
 
     def __str__(self) -> str:
@@ -241,6 +265,7 @@ class Scores:
         return rows
 
 
+_METHODS = {"wilson": "Wilson"}  # that are not written as they are called
 _NUMBERS = ("mean", "low", "high")
 
 
@@ -252,6 +277,18 @@ class Means(dict[str, float]):
         if canonical not in self:
             raise MeasureError(f"{canonical} was not evaluated: {nearest(canonical, self)}")
         return self[canonical]
+
+
+def _methods(intervals: Mapping[str, Interval]) -> list[str]:
+    """How intervals were made, if not all are Student's t."""
+    by: dict[str, list[str]] = {}
+    for name, around in intervals.items():
+        by.setdefault(_METHODS.get(around.method, around.method), []).append(name)
+    if not by or [*by] == ["t"]:
+        return []
+    if len(by) == 1:
+        return [f"{next(iter(by))} intervals"]
+    return [f"intervals by {', '.join(f'{method} ({several(names)})' for method, names in by.items())}"]
 
 
 def describe(judged: Judged, measures: Sequence[Measure], *, done: str = "averaged") -> str:
@@ -326,14 +363,15 @@ def _judged_share(judged: Judged, measures: Sequence[Measure]) -> str:
     return f"{percent(share)} of {'the retrieved documents' if is_all else f'the top {k}'} judged"
 
 
-def share_judged(judged: Judged, measures: Sequence[Measure]) -> float | None:
-    """How much of what was retrieved, down to the deepest cutoff, is judged; None if that says nothing.
+def share_judged(judged: Judged, measures: Sequence[Measure], depth: int | None = None) -> float | None:
+    """How much of what was retrieved, down to the deepest cutoff (and at most ``depth``), is judged; None if that says nothing.
 
     It says nothing where gold is one or two relevant documents per query: the others were never meant to be judged.
     """
     from ranklens.formulas.counts import judged_of_retrieved
 
-    found, retrieved = judged_of_retrieved(judged, _deepest(measures))
+    cuts = [cut for cut in (_deepest(measures), depth) if cut is not None]
+    found, retrieved = judged_of_retrieved(judged, min(cuts, default=None))
     if not retrieved.any() or judged.policy.judged_only or _names_only_the_expected(judged):
         return None
     return float(found.sum() / retrieved.sum())
@@ -367,7 +405,7 @@ def interval_of(
     *,
     level: float,
     bounds: Bounds,
-    method: str = "t",
+    method: str = "auto",
     rng: Rng = None,
 ) -> Interval | None:
     """The interval that belongs to :func:`total`; None for what is not a mean."""
@@ -376,6 +414,9 @@ def interval_of(
     if kind == "mean":
         return interval(values, method=method, level=level, bounds=bounds, rng=rng)
     bounds = Bounds(np.log(GEOMETRIC_FLOOR), 0.0)
+    method = (
+        "t" if method == "auto" else method
+    )  # the floor is a convention, not an end that values come near to
     logs = interval(logs_with_floor(values), method=method, level=level, bounds=bounds, rng=rng)
     low, high = (float(np.exp(end)) for end in logs)
     return Interval(low, high, level, f"{logs.method} of logs", logs.clipped)

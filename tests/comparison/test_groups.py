@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranklens.comparison.groups import groups, letters, tiers
+from ranklens.comparison.groups import groups, letters
 
 
 @st.composite
@@ -34,12 +34,38 @@ def test_no_group_is_part_of_another(different):
     assert [min(group) for group in found] == sorted(min(group) for group in found)
 
 
-@given(differences(most=12))
-def test_tiers_divide_the_systems(different):
-    found = tiers(different)
-    assert sorted(system for tier in found for system in tier) == list(range(len(different)))
-    for tier in found:
-        assert not different[tier[0], tier].any()
+@st.composite
+def ordered_differences(draw):
+    """Systems in the order of their means; two differ if their means are far apart, with some noise, as tests give it."""
+    n, seed = draw(st.integers(5, 300)), draw(st.integers(0, 2**32 - 1))
+    reach, noise = draw(st.sampled_from([0.01, 0.03, 0.1, 0.3, 0.8])), draw(st.sampled_from([0.0, 0.02, 0.3]))
+    rng = np.random.default_rng(seed)
+    means = np.sort(rng.random(n))
+    limit = reach * (1 + noise * rng.random((n, n)))
+    found = np.abs(means - means[:, None]) > np.triu(limit, 1) + np.triu(limit, 1).T
+    np.fill_diagonal(found, False)
+    return found
+
+
+@given(ordered_differences())
+def test_letters_of_many_systems_are_exact_or_there_are_none(different):
+    found, n = groups(different), len(different)
+    if found is None:
+        return
+    shares = np.eye(n, dtype=bool)
+    for group in found:
+        shares[np.ix_(group, group)] = True
+    assert (shares == ~different).all()
+    assert len(found) <= 26
+
+
+def test_a_hundred_systems_get_letters_where_26_suffice():
+    place = np.arange(100)
+    found = groups(np.abs(place - place[:, None]) > 40)
+    assert found is None  # sixty overlapping neighbourhoods
+    found = groups(np.abs(place - place[:, None]) > 80)
+    assert len(found) == 20
+    assert groups(np.zeros((300, 300), dtype=bool)) == [list(range(300))]
 
 
 def test_overlapping_neighbours():

@@ -31,33 +31,35 @@ RUNS = {
 PRINTED = """\
 measure  system    mean      95% interval  group
 -------  ------  ------  ----------------  -----
-nDCG@3   hybrid  0.9400  [0.8953, 0.9848]      a
+nDCG@3   hybrid  0.9400  [0.8590, 0.9758]      a
          dense   0.7998  [0.7550, 0.8446]      b
          bm25    0.7300  [0.6628, 0.7972]      b
-RR       hybrid  1.0000  [1.0000, 1.0000]      a
-         dense   0.8750  [0.7816, 0.9684]      b
+RR       hybrid  1.0000  [0.8620, 1.0000]      a
+         dense   0.8750  [0.7499, 0.9423]      b
          bm25    0.6667  [0.5650, 0.7683]      c
 
 measure  pair             difference       95% interval  p (Holm)  win/tie/loss
 -------  ---------------  ----------  -----------------  --------  ------------  --------------
-nDCG@3   hybrid vs dense     +0.1403   [0.1403, 0.1403]   < 0.001        24/0/0          better
+nDCG@3   hybrid vs dense     +0.1403   [0.1043, 0.1547]   < 0.001        24/0/0          better
          hybrid vs bm25      +0.2100   [0.1293, 0.2908]   < 0.001        22/0/2          better
          dense vs bm25       +0.0697  [-0.0110, 0.1505]     0.083        12/4/8  not told apart
-RR       hybrid vs dense     +0.1250   [0.0316, 0.2184]     0.031        6/18/0          better
+RR       hybrid vs dense     +0.1250   [0.0068, 0.2240]     0.031        6/18/0          better
          hybrid vs bm25      +0.3333   [0.2317, 0.4350]   < 0.001        16/8/0          better
          dense vs bm25       +0.2083   [0.0703, 0.3464]     0.026       12/10/2          better
 
 Verdict
-- nDCG@3: hybrid is better than both others; its lead over the closest, dense, is 0.140 [0.140, 0.140], p <
+- nDCG@3: hybrid is better than both others; its lead over the closest, dense, is 0.140 [0.104, 0.155], p <
   0.001 after Holm over 3 pairs. Choose hybrid.
-- RR: hybrid is better than both others; its lead over the closest, dense, is 0.125 [0.032, 0.218], p = 0.031
-  after Holm over 3 pairs; with 24 queries a difference this small is often missed. Choose hybrid.
+- RR: hybrid is better than both others; its lead over the closest, dense, is 0.125 [0.007, 0.224], p = 0.031
+  after Holm over 3 pairs; with 24 queries a difference this small is missed more than one time in five.
+  Choose hybrid.
 
 What was compared
 - 24 queries averaged; ties by document id, descending.
 - Randomisation test with 100,000 resamples (exact where at most 20 queries differ), two-sided, n = 24, Holm
   over the 3 pairs of each measure, alpha = 0.05, seed 0. Systems that share a group letter could not be told
-  apart. Intervals are Student's t, not corrected for the number of pairs."""
+  apart. Intervals of means are Student's t, Wilson's with the scores' own variance and Wilson's; of
+  differences Student's t and Student's t with a win and a loss added, not corrected for the number of pairs."""
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +93,7 @@ def test_json_follows_its_schema(found, schema):
 
 
 def test_the_schema_names_every_setting(schema):
-    from ranklens.comparison.pairs import ALL_TESTS
+    from ranklens.comparison.settings import ALL_TESTS
     from ranklens.stats import CORRECTIONS
 
     settings = schema["properties"]["settings"]["properties"]
@@ -182,7 +184,7 @@ def test_markdown_tables_have_as_many_cells_as_columns(found):
     assert len(tables) > 20
     widths = {len(re.split(r"(?<!\\)\|", line)) for line in tables}
     assert widths == {7, 9}
-    assert "| nDCG@3 | hybrid | **0.9400** | [0.8953, 0.9848] | a |" in tables
+    assert "| nDCG@3 | hybrid | **0.9400** | [0.8590, 0.9758] | a |" in tables
     assert "**Verdict**\n\n- nDCG@3: hybrid is better than both others" in found.to_markdown()
 
 
@@ -384,7 +386,7 @@ def test_many_pairs_are_written_whole():
     found = rl.compare_scores(systems)
     frame = found.pairs_frame()
     assert len(frame) == 11_175
-    assert frame.drop("slice").null_count().sum_horizontal().item() == 0
+    assert frame.drop("slice", "decision").null_count().sum_horizontal().item() == 0
     written = json.loads(found.to_json())
     assert written == json.loads(found.to_json(indent=1))
     assert written["pairs"] == frame.to_dicts()

@@ -14,6 +14,7 @@ THEIRS = {
     "bonferroni": "bonferroni",
     "holm": "holm",
     "hochberg": "simes-hochberg",
+    "hommel": "hommel",
     "bh": "fdr_bh",
     "by": "fdr_by",
 }

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from statsmodels.stats.contingency_tables import mcnemar
 
 import ranklens as rl
 from ranklens.stats import TESTS, paired_test, randomization
@@ -233,14 +234,28 @@ def test_systems_that_differ_by_noise_do_not_differ(method):
 
 @pytest.mark.parametrize("method", TESTS)
 def test_one_query_proves_nothing(method):
-    assert paired_test([0.1], [0.9], method=method, rng=0).p_value == 1
+    p = paired_test([0.1], [0.9], method=method, rng=0).p_value
+    assert p == (
+        0.5 if method == "mcnemar" else 1
+    )  # mid-p counts the one outcome, which is as likely as its opposite, half
+
+
+@pytest.mark.parametrize(("wins", "losses"), [(0, 0), (3, 0), (0, 6), (5, 5), (9, 4), (2, 40)])
+def test_mid_p_is_the_exact_p_of_statsmodels_less_the_chance_of_the_outcome(wins, losses):
+    a = np.array([0] * wins + [1] * losses + [1, 0])
+    b = np.array([1] * wins + [0] * losses + [1, 0])
+    exact = mcnemar([[1, losses], [wins, 1]], exact=True).pvalue
+    outcome = stats.binom.pmf(wins, wins + losses, 0.5)
+    found = paired_test(a, b, method="mcnemar")
+    assert found.p_value == pytest.approx(1.0 if wins == losses else exact - outcome)
+    assert found.statistic == wins - losses
 
 
 @pytest.mark.parametrize("method", PAIRED)
 def test_constant_differences_are_as_surprising_as_their_signs(method):
     a = np.linspace(0, 0.5, 6)
     result = paired_test(a, a + 0.3, method=method, rng=0)
-    assert result.p_value == 2 / 2**6
+    assert result.p_value == (1 if method == "mcnemar" else 2) / 2**6
     assert result.method == ("sign" if method in ("t", "bootstrap") else method)
 
 

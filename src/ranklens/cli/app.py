@@ -20,6 +20,7 @@ _COMMANDS = {
     "evaluate": "evaluate",
     "compare": "compare",
     "bench": "bench",
+    "plan": "plan",
     "explain": "explain",
     "report": "report",
     "measures": "list_measures",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from ranklens.comparison.systems import Comparison
+    from ranklens.comparison.comparison import Comparison
     from ranklens.tables.table import Printout
 
 EXAMPLES = """

@@ -14,7 +14,7 @@ from ranklens.errors import InputError
 from ranklens.files.output import check_output
 
 if TYPE_CHECKING:
-    from ranklens.comparison.systems import Comparison
+    from ranklens.comparison.comparison import Comparison
 
 EXAMPLES = "\n\nExamples:\n\n  ranklens demo\n\n  ranklens demo -o report.html --save demo-data\n"
 

@@ -20,9 +20,10 @@ from ranklens.readers.names import Names
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ranklens.comparison.systems import Comparison
+    from ranklens.comparison.comparison import Comparison
 
 _TESTS = "Significance test: randomization, t, wilcoxon, sign, bootstrap, welch, tukey or tukey-randomized."
+_CLUSTER = "Queries that belong together, by FILE:COLUMN; with a BEIR folder, COLUMN is enough. Tests and intervals are then by cluster."
 _BY = "Also compare slices of the queries, by FILE:COLUMN; with a BEIR folder, COLUMN is enough."
 
 # Options, each with its default, that `ranklens.compare` takes by the same names, except `by`, `seed` and the formats.
@@ -49,6 +50,25 @@ _SETTINGS: dict[str, tuple[Any, Any]] = {
     ),
     "level": (Annotated[float, typer.Option(help="Confidence level.")], 0.95),
     "by": (Annotated[str | None, typer.Option(help=_BY)], None),
+    "margin": (
+        Annotated[
+            str | None,
+            typer.Option(
+                help="The largest difference that does not matter: a number, or a share such as 2%."
+            ),
+        ],
+        None,
+    ),
+    "cluster": (Annotated[str | None, typer.Option(metavar="FILE:COLUMN", help=_CLUSTER)], None),
+    "intervals": (
+        Annotated[
+            str,
+            typer.Option(
+                help="Intervals of differences: separate, or simultaneous, which agree with the tests."
+            ),
+        ],
+        "separate",
+    ),
     "seed": (Annotated[int, typer.Option(min=0, help="Random seed.")], 0),
     "qrels_format": (options.QrelsFormat, None),
     "run_format": (options.RunFormat, None),
@@ -69,6 +89,7 @@ def compare_files(
     measures: Sequence[str],
     by: str | None,
     seed: int,
+    cluster: str | None = None,
     qrels_format: str | None,
     run_format: str | None,
     places: Sequence[str] | None,
@@ -82,7 +103,8 @@ def compare_files(
     Thread(target=import_module, args=("scipy.special",), daemon=True).start()
     columns, matching = columns_of(places), match_of(match)
     data = open_collection(qrels, runs, qrels_format, run_format, Names.of(columns, matching))
-    column, table = _column(by, qrels, data.qrels)
+    column, table = _column("by", by, qrels, data.qrels)
+    belonging = _clusters(cluster, qrels, data.qrels)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankLensWarning)  # a comparison keeps them as cautions
         return compare(
@@ -90,6 +112,7 @@ def compare_files(
             data.runs,
             measures,
             by=column,
+            clusters=belonging,
             queries=table,
             rng=seed,
             match=matching,
@@ -104,7 +127,15 @@ def inputs(qrels: str, runs: Sequence[str], by: str | None, *more: str | None) -
     return [qrels, *paths_of(runs), table or None, *more]
 
 
-def _column(by: str | None, qrels: str, judgments: Any) -> tuple[str | None, str | None]:
+def _clusters(cluster: str | None, qrels: str, judgments: Any) -> Any:
+    """The cluster of each query; the name of a column where a golden set has it."""
+    from ranklens.comparison.slices import values_of
+
+    column, table = _column("cluster", cluster, qrels, judgments)
+    return column if table is None else values_of(str(column), table)
+
+
+def _column(option: str, by: str | None, qrels: str, judgments: Any) -> tuple[str | None, str | None]:
     """The column and the file that holds it; a golden set has columns itself."""
     if by is None or (":" not in by and hasattr(judgments, "fields")):
         return by, None
@@ -112,5 +143,5 @@ def _column(by: str | None, qrels: str, judgments: Any) -> tuple[str | None, str
     if not file and Path(qrels).is_dir():
         file = qrels
     if not file or not column:
-        raise InputError(f"--by {by}: expected FILE:COLUMN, e.g. queries.csv:language.")
+        raise InputError(f"--{option} {by}: expected FILE:COLUMN, e.g. queries.csv:language.")
     return column, file

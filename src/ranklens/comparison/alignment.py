@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from ranklens.errors import InputError, MeasureError, Option, PolicyError, neare
 from ranklens.readers import frames
 from ranklens.registry import Aggregate, Better, Measure, parse, parse_many
 from ranklens.scores import GEOMETRIC_FLOOR, Scores, interval_of, logs_with_floor, total
-from ranklens.stats import Bounds, Interval
+from ranklens.stats import Bounds, Clusters, Interval, cluster_interval
 from ranklens.words import counted
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ class Quantity:
     bounds: Bounds = Bounds()  # noqa: RUF009  immutable
     better: Better = "higher"
     asked: str = field(default="", compare=False)  # the spelling that was asked for
+    is_known: bool = field(default=False, compare=False)  # a measure of the registry
 
     @classmethod
     def named(cls, name: str | Measure) -> Quantity:
@@ -49,7 +50,7 @@ class Quantity:
             return cls(str(name))
         known = measure.definition
         bounds = Bounds(known.low, known.high)
-        return cls(str(measure), known.aggregate, bounds, known.better, measure.asked)
+        return cls(str(measure), known.aggregate, bounds, known.better, measure.asked, is_known=True)
 
     @property
     def is_tested(self) -> bool:
@@ -66,7 +67,10 @@ class Quantity:
             return total(self.aggregate, values)
         return settled(self.back(math.fsum(self.for_tests(values)) / len(values)))
 
-    def interval(self, values: FloatArray, level: float) -> Interval | None:
+    def interval(self, values: FloatArray, level: float, clusters: Clusters | None = None) -> Interval | None:
+        if clusters is not None and self.is_tested and len(values) > 1:
+            around = cluster_interval(self.for_tests(values), clusters, level=level, bounds=self.test_bounds)
+            return self.interval_back(around)
         return interval_of(self.aggregate, values, level=level, bounds=self.bounds)
 
     def for_tests(self, values: FloatArray) -> FloatArray:
@@ -124,11 +128,13 @@ def align(
     measures: str | Measure | Sequence[str | Measure] | None = None,
     *,
     missing: str | None = None,
+    better: Mapping[str, str] | None = None,
 ) -> Aligned:
     """Bring :class:`~ranklens.scores.Scores`, frames and ``{query: {measure: value}}`` to the same queries.
 
     ``missing`` says what happens to a query that one system has and another lacks: it counts as 0 (``"zero"``), is left
-    out for all (``"skip"``) or is an error. The default is what the scores were evaluated with, else ``"zero"``.
+    out for all (``"skip"``) or is an error. The default is what the scores were evaluated with, else ``"zero"``; but 0 would be
+    the best value of a column that is ``better`` where it is ``"lower"``, so such queries are left out.
 
     >>> aligned = align({"a": {"q1": {"RR": 1.0}, "q2": {"RR": 0.5}}, "b": {"q2": {"RR": 1.0}}})
     >>> aligned.query_ids, aligned.values["RR"].tolist(), dict(aligned.missing)
@@ -145,17 +151,53 @@ def align(
     odd = [name for name in _every_name(tables) if wanted is None and name not in kept]
     every = list(dict.fromkeys(q for table in tables.values() for q in table.queries))
     lacking = _lacking(tables, every)
+    directed = _directed([Quantity.named(spelled.get(name, name)) for name in kept], better or {})
     policy = missing or next((s.policy.missing for s in scores.values()), "zero")
+    lower = next((q.name for q in directed if q.better == "lower"), None)
+    if lower is not None and lacking and policy == "zero":
+        if missing == "zero":
+            raise InputError(
+                f"{next(iter(lacking))} lacks queries, and for {lower} 0 would be the best value: choose ",
+                Option("missing", "skip"),
+                " or ",
+                Option("missing", "error"),
+                ".",
+            )
+        policy = "skip"
     ids = _ids(every, lacking, policy)
+    values = {name: np.stack([_row(table, name, ids) for table in tables.values()]) for name in kept}
     return Aligned(
         systems=tuple(given),
-        quantities=tuple(Quantity.named(spelled.get(name, name)) for name in kept),
+        quantities=tuple(_bounded(quantity, values[quantity.name]) for quantity in directed),
         query_ids=ids,
-        values={name: np.stack([_row(table, name, ids) for table in tables.values()]) for name in kept},
+        values=values,
         missing={name: len(queries) for name, queries in lacking.items()},
         left_out=len(every) - len(ids),
         dropped={"not every system has them": odd, "they are texts": texts},
     )
+
+
+def _directed(quantities: Sequence[Quantity], better: Mapping[str, str]) -> list[Quantity]:
+    """The quantities with what was said about which values are better."""
+    said = {Quantity.named(name).name: str(which) for name, which in better.items()}
+    known = {quantity.name: quantity for quantity in quantities}
+    for name, which in said.items():
+        if name not in known:
+            raise InputError(f"better: {name} is not compared: {nearest(name, known)}")
+        if which not in get_args(Better):
+            raise InputError(f"better: {which!r} is not known for {name}: {nearest(which, get_args(Better))}")
+        if known[name].is_known and which != known[name].better:
+            raise InputError(
+                f"better: {name} is a measure whose {known[name].better} values are better; rename the column."
+            )
+    return [replace(q, better=cast("Better", said.get(q.name, q.better))) for q in quantities]
+
+
+def _bounded(quantity: Quantity, values: FloatArray) -> Quantity:
+    """A column made elsewhere that holds 0 and 1 and nothing else is a share."""
+    if quantity.is_known or not (((values == 0) | (values == 1)).all() and np.ptp(values) == 1):
+        return quantity
+    return replace(quantity, bounds=Bounds(0.0, 1.0))
 
 
 def _lacking(tables: Mapping[str, _Table], every: Sequence[str]) -> dict[str, list[str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,14 +10,19 @@ import numpy as np
 
 from ranklens.comparison import groups
 from ranklens.comparison.alignment import settled
-from ranklens.comparison.pairs import Contrasts, Pairs, Settings, contrasts
+from ranklens.comparison.clusters import by_label
+from ranklens.comparison.contrasts import Contrasts
+from ranklens.comparison.effort import Size, affordable
+from ranklens.comparison.pairs import Pairs
+from ranklens.comparison.settings import Settings
 from ranklens.comparison.slices import in_order, slices_of
+from ranklens.comparison.testing import contrasts
 from ranklens.stats.strata import macro_interval
 
 if TYPE_CHECKING:
     from ranklens.arrays import FloatArray
     from ranklens.comparison.alignment import Aligned
-    from ranklens.stats import Interval
+    from ranklens.stats import Clusters, Interval
 
 MACRO = "macro-average"
 
@@ -50,10 +55,13 @@ class SliceResult:
 
 
 def analyse(
-    aligned: Aligned, parts: Mapping[str | None, Mapping[str, FloatArray]], settings: Settings
+    aligned: Aligned,
+    parts: Mapping[str | None, Mapping[str, FloatArray]],
+    settings: Settings,
+    clusters: Mapping[str | None, Clusters] | None = None,
 ) -> dict[str | None, tuple[tuple[SystemResult, ...], Pairs]]:
     """Results and pairs for each part of the queries, corrected over all parts."""
-    tested = contrasts(aligned.quantities, aligned.systems, parts, settings)
+    tested = contrasts(aligned.quantities, aligned.systems, parts, settings, clusters)
     found = {}
     for name, values in parts.items():
         letters_of = {one.quantity.name: _letters(one) for one in tested[name]}
@@ -64,7 +72,7 @@ def analyse(
                 name,
                 len(row),
                 quantity.mean(row),
-                quantity.interval(row, settings.level),
+                quantity.interval(row, settings.level, (clusters or {}).get(name)),
                 letters_of.get(quantity.name, {}).get(system, ""),
             )
             for quantity in aligned.quantities
@@ -83,19 +91,41 @@ class Sliced:
     macro: tuple[SystemResult, ...] = ()
 
 
-def analyse_slices(aligned: Aligned, by: Any, queries: Any, settings: Settings) -> Sliced:
+def analyse_slices(
+    aligned: Aligned, by: Any, queries: Any, asked: Settings, cluster_of: Mapping[str, str] | None = None
+) -> Sliced:
     """The same comparison in each slice of the queries, and the mean over slices."""
     slice_of = slices_of(by, queries, aligned.query_ids)
-    names = np.array([slice_of[query] for query in aligned.query_ids], dtype=object)
-    parts: dict[str | None, dict[str, FloatArray]] = {
-        name: {measure: values[:, names == name] for measure, values in aligned.values.items()}
-        for name in in_order(slice_of.values())
-    }
+    parts = _parts(aligned, slice_of)
+    size = Size(len(aligned.systems), len(aligned.quantities), len(aligned.query_ids), len(parts))
+    settings = affordable(asked, size)
+    clusters = None if cluster_of is None else _clusters(aligned.query_ids, slice_of, cluster_of)
     slices = tuple(
         SliceResult(str(name), found[0][0].n, *found)
-        for name, found in analyse(aligned, parts, settings).items()
+        for name, found in analyse(aligned, parts, settings, clusters).items()
     )
     return Sliced(slice_of, slices, tuple(_macro_averages(aligned, parts, settings)))
+
+
+def _clusters(
+    ids: Sequence[str], slice_of: Mapping[str, str], cluster_of: Mapping[str, str]
+) -> dict[str | None, Clusters]:
+    """Of each slice, in the order of its queries."""
+    names = in_order(slice_of.values())
+    return {name: by_label(cluster_of, [query for query in ids if slice_of[query] == name]) for name in names}
+
+
+def _parts(aligned: Aligned, slice_of: Mapping[str, str]) -> dict[str | None, dict[str, FloatArray]]:
+    """The values of each slice, from one sorting of the queries."""
+    names = in_order(slice_of.values())
+    place = {name: i for i, name in enumerate(names)}
+    number = np.fromiter(
+        (place[slice_of[query]] for query in aligned.query_ids), np.int64, len(aligned.query_ids)
+    )
+    order = np.argsort(number, kind="stable")
+    edges = np.cumsum(np.bincount(number, minlength=len(names)))[:-1]
+    split = {name: np.split(values[:, order], edges, axis=1) for name, values in aligned.values.items()}
+    return {name: {measure: parts[i] for measure, parts in split.items()} for i, name in enumerate(names)}
 
 
 def _macro_averages(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
@@ -9,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.stats import t as student_t
 
-from ranklens.comparison.pairs import corrected_away
+from ranklens.comparison import clusters
+from ranklens.comparison.effort import corrected_away
 from ranklens.comparison.slices import NONE
 from ranklens.comparison.verdicts import name_of_test
 from ranklens.scores import share_judged
@@ -17,11 +19,16 @@ from ranklens.words import counted, percent, several
 
 if TYPE_CHECKING:
     from ranklens.comparison.alignment import Aligned
-    from ranklens.comparison.pairs import Contrasts, Settings
+    from ranklens.comparison.contrasts import Contrasts
+    from ranklens.comparison.settings import Settings
     from ranklens.scores import Scores
 
 _FEW_QUERIES = 20
 _FEW_JUDGED = 2  # documents per query, where only the right ones are named
+# What a column is called if it counts time, money or faults.
+_COST = re.compile(
+    r"latency|duration|seconds|(^|_)(ms|sec|secs|time|cost|price|error|errors|tokens|loss|memory)($|_)"
+)
 _LOW_SHARE, _UNEVEN_SHARE = 0.5, 0.1  # of the top k judged; between two systems
 
 
@@ -35,10 +42,13 @@ def cautions(
     """The sentences that apply."""
     yield from _missing(aligned, scores)
     yield from _few(len(aligned.query_ids))
+    yield from _clustered(aligned, tested, scores)
     yield from _replaced(asked, tested)
     yield from _out_of_reach(tested)
-    if any(found.has_tiers for found in tested):
-        yield "Groups overlap too much for letters: systems that share a letter cannot be told apart from the best of their group."
+    unlettered = list(dict.fromkeys(found.quantity.name for found in tested if found.has_too_many_groups))
+    if unlettered:
+        yield f"There are no group letters for {several(unlettered)}: more than 26 would be needed. See the table of pairs."
+    yield from _costs(aligned)
     yield from _beyond_own_interval(tested)
     yield from _twins(aligned)
     yield from _policies(scores)
@@ -72,21 +82,42 @@ def _few(n: int) -> Iterator[str]:
         yield f"There are only {n} queries: intervals are wide, and only large differences can be shown."
 
 
+def _clustered(aligned: Aligned, tested: Sequence[Contrasts], scores: Mapping[str, Scores]) -> Iterator[str]:
+    """What clusters make of the number of queries; or that there may be some that nobody declared."""
+    known = clusters.described(tested)
+    if known:
+        yield known
+        return
+    texts = next(iter(scores.values())).texts if scores else {}
+    found = clusters.suggested(aligned.query_ids, texts)
+    if found and tested:
+        number, one, other = found
+        yield (
+            f"Queries such as {one} and {other} look as if they belong together. If they do, differences are less certain than they "
+            f"look: pass clusters=, with which {counted(len(aligned.query_ids), 'query')} may count as {number:,}."
+        )
+
+
 def _replaced(asked: Settings, tested: Sequence[Contrasts]) -> Iterator[str]:
-    for found in tested[:1]:
+    """Where another test was done: over all queries, or in slices."""
+    first = {found.part is None: found for found in reversed(tested)}
+    for found in (first[key] for key in (True, False) if key in first):
         used, resamples = found.settings, f"{found.settings.resamples:,} resamples"
         if used.test == asked.test:
-            return
+            continue
         names = map(name_of_test, (used.test, asked.test))
         done, meant = (name if name.startswith("Tukey") else f"the {name}" for name in names)
-        instead = f"{done[0].upper()}{done[1:]} was used in place of {meant}: "
-        if corrected_away(replace(used, test=asked.test), len(found)):
+        where = "" if found.part is None else "In slices, "
+        instead = f"{where}{done if where else done[0].upper() + done[1:]} was used in place of {meant}: "
+        if corrected_away(replace(used, test=asked.test), found.family.pairs):
             yield (
-                f"{instead}with {resamples} no p-value stays small when corrected for {len(found):,} pairs. "
+                f"{instead}with {resamples} no p-value stays small when corrected for {found.family.pairs:,} tests. "
                 "With a baseline there are fewer."
             )
         else:
-            yield f"{instead}{resamples} of {counted(found.values.shape[1], 'query')} would take minutes."
+            yield f"{instead}{resamples} of {counted(found.values.shape[1], 'query')} would take long."
+        if found.part is None and not where:
+            return
 
 
 def _out_of_reach(tested: Sequence[Contrasts]) -> Iterator[str]:
@@ -139,6 +170,16 @@ def _significant_within_own_interval(found: Contrasts) -> Iterator[tuple[int, in
         yield from ((int(a), int(b)) for b in others[contains_0])
 
 
+def _costs(aligned: Aligned) -> Iterator[str]:
+    """Columns whose name says that less is better, but nobody said so."""
+    for quantity in aligned.quantities:
+        if quantity.better == "higher" and not quantity.is_known and _COST.search(quantity.name.lower()):
+            yield (
+                f"{quantity.name} counts as better where it is higher. If less is better, "
+                f'say so: better={{"{quantity.name}": "lower"}}.'
+            )
+
+
 def _twins(aligned: Aligned) -> Iterator[str]:
     """Systems with the same values throughout are often the same run given twice."""
     rows = np.concatenate([aligned.values[q.name] for q in aligned.quantities], axis=1)
@@ -165,7 +206,8 @@ def _policies(scores: Mapping[str, Scores]) -> Iterator[str]:
 
 def _judged(scores: Mapping[str, Scores]) -> Iterator[str]:
     """Unjudged documents count as not relevant, which is unfair to a system that finds new documents."""
-    shares = {name: share_judged(one.judged, one.measures) for name, one in scores.items()}
+    depth = _common_depth(scores)
+    shares = {name: share_judged(one.judged, one.measures, depth) for name, one in scores.items()}
     known = {name: share for name, share in shares.items() if share is not None}
     if not known:
         return
@@ -174,11 +216,16 @@ def _judged(scores: Mapping[str, Scores]) -> Iterator[str]:
     has_others = any((one.judged.ideal.grade <= 0).any() for one in scores.values())
     if has_others and known[high] - known[low] > _UNEVEN_SHARE:
         yield (
-            f"Judgments favour {high}: {percent(known[high])} of its top documents are judged, but only {percent(known[low])} of {low}'s. "
+            f"Judgments favour {high}: {percent(known[high])} of its top {depth:,} documents are judged, but only {percent(known[low])} of {low}'s. "
             f"Unjudged documents count as not relevant, so {low} may be better than it looks."
         )
     elif known[low] < _LOW_SHARE and (has_others or not _is_gold(scores)):
-        yield f"Only {percent(known[low])} of the top documents of {low} are judged; the others count as not relevant."
+        yield f"Only {percent(known[low])} of the top {depth:,} documents of {low} are judged; the others count as not relevant."
+
+
+def _common_depth(scores: Mapping[str, Scores]) -> int:
+    """How deep all runs go: documents further down are judged less often, so a longer run would look less judged."""
+    return min((int(one.judged.retrieved.max(initial=0)) for one in scores.values()), default=0)
 
 
 def _is_gold(scores: Mapping[str, Scores]) -> bool:

@@ -16,6 +16,7 @@ import numpy as np
 
 from ranklens import __version__
 from ranklens.errors import InputError, nearest
+from ranklens.stats.effects import METHODS
 from ranklens.words import finite
 
 if TYPE_CHECKING:
@@ -23,8 +24,9 @@ if TYPE_CHECKING:
 
     from ranklens.arrays import IntArray
     from ranklens.comparison.analysis import SystemResult
-    from ranklens.comparison.pairs import Block, Pairs
-    from ranklens.comparison.systems import Comparison
+    from ranklens.comparison.comparison import Comparison
+    from ranklens.comparison.contrasts import Block
+    from ranklens.comparison.pairs import Pairs
     from ranklens.stats import Interval
 
 FORMAT_VERSION = 1  # of the JSON; 1: first version
@@ -43,6 +45,7 @@ def systems_frame(comparison: Comparison) -> pl.DataFrame:
         "mean": number,
         "low": number,
         "high": number,
+        "method": text,
         "group": text,
     }
     sliced = (result for part in comparison.slices for result in part.results)
@@ -138,12 +141,14 @@ def _content(comparison: Comparison) -> dict[str, Any]:
         ],
         "macro_averages": [_system(result) for result in comparison.macro],
         "slice_of": dict(comparison.slice_of) if comparison.slice_of is not None else None,
+        "cluster_of": dict(comparison.cluster_of) if comparison.cluster_of is not None else None,
         "groups": {
             name: comparison.groups(name)
             for name in comparison.measures
             if comparison.quantity(name).is_tested
         },
         "verdicts": {name: comparison.verdict(name) for name in comparison.measures},
+        "conclusion": comparison.conclusion or None,
         "cautions": list(comparison.cautions),
         "values": {
             name: dict(zip(comparison.systems, comparison.values(name).tolist(), strict=True))
@@ -179,6 +184,7 @@ def _system(result: SystemResult) -> dict[str, Any]:
         "n": result.n,
         "mean": result.mean,
         **_ends(result.interval),
+        "method": result.interval.method if result.interval is not None else None,
         "group": result.group,
     }
 
@@ -194,6 +200,7 @@ _PAIR_COLUMNS: Mapping[str, Callable[[Block], Any]] = {
     "difference": lambda block: block.difference,
     "low": lambda block: block.effects.low,
     "high": lambda block: block.effects.high,
+    "method": lambda block: [METHODS[place] for place in block.effects.method.tolist()],
     "p_value": lambda block: block.contrasts.p_values[block.index],
     "adjusted_p": lambda block: block.contrasts.adjusted[block.index],
     "significant": lambda block: block.contrasts.significant[block.index],
@@ -204,10 +211,12 @@ _PAIR_COLUMNS: Mapping[str, Callable[[Block], Any]] = {
     "probability": lambda block: block.effects.probability,
     "probability_low": lambda block: block.effects.probability_ends[0],
     "probability_high": lambda block: block.effects.probability_ends[1],
+    "cliff_delta": lambda block: block.contrasts.cliff[block.a, block.b],
     "wins": lambda block: block.effects.wins,
     "ties": lambda block: block.effects.n - block.effects.wins - block.effects.losses,
     "losses": lambda block: block.effects.losses,
     "detectable": lambda block: block.detectable,
+    "decision": lambda block: block.decisions(),
     "verdict": lambda block: block.verdicts(),
 }
 
@@ -221,7 +230,7 @@ def _pairs(pairs: Pairs, columns: Sequence[str] = tuple(_PAIR_COLUMNS)) -> Itera
     import polars as pl
 
     kinds: dict[str, Any] = dict.fromkeys(_PAIR_COLUMNS, pl.Float64)
-    kinds |= dict.fromkeys(("measure", "a", "b", "slice", "verdict"), pl.String)
+    kinds |= dict.fromkeys(("measure", "a", "b", "slice", "method", "decision", "verdict"), pl.String)
     kinds |= dict.fromkeys(("n", "wins", "ties", "losses"), pl.Int64) | {"significant": pl.Boolean}
     schema = {name: kinds[name] for name in columns}
     yield pl.DataFrame(schema=schema)

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
     from ranklens.arrays import BoolArray
 
+_TRIED = 3 * len(ascii_lowercase)  # groups, of which some may turn out to be idle
+
 
 def groups(different: BoolArray) -> list[list[int]] | None:
     """Sets of systems that do not differ from each other; any two that do not differ share a set.
@@ -21,35 +23,25 @@ def groups(different: BoolArray) -> list[list[int]] | None:
     >>> import numpy as np
     >>> different = np.zeros((3, 3), dtype=bool)
     >>> different[0, 2] = different[2, 0] = True
-    >>> groups(different), letters(groups(different), 3), tiers(different)
-    ([[0, 1], [1, 2]], ['a', 'ab', 'b'], [[0, 1], [2]])
+    >>> groups(different), letters(groups(different), 3)
+    ([[0, 1], [1, 2]], ['a', 'ab', 'b'])
     """
     n = len(different)
     alike = [sum(1 << j for j in range(n) if not row[j]) for row in different.tolist()]
-    found: list[list[int]] = []
+    found: list[int] = []  # sets of systems, as bits
     together = [1 << i for i in range(n)]  # which systems already share a group
     for i in range(n):
         apart = alike[i] & ~together[i]
         is_new = together[i] == 1 << i
         while apart or is_new:
-            if len(found) == len(ascii_lowercase):
+            if len(found) == _TRIED:
                 return None
-            found.append(_grow(1 << i | (apart & -apart), alike))
-            mask = sum(1 << m for m in found[-1])
-            for m in found[-1]:
-                together[m] |= mask
-            apart, is_new = apart & ~mask, False
-    return sorted(found)
-
-
-def tiers(different: BoolArray) -> list[list[int]]:
-    """The best system and all that do not differ from it; then the same of the others, and so on."""
-    left, found = list(range(len(different))), []
-    while left:
-        best = left[0]
-        found.append([system for system in left if not different[best, system]])
-        left = [system for system in left if different[best, system]]
-    return found
+            found.append(_grown(1 << i | (apart & -apart), alike, together))
+            for m in _members(found[-1]):
+                together[m] |= found[-1]
+            apart, is_new = apart & ~found[-1], False
+    kept = _without_idle(found, n)
+    return sorted(map(_members, kept)) if len(kept) <= len(ascii_lowercase) else None
 
 
 def letters(groups: Sequence[Sequence[int]], systems: int) -> list[str]:
@@ -75,9 +67,44 @@ def label(position: int) -> str:
     return text
 
 
-def _grow(members: int, alike: Sequence[int]) -> list[int]:
-    """The group with every system added, best first, that differs from none of its members."""
-    for candidate, others in enumerate(alike):
-        if members & ~others == 0:
-            members |= 1 << candidate
-    return [m for m in range(len(alike)) if members >> m & 1]
+def _grown(members: int, alike: Sequence[int], together: Sequence[int]) -> int:
+    """The group with systems added that differ from none of its members: first those with most pairs that still need a group."""
+    open_to = _common(members, alike)
+    while open_to:
+        candidates = _members(open_to)
+        gain = [(members & ~together[c]).bit_count() for c in candidates]
+        best = candidates[gain.index(max(gain))]
+        members |= 1 << best
+        open_to &= alike[best] & ~(1 << best)
+    return members
+
+
+def _common(members: int, alike: Sequence[int]) -> int:
+    """The systems outside that differ from no member."""
+    shared = ~0
+    for m in _members(members):
+        shared &= alike[m]
+    return shared & ~members & ((1 << len(alike)) - 1)
+
+
+def _without_idle(found: Sequence[int], n: int) -> list[int]:
+    """The groups without those whose every pair shares another group too."""
+    kept = list(found)
+    for group in sorted(found, key=int.bit_count):
+        others = [other for other in kept if other is not group]
+        covered = [0] * n
+        for other in others:
+            for m in _members(other):
+                covered[m] |= other
+        if all(group & ~covered[m] == 0 for m in _members(group)):
+            kept = others
+    return kept
+
+
+def _members(group: int) -> list[int]:
+    found = []
+    while group:
+        lowest = group & -group
+        found.append(lowest.bit_length() - 1)
+        group ^= lowest
+    return found

@@ -12,7 +12,7 @@ from ranklens.stats import inputs
 if TYPE_CHECKING:
     import polars as pl
 
-    from ranklens.comparison.systems import Comparison, Evidence
+    from ranklens.comparison.comparison import Comparison, Evidence
 
 
 def by_difference(comparison: Comparison, measure: str, a: str, b: str) -> pl.DataFrame:

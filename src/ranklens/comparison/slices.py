@@ -14,7 +14,7 @@ NONE = "(none)"  # the slice of queries that have no value
 _ID_NAMES = ("_id", "query_id", "queryid", "qid", "q_id", "id", *frames.QUERY_NAMES)
 
 
-def slices_of(by: Any, queries: Any, ids: Sequence[str]) -> dict[str, str]:
+def slices_of(by: Any, queries: Any, ids: Sequence[str], *, what: str = "by") -> dict[str, str]:
     """The slice of each query: from ``{query: value}``, or from the column ``by`` of ``queries``.
 
     ``queries`` is a table, a file (CSV, TSV, JSONL, JSON, Parquet), a BEIR folder, ``{query: {column: value}}`` or a list of dicts;
@@ -28,18 +28,18 @@ def slices_of(by: Any, queries: Any, ids: Sequence[str]) -> dict[str, str]:
     elif isinstance(by, str):
         if queries is None:
             raise InputError(
-                f"by={by!r} names a column, but no table was given. Pass queries=…, or by={{query: value}}."
+                f"{what}={by!r} names a column, but no table was given. Pass queries=…, or {what}={{query: value}}."
             )
         found = _column(by, read_rows(queries))
     else:
         raise InputError(
-            f"by is a {type(by).__name__}; pass the name of a column of queries=…, or {{query: value}}."
+            f"{what} is a {type(by).__name__}; pass the name of a column of queries=…, or {{query: value}}."
         )
-    named = {query: _name(found.get(query)) for query in ids}
+    named = {query: _name(found.get(query), what) for query in ids}
     if all(name == NONE for name in named.values()):
         example = next(iter(found), None)
         raise InputError(
-            f"by: none of the queries (the first is {ids[0]!r}) has a slice"
+            f"{what}: none of the queries (the first is {ids[0]!r}) has a {'slice' if what == 'by' else 'cluster'}"
             + (
                 "."
                 if example is None
@@ -47,6 +47,11 @@ def slices_of(by: Any, queries: Any, ids: Sequence[str]) -> dict[str, str]:
             )
         )
     return named
+
+
+def values_of(column: str, queries: Any) -> dict[str, Any]:
+    """A column of a table of queries, by query."""
+    return _column(column, read_rows(queries))
 
 
 def in_order(names: Iterable[str]) -> list[str]:
@@ -65,12 +70,12 @@ def _number(name: str) -> float:
         return float("inf")
 
 
-def _name(value: Any) -> str:
+def _name(value: Any, what: str) -> str:
     if value is None or value == "" or value != value:  # noqa: PLR0124  NaN
         return NONE
     if isinstance(value, (list, tuple, dict, set)):
         raise InputError(
-            f"by: {value!r} is not a slice; each query belongs to one, named by a text or a number."
+            f"{what}: {value!r} is not a {'slice' if what == 'by' else 'cluster'}; each query belongs to one, named by a text or a number."
         )
     return str(value)
 

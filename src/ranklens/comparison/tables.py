@@ -10,14 +10,18 @@ from typing import TYPE_CHECKING
 from ranklens.comparison import verdicts
 from ranklens.comparison.groups import label
 from ranklens.scores import details
+from ranklens.stats.effects import METHODS
+from ranklens.stats.joint import RESAMPLES as JOINT_RESAMPLES
 from ranklens.stats.randomization import EXACT_UP_TO
 from ranklens.tables.table import Cell, Lines, Printout, Table
 from ranklens.words import counted, said_once, several, shortened
 
 if TYPE_CHECKING:
     from ranklens.comparison.analysis import SystemResult
+    from ranklens.comparison.comparison import Comparison
+    from ranklens.comparison.contrasts import Contrasts
     from ranklens.comparison.pairs import PairResult
-    from ranklens.comparison.systems import Comparison
+    from ranklens.comparison.settings import Family
 
 _WIDEST_TEXT = 100  # letters of a question
 MOST_SYSTEMS, MOST_PAIRS, MOST_ROWS, MOST_NOTES = 20, 15, 40, 6  # shown for each measure, in print
@@ -43,6 +47,7 @@ def printout(comparison: Comparison, *, intervals: bool = True) -> Printout:
     said += [
         (f"{shown(name)} by slice", verdicts.of_slices(comparison, name)) for name in comparison.measures
     ]
+    said.append(("Conclusion", comparison.conclusion))
     said += [(name, text) for name, text in verdicts.of_failures(comparison.scores).items()]
     parts.append(Lines("Verdict", [f"{name}: {text}" for name, text in said if text]))
     parts.append(Lines("What was compared", note(comparison)))
@@ -97,6 +102,8 @@ def pairs(comparison: Comparison) -> Table:
         label_of = comparison.shown(name)
         rows += [[label_of if i == 0 else "", *_pair(comparison, pair)] for i, pair in enumerate(shown)]
     corrected = verdicts.name_of_correction(comparison.correction)
+    if comparison.settings.is_joint:
+        corrected = "max-t"
     is_plain = comparison.settings.is_tukey or not corrected or comparison.pairs.parts[0].family.pairs < 2
     chance = "p" if is_plain else f"p ({corrected})"
     header = ["measure", "pair", "difference", _interval_header(comparison), chance, "win/tie/loss", ""]
@@ -204,16 +211,49 @@ def caption(comparison: Comparison) -> str:
 
 def method(comparison: Comparison) -> str:
     """The test and the correction in words."""
-    found = comparison.pairs.parts[0]
-    text = verdicts.name_of_test(comparison.test)
-    if comparison.settings.is_resampled:
-        exact = sum(part.exact_pairs for part in comparison.pairs.parts)
-        drawn = f"{text} with {comparison.settings.resamples:,} resamples"
-        drawn += f" (exact where at most {EXACT_UP_TO} queries differ)" if exact else ""
-        text = f"exact {text}" if exact == len(comparison.pairs) else drawn
-    return f"{text}, two-sided, n = {len(comparison.query_ids):,}" + _corrected(
-        comparison, found.family.pairs
+    family = comparison.pairs.parts[0].family
+    by_test: dict[str, list[Contrasts]] = {}
+    for part in comparison.pairs.parts:
+        by_test.setdefault(part.terms.done, []).append(part)
+    texts = [_test(test, parts) for test, parts in by_test.items()]
+    if len(texts) > 1:
+        names = [
+            several([comparison.shown(part.quantity.name) for part in parts]) for parts in by_test.values()
+        ]
+        texts = [f"{text} for {measures}" for text, measures in zip(texts, names, strict=True)]
+    return f"{', '.join(texts)}, two-sided, n = {len(comparison.query_ids):,}" + _corrected(
+        comparison, family
     )
+
+
+def _test(test: str, parts: Sequence[Contrasts]) -> str:
+    text, settings = verdicts.name_of_test(test), parts[0].settings
+    if any(part.clusters is not None for part in parts):
+        text += " by cluster"
+    if settings.is_joint:
+        return f"{text} with {JOINT_RESAMPLES:,} resamples"
+    if test == "mcnemar" or not settings.is_resampled:
+        return text
+    exact = sum(part.exact_pairs for part in parts)
+    if exact == sum(map(len, parts)):
+        return f"exact {text}"
+    drawn = f"{text} with {settings.resamples:,} resamples"
+    return drawn + (f" (exact where at most {EXACT_UP_TO} queries differ)" if exact else "")
+
+
+def _intervals(comparison: Comparison) -> str:
+    """How intervals were made."""
+    means = dict.fromkeys(r.interval.method for r in comparison.results if r.interval is not None)
+    blocks = (next(part.blocks()) for part in comparison.pairs.parts if len(part))
+    used = dict.fromkeys(METHODS[place] for block in blocks for place in block.effects.method.tolist())
+    of_means, of_differences = (several([*map(verdicts.name_of_method, names)]) for names in (means, used))
+    if comparison.settings.is_joint:
+        return (
+            f"Intervals of means are {of_means}; those of differences hold together and agree with the tests."
+        )
+    if means.keys() == used.keys():
+        return f"Intervals are {of_means}, not corrected for the number of pairs."
+    return f"Intervals of means are {of_means}; of differences {of_differences}, not corrected for the number of pairs."
 
 
 def note(comparison: Comparison) -> list[str]:
@@ -221,15 +261,17 @@ def note(comparison: Comparison) -> list[str]:
     lines = [*_described(comparison), *_answered(comparison)]
     if len(comparison.pairs):
         text = method(comparison)
+        has_letters = any(result.group for result in comparison.results)
         grouped = (
             " Systems that share a group letter could not be told apart."
-            if comparison.baseline is None
+            if has_letters
             else _only_with_baseline(comparison)
         )
         lines.append(
-            f"{text[0].upper()}{text[1:]}, alpha = {comparison.alpha:g}, seed {comparison.seed}.{grouped} "
-            "Intervals are Student's t, not corrected for the number of pairs."
+            f"{text[0].upper()}{text[1:]}, alpha = {comparison.alpha:g}, seed {comparison.seed}.{grouped} {_intervals(comparison)}"
         )
+    if comparison.settings.margins and len(comparison.pairs):
+        lines.append(_margins(comparison))
     if comparison.slices and len(comparison.pairs):
         count = len(comparison.slices[0].pairs.parts[0]) * len(comparison.slices)
         lines.append(
@@ -238,23 +280,39 @@ def note(comparison: Comparison) -> list[str]:
     return lines
 
 
+def _margins(comparison: Comparison) -> str:
+    """Which differences do not matter, and how that was tested."""
+    by_margin: dict[str, list[str]] = {}
+    for name, margin in comparison.settings.margins.items():
+        by_margin.setdefault(str(margin), []).append(comparison.shown(name))
+    told = [f"{margin} for {several(names)}" for margin, names in by_margin.items()]
+    return (
+        f"Margin: {'; '.join(told)}. Two one-sided t tests, corrected for skewness and for the number of pairs, decide whether a "
+        "system is no worse or equivalent."
+    )
+
+
 def _only_with_baseline(comparison: Comparison) -> str:
     if comparison.baseline is None or len(comparison.systems) < 3:
         return ""
     return f" Only pairs with {comparison.baseline} were tested."
 
 
-def _corrected(comparison: Comparison, pairs: int) -> str:
+def _corrected(comparison: Comparison, family: Family) -> str:
+    pairs = family.pairs
     if comparison.settings.is_tukey:
         return f", which corrects for all pairs of {len(comparison.systems):,} systems"
     name = verdicts.name_of_correction(comparison.correction)
+    if comparison.settings.is_joint:
+        return f", which corrects for {counted(pairs, 'pair')}"
     if pairs < 2:
         return ", one pair, so nothing to correct for"
-    return (
-        f", {name} over the {pairs:,} pairs of each measure"
-        if name
-        else f", not corrected for {pairs:,} pairs"
+    over = (
+        f"the {pairs:,} pairs of all measures"
+        if family.measures > 1
+        else f"the {pairs:,} pairs of each measure"
     )
+    return f", {name} over {over}" if name else f", not corrected for {pairs:,} pairs"
 
 
 def _described(comparison: Comparison) -> list[str]:

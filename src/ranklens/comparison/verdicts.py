@@ -5,20 +5,23 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
+from ranklens.comparison import margin_words
 from ranklens.words import counted, percent, plural, several
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ranklens.comparison.alignment import Quantity
-    from ranklens.comparison.pairs import Family, PairResult, Settings
-    from ranklens.comparison.systems import Comparison
+    from ranklens.comparison.comparison import Comparison
+    from ranklens.comparison.pairs import PairResult
+    from ranklens.comparison.settings import Family, Settings, Terms
     from ranklens.scores import Scores
 
 _CORRECTIONS = {
     "bonferroni": "Bonferroni",
     "holm": "Holm",
     "hochberg": "Hochberg",
+    "hommel": "Hommel",
     "bh": "Benjamini-Hochberg",
     "by": "Benjamini-Yekutieli",
 }
@@ -27,12 +30,28 @@ _TESTS = {
     "t": "paired t test",
     "wilcoxon": "Wilcoxon signed-rank test",
     "sign": "sign test",
+    "mcnemar": "McNemar's mid-p test",
     "bootstrap": "bootstrap test",
     "welch": "unpaired Welch t test",
+    "max-t": "max-t test",
     "tukey": "Tukey's HSD",
     "tukey-randomized": "randomised Tukey HSD",
 }
+_METHODS = {
+    "t": "Student's t",
+    "adjusted t": "Student's t with a win and a loss added",
+    "bonett-price": "Bonett and Price's for paired proportions",
+    "wilson": "Wilson's",
+    "score": "Wilson's with the scores' own variance",
+    "t of logs": "Student's t of logarithms",
+    "cluster t": "Student's t by cluster",
+    "cluster t of logits": "Student's t of logits by cluster",
+    "simultaneous": "the largest t of all pairs",
+}
+# Tests that are not about the mean, and what they compare.
+_NOT_OF_MEANS = {"wilcoxon": "signed ranks", "sign": "wins"}
 _SMALL = 0.001  # p-values below are not told apart
+_FAR = 100  # times as many queries: too far to plan for
 
 
 def of_failures(scores: Mapping[str, Scores]) -> dict[str, str]:
@@ -65,7 +84,8 @@ class Verdict(NamedTuple):
 
 def of_pair(pair: PairResult, *, intervals: bool = True) -> str:
     """Which of two systems is better, by how much, how certain that is, and which differences are often missed."""
-    return _of_pair(pair, intervals=intervals).text
+    told, more = _of_pair(pair, intervals=intervals).text, margin_words.of_pair(pair)
+    return f"{told}; {more}" if more else told
 
 
 def _of_pair(pair: PairResult, *, intervals: bool) -> Verdict:
@@ -76,19 +96,27 @@ def _of_pair(pair: PairResult, *, intervals: bool) -> Verdict:
         return Verdict(f"{ahead} and {behind} have the same value for {where}", "")
     amount = facts(pair, intervals=intervals)
     if pair.significant:
-        return Verdict(f"{ahead} is {_superior(quantity)} than {behind}", " ", f"by {amount}")
+        joint, by = (", ", "") if pair.terms.done in _NOT_OF_MEANS else (" ", "by ")
+        return Verdict(f"{ahead} is {_superior(pair.terms)} than {behind}", joint, f"{by}{amount}")
     equal = f"{ahead} and {behind} cannot be told apart"
     if pair.adjusted_p <= pair.terms.settings.alpha:
-        return Verdict(
-            equal,
-            ": ",
-            f"{behind} wins more queries, but {ahead} has the {_superior(quantity)} mean, by {amount}",
-        )
-    return Verdict(equal, ": ", f"the difference is {amount}")
+        favoured = f"{_NOT_OF_MEANS[pair.terms.done]} favour {behind}"
+        return Verdict(equal, ": ", f"{favoured}, but {ahead} has the {_word(quantity)} mean; {amount}")
+    return Verdict(equal, ": ", amount if pair.terms.done in _NOT_OF_MEANS else f"the difference is {amount}")
 
 
 def of_measure(comparison: Comparison, measure: str, *, intervals: bool = True) -> Verdict:
     """Which system to choose by one measure, and how certain that is; also without the intervals of differences."""
+    told, more = (
+        _of_measure(comparison, measure, intervals=intervals),
+        margin_words.of_measure(comparison, measure),
+    )
+    if not more:
+        return told
+    return told._replace(joint=told.joint or ".", reasons=f"{told.reasons}{more}")
+
+
+def _of_measure(comparison: Comparison, measure: str, *, intervals: bool) -> Verdict:
     quantity, ranked = comparison.quantity(measure), comparison.ranked(measure)
     if not quantity.is_tested:
         return Verdict("A count", ": ", "shown, but not tested.")
@@ -100,24 +128,18 @@ def of_measure(comparison: Comparison, measure: str, *, intervals: bool = True) 
         )
     if len(ranked) == 2:
         told = _of_pair(comparison.pair(measure, *ranked), intervals=intervals)
-        advice = _advice(comparison, measure, ranked)
         if not told.reasons:
-            return _stating(told.claim, advice)
-        return told._replace(reasons=f"{told.reasons}.{advice}")
+            return Verdict(told.claim)
+        return told._replace(reasons=f"{told.reasons}.{_advice(comparison, measure, ranked)}")
     if comparison.baseline is not None:
         return _against_baseline(comparison, measure, ranked, intervals=intervals)
     return _leader(comparison, measure, ranked, intervals=intervals)
 
 
-def _stating(claim: str, advice: str) -> Verdict:
-    """A claim that needs no reason."""
-    return Verdict(claim, ". ", advice.strip()) if advice else Verdict(claim)
-
-
 def _leader(comparison: Comparison, measure: str, ranked: Sequence[str], *, intervals: bool) -> Verdict:
     """The first, and the systems that cannot be told apart from it."""
     best, *others = ranked
-    word = _superior(comparison.quantity(measure))
+    word = _superior(comparison.contrasts(measure).terms)
     different = comparison.told_apart(measure, best)
     rivals = [system for system in others if system not in different]
     behind = [system for system in others if system in different]
@@ -129,24 +151,30 @@ def _leader(comparison: Comparison, measure: str, ranked: Sequence[str], *, inte
         return Verdict(
             f"{best} is {word} than {all_others}",
             "; ",
-            f"its lead over the closest, {others[0]}, is {amount}.{advice}",
+            f"{_lead(pair, f'its lead over the closest, {others[0]}, is')} {amount}.{advice}",
         )
     if comparison.result(measure, best).mean == comparison.result(measure, others[-1]).mean:
-        return _stating(f"All {len(ranked):,} systems have the same mean", advice)
-    most = "best" if word == "better" else "highest"
+        return Verdict(f"All {len(ranked):,} systems have the same mean")
+    most = "highest" if comparison.quantity(measure).better == "neither" else "best"
     to_whom = f" to {rivals[0]}" if len(rivals) > 1 else ""
     beaten = f" {best} is {word} than {several(behind)}." if behind else ""
     return Verdict(
         f"{best} has the {most} mean, but cannot be told apart from {several(rivals)}",
         ": ",
-        f"the difference{to_whom} is {amount}.{beaten}{advice}",
+        f"{_lead(pair, f'the difference{to_whom} is')} {amount}.{beaten}{advice}",
     )
+
+
+def _lead(pair: PairResult, words: str) -> str:
+    """Words before the size of a difference; those of a test that is not about means name the pair instead."""
+    return f"{pair.a} and {pair.b}:" if pair.terms.done in _NOT_OF_MEANS else words
 
 
 def _against_baseline(
     comparison: Comparison, measure: str, ranked: Sequence[str], *, intervals: bool
 ) -> Verdict:
-    baseline, word = str(comparison.baseline), _superior(comparison.quantity(measure))
+    baseline, word = str(comparison.baseline), _superior(comparison.contrasts(measure).terms)
+    is_rated = comparison.quantity(measure).better != "neither"
     different = comparison.told_apart(measure, baseline)
     above = ranked[: ranked.index(baseline)]
     better = [system for system in above if system in different]
@@ -154,19 +182,25 @@ def _against_baseline(
     same = [system for system in ranked if system not in different and system != baseline]
     parts: list[str] = []
     if better:
-        near = facts(comparison.pair(measure, baseline, better[0]), intervals=intervals)
-        claim, joint = f"{_are(better)} {word} than {baseline}", " " if len(better) == 1 else "; "
-        parts.append(f"by {near}." if len(better) == 1 else f"{better[0]} by {near}.")
+        pair = comparison.pair(measure, baseline, better[0])
+        near, by = facts(pair, intervals=intervals), "" if pair.terms.done in _NOT_OF_MEANS else "by "
+        claim, joint = (
+            f"{_are(better)} {word} than {baseline}",
+            (" " if by else ", ") if len(better) == 1 else "; ",
+        )
+        parts.append(f"{by}{near}." if len(better) == 1 else f"{better[0]} {by}{near}.")
     else:
         claim, joint = f"No system was shown to be {word} than {baseline}", ". "
     if same:
-        near = facts(comparison.pair(measure, baseline, same[0]), intervals=intervals)
+        pair = comparison.pair(measure, baseline, same[0])
+        near = facts(pair, intervals=intervals)
         parts.append(
-            f"{several(same)} cannot be told apart from {baseline}; the difference to {same[0]} is {near}."
+            f"{several(same)} cannot be told apart from {baseline}; {_lead(pair, f'the difference to {same[0]} is')} {near}."
         )
     if worse:
-        parts.append(f"{_are(worse)} {'worse' if word == 'better' else 'lower'} than {baseline}.")
-    if word == "better":
+        below = word.replace("better", "worse").replace("higher", "lower")
+        parts.append(f"{_are(worse)} {below} than {baseline}.")
+    if is_rated and decides(comparison, measure):
         parts.append(_advice_against_baseline(baseline, better, same))
     elif len(better) > 1:
         parts.append("Only pairs with the baseline were tested.")
@@ -182,7 +216,7 @@ def _advice_against_baseline(baseline: str, better: Sequence[str], same: Sequenc
         return f"Choose {better[0]} rather than {baseline}{untested}."
     if len(same) > 1:
         return f"Nothing here justifies replacing {baseline}; the others were not tested against each other."
-    return f"Choose the cheaper of {baseline} and {same[0]}." if same else f"Choose {baseline}."
+    return f"Nothing here justifies replacing {baseline}." if same else f"Choose {baseline}."
 
 
 def _are(names: Sequence[str]) -> str:
@@ -197,7 +231,7 @@ def of_slices(comparison: Comparison, measure: str) -> str:
     for part in comparison.slices:
         for ahead, behind in part.pairs.won(measure):
             found.setdefault((ahead, behind), []).append(part.name)
-    word, ranked = _superior(comparison.quantity(measure)), comparison.ranked(measure)
+    word, ranked = _superior(comparison.contrasts(measure).terms), comparison.ranked(measure)
     order = sorted(found, key=lambda pair: (ranked.index(pair[0]), ranked.index(pair[1])))
     told = [f"{a} is {word} than {b} in {several(found[a, b])}" for a, b in order[:6]]
     baseline = comparison.baseline
@@ -216,7 +250,11 @@ def of_slices(comparison: Comparison, measure: str) -> str:
 def facts(pair: PairResult, *, intervals: bool = True) -> str:
     """The size of a difference, how likely it is by chance, and which differences are often missed."""
     unlike = _unlike_interval(pair) if intervals else ""
-    return f"{_size(pair, intervals=intervals)}, {_chance(pair)}{unlike}{_unseen(pair)}"
+    size, compared = _size(pair, intervals=intervals), _NOT_OF_MEANS.get(pair.terms.done)
+    if compared is None:
+        return f"{size}, {_chance(pair)}{unlike}{_unseen(pair)}"
+    counts = f" ({pair.wins:,} to {pair.losses:,})" if pair.terms.done == "sign" else ""
+    return f"{_chance(pair)} for {compared}{counts}; the means differ by {size}{unlike}"
 
 
 def _unlike_interval(pair: PairResult) -> str:
@@ -227,28 +265,54 @@ def _unlike_interval(pair: PairResult) -> str:
         return ""
     if abs(settings.level + settings.alpha - 1) > 1e-9:
         reason = f"has a level of {settings.level:.4g}, while the test has an alpha of {settings.alpha:g}"
+    elif pair.terms.done in _NOT_OF_MEANS:
+        reason = f"is that of the means, while the test compares {_NOT_OF_MEANS[pair.terms.done]}"
     elif not contains and family.pairs > 1 and (settings.is_tukey or pair.p_value <= settings.alpha):
         reason = "is not corrected for the number of pairs"
     else:
-        reason = "is Student's t, a different method from the test"
+        reason = f"is {_METHODS[pair.interval.method]}, a different method from the test"
     nothing = 1 if quantity.is_geometric else 0
     return f" (the interval {'contains' if contains else 'excludes'} {nothing}, but {reason})"
 
 
+def decides(comparison: Comparison, measure: str) -> bool:
+    """Whether advice may follow from this measure alone: it is the primary one, or there is none and all agree."""
+    if comparison.primary is not None:
+        return comparison.primary == measure
+    return not comparison.is_divided
+
+
 def _advice(comparison: Comparison, measure: str, ranked: Sequence[str]) -> str:
-    """What to do: choose the best, or the cheapest of those that cannot be told apart, or use more queries."""
-    if comparison.quantity(measure).better == "neither":
+    """What to do: choose the best; or what would decide between it and those that cannot be told apart from it."""
+    if comparison.quantity(measure).better == "neither" or not decides(comparison, measure):
         return ""
     best, *others = ranked
     rivals = [system for system in others if system not in comparison.told_apart(measure, best)]
     if not rivals:
         return f" Choose {best}."
+    if margin_words.equivalent(comparison, measure, best, rivals):
+        return f" Choose the cheapest of {several([best, *rivals])}: their differences do not matter."
     pair = comparison.pair(measure, best, rivals[0])
-    choice = f" Choose the {'cheaper' if len(rivals) == 1 else 'cheapest'} of {several([best, *rivals])}"
-    needed = comparison.queries_needed(pair)
+    if pair.adjusted_p <= pair.terms.settings.alpha:
+        return ""  # a test of ranks or wins that speaks for the other one: more queries would not settle that
+    to_whom = f" between {best} and {rivals[0]}" if len(rivals) > 1 else ""
+    needed = roughly_needed(comparison, pair)
     if needed is None:
-        return f"{choice}."
-    return f"{choice}; if the difference{' to ' + rivals[0] if len(rivals) > 1 else ''} is real, about {counted(needed, 'query')} would show it."
+        return f" It is undecided{to_whom}: these queries show neither a difference nor that there is none."
+    return f" It is undecided{to_whom}: if the difference is as large as it looks, about {needed:,} queries would show it."
+
+
+def roughly_needed(comparison: Comparison, pair: PairResult) -> int | None:
+    """How many queries would show a difference, to one significant digit; None if what is known is too vague to say.
+
+    That is where the difference is small beside its interval, so that its sign is little more than a guess.
+    """
+    needed = comparison.queries_needed(pair)
+    width = pair.interval.high - pair.interval.low
+    if needed is None or 4 * abs(pair.difference) < width or needed > _FAR * pair.n:
+        return None
+    rough = int(float(f"{needed:.0e}"))
+    return rough if rough > pair.n else max(needed, pair.n + 1)
 
 
 def p_text(p: float, alpha: float = 0.05) -> str:
@@ -277,9 +341,12 @@ def p_cell(p: float, alpha: float = 0.05) -> str:
 def correction_text(settings: Settings, family: Family) -> str:
     """How p-values were corrected: empty where there is nothing to correct for."""
     slices = f" in {family.slices:,} slices" if family.slices > 1 else ""
+    slices += f" of {family.measures:,} measures" if family.measures > 1 else ""
+    if settings.is_joint:
+        return f" by the max-t test over {counted(family.pairs // family.slices // family.measures, 'pair')}{slices}"
     if settings.is_tukey:
         return f" by {_TESTS[settings.test]} over {family.systems:,} systems{slices}"
-    pairs = family.pairs // family.slices
+    pairs = family.pairs // family.slices // family.measures
     if family.pairs < 2:
         return ""
     over = f"{counted(pairs, 'pair')}{slices}"
@@ -293,6 +360,11 @@ def name_of_test(test: str) -> str:
     return _TESTS[test]
 
 
+def name_of_method(method: str) -> str:
+    """How an interval was made, in words."""
+    return _METHODS.get(method, method)
+
+
 def name_of_correction(correction: str) -> str:
     """In words; empty for none."""
     return _CORRECTIONS.get(correction, "")
@@ -300,6 +372,8 @@ def name_of_correction(correction: str) -> str:
 
 def in_a_word(pair: PairResult, quantity: Quantity) -> str:
     """Of b, compared with a."""
+    if pair.decision is not None:
+        return pair.decision
     if not pair.significant:
         return "not told apart"
     is_up = (pair.difference > 0) != (quantity.better == "lower")
@@ -315,8 +389,14 @@ def _a_leads(pair: PairResult, quantity: Quantity) -> bool:
     return (pair.difference < 0) != (quantity.better == "lower")
 
 
-def _superior(quantity: Quantity) -> str:
+def _word(quantity: Quantity) -> str:
     return "higher" if quantity.better == "neither" else "better"
+
+
+def _superior(terms: Terms) -> str:
+    """In what one system is ahead of another: its mean, unless the test is about something else."""
+    compared = _NOT_OF_MEANS.get(terms.done)
+    return f"{_word(terms.quantity)} by {compared}" if compared else _word(terms.quantity)
 
 
 def _chance(pair: PairResult) -> str:
@@ -340,14 +420,17 @@ def _size(pair: PairResult, *, intervals: bool) -> str:
 
 
 def _unseen(pair: PairResult) -> str:
+    """Which differences are often missed: at the one named here, the power is 0.8."""
     if pair.n < 2:
         return "; one query is not enough to conclude anything about others"
+    if math.isinf(pair.detectable):
+        return f"; with {pair.n:,} queries the test cannot show any difference"
     if not pair.detectable:
         return ""
-    if pair.terms.quantity.is_geometric:
-        limit = f"a factor under {math.exp(pair.detectable):.3f}"
-    else:
-        limit = f"a difference under {pair.detectable:.{3 if pair.detectable >= 0.001 else 5}f}"
     if pair.significant and abs(pair.difference) < pair.detectable:
-        return f"; with {pair.n:,} queries a difference this small is often missed"
-    return f"; with {pair.n:,} queries {limit} is often missed"
+        return f"; with {pair.n:,} queries a difference this small is missed more than one time in five"
+    if pair.terms.quantity.is_geometric:
+        limit = f"factors under {math.exp(pair.detectable):.3f}"
+    else:
+        limit = f"differences under {pair.detectable:.{3 if pair.detectable >= 0.001 else 5}f}"
+    return f"; with {pair.n:,} queries, {limit} are missed more than one time in five"

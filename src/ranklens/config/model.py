@@ -18,7 +18,7 @@ from pydantic import (
     model_validator,
 )
 
-from ranklens.comparison.pairs import ALL_TESTS
+from ranklens.comparison.settings import ALL_TESTS
 from ranklens.config.checks import check
 from ranklens.errors import InputError, nearest
 from ranklens.evaluation import with_rel

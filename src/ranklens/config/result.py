@@ -14,7 +14,7 @@ from ranklens.tables.table import Lines, Printout, Table
 from ranklens.words import counted
 
 if TYPE_CHECKING:
-    from ranklens.comparison.systems import Comparison
+    from ranklens.comparison.comparison import Comparison
     from ranklens.config.model import Config, StatisticalAnalysis
     from ranklens.retrieval.answers import RetrieverRun
     from ranklens.retrieval.benchmark import Benchmark

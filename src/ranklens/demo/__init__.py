@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from ranklens.demo import corpus, queries, retrievers
 
 if TYPE_CHECKING:
-    from ranklens.comparison.systems import Comparison
+    from ranklens.comparison.comparison import Comparison
     from ranklens.retrieval.benchmark import Benchmark
 
 MEASURES = "R@100, nDCG@10, RR"  # found at all, found near the top, found first

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from ranklens.arrays import FloatArray, IntArray
     from ranklens.comparison.analysis import SystemResult
-    from ranklens.comparison.systems import Comparison
+    from ranklens.comparison.comparison import Comparison
     from ranklens.judging.judged import Judged
     from ranklens.scores import Scores
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from ranklens.comparison.systems import Comparison
+    from ranklens.comparison.comparison import Comparison
     from ranklens.registry import Measure
     from ranklens.report.drawing import Chart
 

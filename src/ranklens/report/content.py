@@ -1,6 +1,6 @@
 """Everything that the page shows, as plain data: a summary to be drawn at once, and packed pieces for later.
 
-Numbers come from the :class:`~ranklens.comparison.systems.Comparison` alone and are not rounded.
+Numbers come from the :class:`~ranklens.comparison.comparison.Comparison` alone and are not rounded.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from ranklens.comparison.analysis import SystemResult
+    from ranklens.comparison.comparison import Comparison
     from ranklens.comparison.pairs import PairResult
-    from ranklens.comparison.systems import Comparison
     from ranklens.policy import Policy
     from ranklens.registry import Measure
     from ranklens.report.drilldown import Drilldown

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import altair as alt
 
-    from ranklens.comparison.systems import Comparison
+    from ranklens.comparison.comparison import Comparison
 
     Chart: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart
 

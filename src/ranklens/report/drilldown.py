@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from ranklens.arrays import IntArray
-    from ranklens.comparison.systems import Comparison, Evidence
+    from ranklens.comparison.comparison import Comparison, Evidence
     from ranklens.policy import Policy
 
 HELD = 1 << 22  # rows of all runs together that are kept in memory rather than read from their files twice

@@ -25,7 +25,7 @@ from ranklens.report.content import content
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from ranklens.comparison.systems import Comparison
+    from ranklens.comparison.comparison import Comparison
 
 _LEVEL = 4  # of compression: a third of the time of 6, for 5% more bytes
 # In the order in which they build on each other; together they are one script.

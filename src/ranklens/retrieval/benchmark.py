@@ -17,7 +17,7 @@ from ranklens.retrieval.session import RunOptions, Session
 from ranklens.retrieval.store import Store
 
 if TYPE_CHECKING:
-    from ranklens.comparison.systems import Comparison
+    from ranklens.comparison.comparison import Comparison
     from ranklens.registry import Measure
     from ranklens.retrieval.agreement import Agreement
     from ranklens.retrieval.scores import RetrieverScores

@@ -8,46 +8,84 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ranklens.stats.bayes import VIEWS, Probabilities, probabilities
+    from ranklens.stats.clusters import (
+        Clusters,
+        cluster_interval,
+        design_effect,
+        effective_queries,
+        intraclass_correlation,
+    )
     from ranklens.stats.corrections import CORRECTIONS, adjust
     from ranklens.stats.effects import EffectSize, effect_size
+    from ranklens.stats.influences import Influence, influence
     from ranklens.stats.intervals import INTERVALS, Bounds, Interval, interval
+    from ranklens.stats.joint import Simultaneous, simultaneous
+    from ranklens.stats.margins import DECISIONS, Decision, Margin, MarginTest, margin_test
     from ranklens.stats.overlap import Overlap, rbo
     from ranklens.stats.paired import TESTS, TestResult, paired_test
-    from ranklens.stats.power import detectable_difference, queries_needed
+    from ranklens.stats.power import detectable_difference, power_of, queries_needed
     from ranklens.stats.ratios import relative_interval, share_interval
+    from ranklens.stats.sequences import ConfidenceSequence, confidence_sequence
     from ranklens.stats.tukey import TukeyResult, tukey_hsd
 
 _HOME = {
+    "bayes": "VIEWS Probabilities probabilities",
+    "clusters": "Clusters cluster_interval design_effect effective_queries intraclass_correlation",
     "corrections": "CORRECTIONS adjust",
     "effects": "EffectSize effect_size",
+    "influences": "Influence influence",
     "intervals": "INTERVALS Bounds Interval interval",
+    "margins": "DECISIONS Decision Margin MarginTest margin_test",
     "overlap": "Overlap rbo",
     "paired": "TESTS TestResult paired_test",
-    "power": "detectable_difference queries_needed",
+    "power": "detectable_difference power_of queries_needed",
     "ratios": "relative_interval share_interval",
+    "sequences": "ConfidenceSequence confidence_sequence",
+    "joint": "Simultaneous simultaneous",
     "tukey": "TukeyResult tukey_hsd",
 }
 _WHERE = {name: module for module, names in _HOME.items() for name in names.split()}
 
 __all__ = [
     "CORRECTIONS",
+    "DECISIONS",
     "INTERVALS",
     "TESTS",
+    "VIEWS",
     "Bounds",
+    "Clusters",
+    "ConfidenceSequence",
+    "Decision",
     "EffectSize",
+    "Influence",
     "Interval",
+    "Margin",
+    "MarginTest",
     "Overlap",
+    "Probabilities",
+    "Simultaneous",
     "TestResult",
     "TukeyResult",
     "adjust",
+    "cluster_interval",
+    "confidence_sequence",
+    "design_effect",
     "detectable_difference",
     "effect_size",
+    "effective_queries",
+    "influence",
     "interval",
+    "intraclass_correlation",
+    "margin_test",
     "paired_test",
+    "power_of",
+    "probabilities",
     "queries_needed",
     "rbo",
     "relative_interval",
     "share_interval",
+    "simultaneous",
     "tukey_hsd",
 ]
 

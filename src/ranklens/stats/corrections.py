@@ -12,13 +12,13 @@ from ranklens.stats import inputs
 if TYPE_CHECKING:
     from ranklens.arrays import FloatArray
 
-CORRECTIONS = ("bonferroni", "holm", "hochberg", "bh", "by", "none")
+CORRECTIONS = ("bonferroni", "holm", "hochberg", "hommel", "bh", "by", "none")
 
 
 def adjust(p_values: Any, *, method: str = "holm") -> FloatArray:
     """The p-values of several tests, made larger so that they can be compared with alpha as if there were one.
 
-    ``bonferroni``, ``holm`` and ``hochberg`` keep the chance of any false discovery below alpha; ``bh`` and ``by``
+    ``bonferroni``, ``holm``, ``hochberg`` and ``hommel`` keep the chance of any false discovery below alpha; ``bh`` and ``by``
     (Benjamini with Hochberg, with Yekutieli) the expected share of false discoveries.
 
     >>> adjust([0.01, 0.04, 0.03], method="holm")
@@ -37,9 +37,25 @@ def adjust(p_values: Any, *, method: str = "holm") -> FloatArray:
     rising = p[order]
     if method == "holm":
         adjusted = np.maximum.accumulate(rising * (m + 1 - place))
+    elif method == "hommel":
+        adjusted = _hommel(rising)
     else:
         weights = {"hochberg": m + 1.0 - place, "bh": m / place, "by": m / place * (1 / place).sum()}[method]
         adjusted = np.minimum.accumulate((rising * weights)[::-1])[::-1]
     result = np.empty(m)
     result[order] = np.minimum(adjusted, 1)
     return result
+
+
+def _hommel(rising: FloatArray) -> FloatArray:
+    """Simes' test of every set of hypotheses that holds the one in question (Hommel 1988; the algorithm is Wright's, 1992)."""
+    m = len(rising)
+    place = np.arange(1, m + 1)
+    adjusted = np.full(m, (m * rising / place).min(initial=1.0))
+    for size in range(m - 1, 1, -1):
+        small, large = rising[: m - size + 1], rising[m - size + 1 :]
+        least = (size * large / np.arange(2, size + 1)).min()
+        floor = np.concatenate((np.minimum(size * small, least), np.full(size - 1, 0.0)))
+        floor[m - size + 1 :] = floor[m - size]
+        adjusted = np.maximum(adjusted, floor)
+    return np.asarray(np.maximum(adjusted, rising))

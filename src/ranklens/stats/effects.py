@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ranklens.stats import inputs
+from ranklens.stats import bounded, inputs
 from ranklens.stats.distributions import shift_of_tail
 from ranklens.stats.intervals import Bounds, Interval, interval, student_ends
-from ranklens.stats.ratios import share_ends
 
 if TYPE_CHECKING:
     from scipy.interpolate import CubicSpline
@@ -20,6 +19,9 @@ if TYPE_CHECKING:
     from ranklens.stats.inputs import Rng
 
 _KNOTS = 300  # more intervals of Hedges' g than this are interpolated between so many
+# How an interval of differences was made; the names of :attr:`Interval.method`.
+METHODS = ("t", "adjusted t", "bonett-price", "cluster t", "simultaneous")
+_STUDENT, _ADJUSTED, _PROPORTIONS = range(3)
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,8 @@ class EffectSize:
 
     ``cohen_dz`` is the mean difference over the standard deviation of the differences, ``hedges_g`` the same without its
     bias in small samples; both are infinite where all differences are equal but not 0, and 0 for one query.
-    ``probability`` of improvement is the share of queries where b wins, ties counted half.
+    ``probability`` of improvement is the share of queries where b wins, ties counted half. ``cliff_delta`` does not pair
+    queries: it is the chance that a value of b is above one of a, minus the chance that it is below.
     """
 
     difference: float
@@ -40,6 +43,7 @@ class EffectSize:
     wins: int
     ties: int
     losses: int
+    cliff_delta: float = 0.0
 
     @cached_property
     def hedges_g_interval(self) -> Interval:
@@ -53,13 +57,15 @@ def effect_size(
     *,
     level: float = 0.95,
     bounds: Bounds = Bounds(),  # noqa: B008  immutable
-    method: str = "t",
+    method: str = "auto",
     rng: Rng = None,
 ) -> EffectSize:
     """How much better b is than a over the same queries.
 
     ``bounds`` are those of the measure: differences then reach from low - high to high - low. ``method`` and ``rng`` are for
-    the interval of the mean difference, as in :func:`interval`. The interval of Hedges' g inverts the noncentral t
+    the interval of the mean difference, as in :func:`interval`; ``auto`` is Student's t, except where few queries differ or
+    all by the same (``adjusted t``: two more queries are added, one that each wins), and where values are at either end, such
+    as 0 or 1 (``bonett-price``, for paired proportions). The interval of Hedges' g inverts the noncentral t
     distribution; that of the probability is Wilson's, which is somewhat wide where there are many ties.
 
     >>> effect = effect_size([0.2, 0.4, 0.1, 0.3], [0.3, 0.6, 0.4, 0.3])
@@ -68,9 +74,33 @@ def effect_size(
     >>> print(round(effect.difference, 4), effect.interval, round(effect.hedges_g, 4), effect.hedges_g_interval)
     0.15 [-0.0554, 0.3554] 0.8407 [-0.1458, 1.7640]
     """
-    change, reach = inputs.differences(*inputs.pair(a, b)), bounds.high - bounds.low
+    inputs.share(level, "level")
+    before, after = inputs.pair(a, b)
+    change, reach = inputs.differences(before, after), bounds.high - bounds.low
+    delta = float(cliff_deltas(np.stack([before, after]))[0, 1])
+    found = replace(effect_sizes(change[None], level=level, bounds=bounds).at(0), cliff_delta=delta)
+    if method == "auto":
+        return found
     around = interval(change, method=method, level=level, bounds=Bounds(-reach, reach), rng=rng)
-    return replace(effect_sizes(change[None], level=level, bounds=bounds).at(0), interval=around)
+    return replace(found, interval=around)
+
+
+def cliff_deltas(values: FloatArray) -> FloatArray:
+    """Cliff's delta of each two rows: entry i, j is how much more often a value of row j is above one of row i than below.
+
+    >>> cliff_deltas(np.array([[1.0, 2.0], [2.0, 3.0]]))
+    array([[ 0.  ,  0.75],
+           [-0.75,  0.  ]])
+    """
+    rows, n = values.shape
+    levels, place = np.unique(values, return_inverse=True)
+    place = place.reshape(values.shape)
+    found = np.zeros((rows, rows))
+    for i in range(rows):
+        counts = np.bincount(place[i], minlength=len(levels))
+        not_above = counts.cumsum()
+        found[i] = (2 * not_above - counts - n)[place].mean(axis=1) / n  # below minus above, by level
+    return found
 
 
 @dataclass(frozen=True)
@@ -84,6 +114,7 @@ class EffectSizes:
     low: FloatArray
     high: FloatArray
     clipped: BoolArray
+    method: IntArray  # a place in METHODS
     cohen_dz: FloatArray
     wins: IntArray
     losses: IntArray
@@ -98,7 +129,7 @@ class EffectSizes:
 
     @cached_property
     def probability_ends(self) -> tuple[FloatArray, FloatArray]:
-        return share_ends(self.probability, self.n, self.level)
+        return bounded.wilson_ends(self.probability, self.n, self.level)
 
     @cached_property
     def hedges_g_ends(self) -> tuple[FloatArray, FloatArray]:
@@ -121,7 +152,11 @@ class EffectSizes:
         return EffectSize(
             difference=float(self.difference[pair]),
             interval=Interval(
-                float(self.low[pair]), float(self.high[pair]), self.level, clipped=bool(self.clipped[pair])
+                float(self.low[pair]),
+                float(self.high[pair]),
+                self.level,
+                METHODS[self.method[pair]],
+                clipped=bool(self.clipped[pair]),
             ),
             cohen_dz=float(self.cohen_dz[pair]),
             hedges_g=_hedges_factor(self.n) * float(self.cohen_dz[pair]),
@@ -137,9 +172,10 @@ def effect_sizes(changes: FloatArray, *, level: float, bounds: Bounds) -> Effect
     """The effect sizes of many pairs: rows of differences as :func:`~ranklens.stats.inputs.differences` gives them."""
     (pairs, n), reach = changes.shape, bounds.high - bounds.low
     mean, deviation, dz = changes.mean(axis=1), np.zeros(pairs), np.zeros(pairs)
-    ends = np.full(pairs, -reach), np.full(pairs, reach)
+    ends, method = (np.full(pairs, -reach), np.full(pairs, reach)), np.full(pairs, _STUDENT)
+    wins, losses = (changes > 0).sum(axis=1), (changes < 0).sum(axis=1)
     if n > 1:
-        ends = student_ends(changes, level)
+        ends, method = _ends(changes, wins, losses, level, reach)
         spread, largest = np.ptp(changes, axis=1), np.abs(changes).max(axis=1)
         deviation = np.where(spread > 0, changes.std(axis=1, ddof=1), 0.0)
         constant = spread <= inputs.NOISE * largest
@@ -154,10 +190,32 @@ def effect_sizes(changes: FloatArray, *, level: float, bounds: Bounds) -> Effect
         low=low,
         high=high,
         clipped=(low > ends[0]) | (high < ends[1]),
+        method=method,
         cohen_dz=dz,
-        wins=(changes > 0).sum(axis=1),
-        losses=(changes < 0).sum(axis=1),
+        wins=wins,
+        losses=losses,
     )
+
+
+def _ends(
+    changes: FloatArray, wins: IntArray, losses: IntArray, level: float, reach: float
+) -> tuple[tuple[FloatArray, FloatArray], IntArray]:
+    """Both ends of the interval of each row's mean, and how they were found."""
+    low, high = student_ends(changes, level)
+    method = np.full(len(changes), _STUDENT)
+    sparse = bounded.is_sparse(changes)
+    if np.isinf(reach):
+        sparse &= changes.any(axis=1)  # differences of 0 alone say nothing of how large others may be
+    if sparse.any():
+        method[sparse] = _ADJUSTED
+        low[sparse], high[sparse] = bounded.sparse_ends(changes[sparse], level, reach)
+    whole = np.abs(changes)
+    binary = ((whole == 0) | (whole == reach)).all(axis=1) if np.isfinite(reach) else np.zeros_like(sparse)
+    if binary.any():
+        method[binary] = _PROPORTIONS
+        shares = bounded.paired_proportion_ends(wins[binary], losses[binary], changes.shape[1], level)
+        low[binary], high[binary] = (reach * end for end in shares)
+    return (low, high), method
 
 
 @lru_cache(maxsize=16)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ranklens.stats import inputs
+from ranklens.errors import InputError
+from ranklens.stats import bounded, inputs
 from ranklens.stats.student import t_quantile
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from ranklens.arrays import FloatArray
     from ranklens.stats.inputs import Rng
 
-INTERVALS = ("t", "percentile", "bca")
+INTERVALS = ("auto", "t", "wilson", "score", "percentile", "bca")
 _DRAWN = 1 << 18  # numbers at once: they stay in the cache, and memory is bounded
 _COUNTED = 1 << 20  # the same where they are counted: enough rows for a fast product
 
@@ -52,20 +53,28 @@ class Interval:
 def interval(
     scores: Any,
     *,
-    method: str = "t",
+    method: str = "auto",
     level: float = 0.95,
     bounds: Bounds = Bounds(),  # noqa: B008  immutable
     rng: Rng = None,
     resamples: int = 10_000,
 ) -> Interval:
-    """The interval of a mean: Student's ``t``, or that of the ``percentile`` or ``bca`` bootstrap.
+    """The interval of a mean; ``method`` of the result names how it was made.
+
+    - ``auto``: ``wilson`` if all scores are at one of the two ``bounds``, ``score`` if the mean is near one of them, else ``t``.
+    - ``t``: Student's. ``wilson``: of the share of scores at the upper bound. ``score``: the same for scores in between, with
+      their own variance; it never leaves the bounds.
+    - ``percentile`` and ``bca``: of the bootstrap. ``bca`` needs variation and otherwise falls back to ``percentile``.
 
     One score says nothing about the next, so the interval then covers the whole range of the measure. Where all scores
-    are equal it has no width, and ``bca``, which needs variation, falls back to ``percentile``; ``method`` of
-    the result says so.
+    are equal, ``t`` and the bootstrap have no width: they know nothing of what was not seen.
 
     >>> interval([0.2, 0.4, 0.6])
     Interval(low=-0.0968..., high=0.8968..., level=0.95, method='t', clipped=False)
+    >>> interval([1, 1, 1, 1, 1, 1, 1, 1], bounds=Bounds(0, 1))
+    Interval(low=0.6755..., high=1.0, level=0.95, method='wilson', clipped=False)
+    >>> print(interval([1, 1, 0.9, 1, 0.5], bounds=Bounds(0, 1)))
+    [0.4334, 0.9860]
     >>> interval([0.2], bounds=Bounds(0, 1))
     Interval(low=0.0, high=1.0, level=0.95, method='t', clipped=False)
     >>> print(interval([0.0, 0.0, 0.1, 0.2, 1.0], method="bca", rng=0))
@@ -75,8 +84,11 @@ def interval(
     inputs.share(level, "level")
     values = inputs.sample(scores, "scores")
     if len(values) < 2:
-        return Interval(float(bounds.low), float(bounds.high), level, method)
-    found = _student(values, level) if method == "t" else _bootstrap(values, method, level, rng, resamples)
+        return Interval(float(bounds.low), float(bounds.high), level, "t" if method == "auto" else method)
+    if method in ("auto", "t", "wilson", "score"):
+        found = _analytic(values, method, level, bounds)
+    else:
+        found = _bootstrap(values, method, level, rng, resamples)
     low, high = max(bounds.low, found.low), min(bounds.high, found.high)
     return replace(
         found, low=float(low), high=float(high), clipped=bool(low > found.low or high < found.high)
@@ -113,9 +125,30 @@ def student_ends(values: FloatArray, level: float) -> tuple[FloatArray, FloatArr
     return mean - half, mean + half
 
 
-def _student(values: FloatArray, level: float) -> Interval:
+def _analytic(values: FloatArray, method: str, level: float, bounds: Bounds) -> Interval:
+    is_finite = bool(np.isfinite(bounds.high - bounds.low))
+    if not is_finite and method in ("wilson", "score"):
+        raise InputError(f"method={method!r} needs the range of the scores: pass bounds=Bounds(low, high).")
+    if method == "wilson" or (method == "auto" and bounded.is_binary(values, *bounds)):
+        return _wilson(values, level, bounds)
     low, high = student_ends(values, level)
+    is_near = inputs.constant(values) or bounded.is_near((low + high) / 2, (high - low) / 2, *bounds)
+    if method == "score" or (method == "auto" and is_finite and is_near):
+        ends = bounded.score_ends(values, level, *bounds)
+        return Interval(float(ends[0]), float(ends[1]), level, "score")
     return Interval(float(low), float(high), level)
+
+
+def _wilson(values: FloatArray, level: float, bounds: Bounds) -> Interval:
+    for position in np.flatnonzero((values != bounds.low) & (values != bounds.high))[:1]:
+        raise InputError(
+            f"scores[{position}] is {values[position]:g}, but method='wilson' is for scores that are "
+            f"{bounds.low:g} or {bounds.high:g}: choose 'score' or 't'."
+        )
+    share = float((values == bounds.high).mean())
+    low, high = bounded.wilson_ends(np.asarray(share), len(values), level)
+    span = bounds.high - bounds.low
+    return Interval(float(bounds.low + span * low), float(bounds.low + span * high), level, "wilson")
 
 
 def _bootstrap(values: FloatArray, method: str, level: float, rng: Rng, resamples: int) -> Interval:

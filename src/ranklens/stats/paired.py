@@ -13,10 +13,10 @@ from ranklens.stats.intervals import bootstrap_weights
 from ranklens.stats.randomization import sign_flip_p
 
 if TYPE_CHECKING:
-    from ranklens.arrays import FloatArray
+    from ranklens.arrays import FloatArray, IntArray
     from ranklens.stats.inputs import Rng
 
-TESTS = ("randomization", "t", "wilcoxon", "sign", "bootstrap", "welch")
+TESTS = ("randomization", "t", "wilcoxon", "sign", "mcnemar", "bootstrap", "welch")
 _COUNTED_RANKS = (
     50  # up to so many differences all sums of ranks are counted, as in SciPy; then they are all but normal
 )
@@ -27,7 +27,7 @@ class TestResult:
     """A two-sided test of ``b - a``.
 
     ``statistic`` is positive where b is better: the mean difference (randomization), t (t, bootstrap, welch), the sum of
-    signed ranks (wilcoxon), wins minus losses (sign). ``exact`` says that every outcome was counted, ``resamples`` how
+    signed ranks (wilcoxon), wins minus losses (sign, mcnemar). ``exact`` says that every outcome was counted, ``resamples`` how
     many were drawn. ``method`` is the test that was done, see :func:`paired_test`.
     """
 
@@ -51,6 +51,8 @@ def paired_test(
     - ``wilcoxon``: signed ranks; ties between a and b are left out, equal differences share their mean rank. Counted up to
       50 differences, then normal.
     - ``sign``: wins against losses, binomial; ties are left out.
+    - ``mcnemar``: the same with mid-p: an outcome as likely as the one observed counts half, without which the test of scores
+      that are 0 or 1 finds less than it could.
     - ``welch``: as if a and b came from different queries, whose numbers may differ; ``n`` is the smaller.
 
     Values that differ by floating-point noise alone are ties. Where a and b are equal, p is 1. Where t has no variation to
@@ -69,9 +71,9 @@ def paired_test(
     change = inputs.differences(*inputs.pair(a, b))
     if method == "randomization":
         return _randomization(change, inputs.generator(rng), resamples)
-    if method == "wilcoxon":
-        return _wilcoxon(change)
-    if method == "sign" or inputs.constant(change):
+    if method in _COUNTED:
+        return _COUNTED[method](change)
+    if inputs.constant(change):
         return _sign(change)
     if method == "t":
         return _student(change)
@@ -104,6 +106,21 @@ def _sign(change: FloatArray) -> TestResult:
     wins, losses = int((change > 0).sum()), int((change < 0).sum())
     p = min(1.0, 2 * float(bdtr(min(wins, losses), wins + losses, 0.5))) if wins + losses else 1.0
     return TestResult(p, float(wins - losses), "sign", len(change), exact=True)
+
+
+def _mcnemar(change: FloatArray) -> TestResult:
+    wins, losses = int((change > 0).sum()), int((change < 0).sum())
+    p = float(mid_p(np.array([wins]), np.array([losses]))[0])
+    return TestResult(p, float(wins - losses), "mcnemar", len(change), exact=True)
+
+
+def mid_p(wins: IntArray, losses: IntArray) -> FloatArray:
+    """Two-sided mid-p of as many wins against losses, binomial (M. W. Fagerland and others 2013)."""
+    from scipy.special import bdtr
+
+    n, fewer = wins + losses, np.minimum(wins, losses)
+    below = np.where(fewer > 0, bdtr(np.maximum(fewer - 1, 0), n, 0.5), 0.0)
+    return np.asarray(np.where(wins == losses, 1.0, below + bdtr(fewer, n, 0.5)))
 
 
 def _wilcoxon(change: FloatArray) -> TestResult:
@@ -177,3 +194,6 @@ def _permutation_of_constants(a: FloatArray, b: FloatArray, gap: float) -> TestR
     differ = abs(gap) > inputs.NOISE * max(np.abs(a).max(), np.abs(b).max())
     p = min(1.0, 2 / comb(len(a) + len(b), len(a))) if differ else 1.0
     return TestResult(p, gap if differ else 0.0, "permutation", min(len(a), len(b)), exact=True)
+
+
+_COUNTED = {"wilcoxon": _wilcoxon, "mcnemar": _mcnemar, "sign": _sign}

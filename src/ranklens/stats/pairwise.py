@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ranklens.stats import inputs
-from ranklens.stats.paired import bootstrap_p, paired_test, student
+from ranklens.stats.paired import bootstrap_p, mid_p, paired_test, student
 from ranklens.stats.randomization import EXACT_UP_TO, random_sums, sign_flip_p
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ def pairwise_p(
         return _sign_flips(scores, first, second, inputs.generator(rng), resamples)
     if method == "bootstrap":
         return _bootstrap(scores, first, second, inputs.generator(rng), resamples)
+    if method == "mcnemar":
+        return [_mid_p(values, first, second) for values in scores]
     how = {"method": method, "rng": rng, "resamples": resamples}
     return [_one_by_one(values, first, second, how) for values in scores]
 
@@ -56,6 +58,14 @@ def _one_by_one(values: FloatArray, first: IntArray, second: IntArray, how: dict
             p[part][~rest[part]] = student(change[~rest[part]])[1]
     for pair in np.flatnonzero(rest):
         p[pair] = paired_test(values[first[pair]], values[second[pair]], **how).p_value
+    return p
+
+
+def _mid_p(values: FloatArray, first: IntArray, second: IntArray) -> FloatArray:
+    p = np.ones(len(first))
+    for part in _parts(len(first), values.shape[1]):
+        change = inputs.differences(values[first[part]], values[second[part]])
+        p[part] = mid_p((change > 0).sum(axis=1), (change < 0).sum(axis=1))
     return p
 
 

@@ -58,6 +58,21 @@ def queries_needed(difference: float, deviation: float, *, alpha: float = 0.05, 
     return high
 
 
+def power_of(difference: float, deviation: float, n: int, *, alpha: float = 0.05) -> float:
+    """The probability with which a paired t test over n queries finds the mean difference.
+
+    >>> round(power_of(0.05, 0.2, 128), 3)
+    0.802
+    """
+    inputs.share(alpha, "alpha", 0.05)
+    gap, spread = abs(inputs.finite(difference, "difference")), _deviation(deviation)
+    if inputs.count(n, "n") < 2:
+        return alpha
+    if not spread:
+        return 1.0 if gap else alpha
+    return min(1.0, _power(gap / spread, n, alpha))
+
+
 @lru_cache(maxsize=256)  # a comparison asks for the same queries again and again
 def _detectable_effect(n: int, alpha: float, power: float) -> float:
     """The smallest difference in standard deviations."""

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ranklens.stats import inputs
+from ranklens.stats.bounded import wilson_ends
 from ranklens.stats.intervals import Interval, bootstrap_samples
 
 if TYPE_CHECKING:
-    from ranklens.arrays import FloatArray
     from ranklens.stats.inputs import Rng
 
 
@@ -21,20 +21,8 @@ def share_interval(share: float, n: int, *, level: float = 0.95) -> Interval:
     [0.7225, 1.0000]
     """
     inputs.count(n, "n")
-    low, high = share_ends(np.asarray(share), n, inputs.share(level, "level"))
+    low, high = wilson_ends(np.asarray(share), n, inputs.share(level, "level"))
     return Interval(float(low), float(high), level, "wilson")
-
-
-def share_ends(share: FloatArray, n: int, level: float) -> tuple[FloatArray, FloatArray]:
-    """Both ends of Wilson's interval of each share."""
-    from scipy.special import ndtri
-
-    z = float(ndtri((1 + level) / 2))
-    centre, half = share + z * z / (2 * n), z * (share * (1 - share) / n + z * z / (4 * n * n)) ** 0.5
-    shrink = 1 + z * z / n
-    low, high = (centre - half) / shrink, (centre + half) / shrink
-    # Rounding must not leave the share outside.
-    return np.maximum(np.minimum(low, share), 0.0), np.minimum(np.maximum(high, share), 1.0)
 
 
 def relative_interval(

@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ranklens.stats import bounded, inputs
 from ranklens.stats.intervals import Bounds, Interval, interval
+from ranklens.stats.student import t_quantile
 
 if TYPE_CHECKING:
-    from ranklens.arrays import FloatArray
+    from ranklens.arrays import BoolArray, FloatArray, IntArray
+
+
+_FEW = 5  # queries of a group, below which its own variance is too uncertain to be used
 
 
 def macro_interval(
@@ -19,27 +24,53 @@ def macro_interval(
     level: float = 0.95,
     bounds: Bounds = Bounds(),  # noqa: B008  immutable
 ) -> Interval:
-    """Student's t interval of the mean of group means, with Welch's degrees of freedom.
+    """The interval of the mean of group means: Student's t with Welch's degrees of freedom, or Wilson's near an end of the range.
 
-    The groups are taken as they are: other queries of the same groups are what it speaks about. A group of one query has no
-    variance and uses the pooled one; where all are such, the interval is that of the plain mean.
+    The groups are taken as they are: other queries of the same groups are what it speaks about. Groups of fewer than five
+    queries share one variance, which counts once; where all have one query, the interval is that of the plain mean.
 
-    >>> macro_interval([np.array([0.2, 0.4]), np.array([0.6, 0.8, 0.7])])
-    Interval(low=0.2011..., high=0.7988..., level=0.95, method='t', clipped=False)
+    >>> macro_interval([np.array([0.2, 0.4, 0.3, 0.3, 0.4]), np.array([0.6, 0.8, 0.7, 0.6, 0.7])])
+    Interval(low=0.4389..., high=0.5610..., level=0.95, method='t', clipped=False)
     """
     sizes = np.array([len(group) for group in groups])
-    if len(groups) == 1 or (sizes == 1).all():
-        return interval(np.concatenate(list(groups)), level=level, bounds=bounds)
-    from scipy.special import stdtrit
-
-    squares = np.array([((group - group.mean()) ** 2).sum() for group in groups])
-    pooled = squares.sum() / (sizes - 1).sum()
-    variance = np.where(sizes > 1, squares / np.maximum(sizes - 1, 1), pooled) / sizes
-    freedom = np.where(sizes > 1, sizes - 1, (sizes - 1).sum())
+    values = np.concatenate(list(groups))
+    if len(groups) == 1 or (sizes == 1).all() or inputs.constant(values):
+        return interval(values, level=level, bounds=bounds)
     mean = float(np.mean([group.mean() for group in groups]))
-    half = 0.0
-    if variance.any():
-        error = variance.sum() ** 0.5 / len(groups)
-        half = float(error * stdtrit(variance.sum() ** 2 / (variance**2 / freedom).sum(), (1 + level) / 2))
-    low, high = max(bounds.low, mean - half), min(bounds.high, mean + half)
-    return Interval(float(low), float(high), level, clipped=bool(low > mean - half or high < mean + half))
+    variance, freedom = _variance_of_macro_mean(groups, sizes)
+    if not variance:  # groups that differ, each without variation
+        return interval(np.array([group.mean() for group in groups]), level=level, bounds=bounds)
+    quantile = t_quantile(freedom, (1 + level) / 2)
+    half = variance**0.5 * quantile
+    span = bounds.high - bounds.low
+    if np.isfinite(span) and bounded.is_near(np.asarray(mean), np.asarray(half), *bounds):
+        share = (mean - bounds.low) / span
+        low, high = bounded.wilson(np.asarray(share), share * (1 - share) * span**2 / variance, quantile)
+        return Interval(float(bounds.low + span * low), float(bounds.low + span * high), level, "score")
+    return Interval(mean - half, mean + half, level)
+
+
+def _variance_of_macro_mean(groups: Sequence[FloatArray], sizes: IntArray) -> tuple[float, float]:
+    """And its degrees of freedom (Satterthwaite). The shared variance of small groups is one part, however many these are."""
+    squares = np.array([((group - group.mean()) ** 2).sum() for group in groups])
+    small, freedom = sizes < _FEW, sizes - 1
+    parts = [squares[~small] / freedom[~small] / sizes[~small]]
+    freedoms = [freedom[~small]]
+    if small.any():
+        shared, known = _shared_variance(squares, freedom, small)
+        parts.append(np.array([shared * (1 / sizes[small]).sum()]))
+        freedoms.append(np.array([known]))
+    of_parts, of_freedom = np.concatenate(parts), np.concatenate(freedoms)
+    total = of_parts.sum()
+    if not total:
+        return 0.0, 1.0
+    return float(total) / len(groups) ** 2, float(total**2 / (of_parts**2 / of_freedom).sum())
+
+
+def _shared_variance(squares: FloatArray, freedom: IntArray, small: BoolArray) -> tuple[float, int]:
+    """Of small groups, with its degrees of freedom; that of all groups if it is larger or the small ones have none."""
+    overall, own = squares.sum() / freedom.sum(), int(freedom[small].sum())
+    if not own:
+        return float(overall), int(freedom.sum())
+    variance = squares[small].sum() / own
+    return float(max(variance, overall) if own < _FEW else variance), own

@@ -22,7 +22,7 @@ def t_quantile(freedom: float, probability: float) -> float:
         from scipy.special import stdtrit
 
         return float(stdtrit(freedom, probability))
-    quantile = _series(_normal_quantile(probability), freedom)
+    quantile = _series(normal_quantile(probability), freedom)
     if freedom > _MANY:
         return quantile
     density = math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)) / math.sqrt(
@@ -37,7 +37,9 @@ def t_quantile(freedom: float, probability: float) -> float:
     return quantile
 
 
-def _normal_quantile(probability: float) -> float:
+@lru_cache(maxsize=64)
+def normal_quantile(probability: float) -> float:
+    """The value below which a standard normal value falls with this probability."""
     z = 0.0
     for _ in range(100):
         step = (

@@ -1,0 +1,131 @@
+"""``ranklens plan``: how many queries an evaluation needs."""
+
+from __future__ import annotations
+
+import json
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ranklens.cli import options
+from ranklens.errors import InputError
+from ranklens.files import output as out
+from ranklens.policy import Policy
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ranklens.comparison.comparison import Comparison
+
+EXAMPLES = """
+
+Examples:
+
+  ranklens plan --deviation 0.25 --detect 0.02
+
+  ranklens plan qrels.txt bm25.txt dense.txt --detect 0.02 --systems 4
+
+  ranklens plan qrels.txt bm25.txt dense.txt -m nDCG@10 --detect 0.02 --cluster queries.csv:topic --plot power.png
+
+  ranklens plan --deviation 0.25 --detect 0.02 --per-cluster 5 --correlation 0.3
+"""
+
+
+class Format(str, Enum):
+    """How the plan is written."""
+
+    table = "table"
+    json = "json"
+    markdown = "markdown"
+
+
+def plan(
+    detect: Annotated[
+        float, typer.Option(help="The difference of means that must not be missed, such as 0.02.")
+    ],
+    policy: Policy,
+    qrels: Annotated[
+        str | None, typer.Argument(help="Judgments of a pilot; without one, give --deviation.")
+    ] = None,
+    runs: Annotated[
+        list[str] | None, typer.Argument(help="Two or more runs of the pilot, each as PATH or NAME=PATH.")
+    ] = None,
+    measures: options.Measures = ["nDCG@10"],  # noqa: B006  typer does not change it
+    deviation: Annotated[
+        float | None,
+        typer.Option(help="Standard deviation of the differences by query, in place of a pilot."),
+    ] = None,
+    power: Annotated[float, typer.Option(help="Probability of finding the difference.")] = 0.8,
+    alpha: Annotated[float, typer.Option(help="Significance level.")] = 0.05,
+    systems: Annotated[int, typer.Option(min=2, help="Number of systems that will be compared.")] = 2,
+    baseline: Annotated[
+        bool, typer.Option("--baseline", help="Compare each system with one baseline, not all pairs.")
+    ] = False,
+    cluster: Annotated[
+        str | None, typer.Option(metavar="FILE:COLUMN", help="Queries of the pilot that belong together.")
+    ] = None,
+    per_cluster: Annotated[float | None, typer.Option(help="Queries per cluster in the evaluation.")] = None,
+    correlation: Annotated[
+        float | None, typer.Option(help="Intra-class correlation of differences within a cluster.")
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw power over queries as .png, .svg, .pdf or .html."),
+    ] = None,
+    format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.table,  # noqa: A002
+    output: options.Output = None,
+) -> None:
+    """Plan an evaluation: how many queries show a difference that matters."""
+    from ranklens.comparison.planning import plan as make_plan
+
+    for file in (output, plot):
+        out.check_output(file, [qrels, *(runs or [])])
+    found = make_plan(
+        _pilot(qrels, runs or [], measures, deviation, cluster, policy),
+        detect=detect,
+        power=power,
+        alpha=alpha,
+        systems=systems,
+        baseline=baseline,
+        per_cluster=per_cluster,
+        correlation=correlation,
+    )
+    if plot is not None:
+        from ranklens.report.drawing import save
+
+        save(found.chart(), plot)
+    shown = found.printout()
+    if format is Format.table and out.is_standard_output(output):
+        from ranklens.tables import terminal
+
+        terminal.show(shown)
+        return
+    text = json.dumps(found.to_dict(), indent=2) if format is Format.json else str(shown)
+    out.write_text((shown.to_markdown() if format is Format.markdown else text) + "\n", output)
+
+
+def _pilot(
+    qrels: str | None,
+    runs: Sequence[str],
+    measures: Sequence[str],
+    deviation: float | None,
+    cluster: str | None,
+    policy: Policy,
+) -> Comparison | float:
+    if (deviation is None) == (qrels is None):
+        raise InputError("Give either a pilot (judgments and two or more runs) or --deviation.")
+    if deviation is not None:
+        return deviation
+    if len(runs) < 2:
+        raise InputError(
+            "A pilot needs two or more runs: their differences show how many queries are needed."
+        )
+    from ranklens.cli.settings import compare_files
+
+    settings: dict[str, Any] = dict.fromkeys(("by", "qrels_format", "run_format", "places", "match"))
+    # The pilot is not tested, so the quickest test will do.
+    return compare_files(
+        str(qrels), runs, measures=measures, seed=0, test="t", cluster=cluster, policy=policy, **settings
+    )

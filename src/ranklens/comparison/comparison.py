@@ -1,0 +1,347 @@
+"""What a comparison returns: systems on the same queries, their pairs and slices, and what to conclude."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from ranklens.comparison import verdicts
+from ranklens.comparison.alignment import Aligned, Quantity
+from ranklens.comparison.settings import fewest_queries
+from ranklens.errors import InputError, MeasureError, nearest
+from ranklens.readers.golden_and_logs import Golden, Log
+from ranklens.stats import queries_needed
+from ranklens.words import counted
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import polars as pl
+
+    from ranklens.arrays import FloatArray
+    from ranklens.comparison.analysis import SliceResult, SystemResult
+    from ranklens.comparison.contrasts import Contrasts
+    from ranklens.comparison.pairs import PairResult, Pairs
+    from ranklens.comparison.settings import Settings
+    from ranklens.policy import Policy
+    from ranklens.registry import Measure
+    from ranklens.report.charts import ComparisonPlots
+    from ranklens.scores import Scores
+    from ranklens.tables.table import Printout, Table
+
+_NO_EFFECT = 1e-9  # smaller effects are what is left of differences that cancel out
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What was compared: judgments (read, if they were given as a file) and rankings as given, to look at."""
+
+    qrels: Any
+    runs: Mapping[str, Any]
+    policy: Policy
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        """The questions, if a golden set or a log says them."""
+        found: dict[str, str] = {}
+        for source in (*self.runs.values(), self.qrels):
+            found |= source.texts if isinstance(source, (Golden, Log)) else {}
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Systems compared on the same queries; made by :func:`ranklens.compare`."""
+
+    aligned: Aligned
+    settings: Settings
+    results: tuple[SystemResult, ...]
+    pairs: Pairs
+    slices: tuple[SliceResult, ...] = ()
+    macro: tuple[SystemResult, ...] = ()
+    slice_of: Mapping[str, str] | None = None
+    cluster_of: Mapping[str, str] | None = None
+    cautions: tuple[str, ...] = ()
+    scores: Mapping[str, Scores] = field(default_factory=dict)
+    evidence: Evidence | None = None
+    latencies: Mapping[str, Sequence[float]] | None = None
+    status: Mapping[str, Mapping[str, int]] | None = None
+    # Of calls that failed, by system and query.
+    errors: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """In the order given."""
+        return self.aligned.systems
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        return tuple(quantity.name for quantity in self.aligned.quantities)
+
+    @property
+    def query_ids(self) -> tuple[str, ...]:
+        return self.aligned.query_ids
+
+    @property
+    def baseline(self) -> str | None:
+        return self.settings.baseline
+
+    @property
+    def test(self) -> str:
+        return self.settings.test
+
+    @property
+    def correction(self) -> str:
+        return self.settings.correction
+
+    @property
+    def alpha(self) -> float:
+        return self.settings.alpha
+
+    @property
+    def level(self) -> float:
+        return self.settings.level
+
+    @property
+    def seed(self) -> int:
+        return self.settings.seed
+
+    @property
+    def primary(self) -> str | None:
+        """The measure that decides; the others are described. None if none was named."""
+        return self.settings.primary
+
+    @cached_property
+    def is_divided(self) -> bool:
+        """Whether measures speak for different systems, or a slice for another than all queries together."""
+        from ranklens.comparison.conclusion import disagree
+
+        return disagree(self)
+
+    @cached_property
+    def conclusion(self) -> str:
+        """What follows from all measures and slices together, in words; empty if it is what each measure says already."""
+        from ranklens.comparison.conclusion import conclusion
+
+        return conclusion(self)
+
+    def values(self, measure: str | Measure) -> FloatArray:
+        """Systems × queries."""
+        return self.aligned.values[self._measure(measure)]
+
+    def result(self, measure: str | Measure, system: str) -> SystemResult:
+        """One system on one measure, over all queries."""
+        return self._results[self._measure(measure), self._system(system)]
+
+    def pair(self, measure: str | Measure, a: str, b: str) -> PairResult:
+        """Two systems on one measure; signs follow the order asked for."""
+        return self.contrasts(measure).between(self._system(a), self._system(b))
+
+    def ranked(self, measure: str | Measure) -> list[str]:
+        """The systems, best first."""
+        means = [self.result(measure, system).mean for system in self.systems]
+        return [self.systems[i] for i in self.quantity(measure).best_first(means)]
+
+    def groups(self, measure: str | Measure) -> list[list[str]]:
+        """Systems that cannot be told apart share a group, best first; a system can be in several groups.
+
+        Empty with a baseline: the other systems were not tested against each other.
+        """
+        return [[self.systems[i] for i in group] for group in self.contrasts(measure).groups]
+
+    def told_apart(self, measure: str | Measure, system: str) -> set[str]:
+        """The systems that differ significantly from this one."""
+        different = self.contrasts(measure).different[self.systems.index(self._system(system))]
+        return {other for other, differs in zip(self.systems, different, strict=True) if differs}
+
+    def facts(self, pair: PairResult) -> str:
+        """The size of a difference, how likely it is by chance, and which differences are often missed."""
+        return verdicts.facts(pair)
+
+    def queries_needed(self, pair: PairResult) -> int | None:
+        """How many queries like these would show the difference of a pair with a power of 80%; None if no number would.
+
+        At least as many as the test needs to find anything. For tests of ranks and wins, which are not about the mean, None.
+        """
+        deviation, test = pair.deviation, pair.terms.done
+        effect = abs(pair.difference) / deviation if deviation else 0.0
+        if pair.n < 2 or not effect > _NO_EFFECT or test in ("wilcoxon", "sign"):
+            return None
+        alpha = self.contrasts(pair.measure).alpha
+        return max(queries_needed(pair.difference, deviation, alpha=alpha), fewest_queries(test, alpha))
+
+    def verdict(self, measure: str | Measure | None = None) -> str:
+        """What to conclude, in words; for all measures, one per line, and at the end how they go together if they disagree."""
+        if measure is not None:
+            return verdicts.of_measure(self, self._measure(measure)).text
+        lines = [f"{self.shown(name)}: {verdicts.of_measure(self, name).text}" for name in self.measures]
+        return "\n".join([*lines, f"Conclusion: {self.conclusion}"] if self.conclusion else lines)
+
+    def queries(self, measure: str | Measure, a: str | None = None, b: str | None = None) -> pl.DataFrame:
+        """The queries, sorted by how much better b is than a: largest losses first, largest gains last."""
+        from ranklens.comparison.inspection import by_difference
+
+        first, second = self._two(a, b)
+        return by_difference(self, self._measure(measure), first, second)
+
+    def influence(self, measure: str | Measure, a: str | None = None, b: str | None = None) -> pl.DataFrame:
+        """The queries, the most influential first: query, difference, difference_without, verdict_changes.
+
+        ``difference_without`` is the mean difference of b and a without the query; ``verdict_changes`` says that without it the two
+        can no longer be told apart, or only then. The other pairs keep their p-values.
+        """
+        from ranklens.comparison.influence import influence_frame
+
+        first, second = self._two(a, b)
+        return influence_frame(self, self._measure(measure), first, second)
+
+    def probabilities(self, rope: float = 0.01, *, method: str = "t") -> pl.DataFrame:
+        """How likely b is better than a by more than ``rope``, practically equal, and worse: one row per measure and pair.
+
+        The Bayesian view, as in :func:`ranklens.stats.probabilities`: by ``t`` about means, by ``signed-rank`` about most queries.
+        """
+        from ranklens.comparison.influence import probabilities_frame
+
+        return probabilities_frame(self, rope, method)
+
+    def documents(
+        self, query: str, a: str | None = None, b: str | None = None, *, depth: int = 10
+    ) -> pl.DataFrame:
+        """Two rankings of a query side by side, with grades, what changed, and the relevant documents that both missed."""
+        from ranklens.comparison.inspection import side_by_side
+
+        first, second = self._two(a, b)
+        return side_by_side(self, query, first, second, depth)
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row per measure, system and slice (null: all queries): n, mean, low, high, group."""
+        from ranklens.comparison.export import systems_frame
+
+        return systems_frame(self)
+
+    def pairs_frame(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        """One row per measure, pair and slice: means, difference, interval, p-values, effect sizes, wins, verdict.
+
+        Every number is of b compared with a: ``difference`` is ``mean_b - mean_a`` (for a geometric mean, of the logarithms),
+        ``wins`` counts the queries where b has the higher value. With a baseline, that is a. ``columns`` chooses some, and only
+        these are computed: the interval of an effect size takes longer than all the rest.
+        """
+        from ranklens.comparison.export import pairs_frame
+
+        return pairs_frame(self, columns)
+
+    def queries_frame(self) -> pl.DataFrame:
+        """One row per query, measure and system: query, slice, measure, system, value."""
+        from ranklens.comparison.export import queries_frame
+
+        return queries_frame(self)
+
+    def to_csv(self, separator: str = ",") -> str:
+        """:meth:`to_frame` as CSV, with all digits; the other frames have ``write_csv`` too."""
+        return self.to_frame().write_csv(separator=separator)
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """Everything, with a format version; ``ranklens/comparison/comparison.schema.json`` describes it."""
+        from ranklens.comparison.export import to_json
+
+        return to_json(self, indent=indent)
+
+    def table(self) -> Table:
+        """One row per measure and system: mean, interval, and letters for systems that cannot be told apart."""
+        from ranklens.comparison.tables import leaders
+
+        return leaders(self)
+
+    def __str__(self) -> str:
+        return str(self._printout())
+
+    def __repr__(self) -> str:
+        systems = counted(len(self.systems), "system")
+        return f"Comparison({systems}, {', '.join(self.measures)}; {counted(len(self.query_ids), 'query')})"
+
+    def _repr_html_(self) -> str:
+        return self._printout().to_html()
+
+    def to_markdown(self) -> str:
+        """All that ``print`` shows, as Markdown."""
+        return self._printout().to_markdown()
+
+    def to_latex(self) -> str:
+        """A table for a paper (booktabs): systems × measures, the best in bold, raised letters for significance."""
+        from ranklens.comparison.tables import paper
+
+        return paper(self).to_latex()
+
+    def _printout(self) -> Printout:
+        from ranklens.comparison.tables import printout
+
+        return printout(self)
+
+    def to_html(
+        self, path: str | Path, *, queries: Any = None, corpus: Any = None, title: str | None = None
+    ) -> Path:
+        """A report in one file that works offline."""
+        from ranklens.report.html import write_report
+
+        if queries is None and self.evidence is not None:
+            queries = self.evidence.texts or None
+        return write_report(self, path, queries=queries, corpus=corpus, title=title)
+
+    @property
+    def plot(self) -> ComparisonPlots:
+        """Charts for notebooks and papers; they need the extra ``plots``."""
+        from ranklens.report.charts import ComparisonPlots
+
+        return ComparisonPlots(self)
+
+    def _two(self, a: str | None, b: str | None) -> tuple[str, str]:
+        """The systems asked for; else the baseline (or the first) and the best of the others."""
+        if len(self.systems) < 2:
+            raise InputError(
+                f"There is only one system, {self.systems[0]}, so there is nothing to compare it with."
+            )
+        first = self._system(a) if a is not None else self.baseline or self.systems[0]
+        others = [system for system in self.ranked(self.measures[0]) if system != first]
+        second = self._system(b) if b is not None else others[0]
+        if first == second:
+            raise InputError(
+                f"{first} cannot be compared with itself; name two systems of {', '.join(self.systems)}."
+            )
+        return first, second
+
+    @cached_property
+    def _results(self) -> dict[tuple[str, str], SystemResult]:
+        return {(result.measure, result.system): result for result in self.results}
+
+    def _measure(self, measure: str | Measure) -> str:
+        name = str(measure)
+        if name not in self.aligned.values:
+            name = Quantity.named(measure).name
+        if name not in self.aligned.values:
+            raise MeasureError(f"{name} was not compared: {nearest(name, self.measures)}")
+        return name
+
+    def quantity(self, measure: str | Measure) -> Quantity:
+        """What is known about a measure: how it is averaged, its range, and which values are better."""
+        name = self._measure(measure)
+        return next(quantity for quantity in self.aligned.quantities if quantity.name == name)
+
+    def shown(self, measure: str | Measure) -> str:
+        """The measure in the spelling that was asked for, which tables and frames show."""
+        found = self.quantity(measure)
+        return found.asked or found.name
+
+    def _system(self, system: str) -> str:
+        if str(system) not in self.systems:
+            raise InputError(f"There is no system {system!r}: {nearest(str(system), self.systems)}")
+        return str(system)
+
+    def contrasts(self, measure: str | Measure) -> Contrasts:
+        """All tested pairs of a measure, with their p-values as arrays."""
+        name = self._measure(measure)
+        found = next((part for part in self.pairs.parts if part.quantity.name == name), None)
+        if found is None:
+            raise MeasureError(f"{name} is a count and is not tested.")
+        return found

@@ -1,0 +1,326 @@
+"""The tested pairs of one measure as arrays: p-values, and what each difference amounts to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ranklens.comparison import groups
+from ranklens.comparison.pairs import PairResult
+from ranklens.comparison.settings import smallest_p
+from ranklens.errors import InputError
+from ranklens.stats import Bounds, detectable_difference, inputs
+from ranklens.stats.clusters import cluster_ends
+from ranklens.stats.effects import METHODS, EffectSizes, cliff_deltas, effect_sizes
+from ranklens.stats.randomization import EXACT_UP_TO
+
+if TYPE_CHECKING:
+    from ranklens.arrays import BoolArray, FloatArray, IntArray
+    from ranklens.comparison.alignment import Quantity
+    from ranklens.comparison.settings import Family, Settings, Terms
+    from ranklens.stats import Clusters, Decision, Simultaneous
+
+_SAME = 1e-12  # means that differ by less, relative to the larger, are equal
+_REMEMBERED = 5_000  # pairs that are not worked out again
+_CELLS = 1 << 18  # differences held at once
+
+
+@dataclass(frozen=True)
+class Contrasts:
+    """The tested pairs of one measure over some queries; a pair is computed on access, because there may be many."""
+
+    terms: Terms
+    systems: tuple[str, ...]
+    values: FloatArray  # systems × queries
+    part: str | None  # the slice
+    first: IntArray  # the systems of each pair
+    second: IntArray
+    p_values: FloatArray
+    adjusted: FloatArray
+    significant: BoolArray
+    clusters: Clusters | None = None  # of the queries
+    joint: Simultaneous | None = None  # intervals that hold together
+    decisions: tuple[list[Decision], list[Decision]] | None = (
+        None  # of each pair, and with its systems exchanged
+    )
+    _seen: dict[tuple[int, int], PairResult] = field(default_factory=dict, repr=False, compare=False)
+    told: dict[int, list[str]] = field(default_factory=dict, repr=False, compare=False)  # verdicts, by block
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    @property
+    def quantity(self) -> Quantity:
+        return self.terms.quantity
+
+    @property
+    def settings(self) -> Settings:
+        return self.terms.settings
+
+    @property
+    def family(self) -> Family:
+        return self.terms.family
+
+    def at(self, index: int) -> PairResult:
+        return self._result(index, int(self.first[index]), int(self.second[index]))
+
+    def between(self, a: str, b: str) -> PairResult:
+        """The pair in the order asked for."""
+        return self._result(self.place(a, b), self.systems.index(a), self.systems.index(b))
+
+    def place(self, a: str, b: str) -> int:
+        """Where the pair is, whatever its order."""
+        i, j = self.systems.index(a), self.systems.index(b)
+        known = self._where
+        if (i, j) not in known and (j, i) not in known:
+            raise InputError(f"{a} and {b} were not compared: only pairs with the baseline were.")
+        return known.get((i, j), known.get((j, i), 0))
+
+    @cached_property
+    def _where(self) -> dict[tuple[int, int], int]:
+        pairs = zip(self.first.tolist(), self.second.tolist(), strict=True)
+        return {pair: i for i, pair in enumerate(pairs)}
+
+    @cached_property
+    def different(self) -> BoolArray:
+        """Systems × systems: which were shown to differ."""
+        found = np.zeros((len(self.systems), len(self.systems)), dtype=bool)
+        found[self.first, self.second] = self.significant
+        return found | found.T
+
+    @cached_property
+    def means(self) -> list[float]:
+        """One per system."""
+        return [self.quantity.mean(row) for row in self.values]
+
+    @cached_property
+    def order(self) -> list[int]:
+        """The systems, best first; of equal ones the first given comes first."""
+        return self.quantity.best_first(self.means)
+
+    @cached_property
+    def groups(self) -> list[list[int]]:
+        """Systems that cannot be told apart, best first; a system can be in several groups.
+
+        None with a baseline: the other systems were not tested against each other.
+        None where the alphabet does not suffice for them, either.
+        """
+        if self.settings.baseline is not None:
+            return []
+        found = groups.groups(self.different[np.ix_(self.order, self.order)]) or []
+        return [[self.order[place] for place in group] for group in found]
+
+    @property
+    def has_too_many_groups(self) -> bool:
+        """Whether systems were tested against each other, but letters cannot say what was found."""
+        return self.settings.baseline is None and len(self.systems) > 1 and not self.groups
+
+    @cached_property
+    def alpha(self) -> float:
+        """What a single p-value has to stay below in the worst case."""
+        return self.settings.hardest(max(1, self.family.pairs))
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the test counts all possibilities for any pair, as there are so few queries."""
+        return self.terms.done == "mcnemar" or (
+            self.terms.done == "randomization" and self.units.shape[1] <= EXACT_UP_TO
+        )
+
+    @cached_property
+    def exact_pairs(self) -> int:
+        """How many pairs differ in so few queries that all possibilities were counted."""
+        if self.terms.done == "mcnemar":
+            return len(self)
+        if self.terms.done != "randomization":
+            return 0
+        values, pairs = self.units, zip(self.first, self.second, strict=True)
+        changed = (np.count_nonzero(inputs.differences(values[i], values[j])) for i, j in pairs)
+        return sum(int(count) <= EXACT_UP_TO for count in changed)
+
+    @property
+    def smallest_p(self) -> float:
+        """The smallest p-value that the test can give over so many queries, however large the difference."""
+        is_drawn = self.settings.is_resampled and not self.is_exact and not self.settings.is_joint
+        drawn = 1 / (self.settings.resamples + 1) if is_drawn else 0.0
+        return max(smallest_p(self.terms.done, self.units.shape[1]), drawn)
+
+    @cached_property
+    def detectable_effect(self) -> float:
+        """For differences with a standard deviation of 1; infinite if the test cannot find any, however large."""
+        n = self.units.shape[1]
+        if smallest_p(self.terms.done, n) > self.alpha:
+            return np.inf
+        # Deviations are those of as many independent queries; clusters are fewer.
+        return float(detectable_difference(1.0, n, alpha=self.alpha) * (n / self.values.shape[1]) ** 0.5)
+
+    @cached_property
+    def tested(self) -> FloatArray:
+        """Systems × queries: the values whose means are compared."""
+        return self.quantity.for_tests(self.values)
+
+    @cached_property
+    def units(self) -> FloatArray:
+        """Systems × what is independent: the values of queries, or what clusters of them add to the mean."""
+        return self.tested if self.clusters is None else self.clusters.shares(self.tested)
+
+    @property
+    def is_corrected_by_itself(self) -> bool:
+        """Whether the test corrects for the number of pairs."""
+        return self.settings.is_tukey or self.settings.is_joint
+
+    def some_changes(self, most: int = 100) -> Iterator[FloatArray]:
+        """The differences by query of the first pairs."""
+        for i, j in zip(self.first[:most].tolist(), self.second[:most].tolist(), strict=True):
+            yield inputs.differences(self.tested[i], self.tested[j])
+
+    @cached_property
+    def variances(self) -> FloatArray:
+        """Of the systems' values."""
+        return np.asarray(self.tested.var(axis=1, ddof=1))
+
+    @cached_property
+    def cliff(self) -> FloatArray:
+        """Cliff's delta of each two systems: entry i, j of j compared with i."""
+        return cliff_deltas(self.values)
+
+    @cached_property
+    def mean_sizes(self) -> FloatArray:
+        """How far the systems' means are from 0."""
+        return np.asarray(np.abs(self.tested.mean(axis=1)))
+
+    def blocks(self) -> Iterator[Block]:
+        """All pairs, so many at a time that memory stays bounded."""
+        at_once = max(1, _CELLS // self.values.shape[1])
+        for start in range(0, len(self), at_once):
+            yield self._block(np.arange(start, min(start + at_once, len(self))))
+
+    def _block(self, index: IntArray, *, turned: bool = False) -> Block:
+        """Some pairs; ``turned`` with their systems exchanged."""
+        a, b = self.first[index], self.second[index]
+        a, b = (b, a) if turned else (a, b)
+        changes = inputs.differences(self.tested[a], self.tested[b])
+        effects = effect_sizes(changes, level=self.settings.level, bounds=self._ends)
+        return Block(self, index, a, b, self._with_other_ends(effects, changes, index, turned=turned))
+
+    @property
+    def _ends(self) -> Bounds:
+        # Logarithms have ends by convention only, which say nothing about how large a difference may be.
+        has_ends = not self.quantity.is_geometric or self.values.shape[1] < 2
+        return self.quantity.test_bounds if has_ends else Bounds()
+
+    @property
+    def _reach(self) -> Bounds:
+        width = self._ends.high - self._ends.low
+        return Bounds(-width, width)
+
+    def _with_other_ends(
+        self, effects: EffectSizes, changes: FloatArray, index: IntArray, *, turned: bool
+    ) -> EffectSizes:
+        """With intervals that hold together, or those of clusters; the deviation is then that of as many independent queries."""
+        if self.clusters is not None and effects.n > 1:
+            low, high, clipped = cluster_ends(changes, self.clusters, self.settings.level, self._reach)
+            deviation = self.clusters.error(changes) * effects.n**0.5
+            effects = replace(
+                effects,
+                low=low,
+                high=high,
+                clipped=clipped,
+                deviation=deviation,
+                method=np.full(len(low), METHODS.index("cluster t")),
+            )
+        if self.joint is not None:
+            low, high = self.joint.low[index], self.joint.high[index]
+            low, high = (-high, -low) if turned else (low, high)
+            effects = replace(
+                effects, low=low, high=high, method=np.full(len(low), METHODS.index("simultaneous"))
+            )
+        return effects
+
+    def _result(self, index: int, a: int, b: int) -> PairResult:
+        found = self._seen.get((a, b))
+        if found is None:
+            found = next(self._block(np.array([index]), turned=a != self.first[index]).results())
+        if len(self._seen) < _REMEMBERED:
+            self._seen[a, b] = found
+        return found
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some pairs of a measure, with what their differences amount to: arrays with one value per pair."""
+
+    contrasts: Contrasts
+    index: IntArray
+    a: IntArray
+    b: IntArray
+    effects: EffectSizes
+
+    @property
+    def difference(self) -> FloatArray:
+        """0 for means that are equal but for how they were added up."""
+        found, size = self.effects.difference, np.maximum(*(self.contrasts.mean_sizes[[self.a, self.b]]))
+        return np.where(np.abs(found) <= _SAME * size, 0.0, found)
+
+    @property
+    def deviation(self) -> FloatArray:
+        """Of what the test looks at: the differences by query, or, where queries are not paired, the values of both systems."""
+        if self.contrasts.terms.done != "welch" or self.effects.n < 2:
+            return self.effects.deviation
+        variance = self.contrasts.variances
+        return np.asarray((variance[self.a] + variance[self.b]) ** 0.5)
+
+    @property
+    def detectable(self) -> FloatArray:
+        if self.effects.n < 2 or np.isinf(self.contrasts.detectable_effect):
+            return np.full(len(self.index), np.inf)
+        return self.deviation * self.contrasts.detectable_effect
+
+    def decisions(self) -> list[Decision | None]:
+        """With a margin: better, no worse, equivalent, worse or undecided."""
+        found = self.contrasts.decisions
+        if found is None:
+            return [None] * len(self.index)
+        turned = self.a != self.contrasts.first[self.index]
+        return [found[int(side)][place] for side, place in zip(turned, self.index.tolist(), strict=True)]
+
+    def verdicts(self) -> list[str]:
+        """In words; they take longer than all numbers, so they are kept."""
+        first = int(self.index[0])
+        if first not in self.contrasts.told:
+            self.contrasts.told[first] = [pair.verdict for pair in self.results()]
+        return self.contrasts.told[first]
+
+    def results(self) -> Iterator[PairResult]:
+        of, n, difference = self.contrasts, self.effects.n, self.difference
+        detectable, deviation, decisions = self.detectable, self.deviation, self.decisions()
+        for place, (index, a, b) in enumerate(
+            zip(self.index.tolist(), self.a.tolist(), self.b.tolist(), strict=True)
+        ):
+            effect = replace(self.effects.at(place), cliff_delta=float(of.cliff[a, b]))
+            yield PairResult(
+                measure=of.quantity.name,
+                a=of.systems[a],
+                b=of.systems[b],
+                slice=of.part,
+                n=n,
+                mean_a=of.means[a],
+                mean_b=of.means[b],
+                difference=float(difference[place]),
+                interval=effect.interval,
+                p_value=float(of.p_values[index]),
+                adjusted_p=float(of.adjusted[index]),
+                significant=bool(of.significant[index]),
+                effect=effect,
+                wins=effect.wins,
+                ties=effect.ties,
+                losses=effect.losses,
+                detectable=float(detectable[place]),
+                deviation=float(deviation[place]),
+                decision=decisions[place],
+                terms=of.terms,
+            )

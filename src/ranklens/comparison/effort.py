@@ -1,0 +1,76 @@
+"""How much resampling a comparison can afford, and which test replaces one that nobody would wait for."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ranklens.stats.randomization import ALL_ORDERS
+
+if TYPE_CHECKING:
+    from ranklens.comparison.settings import Settings
+
+# By test: the most resamples, and how many times a query is drawn in all before there are fewer.
+_DRAWS = {
+    "randomization": (100_000, 10**10),
+    "bootstrap": (100_000, 10**9),
+    "tukey-randomized": (10_000, 10**9),
+}
+_FEWEST = 10_000  # resamples, with which the standard error of p = 0.05 is 0.002
+_PATIENCE = 60  # seconds
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is compared."""
+
+    systems: int
+    measures: int
+    queries: int
+    slices: int = 1
+
+    def pairs(self, settings: Settings) -> int:
+        with_all = self.systems * (self.systems - 1) // 2
+        return with_all if settings.baseline is None else self.systems - 1
+
+    def tests(self, settings: Settings) -> int:
+        """How many are corrected together."""
+        return self.pairs(settings) * self.slices * (self.measures if settings.family == "all" else 1)
+
+
+def affordable(asked: Settings, size: Size) -> Settings:
+    """The number of resamples for so many queries; and another test in place of one that nobody would wait for."""
+    settings = replace(asked, resamples=_resamples(asked, size))
+    if not (corrected_away(settings, size.tests(settings)) or _seconds(settings, size) > _PATIENCE):
+        return settings
+    return replace(settings, test="tukey" if settings.is_tukey else "t")
+
+
+def corrected_away(settings: Settings, tests: int) -> bool:
+    """Whether no p-value of a resampled test stays small.
+
+    The smallest is one in the number of resamples. Corrected for many tests that is not small, so all systems would look alike.
+    """
+    too_many = 2 * tests > settings.alpha * settings.resamples
+    return settings.is_resampled and too_many
+
+
+def _resamples(settings: Settings, size: Size) -> int:
+    """Fewer where there are very many queries, but enough for the smallest corrected p-value to be a twentieth of alpha."""
+    if settings.test not in _DRAWS:
+        return settings.resamples
+    most, draws = _DRAWS[settings.test]
+    needed = 0 if settings.is_tukey else math.ceil(20 * size.tests(settings) / settings.alpha)
+    return min(most, max(_FEWEST, needed, draws // size.queries // 1000 * 1000))
+
+
+def _seconds(settings: Settings, size: Size) -> float:
+    """About how long the resampling takes, as measured by benchmarks/comparisons.py."""
+    rows = size.systems * size.measures
+    per_draw = {
+        "randomization": 0.06 * rows,
+        "bootstrap": 6 + 0.5 * size.pairs(settings) * size.measures,
+        "tukey-randomized": (0.7 if size.systems <= ALL_ORDERS else 7) * rows,
+    }
+    return 1e-9 * per_draw.get(settings.test, 0.0) * size.queries * settings.resamples

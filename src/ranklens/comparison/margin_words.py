@@ -1,0 +1,59 @@
+"""What a margin decides, in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ranklens.words import plural, several
+
+if TYPE_CHECKING:
+    from ranklens.comparison.comparison import Comparison
+    from ranklens.comparison.pairs import PairResult
+    from ranklens.stats import Margin
+
+
+def margin_of(pair: PairResult) -> Margin | None:
+    """The margin of the pair's measure."""
+    return pair.terms.settings.margins.get(pair.measure)
+
+
+def of_pair(pair: PairResult) -> str:
+    """What the margin adds to the verdict on a pair; empty where that says it already, or there is none."""
+    margin = margin_of(pair)
+    if pair.decision == "equivalent":
+        return f"up to the margin of {margin} they are equivalent"
+    if pair.decision == "no worse":
+        return f"{pair.b} is no worse than {pair.a}, up to the margin of {margin}"
+    if pair.decision == "undecided":
+        return f"with a margin of {margin}, it is undecided whether {pair.b} is as good as {pair.a}"
+    return ""
+
+
+def of_measure(comparison: Comparison, measure: str) -> str:
+    """How the others compare with the baseline, or with the best system, up to the margin; empty if there is none."""
+    margin = comparison.settings.margins.get(measure)
+    if margin is None or len(comparison.systems) < 2:
+        return ""
+    ranked = comparison.ranked(measure)
+    reference = comparison.baseline or ranked[0]
+    found: dict[str | None, list[str]] = {}
+    for system in ranked:
+        if system != reference:
+            found.setdefault(comparison.pair(measure, reference, system).decision, []).append(system)
+    said = [
+        f"{several(names)} {plural(len(names), 'is', 'are')} {word}"
+        for decision, word in (
+            ("equivalent", f"equivalent to {reference}"),
+            ("no worse", f"no worse than {reference}"),
+        )
+        if (names := found.get(decision))
+    ]
+    if open_ := found.get("undecided"):
+        said.append(f"{several(open_)} {plural(len(open_), 'is', 'are')} undecided")
+    return f" Up to the margin of {margin}, {'; '.join(said)}." if said else ""
+
+
+def equivalent(comparison: Comparison, measure: str, best: str, others: list[str]) -> bool:
+    """Whether the margin makes all of these as good as the best."""
+    decisions = {comparison.pair(measure, best, other).decision for other in others}
+    return decisions == {"equivalent"}

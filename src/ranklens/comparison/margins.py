@@ -1,0 +1,119 @@
+"""Whether systems are no worse than others, or equivalent, up to a margin: one decision per pair and direction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ranklens.errors import MeasureError, nearest
+from ranklens.stats.margins import Decision, Margin, careful_p, decide
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ranklens.arrays import FloatArray
+    from ranklens.comparison.alignment import Quantity
+    from ranklens.comparison.contrasts import Contrasts
+    from ranklens.comparison.settings import Settings
+
+    Adjust = Callable[[Sequence[Sequence[FloatArray]], Settings], list[list[FloatArray]]]
+
+_CELLS = 1 << 20  # differences held at once
+
+
+def margins_of(given: Any, quantities: Sequence[Quantity]) -> dict[str, Margin]:
+    """The margin of each measure that has one: one for all, or ``{measure: margin}``.
+
+    None for what has no better end, and, if it is a number, for a geometric mean, of which only factors are compared.
+    """
+    if given is None:
+        return {}
+    known = {quantity.name: quantity for quantity in quantities}
+    if isinstance(given, Mapping):
+        found = {_named(name, known): Margin.of(margin) for name, margin in given.items()}
+    else:
+        found = dict.fromkeys(known, Margin.of(given))
+    return {name: margin for name, margin in found.items() if _applies(known[name], margin)}
+
+
+def _named(name: Any, known: Mapping[str, Quantity]) -> str:
+    spelled = {quantity.asked or quantity.name: quantity.name for quantity in known.values()}
+    found = spelled.get(str(name), str(name))
+    if found not in known:
+        from ranklens.comparison.alignment import Quantity
+
+        found = Quantity.named(str(name)).name
+    if found not in known:
+        raise MeasureError(f"margin: {name} is not compared: {nearest(str(name), known)}")
+    return found
+
+
+def _applies(quantity: Quantity, margin: Margin) -> bool:
+    return (
+        quantity.is_tested and quantity.better != "neither" and (margin.relative or not quantity.is_geometric)
+    )
+
+
+def with_decisions(
+    found: Mapping[str | None, list[Contrasts]], settings: Settings, adjust: Adjust
+) -> dict[str | None, list[Contrasts]]:
+    """The same with a decision for each pair, in both directions; corrected as the tests are."""
+    if not settings.margins:
+        return dict(found)
+    corrected = replace(settings, test="t") if settings.is_tukey else settings
+    sides = []
+    for turned in (False, True):
+        raw = [[_p_values(part, turned=turned) for part in parts] for parts in found.values()]
+        no_worse = adjust([[p[0] for p in part] for part in raw], corrected)
+        equivalent = adjust([[np.maximum(*p) for p in part] for part in raw], corrected)
+        sides.append((no_worse, equivalent))
+    return {
+        name: [
+            _decided(part, [(side[0][i][j], side[1][i][j]) for side in sides]) for j, part in enumerate(parts)
+        ]
+        for i, (name, parts) in enumerate(found.items())
+    }
+
+
+def _decided(part: Contrasts, sides: Sequence[tuple[FloatArray, FloatArray]]) -> Contrasts:
+    margin = part.settings.margins.get(part.quantity.name)
+    if margin is None:
+        return part
+    alpha, sign = part.settings.alpha, -1 if part.quantity.better == "lower" else 1
+    means = np.array(part.means)
+    gain = sign * (means[part.second] - means[part.first])
+    decisions: list[list[Decision]] = [
+        decide(no_worse <= alpha, equivalent <= alpha, part.significant, -gain if turned else gain)
+        for turned, (no_worse, equivalent) in enumerate(sides)
+    ]
+    return replace(part, decisions=(decisions[0], decisions[1]))
+
+
+def _p_values(part: Contrasts, *, turned: bool) -> tuple[FloatArray, FloatArray]:
+    """For each pair, that b is not worse than a by the margin, and that it is not better by it."""
+    margin = part.settings.margins.get(part.quantity.name)
+    ones = np.ones(len(part))
+    if margin is None or not len(part):
+        return ones, ones
+    low, high = ones.copy(), ones.copy()
+    at_once = max(1, _CELLS // part.values.shape[1])
+    for start in range(0, len(part), at_once):
+        some = slice(start, start + at_once)
+        a, b = part.first[some], part.second[some]
+        low[some], high[some] = _both_sides(part, margin, *((b, a) if turned else (a, b)))
+    return low, high
+
+
+def _both_sides(part: Contrasts, margin: Margin, a: Any, b: Any) -> tuple[FloatArray, FloatArray]:
+    values, sign = part.tested, -1.0 if part.quantity.better == "lower" else 1.0
+    change = sign * (values[b] - values[a])
+    if part.quantity.is_geometric:  # a share of the mean is a difference of logarithms
+        down, up = (np.full(change.shape, size) for size in (-np.log1p(-margin.size), np.log1p(margin.size)))
+    else:
+        down = up = margin.reach(values[a])
+    if part.clusters is not None:
+        change, down, up = (part.clusters.shares(each) for each in (change, down, up))
+    return careful_p(change, down), careful_p(-change, up)

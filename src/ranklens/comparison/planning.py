@@ -1,0 +1,329 @@
+"""How many queries an evaluation needs: from a pilot, past runs or a stated deviation. :func:`plan` → :class:`Plan`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ranklens.comparison.comparison import Comparison
+from ranklens.errors import Given, InputError
+from ranklens.scores import Scores
+from ranklens.stats import (
+    Clusters,
+    Interval,
+    design_effect,
+    inputs,
+    intraclass_correlation,
+    power_of,
+    queries_needed,
+)
+from ranklens.words import counted, percent
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from ranklens.arrays import FloatArray
+    from ranklens.registry import Measure
+    from ranklens.report.drawing import Chart
+    from ranklens.tables.table import Printout
+
+_CURVE = 25  # numbers of queries for which the power is shown
+_BAR = 30  # letters
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How many queries show a difference, and how sure that number is.
+
+    ``queries`` is the number for the deviation found in the pilot, ``interval`` what it is for the lowest and highest deviation that
+    the pilot leaves plausible (None for a stated deviation). With clusters, ``clusters`` of ``per_cluster`` queries are needed.
+    """
+
+    queries: int
+    interval: tuple[int, int] | None
+    detect: float
+    power: float
+    alpha: float  # of one test, corrected for the others
+    deviation: float
+    deviation_interval: Interval | None
+    tests: int
+    source: str
+    per_cluster: float | None = None
+    correlation: float | None = None
+
+    @property
+    def clusters(self) -> int | None:
+        """How many clusters that is; None if queries are independent."""
+        return None if self.per_cluster is None else ceil(self.queries / self.per_cluster - 1e-9)
+
+    @property
+    def design_effect(self) -> float:
+        """How many times as many queries clusters need."""
+        if self.per_cluster is None or self.correlation is None:
+            return 1.0
+        return design_effect(self.correlation, self.per_cluster)
+
+    def power_at(self, queries: int) -> float:
+        """The chance to find the difference with so many queries."""
+        return self._power(queries, self.deviation)
+
+    @property
+    def curve(self) -> pl.DataFrame:
+        """Power over the number of queries: queries, power, and low and high by the interval of the deviation."""
+        import polars as pl
+
+        most = max(2 * self.queries, 20)
+        numbers = np.unique(np.linspace(max(2, most // _CURVE), most, _CURVE).astype(int))
+        ends = self.deviation_interval or Interval(self.deviation, self.deviation)
+        rows = [
+            (n, self.power_at(n), self._power(n, ends.high), self._power(n, ends.low))
+            for n in numbers.tolist()
+        ]
+        return pl.DataFrame(rows, schema=["queries", "power", "low", "high"], orient="row")
+
+    def chart(self) -> Chart:
+        """Power over the number of queries, as a chart; needs the extra ``plots``."""
+        from ranklens.report.plans import power_chart
+
+        return power_chart(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All numbers, for JSON."""
+        ends = self.deviation_interval
+        return {
+            "queries": self.queries,
+            "queries_low": self.interval[0] if self.interval else None,
+            "queries_high": self.interval[1] if self.interval else None,
+            "clusters": self.clusters,
+            "per_cluster": self.per_cluster,
+            "correlation": self.correlation,
+            "detect": self.detect,
+            "power": self.power,
+            "alpha": self.alpha,
+            "tests": self.tests,
+            "deviation": self.deviation,
+            "deviation_low": ends.low if ends else None,
+            "deviation_high": ends.high if ends else None,
+            "source": self.source,
+            "curve": self.curve.to_dicts(),
+        }
+
+    def printout(self) -> Printout:
+        """The plan in words, and power over queries as a table with bars."""
+        from ranklens.tables.table import Lines, Printout, Table
+
+        shown = self.curve.gather_every(2)
+        rows = [
+            [f"{n:,}", percent(power), "█" * round(_BAR * power)]
+            for n, power in zip(shown["queries"].to_list(), shown["power"].to_list(), strict=True)
+        ]
+        table = Table(
+            ["queries", "power", ""],
+            rows,
+            left=3,
+            note=f"The chance to find a difference of {self.detect:g}.",
+        )
+        return Printout([Lines("Plan", self.lines()), table])
+
+    def lines(self) -> list[str]:
+        """The plan in sentences."""
+        found = f"{counted(self.queries, 'query')} show a difference of {self.detect:g} with a power of {percent(self.power)}"
+        if self.clusters is not None and self.per_cluster is not None:
+            found += f": {counted(self.clusters, 'cluster')} of {self.per_cluster:g}"
+        said = [f"{found}."]
+        if self.interval is not None:
+            low, high = self.interval
+            said.append(f"The pilot leaves open whether it takes {low:,} or {high:,}.")
+        said.append(f"The standard deviation of differences is {self.deviation:.4g} ({self.source}).")
+        if self.per_cluster is not None:
+            said.append(
+                f"The queries of a cluster correlate by {self.correlation:.2f}, so {self.design_effect:.1f} times as many are needed."
+            )
+        if self.tests > 1:
+            said.append(
+                f"There are {self.tests:,} pairs, so a single test has an alpha of {self.alpha:.2g} (Bonferroni, the worst case of Holm)."
+            )
+        return said
+
+    def __str__(self) -> str:
+        return str(self.printout())
+
+    def _power(self, queries: int, deviation: float) -> float:
+        return power_of(self.detect, deviation * self.design_effect**0.5, queries, alpha=self.alpha)
+
+
+class _Pilot(NamedTuple):
+    deviation: float
+    freedom: int | None
+    source: str
+    correlation: float | None = None
+    per_cluster: float | None = None
+
+
+def plan(
+    pilot: Any,
+    *,
+    detect: float,
+    power: float = 0.8,
+    alpha: float = 0.05,
+    systems: int = 2,
+    baseline: bool = False,
+    measure: str | Measure | None = None,
+    per_cluster: float | None = None,
+    correlation: float | None = None,
+    level: float = 0.95,
+) -> Plan:
+    """How many queries show a mean difference of ``detect`` between systems with probability ``power``.
+
+    ``pilot`` says how much differences vary from query to query: a :class:`Comparison` or ``{name: Scores}`` of past runs (by
+    ``measure``, the first if none is named), the scores of one system, a list of differences, or their standard deviation itself.
+    ``systems`` are compared in all pairs, or each with a ``baseline``. Where queries come in clusters, give the number
+    ``per_cluster`` and the intra-class ``correlation`` of differences; a comparison with clusters brings both.
+
+    >>> plan(0.2, detect=0.05).queries
+    128
+    >>> found = plan(0.2, detect=0.05, systems=4, per_cluster=5, correlation=0.3)
+    >>> found.queries, found.clusters, found.tests
+    (430, 86, 6)
+    """
+    gap = inputs.finite(detect, "detect")
+    if gap <= 0:
+        raise InputError(
+            Given("detect", detect), " is not allowed: it must be a difference above 0, such as 0.02."
+        )
+    inputs.count(systems, "systems", 2)
+    inputs.share(level, "level")
+    known = _pilot(pilot, measure)
+    tests = systems - 1 if baseline else systems * (systems - 1) // 2
+    size, related = _clustering(per_cluster or known.per_cluster, correlation, known.correlation)
+    effect = design_effect(related, size) if size is not None and related is not None else 1.0
+
+    def needed(deviation: float) -> int:
+        # The test is of clusters, so there are at least two of them.
+        least = ceil(2 * size) if size is not None else 2
+        return max(
+            least,
+            queries_needed(
+                gap, deviation * effect**0.5, alpha=inputs.share(alpha, "alpha", 0.05) / tests, power=power
+            ),
+        )
+
+    around = _deviation_interval(known, level)
+    return Plan(
+        queries=needed(known.deviation),
+        interval=None if around is None else (needed(around.low), needed(around.high)),
+        detect=gap,
+        power=power,
+        alpha=alpha / tests,
+        deviation=known.deviation,
+        deviation_interval=around,
+        tests=tests,
+        source=known.source,
+        per_cluster=size,
+        correlation=related,
+    )
+
+
+def _clustering(
+    size: float | None, given: float | None, found: float | None
+) -> tuple[float | None, float | None]:
+    if size is None:
+        if given is not None:
+            raise InputError(
+                Given("correlation", given), " is that of queries in clusters: pass per_cluster= too."
+            )
+        return None, None
+    if not inputs.finite(size, "per_cluster") >= 1:
+        raise InputError(Given("per_cluster", size), " is not allowed: a cluster has at least one query.")
+    related = found if given is None else inputs.finite(given, "correlation")
+    if related is None:
+        raise InputError(
+            "Queries in clusters are correlated: pass correlation=, or a comparison with clusters."
+        )
+    if not -1 <= related <= 1:
+        raise InputError(Given("correlation", related), " is not allowed: it lies between 0 and 1.")
+    return float(size), max(0.0, related)
+
+
+def _deviation_interval(pilot: _Pilot, level: float) -> Interval | None:
+    """Of the standard deviation, from the chi-square distribution."""
+    from scipy.special import chdtri
+
+    if pilot.freedom is None:
+        return None
+    squares = pilot.deviation**2 * pilot.freedom
+    low, high = (
+        float((squares / chdtri(pilot.freedom, tail)) ** 0.5) for tail in ((1 - level) / 2, (1 + level) / 2)
+    )
+    return Interval(low, high, level, "chi-square")
+
+
+def _pilot(given: Any, measure: Any) -> _Pilot:
+    if isinstance(given, (int, float, np.number)) and not isinstance(given, bool):
+        if not inputs.finite(given, "deviation") > 0:
+            raise InputError(f"The deviation {given!r} is not allowed: it must be above 0, such as 0.2.")
+        return _Pilot(float(given), None, "as stated")
+    if isinstance(given, Scores):
+        return _of_one_system(given, measure)
+    if isinstance(given, Mapping):
+        from ranklens.comparison.systems import compare_scores
+
+        given = compare_scores(given, measure)
+    if isinstance(given, Comparison):
+        return _of_comparison(given, measure)
+    if isinstance(given, (str, bytes)) or not isinstance(given, (Sequence, np.ndarray)):
+        raise InputError(
+            f"The pilot is a {type(given).__name__}: pass a comparison, scores, a list of differences, or a standard deviation."
+        )
+    change = inputs.not_empty(given, "pilot")
+    return _Pilot(_deviation(change[None]), len(change) - 1, f"of {counted(len(change), 'difference')}")
+
+
+def _of_one_system(scores: Scores, measure: Any) -> _Pilot:
+    """One system says how much scores vary; differences of two that correlate by a half vary as much."""
+    values = scores[measure if measure is not None else scores.measures[0]]
+    name = str(measure if measure is not None else scores.measures[0])
+    return _Pilot(
+        _deviation(values[None]),
+        len(values) - 1,
+        f"that of {name} over {counted(len(values), 'query')}, as if two systems correlated by 0.5",
+    )
+
+
+def _of_comparison(comparison: Comparison, measure: Any) -> _Pilot:
+    """The root mean square of the deviations of all pairs."""
+    name = measure if measure is not None else comparison.primary or comparison.measures[0]
+    part = comparison.contrasts(name)
+    changes = list(part.some_changes())
+    if not changes:
+        raise InputError("The pilot has one system: pass two, or its scores.")
+    source = f"of {comparison.shown(name)} over {counted(part.values.shape[1], 'query')}"
+    source += f", {counted(len(changes), 'pair')}" if len(changes) > 1 else ""
+    found = _Pilot(_deviation(np.stack(changes)), part.values.shape[1] - 1, source)
+    if part.clusters is None:
+        return found
+    return found._replace(
+        correlation=_correlation(changes, part.clusters),
+        per_cluster=float((part.clusters.sizes**2).sum() / part.clusters.n),
+    )
+
+
+def _correlation(changes: Sequence[FloatArray], clusters: Clusters) -> float:
+    found = [intraclass_correlation(change, clusters) for change in changes]
+    known = [value for value in found if not np.isnan(value)]
+    return float(np.mean(known)) if known else 1.0
+
+
+def _deviation(changes: FloatArray) -> float:
+    if changes.shape[1] < 2:
+        raise InputError(
+            "The pilot has one query: how much differences vary cannot be seen; pass at least two."
+        )
+    found = float(np.sqrt(changes.var(axis=1, ddof=1).mean()))
+    if not found:
+        raise InputError("In the pilot nothing varies from query to query, so it says nothing about others.")
+    return found

@@ -1,0 +1,185 @@
+"""Tests of all pairs, or of all with the baseline, corrected together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ranklens.comparison.contrasts import Contrasts
+from ranklens.comparison.margins import with_decisions
+from ranklens.comparison.settings import MAX_T, Family, Settings, Terms
+from ranklens.stats import Clusters, Simultaneous, adjust, inputs, paired_test, simultaneous, tukey_hsd
+from ranklens.stats.bounded import is_binary
+from ranklens.stats.pairwise import pairwise_p
+from ranklens.stats.randomization import range_p
+
+if TYPE_CHECKING:
+    from ranklens.arrays import BoolArray, FloatArray, IntArray
+    from ranklens.comparison.alignment import Quantity
+
+
+def contrasts(
+    quantities: Sequence[Quantity],
+    systems: tuple[str, ...],
+    parts: Mapping[str | None, Mapping[str, FloatArray]],
+    settings: Settings,
+    clusters: Mapping[str | None, Clusters] | None = None,
+) -> dict[str | None, list[Contrasts]]:
+    """Test all pairs, or all with the baseline, in each part of the queries; correct over all tests of a family."""
+    first, second = _pairs(systems, settings.baseline)
+    tested = [quantity for quantity in quantities if quantity.is_tested]
+    measures = len(tested) if settings.family == "all" else 1
+    family = Family(len(systems), len(first) * len(parts) * measures, len(parts), measures)
+    done = [
+        _done(quantity, [values[quantity.name] for values in parts.values()], settings, clusters)
+        for quantity in tested
+    ]
+    units = {
+        name: [
+            _units(quantity.for_tests(values[quantity.name]), (clusters or {}).get(name), test)
+            for quantity, test in zip(tested, done, strict=True)
+        ]
+        for name, values in parts.items()
+    }
+    p_values = [_p_values(independent, first, second, settings, done) for independent in units.values()]
+    joint = _joint(units, first, second, settings, len(parts) * measures)
+    adjusted = [[one.adjusted_p for one in part] for part in joint] or _adjusted(p_values, settings)
+    found: dict[str | None, list[Contrasts]] = {name: [] for name in parts}
+    for place, (name, values) in enumerate(parts.items()):
+        for i, quantity in enumerate(tested):
+            numbers, corrected = values[quantity.name], adjusted[place][i]
+            is_small = corrected <= settings.alpha
+            is_small &= _speaks_for_the_better_mean(units[name][i], first, second, done[i], is_small)
+            terms = Terms(quantity, settings, family, done[i])
+            p = p_values[place][i]
+            together = joint[place][i] if joint else None
+            belonging = (clusters or {}).get(name)
+            found[name].append(
+                Contrasts(
+                    terms, systems, numbers, name, first, second, p, corrected, is_small, belonging, together
+                )
+            )
+    return with_decisions(found, settings, _adjusted)
+
+
+def _units(values: FloatArray, clusters: Clusters | None, test: str) -> FloatArray:
+    """What is independent: the values of queries, or what clusters add to the mean; tests of ranks and wins take their means."""
+    if clusters is None:
+        return values
+    return clusters.means(values) if test in ("wilcoxon", "sign") else clusters.shares(values)
+
+
+def _joint(
+    units: Mapping[str | None, Sequence[FloatArray]],
+    first: IntArray,
+    second: IntArray,
+    settings: Settings,
+    families: int,
+) -> list[list[Simultaneous]]:
+    """Intervals that hold together, by part and measure, if they are asked for and there is anything to tell apart."""
+    fewest = min((values.shape[1] for part in units.values() for values in part), default=0)
+    if not settings.is_joint or fewest < 2 or not len(first):
+        return []
+    how: dict[str, Any] = {"level": settings.level, "parts": families, "rng": settings.seed}
+    return [[simultaneous(values, first, second, **how) for values in part] for part in units.values()]
+
+
+def _done(
+    quantity: Quantity,
+    values: Sequence[FloatArray],
+    settings: Settings,
+    clusters: Mapping[str | None, Clusters] | None,
+) -> str:
+    """The test that is done: for values that are 0 or 1, randomisation has a formula, McNemar's test with mid-p."""
+    if settings.is_joint:
+        return MAX_T
+    if clusters:
+        return settings.test
+    if settings.test == "randomization" and all(is_binary(part, *quantity.bounds) for part in values):
+        return "mcnemar"
+    return settings.test
+
+
+def _pairs(systems: Sequence[str], baseline: str | None) -> tuple[IntArray, IntArray]:
+    if baseline is None:
+        first, second = np.triu_indices(len(systems), 1)
+        return first, second
+    base = systems.index(baseline)
+    others = np.delete(np.arange(len(systems)), base)
+    return np.full(len(others), base), others
+
+
+def _p_values(
+    values: Sequence[FloatArray],
+    first: IntArray,
+    second: IntArray,
+    settings: Settings,
+    done: Sequence[str],
+) -> list[FloatArray]:
+    """For each measure one for each pair, from the same random numbers, so that the order of systems does not matter."""
+    if not len(first):
+        return [np.zeros(0) for _ in values]
+    if not settings.is_tukey:
+        return _of_single_pairs(values, first, second, settings, done)
+    if settings.test == "tukey":
+        found = [tukey_hsd(scores, rng=settings.seed).p_values for scores in values]
+    else:
+        found = range_p(values, inputs.generator(settings.seed), settings.resamples)
+    return [p[first, second] for p in found]
+
+
+def _of_single_pairs(
+    values: Sequence[FloatArray],
+    first: IntArray,
+    second: IntArray,
+    settings: Settings,
+    done: Sequence[str],
+) -> list[FloatArray]:
+    found: dict[int, FloatArray] = {}
+    for test in dict.fromkeys(done):
+        places = [i for i, name in enumerate(done) if name == test]
+        how: dict[str, Any] = {
+            "method": "t" if test == MAX_T else test,
+            "rng": settings.seed,
+            "resamples": settings.resamples,
+        }
+        found |= zip(places, pairwise_p([values[i] for i in places], first, second, **how), strict=True)
+    return [found[i] for i in range(len(done))]
+
+
+def _speaks_for_the_better_mean(
+    values: FloatArray, first: IntArray, second: IntArray, test: str, is_small: BoolArray
+) -> BoolArray:
+    """Whether the test found the difference in the direction of the means, which those of ranks and signs need not."""
+    agrees = np.ones(len(first), dtype=bool)
+    if test not in ("sign", "wilcoxon"):
+        return agrees
+    means = values.mean(axis=1)
+    for pair in np.flatnonzero(is_small):
+        i, j = first[pair], second[pair]
+        statistic = paired_test(values[i], values[j], method=test).statistic
+        agrees[pair] = np.sign(statistic) == np.sign(means[j] - means[i])
+    return agrees
+
+
+def _adjusted(p_values: Sequence[Sequence[FloatArray]], settings: Settings) -> list[list[FloatArray]]:
+    """By part and measure; corrected over the parts too, and over the measures if they are one family.
+
+    Tukey's test already corrects for the pairs.
+    """
+    parts, measures = len(p_values), len(p_values[0])
+    if settings.is_tukey:
+        others = parts * (measures if settings.family == "all" else 1)
+        return [[np.minimum(p * others, 1.0) for p in part] for part in p_values]
+    together = [[i] for i in range(measures)] if settings.family == "measure" else [list(range(measures))]
+    found: list[list[FloatArray]] = [[np.zeros(0)] * measures for _ in p_values]
+    for family in filter(None, together):
+        cells = [(part, i) for part in range(parts) for i in family]
+        corrected = adjust(
+            np.concatenate([p_values[part][i] for part, i in cells]), method=settings.correction
+        )
+        for (part, i), p in zip(cells, np.split(corrected, len(cells)), strict=True):
+            found[part][i] = p
+    return found

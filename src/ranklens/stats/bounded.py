@@ -1,0 +1,94 @@
+"""Intervals for means of values that lie between two ends, and for differences of such values.
+
+Student's t fails where most values are at an end: eight successes of eight have no variance, yet the ninth query may fail.
+``benchmarks/simulation.py`` counts how often each interval holds the truth.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ranklens.stats.student import normal_quantile, t_quantile
+
+if TYPE_CHECKING:
+    from ranklens.arrays import BoolArray, FloatArray, IntArray
+
+    Ends = tuple[FloatArray, FloatArray]
+
+_NEAR = 3  # half-widths of the t interval: a mean closer to an end than that is near it
+_PSEUDO = 0.5  # of a query, half of it at each end, is added to the variance
+_FEW = 15  # queries that differ; with more, t is fine
+
+
+def wilson_ends(share: FloatArray, n: float | FloatArray, level: float) -> Ends:
+    """Both ends of Wilson's interval of each share of n."""
+    return wilson(np.asarray(share), n, normal_quantile((1 + level) / 2))
+
+
+def wilson(share: FloatArray, n: float | FloatArray, z: float) -> Ends:
+    """Wilson's interval with a quantile of one's own."""
+    centre, half = share + z * z / (2 * n), z * (share * (1 - share) / n + z * z / (4 * n * n)) ** 0.5
+    shrink = 1 + z * z / n
+    low, high = (centre - half) / shrink, (centre + half) / shrink
+    # Rounding must not leave the share outside.
+    return np.maximum(np.minimum(low, share), 0.0), np.minimum(np.maximum(high, share), 1.0)
+
+
+def score_ends(values: FloatArray, level: float, low: float, high: float) -> Ends:
+    """Wilson's interval for values between two ends, over the last axis.
+
+    A mean m of values between 0 and 1 has at most the variance m (1 - m) of values that are 0 or 1. So n such values say as much
+    as n / c values that are 0 or 1, where c is the ratio of the variances. Half a query, divided between the two ends, is
+    added to the variance, as what has not been seen yet; without it, a sample that misses the rare values would be too sure.
+    """
+    n, span = values.shape[-1], high - low
+    mean = (values.mean(axis=-1) - low) / span
+    total = n + _PSEUDO
+    squares = (((values - low) / span) ** 2).sum(axis=-1) + _PSEUDO / 2
+    centre = (n * mean + _PSEUDO / 2) / total
+    ratio = np.clip((squares / total - centre**2) / (centre * (1 - centre)), 0, 1)
+    ends = wilson(np.clip(mean, 0, 1), n / ratio, t_quantile(n - 1, (1 + level) / 2))
+    return low + span * ends[0], low + span * ends[1]
+
+
+def is_near(mean: FloatArray, half: FloatArray, low: float, high: float) -> BoolArray:
+    """Whether a mean, with the half-width of its t interval, is so near an end that t is not to be trusted."""
+    return np.asarray((mean - _NEAR * half < low) | (mean + _NEAR * half > high))
+
+
+def is_binary(values: FloatArray, low: float, high: float) -> bool:
+    """Whether all values are at one of the two ends."""
+    return bool(np.isfinite(high - low) and ((values == low) | (values == high)).all())
+
+
+def is_sparse(changes: FloatArray) -> BoolArray:
+    """Whether so few queries differ (rows are pairs) that the variance of the differences is hardly known; or all by the same."""
+    differ, n = np.count_nonzero(changes, axis=-1), changes.shape[-1]
+    return np.asarray(((differ <= _FEW) & (2 * differ <= n)) | (np.ptp(changes, axis=-1) == 0))
+
+
+def sparse_ends(changes: FloatArray, level: float, reach: float) -> Ends:
+    """Student's interval of each row of differences with two more queries, one that each system wins by a large difference.
+
+    How large: the largest seen, and more if few were seen: 1 / (m + 1) of what is left up to ``reach`` for m differences.
+    """
+    n = changes.shape[-1] + 2
+    largest, seen = np.abs(changes).max(axis=-1), np.count_nonzero(changes, axis=-1)
+    if np.isfinite(reach):
+        largest = largest + (reach - largest) / (seen + 1)
+    mean = changes.sum(axis=-1) / n
+    variance = ((changes**2).sum(axis=-1) + 2 * largest**2) / n - mean**2
+    half = t_quantile(n - 1, (1 + level) / 2) * (variance / (n - 1)) ** 0.5
+    return mean - half, mean + half
+
+
+def paired_proportion_ends(wins: IntArray, losses: IntArray, n: int, level: float) -> Ends:
+    """Bonett and Price's interval for the difference of two paired proportions: Wald's with one more win and one more loss.
+
+    D. G. Bonett, R. M. Price: Adjusted Wald confidence interval for a difference of binomial proportions based on paired data, 2012.
+    """
+    more, less = (wins + 1) / (n + 2), (losses + 1) / (n + 2)
+    half = normal_quantile((1 + level) / 2) * np.sqrt((more + less - (more - less) ** 2) / (n + 2))
+    return more - less - half, more - less + half

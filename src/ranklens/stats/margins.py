@@ -1,0 +1,174 @@
+"""Is one system no worse than another, or equivalent to it? Two one-sided tests against a margin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from ranklens.errors import Given, InputError
+from ranklens.stats import inputs
+
+if TYPE_CHECKING:
+    from ranklens.arrays import BoolArray, FloatArray
+
+Decision = Literal["better", "no worse", "equivalent", "worse", "undecided"]
+DECISIONS: tuple[Decision, ...] = ("better", "no worse", "equivalent", "worse", "undecided")
+
+
+@dataclass(frozen=True)
+class Margin:
+    """The largest difference that does not matter: a number, or a share of the mean of the first system.
+
+    >>> Margin.of(0.01), Margin.of("2%")
+    (Margin(size=0.01, relative=False), Margin(size=0.02, relative=True))
+    >>> str(Margin.of("2%")), str(Margin.of(0.01))
+    ('2%', '0.01')
+    """
+
+    size: float
+    relative: bool = False
+
+    @classmethod
+    def of(cls, given: Any) -> Margin:
+        if isinstance(given, Margin):
+            return given
+        text = given.strip() if isinstance(given, str) else ""
+        try:
+            size = float(text[:-1]) / 100 if text.endswith("%") else float(given)
+        except (TypeError, ValueError):
+            size = np.nan
+        if isinstance(given, bool) or not 0 < size < np.inf or (text.endswith("%") and size >= 1):
+            raise InputError(
+                Given("margin", given),
+                " is not allowed: it must be a number above 0, such as 0.01, or a share such as '2%'.",
+            )
+        return cls(float(size), text.endswith("%"))
+
+    def reach(self, a: FloatArray) -> FloatArray:
+        """For each query, by how much b may differ from ``a``: the mean over queries is the margin."""
+        return self.size * np.abs(a) if self.relative else np.full(np.shape(a), self.size)
+
+    def __str__(self) -> str:
+        return f"{100 * self.size:g}%" if self.relative else f"{self.size:g}"
+
+
+@dataclass(frozen=True)
+class MarginTest:
+    """Two one-sided tests of ``b - a``: ``p_no_worse`` that b is not worse by the margin, ``p_no_better`` that it is not better by it.
+
+    Both are small if the two are equivalent, so the larger of them, ``p_equivalent``, is the p-value of that claim.
+    """
+
+    p_no_worse: float
+    p_no_better: float
+    margin: Margin
+    n: int
+    method: str
+
+    @property
+    def p_equivalent(self) -> float:
+        return max(self.p_no_worse, self.p_no_better)
+
+
+def margin_test(a: Any, b: Any, margin: float | str | Margin, *, method: str = "careful") -> MarginTest:
+    """Test whether b is no worse than a, and equivalent to it, up to a margin: a number, or a share of a's mean (``"2%"``).
+
+    ``t`` takes two one-sided paired t tests. With skewed differences, or few other than 0, these let an inferior system pass far
+    too often; ``careful`` corrects for skewness (Hall 1992) and imagines one win and one loss of the usual size that the
+    queries do not show, as Agresti and Min do for proportions.
+
+    >>> test = margin_test([0.5, 0.6, 0.4, 0.7, 0.5], [0.51, 0.6, 0.41, 0.69, 0.5], 0.05, method="t")
+    >>> round(test.p_no_worse, 5), round(test.p_equivalent, 5)
+    (8e-05, 0.00011)
+    """
+    inputs.choice(method, "method", ("careful", "t"))
+    allowed = Margin.of(margin)
+    first, second = inputs.pair(a, b)
+    change, reach = inputs.differences(first, second), allowed.reach(first)
+    one_sided = careful_p if method == "careful" else student_p
+    low, high = one_sided(change, reach), one_sided(-change, reach)
+    return MarginTest(float(low), float(high), allowed, len(first), method)
+
+
+def student_p(change: FloatArray, reach: FloatArray) -> FloatArray:
+    """How likely it is to see a mean of ``change + reach`` this far above 0 if it were 0: a one-sided t test over the last axis."""
+    values = change + reach
+    n = values.shape[-1]
+    if n < 2:
+        return np.ones(values.shape[:-1])
+    return _tail(_t(values.mean(axis=-1), values.std(axis=-1, ddof=1), n), n)
+
+
+def careful_p(change: FloatArray, reach: FloatArray) -> FloatArray:
+    """The same where differences may be skewed, or few other than 0: the larger p-value of two corrected t tests."""
+    values = change + reach
+    n = values.shape[-1]
+    if n < 2:
+        return np.ones(values.shape[:-1])
+    mean, deviation = values.mean(axis=-1), values.std(axis=-1, ddof=1)
+    unskewed = _tail(_without_skew(_t(mean, deviation, n), values, mean), n)
+    return np.maximum(
+        np.maximum(_tail(_t(mean, deviation, n), n), unskewed), _with_imagined_pair(change, values)
+    )
+
+
+def _with_imagined_pair(change: FloatArray, values: FloatArray) -> FloatArray:
+    """The t test with one more win and one more loss, around the margin: with 8 ties, not everything is a tie.
+
+    They are as large as the differences usually are, or 1 if there is none. Where the margin is larger than that, they are
+    around the point so far below the mean, so that a wide margin is still reached.
+    """
+    changed = np.count_nonzero(change, axis=-1)
+    usual = np.sqrt((change**2).sum(axis=-1) / np.maximum(changed, 1))
+    size = np.where(changed > 0, usual, 1.0)
+    centre = np.maximum(values.mean(axis=-1) - size, 0.0)
+    more = np.concatenate([values, (centre + size)[..., None], (centre - size)[..., None]], axis=-1)
+    n = more.shape[-1]
+    return _tail(_t(more.mean(axis=-1), more.std(axis=-1, ddof=1), n), n)
+
+
+def _t(mean: FloatArray, deviation: FloatArray, n: int) -> FloatArray:
+    """Infinite where nothing varies."""
+    t = np.where(mean > 0, np.inf, -np.inf)
+    np.divide(mean * n**0.5, deviation, out=t, where=deviation > inputs.NOISE * np.abs(mean))
+    return t
+
+
+def _tail(t: FloatArray, n: int) -> FloatArray:
+    from scipy.special import stdtr
+
+    return np.asarray(stdtr(n - 1, -t))
+
+
+def _without_skew(t: FloatArray, values: FloatArray, mean: FloatArray) -> FloatArray:
+    """Hall's transformation, which is monotone: a sample with a long left tail has a t that is too large."""
+    n, finite = values.shape[-1], np.isfinite(t)
+    if n < 3:
+        return t
+    centred = np.where(finite[..., None], values - mean[..., None], 1.0)
+    moments = (centred**3).mean(axis=-1) / (centred**2).mean(axis=-1) ** 1.5
+    skew = moments * (n * (n - 1)) ** 0.5 / (n - 2) / n**0.5
+    known = np.where(finite, t, 0.0)
+    straight = known + skew / 3 * known**2 + skew**2 * known**3 / 27 + skew / 6
+    return np.where(finite, straight, t)
+
+
+def decide(
+    no_worse: BoolArray, equivalent: BoolArray, significant: BoolArray, gain: FloatArray
+) -> list[Decision]:
+    """One decision per pair; ``gain`` is how much better b is than a, ``significant`` whether it differs from 0.
+
+    What lies inside the margin does not matter, so ``equivalent`` wins over a small difference that is significant.
+
+    >>> yes, no = np.array([True]), np.array([False])
+    >>> decide(yes, yes, yes, np.array([0.001])), decide(yes, no, no, np.array([0.001])), decide(no, no, yes, np.array([-0.1]))
+    (['equivalent'], ['no worse'], ['worse'])
+    """
+    found = np.select(
+        [equivalent, significant & (gain > 0), significant & (gain < 0), no_worse],
+        ["equivalent", "better", "worse", "no worse"],
+        "undecided",
+    )
+    return found.tolist()  # type: ignore[no-any-return]

@@ -1,0 +1,78 @@
+"""Which queries a result rests on, and the Bayesian view of a comparison."""
+
+import numpy as np
+import pytest
+
+import ranklens as rl
+from ranklens.stats import probabilities
+
+
+def table(values):  # a column without a range
+    return {f"q{i:02}": {"score": float(value)} for i, value in enumerate(values)}
+
+
+@pytest.mark.parametrize("test", ["randomization", "t", "sign", "wilcoxon", "bootstrap"])
+def test_the_verdict_changes_where_it_does_without_the_query(test):
+    rng = np.random.default_rng(3)
+    a = rng.random(12)
+    b = a + rng.normal(0.05, 0.07, 12)
+    whole = rl.compare_scores({"a": table(a), "b": table(b)}, test=test)
+    found = whole.influence("score", "a", "b")
+    assert found.columns == ["query", "difference", "difference_without", "verdict_changes"]
+    assert len(found) == 12
+    for query, difference, without, changes in found.rows():
+        rest = [{q: row for q, row in table(x).items() if q != query} for x in (a, b)]
+        left = rl.compare_scores(
+            dict(zip("ab", rest, strict=True)), test="t" if test == "bootstrap" else test
+        )
+        assert without == pytest.approx(left.pair("score", "a", "b").difference)
+        assert difference == pytest.approx(b[int(query[1:])] - a[int(query[1:])])
+        base = rl.compare_scores({"a": table(a), "b": table(b)}, test="t" if test == "bootstrap" else test)
+        assert changes == (
+            left.pair("score", "a", "b").significant != base.pair("score", "a", "b").significant
+        )
+
+
+def test_the_order_of_queries_and_of_systems():
+    a = np.full(10, 0.5)
+    b = a + np.array([0.9, 0.01, 0.02, -0.01, 0.0, 0.01, 0.02, 0.01, 0.0, 0.01])
+    shuffled = dict(reversed(table(b).items()))
+    found = rl.compare_scores({"a": dict(reversed(table(a).items())), "b": shuffled})
+    frame = found.influence("score", "a", "b")
+    assert frame["query"][0] == "q00"
+    turned = found.influence("score", "b", "a")
+    assert turned["difference"].to_list() == pytest.approx([-x for x in frame["difference"].to_list()])
+    assert found.influence("score")["query"].to_list() == frame["query"].to_list()
+
+
+def test_several_pairs_are_corrected():
+    rng = np.random.default_rng(5)
+    a = rng.random(15)
+    systems = {"a": table(a)} | {f"s{i}": table(a + rng.normal(0.05, 0.08, 15)) for i in range(4)}
+    found = rl.compare_scores(systems, baseline="a", test="t", correction="bonferroni")
+    frame = found.influence("score", "a", "s1")
+    whole = found.pair("score", "a", "s1").significant
+    for query, _, _, changes in frame.rows():
+        rest = {name: {q: row for q, row in values.items() if q != query} for name, values in systems.items()}
+        left = rl.compare_scores(rest, baseline="a", test="t", correction="bonferroni")
+        assert changes == (left.pair("score", "a", "s1").significant != whole)
+
+
+def test_probabilities_of_all_pairs():
+    rng = np.random.default_rng(1)
+    a = rng.random(30)
+    values = {"a": a, "b": a + rng.normal(0.02, 0.05, 30), "c": a - 0.03 + rng.normal(0, 0.05, 30)}
+    found = rl.compare_scores({name: table(x) for name, x in values.items()}).probabilities(rope=0.01)
+    assert found.columns == ["measure", "a", "b", "better", "equal", "worse", "method"]
+    assert found.select("a", "b").rows() == [("a", "b"), ("a", "c"), ("b", "c")]
+    for _, one, other, better, equal, worse, _ in found.rows():
+        expected = probabilities(values[one], values[other], rope=0.01)
+        assert (better, equal, worse) == pytest.approx((expected.better, expected.equal, expected.worse))
+
+
+def test_lower_may_be_better():
+    rng = np.random.default_rng(2)
+    fast = {f"q{i}": {"ms": float(value)} for i, value in enumerate(rng.normal(100, 5, 20))}
+    slow = {q: {"ms": row["ms"] + 20} for q, row in fast.items()}
+    found = rl.compare_scores({"fast": fast, "slow": slow}, better={"ms": "lower"}).probabilities(rope=1)
+    assert found["worse"][0] > 0.9
