@@ -280,12 +280,12 @@ class Block:
             return np.full(len(self.index), np.inf)
         return self.deviation * self.contrasts.detectable_effect
 
-    def decisions(self) -> list[Decision | None]:
-        """With a margin: better, no worse, equivalent, worse or undecided."""
+    def decisions(self, *, reverse: bool = False) -> list[Decision | None]:
+        """With a margin: better, no worse, equivalent, worse or undecided, of b compared with a, or the reverse."""
         found = self.contrasts.decisions
         if found is None:
             return [None] * len(self.index)
-        turned = self.a != self.contrasts.first[self.index]
+        turned = (self.a != self.contrasts.first[self.index]) != reverse
         return [found[int(side)][place] for side, place in zip(turned, self.index.tolist(), strict=True)]
 
     def verdicts(self) -> list[str]:
@@ -297,7 +297,8 @@ class Block:
 
     def results(self) -> Iterator[PairResult]:
         of, n, difference = self.contrasts, self.effects.n, self.difference
-        detectable, deviation, decisions = self.detectable, self.deviation, self.decisions()
+        detectable, deviation = self.detectable, self.deviation
+        decisions, reverse = self.decisions(), self.decisions(reverse=True)
         for place, (index, a, b) in enumerate(
             zip(self.index.tolist(), self.a.tolist(), self.b.tolist(), strict=True)
         ):
@@ -322,5 +323,6 @@ class Block:
                 detectable=float(detectable[place]),
                 deviation=float(deviation[place]),
                 decision=decisions[place],
+                reverse_decision=reverse[place],
                 terms=of.terms,
             )
