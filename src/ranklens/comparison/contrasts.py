@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ranklens.comparison import groups
+from ranklens.comparison import groups, verdicts
 from ranklens.comparison.pairs import PairResult
 from ranklens.comparison.settings import smallest_p
 from ranklens.errors import InputError
@@ -225,34 +225,42 @@ class Block:
         """In words; they take longer than all numbers, so they are kept."""
         first = int(self.index[0])
         if first not in self.contrasts.told:
-            self.contrasts.told[first] = [pair.verdict for pair in self.results()]
+            self.contrasts.told[first] = [verdicts.of_pair(pair) for pair in self.results()]
         return self.contrasts.told[first]
 
     def results(self) -> Iterator[PairResult]:
-        of, n, difference = self.contrasts, self.effects.n, self.difference
-        detectable, deviation = self.detectable, self.deviation
-        for place, (index, a, b) in enumerate(
-            zip(self.index.tolist(), self.a.tolist(), self.b.tolist(), strict=True)
-        ):
-            effect = replace(self.effects.at(place), cliff_delta=float(of.cliff[a, b]))
+        of, names, means, n = self.contrasts, self.contrasts.systems, self.contrasts.means, self.effects.n
+        columns = (
+            self.a,
+            self.b,
+            self.difference,
+            of.p_values[self.index],
+            of.adjusted[self.index],
+            of.significant[self.index],
+            self.detectable,
+            self.deviation,
+        )
+        effects = self.effects.one_by_one(cliff=of.cliff[self.a, self.b])
+        for effect, row in zip(effects, zip(*(c.tolist() for c in columns), strict=True), strict=True):
+            a, b, difference, p, adjusted, significant, detectable, deviation = row
             yield PairResult(
                 measure=of.quantity.name,
-                a=of.systems[a],
-                b=of.systems[b],
+                a=names[a],
+                b=names[b],
                 slice=of.part,
                 n=n,
-                mean_a=of.means[a],
-                mean_b=of.means[b],
-                difference=float(difference[place]),
+                mean_a=means[a],
+                mean_b=means[b],
+                difference=difference,
                 interval=effect.interval,
-                p_value=float(of.p_values[index]),
-                adjusted_p=float(of.adjusted[index]),
-                significant=bool(of.significant[index]),
+                p_value=p,
+                adjusted_p=adjusted,
+                significant=significant,
                 effect=effect,
                 wins=effect.wins,
                 ties=effect.ties,
                 losses=effect.losses,
-                detectable=float(detectable[place]),
-                deviation=float(deviation[place]),
+                detectable=detectable,
+                deviation=deviation,
                 terms=of.terms,
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from ranklens.words import counted, percent, plural, several
@@ -320,6 +321,7 @@ def p_cell(p: float, alpha: float = 0.05) -> str:
     return f"{p:.{decimals}f}"
 
 
+@lru_cache(maxsize=64)
 def correction_text(settings: Settings, family: Family) -> str:
     """How p-values were corrected: empty where there is nothing to correct for."""
     slices = f" in {family.slices:,} slices" if family.slices > 1 else ""

@@ -13,6 +13,8 @@ from ranklens.stats.distributions import shift_of_tail
 from ranklens.stats.intervals import Bounds, Interval, interval, student_ends
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from scipy.interpolate import CubicSpline
 
     from ranklens.arrays import BoolArray, FloatArray, IntArray
@@ -147,25 +149,38 @@ class EffectSizes:
         return low, high
 
     def at(self, pair: int) -> EffectSize:
-        wins, losses = int(self.wins[pair]), int(self.losses[pair])
-        least, most = self.probability_ends
-        return EffectSize(
-            difference=float(self.difference[pair]),
-            interval=Interval(
-                float(self.low[pair]),
-                float(self.high[pair]),
-                self.level,
-                METHODS[self.method[pair]],
-                clipped=bool(self.clipped[pair]),
-            ),
-            cohen_dz=float(self.cohen_dz[pair]),
-            hedges_g=_hedges_factor(self.n) * float(self.cohen_dz[pair]),
-            probability=(self.n + wins - losses) / (2 * self.n),
-            probability_interval=Interval(float(least[pair]), float(most[pair]), self.level, "wilson"),
-            wins=wins,
-            ties=self.n - wins - losses,
-            losses=losses,
+        return next(self.one_by_one(slice(pair, pair + 1)))
+
+    def one_by_one(self, some: slice = slice(None), cliff: FloatArray | None = None) -> Iterator[EffectSize]:
+        """Each of them, or some; ``cliff`` brings Cliff's delta, which needs more than differences."""
+        columns = (
+            self.difference,
+            self.low,
+            self.high,
+            self.method,
+            self.clipped,
+            self.cohen_dz,
+            self.hedges_g,
+            self.probability,
+            *self.probability_ends,
+            self.wins,
+            self.losses,
+            np.zeros(len(self.wins)) if cliff is None else cliff,
         )
+        for row in zip(*(column[some].tolist() for column in columns), strict=True):
+            difference, low, high, method, clipped, dz, g, probability, least, most, wins, losses, delta = row
+            yield EffectSize(
+                difference,
+                Interval(low, high, self.level, METHODS[method], clipped),
+                dz,
+                g,
+                probability,
+                Interval(least, most, self.level, "wilson"),
+                wins,
+                self.n - wins - losses,
+                losses,
+                delta,
+            )
 
 
 def effect_sizes(changes: FloatArray, *, level: float, bounds: Bounds) -> EffectSizes:
