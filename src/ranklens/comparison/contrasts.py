@@ -180,6 +180,8 @@ class Contrasts:
         has_ends = not self.quantity.is_geometric or changes.shape[1] < 2
         bounds = self.quantity.test_bounds if has_ends else Bounds()
         effects = effect_sizes(changes, level=self.settings.level, bounds=bounds)
+        if self.terms.done == "welch" and changes.shape[1] > 1:
+            effects = effects.unpaired(self.variances[a], self.variances[b], bounds)
         return Block(self, index, a, b, effects)
 
     def _result(self, index: int, a: int, b: int) -> PairResult:

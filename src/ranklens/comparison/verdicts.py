@@ -39,6 +39,7 @@ _TESTS = {
 _METHODS = {
     "t": "Student's t",
     "adjusted t": "Student's t with a win and a loss added",
+    "welch": "Welch's t",
     "bonett-price": "Bonett and Price's for paired proportions",
     "wilson": "Wilson's",
     "score": "Wilson's with the scores' own variance",
@@ -238,7 +239,8 @@ def facts(pair: PairResult, *, intervals: bool = True) -> str:
     size, compared = _size(pair, intervals=intervals), _NOT_OF_MEANS.get(pair.terms.done)
     if compared is None:
         return f"{size}, {_chance(pair)}{unlike}{_unseen(pair)}"
-    counts = f" ({pair.wins:,} to {pair.losses:,})" if pair.terms.done == "sign" else ""
+    more, fewer = max(pair.wins, pair.losses), min(pair.wins, pair.losses)
+    counts = f" ({more:,} to {fewer:,})" if pair.terms.done == "sign" else ""
     return f"{_chance(pair)} for {compared}{counts}; the means differ by {size}{unlike}"
 
 

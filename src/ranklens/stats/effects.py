@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 _KNOTS = 300  # more intervals of Hedges' g than this are interpolated between so many
 # How an interval of differences was made; the names of :attr:`Interval.method`.
-METHODS = ("t", "adjusted t", "bonett-price")
-_STUDENT, _ADJUSTED, _PROPORTIONS = range(3)
+METHODS = ("t", "adjusted t", "bonett-price", "welch")
+_STUDENT, _ADJUSTED, _PROPORTIONS, _UNPAIRED = range(4)
 
 
 @dataclass(frozen=True)
@@ -181,6 +181,25 @@ class EffectSizes:
                 losses,
                 delta,
             )
+
+    def unpaired(self, first: FloatArray, second: FloatArray, bounds: Bounds) -> EffectSizes:
+        """The same with Welch's intervals, from the variances of the two systems of each pair, as if queries were not the same."""
+        from scipy.special import stdtrit
+
+        total, reach = first + second, bounds.high - bounds.low
+        known = total > 0
+        squares = np.where(known, first**2 + second**2, 1.0)
+        freedom = np.where(known, (self.n - 1) * total**2 / squares, 1.0)
+        half = stdtrit(freedom, (1 + self.level) / 2) * (total / self.n) ** 0.5
+        ends = self.difference - half, self.difference + half
+        low, high = np.maximum(-reach, ends[0]), np.minimum(reach, ends[1])
+        return replace(
+            self,
+            low=np.where(known, low, self.low),
+            high=np.where(known, high, self.high),
+            clipped=np.where(known, (low > ends[0]) | (high < ends[1]), self.clipped),
+            method=np.where(known, _UNPAIRED, self.method),
+        )
 
 
 def effect_sizes(changes: FloatArray, *, level: float, bounds: Bounds) -> EffectSizes:
