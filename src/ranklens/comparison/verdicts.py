@@ -407,8 +407,8 @@ def _unseen(pair: PairResult) -> str:
         return "; one query is not enough to conclude anything about others"
     if math.isinf(pair.detectable):
         return f"; with {pair.n:,} queries the test cannot show any difference"
-    if not pair.detectable:
-        return ""
+    if not pair.detectable or pair.interval.method == "adjusted t":
+        return ""  # where few queries differ, how much differences vary is hardly known
     if pair.significant and abs(pair.difference) < pair.detectable:
         return f"; with {pair.n:,} queries a difference this small is missed more than one time in five"
     if pair.terms.quantity.is_geometric:
