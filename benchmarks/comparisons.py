@@ -49,6 +49,14 @@ def many_pairs():
     return work
 
 
+def many_queries(slices=0):
+    import ranklens as rl
+
+    given = systems(2, 1_000_000, 5)
+    by = {f"q{i}": f"slice {i % slices}" for i in range(1_000_000)} if slices else None
+    return lambda: rl.compare_scores(given, by=by)
+
+
 def long_ranking():
     import ranklens as rl
 
@@ -85,6 +93,8 @@ WORK = {
     "bootstrap test, 100,000 x 3 x 5": (lambda _: tested("bootstrap"), 20, 1000),
     "randomised Tukey, 100,000 x 3 x 5": (lambda _: tested("tukey-randomized"), 20, 1000),
     "compare, pairs and JSON, 200 x 10 x 250": (lambda _: many_pairs(), 8, 400),
+    "compare, 2 x 5 x 1,000,000": (lambda _: many_queries(), 15, 1500),
+    "the same in 300 slices": (lambda _: many_queries(300), 30, 1500),
     "explain a ranking of 5,000,000": (lambda _: long_ranking(), 10, 3000),
     "10,000,000 judgments": (many_judgments, 15, 1000),
 }

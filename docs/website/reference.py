@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 NAMES = {
     "Evaluate": "evaluate Scores Policy measure Measure measures preset from_records judge Judged Hits",
-    "Compare": "compare compare_scores Comparison Interval rbo",
+    "Compare": "compare compare_scores Comparison plan Plan Interval rbo",
     "Explain": "explain Explanation",
     "One query": "precision_at_k recall_at_k f1_at_k precision_recall_f1 hit_rate_at_k success_at_k reciprocal_rank "
     "mean_reciprocal_rank average_precision_at_k ndcg_at_k dcg_at_k",

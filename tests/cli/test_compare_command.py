@@ -42,7 +42,7 @@ def test_the_table_is_what_print_shows(capsys):
     assert (status, err) == (0, "")
     found = rl.compare("qrels.txt", {"bad": "run.bad.txt", "good": "run.good.txt"}, "RR")
     assert out == f"{found}\n"
-    assert "good is better than bad by 0.500 [0.500, 0.500], p = 0.002. Choose good." in out
+    assert "good is better than bad by 0.500 [0.224, 0.609], p = 0.002. Choose good." in out
 
 
 @pytest.mark.parametrize("kind", ["csv", "tsv", "markdown", "latex"])
@@ -82,12 +82,19 @@ def test_settings_reach_the_comparison(capsys):
         "0.01",
         "--level",
         "0.9",
+        "--margin",
+        "2%",
         "--seed",
         "5",
+        "--family",
+        "all",
+        "--primary",
+        "RR",
     ]
     content = json.loads(run(capsys, *given, "--ties", "average", "--format", "json")[1])
     assert content["settings"] | {"resamples": 0} == {
         "baseline": "good", "test": "sign", "correction": "bh", "alpha": 0.01, "level": 0.9, "seed": 5, "resamples": 0,
+        "family": "all", "primary": "RR", "intervals": "separate", "margins": {"RR": {"size": 0.02, "relative": True}},
     }  # fmt: skip
     assert content["policy"]["ties"] == "average"
     assert content["pairs"][0]["a"] == "good"
@@ -173,7 +180,9 @@ def test_nothing_is_written_when_something_is_wrong(capsys, folder):
     [
         (["--baseline", "god"], "The baseline 'god' is not a system: did you mean 'good'"),
         (["--test", "student"], "--test student is not known"),
-        (["--correction", "hommel"], "--correction hommel is not known"),
+        (["--correction", "scheffe"], "--correction scheffe is not known"),
+        (["--family", "some"], "--family some is not known"),
+        (["--primary", "AP"], "The primary measure AP is not compared"),
         (["--alpha", "5"], "--alpha 5.0 is not allowed"),
         (["--by", "queries.csv"], "--by queries.csv: expected FILE:COLUMN"),
         (["--by", "queries.csv:size"], "queries: there is no 'size'"),

@@ -51,8 +51,7 @@ Verdict
 - nDCG@3: hybrid is better than both others; its lead over the closest, dense, is 0.140 [0.104, 0.155], p <
   0.001 after Holm over 3 pairs. Choose hybrid.
 - RR: hybrid is better than both others; its lead over the closest, dense, is 0.125 [0.007, 0.224], p = 0.031
-  after Holm over 3 pairs; with 24 queries a difference this small is missed more than one time in five.
-  Choose hybrid.
+  after Holm over 3 pairs. Choose hybrid.
 
 What was compared
 - 24 queries averaged; ties by document id, descending.

@@ -68,9 +68,8 @@ def test_macro_intervals_of_odd_groups():
     assert macro_interval([values]) == rl.stats.interval(values)
     assert macro_interval([values[i : i + 1] for i in range(8)]) == rl.stats.interval(values)
     constant = macro_interval([np.full(3, 0.5), np.full(2, 0.7)])
-    assert (
-        constant.low < 0.5 < 0.7 < constant.high
-    )  # five queries without variation within groups are not certainty
+    assert constant.low < 0.5  # five queries without variation within groups are not certainty
+    assert constant.high > 0.7
     single = macro_interval([values[:5], values[5:6]], bounds=Bounds(0, 1))
     assert 0 <= single.low < (values[:5].mean() + values[5]) / 2 < single.high <= 1
 

@@ -1,6 +1,7 @@
 """The configuration: every key does something, every mistake is told with its place, nothing is run that should not be."""
 
 import json
+import re
 import sys
 import textwrap
 import time
@@ -182,7 +183,9 @@ def confidence_intervals(bench):
             for on in (True, False)
         )
         for text in (str(shown), str(shown.table()), shown.to_markdown()):
-            assert "[1.0000, 1.0000]" in text
+            assert re.search(
+                r"1\.0000 +\|? *\[0\.\d{4}, 1\.0000\]", text
+            )  # Wilson's: a few successes are not certainty
         for text in (str(hidden), str(hidden.table()), hidden.to_markdown(), hidden.to_latex()):
             assert "1.0000" in text
             assert "[1.0000" not in text

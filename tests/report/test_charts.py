@@ -1,6 +1,7 @@
 """Charts: their numbers against the library and against counting, and that each can be written in every format."""
 
 import dataclasses
+import json
 import re
 import sys
 import warnings
@@ -308,3 +309,18 @@ def test_command_draws(tmp_path, capsys, monkeypatch):
     assert main([*base, "--plot", f"delta={png}"]) == 2
     assert "there is no chart 'delta': did you mean 'deltas'?" in capsys.readouterr().err
     assert main([*base, "--plot", str(tmp_path / "x.gif")]) == 2
+
+
+def test_a_margin_is_drawn_as_a_band(comparison):
+    plain = comparison.plot.differences("RR").to_json()
+    assert "Band" not in plain
+    found = rl.compare_scores(comparison.scores, ["RR"], margin=0.05)
+    drawn = found.plot.differences("RR").to_dict()
+    text = json.dumps(drawn)
+    assert "Band: the margin of 0.05" in text
+    assert any(rows == [{"from": -0.05, "to": 0.05}] for rows in _inline_rows(drawn))
+
+
+def _inline_rows(drawn):
+    own = [layer["data"]["values"] for layer in drawn["layer"] if "values" in layer.get("data", {})]
+    return own + list(drawn.get("datasets", {}).values())

@@ -85,7 +85,7 @@ def compare(
         typer.Option(
             "--plot",
             metavar="[CHART[:MEASURE]=]FILE",
-            help="Draw a chart as .png, .svg, .pdf or .html: leaderboard (default), deltas, scatter, first_relevant, "
+            help="Draw a chart as .png, .svg, .pdf or .html: leaderboard (default), differences, deltas, scatter, first_relevant, "
             "precision_recall, over_k, significance or slices. It shows the first measure; name another as in "
             "deltas:AP=ap.png. Can be repeated.",
         ),

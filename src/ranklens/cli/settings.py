@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from ranklens.comparison.comparison import Comparison
 
-_TESTS = "Significance test: randomization, t, wilcoxon, sign, bootstrap, welch, tukey or tukey-randomized."
+_TESTS = "Significance test: randomization, t, wilcoxon, sign, mcnemar, bootstrap, welch, tukey or tukey-randomized."
 _CLUSTER = "Queries that belong together, by FILE:COLUMN; with a BEIR folder, COLUMN is enough. Tests and intervals are then by cluster."
 _BY = "Also compare slices of the queries, by FILE:COLUMN; with a BEIR folder, COLUMN is enough."
 
@@ -40,7 +40,9 @@ _SETTINGS: dict[str, tuple[Any, Any]] = {
     "correction": (
         Annotated[
             str,
-            typer.Option(help="Correction for multiple pairs: holm, bonferroni, hochberg, bh, by or none."),
+            typer.Option(
+                help="Correction for multiple pairs: holm, bonferroni, hochberg, hommel, bh, by or none."
+            ),
         ],
         "holm",
     ),
@@ -49,6 +51,16 @@ _SETTINGS: dict[str, tuple[Any, Any]] = {
         0.05,
     ),
     "level": (Annotated[float, typer.Option(help="Confidence level.")], 0.95),
+    "primary": (
+        Annotated[str | None, typer.Option(help="The measure that decides; the others are described.")],
+        None,
+    ),
+    "family": (
+        Annotated[
+            str, typer.Option(help="Correct over the pairs of each measure (measure) or of all (all).")
+        ],
+        "measure",
+    ),
     "by": (Annotated[str | None, typer.Option(help=_BY)], None),
     "margin": (
         Annotated[

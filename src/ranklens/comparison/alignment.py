@@ -20,7 +20,7 @@ from ranklens.words import counted
 if TYPE_CHECKING:
     import polars as pl
 
-    from ranklens.arrays import FloatArray
+    from ranklens.arrays import FloatArray, IntArray
     from ranklens.judging.judged import Judged
 
 _ROUNDING = 1e-9  # by which values of other tools may leave a measure's range
@@ -118,7 +118,9 @@ class Aligned:
 
     def by_query_id(self) -> Aligned:
         """The same with the queries sorted by id."""
-        order = np.argsort(np.array(self.query_ids, dtype=object), kind="stable")
+        import polars as pl
+
+        order = pl.Series(self.query_ids, dtype=pl.String).arg_sort().to_numpy()
         values = {name: values[:, order] for name, values in self.values.items()}
         return replace(self, query_ids=tuple(self.query_ids[i] for i in order), values=values)
 
@@ -149,7 +151,7 @@ def align(
     tables = {name: _table(name, value, wanted) for name, value in given.items()}
     kept = wanted or _common(tables)
     odd = [name for name in _every_name(tables) if wanted is None and name not in kept]
-    every = list(dict.fromkeys(q for table in tables.values() for q in table.queries))
+    every = _every_query(list(tables.values()))
     lacking = _lacking(tables, every)
     directed = _directed([Quantity.named(spelled.get(name, name)) for name in kept], better or {})
     policy = missing or next((s.policy.missing for s in scores.values()), "zero")
@@ -177,6 +179,13 @@ def align(
     )
 
 
+def _every_query(tables: Sequence[_Table]) -> list[str]:
+    first, *others = ([*table.queries] for table in tables)
+    if all(other == first for other in others):
+        return first
+    return list(dict.fromkeys(q for queries in (first, *others) for q in queries))
+
+
 def _directed(quantities: Sequence[Quantity], better: Mapping[str, str]) -> list[Quantity]:
     """The quantities with what was said about which values are better."""
     said = {Quantity.named(name).name: str(which) for name, which in better.items()}
@@ -202,7 +211,8 @@ def _bounded(quantity: Quantity, values: FloatArray) -> Quantity:
 
 def _lacking(tables: Mapping[str, _Table], every: Sequence[str]) -> dict[str, list[str]]:
     """The queries that each system lacks, for those that lack any."""
-    found = {name: [q for q in every if q not in table.place] for name, table in tables.items()}
+    short = {name: table for name, table in tables.items() if len(table.queries) < len(every)}
+    found = {name: [q for q in every if q not in table.place] for name, table in short.items()}
     return {name: queries for name, queries in found.items() if queries}
 
 
@@ -235,9 +245,19 @@ class _Table:
     queries: Sequence[str]
     values: Mapping[str, FloatArray]
 
+    _places: dict[int, IntArray | None] = field(default_factory=dict)
+
     @cached_property
     def place(self) -> dict[str, int]:
         return {query: i for i, query in enumerate(self.queries)}
+
+    def places(self, ids: Sequence[str]) -> IntArray | None:
+        """Where these queries are, -1 for those that are lacking; None if they are all, in this order. Looked up once."""
+        if id(ids) not in self._places:
+            same = len(ids) == len(self.queries) and tuple(self.queries) == tuple(ids)
+            get = self.place.get if not same else None
+            self._places[id(ids)] = None if get is None else np.array([get(query, -1) for query in ids])
+        return self._places[id(ids)]
 
 
 def _wanted(
@@ -373,8 +393,8 @@ def _common(tables: Mapping[str, _Table]) -> list[str]:
 
 def _row(table: _Table, name: str, ids: Sequence[str]) -> FloatArray:
     """The values of some queries; 0 where a query is lacking."""
-    at = np.array([table.place.get(query, -1) for query in ids])
-    return np.where(at >= 0, np.append(table.values[name], 0.0)[at], 0.0)
+    at = table.places(ids)
+    return table.values[name] if at is None else np.append(table.values[name], 0.0)[at]
 
 
 def _refuse_different_judgments(scores: Mapping[str, Scores]) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ranklens.comparison import groups
+from ranklens.comparison import groups, verdicts
 from ranklens.comparison.pairs import PairResult
 from ranklens.comparison.settings import smallest_p
 from ranklens.errors import InputError
@@ -205,6 +205,8 @@ class Contrasts:
         a, b = (b, a) if turned else (a, b)
         changes = inputs.differences(self.tested[a], self.tested[b])
         effects = effect_sizes(changes, level=self.settings.level, bounds=self._ends)
+        if self.terms.done == "welch" and changes.shape[1] > 1:
+            effects = effects.unpaired(self.variances[a], self.variances[b], self._ends)
         return Block(self, index, a, b, self._with_other_ends(effects, changes, index, turned=turned))
 
     @property
@@ -280,47 +282,58 @@ class Block:
             return np.full(len(self.index), np.inf)
         return self.deviation * self.contrasts.detectable_effect
 
-    def decisions(self) -> list[Decision | None]:
-        """With a margin: better, no worse, equivalent, worse or undecided."""
+    def decisions(self, *, reverse: bool = False) -> list[Decision | None]:
+        """With a margin: better, no worse, equivalent, worse or undecided, of b compared with a, or the reverse."""
         found = self.contrasts.decisions
         if found is None:
             return [None] * len(self.index)
-        turned = self.a != self.contrasts.first[self.index]
+        turned = (self.a != self.contrasts.first[self.index]) != reverse
         return [found[int(side)][place] for side, place in zip(turned, self.index.tolist(), strict=True)]
 
     def verdicts(self) -> list[str]:
         """In words; they take longer than all numbers, so they are kept."""
         first = int(self.index[0])
         if first not in self.contrasts.told:
-            self.contrasts.told[first] = [pair.verdict for pair in self.results()]
+            self.contrasts.told[first] = [verdicts.of_pair(pair) for pair in self.results()]
         return self.contrasts.told[first]
 
     def results(self) -> Iterator[PairResult]:
-        of, n, difference = self.contrasts, self.effects.n, self.difference
-        detectable, deviation, decisions = self.detectable, self.deviation, self.decisions()
-        for place, (index, a, b) in enumerate(
-            zip(self.index.tolist(), self.a.tolist(), self.b.tolist(), strict=True)
-        ):
-            effect = replace(self.effects.at(place), cliff_delta=float(of.cliff[a, b]))
+        of, names, means, n = self.contrasts, self.contrasts.systems, self.contrasts.means, self.effects.n
+        columns = (
+            self.a,
+            self.b,
+            self.difference,
+            of.p_values[self.index],
+            of.adjusted[self.index],
+            of.significant[self.index],
+            self.detectable,
+            self.deviation,
+        )
+        decisions = zip(self.decisions(), self.decisions(reverse=True), strict=True)
+        effects = self.effects.one_by_one(cliff=of.cliff[self.a, self.b])
+        rows = zip(*(c.tolist() for c in columns), strict=True)
+        for effect, row, (decision, reverse) in zip(effects, rows, decisions, strict=True):
+            a, b, difference, p, adjusted, significant, detectable, deviation = row
             yield PairResult(
                 measure=of.quantity.name,
-                a=of.systems[a],
-                b=of.systems[b],
+                a=names[a],
+                b=names[b],
                 slice=of.part,
                 n=n,
-                mean_a=of.means[a],
-                mean_b=of.means[b],
-                difference=float(difference[place]),
+                mean_a=means[a],
+                mean_b=means[b],
+                difference=difference,
                 interval=effect.interval,
-                p_value=float(of.p_values[index]),
-                adjusted_p=float(of.adjusted[index]),
-                significant=bool(of.significant[index]),
+                p_value=p,
+                adjusted_p=adjusted,
+                significant=significant,
                 effect=effect,
                 wins=effect.wins,
                 ties=effect.ties,
                 losses=effect.losses,
-                detectable=float(detectable[place]),
-                deviation=float(deviation[place]),
-                decision=decisions[place],
+                detectable=detectable,
+                deviation=deviation,
+                decision=decision,
+                reverse_decision=reverse,
                 terms=of.terms,
             )

@@ -106,12 +106,14 @@ def to_json(comparison: Comparison, *, indent: int | None = None) -> str:
         waiting.append(pairs)
         return mark
 
-    first, *others = write(_content(comparison), default=later).split(f'"{mark}"')
-    pieces = [first]
+    text, *others = write(_content(comparison), default=later).split(f'"{mark}"')
     for pairs, other in zip(waiting, others, strict=True):
-        rows = (table.write_json()[1:-1] for table in filter(len, _pairs(pairs)))
-        pieces += ["[", ", ".join(rows), "]", other]
-    return "".join(pieces)
+        opening = "["
+        for table in filter(len, _pairs(pairs)):
+            text += f"{opening}{table.write_json()[1:-1]}"  # grows where it is; a join would hold everything twice
+            opening = ", "
+        text += f"{']' if opening == ', ' else '[]'}{other}"
+    return text
 
 
 def _rows(pairs: Pairs) -> list[dict[str, Any]]:

@@ -36,11 +36,11 @@ def groups(different: BoolArray) -> list[list[int]] | None:
         while apart or is_new:
             if len(found) == _TRIED:
                 return None
-            found.append(_grown(1 << i | (apart & -apart), alike, together))
+            found.append(_grown(1 << i | (apart & -apart), alike))
             for m in _members(found[-1]):
                 together[m] |= found[-1]
             apart, is_new = apart & ~found[-1], False
-    kept = _without_idle(found, n)
+    kept = found if len(found) <= len(ascii_lowercase) else _without_idle(found, n)
     return sorted(map(_members, kept)) if len(kept) <= len(ascii_lowercase) else None
 
 
@@ -67,24 +67,12 @@ def label(position: int) -> str:
     return text
 
 
-def _grown(members: int, alike: Sequence[int], together: Sequence[int]) -> int:
-    """The group with systems added that differ from none of its members: first those with most pairs that still need a group."""
-    open_to = _common(members, alike)
-    while open_to:
-        candidates = _members(open_to)
-        gain = [(members & ~together[c]).bit_count() for c in candidates]
-        best = candidates[gain.index(max(gain))]
-        members |= 1 << best
-        open_to &= alike[best] & ~(1 << best)
+def _grown(members: int, alike: Sequence[int]) -> int:
+    """The group with every system added, best first, that differs from none of its members."""
+    for candidate, others in enumerate(alike):
+        if members & ~others == 0:
+            members |= 1 << candidate
     return members
-
-
-def _common(members: int, alike: Sequence[int]) -> int:
-    """The systems outside that differ from no member."""
-    shared = ~0
-    for m in _members(members):
-        shared &= alike[m]
-    return shared & ~members & ((1 << len(alike)) - 1)
 
 
 def _without_idle(found: Sequence[int], n: int) -> list[int]:

@@ -48,6 +48,7 @@ class PairResult:
     deviation: float
     terms: Terms = field(repr=False, compare=False)
     decision: Decision | None = None
+    reverse_decision: Decision | None = None  # of a compared with b
 
     @cached_property
     def verdict(self) -> str:

@@ -38,7 +38,7 @@ class Settings:
     family: str = "measure"
     primary: str | None = None
     intervals: str = "separate"
-    margins: Mapping[str, Margin] = field(default_factory=dict)  # by measure
+    margins: Mapping[str, Margin] = field(default_factory=dict, hash=False)  # by measure
 
     def __post_init__(self) -> None:
         inputs.choice(self.family, "family", FAMILIES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from ranklens.comparison import margin_words
@@ -40,6 +41,7 @@ _TESTS = {
 _METHODS = {
     "t": "Student's t",
     "adjusted t": "Student's t with a win and a loss added",
+    "welch": "Welch's t",
     "bonett-price": "Bonett and Price's for paired proportions",
     "wilson": "Wilson's",
     "score": "Wilson's with the scores' own variance",
@@ -253,7 +255,8 @@ def facts(pair: PairResult, *, intervals: bool = True) -> str:
     size, compared = _size(pair, intervals=intervals), _NOT_OF_MEANS.get(pair.terms.done)
     if compared is None:
         return f"{size}, {_chance(pair)}{unlike}{_unseen(pair)}"
-    counts = f" ({pair.wins:,} to {pair.losses:,})" if pair.terms.done == "sign" else ""
+    more, fewer = max(pair.wins, pair.losses), min(pair.wins, pair.losses)
+    counts = f" ({more:,} to {fewer:,})" if pair.terms.done == "sign" else ""
     return f"{_chance(pair)} for {compared}{counts}; the means differ by {size}{unlike}"
 
 
@@ -338,6 +341,7 @@ def p_cell(p: float, alpha: float = 0.05) -> str:
     return f"{p:.{decimals}f}"
 
 
+@lru_cache(maxsize=64)
 def correction_text(settings: Settings, family: Family) -> str:
     """How p-values were corrected: empty where there is nothing to correct for."""
     slices = f" in {family.slices:,} slices" if family.slices > 1 else ""
@@ -425,8 +429,8 @@ def _unseen(pair: PairResult) -> str:
         return "; one query is not enough to conclude anything about others"
     if math.isinf(pair.detectable):
         return f"; with {pair.n:,} queries the test cannot show any difference"
-    if not pair.detectable:
-        return ""
+    if not pair.detectable or pair.interval.method == "adjusted t":
+        return ""  # where few queries differ, how much differences vary is hardly known
     if pair.significant and abs(pair.difference) < pair.detectable:
         return f"; with {pair.n:,} queries a difference this small is missed more than one time in five"
     if pair.terms.quantity.is_geometric:

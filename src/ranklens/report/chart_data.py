@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ranklens.comparison import verdicts
 from ranklens.comparison.alignment import Quantity
 from ranklens.errors import InputError, MeasureError
 from ranklens.registry import Measure, parse
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from ranklens.arrays import FloatArray, IntArray
     from ranklens.comparison.analysis import SystemResult
     from ranklens.comparison.comparison import Comparison
+    from ranklens.comparison.pairs import PairResult
     from ranklens.judging.judged import Judged
     from ranklens.scores import Scores
 
@@ -49,6 +52,39 @@ def leaderboard(comparison: Comparison, measure: str) -> pl.DataFrame:
     """``system, mean, low, high, group, n``, the best system first."""
     rows = [comparison.result(measure, system) for system in comparison.ranked(measure)]
     return _table({**_means(rows), "group": [r.group for r in rows], "n": [r.n for r in rows]})
+
+
+def differences(comparison: Comparison, measure: str) -> pl.DataFrame:
+    """``pair, a, b, difference, low, high, margin, label`` of the pairs with the baseline, or with the best system."""
+    ranked = comparison.ranked(measure)
+    reference = comparison.baseline or ranked[0]
+    pairs = [comparison.pair(measure, reference, system) for system in ranked if system != reference]
+    if not pairs:
+        raise InputError(
+            "This chart shows pairs of systems, but only one was evaluated; compare at least two."
+        )
+    return _table(
+        {
+            "pair": [f"{p.b} − {p.a}" for p in pairs],
+            "a": [p.a for p in pairs],
+            "b": [p.b for p in pairs],
+            "difference": [p.difference for p in pairs],
+            "low": [p.interval.low for p in pairs],
+            "high": [p.interval.high for p in pairs],
+            "margin": [margin_size(p) for p in pairs],
+            "label": [verdicts.in_a_word(p, comparison.quantity(measure)) for p in pairs],
+        }
+    )
+
+
+def margin_size(pair: PairResult) -> float | None:
+    """The margin in units of the difference: a share is that of a's mean, or of the factor between geometric means."""
+    margin = pair.terms.settings.margins.get(pair.measure)
+    if margin is None:
+        return None
+    if pair.terms.quantity.is_geometric:
+        return math.log1p(margin.size)
+    return margin.size * (abs(pair.mean_a) if margin.relative else 1.0)
 
 
 def deltas(comparison: Comparison, measure: str, a: str | None, b: str | None) -> pl.DataFrame:
@@ -220,6 +256,6 @@ def _means(rows: Sequence[SystemResult]) -> dict[str, list[object]]:
 def _table(columns: Mapping[str, Sequence[object]]) -> pl.DataFrame:
     import polars as pl
 
-    kinds = {"system": pl.String, "slice": pl.String, "rank": pl.String, "group": pl.String, "a": pl.String, "b": pl.String,
-             "n": pl.Int64, "order": pl.Int64, "significant": pl.Boolean}  # fmt: skip
+    texts = ("system", "slice", "rank", "group", "a", "b", "pair", "label")
+    kinds = dict.fromkeys(texts, pl.String) | {"n": pl.Int64, "order": pl.Int64, "significant": pl.Boolean}
     return pl.DataFrame(dict(columns), schema={name: kinds.get(name, pl.Float64) for name in columns})

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _CROWD = 9  # queries at one place from which on a point grows no larger
 
-__all__ = ["CHARTS", "ComparisonPlots", "deltas", "draw", "first_relevant", "latency", "leaderboard", "over_k", "planned",
+__all__ = ["CHARTS", "ComparisonPlots", "deltas", "differences", "draw", "first_relevant", "latency", "leaderboard", "over_k", "planned",
            "precision_recall", "save", "scatter", "significance", "slices"]  # fmt: skip
 
 
@@ -67,6 +67,33 @@ def leaderboard(comparison: Comparison, measure: MeasureName = None) -> Chart:
         f"{comparison.shown(name)} by system",
         f"{_averaged(comparison)}{letters}",
         height=34 * len(rows) + 10,
+    )
+
+
+def differences(comparison: Comparison, measure: MeasureName = None) -> Chart:
+    """The difference of each pair with its interval: those with the baseline, or with the best; a margin is drawn as a band."""
+    alt, name = drawing.altair(), chart_data.main_measure(comparison, measure)
+    rows = chart_data.differences(comparison, name).to_dicts()
+    base = alt.Chart(drawing.inline(rows)).encode(
+        y=alt.Y("pair:N", sort=[row["pair"] for row in rows], title=None),
+        color=drawing.colour(comparison, "b", legend=False),
+    )
+    x = alt.X("difference:Q", title=f"difference in {name}", axis=alt.Axis(tickCount=6))
+    reach = base.mark_rule(strokeWidth=7, opacity=0.28, strokeCap="round").encode(x="low:Q", x2="high:Q")
+    text = base.mark_text(align="left", dx=8, color=drawing.INK).encode(
+        x="high:Q", text="label:N", color=alt.value(drawing.INK)
+    )
+    layers = [alt.Chart(drawing.inline([{"zero": 0}])).mark_rule(color=drawing.MUTED).encode(x="zero:Q")]
+    sizes = sorted({row["margin"] for row in rows if row["margin"] is not None})
+    if sizes:
+        band = alt.Chart(drawing.inline([{"from": -size, "to": size} for size in sizes[-1:]]))
+        layers.insert(0, band.mark_rect(color=drawing.LINE, opacity=0.6).encode(x="from:Q", x2="to:Q"))
+    about = f"{_averaged(comparison)}" + (
+        f". Band: the margin of {comparison.settings.margins[name]}" if sizes else ""
+    )
+    points = base.mark_point(filled=True, size=90, opacity=1).encode(x=x)
+    return drawing.styled(
+        alt.layer(*layers, reach, points, text), f"Differences in {name}", about, height=34 * len(rows) + 10
     )
 
 
@@ -336,6 +363,9 @@ class ComparisonPlots:
     def leaderboard(self, measure: MeasureName = None) -> Chart:
         return leaderboard(self.comparison, measure)
 
+    def differences(self, measure: MeasureName = None) -> Chart:
+        return differences(self.comparison, measure)
+
     def deltas(self, measure: MeasureName = None, a: str | None = None, b: str | None = None) -> Chart:
         return deltas(self.comparison, measure, a, b)
 
@@ -366,7 +396,7 @@ _WITHOUT_MEASURE = ("first_relevant", "precision_recall")
 CHARTS: Mapping[str, Callable[..., Chart]] = {
     chart.__name__: chart
     for chart in (
-        leaderboard, deltas, scatter, first_relevant, precision_recall, over_k, latency, significance, slices
+        leaderboard, differences, deltas, scatter, first_relevant, precision_recall, over_k, latency, significance, slices
     )
 }  # fmt: skip
 

@@ -178,12 +178,27 @@ def _mean(result: SystemResult) -> dict[str, Any]:
 def _pair(pair: PairResult) -> dict[str, Any]:
     low, high = pair.interval
     known = {"low": low, "high": high}
-    return {name: known[name] if name in known else getattr(pair, name) for name in PAIR_FIELDS}
+    found = {name: known[name] if name in known else getattr(pair, name) for name in PAIR_FIELDS}
+    margin = pair.terms.settings.margins.get(pair.measure)
+    if margin is None:
+        return found
+    return {
+        **found,
+        "margin": chart_data.margin_size(pair),
+        "margin_text": str(margin),
+        "decision": pair.decision,
+        "turned": pair.reverse_decision,
+    }
 
 
 def _statistics(comparison: Comparison) -> list[list[str]]:
     """How differences were tested, in words."""
-    rows = [["Intervals", f"{100 * comparison.level:.4g}%, not corrected for the number of pairs"]]
+    joint = (
+        "hold together and agree with the tests"
+        if comparison.settings.is_joint
+        else "not corrected for the number of pairs"
+    )
+    rows = [["Intervals", f"{100 * comparison.level:.4g}%, {joint}"]]
     if len(comparison.pairs):
         rows.insert(0, ["Test", tables.method(comparison)])
         rows += [

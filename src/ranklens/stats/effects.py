@@ -13,6 +13,8 @@ from ranklens.stats.distributions import shift_of_tail
 from ranklens.stats.intervals import Bounds, Interval, interval, student_ends
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from scipy.interpolate import CubicSpline
 
     from ranklens.arrays import BoolArray, FloatArray, IntArray
@@ -20,8 +22,8 @@ if TYPE_CHECKING:
 
 _KNOTS = 300  # more intervals of Hedges' g than this are interpolated between so many
 # How an interval of differences was made; the names of :attr:`Interval.method`.
-METHODS = ("t", "adjusted t", "bonett-price", "cluster t", "simultaneous")
-_STUDENT, _ADJUSTED, _PROPORTIONS = range(3)
+METHODS = ("t", "adjusted t", "bonett-price", "welch", "cluster t", "simultaneous")
+_STUDENT, _ADJUSTED, _PROPORTIONS, _UNPAIRED = range(4)
 
 
 @dataclass(frozen=True)
@@ -147,24 +149,56 @@ class EffectSizes:
         return low, high
 
     def at(self, pair: int) -> EffectSize:
-        wins, losses = int(self.wins[pair]), int(self.losses[pair])
-        least, most = self.probability_ends
-        return EffectSize(
-            difference=float(self.difference[pair]),
-            interval=Interval(
-                float(self.low[pair]),
-                float(self.high[pair]),
-                self.level,
-                METHODS[self.method[pair]],
-                clipped=bool(self.clipped[pair]),
-            ),
-            cohen_dz=float(self.cohen_dz[pair]),
-            hedges_g=_hedges_factor(self.n) * float(self.cohen_dz[pair]),
-            probability=(self.n + wins - losses) / (2 * self.n),
-            probability_interval=Interval(float(least[pair]), float(most[pair]), self.level, "wilson"),
-            wins=wins,
-            ties=self.n - wins - losses,
-            losses=losses,
+        return next(self.one_by_one(slice(pair, pair + 1)))
+
+    def one_by_one(self, some: slice = slice(None), cliff: FloatArray | None = None) -> Iterator[EffectSize]:
+        """Each of them, or some; ``cliff`` brings Cliff's delta, which needs more than differences."""
+        columns = (
+            self.difference,
+            self.low,
+            self.high,
+            self.method,
+            self.clipped,
+            self.cohen_dz,
+            self.hedges_g,
+            self.probability,
+            *self.probability_ends,
+            self.wins,
+            self.losses,
+            np.zeros(len(self.wins)) if cliff is None else cliff,
+        )
+        for row in zip(*(column[some].tolist() for column in columns), strict=True):
+            difference, low, high, method, clipped, dz, g, probability, least, most, wins, losses, delta = row
+            yield EffectSize(
+                difference,
+                Interval(low, high, self.level, METHODS[method], clipped),
+                dz,
+                g,
+                probability,
+                Interval(least, most, self.level, "wilson"),
+                wins,
+                self.n - wins - losses,
+                losses,
+                delta,
+            )
+
+    def unpaired(self, first: FloatArray, second: FloatArray, bounds: Bounds) -> EffectSizes:
+        """The same with Welch's intervals, from the variances of the two systems of each pair, as if queries were not the same."""
+        from scipy.special import stdtrit
+
+        total, reach = first + second, bounds.high - bounds.low
+        known = total > 0
+        squares = np.where(known, first**2 + second**2, 1.0)
+        freedom = np.where(known, (self.n - 1) * total**2 / squares, 1.0)
+        half = stdtrit(freedom, (1 + self.level) / 2) * (total / self.n) ** 0.5
+        ends = self.difference - half, self.difference + half
+        low, high = np.maximum(-reach, ends[0]), np.minimum(reach, ends[1])
+        return replace(
+            self,
+            low=np.where(known, low, self.low),
+            high=np.where(known, high, self.high),
+            clipped=np.where(known, (low > ends[0]) | (high < ends[1]), self.clipped),
+            method=np.where(known, _UNPAIRED, self.method),
         )
 
 

@@ -88,6 +88,8 @@ function pair(measure, a, b, part = report) {
     high: turned(found.low),
     wins: found.losses,
     losses: found.wins,
+    decision: found.turned,
+    turned: found.decision,
   };
 }
 

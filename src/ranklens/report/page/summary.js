@@ -53,7 +53,11 @@ function pairTiles(state) {
       ? tile(
           label,
           gap(m, p.difference),
-          [`${gapRange(m, p)}, `, el("span", { class: "together", text: `adjusted ${chance(p.adjusted_p)}` })],
+          [
+            `${gapRange(m, p)}, `,
+            el("span", { class: "together", text: `adjusted ${chance(p.adjusted_p)}` }),
+            ...marginParts(p),
+          ],
           p.significant ? "strong" : "",
         )
       : tile(label, gap(m, untested(m, a, b)), ["not tested"]),
@@ -78,6 +82,28 @@ const tile = (label, value, below, extra = "") =>
     el("div", { class: "value", text: value }),
     el("div", { class: "below muted" }, below),
   );
+
+// What the margin decides, and the interval of the difference over the margin as a band.
+function marginParts(p) {
+  if (!p.margin) return [];
+  const ends = [p.low ?? p.difference, p.high ?? p.difference, -p.margin, p.margin];
+  const reach = 1.1 * Math.max(...ends.map(Math.abs));
+  const x = linear([-reach, reach], [0, 100]);
+  const at = (value) => `${x(value).toFixed(2)}%`;
+  const width = (from, to) => `${Math.max(x(to) - x(from), 0).toFixed(2)}%`;
+  const label = `B is ${p.decision}, up to the margin of ${p.margin_text}`;
+  return [
+    el("div", { class: "decision", text: label }),
+    svg(
+      "svg",
+      { class: "interval", width: "100%", height: 22, role: "img", "aria-label": "the interval of the difference and the margin" },
+      svg("rect", { class: "margin", x: at(-p.margin), width: width(-p.margin, p.margin), y: 1, height: 20 }),
+      svg("line", { class: "track", x1: "0%", x2: "100%", y1: 11, y2: 11 }),
+      svg("line", { class: "zero", x1: at(0), x2: at(0), y1: 1, y2: 21 }),
+      svg("rect", { class: "difference", x: at(ends[0]), width: width(ends[0], ends[1]), y: 7, height: 8, rx: 4 }),
+    ),
+  ];
+}
 
 // Wins, ties and losses as one bar.
 function balance(state, p) {

@@ -1,0 +1,154 @@
+"""Do margins, clusters, simultaneous intervals and confidence sequences keep their promises? Part two of ``simulation.py``.
+
+- **Margins**: b is worse than a by exactly the margin. It may pass (as better, no worse or equivalent) in 5% of experiments.
+- **Clusters**: equal systems over topics with ten paraphrases each. A test may claim a difference in 5%, an interval contains the truth in
+  95%. The naive test, which takes all queries as independent, is shown beside it.
+- **Simultaneous intervals**: all differences of four systems lie in their intervals in 95%.
+- **Confidence sequences**: someone who looks after every query is never wrong in 95%.
+
+Scores are many zeros (``low``), many ones (``p = 0.98``), and like nDCG, AP, RR and Success. The exit status is 1 if a
+rate is above its limit by more than two standard errors.
+"""
+
+import argparse
+import sys
+
+import numpy as np
+
+from ranklens import stats
+from ranklens.stats.clusters import cluster_ends
+from ranklens.stats.margins import careful_p, student_p
+
+ALPHA = 0.05
+
+
+def rr_like(latent):
+    rank = np.ceil(np.exp(1.2 - 1.3 * latent))
+    return np.where(rank <= 10, 1 / rank, 0.0)
+
+
+SHAPES = {
+    "nDCG-like": lambda latent: np.clip(0.1 + 0.35 * latent, 0, 1) ** 1.25,
+    "AP-like": lambda latent: np.clip(np.exp(-1.5 + 0.9 * latent), 0, 1),
+    "RR-like": rr_like,
+    "Success-like": lambda latent: (latent > -0.5).astype(float),
+    "p = 0.98": lambda latent: (latent > -2.3).astype(float),
+    "low": lambda latent: np.where(latent > 1.2, np.clip(0.3 * latent, 0, 1), 0.0),
+}
+NUMBERS, MOST_PASS = (10, 25, 50, 100, 1000), 0.05  # queries; inferior systems that may pass
+
+
+def inferior(shape, rng, experiments, queries, worse):
+    hard = rng.normal(0, 1, (experiments, queries))
+    a, b = (hard + rng.normal(0, 0.4, hard.shape) for _ in range(2))
+    return SHAPES[shape](b - worse) - SHAPES[shape](a)
+
+
+def margins(rng, experiments, show):
+    """How often an inferior system passes: plain t tests, and those that comparisons use."""
+    for shape in SHAPES:
+        for worse in (0.1, 0.4):
+            margin = -float(np.mean([inferior(shape, rng, 20_000, 100, worse).mean() for _ in range(4)]))
+            for queries in NUMBERS:
+                change = inferior(
+                    shape, rng, max(500, min(experiments, 2_000_000 // queries)), queries, worse
+                )
+                reach = np.full(queries, margin)
+                plain, careful = ((p(change, reach) <= ALPHA).mean() for p in (student_p, careful_p))
+                show(
+                    f"inferior passes, {shape}, margin {margin:.3f}, n = {queries}",
+                    careful,
+                    MOST_PASS,
+                    f"plain t {plain:.3f}",
+                    len(change),
+                )
+
+
+def clustered(shape, rng, topics, sizes):
+    label = np.repeat(np.arange(topics), sizes)
+    latent = rng.normal(0, 1, topics)[label] + rng.normal(0, 0.7, (2, topics))[:, label]
+    return label, SHAPES[shape](latent + rng.normal(0, 0.5, (2, len(label))))
+
+
+def clusters(rng, experiments, show):
+    """False claims and coverage by cluster."""
+    for shape in ("nDCG-like", "RR-like", "Success-like"):
+        truth = np.mean([clustered(shape, rng, 20_000, np.ones(20_000, int))[1].mean() for _ in range(10)])
+        for topics in (10, 20, 50):
+            for uneven in (False, True):
+                seen = []
+                for _ in range(experiments // 4):
+                    sizes = rng.integers(1, 20, topics) if uneven else np.full(topics, 10)
+                    label, (a, b) = clustered(shape, rng, topics, sizes)
+                    groups = stats.Clusters.of(label.tolist())
+                    low, high, _ = cluster_ends(b - a, groups, 0.95, stats.Bounds())
+                    mean = stats.cluster_interval(a, groups, bounds=stats.Bounds(0, 1))
+                    claims = stats.paired_test(
+                        groups.shares(a), groups.shares(b), rng=rng, resamples=1_999
+                    ).p_value
+                    naive = stats.paired_test(a, b, method="t").p_value
+                    seen.append(
+                        (claims <= ALPHA, naive <= ALPHA, low <= 0 <= high, mean.low <= truth <= mean.high)
+                    )
+                rate = np.mean(seen, axis=0)
+                where = f"{shape}, {topics} topics{' of 1 to 19' if uneven else ' of 10'}"
+                show(f"false claims, {where}", rate[0], 0.065, f"naive {rate[1]:.3f}", len(seen))
+                show(f"difference not covered, {where}", 1 - rate[2], 0.07, "", len(seen))
+                show(f"mean not covered, {where}", 1 - rate[3], 0.07, "", len(seen))
+
+
+def together(rng, experiments, show):
+    """Whether all intervals of four systems hold at once."""
+    gaps, (first, second) = np.array([0, 0.1, 0.1, 0.3]), np.triu_indices(4, 1)
+    for queries in (10, 25, 100):
+        missed = 0
+        for _ in range(experiments // 4):
+            latent = rng.normal(0, 1, queries) + rng.normal(0, 0.7, (4, queries))
+            values = gaps[:, None] + SHAPES["nDCG-like"](latent)
+            found = stats.simultaneous(values, first, second, rng=rng, resamples=999)
+            truth = gaps[second] - gaps[first]
+            missed += not ((found.low <= truth) & (truth <= found.high)).all()
+        show(
+            f"any of 6 intervals misses, n = {queries}",
+            missed / (experiments // 4),
+            0.07,
+            "",
+            experiments // 4,
+        )
+
+
+def looks(rng, experiments, show):
+    """Whether any of 300 looks misses the mean."""
+    for shape in ("nDCG-like", "p = 0.98"):
+        truth = SHAPES[shape](rng.normal(0, 1.2, 4_000_000)).mean()
+        missed = 0
+        for _ in range(experiments // 10):
+            found = stats.confidence_sequence(SHAPES[shape](rng.normal(0, 1.2, 300)))
+            missed += bool(((found.low > truth) | (found.high < truth)).any())
+        show(f"any of 300 looks misses, {shape}", missed / (experiments // 10), 0.05, "", experiments // 10)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--experiments", type=int, default=8000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", choices=["margins", "clusters", "together", "looks"])
+    options = parser.parse_args()
+    fine = []
+
+    def show(what, rate, limit, note, number):
+        error = (max(rate, 0.01) * (1 - rate) / number) ** 0.5
+        fine.append(rate <= limit + 2 * error)
+        print(
+            f"{what:62}{rate:7.3f} ± {error:.3f}  at most {limit:.3f}  {'yes' if fine[-1] else 'NO '}  {note}".rstrip(),
+            flush=True,
+        )
+
+    for part in (margins, clusters, together, looks):
+        if options.only in (None, part.__name__):
+            part(np.random.default_rng(options.seed), options.experiments, show)
+    sys.exit(not all(fine))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,211 @@
+"""What a comparison may claim: each test here reproduces a claim that was once false."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from statsmodels.stats.contingency_tables import mcnemar
+from statsmodels.stats.multitest import multipletests
+
+import ranklens as rl
+from ranklens.comparison.alignment import align
+from ranklens.stats import queries_needed
+
+RNG = np.random.default_rng(5)
+
+
+def table(**columns):
+    n = len(next(iter(columns.values())))
+    return pl.DataFrame({"query": [f"q{i:05}" for i in range(n)], **columns})
+
+
+def compared(values, measure="nDCG@10", **options):
+    return rl.compare_scores({name: table(**{measure: row}) for name, row in values.items()}, **options)
+
+
+def test_slices_times_systems_do_not_silence_the_default_test():
+    n, slices = 30 * 30, 30
+    base = RNG.random(n) * 0.2
+    values = {f"s{i:02}": np.clip(base + 0.04 * i + RNG.normal(0, 0.01, n), 0, 1) for i in range(20)}
+    by = {f"q{i:05}": f"slice {i % slices}" for i in range(n)}
+    found = compared(values, by=by)
+    assert all(part.pairs.parts[0].significant.all() for part in found.slices)
+    text = " ".join(found.cautions)
+    assert "In slices, the paired t test was used in place of the randomisation test" in text
+    assert "5,700 tests" in text
+    assert "this few queries" not in text
+    assert found.test == "randomization"  # 190 pairs over all queries can be resampled
+
+
+def test_successes_have_intervals_with_width_and_a_test_of_their_own():
+    a, b = np.repeat([1.0, 1.0, 0.0], [20, 4, 16]), np.repeat([1.0, 0.0, 1.0], [20, 4, 16])
+    found = compared({"a": a, "b": b}, "Success@5")
+    pair = found.pair("Success@5", "a", "b")
+    assert pair.p_value == pytest.approx(
+        mcnemar([[20, 4], [16, 0]], exact=True).pvalue - 4845 / 2**20  # the chance of 4 of 20
+    )
+    assert pair.interval.method == "bonett-price"
+    assert found.result("Success@5", "a").interval.method == "wilson"
+    assert "McNemar's mid-p test" in str(found)
+    all_right = compared({"a": np.ones(8), "b": np.ones(8)}, "Success@5")
+    low, high = all_right.result("Success@5", "a").interval
+    assert (low, high) == (pytest.approx(0.6756, abs=1e-4), 1)
+    low, high = all_right.pair("Success@5", "a", "b").interval
+    assert low < 0 < high
+
+
+def test_a_column_of_0_and_1_from_elsewhere_is_a_share_too():
+    values = {"a": RNG.integers(0, 2, 30).astype(float), "b": RNG.integers(0, 2, 30).astype(float)}
+    assert compared(values, "answered").result("answered", "a").interval.method == "wilson"
+
+
+def test_frames_and_json_name_the_method_of_every_interval():
+    found = compared({"a": np.ones(8), "b": RNG.random(8)})
+    assert found.to_frame()["method"].to_list()[0] == "wilson"
+    assert found.pairs_frame()["method"].to_list() == ["t"]
+    assert json.loads(found.to_json())["pairs"][0]["method"] == "t"
+    assert found.pairs_frame(["cliff_delta"]).item() == found.pairs[0].effect.cliff_delta
+
+
+@pytest.mark.parametrize(("test", "least"), [("randomization", 6), ("sign", None), ("t", 2)])
+def test_queries_needed_are_at_least_what_the_test_needs(test, least):
+    found = compared({"a": [0.1, 0.2, 0.15], "b": [0.5, 0.62, 0.54]}, test=test)
+    pair = found.pairs[0]
+    needed = found.queries_needed(pair)
+    assert needed == least or (least == 2 and needed >= 2)
+    if test == "randomization":
+        assert np.isinf(pair.detectable)
+        assert "with 3 queries the test cannot show any difference" in pair.verdict
+
+
+def test_power_is_that_of_the_test_and_the_correction():
+    values = {f"s{i}": RNG.random(40) for i in range(3)}
+    paired, unpaired = (compared(values, test=test).pairs[0] for test in ("t", "welch"))
+    a, b = values["s0"], values["s1"]
+    assert paired.deviation == pytest.approx((b - a).std(ddof=1))
+    assert unpaired.deviation == pytest.approx((a.var(ddof=1) + b.var(ddof=1)) ** 0.5)
+    assert unpaired.interval.method == "welch"
+    levels = {"none": 0.05, "holm": 0.05 / 3, "bh": 0.05 / 3, "by": 0.05 / 3 / (1 + 1 / 2 + 1 / 3)}
+    for correction, level in levels.items():
+        found = compared(values, test="t", correction=correction)
+        assert found.contrasts("nDCG@10").alpha == pytest.approx(level)
+        pair = found.pairs[0]
+        assert found.queries_needed(pair) == queries_needed(pair.difference, pair.deviation, alpha=level)
+
+
+def test_welchs_interval_is_scipys():
+    from scipy.stats import ttest_ind
+
+    a, b = RNG.random(30), RNG.random(30) + 0.2
+    found = compared({"a": a, "b": b}, "score", test="welch").pairs[0]
+    theirs = ttest_ind(b, a, equal_var=False).confidence_interval()
+    assert tuple(found.interval) == pytest.approx((theirs.low, theirs.high))
+
+
+def test_a_column_can_be_better_where_it_is_lower():
+    slow, fast = RNG.random(30) + 120, RNG.random(30) + 100
+    given = {"slow": table(latency_ms=slow), "fast": table(latency_ms=fast)[:28]}
+    found = rl.compare_scores(given, better={"latency_ms": "lower"})
+    assert found.verdict("latency_ms").endswith("Choose fast.")
+    assert len(found.query_ids) == 28  # a query that is missing does not count as 0 ms, the best
+    assert any(c.startswith("Left out because a system lacks them: 2 queries") for c in found.cautions)
+    with pytest.raises(rl.InputError, match="0 would be the best value"):
+        rl.compare_scores(given, better={"latency_ms": "lower"}, missing="zero")
+    undeclared = rl.compare_scores({name: one[:28] for name, one in given.items()})
+    assert any("latency_ms counts as better where it is higher" in c for c in undeclared.cautions)
+
+
+@pytest.mark.parametrize(
+    ("better", "message"),
+    [
+        ({"latency": "lower"}, "latency is not compared: did you mean 'latency_ms'"),
+        ({"latency_ms": "less"}, "'less' is not known for latency_ms"),
+        ({"RR": "lower"}, "RR is a measure whose higher values are better"),
+    ],
+)
+def test_what_is_better_is_checked(better, message):
+    given = {name: table(latency_ms=RNG.random(5), RR=RNG.random(5)) for name in "ab"}
+    with pytest.raises(rl.InputError, match=message):
+        rl.compare_scores(given, better=better)
+
+
+def test_nothing_is_advised_after_one_query():
+    assert "Choose" not in compared({"a": [0.1], "b": [0.9]}).verdict()
+
+
+def test_no_number_of_queries_where_the_difference_is_hardly_more_than_a_guess():
+    a = RNG.random(200)
+    found = compared({"a": a, "b": np.clip(a + RNG.normal(0.001, 0.2, 200), 0, 1)})
+    assert abs(found.pairs[0].difference) < 0.01
+    assert "queries would show it" not in found.verdict()
+
+
+def both(n=60):
+    """dense is better by nDCG@10, bm25 by RR."""
+    a, noise = RNG.random(n) * 0.5, RNG.normal(0, 0.02, (2, n))
+    return {
+        "bm25": table(**{"nDCG@10": a, "RR": np.clip(a + 0.2, 0, 1)}),
+        "dense": table(**{"nDCG@10": np.clip(a + 0.2 + noise[0], 0, 1), "RR": np.clip(a + noise[1], 0, 1)}),
+    }
+
+
+def test_measures_that_disagree_end_in_one_conclusion():
+    found = rl.compare_scores(both())
+    assert "Choose" not in found.verdict()
+    assert found.conclusion.startswith(
+        "The measures disagree on which system to choose: dense by nDCG@10; bm25 by RR."
+    )
+    assert json.loads(found.to_json())["conclusion"] == found.conclusion
+    assert "Conclusion: The measures disagree" in str(found)
+
+
+def test_the_primary_measure_decides():
+    found = rl.compare_scores(both(), primary="ndcg_cut_10")
+    assert found.primary == "nDCG@10"
+    assert found.verdict("nDCG@10").endswith("Choose dense.")
+    assert "Choose" not in found.verdict("RR")
+    assert (
+        found.conclusion
+        == "nDCG@10 decides: choose dense. Other measures speak for another system: RR for bm25."
+    )
+    with pytest.raises(rl.MeasureError, match="primary measure AP is not compared"):
+        rl.compare_scores(both(), primary="AP")
+
+
+def test_a_family_of_all_measures_is_corrected_together():
+    given = {f"s{i}": table(**{m: RNG.random(40) for m in ("nDCG@10", "RR", "AP")}) for i in range(3)}
+    found = rl.compare_scores(given, family="all", test="t")
+    raw = [pair.p_value for pair in found.pairs]
+    assert [pair.adjusted_p for pair in found.pairs] == pytest.approx(multipletests(raw, method="holm")[1])
+    assert "Holm over the 9 pairs of all measures" in str(found)
+    with pytest.raises(rl.InputError, match="family='every'"):
+        rl.compare_scores(given, family="every")
+
+
+def test_equal_systems_over_six_measures_are_seldom_called_different_by_a_family():
+    rng, wrong, plain = np.random.default_rng(0), 0, 0
+    measures = ["nDCG@10", "RR", "AP", "P@5", "R@10", "R@100"]
+    for _ in range(150):
+        given = {name: table(**{m: rng.random(30) for m in measures}) for name in "ab"}
+        wrong += any(pair.significant for pair in rl.compare_scores(given, family="all", test="t").pairs)
+        plain += any(pair.significant for pair in rl.compare_scores(given, test="t").pairs)
+    assert wrong / 150 <= 0.09  # 0.05, and three standard errors
+    assert plain > 2 * wrong
+
+
+def test_effect_sizes_have_intervals_however_many_pairs():
+    found = compared({f"s{i:03}": RNG.random(10) for i in range(150)}, test="t")
+    frame = found.pairs_frame(["hedges_g", "hedges_g_low", "hedges_g_high"])
+    assert len(frame) == 11_175
+    assert frame.null_count().row(0) == (0, 0, 0)
+
+
+def test_judgments_are_compared_at_a_common_depth():
+    """Of a longer run a smaller share is judged, though its top is judged just as well."""
+    qrels = {f"q{i}": {f"d{j}": int(j % 3 > 0) for j in range(12)} for i in range(10)}
+    short = {q: [f"d{j}" for j in range(10)] for q in qrels}
+    long = {q: [f"d{j}" for j in range(11, 1, -1)] + [f"x{j}" for j in range(90)] for q in qrels}
+    found = rl.compare(qrels, {"short": short, "long": long}, "AP")
+    assert not any("favour" in c for c in found.cautions)
+    assert align({"a": {"q": {"RR": 1.0}}}).quantities[0].is_known
