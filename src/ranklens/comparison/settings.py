@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ranklens.errors import InputError, Option
+from ranklens.errors import Given, InputError, Option
 from ranklens.stats import CORRECTIONS, TESTS, inputs
 
 if TYPE_CHECKING:
@@ -50,14 +50,18 @@ class Settings:
         if self.is_joint and self.test not in ("randomization", "t", "bootstrap"):
             raise InputError(
                 Option("intervals", "simultaneous"),
-                f" and test={self.test!r} do not go together: the intervals are of means. Choose ",
+                " and ",
+                Given("test", self.test),
+                " do not go together: the intervals are of means. Choose ",
                 Option("test", "randomization", "t", "bootstrap"),
                 ".",
             )
         if self.is_joint and self.correction not in _STRICT:
             raise InputError(
                 Option("intervals", "simultaneous"),
-                f" and correction={self.correction!r} do not go together: the intervals bring their own correction. Omit ",
+                " and ",
+                Given("correction", self.correction),
+                " do not go together: the intervals bring their own correction. Omit ",
                 Option("correction"),
                 ".",
             )
