@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from ranklens.judging.assembly import judge
     from ranklens.judging.hits import Hits
     from ranklens.judging.judged import Judged
+    from ranklens.judging.prepared import judgments
     from ranklens.pipeline import gate_efficiency, k_sweep, reranking_improvement, routing_accuracy
     from ranklens.policy import Policy
     from ranklens.readers.records import from_records
@@ -72,6 +73,7 @@ _HOME = {
     "judging.assembly": "judge",
     "judging.hits": "Hits",
     "judging.judged": "Judged",
+    "judging.prepared": "judgments",
     "pipeline": "gate_efficiency k_sweep reranking_improvement routing_accuracy",
     "policy": "Policy",
     "readers.records": "from_records",
@@ -120,6 +122,7 @@ __all__ = [
     "gate_efficiency",
     "hit_rate_at_k",
     "judge",
+    "judgments",
     "k_sweep",
     "mean_reciprocal_rank",
     "measure",

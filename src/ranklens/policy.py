@@ -168,8 +168,10 @@ class Policy:
 
 def questions() -> dict[str, Question]:
     """What each field of :class:`Policy` decides."""
-    return {one.name: one.metadata["question"] for one in dataclasses.fields(Policy)}
+    return dict(_QUESTIONS)
 
+
+_QUESTIONS: dict[str, Question] = {one.name: one.metadata["question"] for one in dataclasses.fields(Policy)}
 
 _NAMED = {
     name: [choice for choice in asked.answers if isinstance(choice, str)]
@@ -187,10 +189,14 @@ def _field_in_words(name: str, question: Question) -> str:
 if Policy.__doc__:  # python -OO drops it
     Policy.__doc__ += "\n" + "".join(_field_in_words(*one) for one in questions().items())
 
+_DEFAULT = Policy()
 
-def make_policy(policy: Policy | None, options: dict[str, Any]) -> Policy:
+
+def make_policy(policy: Policy | None, options: Mapping[str, Any]) -> Policy:
     """``policy`` with single fields replaced, so that ``evaluate(..., ties="average")`` reads well."""
+    if not options:
+        return policy or _DEFAULT
     for name in options:
-        if name not in questions():
-            raise PolicyError(f"There is no policy {name!r}: {nearest(name, questions())}")
-    return dataclasses.replace(policy or Policy(), **options)
+        if name not in _QUESTIONS:
+            raise PolicyError(f"There is no policy {name!r}: {nearest(name, _QUESTIONS)}")
+    return dataclasses.replace(policy or _DEFAULT, **options)

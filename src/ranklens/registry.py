@@ -12,7 +12,7 @@ import re
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
 
 from ranklens.errors import InPython, MeasureError, nearest, warn
@@ -194,10 +194,10 @@ class Measure:
 
     def __call__(self, judged: Judged) -> FloatArray:
         """One value per query."""
-        params: dict[str, Any] = dict(self.params)
+        params: dict[str, Any] = {k: _argument(v) for k, v in self.params}
         if params.pop("judged_only", False):
             judged = judged.condensed()
-        return self.definition.function(judged, **{k: _argument(v) for k, v in params.items()})
+        return self.definition.function(judged, **params)
 
     def __matmul__(self, at: float) -> Measure:
         if self.definition.at is None:
@@ -213,6 +213,10 @@ class Measure:
         return make(self.definition, {**dict(self.params), **params})
 
     def __str__(self) -> str:
+        return self._text
+
+    @cached_property
+    def _text(self) -> str:
         at = self.definition.at
         inside = ", ".join(f"{k}={_show(v)}" for k, v in self.params if k != at)
         cutoff = f"@{_show(v)}" if at and (v := dict(self.params).get(at)) is not None else ""
@@ -267,7 +271,7 @@ def measure(
                     f"The name {spelling!r} is taken by the measure {known[0]}; choose another."
                 )
         _DEFINITIONS[name] = new
-        _spellings.cache_clear()
+        _forget()
         return function
 
     return register
@@ -276,7 +280,13 @@ def measure(
 def unregister(name: str) -> None:
     """Take a measure out of the registry, e.g. at the end of a test."""
     del _DEFINITIONS[name]
+    _forget()
+
+
+def _forget() -> None:
+    """What was read of names before the registry changed."""
     _spellings.cache_clear()
+    _parse.cache_clear()
 
 
 def definitions() -> Mapping[str, Definition]:
@@ -367,6 +377,11 @@ def parse(text: Any) -> Measure:
     """
     if not isinstance(text, str):
         raise MeasureError(f"Expected the name of a measure, such as 'nDCG@10', not {text!r}.")
+    return _parse(text)
+
+
+@lru_cache(maxsize=1024)
+def _parse(text: str) -> Measure:
     base, inside, at = _take_apart(text)
     name, fixed = _find(base)
     definition = definitions()[name]

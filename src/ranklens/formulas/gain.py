@@ -54,7 +54,7 @@ def ndcg(
     Same parameters as DCG.
     """
     actual = worth(judged.hits.top(k), gain, gains)
-    best = _dcg(_ideal(judged, k, gain, gains), discount, log_base)
+    best = ideal_dcg(judged, k=k, gain=gain, gains=gains, discount=discount, log_base=log_base)
     return ratio(_dcg(actual, discount, log_base), best)
 
 
@@ -72,7 +72,9 @@ def ideal_dcg(
 
     Same parameters as DCG. It does not depend on the run.
     """
-    return _dcg(_ideal(judged, k, gain, gains), discount, log_base)
+    table = None if gains is None else tuple(sorted(gains.items()))
+    key = ("idcg", k, gain, table, discount, log_base)
+    return judged.of_ideal(key, lambda: _dcg(_ideal(judged, k, gain, gains), discount, log_base))
 
 
 @measure("ndcg_rel")

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from ranklens.scores import Scores
 
 
+_KEPT = 256  # arrays that prepared judgments keep for measures
+
+
 @dataclass(frozen=True, slots=True)
 class TieGroups:
     """The tie groups that contain a judged document: the only ties that can change a value."""
@@ -78,6 +81,7 @@ class Judged:
     applied: Applied = field(default_factory=Applied)
     ties: TieGroups | None = None
     _cache: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
+    _of_ideal: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.queries)
@@ -94,7 +98,17 @@ class Judged:
 
     def total(self, rel: float) -> FloatArray:
         """R: how many documents of each query have at least grade ``rel``, retrieved or not."""
-        found: FloatArray = self._once(("total", rel), lambda: self._count(rel))
+        return self.of_ideal(("total", rel), lambda: self._count(rel))
+
+    def of_ideal(self, key: Any, compute: Callable[[], FloatArray]) -> FloatArray:
+        """What ``compute`` makes of the judgments alone, one value per query: once, however many rankings follow."""
+        kept = self._of_ideal
+        if key not in kept:
+            if len(kept) >= _KEPT:
+                kept.clear()
+            kept[key] = compute()
+            kept[key].setflags(write=False)
+        found: FloatArray = kept[key]
         return found
 
     def _count(self, rel: float) -> FloatArray:

@@ -12,6 +12,7 @@ from ranklens.errors import InputError
 
 ByQuery: TypeAlias = "Mapping[Any, dict[Any, Any]]"
 
+_PLAIN = {str, int}  # types of ids that need no closer look
 _QRELS_SHAPES = "{query: {document: grade}}, {query: {relevant documents}} or {query: [relevant documents]}"
 _RUN_SHAPES = (
     "{query: {document: score}}, {query: [documents, best first]} or {query: [(document, score), …]}"
@@ -117,6 +118,8 @@ def _items(what: str, query: Any, value: Any, shapes: str) -> list[Any]:
         shown = f"{type(value).__name__} {value!r:.60}"
         raise InputError(f"{what}: query {query!r} holds the {shown}; give {shapes}.")
     items: list[Any] = value.tolist() if hasattr(value, "tolist") else list(value)
+    if {*map(type, items)} <= _PLAIN:
+        return items
     for item in items:
         if item is None or (isinstance(item, (tuple, list, dict, set)) and not _is_pair(item)):
             hint = " For lists of dicts with ids use ranklens.from_records." if isinstance(item, dict) else ""
@@ -132,6 +135,8 @@ def _is_pair(item: Any) -> bool:
 
 
 def _are_pairs(query: Any, items: list[Any]) -> bool:
+    if {*map(type, items)} <= _PLAIN:
+        return False
     pairs = sum(map(_is_pair, items))
     if pairs not in (0, len(items)):
         odd = next(item for item in items if not _is_pair(item))
