@@ -287,6 +287,7 @@ def _forget() -> None:
     """What was read of names before the registry changed."""
     _spellings.cache_clear()
     _parse.cache_clear()
+    _parse_names.cache_clear()
 
 
 def definitions() -> Mapping[str, Definition]:
@@ -350,12 +351,26 @@ def parse_many(given: str | Measure | Iterable[str | Measure]) -> list[Measure]:
     """
     if isinstance(given, Measure):
         return [given]
+    key = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, (list, tuple)) else ()
+    if key and {*map(type, key)} == {str}:
+        return list(_parse_names(key))
+    return _parse_each(given)
+
+
+@lru_cache(maxsize=256)
+def _parse_names(names: tuple[str, ...]) -> tuple[Measure, ...]:
+    return tuple(_parse_each(names[0] if len(names) == 1 else names))
+
+
+def _parse_each(given: str | Measure | Iterable[str | Measure]) -> list[Measure]:
+    if isinstance(given, Measure):
+        return [given]
     found: list[Measure] = []
     if not isinstance(given, str):
         if not isinstance(given, Iterable):
             raise MeasureError(f"Expected the name of a measure, such as 'nDCG@10', not {given!r}.")
         for item in given:
-            found += parse_many(item)
+            found += _parse_each(item)
     else:
         for text in _split(given):
             found += preset(text) if text.lower() in (*PRESETS, *_PRESET_ALIASES) else [parse(text)]

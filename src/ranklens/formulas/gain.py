@@ -159,7 +159,7 @@ def worth(hits: Hits, gain: Gain, gains: Mapping[float, float] | None) -> Hits:
         gained = np.exp2(gained) - 1
     for grade, value in (gains or {}).items():
         gained[hits.grade == grade] = value
-    return replace(hits, grade=gained)
+    return Hits(hits.query, hits.rank, gained, hits.n_queries, hits.spread)
 
 
 def _best_first(ideal: Hits) -> Hits:

@@ -93,7 +93,9 @@ def chunks(separator: str, system: str = "") -> RankLensWarning:
 
 def assemble(found: Standings, policy: Policy, known: Facts = NOTHING) -> Judged:
     """Apply the policies that come after ranking: which queries count, how ties are spread, how deep to look."""
-    ideal = found.ideal or Ideal.of(found.gold_query, found.gold, len(found.queries))
+    ideal = found.ideal
+    if ideal is None:
+        ideal = Ideal.of(np.bincount(found.gold_query, minlength=len(found.queries)), found.gold)
     has_relevant = ideal.best >= policy.rel
     keep = _kept(found, has_relevant, policy)
     n, averaged = len(found.queries), len(found.queries) if keep is None else int(keep.sum())
@@ -177,6 +179,8 @@ def _hits(found: Standings, policy: Policy) -> Hits:
     query, grade, n = found.query, found.grade.astype(np.float64), len(found.queries)
     if policy.ties == "average":
         return spread_ties(query, found.start, found.size, grade, n)
+    if found.in_order:
+        return Hits(query, found.rank, grade, n)
     key = query * (int(found.rank.max(initial=0)) + 1) + found.rank
     if (key[1:] > key[:-1]).all():
         return Hits(query, found.rank, grade, n)

@@ -23,6 +23,7 @@ from ranklens.judging.gold import (
     Documents,
     GoldDicts,
     Grades,
+    Ideal,
     check_dicts,
     grades,
     id_types,
@@ -38,6 +39,8 @@ from ranklens.readers import mappings
 _CHUNK_ROWS = 1 << 16  # documents that are ranked at once
 _ABSENT: Documents = {}  # the ranking of a query that the run lacks; an empty answer is another dict
 _SHORT = 64  # documents or judgments of a query; longer ones are read one query at a time
+_FETCHED = 16  # queries whose ids fit the cache
+_WORTH_FETCHING = 16  # ids that can be fetched in the time that one look-up waits for memory
 _LOOKED_AT = 64  # queries that tell whether rankings and judgments are short
 
 
@@ -73,14 +76,12 @@ def _judge_dicts(gold: GoldDicts, rankings: mappings.Repaired, policy: Policy, i
         in_run[i] = found[i] is not _ABSENT
     ignored = len(ranked) - int(in_run.sum())
     check_unjudged(ignored, policy, lambda: next(q for q in ranked if q not in gold.given.by_query))
-    ideal = gold.ideal if gold.keeps else None
+    ideal = gold.ideal if gold.keeps else Ideal.of(all_hits.gold_lengths, all_hits.gold)
     return Standings(
         queries=gold.names,
         retrieved=all_hits.lengths,
         in_run=in_run,
-        gold_query=np.repeat(np.arange(len(queries)), all_hits.gold_lengths)
-        if ideal is None
-        else ideal.hits.query,
+        gold_query=ideal.hits.query,
         gold=all_hits.gold,
         query=all_hits.query,
         rank=all_hits.rank,
@@ -92,6 +93,7 @@ def _judge_dicts(gold: GoldDicts, rankings: mappings.Repaired, policy: Policy, i
         ),
         examples=(next(iter(ranked), ""), _first(golds), _first(found)),
         ideal=ideal,
+        in_order=policy.ties != "average",
     )
 
 
@@ -150,7 +152,7 @@ def _chunks(gold: GoldDicts, rankings: list[Documents], in_32_bits: bool) -> Ite
     looked_at = min(len(queries), _LOOKED_AT) or 1
     documents = sum(map(len, rankings[:_LOOKED_AT])) / looked_at
     judged = sum(map(len, golds[:_LOOKED_AT])) / looked_at
-    asks_gold = documents <= min(judged, _SHORT)
+    asks_gold = documents <= (judged if gold.keeps else min(judged, _SHORT))
     portion = 1 if judged > _SHORT and not asks_gold else 512
     size = max(int(_CHUNK_ROWS * (16 if portion == 1 else 1) / max(documents, 1)), 1)
     known = gold.grades if gold.keeps else None
@@ -333,7 +335,9 @@ def _read(chunk: _Chunk, policy: Policy) -> _Read:
     rankings, scores = _scores(chunk, int(lengths.sum()), policy)
     numbers = np.arange(chunk.first, chunk.first + n)
     if chunk.asks_gold:
-        answers = np.fromiter(_look_up(chunk.golds, rankings), np.float64, len(scores))  # None becomes NaN
+        near = len(scores) * _WORTH_FETCHING > len(gold) > _SHORT * n
+        asked = _look_up_nearby(chunk.golds, rankings) if near else _look_up(chunk.golds, rankings)
+        answers = np.fromiter(asked, np.float64, len(scores))  # None becomes NaN
         hit = np.flatnonzero(~np.isnan(answers))
         query = np.repeat(numbers, lengths)[hit]
         return _Read(rankings, lengths, gold_lengths, gold, scores, query, scores[hit], answers[hit], hit)
@@ -346,6 +350,18 @@ def _read(chunk: _Chunk, policy: Policy) -> _Read:
 def _look_up(tables: Sequence[Documents], keys: Sequence[Documents]) -> Iterator[Any]:
     """``tables[i].get(key)`` for each key of ``keys[i]``, one after the other."""
     return chain.from_iterable(map(map, map(attrgetter("get"), tables), keys))
+
+
+def _look_up_nearby(tables: Sequence[Documents], keys: Sequence[Documents]) -> Iterator[Any]:
+    """The same; a tight loop over all ids of some tables brings them into the processor's cache beforehand."""
+
+    def some(first: int) -> Iterator[Any]:
+        here = slice(first, first + _FETCHED)
+        for table in tables[here]:
+            list(table)
+        return _look_up(tables[here], keys[here])
+
+    return chain.from_iterable(map(some, range(0, len(tables), _FETCHED)))
 
 
 def _scores(chunk: _Chunk, count: int, policy: Policy) -> tuple[Sequence[Documents], FloatArray]:

@@ -31,24 +31,28 @@ class Ideal:
     kept: dict[Any, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, query: IntArray, grade: Grades, n: int) -> Ideal:
-        """From the grades of all ``n`` queries; ``query`` is sorted."""
+    def of(cls, lengths: IntArray, grade: Grades) -> Ideal:
+        """From all grades, query after query, and how many each query has."""
+        n, start = len(lengths), lengths.cumsum() - lengths
+        query = np.arange(n).repeat(lengths)
         ordered = _descending(query, grade, n)
-        hits = Hits(query, Hits(query, query, ordered, n).ordinal(), ordered, n)
-        first = np.flatnonzero(hits.rank == 1)
         best = np.zeros(n)
-        best[query[first]] = ordered[first]
-        return cls(hits, best)
+        filled = lengths.nonzero()[0]
+        best[filled] = ordered[start[filled]]
+        rank = np.arange(1, len(query) + 1) - start.repeat(lengths)
+        return cls(Hits(query, rank, ordered, n), best)
 
 
 def _descending(query: IntArray, grade: Grades, n: int) -> FloatArray:
+    """The grades of each query from high to low."""
     if ((grade[1:] <= grade[:-1]) | (query[1:] != query[:-1])).all():
         return grade.astype(np.float64)
     levels = int(grade.max(initial=0)) + 1
     if grade.dtype == np.uint8 and n * levels <= 4 * len(grade) + 1000:
         # Few whole grades: counting them is much faster than sorting.
         counts = np.bincount(query * levels + (levels - 1 - grade), minlength=n * levels)
-        return np.repeat(np.tile(np.arange(levels - 1, -1, -1.0), n), counts)
+        each = np.broadcast_to(np.arange(levels - 1, -1, -1.0), (n, levels))
+        return each.ravel().repeat(counts)
     return grade[np.lexsort((-grade.astype(np.float64), query))].astype(np.float64)
 
 
@@ -102,8 +106,7 @@ class GoldDicts:
     @cached_property
     def ideal(self) -> Ideal:
         """What follows from the judgments alone."""
-        query = np.repeat(np.arange(len(self.queries)), self.lengths)
-        return Ideal.of(query, self.grades, len(self.queries))
+        return Ideal.of(self.lengths, self.grades)
 
     @cached_property
     def documents(self) -> int:

@@ -44,7 +44,8 @@ class Standings:
     applied: Applied
     # For messages: a query of the run, a judged and a retrieved document.
     examples: tuple[Any, Any, Any] = ("", "", "")
-    ideal: Ideal | None = None  # of prepared judgments
+    ideal: Ideal | None = None  # where it is known already
+    in_order: bool = False  # whether the hits of each query are known to be in rank order
 
 
 def standing(

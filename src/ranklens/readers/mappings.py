@@ -68,13 +68,16 @@ def _by_query(given: Mapping[Any, Any], convert: Any) -> Repaired:
 
 
 def _ranking(query: Any, value: Any) -> tuple[dict[Any, Any], list[Any]]:
-    if isinstance(value, Mapping):
-        return dict(value), []
-    if isinstance(value, AbstractSet):
-        raise InputError(f"run: query {query!r} is a set, which has no order; pass {_RUN_SHAPES}.")
-    items = _items("run", query, value, _RUN_SHAPES)
-    if items and _are_pairs(query, items):
-        return _best_of_each(items)
+    if type(value) is list and {*map(type, value)} <= _PLAIN:
+        items = value
+    else:
+        if isinstance(value, Mapping):
+            return dict(value), []
+        if isinstance(value, AbstractSet):
+            raise InputError(f"run: query {query!r} is a set, which has no order; pass {_RUN_SHAPES}.")
+        items = _items("run", query, value, _RUN_SHAPES)
+        if items and _are_pairs(query, items):
+            return _best_of_each(items)
     ranking = dict(zip(items, range(0, -len(items), -1), strict=True))
     if len(ranking) == len(items):
         return ranking, []
@@ -92,7 +95,7 @@ def _judgment(query: Any, value: Any) -> tuple[dict[Any, Any], list[Any]]:
     if isinstance(value, Mapping):
         return dict(value), []
     items = list(value) if isinstance(value, AbstractSet) else _items("qrels", query, value, _QRELS_SHAPES)
-    if items and _are_pairs(query, items):
+    if not {*map(type, items)} <= _PLAIN and _are_pairs(query, items):
         return _best_of_each(items)
     grades = dict.fromkeys(items, 1)
     return grades, items[len(grades) :]
@@ -118,8 +121,6 @@ def _items(what: str, query: Any, value: Any, shapes: str) -> list[Any]:
         shown = f"{type(value).__name__} {value!r:.60}"
         raise InputError(f"{what}: query {query!r} holds the {shown}; give {shapes}.")
     items: list[Any] = value.tolist() if hasattr(value, "tolist") else list(value)
-    if {*map(type, items)} <= _PLAIN:
-        return items
     for item in items:
         if item is None or (isinstance(item, (tuple, list, dict, set)) and not _is_pair(item)):
             hint = " For lists of dicts with ids use ranklens.from_records." if isinstance(item, dict) else ""
@@ -135,8 +136,6 @@ def _is_pair(item: Any) -> bool:
 
 
 def _are_pairs(query: Any, items: list[Any]) -> bool:
-    if {*map(type, items)} <= _PLAIN:
-        return False
     pairs = sum(map(_is_pair, items))
     if pairs not in (0, len(items)):
         odd = next(item for item in items if not _is_pair(item))
