@@ -134,7 +134,9 @@ def _ideal(judged: Judged, k: int | None, gain: Gain, gains: Mapping[float, floa
 
 def discounts(hits: Hits, discount: Discount | None, log_base: float | None) -> FloatArray:
     """What the gain at each rank is divided by."""
-    by: FloatArray = _log_discount(hits) / np.log2(log_base or 2)
+    by = _log_discount(hits)
+    if log_base is not None:
+        by = by / np.log2(log_base)
     if discount == "jk" or (discount is None and log_base is not None):
         by = np.maximum(1, np.log(hits.rank) / np.log(log_base or 2))
     return by
@@ -145,7 +147,8 @@ def _dcg(hits: Hits, discount: Discount | None, log_base: float | None) -> Float
 
 
 def _log_discount(hits: Hits) -> FloatArray:
-    return np.log2(hits.rank + 1)
+    found: FloatArray = np.log2(hits.rank + 1)
+    return found
 
 
 def worth(hits: Hits, gain: Gain, gains: Mapping[float, float] | None) -> Hits:

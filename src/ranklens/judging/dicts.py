@@ -72,9 +72,10 @@ def _judge_dicts(gold: GoldDicts, rankings: mappings.Repaired, policy: Policy, i
     parts = [part for chunk in _chunks(gold, found, in_32_bits) for part in _rank(chunk, policy)]
     all_hits = parts[0] if len(parts) == 1 else _Ranked(*map(np.concatenate, zip(*parts, strict=True)))
     in_run = np.ones(len(found), dtype=bool)
-    for i in np.flatnonzero(all_hits.lengths == 0).tolist():
-        in_run[i] = found[i] is not _ABSENT
-    ignored = len(ranked) - int(in_run.sum())
+    absent = [i for i in (all_hits.lengths == 0).nonzero()[0].tolist() if found[i] is _ABSENT]
+    if absent:
+        in_run[absent] = False
+    ignored = len(ranked) - len(found) + len(absent)
     check_unjudged(ignored, policy, lambda: next(q for q in ranked if q not in gold.given.by_query))
     ideal = gold.ideal if gold.keeps else Ideal.of(all_hits.gold_lengths, all_hits.gold)
     return Standings(
@@ -268,7 +269,7 @@ def _rank_by_counting(chunk: _Chunk, policy: Policy) -> _Ranked:
     portions = [_read(portion, policy) for portion in chunk.portions()]
     read = portions[0] if len(portions) == 1 else _Read.joined(portions)
     query, grade = read.query - chunk.first if chunk.first else read.query, read.grade
-    start = np.cumsum(read.lengths) - read.lengths
+    start = read.lengths.cumsum() - read.lengths
     above, same = _places(read, query, start)
     rank = above + 1
     if policy.ties != "average":
@@ -338,12 +339,12 @@ def _read(chunk: _Chunk, policy: Policy) -> _Read:
         near = len(scores) * _WORTH_FETCHING > len(gold) > _SHORT * n
         asked = _look_up_nearby(chunk.golds, rankings) if near else _look_up(chunk.golds, rankings)
         answers = np.fromiter(asked, np.float64, len(scores))  # None becomes NaN
-        hit = np.flatnonzero(~np.isnan(answers))
-        query = np.repeat(numbers, lengths)[hit]
+        hit = (~np.isnan(answers)).nonzero()[0]
+        query = numbers.repeat(lengths)[hit]
         return _Read(rankings, lengths, gold_lengths, gold, scores, query, scores[hit], answers[hit], hit)
     answers = chunk.rounded(np.fromiter(_look_up(rankings, chunk.golds), np.float64, len(gold)))
-    hit = np.flatnonzero(~np.isnan(answers))
-    query = np.repeat(numbers, gold_lengths)[hit]
+    hit = (~np.isnan(answers)).nonzero()[0]
+    query = numbers.repeat(gold_lengths)[hit]
     return _Read(rankings, lengths, gold_lengths, gold, scores, query, answers[hit], gold[hit], None)
 
 

@@ -19,6 +19,7 @@ from ranklens.judging.order import as_float, not_a_number
 from ranklens.readers import mappings
 
 Grades: TypeAlias = FloatArray | npt.NDArray[np.uint8]
+_FEW = 10_000
 Documents: TypeAlias = dict[Any, Any]  # of one query: document → grade, or document → score
 
 
@@ -45,7 +46,8 @@ class Ideal:
 
 def _descending(query: IntArray, grade: Grades, n: int) -> FloatArray:
     """The grades of each query from high to low."""
-    if ((grade[1:] <= grade[:-1]) | (query[1:] != query[:-1])).all():
+    # With few grades, looking takes as long as ordering them.
+    if len(grade) > _FEW and ((grade[1:] <= grade[:-1]) | (query[1:] != query[:-1])).all():
         return grade.astype(np.float64)
     levels = int(grade.max(initial=0)) + 1
     if grade.dtype == np.uint8 and n * levels <= 4 * len(grade) + 1000:

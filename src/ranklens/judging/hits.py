@@ -71,7 +71,8 @@ class Hits:
         """The sum of ``values`` (1 by default) for each query."""
         if self.spread is not None:
             values = self.spread.share if values is None else values * self.spread.share
-        return np.bincount(self.query, values, self.n_queries).astype(np.float64, copy=False)
+        found: FloatArray = np.bincount(self.query, values, self.n_queries)
+        return found if values is not None else found.astype(np.float64)
 
     def max(self, values: FloatArray) -> FloatArray:
         """The largest of ``values`` for each query, 0 if there is none."""
@@ -87,6 +88,8 @@ class Hits:
 
     def ordinal(self) -> IntArray:
         """1, 2, 3 … within each query, whatever the ties."""
+        if self.n_queries == 1:
+            return np.arange(1, len(self) + 1)
         counts = np.bincount(self.query, minlength=self.n_queries)
         return np.arange(1, len(self) + 1) - (counts.cumsum() - counts).repeat(counts)
 

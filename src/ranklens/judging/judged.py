@@ -112,8 +112,7 @@ class Judged:
         return found
 
     def _count(self, rel: float) -> FloatArray:
-        queries = self.ideal.query[self.ideal.grade >= rel]
-        return np.bincount(queries, minlength=len(self)).astype(np.float64)
+        return self.ideal.sum((self.ideal.grade >= rel).astype(np.float64))
 
     def condensed(self) -> Judged:
         """The same without the unjudged documents: ranks count judged documents only (trec_eval's ``-J``)."""

@@ -7,9 +7,8 @@ it holds many judged documents.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,8 +26,7 @@ _AT_ONCE = (
 _SEARCH_COST = 20_000  # sorting and searching one ranking takes as long as this many comparisons
 
 
-@dataclass(frozen=True)
-class Standings:
+class Standings(NamedTuple):
     """The judged documents that were retrieved, by query, with their places; and all grades, by query."""
 
     queries: list[str]
