@@ -23,7 +23,11 @@ from ranklens.policy import Policy, make_policy
 from ranklens.readers import frames
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from ranklens.matching.rules import Matching
+
+_FEW_ROWS = 5_000
 
 
 def judge(
@@ -65,8 +69,27 @@ def judge(
     from ranklens.files.streams import TableStream
     from ranklens.judging.tables import from_frames
 
-    tables = run if isinstance(run, TableStream) else [frames.run_frame(run)]
-    return assemble(from_frames(qrels, tables, policy, None), policy, known)
+    if isinstance(run, TableStream):
+        return assemble(from_frames(qrels, run, policy, None), policy, known)
+    table = frames.run_frame(run)
+    small = _small(qrels, table)
+    return assemble(
+        from_dicts(*small, policy) if small else from_frames(qrels, [table], policy, None), policy, known
+    )
+
+
+def _small(qrels: Any, run: pl.DataFrame) -> tuple[Any, Mapping[Any, Any]] | None:
+    """A few rows as dicts, for which tables would take longer than the rows; None where there are many, or anything unusual."""
+    if len(run) > _FEW_ROWS:
+        return None
+    index = index_of(qrels)
+    if index is None and not isinstance(qrels, Mapping):
+        judged = frames.qrels_frame(qrels)
+        gold: Any = frames.as_dicts(judged) if len(judged) <= _FEW_ROWS else None
+    else:
+        gold = qrels if index is None else index.for_dicts
+    ranked = frames.as_dicts(run)
+    return None if gold is None or ranked is None else (gold, ranked)
 
 
 def _hint_at_chunks(qrels: Mapping[Any, Any], run: Mapping[Any, Any]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -71,8 +71,9 @@ class Hits:
         """The sum of ``values`` (1 by default) for each query."""
         if self.spread is not None:
             values = self.spread.share if values is None else values * self.spread.share
-        found: FloatArray = np.bincount(self.query, values, self.n_queries)
-        return found if values is not None else found.astype(np.float64)
+        found: Any = np.bincount(self.query, values, self.n_queries)
+        per_query: FloatArray = found if values is not None else found.astype(np.float64)
+        return per_query
 
     def max(self, values: FloatArray) -> FloatArray:
         """The largest of ``values`` for each query, 0 if there is none."""
