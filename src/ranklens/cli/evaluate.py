@@ -95,6 +95,7 @@ def evaluate(
 ) -> None:
     """Score one or several runs against judgments."""
     from ranklens.evaluation import evaluate as score
+    from ranklens.judging.prepared import kept
 
     out.check_output(output, [qrels, *paths_of(runs)])
     _refuse_what_is_not_shown(per_query, failing, failing_measure, format)
@@ -103,10 +104,11 @@ def evaluate(
     with reading(), _said_once() as heard:
         columns, matching = columns_of(places), match_of(match)
         data = open_collection(qrels, runs, qrels_format, run_format, Names.of(columns, matching))
+        gold = kept(data.qrels) if len(data.runs) > 1 else data.qrels
         for name, run in data.runs.items():
             with _about(name, str(run.path), heard, several=len(data.runs) > 1):
                 found[name] = score(
-                    data.qrels,
+                    gold,
                     run,
                     measures,
                     policy,

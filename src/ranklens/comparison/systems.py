@@ -19,6 +19,7 @@ from ranklens.errors import InputError, MeasureError, RankLensWarning, about_eac
 from ranklens.evaluation import evaluate
 from ranklens.files.collection import Collection, open_collection
 from ranklens.judging.inputs import read_inputs
+from ranklens.judging.prepared import kept
 from ranklens.matching.rules import Matching
 from ranklens.policy import make_policy
 from ranklens.readers import frames
@@ -461,6 +462,7 @@ def _evaluated(
     """Scores by system, and what evaluation warned of."""
     scores: dict[str, Scores] = {}
     heard: dict[str, list[Warning | str]] = {}
+    qrels = kept(qrels) if len(runs) > 1 else qrels
     for name in progress(list(runs)):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", RankLensWarning)

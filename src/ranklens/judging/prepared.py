@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -20,17 +21,18 @@ if TYPE_CHECKING:
 class Index:
     """What judging needs of judgments, made when the first run asks for it: dicts for dicts, a table for tables."""
 
-    def __init__(self, source: Mapping[Any, Any] | pl.DataFrame) -> None:
-        self.source = source
+    def __init__(self, source: Mapping[Any, Any] | pl.DataFrame, *, copies: bool = True) -> None:
+        self.source, self._copies = source, copies
         self.for_tables: Any = None  # kept by ranklens.judging.tables
 
     @cached_property
     def for_dicts(self) -> GoldDicts:
-        """Copies of the dicts, so that later changes of what was given do not matter."""
+        """The dicts; copies of them, where later changes of what was given must not matter."""
         source = self.source if isinstance(self.source, Mapping) else frames.by_query(self.source)
         given = mappings.judgments(source)
-        copied = {query: dict(docs) for query, docs in given.by_query.items()}
-        found = GoldDicts.of(mappings.Repaired(copied, given.duplicates, given.first_duplicate), keeps=True)
+        if self._copies:
+            given = replace(given, by_query={query: dict(docs) for query, docs in given.by_query.items()})
+        found = GoldDicts.of(given, keeps=True)
         _ = found.ideal  # refuses what is not a number
         return found
 
@@ -91,6 +93,15 @@ def judgments(qrels: Any, *, columns: Mapping[str, str] | None = None) -> Judgme
     if isinstance(found, Mapping):
         _ = index.for_dicts
     return Judgments(index)
+
+
+def kept(qrels: Any) -> Any:
+    """The same judgments, indexed once for all runs of a call; a golden set stays what it is."""
+    if isinstance(qrels, (Judgments, Golden)):
+        return qrels
+    if isinstance(qrels, Mapping):
+        return Judgments(Index(qrels, copies=False))
+    return Judgments(Index(frames.qrels_frame(qrels))) if frames.is_frame(qrels) else qrels
 
 
 def index_of(qrels: Any) -> Index | None:
