@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from ranklens.registry import Measure, measures, preset
     from ranklens.registry import parse as measure
     from ranklens.retrieval.benchmark import Benchmark
-    from ranklens.scores import Scores
+    from ranklens.scores import Scores, read_scores
     from ranklens.single import (
         average_precision_at_k,
         dcg_at_k,
@@ -78,7 +78,7 @@ _HOME = {
     "policy": "Policy",
     "readers.records": "from_records",
     "registry": "Measure measures preset",
-    "scores": "Scores",
+    "scores": "Scores read_scores",
     "single": "average_precision_at_k dcg_at_k f1_at_k hit_rate_at_k mean_reciprocal_rank ndcg_at_k precision_at_k "
     "precision_recall_f1 recall_at_k reciprocal_rank success_at_k",
     "stats": "Interval rbo",
@@ -132,6 +132,7 @@ __all__ = [
     "precision_recall_f1",
     "preset",
     "rbo",
+    "read_scores",
     "recall_at_k",
     "reciprocal_rank",
     "reranking_improvement",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ranklens.arrays import FloatArray, IntArray
-from ranklens.errors import Option, PolicyError
+from ranklens.errors import InputError, Option, PolicyError
 from ranklens.judging.averaged_ties import condense_spread
 from ranklens.judging.hits import Hits
 from ranklens.policy import Policy
@@ -148,3 +148,19 @@ class Judged:
         policy = replace(self.policy, judged_only=True)
         retrieved = np.rint(hits.sum()).astype(np.int64)
         return replace(self, hits=hits, retrieved=retrieved, policy=policy, ties=None, _cache={})
+
+
+class Recalled(Judged):
+    """What is known of rankings whose scores were read from a file: the queries and the policy, but no document."""
+
+    @classmethod
+    def of(cls, queries: Sequence[str], policy: Policy, applied: Applied) -> Recalled:
+        n, none = len(queries), np.zeros(0, np.int64)
+        nothing = Hits(none, none, np.zeros(0), n)
+        return cls(queries, nothing, nothing, np.zeros(n, np.int64), 0.0, policy, applied)
+
+    def evaluate(self, measures: str | Measure | Sequence[str | Measure]) -> Scores:
+        """Refused: there is nothing to evaluate."""
+        raise InputError(
+            f"These scores were read from a file, which holds values but no rankings, so {measures} cannot be added. Evaluate the run again."
+        )
