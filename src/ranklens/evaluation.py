@@ -14,9 +14,11 @@ from ranklens.scores import Scores, Sources
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from typing_extensions import Unpack
+
     from ranklens.judging.judged import Judged
     from ranklens.matching.rules import Matching
-    from ranklens.policy import Policy
+    from ranklens.policy import Policy, PolicyOptions
 
 
 def evaluate(
@@ -28,7 +30,7 @@ def evaluate(
     columns: Mapping[str, str] | None = None,
     match: Matching | None = None,
     abstain_below: float | None = None,
-    **options: Any,
+    **options: Unpack[PolicyOptions],
 ) -> Scores:
     """Score a run against judgments.
 

@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 from ranklens.errors import Given, PolicyError, nearest
 from ranklens.words import either
@@ -164,6 +164,20 @@ class Policy:
         'are left out'
         """
         return {asked.about: asked.answer(getattr(self, name)) for name, asked in questions().items()}
+
+
+class PolicyOptions(TypedDict, total=False):
+    """The fields of :class:`Policy` as keyword arguments, so that type checkers know them: ``evaluate(..., ties="average")``."""
+
+    ties: Ties
+    missing: MissingQueries
+    unjudged_queries: UnjudgedQueries
+    empty: EmptyGold
+    duplicates: Duplicates
+    judged_only: bool
+    nan: NaNScores
+    depth: int | None
+    rel: float
 
 
 def questions() -> dict[str, Question]:

@@ -34,9 +34,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import polars as pl
+    from typing_extensions import Unpack
 
     from ranklens.arrays import FloatArray
-    from ranklens.policy import Policy
+    from ranklens.comparison.choices import Correction, Test
+    from ranklens.policy import Policy, PolicyOptions
     from ranklens.report.charts import ComparisonPlots
     from ranklens.stats.inputs import Rng
     from ranklens.tables.table import Printout, Table
@@ -320,8 +322,8 @@ def compare(
     measures: str | Measure | Sequence[str | Measure] = "rag",
     *,
     baseline: str | None = None,
-    test: str = "randomization",
-    correction: str = "holm",
+    test: Test = "randomization",
+    correction: Correction = "holm",
     alpha: float = 0.05,
     level: float = 0.95,
     by: Any = None,
@@ -331,7 +333,7 @@ def compare(
     columns: Mapping[str, str] | None = None,
     match: Matching | None = None,
     progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
-    **options: Any,
+    **options: Unpack[PolicyOptions],
 ) -> Comparison:
     """Evaluate several runs on the same queries and say which differences are more than chance.
 
@@ -392,8 +394,8 @@ def compare_scores(
     measures: str | Measure | Sequence[str | Measure] | None = None,
     *,
     baseline: str | None = None,
-    test: str = "randomization",
-    correction: str = "holm",
+    test: Test = "randomization",
+    correction: Correction = "holm",
     alpha: float = 0.05,
     level: float = 0.95,
     by: Any = None,

@@ -23,8 +23,10 @@ from ranklens.registry import Measure, parse
 
 if TYPE_CHECKING:
     import polars as pl
+    from typing_extensions import Unpack
 
     from ranklens.arrays import IntArray
+    from ranklens.policy import PolicyOptions
     from ranklens.tables.table import Table
 
 FORMAT_VERSION = 1  # of to_json; 1: first version
@@ -160,7 +162,7 @@ def explain(
     columns: Mapping[str, str] | None = None,
     match: Matching | None = None,
     rows: int = 20,
-    **options: Any,
+    **options: Unpack[PolicyOptions],
 ) -> Explanation:
     """Show how a measure arrives at its value for one query.
 

@@ -24,8 +24,10 @@ from ranklens.readers import frames
 
 if TYPE_CHECKING:
     import polars as pl
+    from typing_extensions import Unpack
 
     from ranklens.matching.rules import Matching
+    from ranklens.policy import PolicyOptions
 
 _FEW_ROWS = 5_000
 
@@ -38,7 +40,7 @@ def judge(
     columns: Mapping[str, str] | None = None,
     match: Matching | None = None,
     abstain_below: float | None = None,
-    **options: Any,
+    **options: Unpack[PolicyOptions],
 ) -> Judged:
     """Find the ranks of the judged documents, once, for any number of measures.
 
