@@ -149,7 +149,7 @@ def assemble(found: Standings, policy: Policy, known: Facts = NOTHING) -> Judged
         replace(policy, judged_only=False) if policy.judged_only else policy,
         applied,
         _tie_groups(found),
-        _of_ideal=ideal.kept,
+        _prepared=(ideal.hits, ideal.kept),
     )
     judged = judged if keep is None or averaged == n else _some_queries(judged, keep)
     return judged.condensed() if policy.judged_only else judged
@@ -239,7 +239,6 @@ def _some_queries(judged: Judged, keep: BoolArray) -> Judged:
         retrieved=judged.retrieved[keep],
         ties=ties,
         _cache={},
-        _of_ideal={},
     )
 
 

@@ -81,7 +81,8 @@ class Judged:
     applied: Applied = field(default_factory=Applied)
     ties: TieGroups | None = None
     _cache: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
-    _of_ideal: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
+    # The ideal of prepared judgments, with what was made of it.
+    _prepared: tuple[Hits, dict[Any, Any]] | None = field(default=None, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.queries)
@@ -102,7 +103,8 @@ class Judged:
 
     def of_ideal(self, key: Any, compute: Callable[[], FloatArray]) -> FloatArray:
         """What ``compute`` makes of the judgments alone, one value per query: once, however many rankings follow."""
-        kept = self._of_ideal
+        prepared = self._prepared
+        kept = prepared[1] if prepared is not None and prepared[0] is self.ideal else self._cache
         if key not in kept:
             if len(kept) >= _KEPT:
                 kept.clear()
