@@ -27,7 +27,7 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "b.txt").write_text("".join(f"q{i} Q0 a 1 2 t\n" for i in range(6)))
     (tmp_path / "twice.txt").write_text("q1 Q0 a 1 2 t\nq1 Q0 a 2 1 t\n")
     (tmp_path / "bench.yaml").write_text(
-        "data: {qrels: qrels.txt, runs: {a: a.txt, b: b.txt}}\nretrieval_metrics: {metrics: [RR]}\n"
+        "data: {qrels: qrels.txt, runs: {a: a.txt, b: b.txt}}\nretrieval_metrics: {enabled_metrics: [RR]}\n"
     )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("warnings.showwarning", None)
