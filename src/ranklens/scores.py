@@ -463,7 +463,7 @@ def total(kind: Aggregate, values: FloatArray) -> float:
     if kind == "geometric":
         return float(np.exp(logs_with_floor(values).mean()))
     # One after the other, as trec_eval adds: numpy.sum rounds differently.
-    added = float(np.cumsum(values)[-1])
+    added = float(values.cumsum()[-1])
     return added if kind == "sum" else added / len(values)
 
 

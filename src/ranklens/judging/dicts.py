@@ -36,6 +36,7 @@ from ranklens.judging.standing import Standings, check_unjudged, standing
 from ranklens.policy import Policy
 from ranklens.readers import mappings
 
+_NOTHING = Applied()
 _CHUNK_ROWS = 1 << 16  # documents that are ranked at once
 _ABSENT: Documents = {}  # the ranking of a query that the run lacks; an empty answer is another dict
 _SHORT = 64  # documents or judgments of a query; longer ones are read one query at a time
@@ -78,6 +79,7 @@ def _judge_dicts(gold: GoldDicts, rankings: mappings.Repaired, policy: Policy, i
     ignored = len(ranked) - len(found) + len(absent)
     check_unjudged(ignored, policy, lambda: next(q for q in ranked if q not in gold.given.by_query))
     ideal = gold.ideal if gold.keeps else Ideal.of(all_hits.gold_lengths, all_hits.gold)
+    repeated, repeated_gold = rankings.duplicates, gold.given.duplicates
     return Standings(
         queries=gold.names,
         retrieved=all_hits.lengths,
@@ -89,9 +91,9 @@ def _judge_dicts(gold: GoldDicts, rankings: mappings.Repaired, policy: Policy, i
         grade=all_hits.grade,
         start=all_hits.start,
         size=all_hits.size,
-        applied=Applied(
-            ignored=ignored, duplicates=rankings.duplicates, duplicate_judgments=gold.given.duplicates
-        ),
+        applied=Applied(ignored=ignored, duplicates=repeated, duplicate_judgments=repeated_gold)
+        if ignored or repeated or repeated_gold
+        else _NOTHING,
         examples=(next(iter(ranked), ""), _first(golds), _first(found)),
         ideal=ideal,
         in_order=policy.ties != "average",

@@ -19,7 +19,7 @@ from ranklens.judging.order import as_float, not_a_number
 from ranklens.readers import mappings
 
 Grades: TypeAlias = FloatArray | npt.NDArray[np.uint8]
-_FEW = 10_000
+_FEW = 10_000  # grades, which are sorted before it is clear whether they are in order
 Documents: TypeAlias = dict[Any, Any]  # of one query: document → grade, or document → score
 
 
@@ -46,10 +46,14 @@ class Ideal:
 
 def _descending(query: IntArray, grade: Grades, n: int) -> FloatArray:
     """The grades of each query from high to low."""
-    # With few grades, looking takes as long as ordering them.
-    if len(grade) > _FEW and ((grade[1:] <= grade[:-1]) | (query[1:] != query[:-1])).all():
-        return grade.astype(np.float64)
     levels = int(grade.max(initial=0)) + 1
+    if len(grade) <= _FEW and grade.dtype == np.uint8:
+        first = query * levels
+        falling = first - grade
+        falling.sort()
+        return (first - falling).astype(np.float64)
+    if ((grade[1:] <= grade[:-1]) | (query[1:] != query[:-1])).all():
+        return grade.astype(np.float64)
     if grade.dtype == np.uint8 and n * levels <= 4 * len(grade) + 1000:
         # Few whole grades: counting them is much faster than sorting.
         counts = np.bincount(query * levels + (levels - 1 - grade), minlength=n * levels)

@@ -61,6 +61,8 @@ class Hits:
         """The rows in the first ``k`` ranks; ``k`` may differ from query to query."""
         if k is None:
             return self
+        if self.n_queries == 1 and len(self.rank) and isinstance(k, int) and self.rank[-1] <= k:
+            return self  # the last rank of one query is its highest
         return self.where(self.rank <= (k if isinstance(k, int) else k[self.query]))
 
     def relevant(self, rel: float) -> Hits:
