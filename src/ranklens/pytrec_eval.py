@@ -115,13 +115,11 @@ class RelevanceEvaluator:
             return {}
         if not isinstance(scores, Mapping):
             raise TypeError("Argument object scores should be of type dictionary.")
-        _check_scores(scores)
+        plain = _check_scores(scores)
         known = self._gold.place
-        run = {
-            query: docs if type(docs) is dict else dict(docs)
-            for query, docs in scores.items()
-            if query in known
-        }
+        run: Mapping[str, Mapping[str, float]] = scores
+        if not plain or not scores.keys() <= known.keys():
+            run = {query: dict(docs) for query, docs in scores.items() if query in known}
         if not run:
             return {}
         # Judgments are used as they were prepared, unless few of their queries are asked for.
@@ -131,7 +129,9 @@ class RelevanceEvaluator:
         columns = [_values(measure, judged) for measure in self._columns.values()]
         names = tuple(self._columns)
         rows = list(zip(*columns, strict=True)) if columns else [()] * len(judged)
-        return {query: dict(zip(names, rows[gold.place[query]], strict=True)) for query in run}
+        if len(run) < len(rows) or list(run) != gold.queries:
+            rows = [rows[gold.place[query]] for query in run]
+        return {query: dict(zip(names, row, strict=True)) for query, row in zip(run, rows, strict=True)}
 
     def _measure(self, line: Printed | str) -> Measure | None:
         if isinstance(line, str) or line.name.startswith("relstring"):
@@ -203,16 +203,20 @@ def _check_judgments(query: Any, docs: Any) -> None:
         raise TypeError("Expected mapping of document id to query relevance or matching score.")
 
 
-def _check_scores(scores: Mapping[Any, Any]) -> None:
-    """Types as sets, over all documents: looking at each in Python would take longer than evaluating them."""
+def _check_scores(scores: Mapping[Any, Any]) -> bool:
+    """Refuse what pytrec_eval refuses; whether these are dicts of dicts.
+
+    Types as sets, over all documents: looking at each in Python would take longer than evaluating them.
+    """
     tables = scores.values()
     if {*map(type, scores)} <= {str} and {*map(type, tables)} <= {dict}:
         ids, numbers = chain.from_iterable(tables), chain.from_iterable(map(dict.values, tables))
         if {*map(type, ids)} <= {str} and {*map(type, numbers)} <= {int, float, bool}:
-            return
+            return isinstance(scores, dict)
     for query, docs in scores.items():
         if not isinstance(query, str) or not isinstance(docs, Mapping):
             raise TypeError("Unable to extract query/object scores.")
         all_text = all(isinstance(doc, str) for doc in docs)
         if not all_text or not all(isinstance(score, (int, float)) for score in docs.values()):
             raise TypeError("Unable to extract query/object scores.")
+    return False
