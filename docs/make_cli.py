@@ -14,7 +14,8 @@ PAGE = Path(__file__).parent / "cli.md"
 HEAD = """<!-- Generated from the commands' help by scripts/docs. Do not edit. -->
 # Command line
 
-Exit status: 0 for success, 1 if a check failed, 2 for wrong usage or input, 3 if the system or RankLens itself failed. Results go to standard output, messages to standard error.
+Exit status: 0 for success, 1 if a check failed, 2 for wrong usage or input, 3 if the system or RankLens failed. Results go to standard output, messages to standard
+error. `-o` writes the format of the file's suffix; [more](services.md#files-in-the-format-of-their-suffix).
 Formats are detected by suffix and content; `.gz`, `.zst`, `.xz` and `.bz2` files are decompressed, `-` is standard input.
 """
 

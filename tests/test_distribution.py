@@ -26,6 +26,7 @@ DATA = {
     "report.html",
     "report.css",
     "comparison.schema.json",
+    "scores.schema.json",
     "bench_example.yaml",
 }
 NAME = f"ranklens-{rl.__version__}"

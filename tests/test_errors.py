@@ -55,3 +55,30 @@ def test_warnings_are_told_again_with_a_name():
     ]
     assert caught[0].message.query == "q1"
     assert {warning.filename for warning in caught} == {__file__}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line"),
+    [
+        ("run.txt", "q1 Q0 d1 1 2 t\nq1 Q0 d2 2 abc t\n", 2),
+        ("run.csv", "query,doc,score\nq1,d1,1\nq1,d2,x\n", 3),
+        ("run.jsonl", '{"query": "q1", "doc": "d1", "score": 1}\n{"query"\n', 2),
+        ("log.jsonl", '{"question": "?", "retrieved": ["a"]}\n{"question"\n', 2),
+        ("run.json", '{"q1":\n{"d1": x}}', 2),
+        ("empty.txt", "", None),
+        ("absent.txt", None, None),
+    ],
+)
+def test_errors_say_where_in_fields_too(tmp_path, name, text, line):
+    file = tmp_path / name
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(rl.InputError) as told:
+        rl.evaluate({"q1": {"d1": 1}}, file, "RR")
+    assert (told.value.path, told.value.line) == (str(file), line)
+
+
+def test_errors_name_query_and_document_in_fields_too():
+    with pytest.raises(rl.InputError) as told:
+        rl.evaluate({"q1": {"d1": 1}}, {"q1": {"d1": float("nan")}}, "RR")
+    assert (told.value.query, told.value.document) == ("q1", "d1")

@@ -1,11 +1,18 @@
 """Each policy is described once; everything that speaks of policies reads it there."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Literal, get_args, get_origin, get_type_hints
 
 import pytest
 
 import ranklens as rl
-from ranklens.policy import Policy, questions
+from ranklens.comparison import choices
+from ranklens.comparison.pairs import ALL_TESTS
+from ranklens.policy import Policy, PolicyOptions, questions
+from ranklens.stats import CORRECTIONS
 
 
 def test_every_choice_has_an_answer():
@@ -38,3 +45,37 @@ def test_help_names_every_choice():
     for question in questions().values():
         assert question.about in Policy.__doc__
         assert all(answer in Policy.__doc__ for answer in question.answers.values())
+
+
+def test_the_types_of_options_are_those_of_policies():
+    assert get_type_hints(PolicyOptions) == get_type_hints(Policy)
+    assert {*get_args(choices.Test)} == {*ALL_TESTS}
+    assert {*get_args(choices.Correction)} == {*CORRECTIONS}
+
+
+@pytest.mark.slow
+def test_a_type_checker_sees_typos(tmp_path):
+    lines = {
+        'rl.evaluate(q, r, "RR", ties="averge")': 'Argument "ties" to "evaluate" has incompatible type',
+        'rl.evaluate(q, r, "RR", missin="zero")': 'Unexpected keyword argument "missin" for "evaluate"',
+        'rl.compare(q, {"a": r}, test="wilcoxn")': 'Argument "test" to "compare" has incompatible type',
+        'x: float = rl.recall_at_k(["a"], {"a"}, 1)': "",
+        'y: list[float] = rl.recall_at_k([["a"]], [{"a"}], 1)': "",
+        'rl.evaluate(q, r, "RR", ties="average", depth=10)': "",
+    }
+    file = tmp_path / "snippet.py"
+    file.write_text("\n".join(['import ranklens as rl; q = {"q": {"a": 1}}; r = {"q": ["a"]}', *lines]))
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--config-file=",
+        "--ignore-missing-imports",
+        "--no-incremental",
+        str(file),
+    ]
+    environment = {**os.environ, "MYPYPATH": str(Path(rl.__file__).parents[1])}
+    told = subprocess.run(command, capture_output=True, text=True, check=False, env=environment).stdout
+    for number, message in enumerate(lines.values(), 2):
+        about = [line for line in told.splitlines() if f"snippet.py:{number}: error" in line]
+        assert any(message in line for line in about) if message else not about, told

@@ -1,6 +1,7 @@
 import inspect
 import json
 import sys
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -191,3 +192,79 @@ def test_nothing_is_said_of_judged_documents_where_gold_is_one_or_two_per_query(
     )
     three = {"q0": {"a", "b", "c"}, "q1": {"a", "b", "c"}}
     assert "33% of the retrieved documents judged" in rl.evaluate(three, run, "P@2").note
+
+
+def test_scores_are_read_back(tmp_path):
+    import jsonschema
+
+    qrels = {"q1": {"a": 1, "b": 2}, "q2": {"c": 1}, "q3": {"d": 0}}
+    run = {"q1": {"b": 1.0, "x": 1.0}, "q2": {"y": 1.0, "c": 0.5}}
+    scores = rl.evaluate(qrels, run, ["ndcg@10", "mrr", "NumRel", "gm_AP"], missing="skip", rel=1)
+    text = scores.to_json()
+    schema = json.loads((Path(rl.__file__).parent / "scores.schema.json").read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(json.loads(text), schema)
+    again = rl.Scores.from_json(text)
+    assert again.to_json() == text
+    assert again.mean == scores.mean
+    assert again.policy == scores.policy
+    assert again.interval("mrr") == scores.interval("mrr")
+    assert again.per_query.equals(scores.per_query)
+    file = tmp_path / "mine.json"
+    file.write_text(text)
+    assert rl.read_scores(file)["mine"].mean == scores.mean
+    with pytest.raises(rl.InputError, match=r"no rankings, so AP cannot be added"):
+        again.judged.evaluate("AP")
+    compared = rl.compare_scores({"old": again, "new": scores})
+    assert compared.pair("mrr", "old", "new").difference == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "is not JSON"),
+        ("[]", "holds no scores"),
+        ('{"run": {"format_version": 9}}', "format_version is 9, and should be 1"),
+        ('{"run": {"format_version": 1, "queries": []}}', "incomplete: KeyError"),
+    ],
+)
+def test_files_without_scores_are_refused(tmp_path, text, message):
+    file = tmp_path / "scores.json"
+    file.write_text(text)
+    with pytest.raises(rl.InputError, match=message) as told:
+        rl.read_scores(file)
+    assert told.value.path == str(file)
+    with pytest.raises(rl.InputError, match="cannot be read"):
+        rl.read_scores(tmp_path / "none.json")
+
+
+@pytest.mark.parametrize("ties", ["descending", "average"])
+def test_shards_together_are_the_whole(ties):
+    qrels = {f"q{i}": {"a": i % 3, "b": 1} for i in range(9)}
+    run = {f"q{i}": {"a": 1.0, "x": 1.0, "b": float(i % 2)} for i in range(8)}
+    measures = ["nDCG@2", "RR", "AP", "NumRet"]
+    whole = rl.evaluate(qrels, run, measures, ties=ties)
+    shards = [
+        rl.evaluate({q: qrels[q] for q in part}, {q: run[q] for q in part if q in run}, measures, ties=ties)
+        for part in (list(qrels)[:4], list(qrels)[4:])
+    ]
+    merged = rl.Scores.concat(shards)
+    assert merged.queries == whole.queries
+    assert str(merged) == str(whole)
+    assert merged.judged.evaluate("P@2").mean == whole.judged.evaluate("P@2").mean
+    recalled = rl.Scores.concat([rl.Scores.from_json(one.to_json()) for one in shards])
+    assert recalled.mean == whole.mean
+
+
+def test_what_cannot_be_merged_is_told():
+    one = rl.evaluate({"q": {"a"}}, {"q": ["a"]}, "RR")
+    other = rl.evaluate({"p": {"a"}}, {"p": ["a"]}, "AP")
+    with pytest.raises(rl.MeasureError, match="different measures cannot be merged: RR, and AP"):
+        rl.Scores.concat([one, other])
+    with pytest.raises(rl.InputError, match="Query 'q' is in two") as told:
+        rl.Scores.concat([one, one])
+    assert told.value.query == "q"
+    with pytest.raises(rl.InputError, match="different policies"):
+        rl.Scores.concat([one, rl.evaluate({"p": {"a"}}, {"p": ["a"]}, "RR", depth=1)])
+    with pytest.raises(rl.InputError, match="no scores to merge"):
+        rl.Scores.concat([])

@@ -80,3 +80,32 @@ def test_wrong_arguments_get_one_clear_error():
         rl.recall_at_k("abc", {"a"}, k=1)
     with pytest.raises(rl.MeasureError, match="gain is one of linear, exp"):
         rl.ndcg_at_k(["a"], {"a"}, gain="log")
+
+
+@given(pairs=st.lists(st.tuples(docs, st.sets(st.sampled_from("abcdefgh"))), min_size=1, max_size=4))
+@pytest.mark.filterwarnings("ignore::ranklens.RankLensWarning")
+def test_several_queries_at_once(pairs):
+    rankings, golds = [ranking for ranking, _ in pairs], [gold for _, gold in pairs]
+    for function in FUNCTIONS:
+        one_by_one = [function(ranking, gold, k=3) for ranking, gold in pairs]
+        assert function(rankings, golds, k=3) == one_by_one
+        assert function(tuple(rankings), [dict.fromkeys(gold, 1) for gold in golds], k=3) == one_by_one
+    assert rl.mean_reciprocal_rank(rankings, golds) == sum(map(rl.reciprocal_rank, rankings, golds)) / len(
+        pairs
+    )
+
+
+def test_lists_of_lists_are_several_queries_and_pairs_are_one():
+    assert rl.recall_at_k([["a", "b"], ["c"]], [["a"], ["c", "d"]]) == [1.0, 0.5]
+    assert rl.recall_at_k([["a", 0.4], ["b", 0.9]], {"a"}, k=1) == 0.0
+    assert rl.dcg_at_k(["a"], [("a", 3), ("b", 1)]) == 3.0
+    assert rl.recall_at_k([[1, 2, 3], [4]], [[1, 2], [4, 5]]) == [1.0, 0.5]
+    with pytest.raises(rl.InputError, match="is that a document with its grade"):
+        rl.recall_at_k([[1, 2], [3, 4]], [[1, 2], [3, 4]])
+    with pytest.raises(rl.InputError, match="2 rankings but 1 sets"):
+        rl.recall_at_k([["a"], ["b"]], [{"a"}])
+
+
+def test_an_unhashable_parameter_gets_the_same_error():
+    with pytest.raises(rl.MeasureError, match="gain"):
+        rl.ndcg_at_k(["a"], {"a"}, gain=["exp"])

@@ -40,13 +40,14 @@ if TYPE_CHECKING:
     from ranklens.judging.assembly import judge
     from ranklens.judging.hits import Hits
     from ranklens.judging.judged import Judged
+    from ranklens.judging.prepared import judgments
     from ranklens.pipeline import gate_efficiency, k_sweep, reranking_improvement, routing_accuracy
     from ranklens.policy import Policy
     from ranklens.readers.golden_and_logs import from_records
     from ranklens.registry import Measure, measures, preset
     from ranklens.registry import parse as measure
     from ranklens.retrieval.benchmark import Benchmark
-    from ranklens.scores import Scores
+    from ranklens.scores import Scores, read_scores
     from ranklens.single import (
         average_precision_at_k,
         dcg_at_k,
@@ -76,11 +77,12 @@ _HOME = {
     "judging.assembly": "judge",
     "judging.hits": "Hits",
     "judging.judged": "Judged",
+    "judging.prepared": "judgments",
     "pipeline": "gate_efficiency k_sweep reranking_improvement routing_accuracy",
     "policy": "Policy",
     "readers.golden_and_logs": "from_records",
     "registry": "Measure measures preset",
-    "scores": "Scores",
+    "scores": "Scores read_scores",
     "single": "average_precision_at_k dcg_at_k f1_at_k hit_rate_at_k mean_reciprocal_rank ndcg_at_k precision_at_k "
     "precision_recall_f1 recall_at_k reciprocal_rank success_at_k",
     "stats": "Interval rbo",
@@ -125,6 +127,7 @@ __all__ = [
     "gate_efficiency",
     "hit_rate_at_k",
     "judge",
+    "judgments",
     "k_sweep",
     "mean_reciprocal_rank",
     "measure",
@@ -135,6 +138,7 @@ __all__ = [
     "precision_recall_f1",
     "preset",
     "rbo",
+    "read_scores",
     "recall_at_k",
     "reciprocal_rank",
     "reranking_improvement",

@@ -23,6 +23,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ranklens.logs import log
 from ranklens.words import either, readable, several
 
 if TYPE_CHECKING:
@@ -150,6 +151,7 @@ def warn(message: str | RankLensWarning) -> None:
     while frame is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] == "ranklens":
         depth, frame = depth + 1, frame.f_back  # type: ignore[assignment]
     told = RankLensWarning(message) if isinstance(message, str) else message
+    log(str(told), "WARNING", path=told.path, line=told.line, query=told.query, document=told.document)
     warnings.warn(told, stacklevel=depth)
 
 

@@ -14,9 +14,11 @@ from ranklens.scores import Scores, Sources
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from typing_extensions import Unpack
+
     from ranklens.judging.judged import Judged
     from ranklens.matching.rules import Matching
-    from ranklens.policy import Policy
+    from ranklens.policy import Policy, PolicyOptions
 
 
 def evaluate(
@@ -28,7 +30,7 @@ def evaluate(
     columns: Mapping[str, str] | None = None,
     match: Matching | None = None,
     abstain_below: float | None = None,
-    **options: Any,
+    **options: Unpack[PolicyOptions],
 ) -> Scores:
     """Score a run against judgments.
 
@@ -44,20 +46,24 @@ def evaluate(
     chosen = make_policy(policy, options)
     wanted = [with_rel(measure, chosen.rel) for measure in parse_many(measures)]
     judged = judge(qrels, run, chosen, columns=columns, match=match, abstain_below=abstain_below)
-    return replace(score(judged, wanted), sources=Sources(qrels, run, columns, match))
+    return _score(judged, wanted, Sources(qrels, run, columns, match))
 
 
 def score(judged: Judged, measures: str | Measure | Sequence[str | Measure]) -> Scores:
     """Apply measures to rankings that are already judged."""
-    wanted = parse_many(measures)
+    return _score(judged, parse_many(measures))
+
+
+def _score(judged: Judged, wanted: Sequence[Measure], sources: Sources | None = None) -> Scores:
     if judged.policy.ties == "average":
         _refuse_undefined(wanted)
-    return Scores(wanted, judged, {str(measure): measure(judged) for measure in wanted})
+    return Scores(wanted, judged, {str(measure): measure(judged) for measure in wanted}, sources)
 
 
 def with_rel(measure: Measure, rel: float) -> Measure:
     """``measure`` with the policy's relevance level, unless it sets its own; the name then shows it."""
-    if "rel" not in measure.definition.parameters or "rel" in dict(measure.params):
+    parameter = measure.definition.parameters.get("rel")
+    if parameter is None or parameter.default == rel or "rel" in dict(measure.params):
         return measure
     return replace(measure.replace(rel=rel), asked=measure.asked)
 

@@ -22,9 +22,10 @@ from typing import Any, NoReturn, TextIO, cast
 
 from ranklens.errors import InPython, Message, Option, RankLensError, RankLensWarning, spelling
 from ranklens.files import temporary
-from ranklens.words import brief, either, visible
+from ranklens.progress import quietly
+from ranklens.words import brief, counted, either, visible
 
-WRONG, FAILED = 2, 3
+CHECK_FAILED, WRONG, FAILED = 1, 2, 3
 _SELDOM = 100_000  # new objects until garbage is looked for: imports make many, and hardly any garbage
 _ISSUES = "https://github.com/ranklens/ranklens/issues"
 
@@ -106,6 +107,32 @@ def warnings_in_one_line(name: str) -> Iterator[None]:
         warnings.simplefilter("always", RankLensWarning)
         warnings.showwarning = write
         yield
+
+
+class Strict(Exception):  # noqa: N818  no error: the results are valid
+    """There were warnings where none is allowed; results are written all the same."""
+
+    status = CHECK_FAILED
+
+
+@contextmanager
+def loudness(*, quiet: bool, strict: bool) -> Iterator[None]:
+    """``quiet`` tells neither warnings nor progress; with ``strict``, the command ends with :class:`Strict` if there was a warning."""
+    heard = 0
+    tell = warnings.showwarning
+
+    def hear(message: Warning | str, *rest: Any, **named: Any) -> None:
+        nonlocal heard
+        heard += 1
+        if not quiet:
+            tell(message, *rest, **named)
+
+    with warnings.catch_warnings(), quietly(quiet):
+        warnings.showwarning = hear
+        yield
+    if strict and heard:
+        _say("ranklens", f"{counted(heard, 'warning')}, which --strict does not allow.", CHECK_FAILED)
+        raise Strict
 
 
 def in_options(message: Exception | str) -> str:

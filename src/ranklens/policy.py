@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 from ranklens.errors import Given, PolicyError, nearest
 from ranklens.words import either
@@ -166,10 +166,26 @@ class Policy:
         return {asked.about: asked.answer(getattr(self, name)) for name, asked in questions().items()}
 
 
+class PolicyOptions(TypedDict, total=False):
+    """The fields of :class:`Policy` as keyword arguments, so that type checkers know them: ``evaluate(..., ties="average")``."""
+
+    ties: Ties
+    missing: MissingQueries
+    unjudged_queries: UnjudgedQueries
+    empty: EmptyGold
+    duplicates: Duplicates
+    judged_only: bool
+    nan: NaNScores
+    depth: int | None
+    rel: float
+
+
 def questions() -> dict[str, Question]:
     """What each field of :class:`Policy` decides."""
-    return {one.name: one.metadata["question"] for one in dataclasses.fields(Policy)}
+    return dict(_QUESTIONS)
 
+
+_QUESTIONS: dict[str, Question] = {one.name: one.metadata["question"] for one in dataclasses.fields(Policy)}
 
 _NAMED = {
     name: [choice for choice in asked.answers if isinstance(choice, str)]
@@ -187,10 +203,14 @@ def _field_in_words(name: str, question: Question) -> str:
 if Policy.__doc__:  # python -OO drops it
     Policy.__doc__ += "\n" + "".join(_field_in_words(*one) for one in questions().items())
 
+_DEFAULT = Policy()
 
-def make_policy(policy: Policy | None, options: dict[str, Any]) -> Policy:
+
+def make_policy(policy: Policy | None, options: Mapping[str, Any]) -> Policy:
     """``policy`` with single fields replaced, so that ``evaluate(..., ties="average")`` reads well."""
+    if not options:
+        return policy or _DEFAULT
     for name in options:
-        if name not in questions():
-            raise PolicyError(f"There is no policy {name!r}: {nearest(name, questions())}")
-    return dataclasses.replace(policy or Policy(), **options)
+        if name not in _QUESTIONS:
+            raise PolicyError(f"There is no policy {name!r}: {nearest(name, _QUESTIONS)}")
+    return dataclasses.replace(policy or _DEFAULT, **options)

@@ -1,17 +1,41 @@
-"""Progress of long work: a bar on a terminal, a line now and then elsewhere, nothing for short work."""
+"""Progress of long work: a bar on a terminal, a line now and then elsewhere, nothing for short work.
+
+Where the logger ``ranklens`` has a handler for INFO, as in services, lines go there.
+"""
 
 from __future__ import annotations
 
 import sys
 import time
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Protocol
+
+from ranklens.logs import log
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _EVERY = 10.0  # seconds between two lines
 _SHORT = 5.0  # seconds; a shorter run needs no last line
+
+
+_quiet: ContextVar[bool] = ContextVar("quiet", default=False)
+
+
+def is_quiet() -> bool:
+    """Whether nobody wants to see progress."""
+    return _quiet.get()
+
+
+@contextmanager
+def quietly(wanted: bool = True) -> Iterator[None]:
+    """No progress in here."""
+    before = _quiet.set(wanted)
+    try:
+        yield
+    finally:
+        _quiet.reset(before)
 
 
 class Progress(Protocol):
@@ -23,7 +47,7 @@ class Progress(Protocol):
 @contextmanager
 def progress(name: str, total: int, wanted: bool | None = None) -> Iterator[Progress]:
     """Show progress over ``total`` queries: a bar if standard error is a terminal, else lines; ``wanted=False`` shows nothing."""
-    if wanted is False or not total:
+    if wanted is False or not total or is_quiet():
         yield _Silent()
     elif sys.stderr.isatty():
         with _bar(name, total) as bar:
@@ -65,10 +89,10 @@ class Lines:
         share = self._done / self._total
         rate = self._done / max(now - self._start, 1e-9)
         failed = f", {self._failed:,} failed" if self._failed else ""
-        sys.stderr.write(
-            f"{self._name}: {self._done:,} of {self._total:,} queries ({share:.0%}), {rate:,.1f} per second{failed}{rest}\n"
-        )
-        sys.stderr.flush()
+        line = f"{self._name}: {self._done:,} of {self._total:,} queries ({share:.0%}), {rate:,.1f} per second{failed}{rest}"
+        if not log(line, "INFO"):
+            sys.stderr.write(f"{line}\n")
+            sys.stderr.flush()
 
 
 def _duration(seconds: float) -> str:

@@ -17,7 +17,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ranklens.judging.assembly import judge
+from ranklens.judging.assembly import assemble
+from ranklens.judging.dicts import from_dicts
+from ranklens.judging.gold import GoldDicts
+from ranklens.judging.judged import Judged
+from ranklens.policy import Policy
+from ranklens.readers import mappings
+from ranklens.registry import Measure
 from ranklens.scores import logs_with_floor
 from ranklens.trec import groups
 from ranklens.trec.measures import NEW_IN_10, NICKNAMES, NOT_IN_ALL, TREC_MEASURES, Printed, printed_lines
@@ -94,8 +100,14 @@ class RelevanceEvaluator:
             raise TypeError("Expected object_relevance_per_qid dictionary and measures set.") from None
         if level < 1:
             raise TypeError("Argument relevance_level should be positive.")
-        self._qrels = {query: dict(docs) for query, docs in judged.items()}
         self._level, self._judged_only = level, judged_docs_only_flag
+        self._gold = GoldDicts.of(
+            mappings.Repaired({query: dict(docs) for query, docs in judged.items()}), keeps=True
+        )
+        # What is calculated of each line, None for those that pytrec_eval lists with the value 0.
+        self._columns = {
+            line if isinstance(line, str) else line.name: self._measure(line) for line in self._lines
+        }
 
     def evaluate(self, scores: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
         """``{query: {measure: value}}`` for the queries that are judged and in the run."""
@@ -103,32 +115,40 @@ class RelevanceEvaluator:
             return {}
         if not isinstance(scores, Mapping):
             raise TypeError("Argument object scores should be of type dictionary.")
-        for query, docs in scores.items():
-            _check_scores(query, docs)
-        run = {query: _in_32_bits(docs) for query, docs in scores.items() if query in self._qrels}
+        plain = _check_scores(scores)
+        known = self._gold.place
+        run: Mapping[str, Mapping[str, float]] = scores
+        if not plain or not scores.keys() <= known.keys():
+            run = {query: dict(docs) for query, docs in scores.items() if query in known}
         if not run:
             return {}
-        qrels = {query: self._qrels[query] for query in run}
-        judged = judge(qrels, run, rel=self._level, judged_only=self._judged_only, nan="last")
-        results: dict[str, dict[str, float]] = {query: {} for query in judged.queries}
-        for line in self._lines:
-            column = self._column(line, judged)
-            for query, value in zip(judged.queries, column, strict=True):
-                results[query][line if isinstance(line, str) else line.name] = value
-        return results
+        # Judgments are used as they were prepared, unless few of their queries are asked for.
+        gold = self._gold if 2 * len(run) >= len(known) else self._gold.only(list(run))
+        policy = Policy(rel=self._level, judged_only=self._judged_only, nan="last")
+        judged = assemble(from_dicts(gold, run, policy, in_32_bits=True), policy)
+        columns = [_values(measure, judged) for measure in self._columns.values()]
+        names = tuple(self._columns)
+        rows = list(zip(*columns, strict=True)) if columns else [()] * len(judged)
+        if len(run) < len(rows) or list(run) != gold.queries:
+            rows = [rows[gold.place[query]] for query in run]
+        return {query: dict(zip(names, row, strict=True)) for query, row in zip(run, rows, strict=True)}
 
-    def _column(self, line: Printed | str, judged: Any) -> list[float]:
+    def _measure(self, line: Printed | str) -> Measure | None:
         if isinstance(line, str) or line.name.startswith("relstring"):
-            return [0.0] * len(judged)
+            return None
         measure = line.measure
         if self._level != 1 and "rel" in measure.definition.parameters:
             measure = measure.replace(rel=self._level)
-        if "rounding" in measure.definition.parameters:
-            measure = measure.replace(rounding="trec9")
-        values = measure(judged)
-        is_geometric = measure.definition.aggregate == "geometric"
-        found: list[float] = (logs_with_floor(values) if is_geometric else values).tolist()
-        return found
+        return measure.replace(rounding="trec9") if "rounding" in measure.definition.parameters else measure
+
+
+def _values(measure: Measure | None, judged: Judged) -> list[float]:
+    if measure is None:
+        return [0.0] * len(judged)
+    values = measure(judged)
+    is_geometric = measure.definition.aggregate == "geometric"
+    found: list[float] = (logs_with_floor(values) if is_geometric else values).tolist()
+    return found
 
 
 def _parse(
@@ -183,17 +203,20 @@ def _check_judgments(query: Any, docs: Any) -> None:
         raise TypeError("Expected mapping of document id to query relevance or matching score.")
 
 
-def _check_scores(query: Any, docs: Any) -> None:
-    texts, numbers = {str}, {int, float, bool}
-    if not isinstance(query, str) or not isinstance(docs, Mapping):
-        raise TypeError("Unable to extract query/object scores.")
-    # Types as sets: looking at every document in Python would take longer than evaluating them.
-    if not ({*map(type, docs)} <= texts and {*map(type, docs.values())} <= numbers):
+def _check_scores(scores: Mapping[Any, Any]) -> bool:
+    """Refuse what pytrec_eval refuses; whether these are dicts of dicts.
+
+    Types as sets, over all documents: looking at each in Python would take longer than evaluating them.
+    """
+    tables = scores.values()
+    if {*map(type, scores)} <= {str} and {*map(type, tables)} <= {dict}:
+        ids, numbers = chain.from_iterable(tables), chain.from_iterable(map(dict.values, tables))
+        if {*map(type, ids)} <= {str} and {*map(type, numbers)} <= {int, float, bool}:
+            return isinstance(scores, dict)
+    for query, docs in scores.items():
+        if not isinstance(query, str) or not isinstance(docs, Mapping):
+            raise TypeError("Unable to extract query/object scores.")
         all_text = all(isinstance(doc, str) for doc in docs)
         if not all_text or not all(isinstance(score, (int, float)) for score in docs.values()):
             raise TypeError("Unable to extract query/object scores.")
-
-
-def _in_32_bits(docs: Mapping[str, float]) -> dict[str, float]:
-    rounded = np.fromiter(docs.values(), np.float64, len(docs)).astype(np.float32).astype(np.float64)
-    return dict(zip(docs, rounded.tolist(), strict=True))
+    return False

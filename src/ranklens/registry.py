@@ -12,7 +12,7 @@ import re
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
 
 from ranklens.errors import InPython, MeasureError, nearest, warn
@@ -207,10 +207,10 @@ class Measure:
 
     def __call__(self, judged: Judged) -> FloatArray:
         """One value per query."""
-        params: dict[str, Any] = dict(self.params)
+        params: dict[str, Any] = {k: _argument(v) for k, v in self.params}
         if params.pop("judged_only", False):
             judged = judged.condensed()
-        return self.definition.function(judged, **{k: _argument(v) for k, v in params.items()})
+        return self.definition.function(judged, **params)
 
     def __matmul__(self, at: float) -> Measure:
         if self.definition.at is None:
@@ -226,6 +226,10 @@ class Measure:
         return make(self.definition, {**dict(self.params), **params})
 
     def __str__(self) -> str:
+        return self._text
+
+    @cached_property
+    def _text(self) -> str:
         at = self.definition.at
         inside = ", ".join(f"{k}={_show(v)}" for k, v in self.params if k != at)
         cutoff = f"@{_show(v)}" if at and (v := dict(self.params).get(at)) is not None else ""
@@ -283,7 +287,7 @@ def measure(
                     f"The name {spelling!r} is taken by the measure {known[0]}; choose another."
                 )
         _DEFINITIONS[name] = new
-        _spellings.cache_clear()
+        _forget()
         return function
 
     return register
@@ -292,7 +296,14 @@ def measure(
 def unregister(name: str) -> None:
     """Take a measure out of the registry, e.g. at the end of a test."""
     del _DEFINITIONS[name]
+    _forget()
+
+
+def _forget() -> None:
+    """What was read of names before the registry changed."""
     _spellings.cache_clear()
+    _parse.cache_clear()
+    _parse_names.cache_clear()
 
 
 def definitions() -> Mapping[str, Definition]:
@@ -356,12 +367,26 @@ def parse_many(given: str | Measure | Iterable[str | Measure]) -> list[Measure]:
     """
     if isinstance(given, Measure):
         return [given]
+    key = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, (list, tuple)) else ()
+    if key and {*map(type, key)} == {str}:
+        return list(_parse_names(key))
+    return _parse_each(given)
+
+
+@lru_cache(maxsize=256)
+def _parse_names(names: tuple[str, ...]) -> tuple[Measure, ...]:
+    return tuple(_parse_each(names[0] if len(names) == 1 else names))
+
+
+def _parse_each(given: str | Measure | Iterable[str | Measure]) -> list[Measure]:
+    if isinstance(given, Measure):
+        return [given]
     found: list[Measure] = []
     if not isinstance(given, str):
         if not isinstance(given, Iterable):
             raise MeasureError(f"Expected the name of a measure, such as 'nDCG@10', not {given!r}.")
         for item in given:
-            found += parse_many(item)
+            found += _parse_each(item)
     else:
         for text in _split(given):
             found += preset(text) if text.lower() in (*PRESETS, *_PRESET_ALIASES) else [parse(text)]
@@ -383,6 +408,11 @@ def parse(text: Any) -> Measure:
     """
     if not isinstance(text, str):
         raise MeasureError(f"Expected the name of a measure, such as 'nDCG@10', not {text!r}.")
+    return _parse(text)
+
+
+@lru_cache(maxsize=1024)
+def _parse(text: str) -> Measure:
     base, inside, at = _take_apart(text)
     name, fixed = _find(base)
     definition = definitions()[name]

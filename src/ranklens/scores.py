@@ -5,17 +5,21 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ranklens.errors import MeasureError, MissingExtraError, nearest
+from ranklens import __version__
+from ranklens.errors import InputError, MeasureError, MissingExtraError, nearest
+from ranklens.judging.judged import Applied, Judged, Recalled
+from ranklens.policy import Policy
 from ranklens.registry import Aggregate, Measure, parse, spellings
 from ranklens.stats.intervals import Bounds, Interval, interval
 from ranklens.words import counted, finite, percent, several
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import numpy.typing as npt
     import pandas as pd
@@ -23,13 +27,12 @@ if TYPE_CHECKING:
 
     from ranklens.arrays import FloatArray
     from ranklens.explanation.failing import Failing
-    from ranklens.judging.judged import Applied, Judged
     from ranklens.matching.rules import Matching
-    from ranklens.policy import Policy
     from ranklens.residual.ranges import Range
     from ranklens.stats.inputs import Rng
     from ranklens.tables.table import Table
 
+SCHEMA = "ranklens.scores"  # src/ranklens/scores.schema.json
 FORMAT_VERSION = 1  # of to_json; 1: first version
 _FEW_EXPECTED = 2  # documents per query, as golden sets have
 GEOMETRIC_FLOOR = 0.00001  # trec_eval's MIN_GEO_MEAN
@@ -192,9 +195,15 @@ class Scores:
         return pd.DataFrame(self._columns(), index=pd.Index(self.queries, name="query"))
 
     def to_json(self, *, level: float = 0.95) -> str:
-        """Everything, with a format version: means, intervals, values per query, the policy and what it did."""
+        """Everything, with a format version: means, intervals, values per query, the policy and what it did.
+
+        ``ranklens/scores.schema.json`` describes it, and :meth:`from_json` reads it.
+        """
         content = {
+            "schema": SCHEMA,
             "format_version": FORMAT_VERSION,
+            "version": __version__,
+            "n": len(self.queries),
             "measures": self._summary(level),
             "queries": list(self.queries),
             "values": {name: values.tolist() for name, values in self.values.items()},
@@ -204,6 +213,46 @@ class Scores:
         if self.texts:
             content["texts"] = {query: self.texts[query] for query in self.queries if query in self.texts}
         return json.dumps(content, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Scores:
+        """Scores that :meth:`to_json` wrote: all values, the policy and what it did, but no rankings.
+
+        >>> import ranklens as rl
+        >>> scores = rl.evaluate({"q1": {"a"}, "q2": {"b"}}, {"q1": ["a"], "q2": ["a", "b"]}, "RR")
+        >>> Scores.from_json(scores.to_json()).mean
+        {'RR': 0.75}
+        """
+        try:
+            content = json.loads(text)
+        except ValueError as error:
+            raise InputError(f"These scores are not JSON: {error}.") from None
+        return recalled(content)
+
+    @classmethod
+    def concat(cls, parts: Iterable[Scores]) -> Scores:
+        """Scores of different queries as one, e.g. of a run that was evaluated in shards.
+
+        All need the same measures and policies, and no query may appear twice.
+
+        >>> import ranklens as rl
+        >>> parts = [rl.evaluate({q: {"a"}}, {q: ranking}, "RR") for q, ranking in (("q1", ["a"]), ("q2", ["x", "a"]))]
+        >>> Scores.concat(parts).mean
+        {'RR': 0.75}
+        """
+        from ranklens.judging.merging import merge
+
+        given = list(parts)
+        if not given:
+            raise InputError("There are no scores to merge; pass at least one.")
+        names = list(given[0].values)
+        odd = next((one for one in given if {*one.values} != {*names}), None)
+        if odd is not None:
+            raise MeasureError(
+                f"Scores with different measures cannot be merged: {', '.join(names)}, and {', '.join(odd.values)}."
+            )
+        values = {name: np.concatenate([one.values[name] for one in given]) for name in names}
+        return cls(given[0].measures, merge([one.judged for one in given]), values)
 
     def table(self) -> Table:
         """Means and intervals as text, with a note on what they were taken over."""
@@ -267,6 +316,63 @@ class Scores:
 
 _METHODS = {"wilson": "Wilson"}  # that are not written as they are called
 _NUMBERS = ("mean", "low", "high")
+
+
+def read_scores(path: Any) -> dict[str, Scores]:
+    """The scores in a file, by the name of the run: what ``ranklens evaluate -o scores.json`` or :meth:`Scores.to_json` wrote.
+
+    Scores of a single run are called like the file.
+
+    >>> import ranklens as rl, tempfile
+    >>> from pathlib import Path
+    >>> file = Path(tempfile.mkdtemp(), "bm25.json")
+    >>> _ = file.write_text(rl.evaluate({"q": {"a"}}, {"q": ["x", "a"]}, "RR").to_json())
+    >>> read_scores(file)["bm25"].mean
+    {'RR': 0.5}
+    """
+    file = Path(path)
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.", path=str(path)) from None
+    except ValueError as error:
+        raise InputError(f"{path} is not JSON: {error}.", path=str(path)) from None
+    single = isinstance(content, dict) and "values" in content
+    named = {file.name.partition(".")[0]: content} if single else content
+    if not isinstance(named, dict) or not named:
+        raise InputError(
+            f"{path} holds no scores; ranklens evaluate -o scores.json writes them.", path=str(path)
+        )
+    try:
+        return {str(name): recalled(one) for name, one in named.items()}
+    except InputError as error:
+        error.prefix(f"{path}: ")
+        error.path = str(path)
+        raise
+
+
+def recalled(content: Any) -> Scores:
+    """Scores from what JSON says."""
+    if not isinstance(content, dict) or content.get("format_version") != FORMAT_VERSION:
+        given = content.get("format_version") if isinstance(content, dict) else content
+        raise InputError(
+            f"These are no scores that this version of RankLens reads: format_version is {given!r:.40}, and should be {FORMAT_VERSION}."
+        )
+    try:
+        queries = [str(query) for query in content["queries"]]
+        asked = {row["measure"]: row["asked"] for row in content["measures"]}
+        measures = [parse(asked.get(name, name)) for name in content["values"]]
+        kinds = {m: np.float64 if m.definition.aggregate != "none" else np.object_ for m in measures}
+        values = {
+            str(m): np.array(found, kinds[m])
+            for m, found in zip(measures, content["values"].values(), strict=True)
+        }
+        judged = Recalled.of(queries, Policy(**content["policy"]), Applied(**content["applied"]))
+    except (KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"These scores are incomplete: {type(error).__name__}: {error}.") from None
+    if any(len(found) != len(queries) for found in values.values()):
+        raise InputError("These scores are incomplete: not every query has a value.")
+    return Scores(measures, judged, values)
 
 
 class Means(dict[str, float]):
@@ -395,7 +501,7 @@ def total(kind: Aggregate, values: FloatArray) -> float:
     if kind == "geometric":
         return float(np.exp(logs_with_floor(values).mean()))
     # One after the other, as trec_eval adds: numpy.sum rounds differently.
-    added = float(np.cumsum(values)[-1])
+    added = float(values.cumsum()[-1])
     return added if kind == "sum" else added / len(values)
 
 

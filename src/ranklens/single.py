@@ -1,19 +1,28 @@
 """Measures of one ranking, from plain lists: the registered measures under the names that people look for.
 
-``retrieved`` is an ordered list of document ids. ``relevant`` is a set or list of relevant ids, or a dict of grades.
+``retrieved`` is an ordered list of document ids. ``relevant`` is a set or list of relevant ids, or a dict of grades. Several
+queries at once are two lists of equal length, one ranking and one gold set per query; the answer is then a list of values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from functools import lru_cache
+from numbers import Real
+from typing import Any, NamedTuple, TypeAlias, overload
 
 from ranklens.errors import InputError
 from ranklens.judging.assembly import judge
-from ranklens.registry import make, parse
+from ranklens.judging.judged import Judged
+from ranklens.judging.plain import judge_plain
+from ranklens.registry import Measure, make, parse
 
 Retrieved: TypeAlias = Iterable[Any]
 Relevant: TypeAlias = "Mapping[Any, float] | Iterable[Any]"
+# Several queries: sets or dicts for the gold, so that type checkers can tell them from the documents of one.
+Rankings: TypeAlias = Sequence[Sequence[Any]]
+Golds: TypeAlias = "Sequence[Mapping[Any, float]] | Sequence[AbstractSet[Any]] | Sequence[list[Any]]"
 
 
 class PrecisionRecallF1(NamedTuple):
@@ -24,16 +33,26 @@ class PrecisionRecallF1(NamedTuple):
     f1: float
 
 
-def recall_at_k(retrieved: Retrieved, relevant: Relevant, k: int | None = None) -> float:
+@overload
+def recall_at_k(retrieved: Rankings, relevant: Golds, k: int | None = None) -> list[float]: ...
+@overload
+def recall_at_k(retrieved: Retrieved, relevant: Relevant, k: int | None = None) -> float: ...
+def recall_at_k(retrieved: Any, relevant: Any, k: int | None = None) -> float | list[float]:
     """The share of the relevant documents that is in the top k.
 
     >>> recall_at_k(["a", "x", "b"], {"a", "b", "c"}, k=2)
     0.3333333333333333
+    >>> recall_at_k([["a", "x"], ["b"]], [{"a", "c"}, {"b"}], k=2)
+    [0.5, 1.0]
     """
     return _value("R", retrieved, relevant, k)
 
 
-def precision_at_k(retrieved: Retrieved, relevant: Relevant, k: int | None = None) -> float:
+@overload
+def precision_at_k(retrieved: Rankings, relevant: Golds, k: int | None = None) -> list[float]: ...
+@overload
+def precision_at_k(retrieved: Retrieved, relevant: Relevant, k: int | None = None) -> float: ...
+def precision_at_k(retrieved: Any, relevant: Any, k: int | None = None) -> float | list[float]:
     """The share of the top k that is relevant; it divides by k even if fewer documents were retrieved.
 
     >>> precision_at_k(["a", "x", "b"], {"a", "b", "c"}, k=5)
@@ -42,7 +61,15 @@ def precision_at_k(retrieved: Retrieved, relevant: Relevant, k: int | None = Non
     return _value("P", retrieved, relevant, k)
 
 
-def f1_at_k(retrieved: Retrieved, relevant: Relevant, k: int | None = None, *, beta: float = 1) -> float:
+@overload
+def f1_at_k(
+    retrieved: Rankings, relevant: Golds, k: int | None = None, *, beta: float = ...
+) -> list[float]: ...
+@overload
+def f1_at_k(
+    retrieved: Retrieved, relevant: Relevant, k: int | None = None, *, beta: float = ...
+) -> float: ...
+def f1_at_k(retrieved: Any, relevant: Any, k: int | None = None, *, beta: float = 1) -> float | list[float]:
     """The harmonic mean of precision and recall at k.
 
     >>> f1_at_k(["a", "x", "b"], {"a", "b", "c"}, k=3)
@@ -51,7 +78,11 @@ def f1_at_k(retrieved: Retrieved, relevant: Relevant, k: int | None = None, *, b
     return _value("F", retrieved, relevant, k, beta=beta)
 
 
-def hit_rate_at_k(retrieved: Retrieved, relevant: Relevant, k: int | None = None) -> float:
+@overload
+def hit_rate_at_k(retrieved: Rankings, relevant: Golds, k: int | None = None) -> list[float]: ...
+@overload
+def hit_rate_at_k(retrieved: Retrieved, relevant: Relevant, k: int | None = None) -> float: ...
+def hit_rate_at_k(retrieved: Any, relevant: Any, k: int | None = None) -> float | list[float]:
     """1 if any relevant document is in the top k, else 0.
 
     >>> hit_rate_at_k(["x", "a"], {"a"}, k=1), hit_rate_at_k(["x", "a"], {"a"}, k=2)
@@ -63,7 +94,11 @@ def hit_rate_at_k(retrieved: Retrieved, relevant: Relevant, k: int | None = None
 success_at_k = hit_rate_at_k
 
 
-def reciprocal_rank(retrieved: Retrieved, relevant: Relevant, k: int | None = None) -> float:
+@overload
+def reciprocal_rank(retrieved: Rankings, relevant: Golds, k: int | None = None) -> list[float]: ...
+@overload
+def reciprocal_rank(retrieved: Retrieved, relevant: Relevant, k: int | None = None) -> float: ...
+def reciprocal_rank(retrieved: Any, relevant: Any, k: int | None = None) -> float | list[float]:
     """1 / rank of the first relevant document; 0 if there is none.
 
     >>> reciprocal_rank(["x", "a"], {"a"})
@@ -81,14 +116,18 @@ def mean_reciprocal_rank(
     0.75
     """
     rankings, golds = list(retrieved), list(relevant)
-    if len(rankings) != len(golds):
-        raise InputError(f"There are {len(rankings)} rankings but {len(golds)} sets of relevant documents.")
+    _check_lengths(rankings, golds)
     if not rankings:
         return 0.0
-    return sum(reciprocal_rank(r, g, k) for r, g in zip(rankings, golds, strict=True)) / len(rankings)
+    values = _measure("RR", k)(_judged(rankings, golds)).tolist()
+    return float(sum(values)) / len(values)
 
 
-def average_precision_at_k(retrieved: Retrieved, relevant: Relevant, k: int | None = None) -> float:
+@overload
+def average_precision_at_k(retrieved: Rankings, relevant: Golds, k: int | None = None) -> list[float]: ...
+@overload
+def average_precision_at_k(retrieved: Retrieved, relevant: Relevant, k: int | None = None) -> float: ...
+def average_precision_at_k(retrieved: Any, relevant: Any, k: int | None = None) -> float | list[float]:
     """The sum of the precision at each relevant document in the top k, divided by all relevant documents.
 
     >>> average_precision_at_k(["a", "x", "b"], {"a", "b"})
@@ -97,9 +136,15 @@ def average_precision_at_k(retrieved: Retrieved, relevant: Relevant, k: int | No
     return _value("AP", retrieved, relevant, k)
 
 
+@overload
 def dcg_at_k(
-    retrieved: Retrieved, relevant: Relevant, k: int | None = None, *, gain: str = "linear"
-) -> float:
+    retrieved: Rankings, relevant: Golds, k: int | None = None, *, gain: str = ...
+) -> list[float]: ...
+@overload
+def dcg_at_k(retrieved: Retrieved, relevant: Relevant, k: int | None = None, *, gain: str = ...) -> float: ...
+def dcg_at_k(
+    retrieved: Any, relevant: Any, k: int | None = None, *, gain: str = "linear"
+) -> float | list[float]:
     """Discounted cumulated gain: the sum of grade / log2(rank + 1); ``gain="exp"`` takes 2^grade - 1.
 
     >>> dcg_at_k(["a", "b"], {"a": 3, "b": 1})
@@ -108,9 +153,17 @@ def dcg_at_k(
     return _value("DCG", retrieved, relevant, k, gain=gain)
 
 
+@overload
 def ndcg_at_k(
-    retrieved: Retrieved, relevant: Relevant, k: int | None = None, *, gain: str = "linear"
-) -> float:
+    retrieved: Rankings, relevant: Golds, k: int | None = None, *, gain: str = ...
+) -> list[float]: ...
+@overload
+def ndcg_at_k(
+    retrieved: Retrieved, relevant: Relevant, k: int | None = None, *, gain: str = ...
+) -> float: ...
+def ndcg_at_k(
+    retrieved: Any, relevant: Any, k: int | None = None, *, gain: str = "linear"
+) -> float | list[float]:
     """DCG divided by the DCG of the best possible ranking of all judged documents.
 
     >>> ndcg_at_k(["b", "a"], {"a": 3, "b": 1})
@@ -125,11 +178,66 @@ def precision_recall_f1(retrieved: Retrieved, relevant: Relevant, k: int | None 
     >>> precision_recall_f1([1, 2, 3, 4, 5], [1, 3, 6, 7])
     PrecisionRecallF1(precision=0.4, recall=0.5, f1=0.4444444444444444)
     """
-    retrieved, relevant = list(retrieved), relevant if isinstance(relevant, Mapping) else list(relevant)
-    values = (f(retrieved, relevant, k) for f in (precision_at_k, recall_at_k, f1_at_k))
-    return PrecisionRecallF1(*values)
+    judged = _judged([retrieved], [relevant])
+    return PrecisionRecallF1(*(float(_measure(name, k)(judged)[0]) for name in ("P", "R", "F")))
 
 
-def _value(name: str, retrieved: Retrieved, relevant: Relevant, k: int | None, **params: Any) -> float:
-    measure = make(parse(name).definition, {"k": k, **params})
-    return float(measure(judge({"query": relevant}, {"query": retrieved}))[0])
+def _value(name: str, retrieved: Any, relevant: Any, k: int | None, **params: Any) -> float | list[float]:
+    measure = _measure(name, k, **params)
+    if not _are_several(retrieved, relevant):
+        return float(measure(_judged([retrieved], [relevant]))[0])
+    _check_lengths(retrieved, relevant)
+    values: list[float] = measure(_judged(retrieved, relevant)).tolist()
+    return values
+
+
+def _judged(rankings: Sequence[Any], golds: Sequence[Any]) -> Judged:
+    names = _ONE if len(rankings) == 1 else [str(number) for number in range(1, len(rankings) + 1)]
+    found = judge_plain(names, golds, rankings)
+    if found is not None:
+        return found
+    return judge(dict(zip(names, golds, strict=True)), dict(zip(names, rankings, strict=True)))
+
+
+_ONE = ["query"]
+
+
+def _are_several(retrieved: Any, relevant: Any) -> bool:
+    """Whether these are lists of rankings and of gold sets rather than of documents."""
+    if not isinstance(relevant, (list, tuple)) or not relevant or not isinstance(retrieved, (list, tuple)):
+        return False
+    first = relevant[0]
+    if isinstance(first, (Mapping, AbstractSet)):
+        return True
+    if not isinstance(first, (list, tuple)):
+        return False
+    # One query may have pairs of document and number, too.
+    if not all(map(_is_pair, relevant)) or not all(map(_is_pair, retrieved)):
+        return any(isinstance(one, (list, tuple)) and not _is_pair(one) for one in (*relevant, *retrieved))
+    if isinstance(first, list) and isinstance(first[0], int):
+        raise InputError(
+            f"relevant begins with {first!r:.60}: is that a document with its grade, or are these the two documents of a query? "
+            "Give grades as a dict, or the documents of each query as a set."
+        )
+    return False
+
+
+def _is_pair(item: Any) -> bool:
+    return isinstance(item, (list, tuple)) and len(item) == 2 and isinstance(item[1], Real)
+
+
+def _check_lengths(rankings: Sequence[Any], golds: Sequence[Any]) -> None:
+    if len(rankings) != len(golds):
+        raise InputError(f"There are {len(rankings)} rankings but {len(golds)} sets of relevant documents.")
+
+
+def _measure(name: str, k: int | None, **params: Any) -> Measure:
+    try:
+        return _made(name, k, **params)
+    except TypeError:  # a parameter that cannot be a key; making it says what is wrong
+        return _made.__wrapped__(name, k, **params)
+
+
+@lru_cache(maxsize=1024, typed=True)
+def _made(name: str, k: int | None, **params: Any) -> Measure:
+    return make(parse(name).definition, {"k": k, **params})

@@ -193,7 +193,7 @@ def test_nothing_is_written_when_something_is_wrong(capsys, folder):
             ["--most", "3", "--format", "json"],
             "--most and --documents need --format table or markdown; json cannot show them",
         ),
-        (["--rows", "pairs"], "--rows needs --format csv or tsv"),
+        (["--rows", "pairs"], "--rows needs --format csv, tsv, jsonl or parquet"),
         (["--seed", "-1"], "--seed"),
         (["--format", "xml"], "--format"),
         (["missing.txt"], "missing.txt does not exist"),

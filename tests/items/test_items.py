@@ -1,8 +1,10 @@
 """Per-item metrics: worked by hand, against pytrec_eval, and where other tools are known to go wrong."""
 
 import asyncio
+import copy
 import json
 import math
+import pickle
 
 import pytest
 import pytrec_eval
@@ -512,3 +514,21 @@ def test_scored_pairs_are_a_ranking():
         "b",
         "a",
     ]
+
+
+def test_signals_are_computed_when_looked_at_and_are_ordinary_then():
+    item = rl.DatasetItem(actual_ranking=["x", "a"], expected_reference={"a": 2})
+    metric = rl.NDCGAtK(k=[1, 5])
+    first, second = metric.evaluate(item), metric.evaluate(item)
+    assert first == second
+    assert pickle.loads(pickle.dumps(first)) == second
+    assert copy.deepcopy(first) == second
+    assert "rank_of_first_relevant=2" in repr(first.signals)
+    assert first.signals["total_relevant"] == 1
+    assert first.signals.results_by_k[5].score == first.score
+    together = rl.MetricRunner([metric]).run([item])[0]["nDCG@5"]
+    assert together.signals == first.signals
+    with pytest.raises(KeyError):
+        first.signals["_compute"]
+    with pytest.raises(AttributeError):
+        _ = first.signals.nothing

@@ -13,6 +13,7 @@ import typer
 from ranklens import __version__
 from ranklens.cli import options
 from ranklens.cli.spellings import instead
+from ranklens.manners import Strict
 from ranklens.words import visible
 
 # Each command, in the order of the help, with its function in the module of the same name.
@@ -43,6 +44,7 @@ def make_app(names: Iterable[str] = _COMMANDS) -> typer.Typer:
     for name in names:
         module = import_module(f"ranklens.cli.{name}")
         command = options.with_policy(getattr(module, _COMMANDS[name]))
+        command = command if name == "measures" else options.with_manners(command)
         app.command(name=name, epilog=module.EXAMPLES)(command)
     passed_on = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
     app.command(name="trec-eval", context_settings=passed_on, add_help_option=False)(trec_eval)
@@ -78,6 +80,8 @@ def run_app(arguments: Sequence[str]) -> int:
         return stop.exit_code
     except typer.Abort:  # Ctrl-C
         return 130
+    except Strict as stop:
+        return stop.status
     except Exception as error:
         if not hasattr(error, "format_message"):
             raise

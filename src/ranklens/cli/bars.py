@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ranklens.files.watching import watching
+from ranklens.progress import is_quiet
 
 _PATIENCE = 1.0  # seconds; whatever is quicker shows nothing
 
@@ -16,7 +17,7 @@ _PATIENCE = 1.0  # seconds; whatever is quicker shows nothing
 @contextmanager
 def reading() -> Iterator[None]:
     """Show how far reading is, on terminals only, on standard error, and only if it takes more than a moment."""
-    if not sys.stderr.isatty():
+    if is_quiet() or not sys.stderr.isatty():
         yield
         return
     bar = _Bar()

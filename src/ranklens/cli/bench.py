@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ranklens.cli import options
+from ranklens.cli import formats, options
 from ranklens.errors import InputError
 from ranklens.files.output import check_output, write_text
 from ranklens.words import visible
@@ -35,8 +35,10 @@ class Format(str, Enum):
 
     table = "table"
     json = "json"
+    jsonl = "jsonl"
     markdown = "markdown"
     csv = "csv"
+    parquet = "parquet"
     latex = "latex"
 
 
@@ -48,7 +50,7 @@ def bench(
         bool, typer.Option("--init", help="Create a commented example instead of running a benchmark.")
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file (with --init).")] = False,
-    format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.table,  # noqa: A002
+    format: Annotated[Format | None, typer.Option("--format", help=formats.HELP)] = None,  # noqa: A002
     output: options.Output = None,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Ask every query again; use no stored answer.")
@@ -79,12 +81,16 @@ def bench(
     from ranklens.config import load
     from ranklens.config.execution import Asking, inputs, measure, write_outputs
 
+    written = formats.format_of(format, output, Format)
     loaded = load(config)
     check_output(output, inputs(loaded))
     asking = Asking(fresh=fresh, max_age=max_age, keep_going=keep_going, code=not no_code)
     result = measure(loaded, asking)
     # Before the files of the configuration, of which one may not be writable.
-    write_text(_render(result, format).rstrip("\n") + "\n", output)
+    if written is Format.parquet:
+        formats.write_parquet(result.to_frame(), output)
+    else:
+        write_text(_render(result, written).rstrip("\n") + "\n", output)
     write_outputs(result)
     for check in result.checks:
         if not check.passed:
@@ -97,6 +103,7 @@ def _render(result: BenchResult, format: Format) -> str:  # noqa: A002
     render = {
         Format.table: result.__str__,
         Format.json: result.to_json,
+        Format.jsonl: lambda: formats.as_jsonl(result.to_frame()),
         Format.markdown: result.to_markdown,
         Format.csv: result.to_csv,
         Format.latex: result.to_latex,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ranklens.cli import options
+from ranklens.cli import formats, options
 from ranklens.cli.settings import compare_files, inputs, with_settings
 from ranklens.cli.texts import query_texts
 from ranklens.errors import InputError
@@ -46,8 +46,10 @@ class Format(str, Enum):
 
     table = "table"
     json = "json"
+    jsonl = "jsonl"
     csv = "csv"
     tsv = "tsv"
+    parquet = "parquet"
     markdown = "markdown"
     latex = "latex"
 
@@ -78,7 +80,7 @@ def compare(
         ),
     ] = None,
     rows: Annotated[
-        Rows, typer.Option("--rows", help="Rows of csv and tsv: systems, pairs or queries.")
+        Rows, typer.Option("--rows", help="Rows of csv, tsv, jsonl and parquet: systems, pairs or queries.")
     ] = Rows.systems,
     plots: Annotated[
         list[str],
@@ -91,12 +93,13 @@ def compare(
         ),
     ] = [],  # noqa: B006  typer does not change it
     queries: options.Queries = None,
-    format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.table,  # noqa: A002
+    format: Annotated[Format | None, typer.Option("--format", help=formats.HELP)] = None,  # noqa: A002
     output: options.Output = None,
     spreadsheet: options.Spreadsheet = False,
 ) -> None:
     """Compare runs on the same queries: which is better, by how much, and how certain that is."""
-    _refuse_what_is_not_shown(format, rows, shows_more=bool(most) or document is not None)
+    written = formats.format_of(format, output, Format)
+    _refuse_what_is_not_shown(written, rows, shows_more=bool(most) or document is not None)
     planned = [_planned(plot) for plot in plots]
     for file in [output, *(file for _, _, file in planned)]:
         out.check_output(file, inputs(qrels, runs, settings["by"]))
@@ -106,12 +109,14 @@ def compare(
     shown = _printout(found, texts, most, document, *(pair or (None, None)))
     for name, measure, file in planned:
         _draw(found, name, measure, file, *(pair or (None, None)))
-    if format is Format.table and out.is_standard_output(output):
+    if written is Format.table and out.is_standard_output(output):
         from ranklens.tables import terminal
 
         terminal.show(shown)
+    elif written is Format.parquet:
+        formats.write_parquet(_frame(found, texts, rows), output)
     else:
-        out.write_text(_render(found, shown, texts, format, rows, spreadsheet), output)
+        out.write_text(_render(found, shown, texts, written, rows, spreadsheet), output)
 
 
 def _refuse_what_is_not_shown(format: Format, rows: Rows, *, shows_more: bool) -> None:  # noqa: A002
@@ -119,8 +124,10 @@ def _refuse_what_is_not_shown(format: Format, rows: Rows, *, shows_more: bool) -
         raise InputError(
             f"--most and --documents need --format table or markdown; {format.value} cannot show them."
         )
-    if rows is not Rows.systems and format not in (Format.csv, Format.tsv):
-        raise InputError(f"--rows needs --format csv or tsv; {format.value} shows systems and pairs.")
+    if rows is not Rows.systems and format not in (Format.csv, Format.tsv, Format.jsonl, Format.parquet):
+        raise InputError(
+            f"--rows needs --format csv, tsv, jsonl or parquet; {format.value} shows systems and pairs."
+        )
 
 
 def _planned(plot: str) -> tuple[str, str | None, Path]:
@@ -166,11 +173,18 @@ def _render(
         return shown.to_markdown() + "\n"
     if format is Format.table:
         return str(shown) + "\n"
+    frame = _frame(found, texts, rows)
+    if format is Format.jsonl:
+        return formats.as_jsonl(frame)
+    return (_guarded(frame) if guarded else frame).write_csv(separator="," if format is Format.csv else "\t")
+
+
+def _frame(found: Comparison, texts: Mapping[str, str], rows: Rows) -> pl.DataFrame:
     frames = {Rows.systems: found.to_frame, Rows.pairs: found.pairs_frame, Rows.queries: found.queries_frame}
     frame = frames[rows]()
     if texts and rows is Rows.queries:
         frame.insert_column(1, frame["query"].replace_strict(dict(texts), default=None).alias("question"))
-    return (_guarded(frame) if guarded else frame).write_csv(separator="," if format is Format.csv else "\t")
+    return frame
 
 
 def _guarded(table: pl.DataFrame) -> pl.DataFrame:

@@ -14,6 +14,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ranklens import errors
+from ranklens.cli import formats
 from ranklens.cli.bars import reading
 from ranklens.cli.places import columns_of, match_of
 from ranklens.cli.texts import query_texts
@@ -23,6 +24,7 @@ from ranklens.files.collection import open_collection, paths_of
 from ranklens.readers.names import Names
 
 if TYPE_CHECKING:
+    import polars as pl
     import typer
 
     from ranklens.cli import options
@@ -57,6 +59,7 @@ class Format(str, Enum):
     jsonl = "jsonl"
     csv = "csv"
     tsv = "tsv"
+    parquet = "parquet"
     markdown = "markdown"
     latex = "latex"
 
@@ -79,7 +82,7 @@ def evaluate(
         str | None, typer.Option(help="Measure for --failing; by default the first.")
     ] = None,
     queries: options.Queries = None,
-    format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.table,  # noqa: A002
+    format: Annotated[Format | None, typer.Option("--format", help=formats.HELP)] = None,  # noqa: A002
     output: options.Output = None,
     spreadsheet: options.Spreadsheet = False,
     qrels_format: options.QrelsFormat = None,
@@ -95,18 +98,21 @@ def evaluate(
 ) -> None:
     """Score one or several runs against judgments."""
     from ranklens.evaluation import evaluate as score
+    from ranklens.judging.prepared import kept
 
     out.check_output(output, [qrels, *paths_of(runs)])
-    _refuse_what_is_not_shown(per_query, failing, failing_measure, format)
+    written = formats.format_of(format, output, Format)
+    _refuse_what_is_not_shown(per_query, failing, failing_measure, written)
     texts = query_texts(queries, qrels, "evaluate") if queries or per_query or failing else {}
     found: dict[str, Scores] = {}
     with reading(), _said_once() as heard:
         columns, matching = columns_of(places), match_of(match)
         data = open_collection(qrels, runs, qrels_format, run_format, Names.of(columns, matching))
+        gold = kept(data.qrels) if len(data.runs) > 1 else data.qrels
         for name, run in data.runs.items():
             with _about(name, str(run.path), heard, several=len(data.runs) > 1):
                 found[name] = score(
-                    data.qrels,
+                    gold,
                     run,
                     measures,
                     policy,
@@ -116,10 +122,12 @@ def evaluate(
         worst = (
             {name: one.failing(failing_measure, failing) for name, one in found.items()} if failing else {}
         )
-    if format is Format.table and out.is_standard_output(output):
+    if written is Format.table and out.is_standard_output(output):
         _show(found, per_query, worst)
+    elif written is Format.parquet:
+        formats.write_parquet(_frame(_rows(found, per_query, worst)), output)
     else:
-        out.write_text(_render(found, per_query, worst, format, spreadsheet), output)
+        out.write_text(_render(found, per_query, worst, written, spreadsheet), output)
 
 
 def _refuse_what_is_not_shown(
@@ -132,7 +140,7 @@ def _refuse_what_is_not_shown(
         raise InputError("--failing-measure says what --failing N goes by; give both.")
     if failing is not None and format is Format.latex:
         raise InputError("--failing needs another format than latex, such as markdown.")
-    if failing is not None and per_query and format in (Format.csv, Format.tsv, Format.jsonl):
+    if failing is not None and per_query and format in (Format.csv, Format.tsv, Format.jsonl, Format.parquet):
         raise InputError(f"--failing and --per-query are two tables; {format.value} holds one of them.")
 
 
@@ -243,6 +251,12 @@ def _rows(found: dict[str, Scores], per_query: bool, worst: Mapping[str, Failing
     if per_query:
         return [{"run": name, **row} for name, s in found.items() for row in _by_query(s)]
     return [{"run": name, **row} for name, s in found.items() for row in s.to_frame().to_dicts()]
+
+
+def _frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.DataFrame(rows, infer_schema_length=None)
 
 
 def _by_query(scores: Scores) -> Iterator[dict[str, Any]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ranklens.cli import options
+from ranklens.cli import formats, options
 from ranklens.cli.places import columns_of, match_of
 from ranklens.cli.texts import query_texts
 from ranklens.errors import InputError
@@ -58,6 +58,9 @@ class Format(str, Enum):
     markdown = "markdown"
     html = "html"
     json = "json"
+    jsonl = "jsonl"
+    csv = "csv"
+    parquet = "parquet"
 
 
 def explain(
@@ -73,7 +76,7 @@ def explain(
     ] = None,
     queries: options.Queries = None,
     rows: Annotated[int, typer.Option(help="Approximate number of rows to show.")] = 20,
-    format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.table,  # noqa: A002
+    format: Annotated[Format | None, typer.Option("--format", help=formats.HELP)] = None,  # noqa: A002
     output: options.Output = None,
     qrels_format: options.QrelsFormat = None,
     run_format: options.RunFormat = None,
@@ -86,6 +89,7 @@ def explain(
     from ranklens.judging.inputs import read_inputs
 
     out.check_output(output, [qrels, *paths_of([run])])
+    written = formats.format_of(format, output, Format)
     given = query_texts(queries, qrels, "explain")
     columns, matching = columns_of(places), match_of(match)
     data = open_collection(qrels, [run], qrels_format, run_format, Names.of(columns, matching))
@@ -94,7 +98,7 @@ def explain(
     judged = judgments(gold)["query"].unique()
     query = judged[0] if query is None and len(judged) == 1 else query
     if query is None:
-        if format is not Format.table or output is not None:
+        if written is not Format.table or output is not None:
             raise InputError(
                 "No query given. Name one with --query, or omit -o and --format to list the queries with the lowest values."
             )
@@ -102,7 +106,10 @@ def explain(
         return
     found = work_out(measure, gold, ranked, query=query, policy=policy, rows=rows)
     found = replace(found, text=texts.get(query))
-    out.write_text(_render(found, format).rstrip("\n") + "\n", output)
+    if written is Format.parquet:
+        formats.write_parquet(found.to_frame(), output)
+    else:
+        out.write_text(_render(found, written).rstrip("\n") + "\n", output)
 
 
 def _render(found: Explanation, format: Format) -> str:  # noqa: A002
@@ -110,6 +117,9 @@ def _render(found: Explanation, format: Format) -> str:  # noqa: A002
         return _PAGE.format(title=escape(f"{found.measure} of {found.query}"), body=found.to_html())
     if format is Format.table:
         return str(found)
+    if format in (Format.csv, Format.jsonl):
+        frame = found.to_frame()
+        return frame.write_csv() if format is Format.csv else formats.as_jsonl(frame)
     return found.to_markdown() if format is Format.markdown else found.to_json()
 
 

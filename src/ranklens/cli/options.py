@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_origin, get_type_
 
 import typer
 
+from ranklens.manners import loudness
 from ranklens.policy import Policy
+from ranklens.progress import is_quiet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -100,11 +102,43 @@ def with_options(
         chosen = {name: arguments.pop(name) for name in added}
         command(**arguments, **{argument: build(chosen)})
 
+    return _signed(run, command, added, without=argument)
+
+
+def with_manners(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with ``--quiet`` and ``--strict``."""
+
+    @wraps(command)
+    def run(**arguments: Any) -> None:
+        told = {name: arguments.pop(name) for name in _MANNERS}
+        with loudness(**told):
+            command(**arguments)
+
+    return _signed(run, command, _MANNERS)
+
+
+_MANNERS: dict[str, tuple[Any, Any]] = {
+    "quiet": (Annotated[bool, typer.Option("--quiet", help="No warnings and no progress.")], False),
+    "strict": (
+        Annotated[bool, typer.Option("--strict", help="Exit status 1 if there is a warning.")],
+        False,
+    ),
+}
+
+
+def _signed(
+    run: Callable[..., None],
+    command: Callable[..., None],
+    added: Mapping[str, tuple[Any, Any]],
+    *,
+    without: str | None = None,
+) -> Callable[..., None]:
+    """``run`` with the signature of the command, with some options more and perhaps one argument less."""
     # Commands may import Typer and options for type checkers only.
     names = {"typer": typer, "options": sys.modules[__name__], "Policy": Policy}
     signature = inspect.signature(command, locals=names, eval_str=True)
     only = inspect.Parameter.KEYWORD_ONLY
-    own = [p.replace(kind=only) for p in signature.parameters.values() if p.name != argument]
+    own = [p.replace(kind=only) for p in signature.parameters.values() if p.name != without]
     options = [
         inspect.Parameter(name, only, default=default, annotation=kind)
         for name, (kind, default) in added.items()
@@ -112,14 +146,14 @@ def with_options(
     parameters = [*own, *options]
     run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in parameters}
-    del run.__wrapped__  # its signature is no longer the command's
+    del run.__wrapped__  # type: ignore[attr-defined]  # its signature is no longer the command's
     return run
 
 
 def progress(items: Iterable[Any]) -> Iterable[Any]:
     """Show a bar on the terminal while several items are worked on."""
     waiting = list(items)
-    if len(waiting) < 2 or not sys.stderr.isatty():
+    if len(waiting) < 2 or is_quiet() or not sys.stderr.isatty():
         return waiting
     from rich.console import Console
     from rich.progress import track

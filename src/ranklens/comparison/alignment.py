@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 import numpy as np
 
 from ranklens.errors import InputError, MeasureError, Option, PolicyError, nearest
+from ranklens.judging.judged import Recalled
 from ranklens.readers import frames
 from ranklens.registry import Aggregate, Better, Measure, parse, parse_many
 from ranklens.scores import GEOMETRIC_FLOOR, Scores, interval_of, logs_with_floor, total
@@ -398,7 +399,8 @@ def _row(table: _Table, name: str, ids: Sequence[str]) -> FloatArray:
 
 
 def _refuse_different_judgments(scores: Mapping[str, Scores]) -> None:
-    """Values are comparable only if the same documents were judged in the same way."""
+    """Values are comparable only if the same documents were judged in the same way; scores from a file do not say."""
+    scores = {name: one for name, one in scores.items() if not isinstance(one.judged, Recalled)}
     for (first, one), (name, other) in zip(scores.items(), list(scores.items())[1:], strict=False):
         if _same_arrays(one.judged, other.judged):
             continue

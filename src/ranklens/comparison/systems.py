@@ -21,6 +21,7 @@ from ranklens.errors import InputError, MeasureError, RankLensWarning, about_eac
 from ranklens.evaluation import evaluate
 from ranklens.files.collection import Collection, open_collection
 from ranklens.judging.inputs import read_inputs
+from ranklens.judging.prepared import kept
 from ranklens.policy import make_policy
 from ranklens.readers import frames
 from ranklens.readers.golden_and_logs import Golden, Log
@@ -29,8 +30,11 @@ from ranklens.scores import Scores
 from ranklens.stats import inputs
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ranklens.comparison.choices import Correction, Test
     from ranklens.matching.rules import Matching
-    from ranklens.policy import Policy
+    from ranklens.policy import Policy, PolicyOptions
     from ranklens.registry import Measure
     from ranklens.stats import Clusters
     from ranklens.stats.inputs import Rng
@@ -42,8 +46,8 @@ def compare(
     measures: str | Measure | Sequence[str | Measure] = "rag",
     *,
     baseline: str | None = None,
-    test: str = "randomization",
-    correction: str = "holm",
+    test: Test = "randomization",
+    correction: Correction = "holm",
     alpha: float = 0.05,
     level: float = 0.95,
     primary: str | Measure | None = None,
@@ -58,7 +62,7 @@ def compare(
     columns: Mapping[str, str] | None = None,
     match: Matching | None = None,
     progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
-    **options: Any,
+    **options: Unpack[PolicyOptions],
 ) -> Comparison:
     """Evaluate several runs on the same queries and say which differences are more than chance.
 
@@ -130,8 +134,8 @@ def compare_scores(
     measures: str | Measure | Sequence[str | Measure] | None = None,
     *,
     baseline: str | None = None,
-    test: str = "randomization",
-    correction: str = "holm",
+    test: Test = "randomization",
+    correction: Correction = "holm",
     alpha: float = 0.05,
     level: float = 0.95,
     primary: str | Measure | None = None,
@@ -270,6 +274,7 @@ def _evaluated(
     """Scores by system, and what evaluation warned of."""
     scores: dict[str, Scores] = {}
     heard: dict[str, list[Warning | str]] = {}
+    qrels = kept(qrels) if len(runs) > 1 else qrels
     for name in progress(list(runs)):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", RankLensWarning)

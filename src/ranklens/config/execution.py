@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ranklens import gate
 from ranklens.comparison.systems import compare
@@ -23,6 +23,7 @@ from ranklens.readers.golden_and_logs import Golden
 from ranklens.readers.names import Names
 
 if TYPE_CHECKING:
+    from ranklens.comparison.choices import Correction, Test
     from ranklens.config.model import Config, Performance, Retriever
     from ranklens.retrieval.benchmark import Benchmark
 
@@ -157,8 +158,8 @@ def _measured(config: Config, benchmark: Benchmark | None) -> BenchResult:
             runs,
             config.measures,
             baseline=config.baseline,
-            test=config.test,
-            correction=config.correction,
+            test=cast("Test", config.test),  # which the configuration has checked
+            correction=cast("Correction", config.correction),
             alpha=analysis.alpha_level,
             level=1 - analysis.alpha_level,
             by=config.by,

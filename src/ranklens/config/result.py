@@ -14,6 +14,8 @@ from ranklens.tables.table import Lines, Printout, Table
 from ranklens.words import counted
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from ranklens.comparison.comparison import Comparison
     from ranklens.config.model import Config, StatisticalAnalysis
     from ranklens.retrieval.answers import RetrieverRun
@@ -57,16 +59,18 @@ class BenchResult:
         """A table for a paper."""
         return self.comparison.to_latex() if self.comparison is not None else self.table().to_latex()
 
-    def to_csv(self) -> str:
-        """The numbers."""
+    def to_frame(self) -> pl.DataFrame:
+        """The numbers: one row per system and measure."""
         if self.comparison is not None:
-            return self.comparison.to_csv()
+            return self.comparison.to_frame()
         import polars as pl
 
         frames = {name: found.to_frame(level=self._level) for name, found in self.scores.items()}
-        return pl.concat(
-            f.select(pl.lit(name).alias("system"), "*") for name, f in frames.items()
-        ).write_csv()
+        return pl.concat(f.select(pl.lit(name).alias("system"), "*") for name, f in frames.items())
+
+    def to_csv(self) -> str:
+        """The numbers."""
+        return self.to_frame().write_csv()
 
     def to_json(self) -> str:
         """Everything, with a format version."""

@@ -22,7 +22,11 @@ from ranklens.policy import Policy, make_policy
 from ranklens.registry import Measure, parse
 
 if TYPE_CHECKING:
+    import polars as pl
+    from typing_extensions import Unpack
+
     from ranklens.arrays import IntArray
+    from ranklens.policy import PolicyOptions
     from ranklens.tables.table import Table
 
 FORMAT_VERSION = 1  # of to_json; 1: first version
@@ -108,6 +112,27 @@ class Explanation:
     def _repr_html_(self) -> str:
         return self.to_html()
 
+    def to_frame(self) -> pl.DataFrame:
+        """A Polars frame with one row per step; documents that share a line are parted by a space."""
+        import polars as pl
+
+        rows = [
+            {
+                "kind": step.kind,
+                "first": step.first,
+                "last": step.last,
+                "documents": " ".join(step.documents),
+                "grades": " ".join("" if grade is None else f"{grade:g}" for grade in step.grades),
+                **step.details,
+                "contribution": step.contribution,
+                "so_far": step.so_far,
+                "ideal": step.ideal,
+                "ideal_so_far": step.ideal_so_far,
+            }
+            for step in self.steps
+        ]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
     def to_json(self) -> str:
         """Everything, with the policy; numbers are not rounded."""
         plain = {
@@ -137,7 +162,7 @@ def explain(
     columns: Mapping[str, str] | None = None,
     match: Matching | None = None,
     rows: int = 20,
-    **options: Any,
+    **options: Unpack[PolicyOptions],
 ) -> Explanation:
     """Show how a measure arrives at its value for one query.
 

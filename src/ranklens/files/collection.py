@@ -114,8 +114,15 @@ def open_collection(
     return Collection(gold, {name: _run(run, run_format, scored, names) for name, run in runs.items()})
 
 
+def read_judgments(qrels: Any, names: Names = USUAL) -> Any:
+    """Judgments alone: read from a path, records as a golden set, everything else as given."""
+    return _judgments(qrels, None, names)[0]
+
+
 def read_pair(qrels: Any, run: Any, names: Names = USUAL) -> tuple[Any, Any]:
     """Judgments and one run, read where they are in files, and a log under the ids of its golden set."""
+    if isinstance(qrels, Mapping) and isinstance(run, Mapping):
+        return qrels, _joined(qrels, run)
     if not isinstance(run, RunFile):  # which comes from a collection, with judgments that were read
         opened = open_collection(qrels, {"run": run}, names=names)
         qrels, run = opened.qrels, opened.runs["run"]

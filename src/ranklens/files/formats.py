@@ -193,7 +193,7 @@ def _folder_format(place: Path, what: str) -> str:
     """BEIR or Parquet; a run is never BEIR."""
     if not place.is_dir():  # a pattern
         if not glob(str(place), recursive=True):
-            raise InputError(f"{place} does not exist.")
+            raise InputError(f"{place} does not exist.", path=str(place))
         return "parquet"
     if what == "qrels" and ((place / "qrels").is_dir() or any(place.glob("*.tsv"))):
         return "beir"
@@ -366,9 +366,11 @@ def _json_lines(source: Source) -> list[Any]:
             try:
                 rows.append(loads_ids(line))
             except RepeatedKeyError as error:
-                raise InputError(f"{source.name}:{number}: {error}.") from None
+                raise InputError(f"{source.name}:{number}: {error}.", path=source.name, line=number) from None
             except ValueError as error:
-                raise InputError(f"{source.name}:{number}: this is not JSON: {error}.") from None
+                raise InputError(
+                    f"{source.name}:{number}: this is not JSON: {error}.", path=source.name, line=number
+                ) from None
     return rows
 
 
@@ -378,11 +380,15 @@ def _json(source: Source) -> Any:
     try:
         found = loads_ids(content)
     except json.JSONDecodeError as error:
-        raise InputError(f"{source.name}:{error.lineno}: this is not JSON: {error.msg}.") from None
+        raise InputError(
+            f"{source.name}:{error.lineno}: this is not JSON: {error.msg}.",
+            path=source.name,
+            line=error.lineno,
+        ) from None
     except ValueError as error:
-        raise InputError(f"{source.name} cannot be read as JSON: {error}.") from None
+        raise InputError(f"{source.name} cannot be read as JSON: {error}.", path=source.name) from None
     if isinstance(found, Mapping) and not found:
-        raise InputError(f"{source.name}: there is nothing in it.")
+        raise InputError(f"{source.name}: there is nothing in it.", path=source.name)
     return found
 
 
@@ -390,7 +396,9 @@ def _decode(source: Source) -> str:
     try:
         return trec.decode(without_bom(source.read()))
     except trec.WrongLine as wrong:
-        raise InputError(f"{source.name}:{wrong.line}: {wrong.message}") from None
+        raise InputError(
+            f"{source.name}:{wrong.line}: {wrong.message}", path=source.name, line=wrong.line
+        ) from None
 
 
 def _beir_qrels(folder: Path) -> Path:

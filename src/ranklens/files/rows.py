@@ -105,7 +105,7 @@ def _objects(source: Source) -> Iterator[Any]:
             try:
                 yield loads(line)
             except RepeatedKeyError as error:
-                raise InputError(f"{source.name}:{number}: {error}.") from None
+                raise InputError(f"{source.name}:{number}: {error}.", path=source.name, line=number) from None
             except ValueError as error:
                 raise InputError(
                     f"{source.name} cannot be read: line {number} is not a JSON object: {error}."

@@ -165,9 +165,9 @@ def open_source(path: PathLike) -> Source:
     except InputError:
         raise
     except FileNotFoundError:
-        raise InputError(f"{path} does not exist.") from None
+        raise InputError(f"{path} does not exist.", path=str(path)) from None
     except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}.") from None
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}.", path=str(path)) from None
     except ValueError as error:  # a NUL byte in the name
         raise InputError(f"{str(path)!r} is not the name of a file: {error}.") from None
 
@@ -229,12 +229,12 @@ def _recognised(name: str, file: Path) -> Source:
     with file.open("rb") as opened:
         start = opened.read(6)
     if not start:
-        raise InputError(f"{name}: the file is empty.")
+        raise InputError(f"{name}: the file is empty.", path=name)
     source = Source(
         name, file, next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), None)
     )
     if source.packing and not source.head(1):
-        raise InputError(f"{name}: the file is empty.")
+        raise InputError(f"{name}: the file is empty.", path=name)
     return source
 
 

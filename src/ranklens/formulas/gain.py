@@ -56,7 +56,7 @@ def ndcg(
 ) -> FloatArray:
     """DCG divided by the DCG of the ideal ranking: all judged documents, best first, cut at k."""
     actual = worth(judged.hits.top(k), gain, gains)
-    best = _dcg(_ideal(judged, k, gain, gains), discount, log_base)
+    best = ideal_dcg(judged, k=k, gain=gain, gains=gains, discount=discount, log_base=log_base)
     return ratio(_dcg(actual, discount, log_base), best)
 
 
@@ -74,7 +74,9 @@ def ideal_dcg(
 
     It does not depend on the run.
     """
-    return _dcg(_ideal(judged, k, gain, gains), discount, log_base)
+    table = None if gains is None else tuple(sorted(gains.items()))
+    key = ("idcg", k, gain, table, discount, log_base)
+    return judged.of_ideal(key, lambda: _dcg(_ideal(judged, k, gain, gains), discount, log_base))
 
 
 @measure("ndcg_rel")
@@ -134,7 +136,9 @@ def _ideal(judged: Judged, k: int | None, gain: Gain, gains: Mapping[float, floa
 
 def discounts(hits: Hits, discount: Discount | None, log_base: float | None) -> FloatArray:
     """What the gain at each rank is divided by."""
-    by: FloatArray = _log_discount(hits) / np.log2(log_base or 2)
+    by = _log_discount(hits)
+    if log_base is not None:
+        by = by / np.log2(log_base)
     if discount == "jk" or (discount is None and log_base is not None):
         by = np.maximum(1, np.log(hits.rank) / np.log(log_base or 2))
     return by
@@ -145,7 +149,8 @@ def _dcg(hits: Hits, discount: Discount | None, log_base: float | None) -> Float
 
 
 def _log_discount(hits: Hits) -> FloatArray:
-    return np.log2(hits.rank + 1)
+    found: FloatArray = np.log2(hits.rank + 1)
+    return found
 
 
 def worth(hits: Hits, gain: Gain, gains: Mapping[float, float] | None) -> Hits:
@@ -159,7 +164,7 @@ def worth(hits: Hits, gain: Gain, gains: Mapping[float, float] | None) -> Hits:
         gained = np.exp2(gained) - 1
     for grade, value in (gains or {}).items():
         gained[hits.grade == grade] = value
-    return replace(hits, grade=gained)
+    return Hits(hits.query, hits.rank, gained, hits.n_queries, hits.spread)
 
 
 def _best_first(ideal: Hits) -> Hits:

@@ -46,7 +46,7 @@ def f_measure(judged: Judged, *, k: Cutoff = None, rel: Rel = 1, beta: Positive 
     (1 + beta²) P R / (beta² P + R). Without a cutoff, precision covers all retrieved documents.
     """
     weight = float(beta) ** 2
-    retrieved = judged.retrieved if k is None else np.full(len(judged), k)
+    retrieved = judged.retrieved if k is None else k
     # With h hits, P = h / retrieved and R = h / total; this form is linear in h.
     return ratio((1 + weight) * judged.relevant(rel).top(k).sum(), weight * judged.total(rel) + retrieved)
 

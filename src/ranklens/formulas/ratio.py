@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 def ratio(part: FloatArray, whole: FloatArray | IntArray | float) -> FloatArray:
     """``part / whole``, and 0 where the whole is 0: no relevant documents, or nothing retrieved."""
-    out = np.zeros(np.shape(part))
-    np.divide(part, whole, out=out, where=np.asarray(whole) != 0)
+    if isinstance(whole, float):
+        return part / whole if whole else np.zeros(part.shape)
+    out = np.zeros(part.shape)
+    np.divide(part, whole, out=out, where=whole != 0)
     return out

@@ -6,11 +6,12 @@ The formulas are those of the registry. Several items are judged together, once 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ranklens.errors import InputError, MeasureError, Option, PolicyError, warn
+from ranklens.judging.plain import judge_plain
 from ranklens.policy import Policy
 from ranklens.readers import names, records
 from ranklens.registry import Measure, make, parse
@@ -103,8 +104,13 @@ def _warn_of(repeated: list[str]) -> None:
         warn("An item lists a relevant document twice; the highest grade counts.")
 
 
+_DEFAULT = Policy()
+
+
 def names_of(items: Sequence[DatasetItem]) -> list[str]:
     """A name for each item: its id, else its question, else its number; repeated names get a number."""
+    if len(items) == 1:
+        return [items[0].id if items[0].id is not None else items[0].query or "1"]
     times: Counter[str] = Counter()
     names: dict[str, None] = {}
     for number, item in enumerate(items, 1):
@@ -120,9 +126,9 @@ class _Fields:
     """Fields that can also be read as keys: ``signals["rank_of_first_relevant"]``."""
 
     def __getitem__(self, name: str) -> Any:
-        if name not in self.__dict__:
+        if name not in self.__dataclass_fields__:  # type: ignore[attr-defined]
             raise KeyError(name)
-        return self.__dict__[name]
+        return getattr(self, name)
 
 
 @dataclass(frozen=True)
@@ -146,6 +152,23 @@ class Signals(_Fields):
     rank_of_first_relevant: int | None
     total_relevant: int
     main_k: int | None
+
+    @classmethod
+    def later(cls, compute: Callable[[], Signals]) -> Signals:
+        """Signals that are computed when somebody looks at them."""
+        found = cls.__new__(cls)
+        found.__dict__["_compute"] = compute
+        return found
+
+    def __getattr__(self, name: str) -> Any:  # called for what is not there yet
+        compute = None if name.startswith("__") else self.__dict__.pop("_compute", None)
+        if compute is None:
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        self.__dict__.update(vars(compute()))
+        return getattr(self, name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Signals, (self.results_by_k, self.rank_of_first_relevant, self.total_relevant, self.main_k)
 
 
 @dataclass(frozen=True)
@@ -214,9 +237,12 @@ class Metric:
 
     def evaluate(self, item: Any) -> MetricResult:
         """The score of one item, or of a record of any shape that :func:`ranklens.from_records` knows."""
-        batch = Batch([DatasetItem.from_record(item)], Policy())
-        batch.warn_of_low_grades([self])
-        return next(iter(batch.results(self)))
+        one = item if isinstance(item, DatasetItem) else DatasetItem.from_record(item)
+        batch = Batch([one], _DEFAULT)
+        if max(one.expected_reference.values(), default=1) < self.rel:
+            batch.warn_of_low_grades([self])
+        score = float(self.measures[self.main_k](batch.judged)[0])
+        return MetricResult(self.name, score, Signals.later(lambda: next(batch.results(self)).signals))
 
     async def execute(self, item: Any) -> MetricResult:
         """Like :meth:`evaluate`, to be awaited."""
@@ -324,6 +350,11 @@ class Batch:
                 " is not available for them. The lowest relevant grade belongs to the metric: PrecisionAtK(k=5, rel=2).",
             )
         names = names_of(items)
+        if len(items) == 1 and policy is _DEFAULT:
+            plain = judge_plain(names, [items[0].expected_reference], [items[0].actual_ranking])
+            if plain is not None:
+                self.judged, self.items = plain, list(items)
+                return
         qrels = {name: item.expected_reference for name, item in zip(names, items, strict=True)}
         run = {name: item.actual_ranking for name, item in zip(names, items, strict=True)}
         self.judged = judge(qrels, run, policy)

@@ -30,7 +30,10 @@ from ranklens.progress import progress
 from ranklens.scores import Scores
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from ranklens.arrays import FloatArray
+    from ranklens.policy import PolicyOptions
     from ranklens.registry import Measure
 
 Progress: TypeAlias = (
@@ -59,7 +62,7 @@ class MetricRunner:
         thresholds: Mapping[Any, float] | None = None,
         progress: Progress = False,
         policy: Policy | None = None,
-        **options: Any,
+        **options: Unpack[PolicyOptions],
     ) -> None:
         self.metrics = tuple(metrics) if isinstance(metrics, Iterable) else (metrics,)
         if not self.metrics:

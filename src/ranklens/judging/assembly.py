@@ -9,19 +9,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ranklens.arrays import BoolArray, IntArray
+from ranklens.arrays import BoolArray
 from ranklens.errors import InPython, Option, PolicyError, RankLensWarning, warn
 from ranklens.judging.averaged_ties import spread_ties
 from ranklens.judging.dicts import from_dicts
+from ranklens.judging.gold import Ideal
 from ranklens.judging.hits import Hits
-from ranklens.judging.inputs import Facts, facts, read_inputs
+from ranklens.judging.inputs import NOTHING, Facts, facts, read_inputs
 from ranklens.judging.judged import Applied, Judged, TieGroups
-from ranklens.judging.standing import Grades, Standings
+from ranklens.judging.prepared import index_of
+from ranklens.judging.standing import Standings
 from ranklens.policy import Policy, make_policy
 from ranklens.readers import frames
 
 if TYPE_CHECKING:
+    import polars as pl
+    from typing_extensions import Unpack
+
     from ranklens.matching.rules import Matching
+    from ranklens.policy import PolicyOptions
+
+_FEW_ROWS = 5_000
 
 
 def judge(
@@ -32,7 +40,7 @@ def judge(
     columns: Mapping[str, str] | None = None,
     match: Matching | None = None,
     abstain_below: float | None = None,
-    **options: Any,
+    **options: Unpack[PolicyOptions],
 ) -> Judged:
     """Find the ranks of the judged documents, once, for any number of measures.
 
@@ -54,15 +62,36 @@ def judge(
     known = facts(qrels, run, abstain_below)
     if isinstance(run, Mapping):
         gold = qrels if isinstance(qrels, Mapping) else frames.by_query(frames.qrels_frame(qrels))
-        judged = _assemble(from_dicts(gold, run, policy), policy, known)
+        index = index_of(qrels)
+        found = from_dicts(gold if index is None else index.for_dicts, run, policy)
+        judged = assemble(found, policy, known)
         if not len(judged.hits):
             _hint_at_chunks(gold, run)
         return judged
     from ranklens.files.streams import TableStream
     from ranklens.judging.tables import from_frames
 
-    tables = run if isinstance(run, TableStream) else [frames.run_frame(run)]
-    return _assemble(from_frames(qrels, tables, policy, None), policy, known)
+    if isinstance(run, TableStream):
+        return assemble(from_frames(qrels, run, policy, None), policy, known)
+    table = frames.run_frame(run)
+    small = _small(qrels, table)
+    return assemble(
+        from_dicts(*small, policy) if small else from_frames(qrels, [table], policy, None), policy, known
+    )
+
+
+def _small(qrels: Any, run: pl.DataFrame) -> tuple[Any, Mapping[Any, Any]] | None:
+    """A few rows as dicts, for which tables would take longer than the rows; None where there are many, or anything unusual."""
+    if len(run) > _FEW_ROWS:
+        return None
+    index = index_of(qrels)
+    if index is None and not isinstance(qrels, Mapping):
+        judged = frames.qrels_frame(qrels)
+        gold: Any = frames.as_dicts(judged) if len(judged) <= _FEW_ROWS else None
+    else:
+        gold = qrels if index is None else index.for_dicts
+    ranked = frames.as_dicts(run)
+    return None if gold is None or ranked is None else (gold, ranked)
 
 
 def _hint_at_chunks(qrels: Mapping[Any, Any], run: Mapping[Any, Any]) -> None:
@@ -91,42 +120,49 @@ def chunks(separator: str, system: str = "") -> RankLensWarning:
     )
 
 
-def _assemble(found: Standings, policy: Policy, known: Facts) -> Judged:
+def assemble(found: Standings, policy: Policy, known: Facts = NOTHING) -> Judged:
     """Apply the policies that come after ranking: which queries count, how ties are spread, how deep to look."""
-    ideal = _ideal(found.gold_query, found.gold, len(found.queries))
-    best = ideal.where(ideal.rank == 1)
-    has_relevant = best.where(best.grade >= policy.rel).sum() > 0
+    ideal = found.ideal
+    if ideal is None:
+        ideal = Ideal.of(np.bincount(found.gold_query, minlength=len(found.queries)), found.gold)
+    has_relevant = ideal.best >= policy.rel
     keep = _kept(found, has_relevant, policy)
-    applied = replace(
-        found.applied,
-        queries=int(keep.sum()),
-        missing=int((~found.in_run).sum()) - known.failed,
-        empty=int((~has_relevant).sum()),
+    n, averaged = len(found.queries), len(found.queries) if keep is None else int(keep.sum())
+    in_run = int(found.in_run.sum())
+    applied = Applied(
+        queries=averaged,
+        missing=n - in_run - known.failed,
+        ignored=found.applied.ignored - known.unanswerable,
+        empty=n - int(has_relevant.sum()),
+        duplicates=found.applied.duplicates,
+        duplicate_judgments=found.applied.duplicate_judgments,
         failed=known.failed,
         joined=known.joined,
-        ignored=found.applied.ignored - known.unanswerable,
         logged_again=known.logged_again,
         unanswerable=known.unanswerable,
         abstained=known.abstained,
-        silent=int((found.in_run & (found.retrieved == 0)).sum()),
+        silent=in_run - int(np.count_nonzero(found.retrieved)),
     )
     _complain(applied, found, policy, known)
     judged = Judged(
         found.queries,
         _hits(found, policy).top(policy.depth),
-        ideal,
+        ideal.hits,
         found.retrieved if policy.depth is None else np.minimum(found.retrieved, policy.depth),
-        float(best.grade.max(initial=0)),
-        replace(policy, judged_only=False),
+        float(ideal.best.max(initial=0)),
+        replace(policy, judged_only=False) if policy.judged_only else policy,
         applied,
         _tie_groups(found),
+        _prepared=(ideal.hits, ideal.kept),
     )
-    judged = judged if keep.all() else _some_queries(judged, keep)
+    judged = judged if keep is None or averaged == n else _some_queries(judged, keep)
     return judged.condensed() if policy.judged_only else judged
 
 
-def _kept(found: Standings, has_relevant: BoolArray, policy: Policy) -> BoolArray:
-    """The queries that are averaged over."""
+def _kept(found: Standings, has_relevant: BoolArray, policy: Policy) -> BoolArray | None:
+    """The queries that are averaged over; None for all."""
+    if policy.missing != "skip" and policy.empty != "skip":
+        return None
     keep = np.ones(len(found.queries), dtype=bool)
     if policy.missing == "skip":
         keep &= found.in_run
@@ -172,29 +208,20 @@ def _hits(found: Standings, policy: Policy) -> Hits:
     query, grade, n = found.query, found.grade.astype(np.float64), len(found.queries)
     if policy.ties == "average":
         return spread_ties(query, found.start, found.size, grade, n)
+    if found.in_order:
+        return Hits(query, found.rank, grade, n)
     key = query * (int(found.rank.max(initial=0)) + 1) + found.rank
-    order = slice(None) if (np.diff(key) > 0).all() else np.argsort(key)
+    if (key[1:] > key[:-1]).all():
+        return Hits(query, found.rank, grade, n)
+    order = np.argsort(key)
     return Hits(query[order], found.rank[order], grade[order], n)
-
-
-def _ideal(query: IntArray, grade: Grades, n: int) -> Hits:
-    """All judged documents by descending grade; ``query`` is sorted."""
-    levels = int(grade.max(initial=0)) + 1
-    if ((grade[1:] <= grade[:-1]) | (query[1:] != query[:-1])).all():
-        ordered = grade.astype(np.float64)
-    elif grade.dtype == np.uint8 and n * levels <= 4 * len(grade) + 1000:
-        # Few whole grades: counting them is much faster than sorting.
-        counts = np.bincount(query * levels + (levels - 1 - grade), minlength=n * levels)
-        ordered = np.repeat(np.tile(np.arange(levels - 1, -1, -1.0), n), counts)
-    else:
-        ordered = grade[np.lexsort((-grade.astype(np.float64), query))].astype(np.float64)
-    hits = Hits(query, query, ordered, n)
-    return replace(hits, rank=hits.ordinal())
 
 
 def _tie_groups(found: Standings) -> TieGroups:
     """Each once, by query and first rank."""
     tied = np.flatnonzero(found.size > 1)
+    if not len(tied):
+        return TieGroups(tied, tied, tied)
     query, start = found.query[tied], found.start[tied]
     order = np.lexsort((start, query))
     query, start = query[order], start[order]

@@ -8,87 +8,95 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import chain, repeat
-from math import isfinite, isnan
+from itertools import chain, islice, repeat
+from math import isnan
 from operator import attrgetter
 from struct import error as StructError  # noqa: N812
 from struct import pack, pack_into
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ranklens.arrays import BoolArray, FloatArray, IntArray
-from ranklens.errors import InputError
+from ranklens.judging.gold import (
+    Documents,
+    GoldDicts,
+    Grades,
+    Ideal,
+    check_dicts,
+    grades,
+    id_types,
+    refuse_number,
+    values_of,
+)
 from ranklens.judging.judged import Applied
-from ranklens.judging.order import check_duplicates, nan_last, not_a_number, tie_order
-from ranklens.judging.standing import Grades, Standings, check_unjudged, standing
+from ranklens.judging.order import check_duplicates, nan_last, tie_order
+from ranklens.judging.standing import Standings, check_unjudged, standing
 from ranklens.policy import Policy
 from ranklens.readers import mappings
 
-Documents: TypeAlias = dict[Any, Any]  # of one query: document → grade, or document → score
-
+_NOTHING = Applied()
 _CHUNK_ROWS = 1 << 16  # documents that are ranked at once
 _ABSENT: Documents = {}  # the ranking of a query that the run lacks; an empty answer is another dict
 _SHORT = 64  # documents or judgments of a query; longer ones are read one query at a time
+_FETCHED = 16  # queries whose ids fit the cache
+_WORTH_FETCHING = 16  # ids that can be fetched in the time that one look-up waits for memory
+_LOOKED_AT = 64  # queries that tell whether rankings and judgments are short
 
 
-def from_dicts(qrels: Mapping[Any, Any], run: Mapping[Any, Any], policy: Policy) -> Standings:
-    """The places of the judged documents, from any shapes that :mod:`ranklens.readers.mappings` knows."""
-    with suppress(TypeError):  # raised where something is not a dict of dicts
-        return _judge_dicts(mappings.Repaired(qrels), mappings.Repaired(run), policy)
+def from_dicts(
+    qrels: Mapping[Any, Any] | GoldDicts, run: Mapping[Any, Any], policy: Policy, *, in_32_bits: bool = False
+) -> Standings:
+    """The places of the judged documents, from any shapes that :mod:`ranklens.readers.mappings` knows.
+
+    ``in_32_bits`` rounds scores as pytrec_eval does.
+    """
+    if not (isinstance(qrels, GoldDicts) and qrels.given.duplicates):
+        with suppress(TypeError):  # raised where something is not a dict of dicts
+            gold = qrels if isinstance(qrels, GoldDicts) else GoldDicts.of(mappings.Repaired(qrels))
+            return _judge_dicts(gold, mappings.Repaired(run), policy, in_32_bits)
     # Look closely, which takes longer than judging.
-    judgments, rankings = mappings.judgments(qrels), mappings.rankings(run)
-    check_duplicates("qrels", judgments.duplicates, judgments.first_duplicate, policy)
+    gold = qrels if isinstance(qrels, GoldDicts) else GoldDicts.of(mappings.judgments(qrels))
+    rankings = mappings.rankings(run)
+    check_duplicates("qrels", gold.given.duplicates, gold.given.first_duplicate, policy)
     check_duplicates("run", rankings.duplicates, rankings.first_duplicate, policy)
-    return _judge_dicts(judgments, rankings, policy)
+    return _judge_dicts(gold, rankings, policy, in_32_bits)
 
 
-def grades(queries: Sequence[Any], golds: Sequence[Documents]) -> Grades:
-    """All grades, query after query."""
-    try:  # whole grades from 0 to 255 fit a byte, which is the fastest way from Python objects to an array
-        return np.frombuffer(bytes(_values(golds)), np.uint8)
-    except (TypeError, ValueError):
-        _check_dicts(golds)
-    try:
-        found = np.fromiter(_values(golds), np.float64)
-    except (TypeError, ValueError, OverflowError):
-        found = np.full(1, np.nan)
-    if not np.isfinite(found).all():
-        _refuse_number("qrels", "grade", queries, golds)
-    return found
-
-
-def _judge_dicts(judgments: mappings.Repaired, rankings: mappings.Repaired, policy: Policy) -> Standings:
-    by_query, ranked = judgments.by_query, rankings.by_query
-    if _id_types(by_query) != _id_types(ranked):
-        by_query, ranked = mappings.as_text(by_query), mappings.as_text(ranked)
-    queries, golds = list(by_query), list(by_query.values())
-    if None in by_query or any(map(dict.__contains__, golds, repeat(None))):
-        raise InputError("qrels: the id of a query or document is None; None never matches anything.")
+def _judge_dicts(gold: GoldDicts, rankings: mappings.Repaired, policy: Policy, in_32_bits: bool) -> Standings:
+    ranked = rankings.by_query
+    if gold.kinds != id_types(ranked):
+        gold, ranked = gold.as_text, mappings.as_text(ranked)
+    queries, golds = gold.queries, gold.tables
     found = _rankings_of(queries, ranked)
-    parts = [part for chunk in _chunks(queries, golds, found) for part in _rank(chunk, policy)]
-    all_hits = _Ranked(*map(np.concatenate, zip(*parts, strict=True)))
+    parts = [part for chunk in _chunks(gold, found, in_32_bits) for part in _rank(chunk, policy)]
+    all_hits = parts[0] if len(parts) == 1 else _Ranked(*map(np.concatenate, zip(*parts, strict=True)))
     in_run = np.ones(len(found), dtype=bool)
-    for i in np.flatnonzero(all_hits.lengths == 0).tolist():
-        in_run[i] = found[i] is not _ABSENT
-    ignored = len(ranked) - int(in_run.sum())
-    check_unjudged(ignored, policy, lambda: next(q for q in ranked if q not in by_query))
+    absent = [i for i in (all_hits.lengths == 0).nonzero()[0].tolist() if found[i] is _ABSENT]
+    if absent:
+        in_run[absent] = False
+    ignored = len(ranked) - len(found) + len(absent)
+    check_unjudged(ignored, policy, lambda: next(q for q in ranked if q not in gold.given.by_query))
+    ideal = gold.ideal if gold.keeps else Ideal.of(all_hits.gold_lengths, all_hits.gold)
+    repeated, repeated_gold = rankings.duplicates, gold.given.duplicates
     return Standings(
-        queries=queries if set(map(type, queries)) <= {str} else [str(query) for query in queries],
+        queries=gold.names,
         retrieved=all_hits.lengths,
         in_run=in_run,
-        gold_query=np.repeat(np.arange(len(queries)), all_hits.gold_lengths),
+        gold_query=ideal.hits.query,
         gold=all_hits.gold,
         query=all_hits.query,
         rank=all_hits.rank,
         grade=all_hits.grade,
         start=all_hits.start,
         size=all_hits.size,
-        applied=Applied(
-            ignored=ignored, duplicates=rankings.duplicates, duplicate_judgments=judgments.duplicates
-        ),
+        applied=Applied(ignored=ignored, duplicates=repeated, duplicate_judgments=repeated_gold)
+        if ignored or repeated or repeated_gold
+        else _NOTHING,
         examples=(next(iter(ranked), ""), _first(golds), _first(found)),
+        ideal=ideal,
+        in_order=policy.ties != "average",
     )
 
 
@@ -97,13 +105,6 @@ def _rankings_of(queries: list[Any], ranked: Mapping[Any, Documents]) -> list[Do
     if len(ranked) == len(queries) and list(ranked) == queries:
         return list(ranked.values())
     return list(map(ranked.get, queries, repeat(_ABSENT)))
-
-
-def _id_types(by_query: Mapping[Any, Documents]) -> tuple[type, type]:
-    """The types of the first query id and the first document id: "7" and 7 are the same id, so they must agree."""
-    # A TypeError if there is something else than dicts.
-    documents = chain.from_iterable(map(dict.keys, by_query.values()))
-    return type(next(iter(by_query), None)), type(next(documents, None))
 
 
 def _first(tables: Iterable[Documents]) -> Any:
@@ -119,25 +120,48 @@ class _Chunk(NamedTuple):
     golds: Sequence[Documents]
     rankings: Sequence[Documents]
     portion: int
+    grades: Grades | None  # where they are known already
+    in_32_bits: bool
+    asks_gold: bool  # about each retrieved document, rather than the run about each judged one
 
     def portions(self) -> Iterator[_Chunk]:
-        for i in range(0, max(len(self.queries), 1), self.portion):
+        if len(self.queries) <= self.portion:
+            yield self
+            return
+        row = 0
+        for i in range(0, len(self.queries), self.portion):
             here = slice(i, i + self.portion)
-            yield _Chunk(
-                self.first + i, self.queries[here], self.golds[here], self.rankings[here], self.portion
+            golds = self.golds[here]
+            rows = slice(row, row + sum(map(len, golds)))
+            row = rows.stop
+            yield self._replace(
+                first=self.first + i,
+                queries=self.queries[here],
+                golds=golds,
+                rankings=self.rankings[here],
+                grades=None if self.grades is None else self.grades[rows],
             )
 
+    def rounded(self, scores: FloatArray) -> FloatArray:
+        return scores.astype(np.float32).astype(np.float64) if self.in_32_bits else scores
 
-def _chunks(queries: list[Any], golds: list[Documents], rankings: list[Documents]) -> Iterator[_Chunk]:
+
+def _chunks(gold: GoldDicts, rankings: list[Documents], in_32_bits: bool) -> Iterator[_Chunk]:
     """Chunks of about `_CHUNK_ROWS` documents, to be read in portions that fit the processor's cache.
 
     Each query is read several times. A portion is a few hundred short queries, or one with many judgments.
     """
-    documents = np.mean([1, *map(len, rankings[:64])])
-    portion = 1 if np.mean([0, *map(len, golds[:64])]) > _SHORT else 512
-    size = max(int(_CHUNK_ROWS * (16 if portion == 1 else 1) / documents), 1)
-    for i in range(0, max(len(queries), 1), size):
-        yield _Chunk(i, queries[i : i + size], golds[i : i + size], rankings[i : i + size], portion)
+    queries, golds = gold.queries, gold.tables
+    looked_at = min(len(queries), _LOOKED_AT) or 1
+    documents = sum(map(len, rankings[:_LOOKED_AT])) / looked_at
+    judged = sum(map(len, golds[:_LOOKED_AT])) / looked_at
+    asks_gold = documents <= (judged if gold.keeps else min(judged, _SHORT))
+    portion = 1 if judged > _SHORT and not asks_gold else 512
+    size = max(int(_CHUNK_ROWS * (16 if portion == 1 else 1) / max(documents, 1)), 1)
+    known = gold.grades if gold.keeps else None
+    whole = _Chunk(0, queries, golds, rankings, size, known, in_32_bits, asks_gold)
+    for chunk in whole.portions():
+        yield chunk._replace(portion=portion)
 
 
 class _Ranked(NamedTuple):
@@ -160,7 +184,7 @@ def _rank(chunk: _Chunk, policy: Policy) -> Iterator[_Ranked]:
         return
     done: list[_Sorted] = []
     for one in chunk.portions():
-        if found := _rank_by_sorting(one.golds[0], one.rankings[0], policy):
+        if found := _rank_by_sorting(one, policy):
             done.append(found)
         else:
             yield from _gather(done, one.first - len(done))
@@ -179,11 +203,12 @@ class _Sorted(NamedTuple):
     ties: tuple[IntArray, IntArray] | None = None  # the first rank and size of each document's tie group
 
 
-def _rank_by_sorting(gold: Documents, ranking: Documents, policy: Policy) -> _Sorted | None:
+def _rank_by_sorting(one: _Chunk, policy: Policy) -> _Sorted | None:
     """Ask the judgments of one query about each document in rank order. None where that is not enough."""
+    gold, ranking = one.golds[0], one.rankings[0]
     try:
         judged = bytes(dict.values(gold))  # a TypeError if it is not a dict
-        scores = np.frombuffer(pack(f"{len(ranking)}d", *dict.values(ranking)))
+        scores = one.rounded(np.frombuffer(pack(f"{len(ranking)}d", *dict.values(ranking))))
     except (TypeError, ValueError, OverflowError, StructError):
         return None
     if 255 in judged:
@@ -242,17 +267,17 @@ def _gather(done: Sequence[_Sorted], first: int) -> Iterator[_Ranked]:
 
 
 def _rank_by_counting(chunk: _Chunk, policy: Policy) -> _Ranked:
-    """Ask the run about each judged document, and count the documents above it."""
+    """Count the documents above each one that is both judged and retrieved."""
     portions = [_read(portion, policy) for portion in chunk.portions()]
-    rankings = [ranking for portion in portions for ranking in portion.rankings]
-    read = _Read(rankings, *map(np.concatenate, [*zip(*portions, strict=True)][1:]))
-    query, grade = read.query - chunk.first, read.grade
-    above, same = standing(read.scores, read.lengths, query, read.score)
+    read = portions[0] if len(portions) == 1 else _Read.joined(portions)
+    query, grade = read.query - chunk.first if chunk.first else read.query, read.grade
+    start = read.lengths.cumsum() - read.lengths
+    above, same = _places(read, query, start)
     rank = above + 1
     if policy.ties != "average":
         if (same > 1).any():
-            rank, grade = _break_ties(chunk.golds, read, query, rank, same > 1, policy)
-        place = (np.cumsum(read.lengths) - read.lengths)[query] + rank - 1
+            rank, grade = _break_ties(chunk.golds, read, query, start, rank, same > 1, policy)
+        place = start[query] + rank - 1
         if (place[1:] < place[:-1]).any():
             # Ranks are unique now, so each hit has its own place in the concatenated rankings: no need to sort.
             hit_at = np.full(len(read.scores), -1)
@@ -265,13 +290,24 @@ def _rank_by_counting(chunk: _Chunk, policy: Policy) -> _Ranked:
                 same[order],
                 grade[order],
             )
-    return _Ranked(
-        read.lengths, read.gold_lengths, read.gold, query + chunk.first, rank, grade, above + 1, same
-    )
+    query = query + chunk.first if chunk.first else query
+    return _Ranked(read.lengths, read.gold_lengths, read.gold, query, rank, grade, above + 1, same)
+
+
+def _places(read: _Read, query: IntArray, start: IntArray) -> tuple[IntArray, IntArray]:
+    """How many documents are above each hit, and how many have its score."""
+    if read.row is not None:
+        falls = read.scores[1:] < read.scores[:-1]
+        falls[start[1:][(start[1:] > 0) & (start[1:] < len(read.scores))] - 1] = (
+            True  # where another query begins
+        )
+        if falls.all():
+            return read.row - start[query], np.ones(len(query), np.int64)
+    return standing(read.scores, read.lengths, query, read.score)
 
 
 class _Read(NamedTuple):
-    """The numbers of some queries, in arrays; and which of the judged documents were retrieved."""
+    """The numbers of some queries, in arrays; and which documents are both judged and retrieved."""
 
     rankings: Sequence[Documents]
     lengths: IntArray
@@ -281,24 +317,54 @@ class _Read(NamedTuple):
     query: IntArray
     score: FloatArray
     grade: Grades
+    row: IntArray | None  # of each hit among all scores, where judgments were asked
+
+    @classmethod
+    def joined(cls, parts: Sequence[_Read]) -> _Read:
+        rankings = [ranking for part in parts for ranking in part.rankings]
+        columns = {
+            name: np.concatenate([getattr(part, name) for part in parts]) for name in cls._fields[1:-1]
+        }
+        before = np.cumsum([0, *(len(part.scores) for part in parts)]).tolist()
+        rows = [part.row + n for part, n in zip(parts, before, strict=False) if part.row is not None]
+        return cls(rankings, **columns, row=np.concatenate(rows) if rows else None)
 
 
 def _read(chunk: _Chunk, policy: Policy) -> _Read:
-    lengths = np.fromiter(map(len, chunk.rankings), np.int64, len(chunk.rankings))
-    gold_lengths = np.fromiter(map(len, chunk.golds), np.int64, len(chunk.golds))
-    gold = grades(chunk.queries, chunk.golds)
+    n = len(chunk.rankings)
+    lengths = np.fromiter(map(len, chunk.rankings), np.int64, n)
+    gold_lengths = np.fromiter(map(len, chunk.golds), np.int64, n)
+    gold = grades(chunk.queries, chunk.golds) if chunk.grades is None else chunk.grades
     rankings, scores = _scores(chunk, int(lengths.sum()), policy)
-    answers = np.fromiter(_look_up(rankings, chunk.golds), np.float64, len(gold))  # None becomes NaN
-    hit = np.flatnonzero(~np.isnan(answers))
-    query = np.repeat(np.arange(chunk.first, chunk.first + len(lengths)), gold_lengths)[hit]
-    return _Read(rankings, lengths, gold_lengths, gold, scores, query, answers[hit], gold[hit])
+    numbers = np.arange(chunk.first, chunk.first + n)
+    if chunk.asks_gold:
+        near = len(scores) * _WORTH_FETCHING > len(gold) > _SHORT * n
+        asked = _look_up_nearby(chunk.golds, rankings) if near else _look_up(chunk.golds, rankings)
+        answers = np.fromiter(asked, np.float64, len(scores))  # None becomes NaN
+        hit = (~np.isnan(answers)).nonzero()[0]
+        query = numbers.repeat(lengths)[hit]
+        return _Read(rankings, lengths, gold_lengths, gold, scores, query, scores[hit], answers[hit], hit)
+    answers = chunk.rounded(np.fromiter(_look_up(rankings, chunk.golds), np.float64, len(gold)))
+    hit = (~np.isnan(answers)).nonzero()[0]
+    query = numbers.repeat(gold_lengths)[hit]
+    return _Read(rankings, lengths, gold_lengths, gold, scores, query, answers[hit], gold[hit], None)
 
 
-def _look_up(
-    tables: Sequence[Documents], keys: Sequence[Documents], *default: Iterable[Any]
-) -> Iterator[Any]:
+def _look_up(tables: Sequence[Documents], keys: Sequence[Documents]) -> Iterator[Any]:
     """``tables[i].get(key)`` for each key of ``keys[i]``, one after the other."""
-    return chain.from_iterable(map(map, map(attrgetter("get"), tables), keys, *map(repeat, default)))
+    return chain.from_iterable(map(map, map(attrgetter("get"), tables), keys))
+
+
+def _look_up_nearby(tables: Sequence[Documents], keys: Sequence[Documents]) -> Iterator[Any]:
+    """The same; a tight loop over all ids of some tables brings them into the processor's cache beforehand."""
+
+    def some(first: int) -> Iterator[Any]:
+        here = slice(first, first + _FETCHED)
+        for table in tables[here]:
+            list(table)
+        return _look_up(tables[here], keys[here])
+
+    return chain.from_iterable(map(some, range(0, len(tables), _FETCHED)))
 
 
 def _scores(chunk: _Chunk, count: int, policy: Policy) -> tuple[Sequence[Documents], FloatArray]:
@@ -306,22 +372,20 @@ def _scores(chunk: _Chunk, count: int, policy: Policy) -> tuple[Sequence[Documen
     try:
         scores = _pack(chunk.rankings, count)
     except (TypeError, ValueError, OverflowError):
-        _check_dicts(chunk.rankings)
+        check_dicts(chunk.rankings)
         scores = np.full(1, np.nan)
     if not np.isnan(scores).any():
-        return chunk.rankings, scores
-    _refuse_number("run", "score", chunk.queries, chunk.rankings, nan_allowed=policy.nan == "last")
-    scores = nan_last(np.fromiter(map(float, _values(chunk.rankings)), np.float64, count))
-    parts = np.split(scores, np.cumsum([len(docs) for docs in chunk.rankings])[:-1])
-    rankings = [
-        dict(zip(docs, part.tolist(), strict=True)) for docs, part in zip(chunk.rankings, parts, strict=True)
-    ]
+        return chunk.rankings, chunk.rounded(scores)
+    refuse_number("run", "score", chunk.queries, chunk.rankings, nan_allowed=policy.nan == "last")
+    scores = nan_last(chunk.rounded(np.fromiter(map(float, values_of(chunk.rankings)), np.float64, count)))
+    rest = iter(scores.tolist())
+    rankings = [dict(zip(docs, islice(rest, len(docs)), strict=True)) for docs in chunk.rankings]
     return rankings, scores
 
 
 def _pack(rankings: Sequence[Documents], count: int) -> FloatArray:
     if count <= _SHORT * len(rankings):
-        return np.fromiter(_values(rankings), np.float64, count)
+        return np.fromiter(values_of(rankings), np.float64, count)
     # struct reads the numbers of a long ranking faster than NumPy does
     buffer = bytearray(8 * count)
     offset = 0
@@ -330,36 +394,18 @@ def _pack(rankings: Sequence[Documents], count: int) -> FloatArray:
             pack_into(f"{len(ranking)}d", buffer, offset, *dict.values(ranking))
             offset += 8 * len(ranking)
     except StructError:  # something that is not a number, but may be turned into one
-        return np.fromiter(_values(rankings), np.float64, count)
+        return np.fromiter(values_of(rankings), np.float64, count)
     return np.frombuffer(buffer)
 
 
-def _values(dicts: Iterable[Documents]) -> Iterator[Any]:
-    return chain.from_iterable(map(dict.values, dicts))
-
-
-def _check_dicts(values: Iterable[Any]) -> None:
-    if not all(isinstance(value, dict) for value in values):
-        raise TypeError
-
-
-def _refuse_number(
-    what: str, role: str, queries: Sequence[Any], tables: Sequence[Documents], *, nan_allowed: bool = False
-) -> None:
-    """Raise for the first grade or score that is not a number."""
-    for query, docs in zip(queries, tables, strict=True):
-        for doc, number in docs.items():
-            value = mappings.as_number(number)
-            if (
-                value is None
-                or (isnan(value) and not nan_allowed)
-                or (role == "grade" and not isfinite(value))
-            ):
-                raise not_a_number(what, role, query, doc, number)
-
-
 def _break_ties(
-    golds: Sequence[Documents], read: _Read, query: IntArray, rank: IntArray, tied: BoolArray, policy: Policy
+    golds: Sequence[Documents],
+    read: _Read,
+    query: IntArray,
+    start: IntArray,
+    rank: IntArray,
+    tied: BoolArray,
+    policy: Policy,
 ) -> tuple[IntArray, Grades]:
     """Ranks (and the grades that go with them) after ordering each tie group that holds a judged document."""
     rank, grade = rank.copy(), read.grade.astype(np.float64)
@@ -368,8 +414,9 @@ def _break_ties(
         rows_of.setdefault(int(query[row]), {}).setdefault(float(read.score[row]), []).append(row)
     for q, groups in rows_of.items():
         documents: dict[float, list[Any]] = {score: [] for score in groups}
-        for doc, score in read.rankings[q].items():
-            if (same := documents.get(float(score))) is not None:
+        scores = read.scores[start[q] : start[q] + read.lengths[q]].tolist()
+        for doc, score in zip(read.rankings[q], scores, strict=True):
+            if (same := documents.get(score)) is not None:
                 same.append(doc)
         gold = golds[q]
         for score, rows in groups.items():

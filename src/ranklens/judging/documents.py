@@ -23,6 +23,9 @@ from ranklens.readers import frames, mappings
 
 if TYPE_CHECKING:
     import polars as pl
+    from typing_extensions import Unpack
+
+    from ranklens.policy import PolicyOptions
 
 
 def ranking(
@@ -32,7 +35,7 @@ def ranking(
     *,
     queries: Collection[str] | None = None,
     columns: Mapping[str, str] | None = None,
-    **options: Any,
+    **options: Unpack[PolicyOptions],
 ) -> pl.DataFrame:
     """The ranked documents of judged queries: ``query, rank, doc, score, grade, tied, repeats``.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -65,7 +65,7 @@ def facts(qrels: Any, run: Any, abstain_below: float | None = None) -> Facts:
     """What went wrong in calls, and what was asked that has no answer."""
     lost = getattr(run, "failed", None)
     if lost is None:
-        return _NOTHING
+        return NOTHING
     from ranklens.readers.golden_and_logs import Golden, Log
 
     failed = sum(query in qrels for query in lost) if isinstance(qrels, Mapping) else 0
@@ -78,7 +78,7 @@ def facts(qrels: Any, run: Any, abstain_below: float | None = None) -> Facts:
     return Facts(failed, run.joined, run.again, len(answered), abstained, telling=1)
 
 
-_NOTHING = Facts()
+NOTHING = Facts()
 
 
 def _abstained(entry: Entry, below: float | None) -> bool:
@@ -102,7 +102,12 @@ def _refuse_swapped(qrels: Any, run: Any) -> None:
     if not isinstance(qrels, Mapping) or not isinstance(run, Mapping):
         return
     given = [docs for docs in islice(qrels.values(), _LOOKED_AT) if isinstance(docs, Mapping)]
-    fractions = {number for docs in given for number in _some(docs) if _is_fraction(number)}
+    if len(given) == _LOOKED_AT and {type(next(iter(docs.values()), 0)) for docs in given} == {int}:
+        return  # no search engine gives its best documents whole numbers, query after query
+    numbers = [*chain.from_iterable(map(_some, given))]
+    if {*map(type, numbers)} <= {int}:
+        return
+    fractions = {number for number in numbers if _is_fraction(number)}
     if not fractions or not _look_like_grades(list(islice(run.values(), _LOOKED_AT))):
         return
     message = (

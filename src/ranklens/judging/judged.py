@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ranklens.arrays import FloatArray, IntArray
-from ranklens.errors import Option, PolicyError
+from ranklens.errors import InputError, Option, PolicyError
 from ranklens.judging.averaged_ties import condense_spread
 from ranklens.judging.hits import Hits
 from ranklens.policy import Policy
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
     from ranklens.registry import Measure
     from ranklens.scores import Scores
+
+
+_KEPT = 256  # arrays that prepared judgments keep for measures
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,8 @@ class Judged:
     applied: Applied = field(default_factory=Applied)
     ties: TieGroups | None = None
     _cache: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
+    # The ideal of prepared judgments, with what was made of it.
+    _prepared: tuple[Hits, dict[Any, Any]] | None = field(default=None, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.queries)
@@ -94,12 +99,22 @@ class Judged:
 
     def total(self, rel: float) -> FloatArray:
         """R: how many documents of each query have at least grade ``rel``, retrieved or not."""
-        found: FloatArray = self._once(("total", rel), lambda: self._count(rel))
+        return self.of_ideal(("total", rel), lambda: self._count(rel))
+
+    def of_ideal(self, key: Any, compute: Callable[[], FloatArray]) -> FloatArray:
+        """What ``compute`` makes of the judgments alone, one value per query: once, however many rankings follow."""
+        prepared = self._prepared
+        kept = prepared[1] if prepared is not None and prepared[0] is self.ideal else self._cache
+        if key not in kept:
+            if len(kept) >= _KEPT:
+                kept.clear()
+            kept[key] = compute()
+            kept[key].setflags(write=False)
+        found: FloatArray = kept[key]
         return found
 
     def _count(self, rel: float) -> FloatArray:
-        queries = self.ideal.query[self.ideal.grade >= rel]
-        return np.bincount(queries, minlength=len(self)).astype(np.float64)
+        return self.ideal.sum((self.ideal.grade >= rel).astype(np.float64))
 
     def condensed(self) -> Judged:
         """The same without the unjudged documents: ranks count judged documents only (trec_eval's ``-J``)."""
@@ -135,3 +150,19 @@ class Judged:
         policy = replace(self.policy, judged_only=True)
         retrieved = np.rint(hits.sum()).astype(np.int64)
         return replace(self, hits=hits, retrieved=retrieved, policy=policy, ties=None, _cache={})
+
+
+class Recalled(Judged):
+    """What is known of rankings whose scores were read from a file: the queries and the policy, but no document."""
+
+    @classmethod
+    def of(cls, queries: Sequence[str], policy: Policy, applied: Applied) -> Recalled:
+        n, none = len(queries), np.zeros(0, np.int64)
+        nothing = Hits(none, none, np.zeros(0), n)
+        return cls(queries, nothing, nothing, np.zeros(n, np.int64), 0.0, policy, applied)
+
+    def evaluate(self, measures: str | Measure | Sequence[str | Measure]) -> Scores:
+        """Refused: there is nothing to evaluate."""
+        raise InputError(
+            f"These scores were read from a file, which holds values but no rankings, so {measures} cannot be added. Evaluate the run again."
+        )

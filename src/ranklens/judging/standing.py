@@ -7,27 +7,26 @@ it holds many judged documents.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ranklens.arrays import BoolArray, FloatArray, IntArray
 from ranklens.errors import Option, PolicyError
+from ranklens.judging.gold import Grades, Ideal
 from ranklens.judging.judged import Applied
 from ranklens.policy import Policy
 from ranklens.words import counted
 
-Grades: TypeAlias = FloatArray | npt.NDArray[np.uint8]
-
 _CHUNK_ROWS = 1 << 16  # scores that are compared at once
+_AT_ONCE = (
+    1 << 15
+)  # comparisons that are made in one go: with little data, the number of calls is what takes the time
 _SEARCH_COST = 20_000  # sorting and searching one ranking takes as long as this many comparisons
 
 
-@dataclass(frozen=True)
-class Standings:
+class Standings(NamedTuple):
     """The judged documents that were retrieved, by query, with their places; and all grades, by query."""
 
     queries: list[str]
@@ -43,6 +42,8 @@ class Standings:
     applied: Applied
     # For messages: a query of the run, a judged and a retrieved document.
     examples: tuple[Any, Any, Any] = ("", "", "")
+    ideal: Ideal | None = None  # where it is known already
+    in_order: bool = False  # whether the hits of each query are known to be in rank order
 
 
 def standing(
@@ -56,6 +57,9 @@ def standing(
     >>> standing(np.array([3.0, 1, 1, 7]), np.array([3, 1]), np.array([0, 1]), np.array([1.0, 7]))
     (array([1, 0]), array([2, 1]))
     """
+    longest = int(lengths.max(initial=0))
+    if longest * max(len(wanted), len(lengths)) <= _AT_ONCE:
+        return _compare(scores, lengths, longest, query, wanted)
     if len(scores) > 2 * _CHUNK_ROWS and len(lengths) > 1:
         return _in_chunks(scores, lengths, query, wanted)
     filled = np.flatnonzero(lengths)
@@ -64,6 +68,19 @@ def standing(
     most_hits = int(np.bincount(query, minlength=1).max())
     few = most_hits * len(scores) <= _SEARCH_COST * len(lengths)
     return (_count if few else _search)(scores, lengths, query, wanted)
+
+
+def _compare(
+    scores: FloatArray, lengths: IntArray, longest: int, query: IntArray, wanted: FloatArray
+) -> tuple[IntArray, IntArray]:
+    """Compare each hit with all scores of its query, which stand in a matrix."""
+    if longest * len(lengths) == len(scores):
+        rankings = scores.reshape(len(lengths), longest)
+    else:
+        rankings = np.full((len(lengths), longest), np.nan)  # which is neither higher nor the same
+        rankings[np.arange(longest) < lengths[:, None]] = scores
+    around, hit = rankings[query], wanted[:, None]
+    return (around > hit).sum(1), (around == hit).sum(1)
 
 
 def _in_chunks(

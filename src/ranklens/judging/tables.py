@@ -19,11 +19,12 @@ from ranklens.arrays import FloatArray, IntArray
 from ranklens.files.output import naming
 from ranklens.files.streams import TableStream
 from ranklens.files.temporary import temporary_folder
-from ranklens.judging.dicts import grades
+from ranklens.judging.gold import Grades, grades
 from ranklens.judging.judged import Applied
 from ranklens.judging.order import best_of_each, check_duplicates, named, not_a_number
+from ranklens.judging.prepared import index_of
 from ranklens.judging.segments import Gold, Part, Ranked, hashes_of, may_repeat, rank
-from ranklens.judging.standing import Grades, Standings, check_unjudged
+from ranklens.judging.standing import Standings, check_unjudged
 from ranklens.policy import Policy
 from ranklens.readers import frames, mappings
 
@@ -38,8 +39,7 @@ Tables = TableStream | Iterable["pl.DataFrame"]
 
 def from_frames(qrels: Any, run: Tables, policy: Policy, columns: Mapping[str, str] | None) -> Standings:
     """The places of the judged documents in a run: tables with the columns query, doc and score, one after the other."""
-    queries, table, repeated_gold = _judgments(qrels, policy, columns)
-    gold = Gold.of(queries, table)
+    queries, table, repeated_gold, gold = _indexed(qrels, policy, columns)
     walk = _in_order(run, gold, policy) or _scattered(run, gold, policy)
     parts = walk.parts
     duplicates = sum(part.duplicates for part in parts)
@@ -239,6 +239,21 @@ def _rank_share(tables: list[pl.DataFrame], gold: Gold, policy: Policy) -> Part:
 
 
 # --- judgments
+
+
+def _indexed(
+    qrels: Any, policy: Policy, columns: Mapping[str, str] | None
+) -> tuple[list[str], pl.DataFrame, int, Gold]:
+    """What :func:`_judgments` finds and its index: kept for the next run where judgments are prepared."""
+    index = index_of(qrels)
+    if index is not None and index.for_tables is not None:
+        kept: tuple[list[str], pl.DataFrame, int, Gold] = index.for_tables
+        return kept
+    queries, table, repeated = _judgments(qrels if index is None else index.source, policy, columns)
+    found = queries, table, repeated, Gold.of(queries, table)
+    if index is not None and not repeated:  # which each run would be told of
+        index.for_tables = found
+    return found
 
 
 def _judgments(

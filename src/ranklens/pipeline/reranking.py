@@ -24,7 +24,9 @@ from ranklens.tables.table import Shown, Table
 
 if TYPE_CHECKING:
     import polars as pl
+    from typing_extensions import Unpack
 
+    from ranklens.policy import PolicyOptions
     from ranklens.stats.inputs import Rng
 
 Rankings = dict[str, list[str]]  # the documents of each query, best first
@@ -101,7 +103,7 @@ def reranking_improvement(
     level: float = 0.95,
     rng: Rng = 0,
     policy: Policy | None = None,
-    **options: Any,
+    **options: Unpack[PolicyOptions],
 ) -> RerankingResult:
     """(after - before) / before in percent, with a bootstrap interval over queries and a paired test.
 
@@ -194,7 +196,7 @@ def k_sweep(
     *,
     queries: Mapping[Any, str] | None = None,
     policy: Policy | None = None,
-    **options: Any,
+    **options: Unpack[PolicyOptions],
 ) -> KSweep:
     """How many documents to rerank: for each k, the first stage's recall at k and the measure if only its top k are reranked.
 

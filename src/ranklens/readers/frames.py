@@ -159,6 +159,21 @@ def by_query(qrels: pl.DataFrame) -> dict[str, list[tuple[str, float]]]:
     return found
 
 
+def as_dicts(table: pl.DataFrame) -> dict[str, dict[str, float]] | None:
+    """A small table ``query, doc, number`` as ``{query: {document: number}}``; None if a document is repeated or a number missing.
+
+    >>> import polars as pl
+    >>> as_dicts(pl.DataFrame({"query": ["q", "q"], "doc": ["a", "b"], "score": [2.0, 1.0]}))
+    {'q': {'a': 2.0, 'b': 1.0}}
+    """
+    queries, docs, numbers = (table[name].to_list() for name in table.columns[:3])
+    found: dict[str, dict[str, float]] = {query: {} for query in queries}
+    for query, doc, number in zip(queries, docs, numbers, strict=True):
+        found[query][doc] = number
+    complete = all(number is not None and number == number for number in numbers)  # noqa: PLR0124  NaN
+    return found if complete and sum(map(len, found.values())) == len(docs) else None
+
+
 def _ids(frame: pl.DataFrame, columns: Columns, what: str) -> tuple[pl.Expr, pl.Expr]:
     import polars as pl
 

@@ -12,6 +12,7 @@ from ranklens.errors import InputError
 
 ByQuery: TypeAlias = "Mapping[Any, dict[Any, Any]]"
 
+_PLAIN = {str, int}  # types of ids that need no closer look
 _QRELS_SHAPES = "{query: {document: grade}}, {query: {relevant documents}} or {query: [relevant documents]}"
 _RUN_SHAPES = (
     "{query: {document: score}}, {query: [documents, best first]} or {query: [(document, score), …]}"
@@ -81,13 +82,16 @@ def _by_query(given: Mapping[Any, Any], convert: Any) -> Repaired:
 
 
 def _ranking(query: Any, value: Any) -> tuple[dict[Any, Any], list[Any]]:
-    if isinstance(value, Mapping):
-        return dict(value), []
-    if isinstance(value, AbstractSet):
-        raise InputError(f"run: query {query!r} is a set, which has no order; pass {_RUN_SHAPES}.")
-    items = _items("run", query, value, _RUN_SHAPES)
-    if items and _are_pairs(query, items):
-        return _best_of_each(items)
+    if type(value) is list and {*map(type, value)} <= _PLAIN:
+        items = value
+    else:
+        if isinstance(value, Mapping):
+            return dict(value), []
+        if isinstance(value, AbstractSet):
+            raise InputError(f"run: query {query!r} is a set, which has no order; pass {_RUN_SHAPES}.")
+        items = _items("run", query, value, _RUN_SHAPES)
+        if items and _are_pairs(query, items):
+            return _best_of_each(items)
     ranking = dict(zip(items, range(0, -len(items), -1), strict=True))
     if len(ranking) == len(items):
         return ranking, []
@@ -105,7 +109,7 @@ def _judgment(query: Any, value: Any) -> tuple[dict[Any, Any], list[Any]]:
     if isinstance(value, Mapping):
         return dict(value), []
     items = list(value) if isinstance(value, AbstractSet) else _items("qrels", query, value, _QRELS_SHAPES)
-    if items and _are_pairs(query, items):
+    if not {*map(type, items)} <= _PLAIN and _are_pairs(query, items):
         return _best_of_each(items)
     grades = dict.fromkeys(items, 1)
     return grades, items[len(grades) :]

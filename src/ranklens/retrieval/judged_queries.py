@@ -129,7 +129,7 @@ def _judgments(qrels: Any, columns: Mapping[str, str] | None) -> dict[str, dict[
 
 
 def _as_grades(qrels: Mapping[Any, Any]) -> dict[str, dict[str, float]]:
-    from ranklens.judging.dicts import grades
+    from ranklens.judging.gold import grades
     from ranklens.judging.order import check_duplicates
     from ranklens.policy import Policy
 

@@ -1,0 +1,186 @@
+"""Judgments as dicts, checked and numbered; and what follows from them alone, whatever is ranked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain, repeat
+from math import isfinite, isnan
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ranklens.arrays import FloatArray, IntArray
+from ranklens.errors import InputError
+from ranklens.judging.hits import Hits
+from ranklens.judging.order import not_a_number
+from ranklens.readers import mappings
+
+Grades: TypeAlias = FloatArray | npt.NDArray[np.uint8]
+_FEW = 10_000  # grades, which are sorted before it is clear whether they are in order
+Documents: TypeAlias = dict[Any, Any]  # of one query: document → grade, or document → score
+
+
+@dataclass(frozen=True, eq=False)
+class Ideal:
+    """All judged documents by descending grade, and what measures made of them alone."""
+
+    hits: Hits
+    best: FloatArray  # the highest grade of each query, 0 where nothing is judged
+    kept: dict[Any, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, lengths: IntArray, grade: Grades) -> Ideal:
+        """From all grades, query after query, and how many each query has."""
+        n, start = len(lengths), lengths.cumsum() - lengths
+        query = np.arange(n).repeat(lengths)
+        ordered = _descending(query, grade, n)
+        best = np.zeros(n)
+        filled = lengths.nonzero()[0]
+        best[filled] = ordered[start[filled]]
+        rank = np.arange(1, len(query) + 1) - start.repeat(lengths)
+        return cls(Hits(query, rank, ordered, n), best)
+
+
+def _descending(query: IntArray, grade: Grades, n: int) -> FloatArray:
+    """The grades of each query from high to low."""
+    levels = int(grade.max(initial=0)) + 1
+    if len(grade) <= _FEW and grade.dtype == np.uint8:
+        first = query * levels
+        falling = first - grade
+        falling.sort()
+        return (first - falling).astype(np.float64)
+    if ((grade[1:] <= grade[:-1]) | (query[1:] != query[:-1])).all():
+        return grade.astype(np.float64)
+    if grade.dtype == np.uint8 and n * levels <= 4 * len(grade) + 1000:
+        # Few whole grades: counting them is much faster than sorting.
+        counts = np.bincount(query * levels + (levels - 1 - grade), minlength=n * levels)
+        each = np.broadcast_to(np.arange(levels - 1, -1, -1.0), (n, levels))
+        return each.ravel().repeat(counts)
+    return grade[np.lexsort((-grade.astype(np.float64), query))].astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class GoldDicts:
+    """Judgments as dicts by query. What is only worth keeping for further runs is made on use."""
+
+    given: mappings.Repaired
+    queries: list[Any]
+    tables: list[Documents]
+    kinds: tuple[type, type]  # of the first query and the first document
+    keeps: bool = False  # whether further runs follow
+
+    @classmethod
+    def of(cls, given: mappings.Repaired, *, keeps: bool = False) -> GoldDicts:
+        """A TypeError where something is not a dict."""
+        by_query = given.by_query
+        queries, tables = list(by_query), list(by_query.values())
+        kinds = id_types(by_query)
+        if None in by_query or any(map(dict.__contains__, tables, repeat(None))):
+            raise InputError("qrels: the id of a query or document is None; None never matches anything.")
+        return cls(given, queries, tables, kinds, keeps)
+
+    @cached_property
+    def as_text(self) -> GoldDicts:
+        """The same with text for other ids."""
+        given = mappings.Repaired(mappings.as_text(self.given.by_query), self.given.duplicates)
+        return GoldDicts.of(given, keeps=self.keeps)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The ids of the queries as text."""
+        only_text = {*map(type, self.queries)} <= {str}
+        return self.queries if only_text else [str(query) for query in self.queries]
+
+    @cached_property
+    def place(self) -> dict[Any, int]:
+        """The number of each query."""
+        return {query: number for number, query in enumerate(self.queries)}
+
+    @cached_property
+    def lengths(self) -> IntArray:
+        """How many documents are judged, by query."""
+        return np.fromiter(map(len, self.tables), np.int64, len(self.tables))
+
+    @cached_property
+    def grades(self) -> Grades:
+        """All grades, query after query."""
+        return grades(self.queries, self.tables)
+
+    @cached_property
+    def ideal(self) -> Ideal:
+        """What follows from the judgments alone."""
+        return Ideal.of(self.lengths, self.grades)
+
+    @cached_property
+    def documents(self) -> int:
+        """How many documents are judged."""
+        return int(self.lengths.sum()) if self.keeps else sum(map(len, self.tables))
+
+    def only(self, queries: Sequence[Any]) -> GoldDicts:
+        """Some of the queries, which are all judged; what was made for all of them is used again."""
+        if queries == self.queries:
+            return self
+        by_query = self.given.by_query
+        chosen = {query: by_query[query] for query in queries}
+        found = GoldDicts(mappings.Repaired(chosen), [*queries], [*chosen.values()], self.kinds, self.keeps)
+        at = np.fromiter(map(self.place.__getitem__, queries), np.int64, len(queries))
+        lengths = self.lengths[at]
+        query = np.repeat(np.arange(len(at)), lengths)
+        rows = np.repeat((np.cumsum(self.lengths) - self.lengths)[at] - np.cumsum(lengths) + lengths, lengths)
+        rows += np.arange(len(query))
+        best_first = self.ideal.hits
+        hits = Hits(query, best_first.rank[rows], best_first.grade[rows], len(at))
+        # As a cached_property keeps what it made.
+        vars(found).update(lengths=lengths, grades=self.grades[rows], ideal=Ideal(hits, self.ideal.best[at]))
+        return found
+
+
+def id_types(by_query: Mapping[Any, Documents]) -> tuple[type, type]:
+    """The types of the first query id and the first document id: "7" and 7 are the same id, so they must agree."""
+    # A TypeError if there is something else than dicts.
+    documents = chain.from_iterable(map(dict.keys, by_query.values()))
+    return type(next(iter(by_query), None)), type(next(documents, None))
+
+
+def grades(queries: Sequence[Any], golds: Sequence[Documents]) -> Grades:
+    """All grades, query after query."""
+    try:  # whole grades from 0 to 255 fit a byte, which is the fastest way from Python objects to an array
+        return np.frombuffer(bytes(values_of(golds)), np.uint8)
+    except (TypeError, ValueError):
+        check_dicts(golds)
+    try:
+        found = np.fromiter(values_of(golds), np.float64)
+    except (TypeError, ValueError, OverflowError):
+        found = np.full(1, np.nan)
+    if not np.isfinite(found).all():
+        refuse_number("qrels", "grade", queries, golds)
+    return found
+
+
+def values_of(dicts: Iterable[Documents]) -> Iterator[Any]:
+    """All numbers, query after query."""
+    return chain.from_iterable(map(dict.values, dicts))
+
+
+def check_dicts(values: Iterable[Any]) -> None:
+    """A TypeError where something is not a dict."""
+    if not all(isinstance(value, dict) for value in values):
+        raise TypeError
+
+
+def refuse_number(
+    what: str, role: str, queries: Sequence[Any], tables: Sequence[Documents], *, nan_allowed: bool = False
+) -> None:
+    """Raise for the first grade or score that is not a number."""
+    for query, docs in zip(queries, tables, strict=True):
+        for doc, number in docs.items():
+            value = mappings.as_number(number)
+            if (
+                value is None
+                or (isnan(value) and not nan_allowed)
+                or (role == "grade" and not isfinite(value))
+            ):
+                raise not_a_number(what, role, query, doc, number)

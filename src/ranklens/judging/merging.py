@@ -1,0 +1,71 @@
+"""Rankings that were judged apart, such as the shards of a large run, as one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+
+import numpy as np
+
+from ranklens.errors import InputError
+from ranklens.judging.hits import Hits, Spread
+from ranklens.judging.judged import Applied, Judged, Recalled, TieGroups
+
+
+def merge(parts: Sequence[Judged]) -> Judged:
+    """One after the other; no query may be in two of them, and all policies must be the same."""
+    first = parts[0]
+    if any(part.policy != first.policy for part in parts):
+        raise InputError(
+            "Scores with different policies cannot be merged; evaluate all parts with the same ones."
+        )
+    queries = [query for part in parts for query in part.queries]
+    if len({*queries}) < len(queries):
+        again = next(query for number, query in enumerate(queries) if query in {*queries[:number]})
+        raise InputError(f"Query {again!r} is in two of the parts; each query counts once.", query=again)
+    made = Recalled if any(isinstance(part, Recalled) for part in parts) else Judged
+    offsets = np.cumsum([0, *(len(part) for part in parts)])[:-1].tolist()
+    return made(
+        queries,
+        _joined([part.hits for part in parts], offsets, len(queries)),
+        _joined([part.ideal for part in parts], offsets, len(queries)),
+        np.concatenate([part.retrieved for part in parts]),
+        max(part.max_grade for part in parts),
+        first.policy,
+        _added([part.applied for part in parts]),
+        _ties([part.ties for part in parts], offsets),
+    )
+
+
+def _joined(parts: Sequence[Hits], offsets: Sequence[int], n: int) -> Hits:
+    query = np.concatenate([part.query + offset for part, offset in zip(parts, offsets, strict=True)])
+    spreads = [part.spread for part in parts if part.spread is not None]
+    spread = None
+    if len(spreads) == len(parts):
+        spread = Spread(
+            np.concatenate([one.share for one in spreads]),
+            np.concatenate([one.start for one in spreads]),
+            np.concatenate([one.size for one in spreads]),
+        )
+    ranks, grades = (
+        np.concatenate([part.rank for part in parts]),
+        np.concatenate([part.grade for part in parts]),
+    )
+    return Hits(query, ranks, grades, n, spread)
+
+
+def _ties(parts: Sequence[TieGroups | None], offsets: Sequence[int]) -> TieGroups | None:
+    known = [(ties, offset) for ties, offset in zip(parts, offsets, strict=True) if ties is not None]
+    if len(known) < len(parts):
+        return None
+    return TieGroups(
+        np.concatenate([ties.query + offset for ties, offset in known]),
+        np.concatenate([ties.start for ties, _ in known]),
+        np.concatenate([ties.size for ties, _ in known]),
+    )
+
+
+def _added(parts: Sequence[Applied]) -> Applied:
+    counts = [field.name for field in fields(Applied) if field.name != "joined"]
+    added = {name: sum(getattr(part, name) for part in parts) for name in counts}
+    return Applied(**added, joined="text" if any(part.joined == "text" for part in parts) else "id")

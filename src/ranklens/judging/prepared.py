@@ -1,0 +1,109 @@
+"""Judgments that are read and indexed once, for any number of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from ranklens.errors import InputError
+from ranklens.files.collection import read_judgments
+from ranklens.judging.gold import GoldDicts
+from ranklens.readers import frames, mappings
+from ranklens.readers.names import Names
+from ranklens.readers.golden_and_logs import Golden
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+class Index:
+    """What judging needs of judgments, made when the first run asks for it: dicts for dicts, a table for tables."""
+
+    def __init__(self, source: Mapping[Any, Any] | pl.DataFrame, *, copies: bool = True) -> None:
+        self.source, self._copies = source, copies
+        self.for_tables: Any = None  # kept by ranklens.judging.tables
+
+    @cached_property
+    def for_dicts(self) -> GoldDicts:
+        """The dicts; copies of them, where later changes of what was given must not matter."""
+        source = self.source if isinstance(self.source, Mapping) else frames.by_query(self.source)
+        given = mappings.judgments(source)
+        if self._copies:
+            given = replace(given, by_query={query: dict(docs) for query, docs in given.by_query.items()})
+        found = GoldDicts.of(given, keeps=True)
+        _ = found.ideal  # refuses what is not a number
+        return found
+
+
+class Judgments(Mapping[Any, Mapping[Any, float]]):
+    """Judgments that were prepared with :func:`judgments`: ``{query: {document: grade}}``, for reading."""
+
+    def __init__(self, index: Index) -> None:
+        self.index = index
+
+    def __getitem__(self, query: Any) -> Mapping[Any, float]:
+        return self.index.for_dicts.given.by_query[query]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.index.for_dicts.queries)
+
+    def __len__(self) -> int:
+        return len(self.index.for_dicts.queries)
+
+    def __repr__(self) -> str:
+        gold = self.index.for_dicts
+        return f"Judgments({len(gold.queries):,} queries, {gold.documents:,} judged documents)"
+
+
+class PreparedGolden(Golden):
+    """A golden set that was prepared."""
+
+    index: Index
+
+
+def judgments(qrels: Any, *, columns: Mapping[str, str] | None = None) -> Judgments | PreparedGolden:
+    """Read and index judgments once, to evaluate many runs against them.
+
+    ``qrels`` is anything that :func:`ranklens.evaluate` takes, a path included; ``columns`` names columns that have other names.
+    The result is accepted wherever judgments are, and gives the same values; only the second run and those after it are faster.
+    Later changes of what was given make no difference.
+
+    >>> import ranklens as rl
+    >>> gold = judgments({"q1": {"a": 2, "b": 1}, "q2": {"c"}})
+    >>> gold
+    Judgments(2 queries, 3 judged documents)
+    >>> [rl.evaluate(gold, run, "RR").mean["RR"] for run in ({"q1": ["a"], "q2": ["c"]}, {"q1": ["x", "b"]})]
+    [1.0, 0.25]
+    """
+    if isinstance(qrels, (Judgments, PreparedGolden)):
+        return qrels
+    found = read_judgments(qrels, Names.of(columns, None))
+    if isinstance(found, Golden):
+        golden = PreparedGolden(found, found.questions, found.unanswerable, found.fields)
+        golden.index = Index(golden)
+        _ = golden.index.for_dicts
+        return golden
+    if not isinstance(found, Mapping) and not frames.is_frame(found):
+        raise InputError(
+            f"qrels is a {type(found).__name__}; pass a dict by query, a Polars, pandas or Arrow table, a list of records, or a path."
+        )
+    index = Index(found if isinstance(found, Mapping) else frames.qrels_frame(found))
+    if isinstance(found, Mapping):
+        _ = index.for_dicts
+    return Judgments(index)
+
+
+def kept(qrels: Any) -> Any:
+    """The same judgments, indexed once for all runs of a call; a golden set stays what it is."""
+    if isinstance(qrels, (Judgments, Golden)):
+        return qrels
+    if isinstance(qrels, Mapping):
+        return Judgments(Index(qrels, copies=False))
+    return Judgments(Index(frames.qrels_frame(qrels))) if frames.is_frame(qrels) else qrels
+
+
+def index_of(qrels: Any) -> Index | None:
+    """The index of judgments that were prepared."""
+    return qrels.index if isinstance(qrels, (Judgments, PreparedGolden)) else None
