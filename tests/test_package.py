@@ -153,4 +153,3 @@ def test_the_walk_of_a_document_is_short(tmp_path):
     seen = walk(tmp_path)
     assert len(seen.hops) <= 40
     assert seen.modules(seen.hops) <= 21
-    assert seen.modules(seen.called) <= 39

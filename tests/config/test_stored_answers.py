@@ -130,13 +130,13 @@ def test_a_changed_remote_service_is_told_with_the_age_of_its_answers(folder, se
     assert main(["bench", path]) == 0
     out = capsys.readouterr().out
     told = "all 5 answers come from the store, the oldest is 3 days old; --fresh asks again"
-    assert f"- passed: RR of mine: 1.0000 >= required 0.8 ({told})" in " ".join(out.split())
+    assert f"- passed: mrr of mine: 1.0000 >= required 0.8 ({told})" in " ".join(out.split())
     assert f"- mine: {told}." in " ".join(out.split())
     assert main(["bench", path, "--format", "json", "--max-age", "4d"]) == 0
     (found,) = json.loads(capsys.readouterr().out)["retrievers"]
     assert (found["stored"], round(found["oldest"])) == (5, 3 * 86400 + 60)
     assert main(["bench", path, "--max-age", "2d"]) == 1
-    assert "RR of mine: 0.0000 < required 0.8\n" in capsys.readouterr().err
+    assert "mrr of mine: 0.0000 < required 0.8\n" in capsys.readouterr().err
     answers.append("a")
     assert main(["bench", path]) == 1
     assert "0.0000 < required 0.8 (all 5 answers come from the store" in capsys.readouterr().err

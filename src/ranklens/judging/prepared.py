@@ -11,8 +11,8 @@ from ranklens.errors import InputError
 from ranklens.files.collection import read_judgments
 from ranklens.judging.gold import GoldDicts
 from ranklens.readers import frames, mappings
-from ranklens.readers.names import Names
 from ranklens.readers.golden_and_logs import Golden
+from ranklens.readers.names import Names
 
 if TYPE_CHECKING:
     import polars as pl
