@@ -26,10 +26,11 @@ _THREADS = min((os.cpu_count() or 1) + 1, 8)
 
 @dataclass(frozen=True)
 class TableStream:
-    """The tables of a file: its name for messages, and how to read each of them."""
+    """The tables of a file: its name for messages, and how to read each of them; ``once`` if that can be done only once."""
 
     name: str
     tables: Callable[[], Iterator[ReadTable]]
+    once: bool = False
 
     def __iter__(self) -> Iterator[pl.DataFrame]:
         return self.map(lambda table: table)
@@ -46,7 +47,7 @@ class TableStream:
 
     def then(self, function: Callable[[pl.DataFrame], pl.DataFrame]) -> TableStream:
         """The same with each table changed."""
-        return TableStream(self.name, lambda: (partial(_changed, function, read) for read in self.tables()))
+        return TableStream(self.name, lambda: (partial(_changed, function, read) for read in self.tables()), self.once)
 
 
 def _changed(function: Callable[[pl.DataFrame], pl.DataFrame], read: ReadTable) -> pl.DataFrame:

@@ -6,9 +6,10 @@ judged for any query, whether any document appears twice. All else looks at the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import count, repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from ranklens.policy import Policy
 if TYPE_CHECKING:
     import polars as pl
 
-_LONG = 64  # documents of a query; repeated documents are looked for query by query in longer rankings
+_AT_ONCE = 1 << 16  # rows that are ranked together
 _HASHED = 1 << 20  # documents at once
 Hashes = npt.NDArray[np.uint64]
 
@@ -31,38 +32,43 @@ Hashes = npt.NDArray[np.uint64]
 class Gold:
     """The judgments, prepared for look-ups: a table ``q, doc, grade`` sorted by ``q``, the number of its query.
 
-    ``filter`` says, by the last bits of a document's hash, whether it may be judged for any query: nearly all documents
-    are not, and need no further look. ``keys`` are sorted hashes of query and document, ``rows`` say where each is in
-    the table.
+    ``hashes`` are those of the documents, each unique within its query; ``counts`` says how many each query has.
     """
 
     queries: Sequence[str]
     table: pl.DataFrame
     seed: int
-    filter: BoolArray
-    keys: Hashes
-    rows: IntArray
+    hashes: Hashes
+    counts: IntArray
 
     @classmethod
     def of(cls, queries: Sequence[str], table: pl.DataFrame) -> Gold:
-        """The first seed that gives each judgment a unique hash; the first one practically always does."""
-        number, seed = table["q"].to_numpy(), -1
-        keys: Hashes = np.zeros(2, np.uint64)
-        while seed < 0 or (keys[1:] == keys[:-1]).any():
-            seed += 1
-            docs = hashes_of(table["doc"], seed)
-            unsorted = docs ^ _salt(number)
-            rows = np.argsort(unsorted)
-            keys = unsorted[rows]
-        del unsorted  # one of several large arrays where there are many judgments
-        size = 1 << min(max((64 * len(docs)).bit_length(), 10), 26)
-        found = np.zeros(size, dtype=bool)
-        found[(docs & np.uint64(size - 1)).view(np.int64)] = True
-        return cls(queries, table, seed, found, keys, rows)
+        """The first seed that gives each document of a query its own hash; the first one practically always does."""
+        counts = np.bincount(table["q"].to_numpy(), minlength=len(queries))
+        for seed in count():
+            hashes = hashes_of(table["doc"], seed)
+            if not may_repeat(hashes, counts):
+                break
+        return cls(queries, table, seed, hashes, counts)
 
     @cached_property
-    def code(self) -> Mapping[str, int]:
+    def starts(self) -> IntArray:
+        return np.cumsum(self.counts) - self.counts
+
+    def of_queries(self, codes: IntArray) -> tuple[IntArray, IntArray]:
+        """The judgments of some queries: their rows in the table, and the place of each one's query in ``codes``."""
+        counts = self.counts[codes]
+        owner = np.repeat(np.arange(len(codes)), counts)
+        behind = np.cumsum(counts) - counts
+        return np.arange(len(owner)) + (self.starts[codes] - behind)[owner], owner
+
+    @cached_property
+    def _code(self) -> Mapping[str, int]:
         return {query: i for i, query in enumerate(self.queries)}
+
+    def codes(self, queries: pl.Series) -> IntArray:
+        """The number of each query; -1 for those that are not judged."""
+        return np.fromiter(map(self._code.get, queries.to_list(), repeat(-1)), np.int64, len(queries))
 
     @cached_property
     def numbers(self) -> pl.DataFrame:
@@ -87,9 +93,10 @@ def hashes_of(docs: pl.Series, seed: int = 0) -> Hashes:
     return found
 
 
-def _salt(query: IntArray) -> Hashes:
-    """A number for each query that makes its documents differ from those of others."""
-    return (query.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+def _salt(size: int, attempt: int = 0) -> Hashes:
+    """A number for each of so many rankings that makes its documents differ from those of others."""
+    factor = np.uint64(0x9E3779B97F4A7C15 + 2 * attempt)
+    return np.arange(1, size + 1, dtype=np.uint64) * factor
 
 
 @dataclass(frozen=True)
@@ -123,6 +130,20 @@ class Ranked:
     def hashes(self, seed: int) -> Hashes:
         return hashes_of(self.docs, seed)
 
+    def split(self, rows: int) -> Iterator[Ranked]:
+        """Whole rankings with about so many rows in all at a time."""
+        ends = np.cumsum(self.lengths)
+        first = start = 0
+        if not len(ends):
+            yield self
+        while first < len(ends):
+            last = max(int(np.searchsorted(ends, start + rows)), first + 1)
+            stop = int(ends[last - 1])
+            yield Ranked(
+                self.docs[start:stop], self.scores[start:stop], self.codes[first:last], self.lengths[first:last]
+            )
+            first, start = last, stop
+
     def keep(self, rows: BoolArray) -> Ranked:
         """Some of the rows."""
         import polars as pl
@@ -133,8 +154,12 @@ class Ranked:
         return Ranked(self.docs.filter(pl.Series(rows)), self.scores[rows], self.codes[kept], lengths[kept])
 
 
-def rank(ranked: Ranked, gold: Gold, policy: Policy) -> Part:
-    """The places of the judged documents."""
+def rank(ranked: Ranked, gold: Gold, policy: Policy) -> list[Part]:
+    """The places of the judged documents, a few rankings at a time, so that all of it stays in the processor's cache."""
+    return [_rank(some, gold, policy) for some in ranked.split(_AT_ONCE)]
+
+
+def _rank(ranked: Ranked, gold: Gold, policy: Policy) -> Part:
     has_nan = bool(np.isnan(ranked.scores).any())
     if has_nan:
         ranked = replace(ranked, scores=nan_last(ranked.scores))
@@ -143,7 +168,7 @@ def rank(ranked: Ranked, gold: Gold, policy: Policy) -> Part:
     if has_nan and policy.nan == "error":
         _refuse_nan(ranked, gold.queries)
     row, segment, grade = _judged_rows(ranked, ranked.hashes(gold.seed) if repeated else hashes, gold)
-    above, same = standing(ranked.scores, ranked.lengths, segment, ranked.scores[row])
+    above, same = _places(ranked, row, segment)
     place = above + 1
     if policy.ties != "average" and (same > 1).any():
         place = place + _places_in_ties(ranked, row, segment, same > 1, policy)
@@ -183,19 +208,16 @@ def may_repeat(hashes: Hashes, lengths: IntArray) -> bool:
     >>> may_repeat(hashes, np.array([2, 1])), may_repeat(hashes, np.array([3]))
     (False, True)
     """
-    import polars as pl
-
-    if len(hashes) <= _LONG * len(lengths):
-        salted = hashes ^ np.repeat(_salt(np.arange(len(lengths))), lengths)
-        return pl.Series(salted).n_unique() < len(hashes)
     starts = np.cumsum(lengths) - lengths
     half = hashes.astype(np.uint32)  # sorts twice as fast; where two are the same, the whole hashes decide
-    if (lengths == lengths[0]).all():
-        rows = np.sort(half.reshape(len(lengths), -1), axis=1)
-        suspects = np.flatnonzero((rows[:, 1:] == rows[:, :-1]).any(axis=1)).tolist()
-    else:
-        suspects = [i for i, part in enumerate(np.split(half, starts[1:])) if _has_equal(part)]
-    return any(_has_equal(hashes[starts[i] : starts[i] + lengths[i]]) for i in suspects)
+    for length in np.unique(lengths[lengths > 1]).tolist():  # many short rows are sorted faster than a long one
+        first = starts[lengths == length]
+        whole = len(first) * length == len(half)
+        rows = np.sort(half.reshape(-1, length) if whole else half[first[:, None] + np.arange(length)], axis=1)
+        suspects = first[(rows[:, 1:] == rows[:, :-1]).any(axis=1)].tolist()
+        if any(_has_equal(hashes[start : start + length]) for start in suspects):
+            return True
+    return False
 
 
 def _has_equal(values: npt.NDArray[Any]) -> bool:
@@ -204,18 +226,62 @@ def _has_equal(values: npt.NDArray[Any]) -> bool:
 
 
 def _judged_rows(ranked: Ranked, hashes: Hashes, gold: Gold) -> tuple[IntArray, IntArray, FloatArray]:
-    """Row, segment and grade of the retrieved documents that are judged, by row."""
-    last_bits = hashes.view(np.int64) & (len(gold.filter) - 1)
-    row = np.flatnonzero(gold.filter[last_bits])
-    segment = np.searchsorted(ranked.starts, row, side="right") - 1
-    key = hashes[row] ^ _salt(ranked.codes[segment])
-    place = np.minimum(np.searchsorted(gold.keys, key), max(len(gold.keys) - 1, 0))
-    found = np.flatnonzero(gold.keys[place] == key) if len(gold.keys) else place
-    row, segment, judgment = row[found], segment[found], gold.rows[place[found]]
+    """Row, segment and grade of the retrieved documents that are judged, by row.
+
+    Only the judgments of these queries are looked at: however many there are in all, these fit the processor's cache.
+    """
+    judgment, owner = gold.of_queries(ranked.codes)
+    salt, keys = _unique_keys(gold.hashes[judgment], owner, len(ranked.codes))
+    order = np.argsort(keys)
+    keys = keys[order]
+    sought = hashes ^ np.repeat(salt, ranked.lengths)
+    row = np.flatnonzero(_may_be_among(keys, sought))
+    sought = sought[row]
+    place = np.minimum(np.searchsorted(keys, sought), max(len(keys) - 1, 0))
+    found = np.flatnonzero(keys[place] == sought) if len(keys) else place
+    row, judgment = row[found], judgment[order[place[found]]]
     # The hashes are the same; the ids decide.
     same = (ranked.docs[row] == gold.table["doc"][judgment]).to_numpy()
-    same &= ranked.codes[segment] == gold.table["q"].to_numpy()[judgment]
-    return row[same], segment[same], gold.grades[judgment[same]]
+    row, judgment = row[same], judgment[same]
+    return row, np.searchsorted(ranked.starts, row, side="right") - 1, gold.grades[judgment]
+
+
+def _unique_keys(hashes: Hashes, owner: IntArray, rankings: int) -> tuple[Hashes, Hashes]:
+    """A salt for each ranking that gives each judgment its own key; and the keys."""
+    for attempt in count():
+        salt = _salt(rankings, attempt)
+        keys = hashes ^ salt[owner]
+        if not _has_equal(keys):
+            break
+    return salt, keys
+
+
+def _may_be_among(keys: Hashes, sought: Hashes) -> BoolArray:
+    """By their last bits, which is much faster than to look; nearly all rows are not, and need no further look."""
+    size = 1 << max((16 * len(keys)).bit_length(), 10)
+    found = np.zeros(size, dtype=bool)
+    found[(keys & np.uint64(size - 1)).view(np.int64)] = True
+    return found[(sought & np.uint64(size - 1)).view(np.int64)]
+
+
+def _places(ranked: Ranked, row: IntArray, segment: IntArray) -> tuple[IntArray, IntArray]:
+    """How many scores of its ranking are higher than that of each hit, and how many are the same."""
+    scores, starts = ranked.scores, ranked.starts
+    rises = scores[1:] > scores[:-1]
+    rises[starts[1:] - 1] = False
+    if rises.any():
+        return standing(scores, ranked.lengths, segment, scores[row])
+    # Best first already: the row is the place.
+    differs = np.ones(len(scores) + 1, dtype=bool)
+    np.not_equal(scores[1:], scores[:-1], out=differs[1:-1])
+    differs[starts] = True
+    first, behind = row.copy(), row + 1
+    tied = np.flatnonzero(~(differs[row] & differs[row + 1]))
+    if len(tied):
+        edges = np.flatnonzero(differs)
+        place = np.searchsorted(edges, row[tied], side="right")
+        first[tied], behind[tied] = edges[place - 1], edges[place]
+    return first - starts[segment], behind - first
 
 
 def _places_in_ties(

@@ -2,7 +2,7 @@
 
 A run is a table, or a stream of them. Queries are ranked as they come and then forgotten, so memory depends on the size
 of a table, not of the run. Only if a query reappears later (the rows are not grouped by query) is the run read
-again: sorted in memory if it is small, otherwise through temporary files, each with a share of the queries.
+again, and ranked a share of the queries at a time; what does not fit into memory waits in temporary files.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ import numpy as np
 
 from ranklens.arrays import FloatArray, IntArray
 from ranklens.files.output import naming
-from ranklens.files.streams import TableStream
+from ranklens.files.streams import TableStream, ahead
 from ranklens.files.temporary import temporary_folder
 from ranklens.judging.dicts import grades
 from ranklens.judging.judged import Applied
@@ -30,8 +31,9 @@ from ranklens.readers import frames, mappings
 if TYPE_CHECKING:
     import polars as pl
 
-_IN_MEMORY = 1 << 21  # rows that are sorted, or waited for before they are ranked, at a time
-_SHARES = 64  # into which a large run whose rows are not grouped by query is divided
+_WAITING = 1 << 21  # rows of queries at the edges of tables that wait before they are ranked together
+_IN_MEMORY = 1 << 29  # bytes of a run whose rows are not grouped by query; what is more waits in temporary files
+_SHARES = 64  # of the queries, ranked one after the other where rows are not grouped by query
 
 Tables = TableStream | Iterable["pl.DataFrame"]
 
@@ -40,11 +42,13 @@ def from_frames(qrels: Any, run: Tables, policy: Policy, columns: Mapping[str, s
     """The places of the judged documents in a run: tables with the columns query, doc and score, one after the other."""
     queries, table, repeated_gold = _judgments(qrels, policy, columns)
     gold = Gold.of(queries, table)
-    walk = _in_order(run, gold, policy) or _scattered(run, gold, policy)
+    in_order = None if isinstance(run, TableStream) and run.once else _in_order(run, gold, policy)
+    walk = in_order or _scattered(run, gold, policy)
     parts = walk.parts
     duplicates = sum(part.duplicates for part in parts)
     check_duplicates("run", duplicates, next((p.first_duplicate for p in parts if p.duplicates), ""), policy)
-    check_unjudged(len(walk.unjudged), policy, lambda: next(iter(walk.unjudged)))
+    unjudged = _unique(walk.unjudged)
+    check_unjudged(len(unjudged), policy, lambda: unjudged[0])
     retrieved = np.zeros(len(queries), np.int64)
     for part in parts:
         retrieved[part.codes] = part.lengths
@@ -59,7 +63,7 @@ def from_frames(qrels: Any, run: Tables, policy: Policy, columns: Mapping[str, s
         grade=np.concatenate([part.grade for part in parts]),
         start=np.concatenate([part.start for part in parts]),
         size=np.concatenate([part.size for part in parts]),
-        applied=Applied(ignored=len(walk.unjudged), duplicates=duplicates, duplicate_judgments=repeated_gold),
+        applied=Applied(ignored=len(unjudged), duplicates=duplicates, duplicate_judgments=repeated_gold),
         examples=(walk.example[0], next(iter(table["doc"]), ""), walk.example[1]),
     )
 
@@ -69,11 +73,23 @@ class _Walk:
     """What was found on the way through a run."""
 
     parts: list[Part] = field(default_factory=list)
-    unjudged: dict[str, None] = field(default_factory=dict)  # queries, in order
+    unjudged: list[pl.Series] = field(default_factory=list)  # queries, in order
     example: tuple[str, str] = ("", "")
 
-    def see(self, example: tuple[str, str]) -> None:
+    def see(self, example: tuple[str, str], unjudged: pl.Series | None) -> None:
         self.example = self.example if self.example != ("", "") else example
+        if unjudged is not None and len(unjudged):
+            self.unjudged.append(unjudged)
+
+
+def _unique(parts: list[pl.Series]) -> pl.Series:
+    import polars as pl
+
+    return pl.concat([pl.Series(dtype=pl.String), *parts]).unique(maintain_order=True)
+
+
+def _example(table: pl.DataFrame) -> tuple[str, str]:
+    return (table["query"][0], table["doc"][0]) if len(table) else ("", "")
 
 
 def _each(run: Tables, function: Any) -> Iterator[Any]:
@@ -85,59 +101,64 @@ def _each(run: Tables, function: Any) -> Iterator[Any]:
 
 @dataclass(frozen=True)
 class _Piece:
-    """One table of the run, ranked: its first and last query, which may continue in other tables, and the rest."""
+    """One table of the run, ranked but for the judged queries at its edges, which may continue in other tables."""
 
-    edges: list[tuple[str, pl.DataFrame]]
-    inner: list[str]
-    part: Part | None
-    example: tuple[str, str]
+    codes: IntArray  # of all its queries, in order
+    edges: list[tuple[int, pl.DataFrame]] = field(default_factory=list)
+    parts: list[Part] = field(default_factory=list)
+    unjudged: pl.Series | None = None
+    example: tuple[str, str] = ("", "")
 
 
 def _in_order(run: Tables, gold: Gold, policy: Policy) -> _Walk | None:
     """Each query once its last row has been read; None if one reappears later."""
-    walk, seen = _Walk(), set[str]()
+    walk, seen = _Walk(), np.zeros(len(gold.queries), dtype=bool)
     waiting: list[pl.DataFrame] = []  # the rows of queries at the edges of tables; the last one may continue
-    last: str | None = None
+    last = -1
     for piece in _each(run, partial(_rank_inner, gold=gold, policy=policy)):
-        walk.see(piece.example)
-        names = [*piece.inner, *(name for name, _ in piece.edges)]
-        if piece.edges and piece.edges[0][0] == last:
-            names.remove(last)
-        if len({*names}) < len(names) or not seen.isdisjoint(names):
+        if piece is None:
             return None
-        seen.update(names)
-        if piece.part is not None:
-            walk.parts.append(piece.part)
-        for name, rows in piece.edges:
-            if name != last and sum(map(len, waiting)) > _IN_MEMORY:
-                walk.parts.append(_rank_waiting(waiting, gold, policy))
+        if not len(piece.codes):
+            continue
+        walk.see(piece.example, piece.unjudged)
+        walk.parts += piece.parts
+        begun = piece.codes[1:] if piece.codes[0] == last else piece.codes
+        begun = begun[begun >= 0]
+        if seen[begun].any():
+            return None
+        seen[begun] = True
+        for code, rows in piece.edges:
+            if code != last and sum(map(len, waiting)) > _WAITING:
+                walk.parts += _rank_waiting(waiting, gold, policy)
                 waiting = []
             waiting.append(rows)
-            last = name
-    walk.parts.append(_rank_waiting(waiting, gold, policy))
-    walk.unjudged = {name: None for name in seen if name not in gold.code}
+            last = code
+        last = int(piece.codes[-1])
+    walk.parts += _rank_waiting(waiting, gold, policy)
     return walk
 
 
-def _rank_inner(table: pl.DataFrame, gold: Gold, policy: Policy) -> _Piece:
-    """Rank all queries of a table but the first and the last."""
+def _rank_inner(table: pl.DataFrame, gold: Gold, policy: Policy) -> _Piece | None:
+    """Rank all queries of a table but the first and the last; None if one reappears in it."""
+    import polars as pl
+
     runs = table["query"].rle().struct.unnest()
-    names, lengths = runs["value"].to_list(), runs["len"].to_numpy().astype(np.int64)
-    if not names:
-        return _Piece([], [], None, ("", ""))
-    example = (names[0], table["doc"][0])
-    if len(names) < 3:
-        edges = list(zip(names, (_rows(table, *ends) for ends in _ends(lengths)), strict=True))
-        return _Piece(edges, [], None, example)
-    first, last = int(lengths[0]), len(table) - int(lengths[-1])
-    edges = [(names[0], _rows(table, 0, first)), (names[-1], _rows(table, last, len(table)))]
-    ranked = _judged_queries(table[first:last], names[1:-1], lengths[1:-1], gold)
-    return _Piece(edges, names[1:-1], rank(ranked, gold, policy), example)
-
-
-def _ends(lengths: IntArray) -> Iterator[tuple[int, int]]:
+    names, lengths = runs["value"], runs["len"].to_numpy().astype(np.int64)
+    if names.n_unique() < len(names):  # before any work that would be for nothing
+        return None
+    codes = gold.codes(names)
+    unjudged = names.filter(pl.Series(codes < 0))
     ends = np.cumsum(lengths)
-    return zip((ends - lengths).tolist(), ends.tolist(), strict=True)
+    edges = [
+        (int(codes[i]), _rows(table, int(ends[i] - lengths[i]), int(ends[i])))
+        for i in sorted({0, len(names) - 1})
+        if len(names) and codes[i] >= 0
+    ]
+    parts = []
+    if len(names) > 2:
+        inner = table[int(ends[0]) : int(ends[-2])]
+        parts = rank(_judged_queries(inner, codes[1:-1], lengths[1:-1]), gold, policy)
+    return _Piece(codes, edges, parts, unjudged, _example(table))
 
 
 def _rows(table: pl.DataFrame, start: int, stop: int) -> pl.DataFrame:
@@ -150,91 +171,96 @@ def _rows(table: pl.DataFrame, start: int, stop: int) -> pl.DataFrame:
     return pl.DataFrame(rows.to_dict(as_series=False), schema=rows.schema)
 
 
-def _judged_queries(table: pl.DataFrame, names: list[str], lengths: IntArray, gold: Gold) -> Ranked:
+def _judged_queries(table: pl.DataFrame, codes: IntArray, lengths: IntArray) -> Ranked:
     """The rows of judged queries."""
-    codes = np.array([gold.code.get(name, -1) for name in names], dtype=np.int64)
     ranked = Ranked(table["doc"], table["score"].to_numpy(), codes, lengths)
     judged = codes >= 0
     return ranked if judged.all() else ranked.keep(np.repeat(judged, lengths))
 
 
-def _rank_waiting(tables: list[pl.DataFrame], gold: Gold, policy: Policy) -> Part:
+def _rank_waiting(tables: list[pl.DataFrame], gold: Gold, policy: Policy) -> list[Part]:
     import polars as pl
 
     schema = {"query": pl.String, "doc": pl.String, "score": pl.Float64}
     table = pl.concat([pl.DataFrame(schema=schema), *tables])
     runs = table["query"].rle().struct.unnest()
-    names, lengths = runs["value"].to_list(), runs["len"].to_numpy().astype(np.int64)
-    return rank(_judged_queries(table, names, lengths, gold), gold, policy)
+    lengths = runs["len"].to_numpy().astype(np.int64)
+    return rank(_judged_queries(table, gold.codes(runs["value"]), lengths), gold, policy)
 
 
-# --- rows that do not
+# --- rows that are not
 
 
 def _scattered(run: Tables, gold: Gold, policy: Policy) -> _Walk:
-    """All rows of judged queries, sorted by query: in memory if they are few, else a share of the queries at a time."""
+    """All rows of judged queries, sorted by query table by table, then ranked a share of the queries at a time."""
     walk = _Walk()
     with temporary_folder() as folder:
-        held, rows, spills = list[Any](), 0, 0
+        held, size, spills = list[Any](), 0, 0
         for table, unjudged, example in _each(run, partial(_coded, gold=gold)):
-            walk.see(example)
-            walk.unjudged.update(dict.fromkeys(unjudged))
+            walk.see(example, unjudged)
             held.append(table)
-            rows += len(table)
-            if rows > _IN_MEMORY:
-                _spill(held, folder, spills)
-                held, rows, spills = [], 0, spills + 1
-        if not spills:
-            walk.parts.append(_rank_share(held, gold, policy))
-            return walk
-        if held:
-            _spill(held, folder, spills)
-        for share in range(_SHARES):
-            walk.parts.append(_rank_share(_read_share(folder, share), gold, policy))
+            size += table.estimated_size()
+            if size > _IN_MEMORY:
+                _spill(held, _edges(gold), folder, spills)
+                held, size, spills = [], 0, spills + 1
+        shares = (
+            partial(_rank_share, held, folder, share, ends, gold, policy)
+            for share, ends in enumerate(pairwise(_edges(gold)))
+        )
+        for parts in ahead(shares):
+            walk.parts += parts
     return walk
 
 
-def _coded(table: pl.DataFrame, gold: Gold) -> tuple[pl.DataFrame, list[str], tuple[str, str]]:
-    """The rows of judged queries with the number of the query as ``q``; and the other queries."""
-    import polars as pl
+def _edges(gold: Gold) -> list[int]:
+    """Where shares of the queries begin and end."""
+    found: list[int] = np.linspace(0, len(gold.queries), _SHARES + 1).astype(np.int64).tolist()
+    return found
 
-    example = (table["query"][0], table["doc"][0]) if len(table) else ("", "")
+
+def _coded(table: pl.DataFrame, gold: Gold) -> tuple[pl.DataFrame, pl.Series, tuple[str, str]]:
+    """The rows of judged queries, sorted by the number of the query, ``q``; and the other queries."""
     coded = table.join(gold.numbers, on="query", how="left", maintain_order="left")
-    unjudged = coded.filter(pl.col("q").is_null())["query"].unique(maintain_order=True).to_list()
-    return coded.drop_nulls("q").select("q", "doc", "score"), unjudged, example
+    other = coded["q"].is_null()
+    unjudged = coded["query"].filter(other).unique(maintain_order=True)
+    rows = coded.select("q", "doc", "score")
+    return _by_query(rows.filter(~other) if len(unjudged) else rows), unjudged, _example(table)
 
 
-def _spill(tables: list[pl.DataFrame], folder: Path, number: int) -> None:
+def _by_query(table: pl.DataFrame) -> pl.DataFrame:
+    """Sorted by ``q``; the rows of a query stay in their order. One sort of whole numbers does both."""
+    places = np.sort((table["q"].to_numpy().astype(np.int64) << 32) | np.arange(len(table)))
+    return table[places & 0xFFFFFFFF]
+
+
+def _share(table: pl.DataFrame, ends: tuple[int, int]) -> pl.DataFrame:
+    first, last = np.searchsorted(table["q"].to_numpy(), ends).tolist()
+    return table[first:last]
+
+
+def _spill(tables: list[pl.DataFrame], edges: list[int], folder: Path, number: int) -> None:
     """Write the rows, one file per share."""
     import polars as pl
 
-    table = pl.concat(tables)
-    for (share,), rows in (
-        table.with_columns(share=pl.col("q") % _SHARES)
-        .partition_by("share", as_dict=True, include_key=False)
-        .items()
-    ):
+    for share, ends in enumerate(pairwise(edges)):
+        rows = pl.concat([_share(table, ends) for table in tables])
         with naming(folder):
             rows.write_ipc(folder / f"{share}-{number:06}", compression="lz4")
 
 
-def _read_share(folder: Path, share: int) -> list[pl.DataFrame]:
-    import polars as pl
-
-    return [pl.read_ipc(file) for file in sorted(folder.glob(f"{share}-*"))]
-
-
-def _rank_share(tables: list[pl.DataFrame], gold: Gold, policy: Policy) -> Part:
+def _rank_share(
+    held: list[pl.DataFrame], folder: Path, share: int, ends: tuple[int, int], gold: Gold, policy: Policy
+) -> list[Part]:
+    """Rank the queries of a share: its rows in files, then those that are still held."""
     import polars as pl
 
     schema = {"q": pl.Int32, "doc": pl.String, "score": pl.Float64}
-    table = pl.concat([pl.DataFrame(schema=schema), *tables])
-    q = table["q"].to_numpy()
-    order = np.argsort(q, kind="stable")  # within a query, rows stay in the order of the run
-    q = q[order].astype(np.int64)
+    spilled = [pl.read_ipc(file, memory_map=False) for file in sorted(folder.glob(f"{share}-*"))]
+    rows = [_share(table, ends) for table in held]
+    table = _by_query(pl.concat([pl.DataFrame(schema=schema), *spilled, *rows]))
+    q = table["q"].to_numpy().astype(np.int64)
     first = np.flatnonzero(np.diff(q, prepend=-1))
-    lengths = np.diff(first, append=len(q))
-    ranked = Ranked(table["doc"][order], table["score"].to_numpy()[order], q[first], lengths)
+    ranked = Ranked(table["doc"], table["score"].to_numpy(), q[first], np.diff(first, append=len(q)))
     return rank(ranked, gold, policy)
 
 
