@@ -6,16 +6,17 @@ judged for any query, whether any document appears twice. All else looks at the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import count, repeat
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ranklens.arrays import BoolArray, FloatArray, IntArray
+from ranklens.judging.lookup import Hashes, Lookup
 from ranklens.judging.order import best_of_each, named, nan_last, not_a_number, tie_key
 from ranklens.judging.standing import standing
 from ranklens.policy import Policy
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 1 << 16  # rows that are ranked together
 _HASHED = 1 << 20  # documents at once
-Hashes = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
@@ -63,20 +63,25 @@ class Gold:
         return np.arange(len(owner)) + (self.starts[codes] - behind)[owner], owner
 
     @cached_property
-    def _code(self) -> Mapping[str, int]:
-        return {query: i for i, query in enumerate(self.queries)}
+    def _names(self) -> tuple[pl.Series, int, Lookup]:
+        """The queries; and their hashes, prepared for look-ups, with the seed that makes them differ."""
+        import polars as pl
+
+        names = pl.Series(self.queries, dtype=pl.String)
+        for seed in count():
+            hashes = hashes_of(names, seed)
+            if not _has_equal(hashes):
+                break
+        return names, seed, Lookup.of(hashes)
 
     def codes(self, queries: pl.Series) -> IntArray:
         """The number of each query; -1 for those that are not judged."""
-        return np.fromiter(map(self._code.get, queries.to_list(), repeat(-1)), np.int64, len(queries))
-
-    @cached_property
-    def numbers(self) -> pl.DataFrame:
-        """The number ``q`` of each ``query``."""
-        import polars as pl
-
-        queries = pl.DataFrame({"query": self.queries}, schema={"query": pl.String})
-        return queries.with_row_index("q").with_columns(pl.col("q").cast(pl.Int32))
+        names, seed, lookup = self._names
+        which, where = lookup.find(hashes_of(queries, seed))
+        same = (queries[which] == names[where]).to_numpy()
+        found = np.full(len(queries), -1)
+        found[which[same]] = where[same]
+        return found
 
     @cached_property
     def grades(self) -> FloatArray:
@@ -140,7 +145,10 @@ class Ranked:
             last = max(int(np.searchsorted(ends, start + rows)), first + 1)
             stop = int(ends[last - 1])
             yield Ranked(
-                self.docs[start:stop], self.scores[start:stop], self.codes[first:last], self.lengths[first:last]
+                self.docs[start:stop],
+                self.scores[start:stop],
+                self.codes[first:last],
+                self.lengths[first:last],
             )
             first, start = last, stop
 
@@ -210,10 +218,14 @@ def may_repeat(hashes: Hashes, lengths: IntArray) -> bool:
     """
     starts = np.cumsum(lengths) - lengths
     half = hashes.astype(np.uint32)  # sorts twice as fast; where two are the same, the whole hashes decide
-    for length in np.unique(lengths[lengths > 1]).tolist():  # many short rows are sorted faster than a long one
+    for length in np.unique(
+        lengths[lengths > 1]
+    ).tolist():  # many short rows are sorted faster than a long one
         first = starts[lengths == length]
         whole = len(first) * length == len(half)
-        rows = np.sort(half.reshape(-1, length) if whole else half[first[:, None] + np.arange(length)], axis=1)
+        rows = np.sort(
+            half.reshape(-1, length) if whole else half[first[:, None] + np.arange(length)], axis=1
+        )
         suspects = first[(rows[:, 1:] == rows[:, :-1]).any(axis=1)].tolist()
         if any(_has_equal(hashes[start : start + length]) for start in suspects):
             return True
@@ -232,14 +244,8 @@ def _judged_rows(ranked: Ranked, hashes: Hashes, gold: Gold) -> tuple[IntArray, 
     """
     judgment, owner = gold.of_queries(ranked.codes)
     salt, keys = _unique_keys(gold.hashes[judgment], owner, len(ranked.codes))
-    order = np.argsort(keys)
-    keys = keys[order]
-    sought = hashes ^ np.repeat(salt, ranked.lengths)
-    row = np.flatnonzero(_may_be_among(keys, sought))
-    sought = sought[row]
-    place = np.minimum(np.searchsorted(keys, sought), max(len(keys) - 1, 0))
-    found = np.flatnonzero(keys[place] == sought) if len(keys) else place
-    row, judgment = row[found], judgment[order[place[found]]]
+    row, place = Lookup.of(keys).find(hashes ^ np.repeat(salt, ranked.lengths))
+    judgment = judgment[place]
     # The hashes are the same; the ids decide.
     same = (ranked.docs[row] == gold.table["doc"][judgment]).to_numpy()
     row, judgment = row[same], judgment[same]
@@ -254,14 +260,6 @@ def _unique_keys(hashes: Hashes, owner: IntArray, rankings: int) -> tuple[Hashes
         if not _has_equal(keys):
             break
     return salt, keys
-
-
-def _may_be_among(keys: Hashes, sought: Hashes) -> BoolArray:
-    """By their last bits, which is much faster than to look; nearly all rows are not, and need no further look."""
-    size = 1 << max((16 * len(keys)).bit_length(), 10)
-    found = np.zeros(size, dtype=bool)
-    found[(keys & np.uint64(size - 1)).view(np.int64)] = True
-    return found[(sought & np.uint64(size - 1)).view(np.int64)]
 
 
 def _places(ranked: Ranked, row: IntArray, segment: IntArray) -> tuple[IntArray, IntArray]:
