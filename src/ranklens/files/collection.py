@@ -140,25 +140,46 @@ def _joined(qrels: Any, run: Any) -> Any:
 def _run(run: Any, format: str | None, scored: Scored | None, names: Names) -> Any:  # noqa: A002
     if isinstance(run, RunFile):
         return run
-    if is_path(run):
+    run = _opened(run)
+    if is_path(run) or hasattr(run, "packing"):
         return RunFile(run, format, scored, names)
     return _records(run, names, "log")
+
+
+def _opened(value: Any) -> Any:
+    """An open file or a BytesIO as a source; everything else as it is."""
+    if is_path(value) or not callable(getattr(value, "read", None)) or isinstance(value, Mapping):
+        return value
+    from ranklens.files.sources import copy_of
+
+    return copy_of(value)
 
 
 def _records(value: Any, names: Names, half: Literal["golden", "log"]) -> Any:
     """A golden set or a log, if the value is a list or table of records; any other value as it is."""
     if isinstance(value, Mapping) or hasattr(value, "tables"):
         return value
+    from ranklens.files import pieces
     from ranklens.readers import frames
 
+    value = pieces.looked_into(value)
+    if pieces.is_in_pieces(value) and not (frames.is_frame(value) and _holds_lists(value, names)):
+        read = pieces.read_pieces if half == "golden" else pieces.stream_pieces
+        return read(value, names.columns)
     if frames.is_frame(value) and "doc" in frames.column_names(value):  # as most tables have it
         return _renamed(value, names, half)
     from ranklens.readers import records
 
-    if not records.holds_lists(value, names):
+    if not _holds_lists(value, names):
         return _renamed(value, names, half)
     rows = records.rows_of(value)
     return records.read_golden(rows, names) if half == "golden" else records.read_log(rows, names)
+
+
+def _holds_lists(value: Any, names: Names) -> bool:
+    from ranklens.readers import records
+
+    return records.holds_lists(value, names)
 
 
 def names_of(runs: Sequence[str]) -> dict[str, str]:
@@ -189,7 +210,8 @@ def _renamed(value: Any, names: Names, half: Literal["golden", "log"]) -> Any:
 
 
 def _judgments(qrels: Any, format: str | None, names: Names) -> tuple[Any, Scored | None]:  # noqa: A002
-    if not is_path(qrels):
+    qrels = _opened(qrels)
+    if not is_path(qrels) and not hasattr(qrels, "packing"):
         return _records(qrels, names, "golden"), None
     from ranklens.files import formats
 

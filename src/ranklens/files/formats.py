@@ -207,7 +207,9 @@ def _stream_parquet(place: PathLike, convert: tables.Convert, **options: bool) -
 
     if isinstance(place, Source) and place.packing:
         raise InputError(f"{place.name}: a Parquet file is compressed inside; unpack it first.")
-    return stream_parquet(place.path if isinstance(place, Source) else place, convert, **options)
+    return stream_parquet(
+        place, convert, **options
+    )  # a source, as long as it is there, keeps a temporary copy
 
 
 # What follows distinguishes JSON from an id in brackets.

@@ -58,11 +58,10 @@ def judge(
         if not len(judged.hits):
             _hint_at_chunks(gold, run)
         return judged
-    from ranklens.files.streams import TableStream
+    from ranklens.files.pieces import tables_of
     from ranklens.judging.tables import from_frames
 
-    tables = run if isinstance(run, TableStream) else [frames.run_frame(run)]
-    return _assemble(from_frames(qrels, tables, policy, None), policy, known)
+    return _assemble(from_frames(qrels, tables_of(run), policy, None), policy, known)
 
 
 def _hint_at_chunks(qrels: Mapping[Any, Any], run: Mapping[Any, Any]) -> None:

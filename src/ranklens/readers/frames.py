@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ranklens.errors import InputError, InPython
@@ -60,10 +61,22 @@ def to_polars(value: Any) -> pl.DataFrame:
     return pl.DataFrame(value)
 
 
-def _pandas_column(column: Any) -> list[Any]:
-    """Values with None for what pandas calls missing; NaN stays only among numbers."""
+def _pandas_column(column: Any) -> pl.Series | list[Any]:
+    """Values with null for what pandas calls missing; NaN stays only among numbers.
+
+    Polars' own conversion makes no Python object for each value; what it cannot convert, such as ids of several types, goes
+    through a list.
+    """
+    import polars as pl
+
+    if column.dtype.kind in "iufb" and type(column.dtype).__module__.partition(".")[0] == "numpy":
+        return pl.Series(column.to_numpy())
+    with suppress(ImportError, ValueError, TypeError, ArithmeticError):
+        found: pl.Series = pl.from_pandas(column)  # type: ignore[assignment]  # a column gives a Series
+        if found.dtype.is_numeric() or found.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Boolean):
+            return found
     values: list[Any] = column.tolist()
-    return values if column.dtype.kind in "iufb" else [None if x is None or x != x else x for x in values]  # noqa: PLR0124
+    return [None if x is None or x != x else x for x in values]  # noqa: PLR0124
 
 
 def run_frame(
@@ -127,9 +140,9 @@ def query_column(table: pl.DataFrame) -> str | None:
     return _column(table, {}, "query", QUERY_NAMES)
 
 
-def has_documents(table: pl.DataFrame, columns: Columns | None = None) -> bool:
-    """Whether a table lists documents, as runs and judgments do."""
-    return _column(table, columns or {}, "doc", DOC_NAMES) is not None
+def has_documents(table: Any, columns: Columns | None = None) -> bool:
+    """Whether a table of any library lists documents, as runs and judgments do."""
+    return _found(column_names(table), columns or {}, "doc", DOC_NAMES) is not None
 
 
 def ids(table: pl.DataFrame, name: str, what: str) -> pl.Series:
@@ -184,16 +197,18 @@ def _check_id_type(kind: pl.DataType, name: str, role: str, what: str) -> None:
 
 
 def _column(frame: pl.DataFrame, columns: Columns, role: str, known: tuple[str, ...]) -> str | None:
+    return _found(frame.columns, columns, role, known)
+
+
+def _found(given: Sequence[str], columns: Columns, role: str, known: tuple[str, ...]) -> str | None:
     own = Names.of(columns).own if columns else {}
     if role in own:
-        given = own[role]
-        found = next((name for name in given if name in frame.columns), None)
+        wanted = own[role]
+        found = next((name for name in wanted if name in given), None)
         if found is None:
-            raise InputError(
-                f"columns: {role} should be {either(given)}, but the columns are {frame.columns}."
-            )
+            raise InputError(f"columns: {role} should be {either(wanted)}, but the columns are {[*given]}.")
         return found
-    by_plain = {plain(name): name for name in frame.columns}
+    by_plain = {plain(name): name for name in given}
     return next((by_plain[name] for name in known if name in by_plain), None)
 
 
