@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -41,6 +41,7 @@ class RunFile(os.PathLike[str]):
     format: str | None = None
     scored: Scored | None = None  # where the judgments allow a file of bare scores
     names: Names = USUAL
+    system: str | None = None  # whose rows are read, where a column says that
 
     def __fspath__(self) -> str:
         return str(self.path)
@@ -54,7 +55,20 @@ class RunFile(os.PathLike[str]):
             from ranklens.files import svmlight
 
             return svmlight.read_scores(place, self.scored.lines, self.scored.name)
-        return formats.stream_run(place, kind, ranks=ranks, names=self.names)
+        return formats.stream_run(place, kind, ranks=ranks, names=self.names, system=self.system)
+
+    def systems(self) -> dict[str, RunFile]:
+        """Each system as a run, where there are several in the file or folder."""
+        from ranklens.files import formats
+        from ranklens.files.systems import system_folders
+
+        folders = system_folders(self.path)
+        if len(folders) > 1:
+            return {name: replace(self, path=folder) for name, folder in folders.items()}
+        if _can_be_read_once(self.path):
+            return {}
+        names = formats.systems(*self._located)
+        return {name: replace(self, system=name) for name in names} if len(names) > 1 else {}
 
     @property
     def may_be_log(self) -> bool:
@@ -110,8 +124,16 @@ def open_collection(
     if not isinstance(runs, Mapping):
         given = [_name_and_path(run) for run in runs]
         files = [(name, RunFile(path, run_format, scored, names)) for name, path in given]
-        return Collection(gold, _named(files))
+        return Collection(gold, _named([one for name, file in files for one in _each_system(name, file)]))
     return Collection(gold, {name: _run(run, run_format, scored, names) for name, run in runs.items()})
+
+
+def _each_system(name: str | None, file: RunFile) -> list[tuple[str | None, RunFile]]:
+    """A run; or several, if the file or folder holds those of several systems."""
+    found = file.systems()
+    if not found:
+        return [(name, file)]
+    return [(system if name is None else f"{name}/{system}", one) for system, one in found.items()]
 
 
 def read_pair(qrels: Any, run: Any, names: Names = USUAL) -> tuple[Any, Any]:
@@ -221,9 +243,9 @@ def _judgments(qrels: Any, format: str | None, names: Names) -> tuple[Any, Score
 
 
 def _name_and_path(run: str) -> tuple[str | None, str]:
-    """``NAME=PATH`` in two, unless a file is called like that."""
+    """``NAME=PATH`` in two, unless a file is called like that, or it is an address."""
     name, equals, path = run.partition("=")
-    if not equals or os.path.exists(run):  # which says no where a name cannot be one
+    if not equals or "://" in name or os.path.exists(run):  # which says no where a name cannot be one
         return None, run
     return _printable(name), path
 

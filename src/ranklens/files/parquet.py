@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from ranklens.errors import InputError
 from ranklens.files.forking import polars_is_used
+from ranklens.files.parts import is_in_parts, part_files
 from ranklens.files.sources import PathLike, Source, for_polars
 from ranklens.files.streams import ReadTable, TableStream
 from ranklens.files.watching import report
@@ -31,7 +31,8 @@ def stream_parquet(
 
 
 def _pieces(path: PathLike, convert: Convert, *, ranks: bool, whole: bool) -> Iterator[ReadTable]:
-    scan, rows = _scan(path)
+    scan = scan_parquet(path)
+    rows = _rows(path, scan)
     names = scan.collect_schema().names()
     scan = scan.select(names if whole else frames.useful(names, ranks=ranks))
     place = _place(path)
@@ -53,7 +54,8 @@ def _collect(name: str, start: int, convert: Convert, scan: pl.LazyFrame) -> pl.
         raise _not_parquet(name, error) from None
 
 
-def _scan(path: PathLike) -> tuple[pl.LazyFrame, int]:
+def scan_parquet(path: PathLike) -> pl.LazyFrame:
+    """A file, or all files of a folder or pattern, to be read."""
     import polars as pl
 
     polars_is_used()
@@ -61,7 +63,16 @@ def _scan(path: PathLike) -> tuple[pl.LazyFrame, int]:
         files = [for_polars(file) for file in _files(path)]
         scan = pl.scan_parquet(files, glob=False)  # type: ignore[arg-type]
         scan.collect_schema()
-        return scan, scan.select(pl.len()).collect().item()
+    except _damages() as error:
+        raise _not_parquet(str(path), error) from None
+    return scan
+
+
+def _rows(path: PathLike, scan: pl.LazyFrame) -> int:
+    import polars as pl
+
+    try:
+        return int(scan.select(pl.len()).collect().item())
     except _damages() as error:
         raise _not_parquet(str(path), error) from None
 
@@ -73,9 +84,7 @@ def _place(path: PathLike) -> Path:
 def _files(path: PathLike) -> list[Path]:
     """A path that exists is meant as it is, whatever signs it holds; only what does not exist is a pattern."""
     place = _place(path)
-    if place.is_dir():
-        return sorted(place.rglob("*.parquet"))
-    return [place] if place.exists() else sorted(map(Path, glob(str(path), recursive=True)))
+    return part_files(place, "parquet") if is_in_parts(place) else [place]
 
 
 def _damages() -> tuple[type[BaseException], ...]:

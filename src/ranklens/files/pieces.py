@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from ranklens.errors import InputError
 from ranklens.files.forking import polars_is_used
 from ranklens.files.streams import ReadTable, TableStream
+from ranklens.files.systems import OneSystem
 from ranklens.readers import frames
 
 if TYPE_CHECKING:
@@ -31,12 +32,14 @@ def tables_of(run: Any) -> TableStream | list[pl.DataFrame]:
         return run
     if hasattr(run, "num_rows") and run.num_rows > _ROWS:  # Arrow, which is converted a slice at a time
         starts = range(0, run.num_rows, _ROWS)
-        return _stream("run", lambda: (run.slice(start, _ROWS) for start in starts), frames.run_frame)
+        return _stream(
+            "run", lambda: (run.slice(start, _ROWS) for start in starts), OneSystem(frames.run_frame)
+        )
     frame = frames.to_polars(run)
     if len(frame) <= _ROWS:
-        return [frames.run_frame(frame)]
+        return [OneSystem(frames.run_frame)(frame)]
     frame = frame.select(frames.useful(frame.columns, ranks=True))
-    return _stream("run", lambda: frame.iter_slices(_ROWS), frames.run_frame)
+    return _stream("run", lambda: frame.iter_slices(_ROWS), OneSystem(frames.run_frame))
 
 
 def stream_pieces(value: Any, columns: Mapping[str, Any] | None = None) -> TableStream | None:
@@ -44,7 +47,21 @@ def stream_pieces(value: Any, columns: Mapping[str, Any] | None = None) -> Table
     pieces, once = _pieces(value, columns)
     if pieces is None:
         return None
-    return _stream("run", pieces, partial(frames.run_frame, columns=columns), once=once)
+    return _stream("run", pieces, OneSystem(partial(frames.run_frame, columns=columns)), once=once)
+
+
+def stream_scan(name: str, scan: pl.LazyFrame, convert: Convert) -> TableStream:
+    """What ``convert`` makes of the batches of a scan, which may fail on the way."""
+
+    def batches() -> Iterator[pl.DataFrame]:
+        import polars as pl
+
+        try:
+            yield from _batches(scan, None)
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise InputError(f"{name} cannot be read: {next(iter(str(error).splitlines()), '')}") from None
+
+    return _stream(name, batches, convert)
 
 
 def read_pieces(value: Any, columns: Mapping[str, Any] | None = None) -> pl.DataFrame | None:

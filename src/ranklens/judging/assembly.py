@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from ranklens.matching.rules import Matching
 
 
+NOTHING_IN_COMMON = "The run and the judgments have no query in common"  # for commands an error
+
+
 def judge(
     qrels: Any,
     run: Any,
@@ -157,7 +160,7 @@ def _complain(applied: Applied, found: Standings, policy: Policy, known: Facts) 
 def nothing_in_common(judged: str, retrieved: str) -> str:
     """The warning for a run without any judged query, with a query of each."""
     return (
-        f"The run and the judgments have no query in common (judged: {judged!r}, in the run: {retrieved!r}): "
+        f"{NOTHING_IN_COMMON} (judged: {judged!r}, in the run: {retrieved!r}): "
         "every value is 0. Do the query ids have the same format?"
     )
 

@@ -21,6 +21,7 @@ DOC_NAMES = names.DOCS
 GRADE_NAMES = (*names.GRADES, "score")
 SCORE_NAMES = names.SCORES
 RANK_NAMES = names.RANKS
+SYSTEM = "system"  # a column that says whose row it is
 
 
 Columns: TypeAlias = "Mapping[str, str | Sequence[str]]"
@@ -125,9 +126,11 @@ def useful(columns: Sequence[str], *, ranks: bool) -> list[str]:
     """The columns that may hold a query, a document, a score, a grade, or a rank; all, if that leaves too few."""
     known = {*QUERY_NAMES, *DOC_NAMES, *GRADE_NAMES, *SCORE_NAMES, *(RANK_NAMES if ranks else ())}
     in_short = {name: plain(name) for name in columns}
+    known.add(SYSTEM)
     found = [name for name in columns if in_short[name] in known]
     has_number = any(in_short[name] in (*SCORE_NAMES, *GRADE_NAMES) for name in found)
-    return found if len(found) > 2 and has_number else list(columns)
+    enough = len([name for name in found if in_short[name] != SYSTEM]) > 2
+    return found if enough and has_number else list(columns)
 
 
 def names_grade(table: pl.DataFrame) -> bool:
@@ -138,6 +141,11 @@ def names_grade(table: pl.DataFrame) -> bool:
 def query_column(table: pl.DataFrame) -> str | None:
     """The column that holds the queries' ids, if one has a usual name."""
     return _column(table, {}, "query", QUERY_NAMES)
+
+
+def system_column(table: Any) -> str | None:
+    """The column that says which system a row belongs to, if there is one."""
+    return next((name for name in column_names(table) if plain(name) == SYSTEM), None)
 
 
 def has_documents(table: Any, columns: Columns | None = None) -> bool:
