@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Convert: TypeAlias = "Callable[[pl.DataFrame], pl.DataFrame]"
 
-_ROWS = 1 << 19  # read at a time
+_ROWS = 1 << 18  # read at a time
 
 
 def stream_parquet(

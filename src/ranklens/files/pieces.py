@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Convert: TypeAlias = "Callable[[Any], pl.DataFrame]"
 Pieces: TypeAlias = Callable[[], Iterable[Any]]
 
-_ROWS = 1 << 19  # at a time
+_ROWS = 1 << 18  # at a time
 
 
 def tables_of(run: Any) -> TableStream | list[pl.DataFrame]:
