@@ -51,6 +51,8 @@ def tiny(monkeypatch):
     monkeypatch.setattr("ranklens.files.parquet._ROWS", 3)
     monkeypatch.setattr("ranklens.judging.scattered._IN_MEMORY", 200)
     monkeypatch.setattr("ranklens.judging.grouped._WAITING", 10)
+    monkeypatch.setattr("ranklens.judging.grouped._LOOKED_AT", 2)
+    monkeypatch.setattr("ranklens.judging.scattered._TOGETHER", 2)
     monkeypatch.setattr("ranklens.judging.segments._AT_ONCE", 8)
 
 

@@ -16,6 +16,7 @@ from ranklens.policy import Policy
 if TYPE_CHECKING:
     import polars as pl
 
+_LOOKED_AT = 1 << 12  # rows that nearly always tell whether a table is grouped by query
 _WAITING = 1 << 21  # rows of queries at the edges of tables that wait before they are ranked together
 
 
@@ -62,9 +63,11 @@ def _rank_inner(table: pl.DataFrame, gold: Gold, policy: Policy) -> _Piece | Non
     """Rank all queries of a table but the first and the last; None if one reappears in it."""
     import polars as pl
 
+    if _reappears(table["query"][:_LOOKED_AT].rle().struct.field("value")):
+        return None  # before any work that would be for nothing
     runs = table["query"].rle().struct.unnest()
     names, lengths = runs["value"], runs["len"].to_numpy().astype(np.int64)
-    if names.n_unique() < len(names):  # before any work that would be for nothing
+    if _reappears(names):
         return None
     codes = gold.codes(names)
     unjudged = names.filter(pl.Series(codes < 0))
@@ -79,6 +82,10 @@ def _rank_inner(table: pl.DataFrame, gold: Gold, policy: Policy) -> _Piece | Non
         inner = table[int(ends[0]) : int(ends[-2])]
         parts = rank(_judged_queries(inner, codes[1:-1], lengths[1:-1]), gold, policy)
     return _Piece(codes, edges, parts, unjudged, example(table))
+
+
+def _reappears(runs: pl.Series) -> bool:
+    return runs.n_unique() < len(runs)
 
 
 def _rows(table: pl.DataFrame, start: int, stop: int) -> pl.DataFrame:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _IN_MEMORY = 1 << 29  # bytes of the run; what is more waits in temporary files
 _SHARES = 64
+_TOGETHER = 1 << 17  # rows, of several shares if these are small, that are ranked at a time
 
 
 def scattered(run: Tables, gold: Gold, policy: Policy) -> Walk:
@@ -38,8 +39,10 @@ def scattered(run: Tables, gold: Gold, policy: Policy) -> Walk:
             if size > _IN_MEMORY:
                 _spill(held, folder, spills)
                 held, size, spills = [], 0.0, spills + 1
-        work = (partial(_rank_share, share, held, folder, gold, policy) for share in range(_SHARES))
-        for parts in ahead(work):
+        rows_held = sum(len(rows.table) for rows in held)
+        step = 1 if spills else min(_TOGETHER * _SHARES // max(rows_held, 1) + 1, _SHARES)
+        shares = [range(first, min(first + step, _SHARES)) for first in range(0, _SHARES, step)]
+        for parts in ahead(partial(_rank_shares, some, held, folder, gold, policy) for some in shares):
             walk.parts += parts
     return walk
 
@@ -51,8 +54,9 @@ class _Sorted:
     table: pl.DataFrame
     ends: Sequence[int]
 
-    def share(self, number: int) -> pl.DataFrame:
-        return self.table[self.ends[number - 1] if number else 0 : self.ends[number]]
+    def of(self, shares: range) -> pl.DataFrame:
+        """The rows of some shares."""
+        return self.table[self.ends[shares[0] - 1] if shares[0] else 0 : self.ends[shares[-1]]]
 
 
 def _width(gold: Gold) -> int:
@@ -87,19 +91,22 @@ def _spill(held: Sequence[_Sorted], folder: Path, number: int) -> None:
     import polars as pl
 
     for share in range(_SHARES):
-        rows = pl.concat([rows.share(share) for rows in held])
+        rows = pl.concat([rows.of(range(share, share + 1)) for rows in held])
         with naming(folder):
             rows.write_ipc(folder / f"{share}-{number:06}", compression="lz4")
 
 
-def _rank_share(share: int, held: Sequence[_Sorted], folder: Path, gold: Gold, policy: Policy) -> list[Part]:
+def _rank_shares(
+    shares: range, held: Sequence[_Sorted], folder: Path, gold: Gold, policy: Policy
+) -> list[Part]:
     """The rows in files came first, then those that are still held."""
     import polars as pl
 
     schema = {"q": pl.Int32, "doc": pl.String, "score": pl.Float64}
-    spilled = [pl.read_ipc(file) for file in sorted(folder.glob(f"{share}-*"))]
-    table = pl.concat([pl.DataFrame(schema=schema), *spilled, *(rows.share(share) for rows in held)])
-    table = _in_order_of(table["q"].to_numpy() - share * _width(gold), table)
+    files = [file for share in shares for file in sorted(folder.glob(f"{share}-*"))]
+    tables = [*map(pl.read_ipc, files), *(rows.of(shares) for rows in held)]
+    table = pl.concat([pl.DataFrame(schema=schema), *tables])
+    table = _in_order_of(table["q"].to_numpy() - shares[0] * _width(gold), table)
     q = table["q"].to_numpy().astype(np.int64)
     first = np.flatnonzero(np.diff(q, prepend=-1))
     lengths = np.diff(first, append=len(q))
