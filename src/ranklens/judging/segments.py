@@ -219,19 +219,27 @@ def may_repeat(hashes: Hashes, lengths: IntArray) -> bool:
     (False, True)
     """
     starts = np.cumsum(lengths) - lengths
-    half = hashes.astype(np.uint32)  # sorts twice as fast; where two are the same, the whole hashes decide
     for length in np.unique(
         lengths[lengths > 1]
     ).tolist():  # many short rows are sorted faster than a long one
-        first = starts[lengths == length]
-        whole = len(first) * length == len(half)
-        rows = np.sort(
-            half.reshape(-1, length) if whole else half[first[:, None] + np.arange(length)], axis=1
-        )
-        suspects = first[(rows[:, 1:] == rows[:, :-1]).any(axis=1)].tolist()
-        if any(_has_equal(hashes[start : start + length]) for start in suspects):
-            return True
+        alike = starts[lengths == length]
+        at_once = max(_HASHED // length, 1)
+        for first in (alike[i : i + at_once] for i in range(0, len(alike), at_once)):
+            # Half of each hash sorts twice as fast; where two are the same, the whole hashes decide.
+            rows = np.sort(_rectangle(hashes, first, length).astype(np.uint32), axis=1)
+            suspects = first[(rows[:, 1:] == rows[:, :-1]).any(axis=1)].tolist()
+            if any(_has_equal(hashes[start : start + length]) for start in suspects):
+                return True
     return False
+
+
+def _rectangle(hashes: Hashes, first: IntArray, length: int) -> Hashes:
+    """Rankings of the same length as rows; not copied where they follow one another."""
+    behind = int(first[-1]) + length
+    if behind - int(first[0]) == len(first) * length:
+        rows: Hashes = hashes[first[0] : behind].reshape(-1, length)
+        return rows
+    return hashes[first[:, None] + np.arange(length)]
 
 
 def _has_equal(values: npt.NDArray[Any]) -> bool:
