@@ -24,7 +24,7 @@ from ranklens.policy import Policy
 if TYPE_CHECKING:
     import polars as pl
 
-_AT_ONCE = 1 << 16  # rows that are ranked together
+_AT_ONCE = 1 << 16  # rows or judgments that are looked at together
 _HASHED = 1 << 20  # documents at once
 
 
@@ -137,22 +137,20 @@ class Ranked:
     def hashes(self, seed: int) -> Hashes:
         return hashes_of(self.docs, seed)
 
-    def split(self, rows: int) -> Iterator[Ranked]:
-        """Whole rankings with about so many rows in all at a time."""
-        ends = np.cumsum(self.lengths)
-        first = start = 0
-        if not len(ends):
+    def split(self, most: int, weights: IntArray) -> Iterator[Ranked]:
+        """Whole rankings that weigh about so much in all at a time; each has a weight."""
+        if not len(weights):
             yield self
-        while first < len(ends):
-            last = max(int(np.searchsorted(ends, start + rows)), first + 1)
-            stop = int(ends[last - 1])
-            yield Ranked(
-                self.docs[start:stop],
-                self.scores[start:stop],
-                self.codes[first:last],
-                self.lengths[first:last],
+        ends, weighed, first = np.cumsum(self.lengths), np.cumsum(weights), 0
+        while first < len(weights):
+            before = int(weighed[first - 1]) if first else 0
+            last = max(int(np.searchsorted(weighed, before + most)), first + 1)
+            rows, some = (
+                slice(int(ends[first] - self.lengths[first]), int(ends[last - 1])),
+                slice(first, last),
             )
-            first, start = last, stop
+            yield Ranked(self.docs[rows], self.scores[rows], self.codes[some], self.lengths[some])
+            first = last
 
     def keep(self, rows: BoolArray) -> Ranked:
         """Some of the rows."""
@@ -166,7 +164,8 @@ class Ranked:
 
 def rank(ranked: Ranked, gold: Gold, policy: Policy) -> list[Part]:
     """The places of the judged documents, a few rankings at a time, so that all of it stays in the processor's cache."""
-    return [_rank(some, gold, policy) for some in ranked.split(_AT_ONCE)]
+    weights = np.maximum(ranked.lengths, gold.counts[ranked.codes])
+    return [_rank(some, gold, policy) for some in ranked.split(_AT_ONCE, weights)]
 
 
 def _rank(ranked: Ranked, gold: Gold, policy: Policy) -> Part:
@@ -235,11 +234,12 @@ def may_repeat(hashes: Hashes, lengths: IntArray) -> bool:
 
 def _rectangle(hashes: Hashes, first: IntArray, length: int) -> Hashes:
     """Rankings of the same length as rows; not copied where they follow one another."""
-    behind = int(first[-1]) + length
-    if behind - int(first[0]) == len(first) * length:
-        rows: Hashes = hashes[first[0] : behind].reshape(-1, length)
-        return rows
-    return hashes[first[:, None] + np.arange(length)]
+    start, stop = int(first[0]), int(first[-1]) + length
+    follow = stop - start == len(first) * length
+    rows: Hashes = (
+        hashes[start:stop].reshape(-1, length) if follow else hashes[first[:, None] + np.arange(length)]
+    )
+    return rows
 
 
 def _has_equal(values: npt.NDArray[Any]) -> bool:
