@@ -12,6 +12,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from goals import record
+
 MEASURES = ["nDCG@10", "AP", "RR", "R@100", "P@10", "nDCG@20", "R@10", "P@5", "RR@10", "Success@10"]
 
 
@@ -128,7 +130,9 @@ def main(rounds=2):
             for name, (_, seconds, megabytes) in WORK.items():
                 runs = [json.loads(apart("--measure", name, folder)) for _ in range(rounds)]
                 wall, cpu, peak = min(r[0] for r in runs), min(r[1] for r in runs), max(r[2] for r in runs)
-                verdict = "met" if wall <= seconds and peak <= megabytes else "NOT met"
+                met = wall <= seconds and peak <= megabytes
+                verdict = "met" if met else "NOT met"
+                record(name, f"{wall:.1f} s, {peak:.0f} MB", f"{seconds} s, {megabytes} MB", met)
                 print(
                     f"  {name:40}{wall:9.1f}{cpu:8.1f}{seconds:6}{peak:7.0f} MB{megabytes:6} MB  {verdict}",
                     flush=True,

@@ -133,3 +133,17 @@ def test_mistakes_are_told_in_a_sentence(capsys, arguments, message):
     status, out, err = run(capsys, "evaluate", *arguments)
     assert (status, out) == (2, "")
     assert message in err
+
+
+def test_no_query_in_common_is_an_error(folder, capsys):
+    """Zeros would pass for a result; Python warns and gives them."""
+    (folder / "odd.txt").write_text("7 Q0 a 1 2 t\n")
+    message = "The run and the judgments have no query in common (judged: 'q1', in the run: '7')"
+    for command in ("evaluate", "compare"):
+        for files in (["odd.txt"], ["run.txt", "odd.txt"])[command == "compare" :]:
+            status, out, err = run(capsys, command, "qrels.txt", *files, "-m", "RR")
+            assert (status, out) == (2, ""), (command, files)
+            assert message in err
+            assert err.count("no query in common") == 1
+    with pytest.warns(rl.RankLensWarning, match="no query in common"):
+        assert rl.evaluate("qrels.txt", "odd.txt", "RR").mean == {"RR": 0}

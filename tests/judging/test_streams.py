@@ -49,7 +49,11 @@ def tiny(monkeypatch):
     """Blocks of a few lines, and hardly any memory to sort in."""
     monkeypatch.setattr("ranklens.files.blocks.SIZE", 64)
     monkeypatch.setattr("ranklens.files.parquet._ROWS", 3)
-    monkeypatch.setattr("ranklens.judging.tables._IN_MEMORY", 10)
+    monkeypatch.setattr("ranklens.judging.scattered._IN_MEMORY", 200)
+    monkeypatch.setattr("ranklens.judging.grouped._WAITING", 10)
+    monkeypatch.setattr("ranklens.judging.grouped._LOOKED_AT", 2)
+    monkeypatch.setattr("ranklens.judging.scattered._TOGETHER", 2)
+    monkeypatch.setattr("ranklens.judging.segments._AT_ONCE", 8)
 
 
 def write(folder, kind, rows):
@@ -104,7 +108,7 @@ def test_any_order_of_rows_gives_what_dicts_give(tiny, tmp_path, qrels, rows, ki
 def test_a_large_run_that_does_not_stand_query_by_query(monkeypatch, tmp_path):
     """By way of temporary files, which are gone afterwards."""
     monkeypatch.setattr("ranklens.files.blocks.SIZE", 2_000)
-    monkeypatch.setattr("ranklens.judging.tables._IN_MEMORY", 500)
+    monkeypatch.setattr("ranklens.judging.scattered._IN_MEMORY", 10_000)
     monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
     monkeypatch.setattr("tempfile.tempdir", None)
     (tmp_path / "temporary").mkdir()

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from ranklens import errors
 from ranklens.cli import formats
 from ranklens.cli.bars import reading
+from ranklens.cli.mismatch import queries_in_common
 from ranklens.cli.places import columns_of, match_of
 from ranklens.cli.texts import query_texts
 from ranklens.errors import InputError, RankLensError, RankLensWarning, warn
@@ -110,7 +111,7 @@ def evaluate(
         data = open_collection(qrels, runs, qrels_format, run_format, Names.of(columns, matching))
         gold = kept(data.qrels) if len(data.runs) > 1 else data.qrels
         for name, run in data.runs.items():
-            with _about(name, str(run.path), heard, several=len(data.runs) > 1):
+            with _about(name, str(run.path), heard, several=len(data.runs) > 1), queries_in_common():
                 found[name] = score(
                     gold,
                     run,

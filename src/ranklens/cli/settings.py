@@ -12,6 +12,7 @@ import typer
 
 from ranklens.cli import options
 from ranklens.cli.evaluate import DEFAULT_MEASURES
+from ranklens.cli.mismatch import refuse_mismatch
 from ranklens.cli.places import columns_of, match_of
 from ranklens.errors import InputError, RankLensWarning
 from ranklens.files.collection import open_collection, paths_of
@@ -119,7 +120,7 @@ def compare_files(
     belonging = _clusters(cluster, qrels, data.qrels)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankLensWarning)  # a comparison keeps them as cautions
-        return compare(
+        found = compare(
             data.qrels,
             data.runs,
             measures,
@@ -131,6 +132,8 @@ def compare_files(
             progress=options.progress,
             **settings,
         )
+    refuse_mismatch(found.cautions)
+    return found
 
 
 def inputs(qrels: str, runs: Sequence[str], by: str | None, *more: str | None) -> list[str | None]:

@@ -305,7 +305,7 @@ def _holds_values(system: Any, columns: Mapping[str, str] | None) -> bool:
     """Whether these are values of measures rather than documents."""
     if isinstance(system, (Scores, Mapping)) or not frames.is_frame(system):
         return isinstance(system, Scores)
-    return not frames.has_documents(frames.to_polars(system), columns)
+    return not frames.has_documents(system, columns)
 
 
 def _seed(rng: Rng) -> int:

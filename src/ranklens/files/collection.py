@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -41,6 +41,7 @@ class RunFile(os.PathLike[str]):
     format: str | None = None
     scored: Scored | None = None  # where the judgments allow a file of bare scores
     names: Names = USUAL
+    system: str | None = None  # whose rows are read, where a column says that
 
     def __fspath__(self) -> str:
         return str(self.path)
@@ -54,7 +55,20 @@ class RunFile(os.PathLike[str]):
             from ranklens.files import svmlight
 
             return svmlight.read_scores(place, self.scored.lines, self.scored.name)
-        return formats.run_in(place, kind, ranks=ranks, names=self.names)
+        return formats.run_in(place, kind, ranks=ranks, names=self.names, system=self.system)
+
+    def systems(self) -> dict[str, RunFile]:
+        """Each system as a run, where there are several in the file or folder."""
+        from ranklens.files import formats
+        from ranklens.files.systems import system_folders
+
+        folders = system_folders(self.path)
+        if len(folders) > 1:
+            return {name: replace(self, path=folder) for name, folder in folders.items()}
+        if _can_be_read_once(self.path):
+            return {}
+        names = formats.systems(*self._located)
+        return {name: replace(self, system=name) for name in names} if len(names) > 1 else {}
 
     @property
     def may_be_log(self) -> bool:
@@ -110,13 +124,21 @@ def open_collection(
     if not isinstance(runs, Mapping):
         given = [_name_and_path(run) for run in runs]
         files = [(name, RunFile(path, run_format, scored, names)) for name, path in given]
-        return Collection(gold, _named(files))
+        return Collection(gold, _named([one for name, file in files for one in _each_system(name, file)]))
     return Collection(gold, {name: _run(run, run_format, scored, names) for name, run in runs.items()})
 
 
 def read_judgments(qrels: Any, names: Names = USUAL) -> Any:
     """Judgments alone: read from a path, records as a golden set, everything else as given."""
     return _judgments(qrels, None, names)[0]
+
+
+def _each_system(name: str | None, file: RunFile) -> list[tuple[str | None, RunFile]]:
+    """A run; or several, if the file or folder holds those of several systems."""
+    found = file.systems()
+    if not found:
+        return [(name, file)]
+    return [(system if name is None else f"{name}/{system}", one) for system, one in found.items()]
 
 
 def read_pair(qrels: Any, run: Any, names: Names = USUAL) -> tuple[Any, Any]:
@@ -148,26 +170,47 @@ def _joined(qrels: Any, run: Any) -> Any:
 def _run(run: Any, format: str | None, scored: Scored | None, names: Names) -> Any:  # noqa: A002
     if isinstance(run, RunFile):
         return run
-    if is_path(run):
+    run = _opened(run)
+    if is_path(run) or hasattr(run, "packing"):
         return RunFile(run, format, scored, names)
     return _records(run, names, "log")
+
+
+def _opened(value: Any) -> Any:
+    """An open file or a BytesIO as a source; everything else as it is."""
+    if is_path(value) or not callable(getattr(value, "read", None)) or isinstance(value, Mapping):
+        return value
+    from ranklens.files.sources import copy_of
+
+    return copy_of(value)
 
 
 def _records(value: Any, names: Names, half: Literal["golden", "log"]) -> Any:
     """A golden set or a log, if the value is a list or table of records; any other value as it is."""
     if isinstance(value, Mapping) or hasattr(value, "tables"):
         return value
+    from ranklens.files import pieces
     from ranklens.readers import frames
 
+    value = pieces.looked_into(value)
+    if pieces.is_in_pieces(value) and not (frames.is_frame(value) and _holds_lists(value, names)):
+        read = pieces.read_pieces if half == "golden" else pieces.stream_pieces
+        return read(value, names.columns)
     if frames.is_frame(value) and "doc" in frames.column_names(value):  # as most tables have it
         return _renamed(value, names, half)
     from ranklens.readers import records
     from ranklens.readers.golden_and_logs import read_golden, read_log
 
-    if not records.holds_lists(value, names):
+    if not _holds_lists(value, names):
         return _renamed(value, names, half)
     rows = records.rows_of(value)
     return (read_golden if half == "golden" else read_log)(rows, names)
+
+
+def _holds_lists(value: Any, names: Names) -> bool:
+    from ranklens.readers import records
+
+    return records.holds_lists(value, names)
 
 
 def names_of(runs: Sequence[str]) -> dict[str, str]:
@@ -198,7 +241,8 @@ def _renamed(value: Any, names: Names, half: Literal["golden", "log"]) -> Any:
 
 
 def _judgments(qrels: Any, format: str | None, names: Names) -> tuple[Any, Scored | None]:  # noqa: A002
-    if not is_path(qrels):
+    qrels = _opened(qrels)
+    if not is_path(qrels) and not hasattr(qrels, "packing"):
         return _records(qrels, names, "golden"), None
     from ranklens.files import formats
 
@@ -208,9 +252,9 @@ def _judgments(qrels: Any, format: str | None, names: Names) -> tuple[Any, Score
 
 
 def _name_and_path(run: str) -> tuple[str | None, str]:
-    """``NAME=PATH`` in two, unless a file is called like that."""
+    """``NAME=PATH`` in two, unless a file is called like that, or it is an address."""
     name, equals, path = run.partition("=")
-    if not equals or os.path.exists(run):  # which says no where a name cannot be one
+    if not equals or "://" in name or os.path.exists(run):  # which says no where a name cannot be one
         return None, run
     return _printable(name), path
 

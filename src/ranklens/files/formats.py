@@ -14,7 +14,6 @@ svmlight     ``grade qid:7 1:0.3 … # document``; the run is a file with one sc
 from __future__ import annotations
 
 import json
-import os.path
 import re
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -27,8 +26,11 @@ from ranklens.errors import InputError, nearest
 from ranklens.files import tables, trec
 from ranklens.files.forking import polars_is_used
 from ranklens.files.json_reading import RepeatedKeyError, loads_ids
+from ranklens.files.parts import is_in_parts, one_after_the_other, parts_kind
+from ranklens.files.remote import is_remote, remote_kind, scan
 from ranklens.files.sources import PathLike, Source, open_source, without_bom
 from ranklens.files.streams import TableStream
+from ranklens.files.systems import OneSystem, several, system_folders, systems_in, systems_of_scan
 from ranklens.readers import frames, mappings
 from ranklens.readers.names import USUAL, Names, plain
 from ranklens.words import brief
@@ -60,8 +62,12 @@ def judgments_in(place: PathLike, kind: str, names: Names = USUAL) -> Any:
     if kind == "beir":
         place, kind = open_source(_beir_qrels(Path(str(place)))), "tsv"
     convert = partial(frames.qrels_frame, columns=names.columns, complete=True)
+    if is_remote(place):
+        return _whole(_stream_remote(str(place), kind, convert))
     if kind == "parquet":
         return _whole(_stream_parquet(place, convert, ranks=True))
+    if is_in_parts(place):
+        return _whole(_stream_parts(place, kind, convert, "golden", names))
     source = open_source(place)
     if kind in ("trec", "msmarco"):
         _refuse_run(source)
@@ -73,17 +79,24 @@ def judgments_in(place: PathLike, kind: str, names: Names = USUAL) -> Any:
     return _whole(_stream_table(source, kind, convert, "golden", names))
 
 
-def run_in(place: PathLike, kind: str, *, ranks: bool = False, names: Names = USUAL) -> Any:
+def run_in(
+    place: PathLike, kind: str, *, ranks: bool = False, names: Names = USUAL, system: str | None = None
+) -> Any:
     """A run as a stream of tables ``query, doc, score`` where its format allows that, else as a table or a dict.
 
     :func:`locate` has found the file and its format. With ``ranks``, a rank column next to the scores is kept, with null for
-    anything that is not a number.
+    anything that is not a number. ``system`` chooses the rows of one system, where a column says whose they are.
     """
-    convert = partial(frames.run_frame, columns=names.columns, ranks=ranks)
+    name = place.name if isinstance(place, Source) else str(place)
+    read = partial(frames.run_frame, columns=names.columns, ranks=ranks)
+    convert = OneSystem(read, name, system)
+    if is_remote(place):
+        return _stream_remote(str(place), kind, convert)
     if kind == "parquet":
         return _stream_parquet(place, convert, ranks=ranks)
+    if is_in_parts(place):
+        return _stream_parts(place, kind, OneSystem(partial(read, complete=True), name, system), "log", names)
     if kind in ("svmlight", "beir"):
-        name = place.name if isinstance(place, Source) else place
         raise InputError(
             f"{name}: a run cannot be read as {kind}; give scores, one per line, with svmlight judgments."
         )
@@ -93,11 +106,30 @@ def run_in(place: PathLike, kind: str, *, ranks: bool = False, names: Names = US
         stream = trec.stream_fields(
             source, trec.TREC_RUN, _TREC_RUN_FIELDS | ({"rank": False} if ranks else {})
         )
-        return stream.then(convert) if ranks else stream
+        return stream.then(read) if ranks else stream
     if kind == "msmarco":
         stream = trec.stream_fields(source, ("query", "doc", "rank"), _MSMARCO_FIELDS)
         return stream.then(partial(_whole_ranks, source.name)).then(frames.run_frame)
-    return _stream_table(source, kind, partial(convert, complete=True), "log", names)
+    complete = OneSystem(partial(read, complete=True), name, system)
+    return _stream_table(source, kind, complete, "log", names)
+
+
+def systems(path: PathLike, kind: str) -> list[str]:
+    """The systems that a column names in a table; none in other formats, which have no columns."""
+    if is_remote(path):
+        return systems_of_scan(scan(str(path), kind))
+    if kind == "parquet":
+        from ranklens.files.parquet import scan_parquet
+
+        return systems_of_scan(scan_parquet(path))
+    if kind not in ("csv", "tsv", "jsonl"):
+        return []
+    if is_in_parts(path):
+        return systems_in(one_after_the_other(path, kind, partial(stream_table, kind=kind)))
+    head = open_source(path).head()
+    first = {plain(name) for name in tables.header(head, "\t" if kind == "tsv" else ",")}
+    found = frames.SYSTEM in first if kind != "jsonl" else b'"system"' in head.partition(b"\n")[0].lower()
+    return systems_in(stream_table(path, kind)) if found else []
 
 
 def _whole_ranks(name: str, table: pl.DataFrame) -> pl.DataFrame:
@@ -181,26 +213,44 @@ def locate(path: PathLike, given: str | None, what: str) -> tuple[PathLike, str]
     """What to read, and its format; the content helps to recognise it."""
     if given is not None and given not in FORMATS:
         raise InputError(f"there is no format {given!r}: {nearest(given, FORMATS)}")
-    if not isinstance(path, Source) and str(path) != "-":
-        place = Path(path)
-        if os.path.isdir(path) or ("*" in str(path) and not os.path.exists(path)):
-            return path, given or _folder_format(place, what)
+    if is_remote(path):
+        return path, given or remote_kind(str(path))
+    if not isinstance(path, Source) and str(path) != "-" and is_in_parts(path):
+        folders = system_folders(path) if what == "run" else {}
+        if len(folders) > 1:
+            raise several(str(path), folders)
+        return path, given or _folder_format(Path(path), what)
     source = open_source(path)
     return source, given or _BY_SUFFIX.get(source.suffix) or _by_content(source, what)
 
 
 def _folder_format(place: Path, what: str) -> str:
-    """BEIR or Parquet; a run is never BEIR."""
-    if not place.is_dir():  # a pattern
-        if not glob(str(place), recursive=True):
-            raise InputError(f"{place} does not exist.", path=str(place))
-        return "parquet"
-    if what == "qrels" and ((place / "qrels").is_dir() or any(place.glob("*.tsv"))):
+    """BEIR, or that of the parts; a run is never BEIR."""
+    if what == "qrels" and place.is_dir() and ((place / "qrels").is_dir() or any(place.glob("*.tsv"))):
         return "beir"
-    if not any(place.rglob("*.parquet")):
-        lacks = "BEIR's qrels or Parquet files" if what == "qrels" else "Parquet files"
-        raise InputError(f"{place} is a folder without {lacks}; pass the file itself.")
-    return "parquet"
+    kind = parts_kind(place)
+    if kind is not None:
+        return kind
+    if not place.is_dir():
+        found = glob(str(place), recursive=True)
+        what_is = "matches no Parquet, CSV, TSV or JSONL files" if found else "does not exist"
+        raise InputError(f"{place} {what_is}.")
+    lacks = "BEIR's qrels or Parquet files" if what == "qrels" else "Parquet files"
+    raise InputError(f"{place} is a folder without {lacks}; pass the file itself.")
+
+
+def _stream_parts(
+    path: PathLike, kind: str, convert: tables.Convert, half: Half, names: Names
+) -> TableStream:
+    return one_after_the_other(
+        path, kind, lambda file: _stream_table(open_source(file), kind, convert, half, names)
+    )
+
+
+def _stream_remote(address: str, kind: str, convert: tables.Convert) -> TableStream:
+    from ranklens.files.pieces import stream_scan
+
+    return stream_scan(address, scan(address, kind), convert)
 
 
 def _stream_parquet(place: PathLike, convert: tables.Convert, **options: bool) -> TableStream:
@@ -208,7 +258,9 @@ def _stream_parquet(place: PathLike, convert: tables.Convert, **options: bool) -
 
     if isinstance(place, Source) and place.packing:
         raise InputError(f"{place.name}: a Parquet file is compressed inside; unpack it first.")
-    return stream_parquet(place.path if isinstance(place, Source) else place, convert, **options)
+    return stream_parquet(
+        place, convert, **options
+    )  # a source, as long as it is there, keeps a temporary copy
 
 
 # What follows distinguishes JSON from an id in brackets.

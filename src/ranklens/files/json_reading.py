@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 
 _DEEP = 500  # Python gives up at about a thousand
+_PORTION = 1 << 18  # letters that fit the processor's cache
 
 
 class RepeatedKeyError(ValueError):
@@ -65,7 +66,7 @@ def is_deep(content: bytes) -> bool:
     >>> is_deep(b'{"a": [[1]]}'), is_deep(b"[" * 600 + b"]" * 600)
     (False, True)
     """
-    if content.count(b"[") + content.count(b"{") - content.count(b"\n") < _DEEP:
+    if _times(content, b"[") + _times(content, b"{") - _times(content, b"\n") < _DEEP:
         return False  # one for each line, and few more
     import numpy as np
 
@@ -82,4 +83,23 @@ def has_each_key_once(content: bytes, table: pl.DataFrame) -> bool:
     """
     if any(kind.is_nested() for kind in table.dtypes) or any(table.null_count().row(0)):
         return False
-    return content.count(b'":') - content.count(b'\\":') == table.width * len(table)
+    quoted = content.count(b'\\":') if b"\\" in content else 0
+    return _times(content, b'":') - quoted == table.width * len(table)
+
+
+def _times(content: bytes, sought: bytes) -> int:
+    """How often one letter, or one of two different ones, is there; for frequent ones much faster than ``bytes.count``.
+
+    >>> _times(b'{"a":1}', b'":'), _times(b"[[", b"["), _times(b"", b"[")
+    (1, 2, 0)
+    """
+    import numpy as np
+
+    letters, found = np.frombuffer(content, np.uint8), 0
+    for start in range(0, len(letters), _PORTION):
+        here = letters[start : start + _PORTION] == sought[0]
+        if len(sought) > 1:
+            behind = letters[start + 1 : start + 1 + _PORTION] == sought[1]
+            here = here[: len(behind)] & behind
+        found += int(np.count_nonzero(here))
+    return found

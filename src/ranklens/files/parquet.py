@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from ranklens.errors import InputError
 from ranklens.files.forking import polars_is_used
-from ranklens.files.sources import for_polars
+from ranklens.files.parts import is_in_parts, part_files
+from ranklens.files.sources import PathLike, Source, for_polars
 from ranklens.files.streams import ReadTable, TableStream
 from ranklens.files.watching import report
 from ranklens.readers import frames
@@ -20,21 +20,23 @@ if TYPE_CHECKING:
 
 Convert: TypeAlias = "Callable[[pl.DataFrame], pl.DataFrame]"
 
-_ROWS = 1 << 19  # read at a time
+_ROWS = 1 << 18  # read at a time
 
 
 def stream_parquet(
-    path: str | Path, convert: Convert, *, ranks: bool = False, whole: bool = False
+    path: PathLike, convert: Convert, *, ranks: bool = False, whole: bool = False
 ) -> TableStream:
     """What ``convert`` makes of the columns that may hold a query, a document, a score, a grade, or a rank; or of all."""
     return TableStream(str(path), lambda: _pieces(path, convert, ranks=ranks, whole=whole))
 
 
-def _pieces(path: str | Path, convert: Convert, *, ranks: bool, whole: bool) -> Iterator[ReadTable]:
-    scan, rows = _scan(path)
+def _pieces(path: PathLike, convert: Convert, *, ranks: bool, whole: bool) -> Iterator[ReadTable]:
+    scan = scan_parquet(path)
+    rows = _rows(path, scan)
     names = scan.collect_schema().names()
     scan = scan.select(names if whole else frames.useful(names, ranks=ranks))
-    size = Path(path).stat().st_size if Path(path).is_file() else rows
+    place = _place(path)
+    size = place.stat().st_size if place.is_file() else rows
     for start in range(0, max(rows, 1), _ROWS):
         yield partial(_collect, str(path), start, convert, scan.slice(start, _ROWS))
         report(str(path), int(size * min((start + _ROWS) / max(rows, 1), 1)), size)
@@ -52,7 +54,8 @@ def _collect(name: str, start: int, convert: Convert, scan: pl.LazyFrame) -> pl.
         raise _not_parquet(name, error) from None
 
 
-def _scan(path: str | Path) -> tuple[pl.LazyFrame, int]:
+def scan_parquet(path: PathLike) -> pl.LazyFrame:
+    """A file, or all files of a folder or pattern, to be read."""
     import polars as pl
 
     polars_is_used()
@@ -60,17 +63,28 @@ def _scan(path: str | Path) -> tuple[pl.LazyFrame, int]:
         files = [for_polars(file) for file in _files(path)]
         scan = pl.scan_parquet(files, glob=False)  # type: ignore[arg-type]
         scan.collect_schema()
-        return scan, scan.select(pl.len()).collect().item()
+    except _damages() as error:
+        raise _not_parquet(str(path), error) from None
+    return scan
+
+
+def _rows(path: PathLike, scan: pl.LazyFrame) -> int:
+    import polars as pl
+
+    try:
+        return int(scan.select(pl.len()).collect().item())
     except _damages() as error:
         raise _not_parquet(str(path), error) from None
 
 
-def _files(path: str | Path) -> list[Path]:
+def _place(path: PathLike) -> Path:
+    return path.path if isinstance(path, Source) else Path(path)
+
+
+def _files(path: PathLike) -> list[Path]:
     """A path that exists is meant as it is, whatever signs it holds; only what does not exist is a pattern."""
-    place = Path(path)
-    if place.is_dir():
-        return sorted(place.rglob("*.parquet"))
-    return [place] if place.exists() else sorted(map(Path, glob(str(path), recursive=True)))
+    place = _place(path)
+    return part_files(place, "parquet") if is_in_parts(place) else [place]
 
 
 def _damages() -> tuple[type[BaseException], ...]:

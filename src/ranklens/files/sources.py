@@ -63,6 +63,9 @@ class Source:
     path: Path
     packing: str | None = None
 
+    def __str__(self) -> str:
+        return self.name
+
     @property
     def suffix(self) -> str:
         """The suffix of the format, without that of the compression."""
@@ -180,6 +183,14 @@ def _open(path: Path) -> Source:
         return _recognised(str(path), path)
     with path.open("rb") as pipe:  # <(zcat run.gz), for example
         return _copied(str(path), pipe)
+
+
+def copy_of(file: Any) -> Source:
+    """What is left to read of an open file, of bytes or text, or of a BytesIO."""
+    if isinstance(file, io.TextIOBase):
+        file = getattr(file, "buffer", None) or io.BytesIO(file.read().encode())
+    name = getattr(file, "name", None)
+    return _copied(name if isinstance(name, str) else f"the {type(file).__name__}", file)
 
 
 def _copied(name: str, stream: BinaryIO) -> Source:

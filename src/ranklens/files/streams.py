@@ -19,17 +19,30 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 ReadTable: TypeAlias = "Callable[[], pl.DataFrame]"
 
-# One more than there are processors: while one piece is in Python, the others keep all of them busy. Not many more, because
-# each holds a piece in memory.
-_THREADS = min((os.cpu_count() or 1) + 1, 8)
+
+def threads() -> int:
+    """How many tables are worked on at a time: ``RANKLENS_THREADS``, else one more than this process may use processors.
+
+    One more, because while one table is in Python, the others keep all processors busy; not many more, because each is held in
+    memory. Polars knows the processors that affinity and the limits of a container leave.
+    """
+    import polars as pl
+
+    given = os.environ.get("RANKLENS_THREADS", "").strip()
+    if not given:
+        return min(pl.thread_pool_size() + 1, 8)
+    if not given.isdecimal() or int(given) < 1:
+        raise InputError(f"RANKLENS_THREADS={given} is not allowed; it is a number of threads, 1 or more.")
+    return int(given)
 
 
 @dataclass(frozen=True)
 class TableStream:
-    """The tables of a file: its name for messages, and how to read each of them."""
+    """The tables of a file: its name for messages, and how to read each of them; ``once`` if that can be done only once."""
 
     name: str
     tables: Callable[[], Iterator[ReadTable]]
+    once: bool = False
 
     def __iter__(self) -> Iterator[pl.DataFrame]:
         return self.map(lambda table: table)
@@ -46,7 +59,9 @@ class TableStream:
 
     def then(self, function: Callable[[pl.DataFrame], pl.DataFrame]) -> TableStream:
         """The same with each table changed."""
-        return TableStream(self.name, lambda: (partial(_changed, function, read) for read in self.tables()))
+        return TableStream(
+            self.name, lambda: (partial(_changed, function, read) for read in self.tables()), self.once
+        )
 
 
 def _changed(function: Callable[[pl.DataFrame], pl.DataFrame], read: ReadTable) -> pl.DataFrame:
@@ -64,12 +79,16 @@ def ahead(tasks: Iterable[Callable[[], T]]) -> Iterator[T]:
     >>> list(ahead(lambda i=i: i * i for i in range(4)))
     [0, 1, 4, 9]
     """
+    most = threads()
+    if most == 1:
+        yield from (task() for task in tasks)
+        return
     waiting: deque[Future[T]] = deque()
-    with ThreadPoolExecutor(_THREADS) as pool:
+    with ThreadPoolExecutor(most) as pool:
         try:
             for task in tasks:
                 waiting.append(pool.submit(task))
-                if len(waiting) > _THREADS:
+                if len(waiting) > most:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()

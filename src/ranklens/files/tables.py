@@ -194,7 +194,8 @@ def _parse_rows(convert: Convert, all_keys: bool, content: bytes) -> pl.DataFram
     import polars as pl
 
     # Polars reads half a surrogate pair as a NUL, and brackets without end exhaust its stack.
-    if b"\\ud" not in content and b"\\uD" not in content and not is_deep(content):
+    halves = b"\\" in content and (b"\\ud" in content or b"\\uD" in content)
+    if not halves and not is_deep(content):
         for sample in [None] if all_keys else [_SAMPLE, None]:
             with suppress(pl.exceptions.PolarsError, InputError):
                 table = pl.read_ndjson(content, infer_schema_length=sample)

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 _FEW_ROWS = 5_000
 
 
+NOTHING_IN_COMMON = "The run and the judgments have no query in common"  # for commands an error
+
+
 def judge(
     qrels: Any,
     run: Any,
@@ -68,16 +71,14 @@ def judge(
         if not len(judged.hits):
             _hint_at_chunks(gold, run)
         return judged
+    from ranklens.files.pieces import tables_of
     from ranklens.files.streams import TableStream
     from ranklens.judging.tables import from_frames
 
-    if isinstance(run, TableStream):
-        return assemble(from_frames(qrels, run, policy, None), policy, known)
-    table = frames.run_frame(run)
-    small = _small(qrels, table)
-    return assemble(
-        from_dicts(*small, policy) if small else from_frames(qrels, [table], policy, None), policy, known
-    )
+    tables = tables_of(run)
+    small = None if isinstance(tables, TableStream) else _small(qrels, tables[0])
+    found = from_dicts(*small, policy) if small else from_frames(qrels, tables, policy, None)
+    return assemble(found, policy, known)
 
 
 def _small(qrels: Any, run: pl.DataFrame) -> tuple[Any, Mapping[Any, Any]] | None:
@@ -198,7 +199,7 @@ def _complain(applied: Applied, found: Standings, policy: Policy, known: Facts) 
 def nothing_in_common(judged: str, retrieved: str) -> str:
     """The warning for a run without any judged query, with a query of each."""
     return (
-        f"The run and the judgments have no query in common (judged: {judged!r}, in the run: {retrieved!r}): "
+        f"{NOTHING_IN_COMMON} (judged: {judged!r}, in the run: {retrieved!r}): "
         "every value is 0. Do the query ids have the same format?"
     )
 

@@ -6,15 +6,17 @@ judged for any query, whether any document appears twice. All else looks at the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ranklens.arrays import BoolArray, FloatArray, IntArray
+from ranklens.judging.lookup import Hashes, Lookup
 from ranklens.judging.order import best_of_each, named, nan_last, not_a_number, tie_key
 from ranklens.judging.standing import standing
 from ranklens.policy import Policy
@@ -22,56 +24,66 @@ from ranklens.policy import Policy
 if TYPE_CHECKING:
     import polars as pl
 
-_LONG = 64  # documents of a query; repeated documents are looked for query by query in longer rankings
+_AT_ONCE = 1 << 16  # rows or judgments that are looked at together
 _HASHED = 1 << 20  # documents at once
-Hashes = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
 class Gold:
     """The judgments, prepared for look-ups: a table ``q, doc, grade`` sorted by ``q``, the number of its query.
 
-    ``filter`` says, by the last bits of a document's hash, whether it may be judged for any query: nearly all documents
-    are not, and need no further look. ``keys`` are sorted hashes of query and document, ``rows`` say where each is in
-    the table.
+    ``hashes`` are those of the documents, each unique within its query; ``counts`` says how many each query has.
     """
 
     queries: Sequence[str]
     table: pl.DataFrame
     seed: int
-    filter: BoolArray
-    keys: Hashes
-    rows: IntArray
+    hashes: Hashes
+    counts: IntArray
 
     @classmethod
     def of(cls, queries: Sequence[str], table: pl.DataFrame) -> Gold:
-        """The first seed that gives each judgment a unique hash; the first one practically always does."""
-        number, seed = table["q"].to_numpy(), -1
-        keys: Hashes = np.zeros(2, np.uint64)
-        while seed < 0 or (keys[1:] == keys[:-1]).any():
-            seed += 1
-            docs = hashes_of(table["doc"], seed)
-            found = _filter(docs)
-            unsorted = _salt(number)
-            unsorted ^= docs
-            del docs  # it is large where there are many judgments, and so is each of the others
-            rows = np.argsort(unsorted)
-            keys = unsorted[rows]
-            rows = rows.astype(np.int32) if len(rows) < 1 << 31 else rows
-        del unsorted
-        return cls(queries, table, seed, found, keys, rows)
+        """The first seed that gives each document of a query its own hash; the first one practically always does."""
+        counts = np.bincount(table["q"].to_numpy(), minlength=len(queries))
+        for seed in count():
+            hashes = hashes_of(table["doc"], seed)
+            if not may_repeat(hashes, counts):
+                break
+        return cls(queries, table, seed, hashes, counts)
 
     @cached_property
-    def code(self) -> Mapping[str, int]:
-        return {query: i for i, query in enumerate(self.queries)}
+    def starts(self) -> IntArray:
+        return np.cumsum(self.counts) - self.counts
+
+    def of_queries(self, codes: IntArray) -> tuple[IntArray, IntArray]:
+        """The judgments of some queries: their rows in the table, and the place of each one's query in ``codes``."""
+        counts = self.counts[codes]
+        owner = np.repeat(np.arange(len(codes)), counts)
+        behind = np.cumsum(counts) - counts
+        return np.arange(len(owner)) + (self.starts[codes] - behind)[owner], owner
 
     @cached_property
-    def numbers(self) -> pl.DataFrame:
-        """The number ``q`` of each ``query``."""
+    def _names(self) -> tuple[pl.Series, int, Lookup]:
+        """The queries; and their hashes, prepared for look-ups, with the seed that makes them differ."""
         import polars as pl
 
-        queries = pl.DataFrame({"query": self.queries}, schema={"query": pl.String})
-        return queries.with_row_index("q").with_columns(pl.col("q").cast(pl.Int32))
+        names = pl.Series(self.queries, dtype=pl.String)
+        for seed in count():
+            hashes = hashes_of(names, seed)
+            if not _has_equal(hashes):
+                break
+        return names, seed, Lookup.of(hashes)
+
+    def codes(self, queries: pl.Series) -> IntArray:
+        """The number of each query; -1 for those that are not judged."""
+        names, seed, lookup = self._names
+        found = np.full(len(queries), -1)
+        for start in range(0, len(queries), _AT_ONCE):
+            some = queries.slice(start, _AT_ONCE)
+            which, where = lookup.find(some.hash(seed).to_numpy())
+            same = (some[which] == names[where]).to_numpy()
+            found[start + which[same]] = where[same]
+        return found
 
     @cached_property
     def grades(self) -> FloatArray:
@@ -88,21 +100,10 @@ def hashes_of(docs: pl.Series, seed: int = 0) -> Hashes:
     return found
 
 
-def _salt(query: IntArray) -> Hashes:
-    """A number for each query that makes its documents differ from those of others."""
-    salt: Hashes = query.astype(np.uint64)
-    salt += np.uint64(1)  # in place: there may be as many as there are judgments
-    salt *= np.uint64(0x9E3779B97F4A7C15)
-    return salt
-
-
-def _filter(docs: Hashes) -> BoolArray:
-    """By the last bits of a hash, whether a document has them; a slice at a time, as there may be very many."""
-    size = 1 << min(max((64 * len(docs)).bit_length(), 10), 26)
-    found = np.zeros(size, dtype=bool)
-    for start in range(0, len(docs), _HASHED):
-        found[(docs[start : start + _HASHED] & np.uint64(size - 1)).view(np.int64)] = True
-    return found
+def _salt(size: int, attempt: int = 0) -> Hashes:
+    """A number for each of so many rankings that makes its documents differ from those of others."""
+    factor = np.uint64(0x9E3779B97F4A7C15 + 2 * attempt)
+    return np.arange(1, size + 1, dtype=np.uint64) * factor
 
 
 @dataclass(frozen=True)
@@ -136,6 +137,21 @@ class Ranked:
     def hashes(self, seed: int) -> Hashes:
         return hashes_of(self.docs, seed)
 
+    def split(self, most: int, weights: IntArray) -> Iterator[Ranked]:
+        """Whole rankings that weigh about so much in all at a time; each has a weight."""
+        if not len(weights):
+            yield self
+        ends, weighed, first = np.cumsum(self.lengths), np.cumsum(weights), 0
+        while first < len(weights):
+            before = int(weighed[first - 1]) if first else 0
+            last = max(int(np.searchsorted(weighed, before + most)), first + 1)
+            rows, some = (
+                slice(int(ends[first] - self.lengths[first]), int(ends[last - 1])),
+                slice(first, last),
+            )
+            yield Ranked(self.docs[rows], self.scores[rows], self.codes[some], self.lengths[some])
+            first = last
+
     def keep(self, rows: BoolArray) -> Ranked:
         """Some of the rows."""
         import polars as pl
@@ -146,8 +162,13 @@ class Ranked:
         return Ranked(self.docs.filter(pl.Series(rows)), self.scores[rows], self.codes[kept], lengths[kept])
 
 
-def rank(ranked: Ranked, gold: Gold, policy: Policy) -> Part:
-    """The places of the judged documents."""
+def rank(ranked: Ranked, gold: Gold, policy: Policy) -> list[Part]:
+    """The places of the judged documents, a few rankings at a time, so that all of it stays in the processor's cache."""
+    weights = np.maximum(ranked.lengths, gold.counts[ranked.codes])
+    return [_rank(some, gold, policy) for some in ranked.split(_AT_ONCE, weights)]
+
+
+def _rank(ranked: Ranked, gold: Gold, policy: Policy) -> Part:
     has_nan = bool(np.isnan(ranked.scores).any())
     if has_nan:
         ranked = replace(ranked, scores=nan_last(ranked.scores))
@@ -156,7 +177,7 @@ def rank(ranked: Ranked, gold: Gold, policy: Policy) -> Part:
     if has_nan and policy.nan == "error":
         _refuse_nan(ranked, gold.queries)
     row, segment, grade = _judged_rows(ranked, ranked.hashes(gold.seed) if repeated else hashes, gold)
-    above, same = standing(ranked.scores, ranked.lengths, segment, ranked.scores[row])
+    above, same = _places(ranked, row, segment)
     place = above + 1
     if policy.ties != "average" and (same > 1).any():
         place = place + _places_in_ties(ranked, row, segment, same > 1, policy)
@@ -196,20 +217,29 @@ def may_repeat(hashes: Hashes, lengths: IntArray) -> bool:
     >>> may_repeat(hashes, np.array([2, 1])), may_repeat(hashes, np.array([3]))
     (False, True)
     """
-    import polars as pl
-
-    if len(hashes) <= _LONG * len(lengths):
-        salted = np.repeat(_salt(np.arange(len(lengths))), lengths)
-        salted ^= hashes
-        return pl.Series(salted).n_unique() < len(hashes)
     starts = np.cumsum(lengths) - lengths
-    half = hashes.astype(np.uint32)  # sorts twice as fast; where two are the same, the whole hashes decide
-    if (lengths == lengths[0]).all():
-        rows = np.sort(half.reshape(len(lengths), -1), axis=1)
-        suspects = np.flatnonzero((rows[:, 1:] == rows[:, :-1]).any(axis=1)).tolist()
-    else:
-        suspects = [i for i, part in enumerate(np.split(half, starts[1:])) if _has_equal(part)]
-    return any(_has_equal(hashes[starts[i] : starts[i] + lengths[i]]) for i in suspects)
+    for length in np.unique(
+        lengths[lengths > 1]
+    ).tolist():  # many short rows are sorted faster than a long one
+        alike = starts[lengths == length]
+        at_once = max(_HASHED // length, 1)
+        for first in (alike[i : i + at_once] for i in range(0, len(alike), at_once)):
+            # Half of each hash sorts twice as fast; where two are the same, the whole hashes decide.
+            rows = np.sort(_rectangle(hashes, first, length).astype(np.uint32), axis=1)
+            suspects = first[(rows[:, 1:] == rows[:, :-1]).any(axis=1)].tolist()
+            if any(_has_equal(hashes[start : start + length]) for start in suspects):
+                return True
+    return False
+
+
+def _rectangle(hashes: Hashes, first: IntArray, length: int) -> Hashes:
+    """Rankings of the same length as rows; not copied where they follow one another."""
+    start, stop = int(first[0]), int(first[-1]) + length
+    follow = stop - start == len(first) * length
+    rows: Hashes = (
+        hashes[start:stop].reshape(-1, length) if follow else hashes[first[:, None] + np.arange(length)]
+    )
+    return rows
 
 
 def _has_equal(values: npt.NDArray[Any]) -> bool:
@@ -218,18 +248,48 @@ def _has_equal(values: npt.NDArray[Any]) -> bool:
 
 
 def _judged_rows(ranked: Ranked, hashes: Hashes, gold: Gold) -> tuple[IntArray, IntArray, FloatArray]:
-    """Row, segment and grade of the retrieved documents that are judged, by row."""
-    last_bits = hashes.view(np.int64) & (len(gold.filter) - 1)
-    row = np.flatnonzero(gold.filter[last_bits])
-    segment = np.searchsorted(ranked.starts, row, side="right") - 1
-    key = hashes[row] ^ _salt(ranked.codes[segment])
-    place = np.minimum(np.searchsorted(gold.keys, key), max(len(gold.keys) - 1, 0))
-    found = np.flatnonzero(gold.keys[place] == key) if len(gold.keys) else place
-    row, segment, judgment = row[found], segment[found], gold.rows[place[found]]
+    """Row, segment and grade of the retrieved documents that are judged, by row.
+
+    Only the judgments of these queries are looked at: however many there are in all, these fit the processor's cache.
+    """
+    judgment, owner = gold.of_queries(ranked.codes)
+    salt, keys = _unique_keys(gold.hashes[judgment], owner, len(ranked.codes))
+    row, place = Lookup.of(keys).find(hashes ^ np.repeat(salt, ranked.lengths))
+    judgment = judgment[place]
     # The hashes are the same; the ids decide.
     same = (ranked.docs[row] == gold.table["doc"][judgment]).to_numpy()
-    same &= ranked.codes[segment] == gold.table["q"].to_numpy()[judgment]
-    return row[same], segment[same], gold.grades[judgment[same]]
+    row, judgment = row[same], judgment[same]
+    return row, np.searchsorted(ranked.starts, row, side="right") - 1, gold.grades[judgment]
+
+
+def _unique_keys(hashes: Hashes, owner: IntArray, rankings: int) -> tuple[Hashes, Hashes]:
+    """A salt for each ranking that gives each judgment its own key; and the keys."""
+    for attempt in count():
+        salt = _salt(rankings, attempt)
+        keys = hashes ^ salt[owner]
+        if not _has_equal(keys):
+            break
+    return salt, keys
+
+
+def _places(ranked: Ranked, row: IntArray, segment: IntArray) -> tuple[IntArray, IntArray]:
+    """How many scores of its ranking are higher than that of each hit, and how many are the same."""
+    scores, starts = ranked.scores, ranked.starts
+    rises = scores[1:] > scores[:-1]
+    rises[starts[1:] - 1] = False
+    if rises.any():
+        return standing(scores, ranked.lengths, segment, scores[row])
+    # Best first already: the row is the place.
+    differs = np.ones(len(scores) + 1, dtype=bool)
+    np.not_equal(scores[1:], scores[:-1], out=differs[1:-1])
+    differs[starts] = True
+    first, behind = row.copy(), row + 1
+    tied = np.flatnonzero(~(differs[row] & differs[row + 1]))
+    if len(tied):
+        edges = np.flatnonzero(differs)
+        place = np.searchsorted(edges, row[tied], side="right")
+        first[tied], behind[tied] = edges[place - 1], edges[place]
+    return first - starts[segment], behind - first
 
 
 def _places_in_ties(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ranklens.errors import InputError, InPython
@@ -20,6 +21,7 @@ DOC_NAMES = names.DOCS
 GRADE_NAMES = (*names.GRADES, "score")
 SCORE_NAMES = names.SCORES
 RANK_NAMES = names.RANKS
+SYSTEM = "system"  # a column that says whose row it is
 
 
 Columns: TypeAlias = "Mapping[str, str | Sequence[str]]"
@@ -60,10 +62,22 @@ def to_polars(value: Any) -> pl.DataFrame:
     return pl.DataFrame(value)
 
 
-def _pandas_column(column: Any) -> list[Any]:
-    """Values with None for what pandas calls missing; NaN stays only among numbers."""
+def _pandas_column(column: Any) -> pl.Series | list[Any]:
+    """Values with null for what pandas calls missing; NaN stays only among numbers.
+
+    Polars' own conversion makes no Python object for each value; what it cannot convert, such as ids of several types, goes
+    through a list.
+    """
+    import polars as pl
+
+    if column.dtype.kind in "iufb" and type(column.dtype).__module__.partition(".")[0] == "numpy":
+        return pl.Series(column.to_numpy())
+    with suppress(ImportError, ValueError, TypeError, ArithmeticError):
+        found: pl.Series = pl.from_pandas(column)  # type: ignore[assignment]  # a column gives a Series
+        if found.dtype.is_numeric() or found.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Boolean):
+            return found
     values: list[Any] = column.tolist()
-    return values if column.dtype.kind in "iufb" else [None if x is None or x != x else x for x in values]  # noqa: PLR0124
+    return [None if x is None or x != x else x for x in values]  # noqa: PLR0124
 
 
 def run_frame(
@@ -112,9 +126,11 @@ def useful(columns: Sequence[str], *, ranks: bool) -> list[str]:
     """The columns that may hold a query, a document, a score, a grade, or a rank; all, if that leaves too few."""
     known = {*QUERY_NAMES, *DOC_NAMES, *GRADE_NAMES, *SCORE_NAMES, *(RANK_NAMES if ranks else ())}
     in_short = {name: plain(name) for name in columns}
+    known.add(SYSTEM)
     found = [name for name in columns if in_short[name] in known]
     has_number = any(in_short[name] in (*SCORE_NAMES, *GRADE_NAMES) for name in found)
-    return found if len(found) > 2 and has_number else list(columns)
+    enough = len([name for name in found if in_short[name] != SYSTEM]) > 2
+    return found if enough and has_number else list(columns)
 
 
 def names_grade(table: pl.DataFrame) -> bool:
@@ -127,9 +143,14 @@ def query_column(table: pl.DataFrame) -> str | None:
     return _column(table, {}, "query", QUERY_NAMES)
 
 
-def has_documents(table: pl.DataFrame, columns: Columns | None = None) -> bool:
-    """Whether a table lists documents, as runs and judgments do."""
-    return _column(table, columns or {}, "doc", DOC_NAMES) is not None
+def system_column(table: Any) -> str | None:
+    """The column that says which system a row belongs to, if there is one."""
+    return next((name for name in column_names(table) if plain(name) == SYSTEM), None)
+
+
+def has_documents(table: Any, columns: Columns | None = None) -> bool:
+    """Whether a table of any library lists documents, as runs and judgments do."""
+    return _found(column_names(table), columns or {}, "doc", DOC_NAMES) is not None
 
 
 def ids(table: pl.DataFrame, name: str, what: str) -> pl.Series:
@@ -199,16 +220,18 @@ def _check_id_type(kind: pl.DataType, name: str, role: str, what: str) -> None:
 
 
 def _column(frame: pl.DataFrame, columns: Columns, role: str, known: tuple[str, ...]) -> str | None:
+    return _found(frame.columns, columns, role, known)
+
+
+def _found(given: Sequence[str], columns: Columns, role: str, known: tuple[str, ...]) -> str | None:
     own = Names.of(columns).own if columns else {}
     if role in own:
-        given = own[role]
-        found = next((name for name in given if name in frame.columns), None)
+        wanted = own[role]
+        found = next((name for name in wanted if name in given), None)
         if found is None:
-            raise InputError(
-                f"columns: {role} should be {either(given)}, but the columns are {frame.columns}."
-            )
+            raise InputError(f"columns: {role} should be {either(wanted)}, but the columns are {[*given]}.")
         return found
-    by_plain = {plain(name): name for name in frame.columns}
+    by_plain = {plain(name): name for name in given}
     return next((by_plain[name] for name in known if name in by_plain), None)
 
 

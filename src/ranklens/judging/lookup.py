@@ -1,0 +1,58 @@
+"""Where numbers are among others: millions of look-ups in NumPy, without a Python object for each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ranklens.arrays import IntArray
+
+Hashes: TypeAlias = npt.NDArray[np.uint64]
+
+_SPARE = 4  # places in the table for each number, at least
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """Numbers that all differ, and a table into which the last bits of a number point.
+
+    Where several numbers point to the same place, the last one is there. The others are ``lost``, in ascending order; they are
+    few, and searched for.
+    """
+
+    numbers: Hashes
+    table: npt.NDArray[np.int32]
+    lost: IntArray
+
+    @classmethod
+    def of(cls, numbers: Hashes) -> Lookup:
+        """Prepare the numbers, whose last bits should be random.
+
+        >>> Lookup.of(np.array([7, 5, 1031], np.uint64)).find(np.array([5, 6, 7, 1031, 2055], np.uint64))
+        (array([0, 2, 3]), array([1, 0, 2]))
+        """
+        table = np.full(1 << max((_SPARE * len(numbers)).bit_length(), 10), -1, np.int32)
+        own, place = np.arange(len(numbers)), _last_bits(numbers, len(table))
+        table[place] = own
+        lost = np.flatnonzero(table[place] != own)
+        return cls(numbers, table, lost[np.argsort(numbers[lost])])
+
+    def find(self, sought: Hashes) -> tuple[IntArray, IntArray]:
+        """Which of the sought numbers are there, and where each of these is."""
+        there = self.table[_last_bits(sought, len(self.table))]
+        which = np.flatnonzero(there >= 0)
+        where, sought = there[which].astype(np.int64), sought[which]
+        right = self.numbers[where] == sought
+        if len(self.lost):
+            wrong = np.flatnonzero(~right)
+            place = np.searchsorted(self.numbers[self.lost], sought[wrong])
+            where[wrong] = self.lost[np.minimum(place, len(self.lost) - 1)]
+            right[wrong] = self.numbers[where[wrong]] == sought[wrong]
+        return which[right], where[right]
+
+
+def _last_bits(numbers: Hashes, size: int) -> IntArray:
+    return (numbers & np.uint64(size - 1)).view(np.int64)
