@@ -66,7 +66,7 @@ def test_a_full_disk_names_the_file(folder, monkeypatch, capsys):
 
 def test_a_full_disk_while_sorting_names_the_folder(folder, monkeypatch, capsys):
     (folder / "r.txt").write_text("q1 Q0 d1 1 3 t\nq2 Q0 d2 1 3 t\nq1 Q0 x 1 1 t\n")  # scattered
-    monkeypatch.setattr("ranklens.judging.tables._IN_MEMORY", 0)
+    monkeypatch.setattr("ranklens.judging.scattered._IN_MEMORY", 0)
 
     def full(*_, **__):
         raise OSError("No space left on device (os error 28)")
