@@ -65,6 +65,11 @@ def judge(
     return _assemble(from_frames(qrels, tables, policy, None), policy, known)
 
 
+def assemble(found: Standings, policy: Policy) -> Judged:
+    """Places that were found in another way than from a run, such as by comparing embeddings."""
+    return _assemble(found, policy, Facts())
+
+
 def _hint_at_chunks(qrels: Mapping[Any, Any], run: Mapping[Any, Any]) -> None:
     """Where chunks were retrieved and documents judged, no id is right until somebody says so."""
     from ranklens.matching.rules import chunk_separator  # most calls need none
