@@ -22,9 +22,12 @@ class Corpus:
 
     rows: int
     size: int
-    read: Callable[[int], Iterator[tuple[int, Any]]]  # blocks of so many rows, each with the number of its first row
+    read: Callable[
+        [int], Iterator[tuple[int, Any]]
+    ]  # blocks of so many rows, each with the number of its first row
     ids: Callable[[], Sequence[Any]] | None = None  # as far as the files name the documents
     whole: Any = None  # all vectors, where they are one array
+    tensor: Any = None  # the same as a torch tensor, where that is what was given
 
     def __len__(self) -> int:
         return self.rows
@@ -38,10 +41,19 @@ class Corpus:
                 )
             yield first, vectors
 
+    def raw(self, step: int) -> Iterator[tuple[int, Any]]:
+        """Blocks as they were given: tensors stay what they are."""
+        if self.tensor is None:
+            return self.blocks(step)
+        tensor = self.tensor
+        return ((first, tensor[first : first + step]) for first in range(0, self.rows, step))
+
     def take(self, rows: IntArray, step: int) -> Any:
         """The vectors of some rows, in the order asked for."""
         if self.whole is not None:
             return self.whole[rows]
+        if self.tensor is not None:
+            return host.as_array(self.tensor[rows.tolist()], "documents")
         order = np.argsort(rows, kind="stable")
         ordered = rows[order]
         parts = []
@@ -65,6 +77,7 @@ class Corpus:
             lambda step: ((first, vectors[:, :dims]) for first, vectors in read(step)),
             self.ids,
             None if self.whole is None else self.whole[:, :dims],
+            None if self.tensor is None else self.tensor[:, :dims],
         )
 
 
@@ -75,6 +88,8 @@ def open_corpus(documents: Any, vectors: str | None, keep: Callable[[Iterable[An
     """
     if isinstance(documents, (str, os.PathLike)):
         return _files(documents, vectors)
+    if host.is_torch(documents):
+        return _tensor(documents)
     if callable(documents) and not hasattr(documents, "__array__"):
         return _blocks(documents)
     if isinstance(documents, Iterator):
@@ -91,6 +106,19 @@ def as_corpus(array: Any) -> Corpus:
         return ((first, array[first : first + step]) for first in range(0, array.shape[0], step))
 
     return Corpus(*array.shape, read, whole=array)
+
+
+def _tensor(tensor: Any) -> Corpus:
+    """A torch tensor, on any device; NumPy sees one block at a time, since it may need a copy."""
+    if tensor.ndim != 2:
+        host.as_matrix(tensor[:0], "documents")  # says what is wrong
+    tensor = tensor.detach()
+
+    def read(step: int) -> Iterator[tuple[int, Any]]:
+        starts = range(0, len(tensor), step)
+        return ((first, host.as_array(tensor[first : first + step], "documents")) for first in starts)
+
+    return Corpus(*tensor.shape, read, tensor=tensor)
 
 
 def _files(path: str | os.PathLike[str], vectors: str | None) -> Corpus:

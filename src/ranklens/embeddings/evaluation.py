@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, get_args
 
 import numpy as np
@@ -79,13 +79,19 @@ def evaluate_embeddings(
     {'RR': 0.75, 'R@1': 0.5}
     """
     if similarity not in get_args(Similarity):
-        raise InputError(f"similarity={similarity!r} is not allowed: {nearest(str(similarity), get_args(Similarity))}")
+        raise InputError(
+            f"similarity={similarity!r} is not allowed: {nearest(str(similarity), get_args(Similarity))}"
+        )
     chosen = make_policy(policy, options)
     wanted = [with_rel(measure, chosen.rel) for measure in parse_many(measures)]
     with ExitStack() as stack:
         model = _read(queries, documents, similarity, vectors, stack)
         q_ids = Ids(query_ids, model.size, "query_ids")
-        d_ids = Ids(doc_ids if doc_ids is not None else model.corpus.ids and model.corpus.ids(), len(model.corpus), "doc_ids")
+        d_ids = Ids(
+            doc_ids if doc_ids is not None else model.corpus.ids and model.corpus.ids(),
+            len(model.corpus),
+            "doc_ids",
+        )
         task = make_task(qrels, q_ids, d_ids, exclude, chosen)
         job = _Job(model, task, q_ids, d_ids, chosen, wanted, qrels, batch, device, top)
         if dims is None:
@@ -98,7 +104,9 @@ def evaluate_embeddings(
 def _sizes(dims: Sequence[int], most: int) -> list[int]:
     found = sorted({int(size) for size in dims})
     if not found or found[0] < 1 or found[-1] > most:
-        raise InputError(f"dims={list(dims)!r} is not allowed: sizes go from 1 to {most}, the size of these vectors.")
+        raise InputError(
+            f"dims={list(dims)!r} is not allowed: sizes go from 1 to {most}, the size of these vectors."
+        )
     return found
 
 
@@ -116,17 +124,24 @@ class _Model:
         return int(self.queries.shape[0])
 
 
-def _read(queries: Any, documents: Any, similarity: Similarity, vectors: str | None, stack: ExitStack) -> _Model:
+def _read(
+    queries: Any, documents: Any, similarity: Similarity, vectors: str | None, stack: ExitStack
+) -> _Model:
     if similarity == "maxsim":
         model = _Model(
-            as_tokens(queries, "queries"), as_corpus(as_tokens(documents, "documents")), similarity, LateInteraction
+            as_tokens(queries, "queries"),
+            as_corpus(as_tokens(documents, "documents")),
+            similarity,
+            LateInteraction,
         )
     elif host.is_sparse(documents) or host.is_sparse(queries):
         both = [one.tocsr() if host.is_sparse(one) else _sparse(one) for one in (queries, documents)]
         model = _Model(both[0], as_corpus(both[1]), similarity, lambda some: Sparse(some, similarity))
     else:
         corpus = open_corpus(documents, vectors, lambda blocks: spool(blocks, stack))
-        model = _Model(host.as_matrix(queries, "queries"), corpus, similarity, lambda some: Dense(some, similarity))
+        model = _Model(
+            host.as_matrix(queries, "queries"), corpus, similarity, lambda some: Dense(some, similarity)
+        )
     if model.size and len(model.corpus) and model.queries.shape[1] != model.corpus.size:
         raise InputError(
             f"queries have vectors of {model.queries.shape[1]} numbers, documents of {model.corpus.size}; "
@@ -171,26 +186,53 @@ class _Job:
     def _count(self, space: Space, corpus: Corpus) -> tuple[Places, dict[str, dict[str, float]] | None]:
         order = TieOrder(self.policy.ties, self.doc_ids.names)
         step = self.batch or (_TOKEN_BLOCK if self.model.similarity == "maxsim" else _BLOCK)
-        wanted, rows = self._wanted(space, corpus, step)
-        if self.device is not None or False:
-            raise NotImplementedError
+        wanted = self._wanted(space, corpus, step)
+        device = self._device(corpus)
+        if device is not None and self.top is None:
+            places = self._count_on(device, space, corpus, wanted, order)
+            self._leave_out(places, space, wanted, corpus, step, order)
+            return places, None
         counter = Counter(space, wanted, order)
         best = None if self.top is None else Nearest(space, self.top + self._most_excluded(), order)
         readers = [counter, *([best] if best else [])]
         read_blocks(space, corpus.blocks(step), readers, self._not_finite)
-        self._leave_out(counter.places, space, wanted, rows, corpus, step, order)
+        self._leave_out(counter.places, space, wanted, corpus, step, order)
         return counter.places, None if best is None else self._run(best.best(corpus.blocks(step)))
 
-    def _wanted(self, space: Space, corpus: Corpus, step: int) -> tuple[Wanted, IntArray]:
-        """The pairs with their exact scores; and the rows of the documents in them."""
+    def _device(self, corpus: Corpus) -> Any:
+        """The GPU to count on: the one asked for, or the one that holds the documents; None for the processor."""
+        if self.device in ("cpu", None) and not host.on_gpu(corpus.tensor):
+            return None
+        from ranklens.embeddings.device import check_device
+
+        if not isinstance(self.model.queries, np.ndarray):
+            raise InputError(
+                f"device={self.device!r} counts dense vectors; leave device out for sparse vectors and for similarity='maxsim'."
+            )
+        return check_device(corpus.tensor.device if self.device in ("cpu", None) else self.device)
+
+    def _count_on(self, device: Any, space: Space, corpus: Corpus, wanted: Wanted, order: TieOrder) -> Places:
+        from ranklens.embeddings.device import CHUNK, DeviceCounter, resident_chunks, streamed_chunks
+
+        assert isinstance(space, Dense)
+        counter = DeviceCounter(space.queries, wanted, self.model.similarity, order, device)
+        step = self.batch or CHUNK
+        if corpus.tensor is not None and corpus.tensor.device == device:
+            counter.read(resident_chunks(corpus.tensor, step), self._not_finite, resident=True)
+        else:
+            counter.read(streamed_chunks(corpus.raw(step), device), self._not_finite, resident=False)
+        return counter.places
+
+    def _wanted(self, space: Space, corpus: Corpus, step: int) -> Wanted:
+        """The pairs with their exact scores."""
         task = self.task
         rows = np.unique(task.pair_doc)
         vectors = corpus.take(rows, step)
         exact = space.exact(vectors, task.pair_query, np.searchsorted(rows, task.pair_doc))
-        return Wanted(task.pair_query, task.pair_doc, exact), rows
+        return Wanted(task.pair_query, task.pair_doc, exact)
 
     def _leave_out(
-        self, places: Places, space: Space, wanted: Wanted, rows: IntArray, corpus: Corpus, step: int, order: TieOrder
+        self, places: Places, space: Space, wanted: Wanted, corpus: Corpus, step: int, order: TieOrder
     ) -> None:
         """Take the excluded documents out of the counts."""
         task = self.task
@@ -212,7 +254,7 @@ class _Job:
 
     def _run(self, best: Iterable[tuple[IntArray, FloatArray]]) -> dict[str, dict[str, float]]:
         """The best documents by name, without the excluded ones."""
-        task, assert_top = self.task, self.top or 0
+        task, most = self.task, self.top or 0
         gone = set(zip(task.excluded_query.tolist(), task.excluded_doc.tolist(), strict=True))
         names = [name for name, there in zip(task.queries, task.present, strict=True) if there]
         run: dict[str, dict[str, float]] = {}
@@ -222,7 +264,7 @@ class _Job:
                 for doc, value in zip(docs.tolist(), scores.tolist(), strict=True)
                 if (place, doc) not in gone
             ]
-            run[name] = dict(kept[:assert_top])
+            run[name] = dict(kept[:most])
         return run
 
     def _check_queries(self, queries: Any) -> None:

@@ -54,7 +54,9 @@ def as_array(value: Any, name: str) -> Any:
     if array.dtype.kind == "V" or array.dtype.name in ("bfloat16", "float8_e4m3fn"):
         return array.astype(np.float32)
     if array.dtype.kind not in "iuf":
-        raise InputError(f"{name} holds {array.dtype}, not numbers; pass an array of floats or whole numbers.")
+        raise InputError(
+            f"{name} holds {array.dtype}, not numbers; pass an array of floats or whole numbers."
+        )
     return array
 
 

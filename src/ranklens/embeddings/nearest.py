@@ -49,7 +49,9 @@ class Nearest:
             here = np.sort(here)  # by query
             score[here] = self.space.exact(documents, query[here], doc[here] - first)
         found = []
-        for first, last in zip(*(np.searchsorted(query, np.arange(len(self._kept)), side) for side in _SIDES), strict=True):
+        for first, last in zip(
+            *(np.searchsorted(query, np.arange(len(self._kept)), side) for side in _SIDES), strict=True
+        ):
             order = self._best_first(doc[first:last], score[first:last])[: self.k] + first
             found.append((doc[order], score[order]))
         return found

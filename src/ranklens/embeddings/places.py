@@ -39,11 +39,15 @@ class Places:
     def rank(self) -> IntArray:
         return self.above + self.before + 1
 
-    def settle(self, wanted: Wanted, pair: IntArray, doc: IntArray, score: FloatArray, order: TieOrder) -> None:
+    def settle(
+        self, wanted: Wanted, pair: IntArray, doc: IntArray, score: FloatArray, order: TieOrder
+    ) -> None:
         """Count documents whose scores are known exactly, each against the wanted pair that it was close to."""
         self._add(wanted, pair, doc, score, order, 1)
 
-    def remove(self, wanted: Wanted, pair: IntArray, doc: IntArray, score: FloatArray, order: TieOrder) -> None:
+    def remove(
+        self, wanted: Wanted, pair: IntArray, doc: IntArray, score: FloatArray, order: TieOrder
+    ) -> None:
         """Take documents out again that do not belong to the ranking."""
         self._add(wanted, pair, doc, score, order, -1)
 

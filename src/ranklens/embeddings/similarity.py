@@ -32,7 +32,10 @@ def exact_scores(queries: Any, documents: Any, similarity: Similarity) -> FloatA
     step = max(_PAIR_NUMBERS // max(queries.shape[1], 1), 1)
     for first in range(0, len(queries), step):
         rows = slice(first, first + step)
-        q, d = np.array(queries[rows], np.float64, order="C"), np.array(documents[rows], np.float64, order="C")
+        q, d = (
+            np.array(queries[rows], np.float64, order="C"),
+            np.array(documents[rows], np.float64, order="C"),
+        )
         out[rows] = _exact(q, d, similarity)
     return out
 

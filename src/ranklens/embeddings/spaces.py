@@ -94,7 +94,9 @@ class Dense:
         queries = Prepared(every.vectors[rows], every.lengths[rows], every.whole)
         shape, kind = (len(queries), len(block.documents)), queries.vectors.dtype
         if shape not in self._buffers or self._buffers[shape].dtype != kind:
-            self._buffers = {shape: np.empty(shape, kind)}  # memory that is new costs more than the comparison
+            self._buffers = {
+                shape: np.empty(shape, kind)
+            }  # memory that is new costs more than the comparison
         values = dense.product(queries, block.documents, self.similarity, self._buffers[shape])
         return ScoreBlock(
             values,
@@ -108,7 +110,8 @@ class Dense:
 
 class Sparse:
     """SciPy sparse rows, such as SPLADE's. SciPy adds the products of a pair in the order of the query's entries, whatever
-    else it multiplies, so its float64 scores are exact in our sense as they are."""
+    else it multiplies, so its float64 scores are exact in our sense as they are.
+    """
 
     def __init__(self, queries: Any, similarity: Similarity) -> None:
         self.queries, self.similarity = _canonical(queries), similarity
@@ -195,7 +198,9 @@ class LateInteraction:
             each = dense.margin(queries, documents, "dot")
             most = queries.lengths * documents.lengths.max(initial=0)
             count = np.diff(self.queries.starts[first : last + 1])
-            margins[here] = np.add.reduceat(each, begin) + dense.SINGLE * 1.05 * count * np.add.reduceat(most, begin)
+            margins[here] = np.add.reduceat(each, begin) + dense.SINGLE * 1.05 * count * np.add.reduceat(
+                most, begin
+            )
         return ScoreBlock(values, np.zeros(len(values)), margins)
 
     def exact(self, documents: Tokens, query: IntArray, doc: IntArray) -> FloatArray:

@@ -106,7 +106,9 @@ def make_task(qrels: Any, queries: Ids, documents: Ids, exclude: Any, policy: Po
     gone = np.isin(place[gold_query[found]] * width + doc[found], left_query * width + left_doc)
     found = found[~gone]
     ignored = queries.rows - int(present.sum())
-    check_unjudged(ignored, policy, lambda: next(n for n in map(queries.name, range(queries.rows)) if n not in by_query))
+    check_unjudged(
+        ignored, policy, lambda: next(n for n in map(queries.name, range(queries.rows)) if n not in by_query)
+    )
     return Task(
         names,
         present,

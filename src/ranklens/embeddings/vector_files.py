@@ -40,7 +40,9 @@ def pieces(path: str | Path, vectors: str | None = None) -> list[Piece]:
     place = Path(path)
     files = sorted(one for one in place.iterdir() if one.suffix in _SUFFIXES) if place.is_dir() else [place]
     if not files:
-        raise InputError(f"{place} holds no {', '.join(_SUFFIXES[:-1])} or {_SUFFIXES[-1]} file.", path=str(place))
+        raise InputError(
+            f"{place} holds no {', '.join(_SUFFIXES[:-1])} or {_SUFFIXES[-1]} file.", path=str(place)
+        )
     if not place.exists():
         raise InputError(f"{place} does not exist.", path=str(place))
     found = [_open(file, vectors) for file in files]
