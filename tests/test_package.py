@@ -71,8 +71,8 @@ FLOORS = [
     {"scores"},
     {"evaluation", "single", "trec", "lint"},
     {"comparison", "explanation", "items", "pipeline", "pytrec_eval"},
-    {"retrieval"},
-    {"report"},
+    {"retrieval", "embeddings"},
+    {"report", "training"},
     {"config", "demo"},
     {"cli"},
 ]

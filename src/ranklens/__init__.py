@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ranklens.comparison.systems import Comparison, compare, compare_scores
+    from ranklens.embeddings.ann import ann_recall
+    from ranklens.embeddings.evaluation import evaluate_embeddings
+    from ranklens.embeddings.score_arrays import evaluate_scores
     from ranklens.errors import (
         InputError,
         MeasureError,
@@ -65,6 +68,9 @@ __version__ = "0.1.0"
 _HOME = {
     "retrieval.benchmark": "Benchmark",
     "comparison.systems": "Comparison compare compare_scores",
+    "embeddings.ann": "ann_recall",
+    "embeddings.evaluation": "evaluate_embeddings",
+    "embeddings.score_arrays": "evaluate_scores",
     "errors": "InputError MeasureError MissingExtraError PolicyError RankLensError RankLensWarning",
     "evaluation": "evaluate",
     "explanation.walk": "Explanation explain",
@@ -109,11 +115,14 @@ __all__ = [
     "RankLensWarning",
     "RecallAtK",
     "Scores",
+    "ann_recall",
     "average_precision_at_k",
     "compare",
     "compare_scores",
     "dcg_at_k",
     "evaluate",
+    "evaluate_embeddings",
+    "evaluate_scores",
     "explain",
     "f1_at_k",
     "from_records",

@@ -105,7 +105,8 @@ def as_corpus(array: Any) -> Corpus:
     def read(step: int) -> Iterator[tuple[int, Any]]:
         return ((first, array[first : first + step]) for first in range(0, array.shape[0], step))
 
-    return Corpus(*array.shape, read, whole=array)
+    rows, size = array.shape
+    return Corpus(rows, size, read, whole=array)
 
 
 def _tensor(tensor: Any) -> Corpus:
@@ -118,7 +119,8 @@ def _tensor(tensor: Any) -> Corpus:
         starts = range(0, len(tensor), step)
         return ((first, host.as_array(tensor[first : first + step], "documents")) for first in starts)
 
-    return Corpus(*tensor.shape, read, tensor=tensor)
+    rows, size = tensor.shape
+    return Corpus(rows, size, read, tensor=tensor)
 
 
 def _files(path: str | os.PathLike[str], vectors: str | None) -> Corpus:

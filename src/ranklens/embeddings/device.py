@@ -149,6 +149,7 @@ class DeviceCounter:
     def _launch(self, chunk: _Chunk) -> None:
         """Step 1, in the precision of the tensor cores."""
         torch = self.torch
+        assert self.kernel is not None
         half = (torch.bfloat16, torch.float16)
         kind = chunk.documents.dtype if chunk.documents.dtype in half else torch.bfloat16
         queries, lost = self._rounded(kind)

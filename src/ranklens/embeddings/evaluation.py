@@ -12,7 +12,7 @@ import numpy as np
 from ranklens.arrays import FloatArray, IntArray
 from ranklens.embeddings import host
 from ranklens.embeddings.corpus import Corpus, as_corpus, open_corpus, spool
-from ranklens.embeddings.counting import Counter, read_blocks
+from ranklens.embeddings.counting import Counter, Reader, read_blocks
 from ranklens.embeddings.nearest import Nearest
 from ranklens.embeddings.places import Places, TieOrder, Wanted
 from ranklens.embeddings.similarity import Similarity, lengths
@@ -194,7 +194,7 @@ class _Job:
             return places, None
         counter = Counter(space, wanted, order)
         best = None if self.top is None else Nearest(space, self.top + self._most_excluded(), order)
-        readers = [counter, *([best] if best else [])]
+        readers: list[Reader] = [counter, *([best] if best else [])]
         read_blocks(space, corpus.blocks(step), readers, self._not_finite)
         self._leave_out(counter.places, space, wanted, corpus, step, order)
         return counter.places, None if best is None else self._run(best.best(corpus.blocks(step)))

@@ -3,6 +3,7 @@
 Triton ships with torch on Linux; without it, :mod:`ranklens.embeddings.device` takes the product in torch, with the same results.
 """
 
+# mypy: disable-error-code="no-untyped-def, untyped-decorator, no-untyped-call, misc"
 # Triton reads annotations of its kernels as they are, so they are not postponed here.
 from typing import Any
 
@@ -16,23 +17,23 @@ _SHAPE = {"BM": 128, "BN": 256, "BK": 64, "GROUP": 8}
 
 @triton.jit
 def _count(
-    q_ptr,  # noqa: ANN001
-    d_ptr,  # noqa: ANN001
-    low_ptr,  # noqa: ANN001
-    high_ptr,  # noqa: ANN001
-    scale_ptr,  # noqa: ANN001
-    bias_ptr,  # noqa: ANN001
-    out_ptr,  # noqa: ANN001
-    M,  # noqa: ANN001, N803
-    N,  # noqa: ANN001, N803
-    K: tl.constexpr,  # noqa: N803
-    J: tl.constexpr,  # noqa: N803
-    SCALED: tl.constexpr,  # noqa: N803
-    BIASED: tl.constexpr,  # noqa: N803
-    BM: tl.constexpr,  # noqa: N803
-    BN: tl.constexpr,  # noqa: N803
-    BK: tl.constexpr,  # noqa: N803
-    GROUP: tl.constexpr,  # noqa: N803
+    q_ptr,
+    d_ptr,
+    low_ptr,
+    high_ptr,
+    scale_ptr,
+    bias_ptr,
+    out_ptr,
+    M,
+    N,
+    K: tl.constexpr,
+    J: tl.constexpr,
+    SCALED: tl.constexpr,
+    BIASED: tl.constexpr,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+    BK: tl.constexpr,
+    GROUP: tl.constexpr,
 ):
     # Neighbouring programs share documents, so that these come from the cache.
     pid = tl.program_id(0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -49,18 +50,14 @@ class Nearest:
             here = np.sort(here)  # by query
             score[here] = self.space.exact(documents, query[here], doc[here] - first)
         found = []
-        for first, last in zip(
-            *(np.searchsorted(query, np.arange(len(self._kept)), side) for side in _SIDES), strict=True
-        ):
+        edges = np.searchsorted(query, np.arange(len(self._kept) + 1)).tolist()
+        for first, last in pairwise(edges):
             order = self._best_first(doc[first:last], score[first:last])[: self.k] + first
             found.append((doc[order], score[order]))
         return found
 
     def _best_first(self, doc: IntArray, score: FloatArray) -> IntArray:
         return np.lexsort((self.order.place(doc), -score))
-
-
-_SIDES = ("left", "right")
 
 
 class _Candidates:
@@ -88,4 +85,5 @@ def _best(row: Any, found: IntArray, k: int, width: float) -> IntArray:
         return found
     values = row[found]
     kth = float(np.partition(values, len(values) - k)[len(values) - k])
-    return found[values >= below(kth - width, row.dtype)]
+    kept: IntArray = found[values >= below(kth - width, row.dtype)]
+    return kept

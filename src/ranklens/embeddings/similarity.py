@@ -44,7 +44,7 @@ def _exact(q: FloatArray, d: FloatArray, similarity: Similarity) -> FloatArray:
     if similarity == "euclidean":
         d -= q
         d *= d
-        return -np.sum(d, axis=1)
+        return np.asarray(-np.sum(d, axis=1))
     found: FloatArray = np.sum(q * d, axis=1)
     if similarity == "cosine":
         lengths = np.sqrt(np.sum(q * q, axis=1)) * np.sqrt(np.sum(d * d, axis=1))
@@ -55,7 +55,7 @@ def _exact(q: FloatArray, d: FloatArray, similarity: Similarity) -> FloatArray:
 def lengths(vectors: Any) -> FloatArray:
     """Euclidean lengths in float64; NaN or infinite where a vector is."""
     if vectors.dtype == np.float64:
-        return np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+        return np.asarray(np.sqrt(np.einsum("ij,ij->i", vectors, vectors)))
     out = np.empty(len(vectors))
     for first in range(0, len(vectors), 1024):
         part = vectors[first : first + 1024].astype(np.float64)

@@ -82,7 +82,8 @@ def _in_place(path: Path, array: Any) -> Piece:
         raise InputError(
             f"{path.name} has the shape {array.shape}; one row per vector is needed.", path=str(path)
         )
-    return Piece(path, *array.shape, lambda first, last: array[first:last])
+    rows, size = array.shape
+    return Piece(path, rows, size, lambda first, last: array[first:last])
 
 
 def _safetensors(path: Path, vectors: str | None) -> Piece:
@@ -108,10 +109,9 @@ def _safetensors(path: Path, vectors: str | None) -> Piece:
     if tensor["dtype"] != "BF16":
         return _in_place(path, stored)
     # bfloat16 is the upper half of a float32
+    rows, size = stored.shape
     return Piece(
-        path,
-        *stored.shape,
-        lambda first, last: (stored[first:last].astype(np.uint32) << 16).view(np.float32),
+        path, rows, size, lambda first, last: (stored[first:last].astype(np.uint32) << 16).view(np.float32)
     )
 
 
@@ -130,9 +130,11 @@ def _parquet(path: Path, vectors: str | None) -> Piece:
     def read(first: int, last: int) -> Any:
         return _stacked(scan.slice(first, last - first).select(name).collect()[name], path, first)
 
-    ids = (lambda: scan.select(id_column).collect()[id_column].to_list()) if id_column else None
+    def ids() -> Sequence[Any]:
+        return list(scan.select(id_column).collect().to_series())
+
     size = read(0, 1).shape[1] if rows else 0
-    return Piece(path, rows, size, read, ids)
+    return Piece(path, rows, size, read, ids if id_column else None)
 
 
 def _stacked(column: pl.Series, path: Path, first: int) -> Any:
