@@ -14,8 +14,9 @@ import traceback
 import numpy as np
 import torch
 
-from ranklens.embeddings import device as on_device
+from ranklens.embeddings import transfer
 from ranklens.embeddings.counting import Counter, read_blocks
+from ranklens.embeddings.device import DeviceCounter
 from ranklens.embeddings.evaluation import evaluate_embeddings
 from ranklens.embeddings.places import TieOrder, Wanted
 from ranklens.embeddings.spaces import Dense
@@ -34,6 +35,11 @@ SHAPES = (
 )
 NAMES = ("above", "same", "before")
 ROWS = []
+
+
+def unscored(wanted):
+    """The exact scores are not given: they are found where they are needed."""
+    return Wanted(wanted.query, wanted.doc, np.full(len(wanted), np.nan))
 
 
 def refuse(row):
@@ -122,17 +128,25 @@ def equality():
         for fused in (True, False):
             for precision in ("highest", "high"):
                 torch.set_float32_matmul_precision(precision)
-                found = on_device.DeviceCounter(q.to(GPU), wanted, similarity, ORDER, GPU, fused=fused)
-                found.read(on_device.resident_chunks(d.to(GPU), 1024), refuse, resident=True)
+                found = DeviceCounter(
+                    q.to(GPU),
+                    d.to(GPU)[torch.as_tensor(doc)],
+                    unscored(wanted),
+                    similarity,
+                    ORDER,
+                    GPU,
+                    fused=fused,
+                )
+                found.read(transfer.resident_chunks(d.to(GPU), 1024), refuse, resident=True)
                 wrong = sum(int((getattr(expected, n) != getattr(found.places, n)).sum()) for n in NAMES)
                 failures += wrong > 0
                 if wrong:
                     print(
                         f"  DIFFERENT: {make.__name__} {kind} {similarity} {judged} fused={fused} {precision}: {wrong}"
                     )
-        streamed = on_device.DeviceCounter(q, wanted, similarity, ORDER, GPU)
+        streamed = DeviceCounter(q, d[torch.as_tensor(doc)], unscored(wanted), similarity, ORDER, GPU)
         blocks = ((i, d[i : i + 1000]) for i in range(0, len(d), 1000))
-        streamed.read(on_device.streamed_chunks(blocks, GPU), refuse, resident=False)
+        streamed.read(transfer.streamed_chunks(blocks, GPU), refuse, resident=False)
         wrong = sum(int((getattr(expected, n) != getattr(streamed.places, n)).sum()) for n in NAMES)
         failures += wrong > 0
         if wrong:
@@ -177,10 +191,11 @@ def make_wanted(q, d, gold):
     return Wanted(rows, gold, Dense(host_q, "dot").exact(host_d, rows, rows))
 
 
-def count(q, d, wanted, settings=None, step=on_device.CHUNK, fused=True):
-    counter = on_device.DeviceCounter(q, wanted, "dot", ORDER, GPU, fused=fused)
+def count(q, d, wanted, settings=None, step=transfer.RESIDENT, fused=True):
+    judged = d[torch.as_tensor(wanted.doc, device=GPU)]
+    counter = DeviceCounter(q, judged, unscored(wanted), "dot", ORDER, GPU, fused=fused)
     counter.settings = settings or {}
-    counter.read(on_device.resident_chunks(d, step), refuse, resident=True)
+    counter.read(transfer.resident_chunks(d, step), refuse, resident=True)
     return counter.places
 
 
@@ -219,7 +234,7 @@ def speed(documents, rate, settings):
         kernel,
         f"{kernel / floor:.2f}x the floor, {kernel / product:.2f}x the product",
     )
-    for step in (1 << 17, 1 << 18, 1 << 19, 1 << 20):
+    for step in (1 << 18, 1 << 20, 1 << 21):
         ours = timed(lambda step=step: count(q, d, wanted, settings, step))
         show(
             f"{name}: counted, exact, {step:,} at a time",
@@ -247,7 +262,7 @@ def only_kernel(q, d, wanted, settings):
     from ranklens.embeddings import kernel
 
     t = torch.as_tensor(wanted.score, device=GPU).float()[:, None]
-    for _, part in on_device.resident_chunks(d, 1 << 20):
+    for _, part in transfer.resident_chunks(d):
         kernel.count(q, part, t - 1e-4, t + 1e-4, **settings)
 
 
@@ -273,7 +288,7 @@ def single_precision():
     whole = timed(lambda: evaluate_embeddings(q, d, qrels, ["RR@10", "nDCG@10"]), 3)
     show(f"{name}: evaluate_embeddings", whole)
     try:
-        from sentence_transformers.evaluation import InformationRetrievalEvaluator
+        from sentence_transformers.sentence_transformer.evaluation import InformationRetrievalEvaluator
     except ImportError:
         return
     theirs = InformationRetrievalEvaluator(
@@ -312,12 +327,13 @@ def streaming(given):
     show(f"{name}: the copy alone, pinned", copy)
 
     def stream():
-        counter = on_device.DeviceCounter(q, wanted, "dot", ORDER, GPU)
-        blocks = ((i, kept[i : i + on_device.CHUNK]) for i in range(0, len(kept), on_device.CHUNK))
-        counter.read(on_device.streamed_chunks(blocks, GPU), refuse, resident=False)
+        counter = DeviceCounter(q, judged, unscored(wanted), "dot", ORDER, GPU)
+        blocks = ((i, kept[i : i + transfer.STREAMED]) for i in range(0, len(kept), transfer.STREAMED))
+        counter.read(transfer.streamed_chunks(blocks, GPU), refuse, resident=False)
         return counter.places
 
-    seconds = timed(stream, 2)
+    judged = d[torch.as_tensor(wanted.doc, device=GPU)]
+    seconds = timed(stream, 3)
     show(f"{name}: counted", seconds, f"{seconds / max(copy, floor):.2f}x the longer of copy and product")
     same = (stream().above == count(q, d, wanted).above).all()
     print(f"   the same ranks as resident: {same}", flush=True)

@@ -48,12 +48,13 @@ class Corpus:
         tensor = self.tensor
         return ((first, tensor[first : first + step]) for first in range(0, self.rows, step))
 
-    def take(self, rows: IntArray, step: int) -> Any:
-        """The vectors of some rows, in the order asked for."""
+    def take(self, rows: IntArray, step: int, *, raw: bool = False) -> Any:
+        """The vectors of some rows, in the order asked for; ``raw`` leaves a tensor what it is."""
         if self.whole is not None:
             return self.whole[rows]
         if self.tensor is not None:
-            return host.as_array(self.tensor[rows.tolist()], "documents")
+            found = self.tensor[rows.tolist()]
+            return found if raw else host.as_array(found, "documents")
         order = np.argsort(rows, kind="stable")
         ordered = rows[order]
         parts = []
@@ -111,8 +112,7 @@ def as_corpus(array: Any) -> Corpus:
 
 def _tensor(tensor: Any) -> Corpus:
     """A torch tensor, on any device; NumPy sees one block at a time, since it may need a copy."""
-    if tensor.ndim != 2:
-        host.as_matrix(tensor[:0], "documents")  # says what is wrong
+    host.check_rows(tensor, "documents")
     tensor = tensor.detach()
 
     def read(step: int) -> Iterator[tuple[int, Any]]:

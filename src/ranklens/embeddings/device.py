@@ -1,318 +1,30 @@
 """Ranks by counting on a GPU, with torch: the same ranks as on the processor, in three steps of rising precision.
 
 1. A fast product counts the scores that lie clearly above each judged document's, and those too close to tell.
-2. Where there are any of the latter, a float32 product finds them, and a float64 sum decides most.
+2. Where there are any of the latter, a product in float32 or float64 finds them, and a sum in float64 decides most.
 3. What remains, ties above all, is decided by the formula in float64 that defines the score, on the host.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ranklens.arrays import IntArray
+from ranklens.arrays import FloatArray, IntArray
 from ranklens.embeddings import host
 from ranklens.embeddings import similarity as exact
 from ranklens.embeddings.places import Places, TieOrder, Wanted
 from ranklens.embeddings.similarity import DOUBLE, SINGLE, Similarity
-from ranklens.errors import InputError, MissingExtraError
+from ranklens.embeddings.transfer import has_strong_double, input_rounding, load_kernel, load_torch
 
-CHUNK = 1 << 18  # documents that are compared at once
+Refuse = Callable[[int], Exception]
 _SCORES = 1 << 28  # scores that are held at once where a product is taken in torch
 _PAIRS = 1 << 25  # numbers of the vectors that are scored again at once
 _LARGE = 2.0**50  # lengths beyond this may overflow float32 when they are multiplied
-_TENSOR_CORES = 4.0  # their sums are cut off rather than rounded, after each few products
-
-
-def load_torch() -> Any:
-    """torch, or how to install it."""
-    try:
-        import torch
-    except ImportError:
-        raise MissingExtraError(
-            "Counting on a device needs torch, which is not installed: pip install 'ranklens[gpu]'"
-        ) from None
-    return torch
-
-
-def load_kernel(device: Any) -> Any:
-    """The fused kernel, where Triton can run it; else None."""
-    if device.type != "cuda":
-        return None
-    try:
-        from ranklens.embeddings import kernel
-    except ImportError:
-        return None
-    return kernel
-
-
-def check_device(name: Any) -> Any:
-    """A torch device that is there."""
-    torch = load_torch()
-    try:
-        device = torch.device(name)
-        torch.zeros(1, device=device)
-    except (RuntimeError, AssertionError) as wrong:
-        raise InputError(
-            f"device={str(name)!r} cannot be used: {str(wrong).splitlines()[0]} Leave device out to count on the processor."
-        ) from None
-    return device
-
-
-class DeviceCounter:
-    """Counts on a device; documents come as tensors there, chunk by chunk."""
-
-    def __init__(
-        self,
-        queries: Any,
-        wanted: Wanted,
-        similarity: Similarity,
-        order: TieOrder,
-        device: Any,
-        *,
-        fused: bool = True,
-    ) -> None:
-        self.torch = load_torch()
-        self.wanted, self.similarity, self.order, self.device = wanted, similarity, order, device
-        self.host_queries = host.as_array(queries, "queries")
-        self.kernel = load_kernel(device) if fused else None
-        self.places = Places(len(wanted))
-        self.settings: dict[str, int] = {}  # of the kernel
-        self._place_queries()
-
-    def _place_queries(self) -> None:
-        """Queries and judged scores on the device; one column for each judged document of a query, missing ones infinite."""
-        torch, wanted = self.torch, self.wanted
-        double = torch.as_tensor(np.asarray(self.host_queries, np.float64), device=self.device)
-        norms = torch.linalg.vector_norm(double, dim=1)
-        self.shift = norms**2 if self.similarity == "euclidean" else torch.zeros_like(norms)
-        if self.similarity == "cosine":
-            double = torch.where(norms[:, None] > 0, double / norms[:, None].clamp_min(1e-300), 0.0)
-            norms = (norms > 0).double()
-        self.double, self.norms = double, norms
-        self.single = double.float()
-        self.rounded: dict[Any, tuple[Any, Any]] = {}
-        width = int(wanted.ordinal().max(initial=-1)) + 1
-        self.width = max(1 << max(width - 1, 0).bit_length(), 1)
-        self.column = wanted.ordinal()
-        centre = np.full((len(self.host_queries), self.width), np.inf)
-        centre[wanted.query, self.column] = wanted.score
-        self.centre = torch.as_tensor(centre, device=self.device) + self.shift[:, None]
-
-    def _rounded(self, kind: Any) -> tuple[Any, Any]:
-        """The queries in a low precision, and the length of what rounding took from each."""
-        if kind not in self.rounded:
-            low = self.double.to(kind)
-            lost = self.torch.linalg.vector_norm(low.double() - self.double, dim=1)
-            self.rounded[kind] = (low.contiguous(), lost)
-        return self.rounded[kind]
-
-    def read(
-        self, chunks: Iterable[tuple[int, Any]], refuse: Callable[[int], Exception], *, resident: bool
-    ) -> None:
-        """Count all chunks. Where they stay in memory, all are launched before any is waited for; else one is, ahead."""
-        pending: list[_Chunk] = []
-        for first, documents in chunks:
-            pending.append(self._start(first, documents))
-            while len(pending) > 1 and not (resident and pending[0].counts is not None):
-                self._finish(pending.pop(0), refuse)
-        for chunk in pending:
-            self._finish(chunk, refuse)
-
-    def _start(self, first: int, documents: Any) -> _Chunk:
-        torch = self.torch
-        if not documents.is_floating_point():
-            documents = documents.to(torch.float32)
-        documents = documents.contiguous()
-        norms = torch.linalg.vector_norm(
-            documents, dim=1, dtype=torch.float64 if documents.dtype == torch.float64 else torch.float32
-        )
-        scale = bias = None
-        lengths = norms
-        if self.similarity == "cosine":
-            scale = torch.where(norms > 0, 1 / norms, 0.0).float()
-            lengths = torch.where(torch.isfinite(norms), (norms > 0).to(norms.dtype), norms)
-        elif self.similarity == "euclidean":
-            bias = (norms.double() ** 2).float()
-        chunk = _Chunk(first, documents, norms, lengths.max(), scale, bias)
-        if (
-            self.kernel is not None
-            and self.width <= self.kernel.MOST_WANTED
-            and documents.dtype != torch.float64
-        ):
-            self._launch(chunk)
-        return chunk
-
-    def _launch(self, chunk: _Chunk) -> None:
-        """Step 1, in the precision of the tensor cores."""
-        torch = self.torch
-        assert self.kernel is not None
-        half = (torch.bfloat16, torch.float16)
-        kind = chunk.documents.dtype if chunk.documents.dtype in half else torch.bfloat16
-        queries, lost = self._rounded(kind)
-        documents = chunk.documents.to(kind)
-        size = chunk.longest.double() * 1.0001
-        spoilt = torch.zeros((), dtype=torch.float64, device=self.device)
-        if documents is not chunk.documents:
-            difference = torch.linalg.vector_norm(documents.float() - chunk.documents.float(), dim=1)
-            spoilt = (difference if chunk.scale is None else difference * chunk.scale).max().double() * 1.0001
-        # |q·d - q'·d'| is at most |q - q'||d| + |q'||d - d'|, then come the errors of the sum.
-        margin = lost * size + (self.norms + lost) * spoilt
-        low, high = self._bounds(margin, size, _TENSOR_CORES)
-        chunk.counts = self.kernel.count(
-            queries, documents, low, high, scale=chunk.scale, bias=chunk.bias, **self.settings
-        )
-
-    def _bounds(self, before: Any, size: Any, slack: float) -> tuple[Any, Any]:
-        """The interval around each judged score, given what rounding the inputs may have changed; in float32, rounded outwards."""
-        torch, n = self.torch, self.double.shape[1]
-        unit = (n + 16) * (slack * SINGLE + 2 * DOUBLE)
-        if self.similarity == "euclidean":
-            margin = 2 * before + unit * (2 * self.norms * size + size**2 + self.norms**2)
-        else:
-            margin = before + unit * self.norms * size
-        margin = (margin + n * 2.0**-126 * (1 + self.norms + size))[:, None]
-        margin = torch.nan_to_num(margin, nan=float("inf"))
-        low, high = (self.centre - margin).float(), (self.centre + margin).float()
-        infinite = torch.tensor(float("inf"), device=self.device)
-        low = torch.where(torch.isnan(low), -infinite, torch.nextafter(low, -infinite))
-        high = torch.where(torch.isnan(high), infinite, torch.nextafter(high, infinite))
-        # A column without a judged document lies above every score.
-        return torch.where(torch.isinf(self.centre), infinite, low), high
-
-    def _finish(self, chunk: _Chunk, refuse: Callable[[int], Exception]) -> None:
-        """Take the counts of a chunk, and decide what they leave open."""
-        wanted = self.wanted
-        if not np.isfinite(float(chunk.longest)):
-            self._measure_again(chunk, refuse)
-        if chunk.counts is None:
-            self._decide(chunk, np.arange(len(wanted)))
-            return
-        last = chunk.first + len(chunk.documents)
-        inside = (wanted.doc >= chunk.first) & (wanted.doc < last)
-        counts = chunk.counts.cpu().numpy()[wanted.query, self.column]
-        above, close = counts & 0xFFFFFFFF, counts >> 32
-        unsure = close - above > inside
-        clear = np.flatnonzero(~unsure)
-        self.places.above[clear] += above[clear]
-        self.places.same[clear] += inside[clear]
-        if unsure.any():
-            self._decide(chunk, np.flatnonzero(unsure))
-
-    def _measure_again(self, chunk: _Chunk, refuse: Callable[[int], Exception]) -> None:
-        """A length that float32 cannot hold: the vector is not a number, or its numbers are large."""
-        torch = self.torch
-        chunk.norms = torch.linalg.vector_norm(chunk.documents, dim=1, dtype=torch.float64)
-        for row in (~torch.isfinite(chunk.norms)).nonzero()[:1, 0].tolist():
-            raise refuse(chunk.first + row)
-        chunk.counts, lengths = None, chunk.norms
-        if self.similarity == "cosine":
-            chunk.scale, lengths = (
-                torch.where(chunk.norms > 0, 1 / chunk.norms, 0.0),
-                (chunk.norms > 0).double(),
-            )
-        elif self.similarity == "euclidean":
-            chunk.bias = chunk.norms**2
-        chunk.longest = lengths.max()
-
-    def _decide(self, chunk: _Chunk, pairs: IntArray) -> None:
-        """Step 2 for some of the judged documents, a few queries at a time."""
-        torch = self.torch
-        documents = chunk.documents.float() if chunk.documents.dtype != torch.float64 else chunk.documents
-        double = (
-            documents.dtype == torch.float64 or max(float(chunk.longest), float(self.norms.max())) > _LARGE
-        )
-        if double:
-            documents = documents.double()
-        queries = self.double if double else self.single
-        low, high = self._bounds_of_step_2(chunk, double)
-        used = np.unique(self.wanted.query[pairs])
-        step = max(_SCORES // len(documents), 1)
-        for begin in range(0, len(used), step):
-            rows = used[begin : begin + step]
-            scores = queries[torch.as_tensor(rows, device=self.device)] @ documents.T
-            if chunk.scale is not None:
-                scores *= chunk.scale
-            if chunk.bias is not None:
-                scores = 2 * scores - chunk.bias
-            here = pairs[np.isin(self.wanted.query[pairs], rows)]
-            self._compare(chunk, scores, here, np.searchsorted(rows, self.wanted.query[here]), low, high)
-
-    def _bounds_of_step_2(self, chunk: _Chunk, double: bool) -> tuple[Any, Any]:
-        size = chunk.longest.double() * 1.0001
-        coarse = 0.0 if double else input_rounding(self.torch, self.device)
-        lost = self.norms * (2 * coarse * 1.01) * size
-        if not double:
-            single = self.torch.linalg.vector_norm(self.single.double() - self.double, dim=1)
-            lost = lost + single * size
-        return self._bounds(lost, size, _TENSOR_CORES)
-
-    def _compare(
-        self, chunk: _Chunk, scores: Any, pairs: IntArray, row: IntArray, low: Any, high: Any
-    ) -> None:
-        """Count what is clear in a block of scores, and look at the rest again."""
-        torch, wanted = self.torch, self.wanted
-        ordinal = np.arange(len(row)) - np.searchsorted(row, row)
-        for layer in range(int(ordinal.max(initial=-1)) + 1):
-            chosen = np.flatnonzero(ordinal == layer)
-            members = pairs[chosen]
-            at = torch.as_tensor(row[chosen], device=self.device)
-            where = (
-                torch.as_tensor(wanted.query[members], device=self.device),
-                torch.as_tensor(self.column[members], device=self.device),
-            )
-            values = scores if len(chosen) == len(scores) else scores[at]
-            above = values > high[where][:, None]
-            self.places.above[members] += above.sum(1).cpu().numpy()
-            near = ((values >= low[where][:, None]) & ~above).nonzero()
-            pair, doc = members[near[:, 0].cpu().numpy()], near[:, 1]
-            self._settle(chunk, pair, doc)
-
-    def _settle(self, chunk: _Chunk, pair: IntArray, doc: Any) -> None:
-        """Documents that were too close to tell: by a sum in float64 here, and what is still too close on the host."""
-        torch, wanted = self.torch, self.wanted
-        step = max(_PAIRS // max(self.double.shape[1], 1), 1)
-        for begin in range(0, len(pair), step):
-            some, rows = pair[begin : begin + step], doc[begin : begin + step]
-            query = torch.as_tensor(wanted.query[some], device=self.device)
-            score, margin = self._double_scores(chunk, query, rows)
-            target = torch.as_tensor(wanted.score[some], device=self.device)
-            above = score > target + margin
-            np.add.at(self.places.above, some[above.cpu().numpy()], 1)
-            tied = (~above & (score >= target - margin)).nonzero()[:, 0]
-            self._settle_on_host(chunk, some[tied.cpu().numpy()], rows[tied])
-
-    def _double_scores(self, chunk: _Chunk, query: Any, doc: Any) -> tuple[Any, Any]:
-        """Scores of pairs in float64 with their margins: the order of the sum is not the one of the formula."""
-        documents, queries = chunk.documents[doc].double(), self.double[query]
-        norms = chunk.norms[doc].double() * 1.001
-        n = queries.shape[1]
-        if self.similarity == "euclidean":
-            size = self.norms[query] ** 2 + norms**2
-            return -((documents - queries) ** 2).sum(1), 8 * (n + 8) * DOUBLE * size
-        score = (queries * documents).sum(1)
-        if self.similarity == "cosine":
-            lengths = self.torch.linalg.vector_norm(documents, dim=1)
-            score = self.torch.where(lengths > 0, score / lengths.clamp_min(1e-300), 0.0)
-            norms = self.torch.ones_like(norms)
-        return score, 8 * (n + 8) * DOUBLE * self.norms[query] * norms + n * 2.0**-1000
-
-    def _settle_on_host(self, chunk: _Chunk, pair: IntArray, doc: Any) -> None:
-        wanted = self.wanted
-        rows = doc.cpu().numpy() + chunk.first
-        score = wanted.score[pair].copy()  # a document ties with itself
-        others = np.flatnonzero(rows != wanted.doc[pair])
-        if len(others):
-            vectors = (
-                chunk.documents[doc[self.torch.as_tensor(others, device=self.device)]].double().cpu().numpy()
-            )
-            score[others] = exact.exact_scores(
-                self.host_queries[wanted.query[pair[others]]], vectors, self.similarity
-            )
-        self.places.settle(wanted, pair, rows, score, self.order)
+_TENSOR_CORES = 4.0  # their sums are cut off rather than rounded, after every few products
 
 
 @dataclass
@@ -323,75 +35,266 @@ class _Chunk:
     documents: Any
     norms: Any
     longest: Any  # length of the longest vector, as the product has it
-    scale: Any
-    bias: Any
+    scale: Any = None
+    bias: Any = None
     counts: Any = None
 
 
-def input_rounding(torch: Any, device: Any) -> float:
-    """How far torch may round the inputs of a float32 product: users can allow it to, and that is theirs to decide."""
-    if device.type != "cuda":
-        return 0.0
-    try:
-        allowed = torch.get_float32_matmul_precision()
-        newer = getattr(torch.backends.cuda.matmul, "fp32_precision", "ieee")
-    except RuntimeError:  # torch refuses to answer where both of its switches were used
-        return 2.0**-8
-    if allowed == "medium" or newer == "bf16":
-        return 2.0**-8
-    return 0.0 if allowed == "highest" and newer in ("ieee", "none") else 2.0**-11
+class DeviceCounter:
+    """Counts on a device; documents come as tensors there, chunk by chunk.
 
+    ``judged`` has the vector of each wanted document. The exact scores of wanted pairs are computed only where they decide.
+    """
 
-def resident_chunks(documents: Any, step: int = CHUNK) -> Iterator[tuple[int, Any]]:
-    """Parts of a tensor that is on the device already."""
-    return ((first, documents[first : first + step]) for first in range(0, len(documents), step))
+    def __init__(
+        self,
+        queries: Any,
+        judged: Any,
+        wanted: Wanted,
+        similarity: Similarity,
+        order: TieOrder,
+        device: Any,
+        *,
+        fused: bool = True,
+    ) -> None:
+        self.torch = load_torch()
+        self.queries, self.judged, self.wanted = queries, judged, wanted
+        self.similarity, self.order, self.device = similarity, order, device
+        self.kernel = load_kernel(device) if fused else None
+        self.settings: dict[str, int] = {}  # of the kernel
+        self.strong_double = has_strong_double(self.torch, device)
+        self.places = Places(len(wanted))
+        self._place_queries()
+        self._place_targets()
 
+    def _place_queries(self) -> None:
+        torch = self.torch
+        double = self._on_device(self.queries)
+        norms = torch.linalg.vector_norm(double, dim=1)
+        self.shift = norms**2 if self.similarity == "euclidean" else torch.zeros_like(norms)
+        if self.similarity == "cosine":
+            double = torch.where(norms[:, None] > 0, double / norms[:, None].clamp_min(1e-300), 0.0)
+            norms = torch.where(norms.isfinite(), (norms > 0).double(), norms)
+        self.double, self.norms = double, norms
+        self._rounded: dict[Any, tuple[Any, Any]] = {}
 
-def streamed_chunks(blocks: Iterable[tuple[int, Any]], device: Any) -> Iterator[tuple[int, Any]]:
-    """Blocks from the host's memory, each copied to the device while the one before is counted."""
-    from concurrent.futures import ThreadPoolExecutor
+    def _place_targets(self) -> None:
+        """The scores to compare with: one column for each judged document of a query, infinite where there is none."""
+        torch, wanted = self.torch, self.wanted
+        self.column = wanted.ordinal()
+        width = int(self.column.max(initial=-1)) + 1
+        self.width = 1 << max(width - 1, 0).bit_length()
+        query = torch.as_tensor(wanted.query, device=self.device)
+        self.target = self._score_pairs(query, self._on_device(self.judged))
+        self.centre = torch.full((len(self.double), self.width), float("inf"), device=self.device).double()
+        self.centre[query, torch.as_tensor(self.column, device=self.device)] = self.target
+        self.centre += self.shift[:, None]
 
-    torch = load_torch()
-    if device.type != "cuda":
-        for first, block in blocks:
-            yield (
-                first,
-                torch.as_tensor(np.ascontiguousarray(block)) if isinstance(block, np.ndarray) else block,
+    def _on_device(self, vectors: Any) -> Any:
+        """Vectors in float64, converted where they arrive."""
+        tensor = vectors if host.is_torch(vectors) else self.torch.as_tensor(np.ascontiguousarray(vectors))
+        return tensor.to(self.device).double()
+
+    def _in_precision(self, kind: Any) -> tuple[Any, Any]:
+        """The queries in another precision, and the length of what rounding took from each."""
+        if kind not in self._rounded:
+            low = self.double.to(kind).contiguous()
+            lost = self.torch.linalg.vector_norm(low.double() - self.double, dim=1)
+            self._rounded[kind] = (low, lost)
+        return self._rounded[kind]
+
+    def read(self, chunks: Iterable[tuple[int, Any]], refuse: Refuse, *, resident: bool) -> None:
+        """Count all chunks. Where they stay in memory, all are started before any is waited for; else one is, ahead."""
+        pending: list[_Chunk] = []
+        for first, documents in chunks:
+            pending.append(self._start(first, documents))
+            while len(pending) > 1 and not (resident and pending[0].counts is not None):
+                self._finish(pending.pop(0), refuse)
+        for chunk in pending:
+            self._finish(chunk, refuse)
+
+    def _start(self, first: int, documents: Any) -> _Chunk:
+        torch = self.torch
+        documents = (documents if documents.is_floating_point() else documents.float()).contiguous()
+        kind = torch.float64 if documents.dtype == torch.float64 else torch.float32
+        chunk = _Chunk(first, documents, None, None)
+        self._measure(chunk, kind)
+        fits = self.width <= self.kernel.MOST_WANTED if self.kernel is not None else False
+        if fits and documents.dtype != torch.float64:
+            self._launch(chunk)
+        return chunk
+
+    def _measure(self, chunk: _Chunk, kind: Any) -> None:
+        """The lengths of the documents, and what follows from them."""
+        torch = self.torch
+        norms = lengths = torch.linalg.vector_norm(chunk.documents, dim=1, dtype=kind)
+        if self.similarity == "cosine":
+            chunk.scale = torch.where(norms > 0, 1 / norms, 0.0)
+            lengths = torch.where(norms.isfinite(), (norms > 0).to(kind), norms)
+        elif self.similarity == "euclidean":
+            chunk.bias = norms**2
+        chunk.norms, chunk.longest = norms, lengths.max()
+
+    def _launch(self, chunk: _Chunk) -> None:
+        """Step 1, in the precision of the tensor cores."""
+        torch = self.torch
+        assert self.kernel is not None
+        half = (torch.bfloat16, torch.float16)
+        kind = chunk.documents.dtype if chunk.documents.dtype in half else torch.bfloat16
+        queries, lost = self._in_precision(kind)
+        documents = chunk.documents.to(kind)
+        size = chunk.longest.double() * 1.0001
+        margin = lost * size
+        if documents is not chunk.documents:
+            spoilt = torch.linalg.vector_norm(documents.float() - chunk.documents, dim=1)
+            spoilt = (spoilt if chunk.scale is None else spoilt * chunk.scale).max().double() * 1.0001
+            # |q·d - q'·d'| is at most |q - q'||d| + |q'||d - d'|.
+            margin = margin + (self.norms + lost) * spoilt
+        low, high = self._bounds(margin, size, _TENSOR_CORES * SINGLE, torch.float32)
+        chunk.counts = self.kernel.count(
+            queries, documents, low, high, scale=chunk.scale, bias=chunk.bias, **self.settings
+        )
+
+    def _bounds(self, before: Any, size: Any, unit: float, kind: Any) -> tuple[Any, Any]:
+        """The interval around each judged score in which a product cannot be told from it, rounded outwards.
+
+        ``before`` is what rounding the inputs may have changed, ``unit`` the rounding of each step of the sum.
+        """
+        torch, n = self.torch, self.double.shape[1]
+        steps = (n + 16) * (unit + 4 * DOUBLE)
+        if self.similarity == "euclidean":
+            margin = 2 * before + steps * (2 * self.norms * size + size**2 + self.norms**2)
+        else:
+            margin = before + steps * self.norms * size
+        margin = (margin + n * 2.0**-126 * (1 + self.norms + size))[:, None].nan_to_num(nan=float("inf"))
+        infinite = torch.tensor(float("inf"), device=self.device, dtype=kind)
+        low = torch.nextafter((self.centre - margin).to(kind), -infinite)
+        high = torch.nextafter((self.centre + margin).to(kind), infinite)
+        # A column without a judged document lies above every score.
+        return torch.where(self.centre.isinf(), infinite, low), high
+
+    def _finish(self, chunk: _Chunk, refuse: Refuse) -> None:
+        """Take the counts of a chunk, and decide what they leave open."""
+        wanted = self.wanted
+        if not np.isfinite(float(chunk.longest)):
+            self._measure_again(chunk, refuse)
+        if chunk.counts is None:
+            self._decide(chunk, np.arange(len(wanted)))
+            return
+        inside = (wanted.doc >= chunk.first) & (wanted.doc < chunk.first + len(chunk.documents))
+        counts = chunk.counts.cpu().numpy()[wanted.query, self.column]
+        above, close = counts & 0xFFFFFFFF, counts >> 32
+        unsure = close - above > inside
+        clear = np.flatnonzero(~unsure)
+        self.places.above[clear] += above[clear]
+        self.places.same[clear] += inside[clear]
+        if unsure.any():
+            self._decide(chunk, np.flatnonzero(unsure))
+
+    def _measure_again(self, chunk: _Chunk, refuse: Refuse) -> None:
+        """A length that float32 cannot hold: the vector is not a number, or its numbers are large."""
+        self._measure(chunk, self.torch.float64)
+        for row in (~chunk.norms.isfinite()).nonzero()[:1, 0].tolist():
+            raise refuse(chunk.first + row)
+        chunk.counts = None
+
+    def _decide(self, chunk: _Chunk, pairs: IntArray) -> None:
+        """Step 2 for some of the judged documents, a few queries at a time."""
+        torch = self.torch
+        large = max(float(chunk.longest), float(self.norms.max())) > _LARGE
+        double = chunk.documents.dtype == torch.float64 or large or self.strong_double
+        kind = torch.float64 if double else torch.float32
+        documents = chunk.documents.to(kind)
+        queries, lost = self._in_precision(kind)
+        size = chunk.longest.double() * 1.0001
+        if not double:
+            lost = lost + self.norms * 2.02 * input_rounding(torch, self.device)
+        bounds = self._bounds(lost * size, size, DOUBLE if double else _TENSOR_CORES * SINGLE, kind)
+        used = np.unique(self.wanted.query[pairs])
+        step = max(_SCORES // len(documents), 1)
+        for begin in range(0, len(used), step):
+            rows = used[begin : begin + step]
+            scores = queries[torch.as_tensor(rows, device=self.device)] @ documents.T
+            if chunk.scale is not None:
+                scores *= chunk.scale.to(kind)
+            if chunk.bias is not None:
+                scores = 2 * scores - chunk.bias.to(kind)
+            here = pairs[np.isin(self.wanted.query[pairs], rows)]
+            self._compare(chunk, scores, here, np.searchsorted(rows, self.wanted.query[here]), bounds)
+
+    def _compare(
+        self, chunk: _Chunk, scores: Any, pairs: IntArray, row: IntArray, bounds: tuple[Any, Any]
+    ) -> None:
+        """Count what is clear in a block of scores, and look at the rest again."""
+        torch, wanted = self.torch, self.wanted
+        ordinal = np.arange(len(row)) - np.searchsorted(row, row)
+        for layer in range(int(ordinal.max(initial=-1)) + 1):
+            chosen = np.flatnonzero(ordinal == layer)
+            members = pairs[chosen]
+            query, column = (
+                torch.as_tensor(one[members], device=self.device) for one in (wanted.query, self.column)
             )
-        return
-    stream = torch.cuda.Stream(device)
-    source = iter(blocks)
-    buffers: dict[int, Any] = {}
+            low, high = (bound[query, column][:, None] for bound in bounds)
+            all_rows = len(chosen) == len(scores)
+            values = scores if all_rows else scores[torch.as_tensor(row[chosen], device=self.device)]
+            above = values > high
+            self.places.above[members] += above.sum(1).cpu().numpy()
+            near = ((values >= low) & ~above).nonzero()
+            self._settle(chunk, members[near[:, 0].cpu().numpy()], near[:, 1])
 
-    def fetch(turn: int) -> tuple[int, Any, Any] | None:
-        block = next(source, None)
-        if block is None:
-            return None
-        first, vectors = block
-        tensor = vectors if host.is_torch(vectors) else torch.from_numpy(np.ascontiguousarray(vectors))
-        with torch.cuda.stream(stream):
-            if not tensor.is_pinned():
-                pinned = buffers.get(turn % 2)
-                if pinned is None or pinned.shape[0] < len(tensor) or pinned.dtype != tensor.dtype:
-                    pinned = buffers[turn % 2] = torch.empty(
-                        tensor.shape, dtype=tensor.dtype, pin_memory=True
-                    )
-                pinned = pinned[: len(tensor)]
-                pinned.copy_(tensor)
-                tensor = pinned
-            moved = tensor.to(device, non_blocking=True)
-            done = torch.cuda.Event()
-            done.record(stream)
-        done.synchronize()  # in this thread, so that a buffer is not filled again too early
-        return first, moved, done
+    def _settle(self, chunk: _Chunk, pair: IntArray, doc: Any) -> None:
+        """Documents that were too close to tell: by a sum in float64 here, and what is still too close on the host."""
+        torch, wanted = self.torch, self.wanted
+        step = max(_PAIRS // max(self.double.shape[1], 1), 1)
+        for begin in range(0, len(pair), step):
+            some, rows = pair[begin : begin + step], doc[begin : begin + step]
+            query = torch.as_tensor(wanted.query[some], device=self.device)
+            score = self._score_pairs(query, chunk.documents[rows].double())
+            margin = self._pair_margin(chunk, query, rows)
+            target = self.target[torch.as_tensor(some, device=self.device)]
+            above = score > target + margin
+            np.add.at(self.places.above, some[above.cpu().numpy()], 1)
+            tied = (~above & (score >= target - margin)).nonzero()[:, 0]
+            self._settle_on_host(chunk, some[tied.cpu().numpy()], rows[tied])
 
-    with ThreadPoolExecutor(1) as reader:
-        turn = 0
-        coming = reader.submit(fetch, turn)
-        while (arrived := coming.result()) is not None:
-            turn += 1
-            coming = reader.submit(fetch, turn)
-            first, moved, done = arrived
-            torch.cuda.current_stream(device).wait_event(done)
-            moved.record_stream(torch.cuda.current_stream(device))
-            yield first, moved
+    def _score_pairs(self, query: Any, documents: Any) -> Any:
+        """Scores of pairs in float64, added in whatever order the device likes."""
+        queries = self.double[query]
+        if self.similarity == "euclidean":
+            return -((documents - queries) ** 2).sum(1)
+        score = (queries * documents).sum(1)
+        if self.similarity == "cosine":
+            lengths = self.torch.linalg.vector_norm(documents, dim=1)
+            score = self.torch.where(lengths > 0, score / lengths.clamp_min(1e-300), 0.0)
+        return score
+
+    def _pair_margin(self, chunk: _Chunk, query: Any, doc: Any) -> Any:
+        """How far two scores of :meth:`_score_pairs` may be from the formula's, together."""
+        own, norms, n = self.norms[query], chunk.norms[doc].double() * 1.001, self.double.shape[1]
+        if self.similarity == "cosine":
+            norms = self.torch.ones_like(norms)
+        size = own**2 + norms**2 if self.similarity == "euclidean" else own * norms
+        return 16 * (n + 8) * DOUBLE * size + n * 2.0**-1000
+
+    def _settle_on_host(self, chunk: _Chunk, pair: IntArray, doc: Any) -> None:
+        """Step 3: the formula itself, for the documents and for the judged ones that they are compared with."""
+        wanted = self.wanted
+        rows = doc.cpu().numpy() + chunk.first
+        itself = rows == wanted.doc[pair]
+        np.add.at(self.places.same, pair[itself], 1)  # a document ties with itself
+        others = np.flatnonzero(~itself)
+        if len(others):
+            pair, rows, vectors = pair[others], rows[others], chunk.documents[doc[self._like(doc, others)]]
+            known = np.unique(pair)
+            wanted.score[known] = self._formula(
+                wanted.query[known], self.judged[self._like(self.judged, known)]
+            )
+            self.places.settle(wanted, pair, rows, self._formula(wanted.query[pair], vectors), self.order)
+
+    def _formula(self, query: IntArray, documents: Any) -> FloatArray:
+        queries = host.as_array(self.queries[self._like(self.queries, query)], "queries")
+        return exact.exact_scores(queries, host.as_array(documents, "documents"), self.similarity)
+
+    def _like(self, vectors: Any, rows: IntArray) -> Any:
+        """Row numbers as the array or tensor takes them."""
+        return self.torch.as_tensor(rows, device=vectors.device) if host.is_torch(vectors) else rows

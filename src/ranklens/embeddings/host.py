@@ -63,9 +63,14 @@ def as_array(value: Any, name: str) -> Any:
 def as_matrix(value: Any, name: str) -> Any:
     """The same with one row per item, which is required of vectors."""
     array = as_array(value, name)
+    check_rows(array, name)
+    return array
+
+
+def check_rows(array: Any, name: str) -> None:
+    """Refuse what does not have two dimensions."""
     if array.ndim != 2:
         raise InputError(
-            f"{name} has {array.ndim} dimension{'' if array.ndim == 1 else 's'} (shape {array.shape}); "
+            f"{name} has {array.ndim} dimension{'' if array.ndim == 1 else 's'} (shape {tuple(array.shape)}); "
             "pass one row per vector, so two dimensions."
         )
-    return array

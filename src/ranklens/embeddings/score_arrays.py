@@ -205,7 +205,7 @@ def _as_tensor(value: Any, like: Any = None) -> Any:
     """A torch tensor, where the numbers are already if they are on a GPU."""
     if host.is_torch(value):
         return value.detach()
-    from ranklens.embeddings.device import load_torch
+    from ranklens.embeddings.transfer import load_torch
 
     torch = load_torch()
     return torch.from_dlpack(value) if like is None else torch.as_tensor(value, device=like.device)

@@ -70,6 +70,7 @@ class Dense:
     def __init__(self, queries: Any, similarity: Similarity) -> None:
         self.queries, self.similarity = queries, similarity
         self.norms = dense.lengths(queries)
+        refuse_infinite(self.norms)
         self._buffers: dict[Any, Any] = {}
 
     def __len__(self) -> int:
@@ -116,6 +117,7 @@ class Sparse:
     def __init__(self, queries: Any, similarity: Similarity) -> None:
         self.queries, self.similarity = _canonical(queries), similarity
         self.squares = _squares(self.queries)
+        refuse_infinite(self.squares)
 
     def __len__(self) -> int:
         return int(self.queries.shape[0])
@@ -173,6 +175,8 @@ class LateInteraction:
     def __init__(self, queries: Tokens) -> None:
         self.queries = queries
         self.norms = dense.lengths(queries.vectors)
+        if len(queries):
+            refuse_infinite(np.maximum.reduceat(self.norms, queries.starts[:-1]))
         self._prepared = dense.prepare(queries.vectors, "dot", self.norms)
 
     def __len__(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -37,13 +38,18 @@ class Ids:
                 "together: similarity='maxsim' takes one list of vectors per document."
             )
 
-    def row(self, name: str) -> int | None:
-        """The row of a name, if there is one."""
+    def find(self, names: Sequence[str]) -> IntArray:
+        """The row of each name, -1 where there is none."""
         if self.names is not None:
-            return self._row.get(name)
-        if name.isascii() and name.isdigit() and (name == "0" or name[0] != "0") and int(name) < self.rows:
-            return int(name)
-        return None
+            return np.fromiter((self._row.get(name, -1) for name in names), np.int64, len(names))
+        numbers = [
+            int(name) if name.isascii() and name.isdigit() and len(name) < 19 else -1 for name in names
+        ]
+        # "007" is not the name of row 7.
+        found = np.array(
+            [n if str(n) == name else -1 for n, name in zip(numbers, names, strict=True)], dtype=np.int64
+        )
+        return np.where(found < self.rows, found, -1)
 
     def name(self, row: int) -> str:
         return str(row) if self.names is None else self.names[row]
@@ -93,13 +99,12 @@ def make_task(qrels: Any, queries: Ids, documents: Ids, exclude: Any, policy: Po
     """Judgments of any shape, by the names of rows."""
     by_query, dropped = _judgments(qrels, policy)
     names, golds = list(by_query), list(by_query.values())
-    rows = [queries.row(name) for name in names]
-    present = np.array([row is not None for row in rows], dtype=bool)
+    rows = queries.find(names)
+    present = rows >= 0
     place = np.cumsum(present) - 1
     lengths = np.array([len(docs) for docs in golds], dtype=np.int64)
     gold_query = np.repeat(np.arange(len(names)), lengths)
-    doc_rows = [documents.row(doc) for docs in golds for doc in docs]
-    doc = np.array([-1 if row is None else row for row in doc_rows], dtype=np.int64)
+    doc = documents.find(list(chain.from_iterable(golds)))
     left_query, left_doc = _excluded(exclude, names, place, present, documents)
     found = np.flatnonzero((doc >= 0) & present[gold_query])
     width = documents.rows + 1
@@ -112,7 +117,7 @@ def make_task(qrels: Any, queries: Ids, documents: Ids, exclude: Any, policy: Po
     return Task(
         names,
         present,
-        np.array([row for row in rows if row is not None], dtype=np.int64),
+        rows[present],
         gold_query,
         grades(names, golds),
         place[gold_query[found]],
@@ -134,27 +139,30 @@ def _judgments(qrels: Any, policy: Policy) -> tuple[Mapping[str, dict[str, Any]]
         qrels = frames.by_query(frames.qrels_frame(qrels))
     found = mappings.judgments(qrels)
     check_duplicates("qrels", found.duplicates, found.first_duplicate, policy)
-    return mappings.as_text(found.by_query), found.duplicates
+    return _as_text(found.by_query), found.duplicates
+
+
+def _as_text(by_query: mappings.ByQuery) -> Mapping[str, dict[str, Any]]:
+    kinds = {*map(type, by_query), *map(type, chain.from_iterable(by_query.values()))}
+    return by_query if kinds <= {str} else mappings.as_text(by_query)
 
 
 def _excluded(
     exclude: Any, names: Sequence[str], place: IntArray, present: BoolArray, documents: Ids
 ) -> tuple[IntArray, IntArray]:
     """Pairs that take no part, each once: the query's place among the present, and the document's row."""
-    pairs: set[tuple[int, int]] = set()
+    if exclude is None:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
     where = {name: int(place[i]) for i, name in enumerate(names) if present[i]}
-    for query, doc in _named_pairs(exclude, where):
-        row = documents.row(str(doc))
-        if str(query) in where and row is not None:
-            pairs.add((where[str(query)], row))
-    both = np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)
-    return both[:, 0], both[:, 1]
+    pairs = [(str(query), str(doc)) for query, doc in _named_pairs(exclude, where) if str(query) in where]
+    query = np.array([where[one] for one, _ in pairs], dtype=np.int64)
+    doc = documents.find([one for _, one in pairs])
+    both = np.unique(np.stack([query, doc])[:, doc >= 0], axis=1)
+    return both[0], both[1]
 
 
 def _named_pairs(exclude: Any, queries: Iterable[str]) -> Iterable[tuple[Any, Any]]:
-    if exclude is None:
-        return []
-    if exclude == "self":
+    if isinstance(exclude, str) and exclude == "self":
         return [(query, query) for query in queries]
     if isinstance(exclude, Mapping):
         return [(query, doc) for query, docs in exclude.items() for doc in docs]
