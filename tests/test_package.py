@@ -71,7 +71,7 @@ FLOORS = [
     {"scores"},
     {"evaluation", "single", "trec", "lint"},
     {"comparison", "explanation", "items", "pipeline", "pytrec_eval"},
-    {"retrieval", "embeddings"},
+    {"retrieval", "embeddings", "exchange"},
     {"report", "training"},
     {"config", "demo"},
     {"cli"},
@@ -80,6 +80,7 @@ FLOORS = [
 DOORS = {
     ("judging", "evaluation"),
     ("scores", "explanation"),
+    ("scores", "exchange"),
     ("comparison", "report"),
     ("registry", "formulas"),
 }

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
         RankLensWarning,
     )
     from ranklens.evaluation import evaluate
+    from ranklens.exchange.ir_datasets import from_ir_datasets
+    from ranklens.exchange.mteb import read_mteb
     from ranklens.explanation.walk import Explanation, explain
     from ranklens.items import (
         AveragePrecisionAtK,
@@ -73,6 +75,8 @@ _HOME = {
     "embeddings.score_arrays": "evaluate_scores",
     "errors": "InputError MeasureError MissingExtraError PolicyError RankLensError RankLensWarning",
     "evaluation": "evaluate",
+    "exchange.ir_datasets": "from_ir_datasets",
+    "exchange.mteb": "read_mteb",
     "explanation.walk": "Explanation explain",
     "items": "AveragePrecisionAtK DatasetItem F1AtK HitRateAtK MeanReciprocalRank MetricRunner NDCGAtK PrecisionAtK RecallAtK",
     "judging.assembly": "judge",
@@ -125,6 +129,7 @@ __all__ = [
     "evaluate_scores",
     "explain",
     "f1_at_k",
+    "from_ir_datasets",
     "from_records",
     "gate_efficiency",
     "hit_rate_at_k",
@@ -138,6 +143,7 @@ __all__ = [
     "precision_recall_f1",
     "preset",
     "rbo",
+    "read_mteb",
     "recall_at_k",
     "reciprocal_rank",
     "reranking_improvement",
