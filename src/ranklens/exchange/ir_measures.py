@@ -18,7 +18,7 @@ def provider(policy: Policy | None = None) -> Any:
     """A provider of ir_measures; ``policy`` decides about ties and the rest."""
     ir_measures = _library()
 
-    class Evaluator(ir_measures.providers.Evaluator):  # type: ignore[misc]
+    class Evaluator(ir_measures.providers.Evaluator):  # type: ignore[misc,name-defined]
         def __init__(self, measures: Any, qrels: Any) -> None:
             self._given = list(measures)
             self._qrels = ir_measures.util.QrelsConverter(qrels).as_dict_of_dict()
@@ -37,7 +37,7 @@ def provider(policy: Policy | None = None) -> Any:
                 ):
                     yield ir_measures.Metric(query_id=query, measure=given, value=value)
 
-    class Provider(ir_measures.providers.Provider):  # type: ignore[misc]
+    class Provider(ir_measures.providers.Provider):  # type: ignore[misc,name-defined]
         NAME = "ranklens"
 
         def supports(self, measure: Any) -> bool:
