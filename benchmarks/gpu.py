@@ -158,6 +158,17 @@ def equality():
             label = "TF32" if kind == torch.float32 else str(kind).removeprefix("torch.")
             print(f"  near ties, {label}: a plain product gets {share:.0%} of the ranks wrong", flush=True)
     torch.set_float32_matmul_precision("highest")
+    for kind in (torch.float32, torch.bfloat16):
+        q, d = near_ties(kind)
+        qrels = {i: {i: 1} for i in range(len(q))}
+        best = [
+            evaluate_embeddings(x, y, qrels, "AP", top=20).run for x, y in ((q, d), (q.to(GPU), d.to(GPU)))
+        ]
+        if [list(docs.items()) for docs in best[0].values()] != [
+            list(docs.items()) for docs in best[1].values()
+        ]:
+            failures += 1
+            print(f"  DIFFERENT: the best 20, {kind}")
     print(f"ranks: {len(cases)} cases, each five ways; {failures} differ from the processor's", flush=True)
     with contextlib.suppress(ValueError):
         bad = torch.randn(100, 64, device=GPU)
@@ -250,6 +261,8 @@ def speed(documents, rate, settings):
     )
     print("  ", evaluate_embeddings(q, d, qrels, ["RR@10", "nDCG@10"]).mean)
     if documents <= HALF_MILLION:
+        best = timed(lambda: evaluate_embeddings(q, d, qrels, ["RR@10"], top=100), 1)
+        show(f"{name}: evaluate_embeddings, also the top 100", best)
         bulk = np.random.default_rng(3).integers(0, documents, QUERIES)
         hard = timed(lambda: count(q, d, make_wanted(q, d, bulk), settings), 2)
         show(f"{name}: judged documents at random, the worst case", hard, f"{hard / floor:.2f}x the floor")

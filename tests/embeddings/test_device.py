@@ -86,6 +86,32 @@ def test_tensors_are_read_as_they_are():
     assert rl.evaluate_scores(scores, torch.tensor([1, 0, 0]), torch.tensor([3]), "RR").mean == {"RR": 0.5}
 
 
+@pytest.mark.parametrize("similarity", ["dot", "cosine", "euclidean"])
+def test_the_best_documents_and_excluded_ones(similarity, monkeypatch):
+    """A processor stands in for the GPU. Where more tie than are kept, all documents are looked at again."""
+    monkeypatch.setattr(
+        "ranklens.embeddings.ranking.Ranking._device", lambda self, model: torch.device("cpu")
+    )
+    monkeypatch.setattr(device, "_MORE", 3)
+    rng = np.random.default_rng(0)
+    for kind in ("any", "whole", "equal", "close", "zero"):
+        q, d, query, doc = collection(rng, kind, torch.float32)
+        qrels = {str(i): {str(j): 1} for i, j in zip(query, doc, strict=True)}
+        options = {
+            "similarity": similarity,
+            "top": 4,
+            "exclude": [(0, 1), (0, 2), (1, 5)],
+            "ties": "ascending",
+        }
+        found = rl.evaluate_embeddings(q, d, qrels, "AP", batch=17, **options)
+        with monkeypatch.context() as original:
+            original.setattr("ranklens.embeddings.ranking.Ranking._device", lambda self, model: None)
+            expected = rl.evaluate_embeddings(q, d, qrels, "AP", **options)
+        np.testing.assert_array_equal(found["AP"], expected["AP"])
+        assert found.run == expected.run
+        assert [list(docs) for docs in found.run.values()] == [list(docs) for docs in expected.run.values()]
+
+
 def test_nan_is_refused_by_name():
     bad = torch.randn(100, 8)
     bad[17, 3] = float("nan")

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,7 @@ from ranklens.embeddings.transfer import has_strong_double, input_rounding, load
 Refuse = Callable[[int], Exception]
 _SCORES = 1 << 28  # scores that are held at once where a product is taken in torch
 _PAIRS = 1 << 25  # numbers of the vectors that are scored again at once
+_MORE = 64  # candidates beyond those asked for, among which ties can be found
 _LARGE = 2.0**50  # lengths beyond this may overflow float32 when they are multiplied
 _TENSOR_CORES = 4.0  # their sums are cut off rather than rounded, after every few products
 
@@ -38,6 +39,33 @@ class _Chunk:
     scale: Any = None
     bias: Any = None
     counts: Any = None
+
+
+@dataclass(frozen=True)
+class _Product:
+    """All scores of some queries with a chunk, as torch computes them; and what their error depends on."""
+
+    queries: Any
+    documents: Any
+    scale: Any
+    bias: Any
+    before: Any
+    size: Any
+    unit: float
+    device: Any
+
+    def scores(self, rows: IntArray) -> Iterator[tuple[IntArray, Any]]:
+        """A few queries at a time: their rows, and the scores."""
+        torch, kind = load_torch(), self.documents.dtype
+        step = max(_SCORES // max(len(self.documents), 1), 1)
+        for begin in range(0, len(rows), step):
+            some = rows[begin : begin + step]
+            scores = self.queries[torch.as_tensor(some, device=self.device)] @ self.documents.T
+            if self.scale is not None:
+                scores *= self.scale.to(kind)
+            if self.bias is not None:
+                scores = 2 * scores - self.bias.to(kind)
+            yield some, scores
 
 
 class DeviceCounter:
@@ -113,14 +141,14 @@ class DeviceCounter:
         for chunk in pending:
             self._finish(chunk, refuse)
 
-    def _start(self, first: int, documents: Any) -> _Chunk:
+    def _start(self, first: int, documents: Any, *, count: bool = True) -> _Chunk:
         torch = self.torch
         documents = (documents if documents.is_floating_point() else documents.float()).contiguous()
         kind = torch.float64 if documents.dtype == torch.float64 else torch.float32
         chunk = _Chunk(first, documents, None, None)
         self._measure(chunk, kind)
         fits = self.width <= self.kernel.MOST_WANTED if self.kernel is not None else False
-        if fits and documents.dtype != torch.float64:
+        if count and fits and documents.dtype != torch.float64:
             self._launch(chunk)
         return chunk
 
@@ -160,18 +188,22 @@ class DeviceCounter:
 
         ``before`` is what rounding the inputs may have changed, ``unit`` the rounding of each step of the sum.
         """
-        torch, n = self.torch, self.double.shape[1]
-        steps = (n + 16) * (unit + 4 * DOUBLE)
-        if self.similarity == "euclidean":
-            margin = 2 * before + steps * (2 * self.norms * size + size**2 + self.norms**2)
-        else:
-            margin = before + steps * self.norms * size
-        margin = (margin + n * 2.0**-126 * (1 + self.norms + size))[:, None].nan_to_num(nan=float("inf"))
+        torch, margin = self.torch, self._margin(before, size, unit)[:, None]
         infinite = torch.tensor(float("inf"), device=self.device, dtype=kind)
         low = torch.nextafter((self.centre - margin).to(kind), -infinite)
         high = torch.nextafter((self.centre + margin).to(kind), infinite)
         # A column without a judged document lies above every score.
         return torch.where(self.centre.isinf(), infinite, low), high
+
+    def _margin(self, before: Any, size: Any, unit: float) -> Any:
+        """For each query: by how much a product may differ from the formula, at most."""
+        n = self.double.shape[1]
+        steps = (n + 16) * (unit + 4 * DOUBLE)
+        if self.similarity == "euclidean":
+            margin = 2 * before + steps * (2 * self.norms * size + size**2 + self.norms**2)
+        else:
+            margin = before + steps * self.norms * size
+        return (margin + n * 2.0**-126 * (1 + self.norms + size)).nan_to_num(nan=float("inf"))
 
     def _finish(self, chunk: _Chunk, refuse: Refuse) -> None:
         """Take the counts of a chunk, and decide what they leave open."""
@@ -200,27 +232,56 @@ class DeviceCounter:
 
     def _decide(self, chunk: _Chunk, pairs: IntArray) -> None:
         """Step 2 for some of the judged documents, a few queries at a time."""
+        product = self._product(chunk)
+        bounds = self._bounds(product.before, product.size, product.unit, product.documents.dtype)
+        for rows, scores in product.scores(np.unique(self.wanted.query[pairs])):
+            here = pairs[np.isin(self.wanted.query[pairs], rows)]
+            self._compare(chunk, scores, here, np.searchsorted(rows, self.wanted.query[here]), bounds)
+
+    def _product(self, chunk: _Chunk) -> _Product:
+        """The product by torch: in float64 where that is fast or float32 might overflow."""
         torch = self.torch
         large = max(float(chunk.longest), float(self.norms.max())) > _LARGE
         double = chunk.documents.dtype == torch.float64 or large or self.strong_double
         kind = torch.float64 if double else torch.float32
-        documents = chunk.documents.to(kind)
         queries, lost = self._in_precision(kind)
         size = chunk.longest.double() * 1.0001
         if not double:
             lost = lost + self.norms * 2.02 * input_rounding(torch, self.device)
-        bounds = self._bounds(lost * size, size, DOUBLE if double else _TENSOR_CORES * SINGLE, kind)
-        used = np.unique(self.wanted.query[pairs])
-        step = max(_SCORES // len(documents), 1)
-        for begin in range(0, len(used), step):
-            rows = used[begin : begin + step]
-            scores = queries[torch.as_tensor(rows, device=self.device)] @ documents.T
-            if chunk.scale is not None:
-                scores *= chunk.scale.to(kind)
-            if chunk.bias is not None:
-                scores = 2 * scores - chunk.bias.to(kind)
-            here = pairs[np.isin(self.wanted.query[pairs], rows)]
-            self._compare(chunk, scores, here, np.searchsorted(rows, self.wanted.query[here]), bounds)
+        unit = DOUBLE if double else _TENSOR_CORES * SINGLE
+        return _Product(
+            queries, chunk.documents.to(kind), chunk.scale, chunk.bias, lost * size, size, unit, self.device
+        )
+
+    def best(self, chunks: Iterable[tuple[int, Any]], k: int, refuse: Refuse) -> list[IntArray | None]:
+        """Candidates for the best k of each query; None where so many tie that they cannot all be kept."""
+        torch, kept = self.torch, k + _MORE
+        values = torch.full((len(self.double), 0), 0.0, device=self.device, dtype=torch.float64)
+        docs = torch.zeros((len(self.double), 0), device=self.device, dtype=torch.int64)
+        margin = torch.zeros(len(self.double), device=self.device, dtype=torch.float64)
+        seen = 0
+        for first, documents in chunks:
+            chunk = self._start(first, documents, count=False)
+            if not np.isfinite(float(chunk.longest)):
+                self._measure_again(chunk, refuse)
+            product = self._product(chunk)
+            margin = torch.maximum(margin, self._margin(product.before, product.size, product.unit))
+            parts = [
+                scores.topk(min(kept, scores.shape[1]), 1)
+                for _, scores in product.scores(np.arange(len(self.double)))
+            ]
+            values = torch.cat([values, torch.cat([part.values for part in parts]).double()], 1)
+            docs = torch.cat([docs, torch.cat([part.indices for part in parts]) + first], 1)
+            values, order = values.topk(min(kept, values.shape[1]), 1)
+            docs, seen = docs.gather(1, order), seen + len(documents)
+        if not values.shape[1]:
+            return [np.zeros(0, np.int64) for _ in range(len(values))]
+        floor = values[:, min(k, values.shape[1]) - 1] - 2 * margin
+        cut_off = (values[:, -1] >= floor) & (seen > values.shape[1])
+        inside, found = (values >= floor[:, None]).cpu().numpy(), docs.cpu().numpy()
+        return [
+            None if lost else found[i][inside[i]] for i, lost in enumerate(cut_off.cpu().numpy().tolist())
+        ]
 
     def _compare(
         self, chunk: _Chunk, scores: Any, pairs: IntArray, row: IntArray, bounds: tuple[Any, Any]

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from ranklens.arrays import FloatArray, IntArray
+from ranklens.embeddings.corpus import Corpus
 from ranklens.embeddings.places import TieOrder
 from ranklens.embeddings.spaces import ScoreBlock, Space
 
+Best = tuple[IntArray, FloatArray]  # documents and their scores, best first
 _SLACK = 4  # candidates that are kept, for each that is wanted, before the worst are dropped
 
 
@@ -37,27 +39,49 @@ class Nearest:
                 if len(kept.doc) > _SLACK * self.k:
                     kept.cut(self.k)
 
-    def best(self, blocks: Iterable[tuple[int, Any]]) -> list[tuple[IntArray, FloatArray]]:
-        """Documents and scores of every query, best first; the candidates are scored exactly, which needs their vectors again."""
+    def best(self, corpus: Corpus, step: int) -> list[Best]:
+        """Documents and scores of every query, best first."""
         for kept in self._kept:
             kept.cut(self.k)
-        query = np.repeat(np.arange(len(self._kept)), [len(kept.doc) for kept in self._kept])
-        doc = np.concatenate([np.zeros(0, np.int64), *(kept.doc for kept in self._kept)])
-        score = np.empty(len(doc))
-        by_doc = np.argsort(doc, kind="stable")
-        for first, documents in blocks:
-            here = by_doc[slice(*np.searchsorted(doc[by_doc], [first, first + documents.shape[0]]).tolist())]
-            here = np.sort(here)  # by query
-            score[here] = self.space.exact(documents, query[here], doc[here] - first)
-        found = []
-        edges = np.searchsorted(query, np.arange(len(self._kept) + 1)).tolist()
-        for first, last in pairwise(edges):
-            order = self._best_first(doc[first:last], score[first:last])[: self.k] + first
-            found.append((doc[order], score[order]))
-        return found
+        return exact_best(self.space, [kept.doc for kept in self._kept], self.k, self.order, corpus, step)
 
     def _best_first(self, doc: IntArray, score: FloatArray) -> IntArray:
-        return np.lexsort((self.order.place(doc), -score))
+        return best_first(doc, score, self.order)
+
+
+def best_first(doc: IntArray, score: FloatArray, order: TieOrder) -> IntArray:
+    """The order of a ranking: by score, tied documents by the policy."""
+    return np.lexsort((order.place(doc), -score))
+
+
+def exact_best(
+    space: Space, candidates: Sequence[IntArray], k: int, order: TieOrder, corpus: Corpus, step: int
+) -> list[Best]:
+    """The best k among the candidates of each query, by their exact scores, which need the vectors again."""
+    query = np.repeat(np.arange(len(candidates)), [len(docs) for docs in candidates])
+    doc = np.concatenate([np.zeros(0, np.int64), *candidates])
+    score = _exact(space, query, doc, corpus, step)
+    found = []
+    for first, last in pairwise(np.searchsorted(query, np.arange(len(candidates) + 1)).tolist()):
+        kept = best_first(doc[first:last], score[first:last], order)[:k] + first
+        found.append((doc[kept], score[kept]))
+    return found
+
+
+def _exact(space: Space, query: IntArray, doc: IntArray, corpus: Corpus, step: int) -> FloatArray:
+    score = np.empty(len(doc))
+    if corpus.whole is not None or corpus.tensor is not None:
+        for first in range(0, len(doc), step):
+            part = slice(first, first + step)
+            rows = np.unique(doc[part])
+            score[part] = space.exact(corpus.take(rows, step), query[part], np.searchsorted(rows, doc[part]))
+        return score
+    by_doc = np.argsort(doc, kind="stable")  # one pass over what cannot be addressed
+    for first, documents in corpus.blocks(step):
+        edges = np.searchsorted(doc[by_doc], [first, first + documents.shape[0]]).tolist()
+        here = np.sort(by_doc[slice(*edges)])  # by query
+        score[here] = space.exact(documents, query[here], doc[here] - first)
+    return score
 
 
 class _Candidates:

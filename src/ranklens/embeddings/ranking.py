@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ranklens.arrays import FloatArray, IntArray
+from ranklens.arrays import IntArray
 from ranklens.embeddings import host
 from ranklens.embeddings.corpus import Corpus
 from ranklens.embeddings.counting import Counter, Reader, read_blocks
 from ranklens.embeddings.model import Model
-from ranklens.embeddings.nearest import Nearest
+from ranklens.embeddings.nearest import Best, Nearest, exact_best
 from ranklens.embeddings.places import Places, TieOrder, Wanted
 from ranklens.embeddings.spaces import NotFiniteError, Space
 from ranklens.embeddings.task import Ids, Task
@@ -42,13 +42,10 @@ class Ranking:
         """Places, and the best documents if they are wanted."""
         queries = model.chosen(self.task.query_rows)
         device = self._device(model)
-        if device is None or self.top is not None:
-            space = self._space(model, queries)
         if device is None:
-            places, best = self._on_host(model, space)
+            places, best = self._on_host(model, self._space(model, queries))
         else:
-            places = self._on_device(model, queries, device)
-            best = None if self.top is None else self._best(model.corpus, space)
+            places, best = self._on_device(model, queries, device)
         return places, None if best is None else self._named(best)
 
     def _space(self, model: Model, queries: Any) -> Space:
@@ -60,7 +57,7 @@ class Ranking:
     def _step(self, model: Model) -> int:
         return self.batch or (_TOKEN_BLOCK if model.similarity == "maxsim" else _BLOCK)
 
-    def _on_host(self, model: Model, space: Space) -> tuple[Places, list[tuple[IntArray, FloatArray]] | None]:
+    def _on_host(self, model: Model, space: Space) -> tuple[Places, list[Best] | None]:
         step, order, corpus = self._step(model), TieOrder(self.ties, self.doc_ids.names), model.corpus
         wanted = self._wanted(space, corpus, step)
         counter = Counter(space, wanted, order)
@@ -68,16 +65,9 @@ class Ranking:
         readers: list[Reader] = [counter, *([best] if best else [])]
         read_blocks(space, corpus.blocks(step), readers, self._document_not_finite)
         self._leave_out(counter.places, space, wanted, corpus, step)
-        return counter.places, None if best is None else best.best(corpus.blocks(step))
+        return counter.places, None if best is None else best.best(corpus, step)
 
-    def _best(self, corpus: Corpus, space: Space) -> list[tuple[IntArray, FloatArray]]:
-        best = Nearest(
-            space, (self.top or 0) + self._most_excluded(), TieOrder(self.ties, self.doc_ids.names)
-        )
-        read_blocks(space, corpus.blocks(_BLOCK), [best], self._document_not_finite)
-        return best.best(corpus.blocks(_BLOCK))
-
-    def _on_device(self, model: Model, queries: Any, device: Any) -> Places:
+    def _on_device(self, model: Model, queries: Any, device: Any) -> tuple[Places, list[Best] | None]:
         from ranklens.embeddings import transfer
         from ranklens.embeddings.device import DeviceCounter
 
@@ -88,17 +78,39 @@ class Ranking:
         counter = DeviceCounter(queries, judged, wanted, model.similarity, order, device)
         for row in (~counter.norms.isfinite()).nonzero()[:1, 0].tolist():
             raise self._query_not_finite(row)
-        if corpus.tensor is not None and corpus.tensor.device == device:
-            chunks = transfer.resident_chunks(corpus.tensor, self.batch or transfer.RESIDENT)
-            counter.read(chunks, self._document_not_finite, resident=True)
-        else:
-            blocks = corpus.raw(self.batch or transfer.STREAMED)
-            counter.read(transfer.streamed_chunks(blocks, device), self._document_not_finite, resident=False)
+        resident = corpus.tensor is not None and corpus.tensor.device == device
+
+        def chunks() -> Iterator[tuple[int, Any]]:
+            if resident:
+                return transfer.resident_chunks(corpus.tensor, self.batch or transfer.RESIDENT)
+            return transfer.streamed_chunks(corpus.raw(self.batch or transfer.STREAMED), device)
+
+        counter.read(chunks(), self._document_not_finite, resident=resident)
+        if self.top is None and not len(task.excluded_doc):
+            return counter.places, None
+        space = self._space(model, queries)
         if len(task.excluded_doc):
-            space = self._space(model, queries)
-            exact = self._wanted(space, corpus, _BLOCK)
-            self._leave_out(counter.places, space, exact, corpus, _BLOCK)
-        return counter.places
+            self._leave_out(counter.places, space, self._wanted(space, corpus, _BLOCK), corpus, _BLOCK)
+        if self.top is None:
+            return counter.places, None
+        k = self.top + self._most_excluded()
+        return counter.places, self._best(
+            model, counter.best(chunks(), k, self._document_not_finite), k, space
+        )
+
+    def _best(self, model: Model, candidates: list[IntArray | None], k: int, space: Space) -> list[Best]:
+        """The best among the candidates of the device; where too many tied, the processor looks at all documents."""
+        order, corpus = TieOrder(self.ties, self.doc_ids.names), model.corpus
+        listed = [np.zeros(0, np.int64) if docs is None else docs for docs in candidates]
+        best = exact_best(space, listed, k, order, corpus, _BLOCK)
+        open_rows = np.array([i for i, docs in enumerate(candidates) if docs is None], dtype=np.int64)
+        if len(open_rows):
+            some = self._space(model, model.chosen(self.task.query_rows[open_rows]))
+            again = Nearest(some, k, order)
+            read_blocks(some, corpus.blocks(_BLOCK), [again], self._document_not_finite)
+            for row, found in zip(open_rows.tolist(), again.best(corpus, _BLOCK), strict=True):
+                best[row] = found
+        return best
 
     def _device(self, model: Model) -> Any:
         """The GPU to count on: the one asked for, or the one that holds the documents; None for the processor."""
@@ -139,7 +151,7 @@ class Ranking:
     def _most_excluded(self) -> int:
         return int(np.bincount(self.task.excluded_query, minlength=1).max(initial=0))
 
-    def _named(self, best: Iterable[tuple[IntArray, FloatArray]]) -> Run:
+    def _named(self, best: Iterable[Best]) -> Run:
         """The best documents by name, without the excluded ones."""
         task = self.task
         gone = set(zip(task.excluded_query.tolist(), task.excluded_doc.tolist(), strict=True))
