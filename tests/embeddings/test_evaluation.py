@@ -12,6 +12,8 @@ from ranklens.registry import parse
 
 MEASURES = list(NOT)
 WITH_AVERAGED_TIES = [name for name in MEASURES if parse(name).definition.average_ties]
+# Some random judgments have no document in common with the corpus.
+pytestmark = pytest.mark.filterwarnings("ignore:None of the retrieved documents is judged")
 SIMILARITIES = ["dot", "cosine", "euclidean"]
 
 
@@ -235,6 +237,13 @@ def test_names_and_policies():
         rl.evaluate_embeddings(vectors, vectors, {"0": {"a": 1}}, "RR", doc_ids=["a", "b", "a"])
 
 
+@pytest.mark.filterwarnings("error")
+def test_ids_that_never_match_are_pointed_at():
+    vectors, names = np.eye(6), [f"d{i}" for i in range(6)]
+    with pytest.warns(rl.RankLensWarning, match=r"judged: 'x', retrieved: 'd0'"):
+        rl.evaluate_embeddings(vectors, vectors, {i: {"x": 1} for i in range(6)}, "RR", doc_ids=names)
+
+
 def test_the_best_documents_can_be_looked_at():
     vectors = np.eye(4)
     scores = rl.evaluate_embeddings(vectors[:2], vectors, {0: {0: 1}, 1: {0: 1}}, "RR@1", top=2)
@@ -259,6 +268,12 @@ def test_wrong_input_is_refused(wrong, message):
     vectors = np.eye(3)
     with pytest.raises(rl.InputError, match=message):
         rl.evaluate_embeddings(*wrong(vectors, vectors), {0: {0: 1}}, "RR")
+
+
+@pytest.mark.parametrize("wrong", [{"top": 0}, {"batch": -1}, {"similarity": "cosinus"}, {"exclude": 7}])
+def test_wrong_options_are_refused(wrong):
+    with pytest.raises(rl.InputError, match="is not allowed"):
+        rl.evaluate_embeddings(np.eye(2), np.eye(2), {0: {0: 1}}, "RR", **wrong)
 
 
 def test_no_documents_and_no_judgments():

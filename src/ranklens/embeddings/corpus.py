@@ -89,6 +89,7 @@ def open_corpus(documents: Any, vectors: str | None, keep: Callable[[Iterable[An
     """
     if isinstance(documents, (str, os.PathLike)):
         return _files(documents, vectors)
+    documents = host.kept_on_gpu(documents)
     if host.is_torch(documents):
         return _tensor(documents)
     if callable(documents) and not hasattr(documents, "__array__"):

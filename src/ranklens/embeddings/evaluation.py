@@ -72,6 +72,9 @@ def evaluate_embeddings(
         raise InputError(
             f"similarity={similarity!r} is not allowed: {nearest(str(similarity), get_args(Similarity))}"
         )
+    for name, number in (("top", top), ("batch", batch)):
+        if number is not None and number < 1:
+            raise InputError(f"{name}={number} is not allowed: it is a whole number from 1.")
     chosen = make_policy(policy, options)
     wanted = [with_rel(measure, chosen.rel) for measure in parse_many(measures)]
     with ExitStack() as stack:

@@ -31,6 +31,17 @@ def on_gpu(value: Any) -> bool:
     return int(value.__dlpack_device__()[0]) not in (1, 3, 11)  # DLPack's numbers for the host, also pinned
 
 
+def kept_on_gpu(value: Any) -> Any:
+    """An array of CuPy or JAX that is on a GPU as a torch tensor there, without a copy, where torch is installed."""
+    if is_torch(value) or not on_gpu(value):
+        return value
+    try:
+        import torch
+    except ImportError:
+        return value
+    return torch.from_dlpack(value)
+
+
 def as_array(value: Any, name: str) -> Any:
     """A NumPy array, in place where that is possible; bfloat16, which NumPy lacks, becomes float32.
 

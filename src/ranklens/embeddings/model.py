@@ -57,6 +57,7 @@ def read_model(
         model = Model(both[0], as_corpus(both[1]), similarity, lambda some: Sparse(some, similarity))
     else:
         corpus = open_corpus(documents, vectors, lambda blocks: spool(blocks, stack))
+        queries = host.kept_on_gpu(queries)
         given = queries if host.is_torch(queries) else host.as_matrix(queries, "queries")
         host.check_rows(given, "queries")
         model = Model(given, corpus, similarity, lambda some: _dense(some, similarity), dense=True)

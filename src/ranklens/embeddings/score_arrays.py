@@ -59,7 +59,9 @@ def evaluate_scores(
         raise InputError(
             f"doc_ids has {len(doc_ids):,} ids for {len(rows.score):,} documents; pass one for each."
         )
-    rows = replace(rows, docs=doc_ids)
+    if doc_ids is not None:
+        rows = replace(rows, docs=doc_ids)
+        _refuse_repeated(rows)
     judged = assemble(_standings(rows, chosen), chosen)
     return replace(
         score(judged, wanted), sources=Sources(_ByQuery(rows, rows.label), _ByQuery(rows, rows.score))
@@ -164,7 +166,7 @@ class _Rows:
     score: Any
     label: FloatArray
     queries: Sequence[str]
-    docs: Sequence[Any] | None = None
+    docs: Any = None  # names by row
 
     def doc(self, row: int) -> str:
         return str(row) if self.docs is None else str(self.docs[row])
@@ -175,7 +177,8 @@ class _Rows:
 
 def _flat(scores: Any, labels: Any, mask: Any, groups: _Groups) -> _Rows:
     """Scores and labels as rows, whatever their shape."""
-    scores = _as_tensor(scores) if host.on_gpu(scores) else host.as_array(scores, "scores")
+    scores = host.kept_on_gpu(scores)
+    scores = scores if host.on_gpu(scores) and host.is_torch(scores) else host.as_array(scores, "scores")
     label = np.asarray(host.as_array(labels, "labels"), np.float64)
     if tuple(scores.shape) != label.shape:
         raise InputError(
@@ -197,18 +200,15 @@ def _flat(scores: Any, labels: Any, mask: Any, groups: _Groups) -> _Rows:
     rows = np.flatnonzero(kept)
     columns = (np.arange(label.size) % max(label.shape[1], 1))[rows]
     every = scores.reshape(-1)
-    some = every[rows] if isinstance(every, np.ndarray) else every[_as_tensor(rows, like=every)]
-    return _Rows(query[rows], some, label.reshape(-1)[rows], names, columns.tolist())
+    some = every[rows] if isinstance(every, np.ndarray) else every[_like(rows, every)]
+    return _Rows(query[rows], some, label.reshape(-1)[rows], names, columns)
 
 
-def _as_tensor(value: Any, like: Any = None) -> Any:
-    """A torch tensor, where the numbers are already if they are on a GPU."""
-    if host.is_torch(value):
-        return value.detach()
+def _like(rows: IntArray, tensor: Any) -> Any:
+    """Row numbers on the device of a tensor."""
     from ranklens.embeddings.transfer import load_torch
 
-    torch = load_torch()
-    return torch.from_dlpack(value) if like is None else torch.as_tensor(value, device=like.device)
+    return load_torch().as_tensor(rows, device=tensor.device)
 
 
 def _standings(rows: _Rows, policy: Policy) -> Standings:
@@ -246,8 +246,10 @@ def _check(rows: _Rows) -> None:
         raise not_a_number(
             "labels", "grade", rows.queries[rows.query[row]], rows.doc(row), float(rows.label[row])
         )
-    if rows.docs is None:
-        return
+
+
+def _refuse_repeated(rows: _Rows) -> None:
+    assert rows.docs is not None
     seen: set[tuple[int, str]] = set()
     for pair in zip(rows.query.tolist(), map(str, rows.docs), strict=True):
         if pair in seen:
@@ -275,7 +277,7 @@ def _order(rows: _Rows, policy: Policy) -> tuple[IntArray, BoolArray]:
 
 def _order_on_device(rows: _Rows) -> tuple[IntArray, BoolArray]:
     """The same where the scores are: only the order comes back."""
-    query = _as_tensor(rows.query, like=rows.score)
+    query = _like(rows.query, rows.score)
     order = rows.score.argsort(stable=True, descending=True)
     order = order[query[order].argsort(stable=True)]
     ordered, query = rows.score[order], query[order]

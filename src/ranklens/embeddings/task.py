@@ -72,6 +72,9 @@ class Task:
     excluded_doc: IntArray
     documents: int
     applied: Applied
+    examples: tuple[
+        str, str, str
+    ]  # for messages: a query with a vector, a judged document, a document with a vector
 
     def standings(self, places: Places) -> Standings:
         """The places in the form that every ranking comes to."""
@@ -91,7 +94,7 @@ class Task:
             start=places.above + 1,
             size=places.same,
             applied=self.applied,
-            examples=("0", "0", "0"),
+            examples=self.examples,
         )
 
 
@@ -127,6 +130,11 @@ def make_task(qrels: Any, queries: Ids, documents: Ids, exclude: Any, policy: Po
         left_doc,
         documents.rows,
         Applied(ignored=ignored, duplicate_judgments=dropped),
+        (
+            queries.name(0) if queries.rows else "",
+            next(chain.from_iterable(golds), ""),
+            documents.name(0) if documents.rows else "",
+        ),
     )
 
 
