@@ -7,8 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -16,56 +15,16 @@ import numpy as np
 from ranklens.arrays import FloatArray, IntArray
 from ranklens.embeddings import host
 from ranklens.embeddings import similarity as exact
+from ranklens.embeddings.chunks import Chunk, Product
 from ranklens.embeddings.places import Places, TieOrder, Wanted
 from ranklens.embeddings.similarity import DOUBLE, SINGLE, Similarity
 from ranklens.embeddings.transfer import has_strong_double, input_rounding, load_kernel, load_torch
 
 Refuse = Callable[[int], Exception]
-_SCORES = 1 << 28  # scores that are held at once where a product is taken in torch
 _PAIRS = 1 << 25  # numbers of the vectors that are scored again at once
 _MORE = 64  # candidates beyond those asked for, among which ties can be found
 _LARGE = 2.0**50  # lengths beyond this may overflow float32 when they are multiplied
 _TENSOR_CORES = 4.0  # their sums are cut off rather than rounded, after every few products
-
-
-@dataclass
-class _Chunk:
-    """Documents on the device, and what was started on them."""
-
-    first: int
-    documents: Any
-    norms: Any
-    longest: Any  # length of the longest vector, as the product has it
-    scale: Any = None
-    bias: Any = None
-    counts: Any = None
-
-
-@dataclass(frozen=True)
-class _Product:
-    """All scores of some queries with a chunk, as torch computes them; and what their error depends on."""
-
-    queries: Any
-    documents: Any
-    scale: Any
-    bias: Any
-    before: Any
-    size: Any
-    unit: float
-    device: Any
-
-    def scores(self, rows: IntArray) -> Iterator[tuple[IntArray, Any]]:
-        """A few queries at a time: their rows, and the scores."""
-        torch, kind = load_torch(), self.documents.dtype
-        step = max(_SCORES // max(len(self.documents), 1), 1)
-        for begin in range(0, len(rows), step):
-            some = rows[begin : begin + step]
-            scores = self.queries[torch.as_tensor(some, device=self.device)] @ self.documents.T
-            if self.scale is not None:
-                scores *= self.scale.to(kind)
-            if self.bias is not None:
-                scores = 2 * scores - self.bias.to(kind)
-            yield some, scores
 
 
 class DeviceCounter:
@@ -133,7 +92,7 @@ class DeviceCounter:
 
     def read(self, chunks: Iterable[tuple[int, Any]], refuse: Refuse, *, resident: bool) -> None:
         """Count all chunks. Where they stay in memory, all are started before any is waited for; else one is, ahead."""
-        pending: list[_Chunk] = []
+        pending: list[Chunk] = []
         for first, documents in chunks:
             pending.append(self._start(first, documents))
             while len(pending) > 1 and not (resident and pending[0].counts is not None):
@@ -141,18 +100,18 @@ class DeviceCounter:
         for chunk in pending:
             self._finish(chunk, refuse)
 
-    def _start(self, first: int, documents: Any, *, count: bool = True) -> _Chunk:
+    def _start(self, first: int, documents: Any, *, count: bool = True) -> Chunk:
         torch = self.torch
         documents = (documents if documents.is_floating_point() else documents.float()).contiguous()
         kind = torch.float64 if documents.dtype == torch.float64 else torch.float32
-        chunk = _Chunk(first, documents, None, None)
+        chunk = Chunk(first, documents, None, None)
         self._measure(chunk, kind)
         fits = self.width <= self.kernel.MOST_WANTED if self.kernel is not None else False
         if count and fits and documents.dtype != torch.float64:
             self._launch(chunk)
         return chunk
 
-    def _measure(self, chunk: _Chunk, kind: Any) -> None:
+    def _measure(self, chunk: Chunk, kind: Any) -> None:
         """The lengths of the documents, and what follows from them."""
         torch = self.torch
         norms = lengths = torch.linalg.vector_norm(chunk.documents, dim=1, dtype=kind)
@@ -163,7 +122,7 @@ class DeviceCounter:
             chunk.bias = norms**2
         chunk.norms, chunk.longest = norms, lengths.max()
 
-    def _launch(self, chunk: _Chunk) -> None:
+    def _launch(self, chunk: Chunk) -> None:
         """Step 1, in the precision of the tensor cores."""
         torch = self.torch
         assert self.kernel is not None
@@ -205,7 +164,7 @@ class DeviceCounter:
             margin = before + steps * self.norms * size
         return (margin + n * 2.0**-126 * (1 + self.norms + size)).nan_to_num(nan=float("inf"))
 
-    def _finish(self, chunk: _Chunk, refuse: Refuse) -> None:
+    def _finish(self, chunk: Chunk, refuse: Refuse) -> None:
         """Take the counts of a chunk, and decide what they leave open."""
         wanted = self.wanted
         if not np.isfinite(float(chunk.longest)):
@@ -223,14 +182,14 @@ class DeviceCounter:
         if unsure.any():
             self._decide(chunk, np.flatnonzero(unsure))
 
-    def _measure_again(self, chunk: _Chunk, refuse: Refuse) -> None:
+    def _measure_again(self, chunk: Chunk, refuse: Refuse) -> None:
         """A length that float32 cannot hold: the vector is not a number, or its numbers are large."""
         self._measure(chunk, self.torch.float64)
         for row in (~chunk.norms.isfinite()).nonzero()[:1, 0].tolist():
             raise refuse(chunk.first + row)
         chunk.counts = None
 
-    def _decide(self, chunk: _Chunk, pairs: IntArray) -> None:
+    def _decide(self, chunk: Chunk, pairs: IntArray) -> None:
         """Step 2 for some of the judged documents, a few queries at a time."""
         product = self._product(chunk)
         bounds = self._bounds(product.before, product.size, product.unit, product.documents.dtype)
@@ -238,7 +197,7 @@ class DeviceCounter:
             here = pairs[np.isin(self.wanted.query[pairs], rows)]
             self._compare(chunk, scores, here, np.searchsorted(rows, self.wanted.query[here]), bounds)
 
-    def _product(self, chunk: _Chunk) -> _Product:
+    def _product(self, chunk: Chunk) -> Product:
         """The product by torch: in float64 where that is fast or float32 might overflow."""
         torch = self.torch
         large = max(float(chunk.longest), float(self.norms.max())) > _LARGE
@@ -249,7 +208,7 @@ class DeviceCounter:
         if not double:
             lost = lost + self.norms * 2.02 * input_rounding(torch, self.device)
         unit = DOUBLE if double else _TENSOR_CORES * SINGLE
-        return _Product(
+        return Product(
             queries, chunk.documents.to(kind), chunk.scale, chunk.bias, lost * size, size, unit, self.device
         )
 
@@ -284,7 +243,7 @@ class DeviceCounter:
         ]
 
     def _compare(
-        self, chunk: _Chunk, scores: Any, pairs: IntArray, row: IntArray, bounds: tuple[Any, Any]
+        self, chunk: Chunk, scores: Any, pairs: IntArray, row: IntArray, bounds: tuple[Any, Any]
     ) -> None:
         """Count what is clear in a block of scores, and look at the rest again."""
         torch, wanted = self.torch, self.wanted
@@ -303,7 +262,7 @@ class DeviceCounter:
             near = ((values >= low) & ~above).nonzero()
             self._settle(chunk, members[near[:, 0].cpu().numpy()], near[:, 1])
 
-    def _settle(self, chunk: _Chunk, pair: IntArray, doc: Any) -> None:
+    def _settle(self, chunk: Chunk, pair: IntArray, doc: Any) -> None:
         """Documents that were too close to tell: by a sum in float64 here, and what is still too close on the host."""
         torch, wanted = self.torch, self.wanted
         step = max(_PAIRS // max(self.double.shape[1], 1), 1)
@@ -329,7 +288,7 @@ class DeviceCounter:
             score = self.torch.where(lengths > 0, score / lengths.clamp_min(1e-300), 0.0)
         return score
 
-    def _pair_margin(self, chunk: _Chunk, query: Any, doc: Any) -> Any:
+    def _pair_margin(self, chunk: Chunk, query: Any, doc: Any) -> Any:
         """How far two scores of :meth:`_score_pairs` may be from the formula's, together."""
         own, norms, n = self.norms[query], chunk.norms[doc].double() * 1.001, self.double.shape[1]
         if self.similarity == "cosine":
@@ -337,7 +296,7 @@ class DeviceCounter:
         size = own**2 + norms**2 if self.similarity == "euclidean" else own * norms
         return 16 * (n + 8) * DOUBLE * size + n * 2.0**-1000
 
-    def _settle_on_host(self, chunk: _Chunk, pair: IntArray, doc: Any) -> None:
+    def _settle_on_host(self, chunk: Chunk, pair: IntArray, doc: Any) -> None:
         """Step 3: the formula itself, for the documents and for the judged ones that they are compared with."""
         wanted = self.wanted
         rows = doc.cpu().numpy() + chunk.first

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ def kept_on_gpu(value: Any) -> Any:
     if is_torch(value) or not on_gpu(value):
         return value
     try:
-        import torch
+        torch: Any = import_module("torch")
     except ImportError:
         return value
     return torch.from_dlpack(value)

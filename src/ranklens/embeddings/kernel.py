@@ -47,7 +47,7 @@ def _count(
     rm = pm * BM + tl.arange(0, BM)
     rn = pn * BN + tl.arange(0, BN)
     rk = tl.arange(0, BK)
-    q = q_ptr + (rm % M)[:, None] * K + rk[None, :]
+    q = q_ptr + (rm % M).to(tl.int64)[:, None] * K + rk[None, :]
     d = d_ptr + (rn % N).to(tl.int64)[None, :] * K + rk[:, None]
     acc = tl.zeros((BM, BN), dtype=tl.float32)
     for k in range(0, K, BK):
@@ -93,22 +93,24 @@ def count(
     settings = {**_SHAPE, **shape}
     grid = (triton.cdiv(len(queries), settings["BM"]) * triton.cdiv(len(documents), settings["BN"]),)
     nothing = low  # a pointer is needed even where it is not read
-    _count[grid](
-        queries,
-        documents,
-        low,
-        high,
-        nothing if scale is None else scale,
-        nothing if bias is None else bias,
-        out,
-        len(queries),
-        len(documents),
-        queries.shape[1],
-        low.shape[1],
-        scale is not None,
-        bias is not None,
-        num_warps=warps,
-        num_stages=stages,
-        **settings,
-    )
+    # Triton launches on the current device, which need not be the one that holds the vectors.
+    with torch.cuda.device_of(queries):
+        _count[grid](
+            queries,
+            documents,
+            low,
+            high,
+            nothing if scale is None else scale,
+            nothing if bias is None else bias,
+            out,
+            len(queries),
+            len(documents),
+            queries.shape[1],
+            low.shape[1],
+            scale is not None,
+            bias is not None,
+            num_warps=warps,
+            num_stages=stages,
+            **settings,
+        )
     return out
