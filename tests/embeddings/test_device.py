@@ -65,9 +65,13 @@ def check(rng, kind, dtype, similarity):
         )
 
 
+@pytest.mark.parametrize(
+    "strong_double", [False, True]
+)  # whether step 2 is in float64, as on chips that are fast at it
 @pytest.mark.parametrize("similarity", ["dot", "cosine", "euclidean"])
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16, torch.int8])
-def test_the_same_places_as_numpy(dtype, similarity):
+def test_the_same_places_as_numpy(dtype, similarity, strong_double, monkeypatch):
+    monkeypatch.setattr(device, "has_strong_double", lambda torch, chosen: strong_double)
     rng = np.random.default_rng(0)
     for kind in ("any", "whole", "equal", "close", "zero"):
         for _ in range(4):

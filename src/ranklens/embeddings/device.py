@@ -203,6 +203,8 @@ class DeviceCounter:
         large = max(float(chunk.longest), float(self.norms.max())) > _LARGE
         double = chunk.documents.dtype == torch.float64 or large or self.strong_double
         kind = torch.float64 if double else torch.float32
+        if double and chunk.norms.dtype != torch.float64:
+            self._measure(chunk, kind)  # a product is as exact as the lengths in it
         queries, lost = self._in_precision(kind)
         size = chunk.longest.double() * 1.0001
         if not double:
