@@ -53,7 +53,7 @@ class Corpus:
         if self.whole is not None:
             return self.whole[rows]
         if self.tensor is not None:
-            found = self.tensor[rows.tolist()]
+            found = self.tensor[host.rows_for(self.tensor, rows)]
             return found if raw else host.as_array(found, "documents")
         order = np.argsort(rows, kind="stable")
         ordered = rows[order]

@@ -306,17 +306,13 @@ class DeviceCounter:
         np.add.at(self.places.same, pair[itself], 1)  # a document ties with itself
         others = np.flatnonzero(~itself)
         if len(others):
-            pair, rows, vectors = pair[others], rows[others], chunk.documents[doc[self._like(doc, others)]]
+            pair, rows, vectors = pair[others], rows[others], chunk.documents[doc[host.rows_for(doc, others)]]
             known = np.unique(pair)
             wanted.score[known] = self._formula(
-                wanted.query[known], self.judged[self._like(self.judged, known)]
+                wanted.query[known], self.judged[host.rows_for(self.judged, known)]
             )
             self.places.settle(wanted, pair, rows, self._formula(wanted.query[pair], vectors), self.order)
 
     def _formula(self, query: IntArray, documents: Any) -> FloatArray:
-        queries = host.as_array(self.queries[self._like(self.queries, query)], "queries")
+        queries = host.as_array(self.queries[host.rows_for(self.queries, query)], "queries")
         return exact.exact_scores(queries, host.as_array(documents, "documents"), self.similarity)
-
-    def _like(self, vectors: Any, rows: IntArray) -> Any:
-        """Row numbers as the array or tensor takes them."""
-        return self.torch.as_tensor(rows, device=vectors.device) if host.is_torch(vectors) else rows

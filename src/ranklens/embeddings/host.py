@@ -32,6 +32,13 @@ def on_gpu(value: Any) -> bool:
     return int(value.__dlpack_device__()[0]) not in (1, 3, 11)  # DLPack's numbers for the host, also pinned
 
 
+def rows_for(vectors: Any, rows: Any) -> Any:
+    """Row numbers as the array or tensor takes them fastest."""
+    if not is_torch(vectors):
+        return rows
+    return sys.modules["torch"].as_tensor(rows, device=vectors.device)
+
+
 def kept_on_gpu(value: Any) -> Any:
     """An array of CuPy or JAX that is on a GPU as a torch tensor there, without a copy, where torch is installed."""
     if is_torch(value) or not on_gpu(value):

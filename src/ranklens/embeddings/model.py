@@ -36,7 +36,7 @@ class Model:
         """Some of the queries."""
         if len(rows) == self.rows and (rows == np.arange(len(rows))).all():
             return self.queries
-        return self.queries[rows.tolist() if host.is_torch(self.queries) else rows]
+        return self.queries[host.rows_for(self.queries, rows)]
 
     def cut(self, dims: int) -> Model:
         """The same with only the first numbers of each vector."""

@@ -51,7 +51,11 @@ class Nearest:
 
 def best_first(doc: IntArray, score: FloatArray, order: TieOrder) -> IntArray:
     """The order of a ranking: by score, tied documents by the policy."""
-    return np.lexsort((order.place(doc), -score))
+    found = np.argsort(-score, kind="stable")
+    ordered = score[found]
+    if (ordered[1:] == ordered[:-1]).any():
+        return np.lexsort((order.place(doc), -score))
+    return found
 
 
 def exact_best(
