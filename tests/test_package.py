@@ -75,8 +75,8 @@ FLOORS = [
     {"scores"},
     {"evaluation", "single", "trec", "lint"},
     {"comparison", "explanation", "items", "pipeline", "pytrec_eval"},
-    {"retrieval"},
-    {"report"},
+    {"retrieval", "embeddings", "exchange"},
+    {"report", "training"},
     {"config", "demo"},
     {"cli"},
 ]
@@ -84,6 +84,7 @@ FLOORS = [
 DOORS = {
     ("judging", "evaluation"),
     ("scores", "explanation"),
+    ("scores", "exchange"),
     ("comparison", "report"),
     ("registry", "formulas"),
 }

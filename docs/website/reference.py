@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 NAMES = {
     "Evaluate": "evaluate Scores Policy measure Measure measures preset from_records judge judgments read_scores Judged Hits",
     "Compare": "compare compare_scores Comparison plan Plan Interval rbo",
+    "Models": "evaluate_embeddings evaluate_scores ann_recall read_mteb from_ir_datasets",
     "Explain": "explain Explanation",
     "One query": "precision_at_k recall_at_k f1_at_k precision_recall_f1 hit_rate_at_k success_at_k reciprocal_rank "
     "mean_reciprocal_rank average_precision_at_k ndcg_at_k dcg_at_k",
@@ -22,7 +23,13 @@ NAMES = {
     "Pipelines": "routing_accuracy gate_efficiency reranking_improvement k_sweep",
     "Errors": "RankLensError InputError MeasureError PolicyError MissingExtraError RankLensWarning",
 }
-MODULES = ("ranklens.stats", "ranklens.registry", "ranklens.matching", "ranklens.pytrec_eval")
+MODULES = (
+    "ranklens.training",
+    "ranklens.stats",
+    "ranklens.registry",
+    "ranklens.matching",
+    "ranklens.pytrec_eval",
+)
 
 
 def write(folder: Path) -> None:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from ranklens.comparison.comparison import Comparison
     from ranklens.comparison.planning import Plan, plan
     from ranklens.comparison.systems import compare, compare_scores
+    from ranklens.embeddings.ann import ann_recall
+    from ranklens.embeddings.evaluation import evaluate_embeddings
+    from ranklens.embeddings.score_arrays import evaluate_scores
     from ranklens.errors import (
         InputError,
         MeasureError,
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
         RankLensWarning,
     )
     from ranklens.evaluation import evaluate
+    from ranklens.exchange.ir_datasets import from_ir_datasets
+    from ranklens.exchange.mteb import read_mteb
     from ranklens.explanation.walk import Explanation, explain
     from ranklens.items import (
         AveragePrecisionAtK,
@@ -70,8 +75,13 @@ _HOME = {
     "comparison.comparison": "Comparison",
     "comparison.planning": "Plan plan",
     "comparison.systems": "compare compare_scores",
+    "embeddings.ann": "ann_recall",
+    "embeddings.evaluation": "evaluate_embeddings",
+    "embeddings.score_arrays": "evaluate_scores",
     "errors": "InputError MeasureError MissingExtraError PolicyError RankLensError RankLensWarning",
     "evaluation": "evaluate",
+    "exchange.ir_datasets": "from_ir_datasets",
+    "exchange.mteb": "read_mteb",
     "explanation.walk": "Explanation explain",
     "items": "AveragePrecisionAtK DatasetItem F1AtK HitRateAtK MeanReciprocalRank MetricRunner NDCGAtK PrecisionAtK RecallAtK",
     "judging.assembly": "judge",
@@ -116,13 +126,17 @@ __all__ = [
     "RankLensWarning",
     "RecallAtK",
     "Scores",
+    "ann_recall",
     "average_precision_at_k",
     "compare",
     "compare_scores",
     "dcg_at_k",
     "evaluate",
+    "evaluate_embeddings",
+    "evaluate_scores",
     "explain",
     "f1_at_k",
+    "from_ir_datasets",
     "from_records",
     "gate_efficiency",
     "hit_rate_at_k",
@@ -138,6 +152,7 @@ __all__ = [
     "precision_recall_f1",
     "preset",
     "rbo",
+    "read_mteb",
     "read_scores",
     "recall_at_k",
     "reciprocal_rank",

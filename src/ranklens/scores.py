@@ -254,6 +254,23 @@ class Scores:
         values = {name: np.concatenate([one.values[name] for one in given]) for name in names}
         return cls(given[0].measures, merge([one.judged for one in given]), values)
 
+    def to_mteb(self, task: str, **about: Any) -> dict[str, Any]:
+        """The result of a task as MTEB writes it; ``about`` may give split, subset, languages, revision and main.
+
+        >>> import ranklens as rl
+        >>> rl.evaluate({"q": {"a"}}, {"q": ["a"]}, ["nDCG@10", "R@5"]).to_mteb("SciFact")["scores"]["test"][0]["main_score"]
+        1.0
+        """
+        from ranklens.exchange.mteb import to_mteb
+
+        return to_mteb(self, task, **about)
+
+    def to_hub(self, model: str, dataset: str, **about: Any) -> str:
+        """YAML for a model card's front matter; ``about`` may give the dataset's name, split and revision."""
+        from ranklens.exchange.hub import to_hub
+
+        return to_hub(self, model, dataset, **about)
+
     def table(self) -> Table:
         """Means and intervals as text, with a note on what they were taken over."""
         from ranklens.tables.table import Table

@@ -1,0 +1,160 @@
+"""Embeddings on the processor: ranks by counting against top-k as other tools take it, and how far from the bare matrix product.
+
+``python benchmarks/models.py`` takes 1,000 x 100,000 x 384; ``--large`` adds 6,980 x 500,000 x 768, which takes many minutes. Peers that
+are not installed (torch, faiss-cpu) are left out. Wall and CPU time are the best of some runs; ratios are of CPU time, because
+other work on the machine disturbs the clock. Memory is the peak that the work adds, measured in a process of its own.
+"""
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+SHAPES = {"small": (1_000, 100_000, 384), "large": (6_980, 500_000, 768)}
+GOALS = {
+    "ranklens": ("bare product", 1.6),
+    "torch top 1,000": ("ranklens", 3.0),
+    "faiss flat, top 1,000": ("ranklens", 3.0),
+}
+
+
+def vectors(shape):
+    queries, documents, size = SHAPES[shape]
+    rng = np.random.default_rng(0)
+    d = np.empty((documents, size), np.float32)
+    for i in range(0, documents, 5_000):
+        part = rng.normal(
+            size=(min(5_000, documents - i), size)
+        )  # small parts, so that they do not hide the peak of the work
+        d[i : i + 5_000] = part / np.linalg.norm(part, axis=1, keepdims=True)
+    gold = rng.integers(0, documents, queries)
+    q = d[gold] + 0.1 * rng.normal(size=(queries, size)).astype(np.float32)
+    return q / np.linalg.norm(q, axis=1, keepdims=True), d, {str(i): {str(g): 1} for i, g in enumerate(gold)}
+
+
+def bare_product(q, d, qrels):
+    for i in range(0, len(d), 16_384):
+        for j in range(0, len(q), 1024):
+            q[j : j + 1024] @ d[i : i + 16_384].T
+
+
+def ranklens(q, d, qrels):
+    import ranklens as rl
+
+    rl.evaluate_embeddings(q, d, qrels, ["nDCG@10", "RR@10"])
+
+
+def ranklens_with_the_top_100(q, d, qrels):
+    import ranklens as rl
+
+    rl.evaluate_embeddings(q, d, qrels, ["nDCG@10", "RR@10"], top=100)
+
+
+def torch_top(q, d, qrels):
+    """Blocks of 50,000 documents, the best 1,000 of each merged: what MTEB and sentence-transformers do, without their Python lists."""
+    import torch
+
+    q, d = torch.from_numpy(q), torch.from_numpy(d)
+    best = None
+    for i in range(0, len(d), 50_000):
+        values, where = (q @ d[i : i + 50_000].T).topk(1000, 1)
+        where = where + i
+        if best is not None:
+            values, where = torch.cat([best[0], values], 1), torch.cat([best[1], where], 1)
+            values, order = values.topk(1000, 1)
+            where = where.gather(1, order)
+        best = values, where
+
+
+def faiss_flat(q, d, qrels):
+    import faiss
+
+    index = faiss.IndexFlatIP(d.shape[1])
+    index.add(d)
+    index.search(q, 1000)
+
+
+def sentence_transformers(q, d, qrels):
+    """Its evaluator on the same embeddings: the best 100, and Python lists of them."""
+    import torch
+    from sentence_transformers.sentence_transformer.evaluation import InformationRetrievalEvaluator
+
+    class Model:
+        def encode_query(self, *args, **kwargs):
+            return torch.from_numpy(q)
+
+    evaluator = InformationRetrievalEvaluator(
+        {str(i): "" for i in range(len(q))},
+        {str(i): "" for i in range(len(d))},
+        {query: set(docs) for query, docs in qrels.items()},
+        score_functions={"dot": lambda a, b: a @ b.T},
+    )
+    evaluator.compute_metrices(Model(), corpus_embeddings=torch.from_numpy(d))
+
+
+WORK = {
+    "bare product": bare_product,
+    "ranklens": ranklens,
+    "ranklens, also the top 100": ranklens_with_the_top_100,
+    "torch top 1,000": torch_top,
+    "faiss flat, top 1,000": faiss_flat,
+    "sentence-transformers": sentence_transformers,
+}
+
+
+def measured(name, shape, times):
+    given = vectors(shape)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    try:
+        WORK[name](*given)
+    except ImportError:
+        return None
+    memory = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024
+    runs = []
+    for _ in range(times):
+        wall, used = time.perf_counter(), time.process_time()
+        WORK[name](*given)
+        runs.append((time.process_time() - used, time.perf_counter() - wall))
+    return {"cpu": min(runs)[0], "wall": min(wall for _, wall in runs), "memory": memory}
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--large", action="store_true")
+    options.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
+    chosen = options.parse_args()
+    if chosen.one:
+        print(json.dumps(measured(chosen.one[0], chosen.one[1], int(chosen.one[2]))))
+        return
+    for shape in ["small", "large"] if chosen.large else ["small"]:
+        print("\n{:,} queries x {:,} documents x {} dimensions, float32".format(*SHAPES[shape]))
+        print(f"\n| {'work':<28} | wall, s | CPU, s | memory, MB | CPU / product | CPU / ranklens | goal |")
+        print("| --- | --- | --- | --- | --- | --- | --- |")
+        found = {}
+        for name in WORK:
+            command = [sys.executable, __file__, "--one", name, shape, "1" if shape == "large" else "3"]
+            found[name] = json.loads(
+                subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()[-1]
+            )
+        for name, row in found.items():
+            if row is None:
+                print(f"| {name:<28} | not installed |")
+                continue
+            product, ours = row["cpu"] / found["bare product"]["cpu"], row["cpu"] / found["ranklens"]["cpu"]
+            against, goal = GOALS.get(name, ("", 0))
+            reached = (
+                ""
+                if not goal
+                else f"{'at most' if against == 'bare product' else 'at least'} {goal:g}x {against}"
+            )
+            print(
+                f"| {name:<28} | {row['wall']:.2f} | {row['cpu']:.2f} | {row['memory']:,} | {product:.2f} | {ours:.2f} | {reached} |"
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""Ranks by counting on the processor: a block of scores is computed, compared with the wanted ones and thrown away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Protocol
+
+import numpy as np
+
+from ranklens.arrays import BoolArray, FloatArray, IntArray
+from ranklens.embeddings.places import Places, TieOrder, Wanted
+from ranklens.embeddings.spaces import NotFiniteError, ScoreBlock, Space
+
+QUERY_ROWS = 1024  # queries that are scored at once
+_MANY_WANTED = 24  # of one query: from here on, sorting a row of scores is faster than comparing it so often
+
+
+class Reader(Protocol):
+    """Whoever looks at every block of scores."""
+
+    def read(self, scores: ScoreBlock, first_query: int, first_doc: int, documents: Any) -> None: ...
+
+
+def read_blocks(
+    space: Space,
+    blocks: Iterable[tuple[int, Any]],
+    readers: Iterable[Reader],
+    refuse: Callable[[int], Exception],
+) -> None:
+    """Show all scores to the readers, block by block; ``refuse`` makes the error for a document that is not a number."""
+    for first_doc, documents in blocks:
+        try:
+            opened = space.open(documents)
+        except NotFiniteError as wrong:
+            raise refuse(first_doc + wrong.row) from None
+        for rows in _slices(len(space)):
+            scores = space.scores(opened, rows)
+            for reader in readers:
+                reader.read(scores, rows.start, first_doc, documents)
+
+
+def _slices(size: int) -> Iterator[slice]:
+    return (slice(first, min(first + QUERY_ROWS, size)) for first in range(0, size, QUERY_ROWS))
+
+
+class Counter:
+    """Counts, for each wanted pair, the documents that score higher or the same."""
+
+    def __init__(self, space: Space, wanted: Wanted, order: TieOrder) -> None:
+        self.space, self.wanted, self.order = space, wanted, order
+        self.places = Places(len(wanted))
+
+    def read(self, scores: ScoreBlock, first_query: int, first_doc: int, documents: Any) -> None:
+        end = first_query + len(scores.values)
+        first, last = np.searchsorted(self.wanted.query, [first_query, end]).tolist()
+        row = self.wanted.query[first:last] - first_query
+        centre = self.wanted.score[first:last] + scores.shift[row]
+        low, high = _around(centre, scores.margin[row], scores.values.dtype)
+        above, near, doc = _compare(scores.values, row, low, high)
+        self.places.above[first:last] += above
+        if len(near):
+            unsure = scores.margin[row[near]] > 0
+            self._look_again(near + first, doc, unsure, first_doc, documents)
+
+    def _look_again(
+        self, pair: IntArray, doc: IntArray, unsure: BoolArray, first_doc: int, documents: Any
+    ) -> None:
+        """Documents whose scores are too close to tell: score them again, in float64. A document ties with itself."""
+        itself = doc + first_doc == self.wanted.doc[pair]
+        score = self.wanted.score[pair].copy()
+        others = np.flatnonzero(unsure & ~itself)
+        score[others] = self.space.exact(documents, self.wanted.query[pair[others]], doc[others])
+        self.places.settle(self.wanted, pair, doc + first_doc, score, self.order)
+
+
+def _around(centre: FloatArray, margin: FloatArray, kind: Any) -> tuple[Any, Any]:
+    """The interval in which a score cannot be told from the wanted one, in the number type of the scores, rounded outwards."""
+    low, high = (centre - margin).astype(kind), (centre + margin).astype(kind)
+    exact = (margin == 0) & (low == centre)  # whole numbers: only the same score is the same
+    return (
+        np.where(exact, low, np.nextafter(low, kind.type(-np.inf))),
+        np.where(exact, high, np.nextafter(high, kind.type(np.inf))),
+    )
+
+
+def _compare(values: Any, row: IntArray, low: Any, high: Any) -> tuple[IntArray, IntArray, IntArray]:
+    """How many scores lie above each interval; and which lie within: the interval's number, and the column."""
+    above = np.zeros(len(row), np.int64)
+    pairs: list[int] = []
+    columns: list[IntArray] = []
+    buffer = np.empty(values.shape[1], bool)
+    often = np.bincount(row, minlength=len(values))[row] >= _MANY_WANTED
+    for i in np.flatnonzero(~often).tolist():
+        scores = values[row[i]]
+        above[i] = np.count_nonzero(np.greater(scores, high[i], out=buffer))
+        if np.count_nonzero(np.greater_equal(scores, low[i], out=buffer)) > above[i]:
+            pairs.append(i)
+            columns.append(np.flatnonzero(buffer & (scores <= high[i])))
+    for number in np.flatnonzero(np.bincount(row[often], minlength=1)).tolist():
+        members = slice(*np.searchsorted(row, [number, number + 1]).tolist())
+        rising = np.argsort(values[number])
+        ordered = values[number][rising]
+        start, end = np.searchsorted(ordered, low[members]), np.searchsorted(ordered, high[members], "right")
+        above[members] = len(ordered) - end
+        for i in np.flatnonzero(end > start).tolist():
+            pairs.append(members.start + i)
+            columns.append(rising[start[i] : end[i]])
+    if not pairs:
+        return above, np.zeros(0, np.int64), np.zeros(0, np.int64)
+    return above, np.repeat(pairs, [len(part) for part in columns]), np.concatenate(columns)

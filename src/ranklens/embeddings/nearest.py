@@ -1,0 +1,117 @@
+"""The best k documents of every query, exactly: what a report and a comparison with an index need."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ranklens.arrays import FloatArray, IntArray
+from ranklens.embeddings.corpus import Corpus
+from ranklens.embeddings.places import TieOrder
+from ranklens.embeddings.spaces import ScoreBlock, Space
+
+Best = tuple[IntArray, FloatArray]  # documents and their scores, best first
+_SLACK = 4  # candidates that are kept, for each that is wanted, before the worst are dropped
+
+
+class Nearest:
+    """Keeps the candidates of every query: whatever may be among the best k, given how far off scores can be."""
+
+    def __init__(self, space: Space, k: int, order: TieOrder) -> None:
+        self.space, self.k, self.order = space, k, order
+        self._kept: list[_Candidates] = [_Candidates() for _ in range(len(space))]
+
+    def read(self, scores: ScoreBlock, first_query: int, first_doc: int, documents: Any) -> None:
+        for i, row in enumerate(scores.values):
+            kept, margin = self._kept[first_query + i], float(scores.margin[i])
+            kept.margin = max(kept.margin, margin)
+            floor = kept.floor + scores.shift[i] - 2 * kept.margin
+            found = np.flatnonzero(row >= below(floor, row.dtype))
+            found = _best(row, found, self.k, 2 * margin)
+            if len(found) > _SLACK * self.k:  # nearly all the same: only their exact scores tell
+                exact = self.space.exact(documents, np.full(len(found), first_query + i), found)
+                found = found[self._best_first(found + first_doc, exact)[: self.k]]
+            if len(found):
+                kept.add(found + first_doc, row[found].astype(np.float64) - scores.shift[i])
+                if len(kept.doc) > _SLACK * self.k:
+                    kept.cut(self.k)
+
+    def best(self, corpus: Corpus, step: int) -> list[Best]:
+        """Documents and scores of every query, best first."""
+        for kept in self._kept:
+            kept.cut(self.k)
+        return exact_best(self.space, [kept.doc for kept in self._kept], self.k, self.order, corpus, step)
+
+    def _best_first(self, doc: IntArray, score: FloatArray) -> IntArray:
+        return best_first(doc, score, self.order)
+
+
+def best_first(doc: IntArray, score: FloatArray, order: TieOrder) -> IntArray:
+    """The order of a ranking: by score, tied documents by the policy."""
+    found = np.argsort(-score, kind="stable")
+    ordered = score[found]
+    if (ordered[1:] == ordered[:-1]).any():
+        return np.lexsort((order.place(doc), -score))
+    return found
+
+
+def exact_best(
+    space: Space, candidates: Sequence[IntArray], k: int, order: TieOrder, corpus: Corpus, step: int
+) -> list[Best]:
+    """The best k among the candidates of each query, by their exact scores, which need the vectors again."""
+    query = np.repeat(np.arange(len(candidates)), [len(docs) for docs in candidates])
+    doc = np.concatenate([np.zeros(0, np.int64), *candidates])
+    score = _exact(space, query, doc, corpus, step)
+    found = []
+    for first, last in pairwise(np.searchsorted(query, np.arange(len(candidates) + 1)).tolist()):
+        kept = best_first(doc[first:last], score[first:last], order)[:k] + first
+        found.append((doc[kept], score[kept]))
+    return found
+
+
+def _exact(space: Space, query: IntArray, doc: IntArray, corpus: Corpus, step: int) -> FloatArray:
+    score = np.empty(len(doc))
+    if corpus.whole is not None or corpus.tensor is not None:
+        for first in range(0, len(doc), step):
+            part = slice(first, first + step)
+            rows = np.unique(doc[part])
+            score[part] = space.exact(corpus.take(rows, step), query[part], np.searchsorted(rows, doc[part]))
+        return score
+    by_doc = np.argsort(doc, kind="stable")  # one pass over what cannot be addressed
+    for first, documents in corpus.blocks(step):
+        edges = np.searchsorted(doc[by_doc], [first, first + documents.shape[0]]).tolist()
+        here = np.sort(by_doc[slice(*edges)])  # by query
+        score[here] = space.exact(documents, query[here], doc[here] - first)
+    return score
+
+
+class _Candidates:
+    def __init__(self) -> None:
+        self.doc, self.score, self.floor, self.margin = np.zeros(0, np.int64), np.zeros(0), -np.inf, 0.0
+
+    def add(self, doc: IntArray, score: FloatArray) -> None:
+        self.doc, self.score = np.concatenate([self.doc, doc]), np.concatenate([self.score, score])
+
+    def cut(self, k: int) -> None:
+        if len(self.doc) > k:
+            self.floor = float(np.partition(self.score, len(self.score) - k)[len(self.score) - k])
+            keep = self.score >= self.floor - 2 * self.margin
+            self.doc, self.score = self.doc[keep], self.score[keep]
+
+
+def below(value: float, kind: Any) -> Any:
+    """The number in the type of the scores, rounded down."""
+    return np.nextafter(kind.type(value), kind.type(-np.inf)) if np.isfinite(value) else kind.type(value)
+
+
+def _best(row: Any, found: IntArray, k: int, width: float) -> IntArray:
+    """Those that may be among the best k: within ``width`` of the k-th."""
+    if len(found) <= k:
+        return found
+    values = row[found]
+    kth = float(np.partition(values, len(values) - k)[len(values) - k])
+    kept: IntArray = found[values >= below(kth - width, row.dtype)]
+    return kept

@@ -1,0 +1,183 @@
+"""The places of the judged documents among all documents, counted on the processor or on a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ranklens.arrays import IntArray
+from ranklens.embeddings import host
+from ranklens.embeddings.corpus import Corpus
+from ranklens.embeddings.counting import Counter, Reader, read_blocks
+from ranklens.embeddings.model import Model
+from ranklens.embeddings.nearest import Best, Nearest, exact_best
+from ranklens.embeddings.places import Places, TieOrder, Wanted
+from ranklens.embeddings.spaces import NotFiniteError, Space
+from ranklens.embeddings.task import Ids, Task
+from ranklens.errors import InputError
+from ranklens.policy import Ties
+
+_BLOCK = 16_384  # documents that are compared at once
+_TOKEN_BLOCK = 256  # of many vectors each
+
+Run = dict[str, dict[str, float]]
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """What is wanted of a model: the places of judged documents and, with ``top``, the best ones."""
+
+    task: Task
+    query_ids: Ids
+    doc_ids: Ids
+    ties: Ties
+    batch: int | None = None
+    device: Any = None
+    top: int | None = None
+
+    def of(self, model: Model) -> tuple[Places, Run | None]:
+        """Places, and the best documents if they are wanted."""
+        queries = model.chosen(self.task.query_rows)
+        device = self._device(model)
+        if device is None:
+            places, best = self._on_host(model, self._space(model, queries))
+        else:
+            places, best = self._on_device(model, queries, device)
+        return places, None if best is None else self._named(best)
+
+    def _space(self, model: Model, queries: Any) -> Space:
+        try:
+            return model.make(queries)
+        except NotFiniteError as wrong:
+            raise self._query_not_finite(wrong.row) from None
+
+    def _step(self, model: Model) -> int:
+        return self.batch or (_TOKEN_BLOCK if model.similarity == "maxsim" else _BLOCK)
+
+    def _on_host(self, model: Model, space: Space) -> tuple[Places, list[Best] | None]:
+        step, order, corpus = self._step(model), TieOrder(self.ties, self.doc_ids.names), model.corpus
+        wanted = self._wanted(space, corpus, step)
+        counter = Counter(space, wanted, order)
+        best = None if self.top is None else Nearest(space, self.top + self._most_excluded(), order)
+        readers: list[Reader] = [counter, *([best] if best else [])]
+        read_blocks(space, corpus.blocks(step), readers, self._document_not_finite)
+        self._leave_out(counter.places, space, wanted, corpus, step)
+        return counter.places, None if best is None else best.best(corpus, step)
+
+    def _on_device(self, model: Model, queries: Any, device: Any) -> tuple[Places, list[Best] | None]:
+        from ranklens.embeddings import transfer
+        from ranklens.embeddings.device import DeviceCounter
+
+        task, corpus = self.task, model.corpus
+        wanted = Wanted(task.pair_query, task.pair_doc, np.full(len(task.pair_doc), np.nan))
+        judged = corpus.take(task.pair_doc, transfer.STREAMED, raw=True)
+        order = TieOrder(self.ties, self.doc_ids.names)
+        counter = DeviceCounter(queries, judged, wanted, model.similarity, order, device)
+        for row in (~counter.norms.isfinite()).nonzero()[:1, 0].tolist():
+            raise self._query_not_finite(row)
+        resident = corpus.tensor is not None and corpus.tensor.device == device
+
+        def chunks() -> Iterator[tuple[int, Any]]:
+            if resident:
+                return transfer.resident_chunks(corpus.tensor, self.batch or transfer.RESIDENT)
+            return transfer.streamed_chunks(corpus.raw(self.batch or transfer.STREAMED), device)
+
+        counter.read(chunks(), self._document_not_finite, resident=resident)
+        if self.top is None and not len(task.excluded_doc):
+            return counter.places, None
+        space = self._space(model, queries)
+        if len(task.excluded_doc):
+            self._leave_out(counter.places, space, self._wanted(space, corpus, _BLOCK), corpus, _BLOCK)
+        if self.top is None:
+            return counter.places, None
+        k = self.top + self._most_excluded()
+        return counter.places, self._best(
+            model, counter.best(chunks(), k, self._document_not_finite), k, space
+        )
+
+    def _best(self, model: Model, candidates: list[IntArray | None], k: int, space: Space) -> list[Best]:
+        """The best among the candidates of the device; where too many tied, the processor looks at all documents."""
+        order, corpus = TieOrder(self.ties, self.doc_ids.names), model.corpus
+        listed = [np.zeros(0, np.int64) if docs is None else docs for docs in candidates]
+        best = exact_best(space, listed, k, order, corpus, _BLOCK)
+        open_rows = np.array([i for i, docs in enumerate(candidates) if docs is None], dtype=np.int64)
+        if len(open_rows):
+            some = self._space(model, model.chosen(self.task.query_rows[open_rows]))
+            again = Nearest(some, k, order)
+            read_blocks(some, corpus.blocks(_BLOCK), [again], self._document_not_finite)
+            for row, found in zip(open_rows.tolist(), again.best(corpus, _BLOCK), strict=True):
+                best[row] = found
+        return best
+
+    def _device(self, model: Model) -> Any:
+        """The GPU to count on: the one asked for, or the one that holds the documents; None for the processor."""
+        tensor = model.corpus.tensor
+        if self.device in ("cpu", None) and not host.on_gpu(tensor):
+            return None
+        from ranklens.embeddings.transfer import check_device
+
+        if not model.dense:
+            raise InputError(
+                f"device={self.device!r} counts dense vectors; leave device out for sparse vectors and for similarity='maxsim'."
+            )
+        return check_device(tensor.device if self.device in ("cpu", None) else self.device)
+
+    def _wanted(self, space: Space, corpus: Corpus, step: int) -> Wanted:
+        """The pairs with their exact scores."""
+        task = self.task
+        rows = np.unique(task.pair_doc)
+        vectors = corpus.take(rows, step)
+        exact = space.exact(vectors, task.pair_query, np.searchsorted(rows, task.pair_doc))
+        return Wanted(task.pair_query, task.pair_doc, exact)
+
+    def _leave_out(self, places: Places, space: Space, wanted: Wanted, corpus: Corpus, step: int) -> None:
+        """Take the excluded documents out of the counts."""
+        task = self.task
+        if not len(task.excluded_doc):
+            return
+        rows = np.unique(task.excluded_doc)
+        vectors = corpus.take(rows, step)
+        exact = space.exact(vectors, task.excluded_query, np.searchsorted(rows, task.excluded_doc))
+        # Every excluded document meets every wanted one of its query.
+        first = np.searchsorted(wanted.query, task.excluded_query, "left")
+        count = np.searchsorted(wanted.query, task.excluded_query, "right") - first
+        pair = np.repeat(first, count) + np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+        doc, score = np.repeat(task.excluded_doc, count), np.repeat(exact, count)
+        places.remove(wanted, pair, doc, score, TieOrder(self.ties, self.doc_ids.names))
+
+    def _most_excluded(self) -> int:
+        return int(np.bincount(self.task.excluded_query, minlength=1).max(initial=0))
+
+    def _named(self, best: Iterable[Best]) -> Run:
+        """The best documents by name, without the excluded ones."""
+        task = self.task
+        gone = set(zip(task.excluded_query.tolist(), task.excluded_doc.tolist(), strict=True))
+        names = [name for name, there in zip(task.queries, task.present, strict=True) if there]
+        run: Run = {}
+        for place, (name, (docs, scores)) in enumerate(zip(names, best, strict=True)):
+            kept = [
+                (self.doc_ids.name(doc), value)
+                for doc, value in zip(docs.tolist(), scores.tolist(), strict=True)
+                if (place, doc) not in gone
+            ]
+            run[name] = dict(kept[: self.top])
+        return run
+
+    def _query_not_finite(self, place: int) -> InputError:
+        name = self.query_ids.name(int(self.task.query_rows[place]))
+        return _not_finite("query", name, query=name)
+
+    def _document_not_finite(self, row: int) -> InputError:
+        name = self.doc_ids.name(row)
+        return _not_finite("document", name, document=name)
+
+
+def _not_finite(what: str, name: str, **where: Any) -> InputError:
+    return InputError(
+        f"The vector of {what} {name!r} holds NaN, infinity or numbers too large to be squared. "
+        "A model that gives such vectors cannot be ranked: find out why, or leave the row out.",
+        **where,
+    )

@@ -1,0 +1,182 @@
+"""What is judged, as rows of the queries and documents: which places are wanted, and which documents do not take part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from ranklens.arrays import BoolArray, IntArray
+from ranklens.embeddings.places import Places
+from ranklens.errors import InputError
+from ranklens.judging.gold import Grades, grades
+from ranklens.judging.judged import Applied
+from ranklens.judging.order import check_duplicates
+from ranklens.judging.standing import Standings, check_unjudged
+from ranklens.policy import Policy
+from ranklens.readers import frames, mappings
+
+
+class Ids:
+    """The names of rows; without any, their numbers. Names are compared as text."""
+
+    def __init__(self, given: Sequence[Any] | None, rows: int, what: str) -> None:
+        self.rows, self.names = rows, None
+        if given is None:
+            return
+        self.names = [str(one) for one in given]
+        if len(self.names) != rows:
+            raise InputError(f"{what} has {len(self.names):,} ids for {rows:,} rows; pass one for each.")
+        self._row = {name: row for row, name in enumerate(self.names)}
+        if len(self._row) < rows:
+            twice = next(name for row, name in enumerate(self.names) if self._row[name] != row)
+            raise InputError(
+                f"{what}: {twice!r} appears twice. To score a document by the best of several vectors, pass them "
+                "together: similarity='maxsim' takes one list of vectors per document."
+            )
+
+    def find(self, names: Sequence[str]) -> IntArray:
+        """The row of each name, -1 where there is none."""
+        if self.names is not None:
+            return np.fromiter((self._row.get(name, -1) for name in names), np.int64, len(names))
+        numbers = [
+            int(name) if name.isascii() and name.isdigit() and len(name) < 19 else -1 for name in names
+        ]
+        # "007" is not the name of row 7.
+        found = np.array(
+            [n if str(n) == name else -1 for n, name in zip(numbers, names, strict=True)], dtype=np.int64
+        )
+        return np.where(found < self.rows, found, -1)
+
+    def name(self, row: int) -> str:
+        return str(row) if self.names is None else self.names[row]
+
+
+@dataclass(frozen=True)
+class Task:
+    """Judgments over rows. Queries are numbered as they are judged; ``present`` are those that have a vector."""
+
+    queries: list[str]
+    present: BoolArray
+    query_rows: IntArray  # of the present ones, in order
+    gold_query: IntArray
+    gold: Grades
+    # Judged documents that have a vector: the query's place among the present, the document's row, and its grade's place.
+    pair_query: IntArray
+    pair_doc: IntArray
+    pair_gold: IntArray
+    excluded_query: IntArray
+    excluded_doc: IntArray
+    documents: int
+    applied: Applied
+    examples: tuple[
+        str, str, str
+    ]  # for messages: a query with a vector, a judged document, a document with a vector
+
+    def standings(self, places: Places) -> Standings:
+        """The places in the form that every ranking comes to."""
+        retrieved = np.zeros(len(self.queries), np.int64)
+        left_out = np.bincount(self.excluded_query, minlength=len(self.query_rows))
+        retrieved[self.present] = self.documents - left_out
+        number = np.flatnonzero(self.present)
+        return Standings(
+            queries=self.queries,
+            retrieved=retrieved,
+            in_run=self.present,
+            gold_query=self.gold_query,
+            gold=self.gold,
+            query=number[self.pair_query],
+            rank=places.rank,
+            grade=self.gold[self.pair_gold],
+            start=places.above + 1,
+            size=places.same,
+            applied=self.applied,
+            examples=self.examples,
+        )
+
+
+def make_task(qrels: Any, queries: Ids, documents: Ids, exclude: Any, policy: Policy) -> Task:
+    """Judgments of any shape, by the names of rows."""
+    by_query, dropped = _judgments(qrels, policy)
+    names, golds = list(by_query), list(by_query.values())
+    rows = queries.find(names)
+    present = rows >= 0
+    place = np.cumsum(present) - 1
+    lengths = np.array([len(docs) for docs in golds], dtype=np.int64)
+    gold_query = np.repeat(np.arange(len(names)), lengths)
+    doc = documents.find(list(chain.from_iterable(golds)))
+    left_query, left_doc = _excluded(exclude, names, place, present, documents)
+    found = np.flatnonzero((doc >= 0) & present[gold_query])
+    width = documents.rows + 1
+    gone = np.isin(place[gold_query[found]] * width + doc[found], left_query * width + left_doc)
+    found = found[~gone]
+    ignored = queries.rows - int(present.sum())
+    check_unjudged(
+        ignored, policy, lambda: next(n for n in map(queries.name, range(queries.rows)) if n not in by_query)
+    )
+    return Task(
+        names,
+        present,
+        rows[present],
+        gold_query,
+        grades(names, golds),
+        place[gold_query[found]],
+        doc[found],
+        found,
+        left_query,
+        left_doc,
+        documents.rows,
+        Applied(ignored=ignored, duplicate_judgments=dropped),
+        (
+            queries.name(0) if queries.rows else "",
+            next(chain.from_iterable(golds), ""),
+            documents.name(0) if documents.rows else "",
+        ),
+    )
+
+
+def _judgments(qrels: Any, policy: Policy) -> tuple[Mapping[str, dict[str, Any]], int]:
+    if not isinstance(qrels, Mapping):
+        from ranklens.files.collection import open_collection
+
+        qrels = open_collection(qrels, {}).qrels
+    if not isinstance(qrels, Mapping):
+        qrels = frames.by_query(frames.qrels_frame(qrels))
+    found = mappings.judgments(qrels)
+    check_duplicates("qrels", found.duplicates, found.first_duplicate, policy)
+    return _as_text(found.by_query), found.duplicates
+
+
+def _as_text(by_query: mappings.ByQuery) -> Mapping[str, dict[str, Any]]:
+    kinds = {*map(type, by_query), *map(type, chain.from_iterable(by_query.values()))}
+    return by_query if kinds <= {str} else mappings.as_text(by_query)
+
+
+def _excluded(
+    exclude: Any, names: Sequence[str], place: IntArray, present: BoolArray, documents: Ids
+) -> tuple[IntArray, IntArray]:
+    """Pairs that take no part, each once: the query's place among the present, and the document's row."""
+    if exclude is None:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    where = {name: int(place[i]) for i, name in enumerate(names) if present[i]}
+    pairs = [(str(query), str(doc)) for query, doc in _named_pairs(exclude, where) if str(query) in where]
+    query = np.array([where[one] for one, _ in pairs], dtype=np.int64)
+    doc = documents.find([one for _, one in pairs])
+    both = np.unique(np.stack([query, doc])[:, doc >= 0], axis=1)
+    return both[0], both[1]
+
+
+def _named_pairs(exclude: Any, queries: Iterable[str]) -> Iterable[tuple[Any, Any]]:
+    if isinstance(exclude, str) and exclude == "self":
+        return [(query, query) for query in queries]
+    if isinstance(exclude, Mapping):
+        return [(query, doc) for query, docs in exclude.items() for doc in docs]
+    try:
+        return [(query, doc) for query, doc in exclude]
+    except (TypeError, ValueError):
+        raise InputError(
+            f"exclude={exclude!r:.60} is not allowed; use 'self', {{query: [documents]}} or a list of (query, document) pairs."
+        ) from None

@@ -1,0 +1,100 @@
+"""Documents from wherever they are: the same ranks."""
+
+import json
+import struct
+
+import numpy as np
+import polars as pl
+import pytest
+
+import ranklens as rl
+
+RNG = np.random.default_rng(0)
+QUERIES = RNG.normal(size=(6, 4)).astype(np.float32)
+DOCUMENTS = RNG.normal(size=(50, 4)).astype(np.float32)
+QRELS = {str(i): {str(j): 1 for j in RNG.choice(50, 5, replace=False)} for i in range(6)}
+EXPECTED = rl.evaluate_embeddings(QUERIES, DOCUMENTS, QRELS, "AP")["AP"]
+
+
+def check(documents, **options):
+    found = rl.evaluate_embeddings(QUERIES, documents, QRELS, "AP", batch=8, top=2, **options)
+    np.testing.assert_array_equal(found["AP"], EXPECTED)
+
+
+def safetensors(path, tensors):
+    header, data = {"__metadata__": {"by": "test"}}, b""
+    for name, (kind, array) in tensors.items():
+        raw = array.tobytes()
+        header[name] = {
+            "dtype": kind,
+            "shape": list(array.shape),
+            "data_offsets": [len(data), len(data) + len(raw)],
+        }
+        data += raw
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
+
+
+def test_blocks():
+    check([DOCUMENTS[:20], DOCUMENTS[20:]])
+    check(lambda: iter([DOCUMENTS[:1], DOCUMENTS[1:]]))
+    check(DOCUMENTS[i : i + 7] for i in range(0, 50, 7))  # once only: copied to a temporary file
+
+
+def test_numpy_files(tmp_path):
+    np.save(tmp_path / "all.npy", DOCUMENTS)
+    check(tmp_path / "all.npy")
+    check(np.load(tmp_path / "all.npy", mmap_mode="r"))
+    (tmp_path / "parts").mkdir()
+    np.save(tmp_path / "parts" / "0.npy", DOCUMENTS[:11])
+    np.save(tmp_path / "parts" / "1.npy", DOCUMENTS[11:])
+    check(str(tmp_path / "parts"))
+
+
+def test_parquet(tmp_path):
+    for name, kind in (("list", pl.List(pl.Float32)), ("array", pl.Array(pl.Float32, 4))):
+        place = tmp_path / f"{name}.parquet"
+        pl.DataFrame({"vector": pl.Series(DOCUMENTS.tolist(), dtype=kind)}).write_parquet(place)
+        check(place)
+    names = [f"d{i}" for i in range(50)]
+    pl.DataFrame({"doc_id": names, "vector": DOCUMENTS.tolist()}).write_parquet(tmp_path / "named.parquet")
+    qrels = {query: {f"d{doc}": 1 for doc in docs} for query, docs in QRELS.items()}
+    found = rl.evaluate_embeddings(QUERIES, tmp_path / "named.parquet", qrels, "AP", batch=9)
+    np.testing.assert_array_equal(found["AP"], EXPECTED)
+    two = tmp_path / "two.parquet"
+    pl.DataFrame({"a": DOCUMENTS.tolist(), "b": DOCUMENTS.tolist()}).write_parquet(two)
+    check(two, vectors="b")
+    with pytest.raises(rl.InputError, match=r"two.parquet has 'a', 'b'; name one with vectors="):
+        check(two)
+    pl.DataFrame({"v": [[1.0, 2.0], [1.0]]}).write_parquet(tmp_path / "ragged.parquet")
+    with pytest.raises(rl.InputError, match="differ in length"):
+        rl.evaluate_embeddings(np.eye(2), tmp_path / "ragged.parquet", QRELS, "AP")
+
+
+def test_safetensors(tmp_path):
+    place = tmp_path / "model.safetensors"
+    safetensors(place, {"embeddings": ("F32", DOCUMENTS), "flat": ("F32", DOCUMENTS.reshape(-1))})
+    check(place)
+    half = (DOCUMENTS.view(np.uint32) >> 16).astype(np.uint16)  # bfloat16, cut off
+    safetensors(tmp_path / "half.safetensors", {"embeddings": ("BF16", half)})
+    as_single = (half.astype(np.uint32) << 16).view(np.float32)
+    found = rl.evaluate_embeddings(QUERIES, tmp_path / "half.safetensors", QRELS, "AP")
+    np.testing.assert_array_equal(found["AP"], rl.evaluate_embeddings(QUERIES, as_single, QRELS, "AP")["AP"])
+    (tmp_path / "not.safetensors").write_bytes(b"nothing")
+    with pytest.raises(rl.InputError, match="is not a safetensors file"):
+        check(tmp_path / "not.safetensors")
+
+
+def test_folders_must_hold_vectors_of_one_size(tmp_path):
+    with pytest.raises(rl.InputError, match=r"holds no .npy, .parquet or .safetensors file"):
+        check(tmp_path)
+    np.save(tmp_path / "0.npy", DOCUMENTS)
+    np.save(tmp_path / "1.npy", DOCUMENTS[:, :3])
+    with pytest.raises(rl.InputError, match=r"1.npy holds vectors of 3 numbers, 0.npy of 4"):
+        check(tmp_path)
+
+
+def test_nothing_is_left_behind(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    check(DOCUMENTS[i : i + 7] for i in range(0, 50, 7))
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,151 @@
+"""Metrics inside training loops, without the training libraries: values, shapes and errors."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import ranklens as rl
+from ranklens import training
+
+
+class Data:
+    """What LightGBM and XGBoost hand to a metric."""
+
+    def __init__(self, labels, sizes):
+        self.labels, self.sizes = labels, sizes
+
+    def get_label(self):
+        return self.labels
+
+    def get_group(self):
+        return self.sizes
+
+    def get_uint_info(self, name):
+        assert name == "group_ptr"
+        return [] if self.sizes is None else np.cumsum([0, *self.sizes])
+
+
+LABELS, PREDICTIONS, SIZES = [1, 0, 0, 2, 1], [0.1, 0.9, 0.2, 0.8, 0.9], [2, 3]
+
+
+def expected(measures):
+    return rl.evaluate_scores(PREDICTIONS, LABELS, SIZES, measures).mean
+
+
+def test_boosting_metrics_are_the_measures():
+    data, mean = Data(LABELS, SIZES), expected("nDCG@10, RR")
+    assert training.lightgbm_metric("nDCG@10, RR")(PREDICTIONS, data) == [
+        ("nDCG@10", mean["nDCG@10"], True),
+        ("RR", mean["RR"], True),
+    ]
+    assert training.lightgbm_metric("RR")(LABELS, PREDICTIONS, None, SIZES) == [("RR", mean["RR"], True)]
+    metric = training.xgboost_metric("RR")
+    assert metric(PREDICTIONS, data) == ("RR", mean["RR"])
+    assert metric.scores["RR"].tolist() == [0.5, 1.0]  # per query
+    assert metric(np.array([1, 0]), np.array([0.1, 0.9])) == 0.5  # XGBRanker asks query by query
+    catboost = training.catboost_metric("RR", [["a", "a", "b", "b", "b"], ["x"]])
+    assert catboost.evaluate([PREDICTIONS], LABELS, None) == (mean["RR"], 1.0)
+    with pytest.raises(rl.InputError, match="knows the groups of 5, 1 documents, but CatBoost evaluates 2"):
+        catboost.evaluate([[1, 2]], [1, 0], None)
+
+
+def test_groups_are_needed():
+    with pytest.raises(rl.InputError, match="LightGBM gave no groups"):
+        training.lightgbm_metric()(PREDICTIONS, Data(LABELS, None))
+    with pytest.raises(rl.InputError, match="XGBoost gave no groups"):
+        training.xgboost_metric()(PREDICTIONS, Data(LABELS, None))
+
+
+def test_a_meter_adds_up_over_batches_and_processes():
+    rng = np.random.default_rng(0)
+    scores, labels, queries = rng.random(60), rng.integers(0, 3, 60), rng.integers(0, 7, 60)
+    whole = rl.evaluate_scores(scores, labels, queries, "nDCG@10", ties="input")
+    meters = [training.Meter("nDCG@10", ties="input") for _ in range(2)]
+    for i in range(0, 60, 10):
+        part = slice(i, i + 10)
+        meters[i // 30].update(scores[part], labels[part], queries[part])
+    first = meters[0].merge(pickle.loads(pickle.dumps(meters[1])))
+    found = first.gather().compute()
+    assert dict(zip(found.queries, found["nDCG@10"], strict=True)) == dict(
+        zip(whole.queries, whole["nDCG@10"], strict=True)
+    )
+    first.reset()
+    first.update([[0.1, 0.9], [0.9, 0.1]], [[1, 0], [1, 0]])
+    first.update([[0.1, 0.9]], [[1, 0]], mask=[[1, 0]])
+    assert first.compute().mean["nDCG@10"] == pytest.approx((1 / np.log2(3) + 1 + 1) / 3)
+    with pytest.raises(rl.InputError, match="queries has 1 entries for 2 documents"):
+        first.update([1, 2], [0, 1], ["a"])
+
+
+def test_a_scorer_for_cross_validation():
+    from sklearn.linear_model import LinearRegression
+    from sklearn.model_selection import GroupKFold, cross_val_score
+
+    rng = np.random.default_rng(0)
+    features = np.column_stack([np.repeat(np.arange(30), 5), rng.normal(size=(150, 2))])
+    best = features[:, 1].reshape(30, 5)
+    labels = (best >= np.sort(best)[:, 3:4]).astype(int).reshape(-1)  # the two best of every query
+    folds = GroupKFold(3).split(features, labels, features[:, 0])
+    found = cross_val_score(
+        LinearRegression(), features, labels, scoring=training.scorer("AP", query=0), cv=folds
+    )
+    assert (found > 0.95).all()
+    with pytest.raises(rl.InputError, match="query='qid' is not a column"):
+        training.scorer("AP", query="qid")(LinearRegression().fit(features, labels), features, labels)
+
+
+class Lengths:
+    """A model whose vectors get better from call to call."""
+
+    similarity_fn_name = None
+
+    def __init__(self, noise):
+        self.noise, self.rng = noise, np.random.default_rng(0)
+
+    def encode(self, texts, batch_size, show_progress_bar, convert_to_tensor=False):
+        angles = np.array([float(text) for text in texts])
+        angles = angles + self.noise * self.rng.normal(size=len(texts))
+        return np.column_stack([np.cos(angles), np.sin(angles)])
+
+
+def an_evaluator(**options):
+    texts = {f"t{i}": str(i / 50) for i in range(100)}
+    return training.Evaluator(texts, texts, {name: {name: 1} for name in texts}, name="dev", **options)
+
+
+def test_the_evaluator_speaks_as_sentence_transformers_does(tmp_path):
+    evaluator = an_evaluator()
+    means = evaluator(Lengths(0.0), str(tmp_path), 1, 500)
+    assert list(means)[:3] == ["dev_cosine_accuracy@1", "dev_cosine_accuracy@3", "dev_cosine_accuracy@5"]
+    assert {
+        "dev_cosine_mrr@10",
+        "dev_cosine_map@100",
+        "dev_cosine_precision@10",
+        "dev_cosine_recall@1",
+    } < set(means)
+    assert evaluator.primary_metric == "dev_cosine_ndcg@10"
+    assert means[evaluator.primary_metric] == 1.0
+    evaluator(Lengths(0.05), str(tmp_path), 2, 500)
+    lines = (tmp_path / "Information-Retrieval_evaluation_dev_results.csv").read_text().splitlines()
+    assert lines[0].startswith("epoch,steps,cosine-Accuracy@1,cosine-Accuracy@3")
+    assert lines[0].endswith("cosine-MRR@10,cosine-NDCG@10,cosine-MAP@100")
+    assert [line.split(",")[:2] for line in lines[1:]] == [["1", "500"], ["2", "500"]]
+    with pytest.raises(rl.InputError, match="primary='AP' is not among the measures"):
+        an_evaluator(primary="AP")
+
+
+def test_a_best_step_within_noise_is_called_noise():
+    evaluator = an_evaluator(measures="RR@10, nDCG@10")
+    for step, noise in ((100, 1.0), (200, 0.021), (300, 0.02)):
+        evaluator(Lengths(noise), steps=step)
+    found = training.compare_checkpoints(evaluator, "RR@10")
+    assert list(evaluator.history) == ["step 100", "step 200", "step 300"]
+    assert {found.best, *found.within_noise} == {"step 200", "step 300"}
+    assert found.first == "step 200"
+    assert found.is_noise
+    assert "cannot be told apart from it: choosing among them is noise. The earliest is step 200." in str(
+        found
+    )
+    with pytest.raises(rl.InputError, match="needs the scores of two steps"):
+        training.compare_checkpoints({"1": evaluator.history["step 100"]})
