@@ -61,6 +61,11 @@ def test_in_range_and_never_nan(qrels, run):
         assert np.isfinite(scores.mean[str(measure)])
 
 
+def test_values_are_floats_even_where_nothing_judged_is_retrieved():
+    scores = rl.evaluate({"q": {"a": 1}, "r": {"b": 0}}, {"q": ["x"], "r": []}, NUMBERS)
+    assert {scores[m].dtype for m in NUMBERS} == {np.dtype(np.float64)}
+
+
 @given(qrels=judgments(), run=runs(), seed=st.integers(0, 9))
 def test_the_order_of_queries_and_documents_does_not_matter(qrels, run, seed):
     def shuffled(table):

@@ -74,7 +74,9 @@ class Hits:
         if self.spread is not None:
             values = self.spread.share if values is None else values * self.spread.share
         found: Any = np.bincount(self.query, values, self.n_queries)
-        per_query: FloatArray = found if values is not None else found.astype(np.float64)
+        per_query: FloatArray = found.astype(
+            np.float64, copy=False
+        )  # of no rows, NumPy counts even weights as integers
         return per_query
 
     def max(self, values: FloatArray) -> FloatArray:
