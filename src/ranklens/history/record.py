@@ -56,17 +56,19 @@ class Record:
         """What scores say; ``digests`` are those of :func:`digests_of`, if they are known already."""
         numbers = [str(m) for m in scores.measures if m.definition.aggregate != "none"]
         known = digests_of(scores) if digests is None else digests
-        sources = scores.sources
-        errors = (sources.failed or getattr(sources.run, "failed", None) or {}) if sources is not None else {}
+        run = scores.sources.run if scores.sources is not None else None
+        errors = (scores.sources.failed if scores.sources is not None else None) or getattr(
+            run, "failed", None
+        )
         return cls(
             system,
             tuple(map(str, scores.queries)),
             {name: np.asarray(scores.values[name], dtype=float) for name in numbers},
             policy_of(scores),
             {str(query): known[str(query)] for query in scores.queries if str(query) in known},
-            scores.judged.applied.failed,
-            latency,
-            errors,
+            scores.judged.applied.failed if _knows_failures(run, scores) else None,
+            latency or latency_of(_seconds(run)),
+            errors or {},
             scores.texts,
         )
 
@@ -104,6 +106,17 @@ class Record:
     def judgments(self) -> str:
         """One digest of all queries and their judgments, whatever their order."""
         return _digest(*(f"{query}\0{self.digests.get(query, '')}" for query in sorted(self.queries)))
+
+
+def _knows_failures(run: Any, scores: Scores) -> bool:
+    """Whether calls could have failed: in a log, or where retrievers were asked, but not in a run file."""
+    return bool(scores.judged.applied.failed or getattr(run, "may_be_log", False)) or hasattr(run, "failed")
+
+
+def _seconds(run: Any) -> list[float]:
+    """What a log says about the time of each request."""
+    entries = getattr(run, "entries", None) or {}
+    return [entry.seconds for entry in entries.values() if entry.seconds is not None]
 
 
 def policy_of(scores: Scores) -> dict[str, Any]:

@@ -153,7 +153,9 @@ class History:
             row = connection.execute(sql, [number]).fetchone()
             if row is None:
                 raise InputError(f"{self.path}: there is no entry {number}. See: ranklens history list")
-            packed = connection.execute("SELECT queries FROM query_set WHERE digest = ?", [row[-1]]).fetchone()
+            packed = connection.execute(
+                "SELECT queries FROM query_set WHERE digest = ?", [row[-1]]
+            ).fetchone()
             measured = connection.execute(
                 "SELECT measure, one_per_query FROM measured WHERE entry = ? ORDER BY place", [number]
             ).fetchall()
@@ -261,7 +263,10 @@ def _in_order(record: Record) -> str:
 
 
 def _write(
-    connection: sqlite3.Connection, row: Mapping[str, Any], queries: bytes, measured: Sequence[tuple[Any, ...]]
+    connection: sqlite3.Connection,
+    row: Mapping[str, Any],
+    queries: bytes,
+    measured: Sequence[tuple[Any, ...]],
 ) -> int:
     connection.execute("INSERT OR IGNORE INTO query_set VALUES (?, ?)", [row["query_set"], queries])
     names = [name for name in _COLUMNS if name != "id"]

@@ -78,7 +78,19 @@ class Trend:
         from ranklens.tables.table import Table
 
         high = max([point.mean for point in self.points], default=0.0)
-        header = ["entry", "date", "system", "commit", "", self.measure.shown, "95% interval", "change", "p", "", "note"]
+        header = [
+            "entry",
+            "date",
+            "system",
+            "commit",
+            "",
+            self.measure.shown,
+            "95% interval",
+            "change",
+            "p",
+            "",
+            "note",
+        ]
         rows = [_row(point, high) for point in self.points]
         return Table(header, rows, note=self._note(), left=5)
 
@@ -86,7 +98,7 @@ class Trend:
         """One row per entry: entry, at, system, commit, label, mean, low, high, before, queries, change, p_value, flag, note."""
         import polars as pl
 
-        schema = {
+        schema: dict[str, Any] = {
             "entry": pl.Int64, "at": pl.Datetime("us", "UTC"), "system": pl.String, "commit": pl.String, "label": pl.String,
             "mean": pl.Float64, "low": pl.Float64, "high": pl.Float64, "before": pl.Int64, "queries": pl.Int64,
             "change": pl.Float64, "p_value": pl.Float64, "flag": pl.String, "note": pl.String,
@@ -132,7 +144,11 @@ def trend(
     entries = history.entries(system=system)
     if not entries:
         known = dict.fromkeys(entry.system for entry in history.entries())
-        what = f"of {system!r}: {nearest(system, known)}" if system is not None and known else "yet. Add one with --save."
+        what = (
+            f"of {system!r}: {nearest(system, known)}"
+            if system is not None and known
+            else "yet. Add one with --save."
+        )
         raise InputError(f"{history.path} holds no entry {what}")
     wanted = _measure(entries, measure)
     chosen = [entry for entry in entries if str(wanted) in entry.measures][-(last or len(entries)) :]
@@ -169,7 +185,8 @@ def _step(number: int, before: Record, now: Record, measure: Measure) -> Step:
     if changes.policy or not changes.common:
         return Step(number, changes, len(changes.common), None, None)
     a, b = (
-        record.of_measure(measure)[[record.place[query] for query in changes.common]] for record in (before, now)
+        record.of_measure(measure)[[record.place[query] for query in changes.common]]
+        for record in (before, now)
     )
     if measure.definition.aggregate == "geometric":
         a, b = logs_with_floor(a), logs_with_floor(b)

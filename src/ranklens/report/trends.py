@@ -30,8 +30,18 @@ def trend_chart(trend: Trend) -> Chart:
     )
     order = [row["entry"] for row in rows]
     base = alt.Chart(drawing.inline(rows)).encode(
-        x=alt.X("entry:O", title="entry", sort=order, axis=alt.Axis(labelExpr="'#' + datum.value", labelAngle=0)),
-        tooltip=["entry:O", "at:N", "system:N", "commit:N", "label:N", alt.Tooltip("mean:Q", format=".4f"), "note:N"],
+        x=alt.X(
+            "entry:O", title="entry", sort=order, axis=alt.Axis(labelExpr="'#' + datum.value", labelAngle=0)
+        ),
+        tooltip=[
+            "entry:O",
+            "at:N",
+            "system:N",
+            "commit:N",
+            "label:N",
+            alt.Tooltip("mean:Q", format=".4f"),
+            "note:N",
+        ],
     )
     y = alt.Y("mean:Q", title=trend.measure.shown, scale=alt.Scale(zero=False))
     reach = base.mark_rule(strokeWidth=6, opacity=0.25, strokeCap="round").encode(
@@ -47,6 +57,12 @@ def trend_chart(trend: Trend) -> Chart:
         stroke=alt.Stroke("flag:N", scale=shades, legend=alt.Legend(title=None))
     )
     words = flagged.mark_text(dy=-18, fontWeight="bold", color=drawing.INK).encode(text="flag:N")
-    about = f"{counted(len(rows), 'entry')}, 95% intervals; {counted(len(trend.drops), 'drop')} by a paired test"
-    layers = alt.layer(reach, line, points, marks, words) if any(r["flag"] for r in rows) else alt.layer(reach, line, points)
+    about = (
+        f"{counted(len(rows), 'entry')}, 95% intervals; {counted(len(trend.drops), 'drop')} by a paired test"
+    )
+    layers = (
+        alt.layer(reach, line, points, marks, words)
+        if any(r["flag"] for r in rows)
+        else alt.layer(reach, line, points)
+    )
     return drawing.styled(layers, f"{trend.measure.shown} over time", about)

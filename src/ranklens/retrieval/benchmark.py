@@ -93,6 +93,11 @@ class Benchmark:
         """The judgments of these queries."""
         return {query: dict(grades) for query, grades in self._judged.qrels.items()}
 
+    @property
+    def fields(self) -> dict[str, Mapping[str, Any]]:
+        """What else is known about these queries, such as a type or a language, by id."""
+        return {query: dict(fields) for query, fields in self._judged.fields.items() if fields}
+
     def run(
         self,
         name: str,
