@@ -125,11 +125,20 @@ def _retriever_gates(config: Config) -> None:
     for key in ("max_failed", "max_latency_p95"):
         if getattr(config.gates, key) is not None and not checked:
             raise WrongKeyError("applies to retrievers, and there are none to check.", "gates", key)
-    wanted = [rule.slice.field for rule in config.rules if rule.slice is not None]
-    if wanted and config.data.queries is None and config.data.qrels is not None:
-        if not config.data.qrels.is_dir() and golden(config.data.qrels) is None:
-            message = f"is missing: a rule is about the field {wanted[0]!r} of the queries."
-            raise WrongKeyError(message, "data", "queries")
+    _slices(config)
+
+
+def _slices(config: Config) -> None:
+    """Rules about slices, and clusters, need fields of the queries."""
+    wanted = [rule.slice.field for rule in config.rules if rule.slice is not None] + [
+        name for name in (config.gates.clusters,) if name
+    ]
+    given = config.data
+    without = given.queries is None and given.qrels is not None and not given.qrels.is_dir()
+    if wanted and without and given.qrels is not None and golden(given.qrels) is None:
+        raise WrongKeyError(
+            f"is missing: a gate needs the field {wanted[0]!r} of the queries.", "data", "queries"
+        )
 
 
 def _outputs(config: Config) -> None:

@@ -41,14 +41,15 @@ _STORE = ".ranklens"
 class Asking:
     """How retrievers are asked this time, whatever the configuration says.
 
-    ``fresh`` uses no stored answer, ``max_age`` none that is older, ``keep_going`` asks on when every call fails, and
-    ``code=False`` refuses whatever would run code.
+    ``fresh`` uses no stored answer, ``max_age`` none that is older, ``keep_going`` asks on when every call fails,
+    ``code=False`` refuses whatever would run code, and ``gates=False`` checks no gate.
     """
 
     fresh: bool = False
     max_age: float | str | None = None
     keep_going: bool = False
     code: bool = True
+    gates: bool = True
 
 
 def run(config: Config, asking: Asking | None = None) -> BenchResult:
@@ -74,7 +75,7 @@ def measure(config: Config, asking: Asking | None = None) -> BenchResult:
         with spelling(as_key), importable(config.folder, Path.cwd()):
             benchmark = _asked(config, asking) if config.retrievers else None
         with spelling(as_key):
-            return _measured(config, benchmark)
+            return _measured(config, benchmark, gated=asking.gates)
     except RankLensError as error:
         error.respell(as_key)  # the author of a file looks for keys, not for arguments
         raise
@@ -137,7 +138,7 @@ def _options(entry: Retriever, takes_lists: bool, performance: Performance) -> d
     }
 
 
-def _measured(config: Config, benchmark: Benchmark | None) -> BenchResult:
+def _measured(config: Config, benchmark: Benchmark | None, *, gated: bool) -> BenchResult:
     analysis = config.retrieval_metrics.statistical_analysis
     names = Names.of(config.data.map, config.match)
     if benchmark is not None:
@@ -154,7 +155,8 @@ def _measured(config: Config, benchmark: Benchmark | None) -> BenchResult:
         for caution in benchmark.cautions(config.measures) if benchmark is not None else ():
             warn(caution)
         scores = {name: evaluate(qrels, run, config.measures, policy) for name, run in runs.items()}
-        return BenchResult(config, scores, None, benchmark, _outcome(config, scores, None, benchmark))
+        outcome = _outcome(config, scores, None, benchmark) if gated else Outcome(())
+        return BenchResult(config, scores, None, benchmark, outcome)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankLensWarning)  # a comparison keeps them as cautions
         compared = compare(
@@ -173,7 +175,7 @@ def _measured(config: Config, benchmark: Benchmark | None) -> BenchResult:
         )
     if benchmark is not None:
         compared = benchmark.completed(compared, benchmark.cautions(config.measures))
-    outcome = _outcome(config, compared.scores, compared, benchmark)
+    outcome = _outcome(config, compared.scores, compared, benchmark) if gated else Outcome(())
     return BenchResult(config, compared.scores, compared, benchmark, outcome)
 
 
@@ -217,7 +219,8 @@ def _outcome(
     rules = config.rules
     if not rules:
         return Outcome(())
-    records = records_of(config, scores, compared, benchmark)
+    elsewhere = config.gates.baseline is not None
+    records = records_of(scores, compared, benchmark, digested=elsewhere)
     if config.gates.baseline is not None:
         baseline: Baseline | None = Baseline.of_any(config.gates.baseline, systems=config.gated)
     else:
@@ -243,12 +246,16 @@ def _held(config: Config, rule: Rule, records: Mapping[str, Record], terms: Term
 
 
 def records_of(
-    config: Config, scores: Mapping[str, Scores], compared: Comparison | None, benchmark: Benchmark | None
+    scores: Mapping[str, Scores],
+    compared: Comparison | None,
+    benchmark: Benchmark | None,
+    *,
+    digested: bool = False,
 ) -> dict[str, Record]:
-    """What was measured of each system, as it is shown."""
+    """What was measured of each system, as it is shown; ``digested`` if it is to be held against results of another day."""
     from ranklens.history.record import Record, digests_of, latency_of
 
-    known = digests_of(next(iter(scores.values()))) if config.gates.baseline is not None else {}
+    known = digests_of(next(iter(scores.values()))) if digested else {}
     results = benchmark.results if benchmark is not None else {}
     found = {}
     for name, one in scores.items():

@@ -14,7 +14,7 @@ from ranklens.comparison.clusters import by_label, clusters_of
 from ranklens.comparison.slices import slices_of
 from ranklens.errors import InputError, InPython, Option, nearest
 from ranklens.gates.baselines import Baseline
-from ranklens.gates.deciding import decide
+from ranklens.gates.deciding import change_interval, decide
 from ranklens.gates.results import records_of
 from ranklens.gates.rules import FAILED, Rule
 from ranklens.gates.verdicts import UNDECIDED, Loss, Outcome, Status, Undecided, Verdict
@@ -243,6 +243,8 @@ def _drop(rule: Rule, record: Record, terms: Terms) -> Verdict:
         )
     known, sign = rule.measure.definition, -1.0 if rule.measure.definition.better == "lower" else 1.0
     ids = terms.slice(rule, pair.changes.common)
+    if not ids:
+        raise InputError(f"{rule}: {record.system} has no queries to compare.")
     before, now = (_values(one, rule.measure, ids) for one in (pair.before, record))
     old, new = total(known.aggregate, before), total(known.aggregate, now)
     limit = rule.limit.below(old) if sign > 0 else rule.limit.above(old)
@@ -281,7 +283,9 @@ def _decided(
         # A share of a geometric mean is a difference of logarithms.
         before, now = logs_with_floor(before), logs_with_floor(now)
         allowed, unit, back = -float(np.log1p(-allowed)), np.ones(len(before)), np.expm1
-    status, around = decide(sign * (now - before), unit, allowed, rule.confidence, clusters)
+    gain = sign * inputs.differences(before, now)
+    status = decide(gain, unit, allowed, rule.confidence, clusters)
+    around = change_interval(gain, unit, rule.confidence, clusters)
     ends = sorted(float(back(sign * end)) for end in (around.low, around.high))
     return status, replace(around, low=ends[0], high=ends[1])
 
@@ -301,15 +305,15 @@ def _holds(operator: str, value: float, limit: float) -> bool:
 
 
 def _values(record: Record, measure: Measure, ids: Sequence[str]) -> FloatArray:
-    values = record.of_measure(measure)
-    return values if len(ids) == len(record.queries) else values[[record.place[query] for query in ids]]
+    """In the order of the queries asked for, which need not be the record's."""
+    return record.of_measure(measure)[[record.place[query] for query in ids]]
 
 
 def _losses(
     record: Record, before: FloatArray, now: FloatArray, ids: Sequence[str], sign: float
 ) -> tuple[Loss, ...]:
     """The queries that lost most, the largest loss first."""
-    gain = sign * (now - before)
+    gain = sign * inputs.differences(before, now)
     order = [int(place) for place in np.argsort(gain, kind="stable")[:_SHOWN] if gain[place] < 0]
     return tuple(
         Loss(ids[place], float(before[place]), float(now[place]), record.texts.get(ids[place], ""))

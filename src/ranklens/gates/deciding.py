@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ranklens.stats import Clusters, Interval
 from ranklens.stats.margins import careful_p
@@ -14,13 +14,7 @@ if TYPE_CHECKING:
 
 _HALVINGS = 50
 _DOUBLINGS = 60
-
-
-class Decision(NamedTuple):
-    """What is known about a drop; ``interval`` is of the change, in units of the limit: negative is worse."""
-
-    status: Status
-    interval: Interval
+NO_CHANGE = "no change"  # how the interval is made where no query changed
 
 
 def decide(
@@ -29,7 +23,7 @@ def decide(
     allowed: float,
     confidence: float,
     clusters: Clusters | None = None,
-) -> Decision:
+) -> Status:
     """Whether the mean of ``gain`` (new minus old, positive where the new is better) is above ``-allowed`` times that of ``unit``.
 
     It passes if the one-sided test says so at this confidence, fails if the opposite test does, and is undecided otherwise, so
@@ -39,21 +33,36 @@ def decide(
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> gain, one = rng.normal(-0.1, 0.2, 200), np.ones(200)
-    >>> [decide(gain, one, allowed, 0.95).status for allowed in (0.01, 0.1, 0.2)]
+    >>> [decide(gain, one, allowed, 0.95) for allowed in (0.01, 0.1, 0.2)]
     ['failed', 'undecided', 'passed']
     """
     if not gain.any():
-        return Decision("passed", Interval(0.0, 0.0, 2 * confidence - 1, "no change"))
-    if clusters is not None:
-        gain, unit = clusters.shares(gain), clusters.shares(unit)
-    alpha = 1 - confidence
-    low, high = _bound(gain, unit, alpha), -_bound(-gain, unit, alpha)
-    around = Interval(low, high, 2 * confidence - 1, "one-sided tests")
-    if careful_p(gain, allowed * unit) <= alpha:
-        return Decision("passed", around)
-    if careful_p(-gain, -allowed * unit) <= alpha:
-        return Decision("failed", around)
-    return Decision("undecided", around)
+        return "passed"
+    gain, unit = _by_cluster(gain, unit, clusters)
+    if careful_p(gain, allowed * unit) <= 1 - confidence:
+        return "passed"
+    return "failed" if careful_p(-gain, -allowed * unit) <= 1 - confidence else "undecided"
+
+
+def change_interval(
+    gain: FloatArray, unit: FloatArray, confidence: float, clusters: Clusters | None = None
+) -> Interval:
+    """The interval of the change that belongs to :func:`decide`, in units of the limit: negative is worse.
+
+    Each end has the confidence of its own, so a rule passes if the allowed change is below the interval.
+    """
+    level = 2 * confidence - 1
+    if not gain.any():
+        return Interval(0.0, 0.0, level, NO_CHANGE)
+    gain, unit = _by_cluster(gain, unit, clusters)
+    low, high = _bound(gain, unit, 1 - confidence), -_bound(-gain, unit, 1 - confidence)
+    return Interval(low, high, level, "one-sided tests")
+
+
+def _by_cluster(
+    gain: FloatArray, unit: FloatArray, clusters: Clusters | None
+) -> tuple[FloatArray, FloatArray]:
+    return (gain, unit) if clusters is None else (clusters.shares(gain), clusters.shares(unit))
 
 
 def _bound(gain: FloatArray, unit: FloatArray, alpha: float) -> float:
@@ -65,9 +74,9 @@ def _bound(gain: FloatArray, unit: FloatArray, alpha: float) -> float:
     def surely_above(share: float) -> bool:
         return bool(careful_p(gain, -share * unit) <= alpha)
 
-    top = float(gain.mean()) / scale
-    step = max(float(gain.std()) / len(gain) ** 0.5 / scale, 1e-12)
-    bottom = top - step
+    top: float = float(gain.mean()) / scale
+    step: float = max(float(gain.std()) / len(gain) ** 0.5 / scale, 1e-12)
+    bottom: float = top - step
     for _ in range(_DOUBLINGS):
         if surely_above(bottom):
             break

@@ -22,7 +22,7 @@ GRAMMAR = (
 )
 _RULE = re.compile(
     r"(?P<subject>[^\s<>=].*?)\s*(?:\[(?P<field>[^\[\]=]+)=(?P<value>[^\]]*)\])?(?P<drop>\s+drop)?\s*(?P<operator>>=|<=)\s*"
-    r"(?P<limit>[^\s@]+(?:\s*(?:%|ms|s))?)(?:\s*@\s*(?P<confidence>[^\s@]+))?",
+    r"(?P<limit>[^\s@]+(?:\s*(?:%|ms|s))?)(?:\s*@\s*(?P<confidence>[^\s@%]+(?:\s*%)?))?",
     re.DOTALL,
 )
 _SECONDS = {"ms": 0.001, "s": 1.0}

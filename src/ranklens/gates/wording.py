@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ranklens.gates.deciding import NO_CHANGE
 from ranklens.gates.rules import FAILED, LATENCIES
 from ranklens.tables.digits import SHOWN
 from ranklens.tables.table import Lines, Printout, Table
@@ -70,10 +71,7 @@ def printout(outcome: Outcome) -> Printout:
         note="\n".join(about),
         left=3,
     )
-    parts: list[Table | Lines] = [table]
-    for verdict in outcome.failed:
-        parts.append(Lines(headline(verdict), reasons(verdict)))
-    return Printout(parts)
+    return Printout([table, *(Lines(headline(verdict), reasons(verdict)) for verdict in outcome.failed)])
 
 
 def _counts(outcome: Outcome) -> str:
@@ -156,7 +154,7 @@ def _change(verdict: Verdict) -> str:
     """A change with its interval against the drop that is allowed."""
     rule, around = verdict.rule, verdict.interval
     means = f"{verdict.value or 0.0:.{SHOWN}f} against the baseline's {verdict.baseline or 0.0:.{SHOWN}f}"
-    if around is not None and around.method == "no change":
+    if around is not None and around.method == NO_CHANGE:
         return f"{means}; no query changed"
     worse = "+" if _is_ceiling(verdict) else "-"
     allowed = f"{worse}{rule.limit}"

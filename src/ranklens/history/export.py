@@ -33,7 +33,7 @@ def write_parquet(history: History, path: Path, rows: str = "queries") -> int:
     from ranklens.files.output import write_whole
 
     table = frame(history, rows)
-    write_whole(path, lambda place: table.write_parquet(place))
+    write_whole(path, table.write_parquet)
     return len(table)
 
 

@@ -42,13 +42,15 @@ def versions() -> dict[str, str]:
 
 
 def _installed() -> dict[str, str]:
-    found = {}
-    for name in _PACKAGES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
+    found = {name: _version_of(name) for name in _PACKAGES}
+    return {name: known for name, known in found.items() if known}
+
+
+def _version_of(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
 
 
 def project_folder(start: Path | None = None) -> Path:
