@@ -74,10 +74,13 @@ numbers = st.floats(0, 0.99).map(lambda number: float(f"{number:.6g}"))
     amount=numbers,
     relative=st.booleans(),
     confidence=st.none() | st.sampled_from([0.9, 0.95, 0.995]),
-    part=st.none() | st.builds(Slice, st.sampled_from(["type", "lang"]), st.sampled_from(["a", "b c", "ü-1", "1.5"])),
+    part=st.none()
+    | st.builds(Slice, st.sampled_from(["type", "lang"]), st.sampled_from(["a", "b c", "ü-1", "1.5"])),
 )
 def test_what_is_printed_is_understood(measure, amount, relative, confidence, part):
-    rule = Rule(parse(measure), "<=", Limit(amount / 100 if relative else amount, relative), True, part, confidence)
+    rule = Rule(
+        parse(measure), "<=", Limit(amount / 100 if relative else amount, relative), True, part, confidence
+    )
     again = Rule.parse(str(rule))
     assert again.limit.amount == pytest.approx(rule.limit.amount, rel=1e-9)
     assert str(again) == str(rule)
