@@ -105,4 +105,4 @@ if __name__ == "__main__":
     parser.add_argument("--kills", type=int, default=200)
     given = parser.parse_args()
     hammer(given.path, given.processes, given.kills)
-    print(*check(given.path))
+    sys.stdout.write("{} {}\n".format(*check(given.path)))

@@ -196,11 +196,7 @@ def test_a_trend_as_a_chart(history, tmp_path):
     for worse in ([], list(QRELS)):
         history.add(scores(*worse), "mine")
     spec = json.loads(history.trend().chart().to_json())
-    assert (
-        any(row["flag"] == "drop" for rows in spec["datasets"].values() for row in rows)
-        if "datasets" in spec
-        else "drop" in json.dumps(spec["layer"])
-    )
+    assert any(row["flag"] == "drop" for rows in spec["datasets"].values() for row in rows)
     assert "1 drop by a paired test" in json.dumps(spec)
 
 
