@@ -117,6 +117,16 @@ def test_the_interval_is_that_of_students_t_where_nothing_is_skewed():
     assert around.high == pytest.approx(t.high, rel=0.02)
 
 
+@pytest.mark.parametrize("losses", [2, 3, 5, 10, 20])
+def test_with_few_losses_the_bound_is_about_that_of_a_poisson_count(losses):
+    """So many losses of 0.5 among 200 queries: how many could be expected, by the exact interval of Garwood?"""
+    gain = np.zeros(200)
+    gain[:losses] = -0.5
+    most = scipy_stats.chi2.ppf(0.95, 2 * (losses + 1)) / 2
+    low = change_interval(gain, np.ones(200), 0.95).low
+    assert low == pytest.approx(-0.5 * most / 200, rel=0.1) or (losses < 5 and low < -0.5 * most / 200)
+
+
 def test_clusters_widen_the_interval():
     rng = np.random.default_rng(4)
     gain = np.repeat(rng.normal(-0.01, 0.1, 40), 5)  # five paraphrases that all say the same
