@@ -364,6 +364,34 @@ def test_a_baseline_from_the_history(folder, capsys):
     assert (status, "history:v7: there is no such entry" in err) == (2, True)
 
 
+def test_a_configuration_is_gated_updated_and_saved(folder, capsys):
+    (folder / "my_gated_search.py").write_text("def search(text, k):\n    return ['a', 'x'][:k]\n")
+    (folder / "bench.yaml").write_text(
+        "data: {queries: golden.jsonl}\nretrievers: [{name: mine, retriever: 'my_gated_search:search'}]\n"
+        "retrieval_metrics: {enabled_metrics: [mrr]}\ngates: {rules: [mrr drop <= 1%], baseline: b.json}\n"
+    )
+    status, _, err = run(capsys, "gate", "--config", "bench.yaml")
+    assert (status, "there is no baseline yet" in err) == (2, True)
+    assert "mine: 1.0000" in run(capsys, "gate", "--config", "bench.yaml", "R@5 >= 0.5", "--update")[1]
+    status, out, _ = run(capsys, "gate", "--config", "bench.yaml", "R@5 drop <= 0")
+    assert (status, "Gate passed: 2 passed" in out, "Compared with b.json" in out) == (0, True, True)
+    assert run(capsys, "gate", "--config", "bench.yaml", "p50 <= 0.00001ms")[0] == 1
+    status, _, err = run(capsys, "gate", "--config", "bench.yaml", "--no-code")
+    assert (status, "is code, which --no-code refuses" in err) == (2, True)
+    status, out, err = run(capsys, "bench", "bench.yaml", "--save")
+    assert (status, "saved #1 mine" in err, "passed: mrr of mine" in out) == (0, True, True)
+    (entry,) = rl.History().entries()
+    assert entry.latency is not None
+    assert entry.config["gates"]["rules"] == ["mrr drop <= 1%"]
+    assert run(capsys, "gate", "--config", "bench.yaml", "--baseline", "history:last")[0] == 0
+    rows = (folder / "golden.jsonl").read_text().replace('"id": "q1"', '"id": "q1b"')
+    (folder / "golden.jsonl").write_text(rows)
+    status, _, err = run(capsys, "gate", "--config", "bench.yaml")
+    assert (status, "1 query new (q1b); 1 query gone (q1)" in err) == (2, True)
+    status, out, _ = run(capsys, "gate", "--config", "bench.yaml", "--common")
+    assert (status, "compared on 59 queries with the same judgments" in out) == (0, True)
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

@@ -300,7 +300,7 @@ def test_an_error_in_the_middle_leaves_nothing(history, monkeypatch):
     history.add(scores(), "first")
     from ranklens.history import store
 
-    real, calls = store._write, []
+    real, calls = store.write, []
 
     def failing(*arguments):
         calls.append(1)
@@ -308,7 +308,7 @@ def test_an_error_in_the_middle_leaves_nothing(history, monkeypatch):
             raise KeyboardInterrupt
         return real(*arguments)
 
-    monkeypatch.setattr(store, "_write", failing)
+    monkeypatch.setattr(store, "write", failing)
     with pytest.raises(KeyboardInterrupt):
         history.add({"a": scores(), "b": scores()})
     assert [entry.system for entry in history.entries()] == ["first"]

@@ -168,8 +168,9 @@ def _by_files(
     from ranklens.evaluation import evaluate
     from ranklens.files.collection import open_collection
     from ranklens.gates.baselines import Baseline
-    from ranklens.gates.checking import Terms, check
+    from ranklens.gates.checking import check
     from ranklens.gates.results import records_of
+    from ranklens.gates.terms import Terms
     from ranklens.readers.names import Names
     from ranklens.registry import parse_many
 

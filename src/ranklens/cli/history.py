@@ -18,8 +18,8 @@ from ranklens.policy import Policy
 from ranklens.words import counted, visible
 
 if TYPE_CHECKING:
+    from ranklens.history.entries import Entry
     from ranklens.history.record import Record
-    from ranklens.history.store import Entry
     from ranklens.scores import Scores
     from ranklens.tables.table import Printout, Table
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -17,8 +17,9 @@ from ranklens.evaluation import evaluate
 from ranklens.files.collection import open_collection
 from ranklens.files.output import check_output
 from ranklens.gates.baselines import Baseline
-from ranklens.gates.checking import Terms, check
-from ranklens.gates.verdicts import Outcome
+from ranklens.gates.checking import check
+from ranklens.gates.terms import Terms
+from ranklens.gates.verdicts import Outcome, joined
 from ranklens.judging.inputs import read_inputs
 from ranklens.policy import Policy
 from ranklens.readers.golden_and_logs import Golden
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from ranklens.comparison.comparison import Comparison
     from ranklens.config.model import Config, Performance, Retriever
     from ranklens.gates.rules import Rule
-    from ranklens.gates.verdicts import Undecided, Verdict
+    from ranklens.gates.verdicts import Undecided
     from ranklens.history.record import Record
     from ranklens.retrieval.benchmark import Benchmark
     from ranklens.scores import Scores
@@ -231,18 +232,17 @@ def _outcome(
     gates = config.gates
     fields = config.data.asked if gates.clusters or any(rule.slice for rule in rules) else None
     terms = Terms(baseline, cast("Undecided", gates.undecided), fields, gates.clusters, gates.common, notes)
-    verdicts = [verdict for rule in rules for verdict in _held(config, rule, records, terms)]
-    return replace(check([], {}, terms), verdicts=tuple(verdicts))
+    return joined(_held(config, rule, records, terms) for rule in rules)
 
 
-def _held(config: Config, rule: Rule, records: Mapping[str, Record], terms: Terms) -> Iterable[Verdict]:
+def _held(config: Config, rule: Rule, records: Mapping[str, Record], terms: Terms) -> Outcome:
     """A rule on the systems that it is about; calls are those of retrievers, and a baseline is not below itself."""
     names = list(config.gated)
     if rule.is_drop and config.gates.baseline is None:
         names = [name for name in names if name != config.baseline]
     if rule.measure is None:
         names = [name for name in names if records[name].failed is not None]
-    return check([rule], {name: records[name] for name in names}, terms).verdicts
+    return check([rule], {name: records[name] for name in names}, terms)
 
 
 def records_of(

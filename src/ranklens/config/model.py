@@ -13,6 +13,7 @@ from pydantic import (
     ConfigDict,
     Field,
     InstanceOf,
+    PlainSerializer,
     PrivateAttr,
     ValidationInfo,
     model_validator,
@@ -108,8 +109,8 @@ From1 = Annotated[int, Field(ge=1)]
 Named = Annotated[str, AfterValidator(_measure)]  # a measure
 Matched = Annotated[InstanceOf[Matching], BeforeValidator(matching)]
 Floor = Annotated[float, BeforeValidator(_floor)]
-Allowed = Annotated[InstanceOf[Limit], BeforeValidator(Limit.parse)]
-Ruled = Annotated[InstanceOf[Rule], BeforeValidator(Rule.parse)]
+Allowed = Annotated[InstanceOf[Limit], BeforeValidator(Limit.parse), PlainSerializer(str)]
+Ruled = Annotated[InstanceOf[Rule], BeforeValidator(Rule.parse), PlainSerializer(str)]
 
 
 class Part(BaseModel):

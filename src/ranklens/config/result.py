@@ -109,7 +109,7 @@ class BenchResult:
     def _printout(self) -> Printout:
         parts: list[Table | Lines] = [self.benchmark.table()] if self.benchmark is not None else []
         parts += self._compared() if self.comparison is not None else [self.table()]
-        lines = [wording.headline(check) for check in self.checks]
+        lines = [*(wording.headline(check) for check in self.checks), *self.outcome.notes]
         told = [self._with_ages(part) for part in parts]
         return Printout([*told, Lines("Gates", lines)] if lines else told)
 

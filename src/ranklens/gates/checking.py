@@ -4,26 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ranklens.comparison.clusters import by_label, clusters_of
-from ranklens.comparison.slices import slices_of
 from ranklens.errors import InputError, InPython, Option, nearest
 from ranklens.gates.baselines import Baseline
 from ranklens.gates.deciding import change_interval, decide
 from ranklens.gates.results import records_of
 from ranklens.gates.rules import FAILED, Rule
+from ranklens.gates.terms import Pair, Terms
 from ranklens.gates.verdicts import UNDECIDED, Loss, Outcome, Status, Undecided, Verdict
-from ranklens.history.differences import Differences, differences
+from ranklens.history.differences import differences
 from ranklens.history.record import Record
 from ranklens.scores import interval_of, logs_with_floor, total
 from ranklens.stats import Bounds, Interval, cluster_interval, inputs
 from ranklens.tables.digits import reaches
-from ranklens.words import counted
 
 if TYPE_CHECKING:
     from ranklens.arrays import FloatArray
@@ -75,87 +72,14 @@ def gate(
     return check(wanted, found.records, terms)
 
 
-@dataclass(frozen=True)
-class Terms:
-    """What rules need besides results."""
-
-    baseline: Baseline | None = None
-    undecided: Undecided = "fail"
-    queries: Any = None
-    clusters: Any = None
-    common: bool = False
-    notes: Mapping[str, str] = field(default_factory=dict)  # by system
-
-    def slice(self, rule: Rule, ids: Sequence[str]) -> list[str]:
-        """The queries that a rule is about."""
-        if rule.slice is None:
-            return list(ids)
-        named = slices_of(rule.slice.field, self._table(rule), ids)
-        chosen = [query for query in ids if named[query] == rule.slice.value]
-        if not chosen:
-            raise InputError(
-                f"{rule}: no query has {rule.slice.field}={rule.slice.value}: "
-                f"{nearest(rule.slice.value, dict.fromkeys(named.values()))}"
-            )
-        return chosen
-
-    def _table(self, rule: Rule) -> Any:
-        if self.queries is None:
-            raise InputError(
-                f"{rule} needs the field {rule.slice.field if rule.slice else ''!r} of the queries; pass ",
-                InPython("queries=…", "--queries FILE", "data.queries"),
-                ".",
-            )
-        return self.queries
-
-    def grouped(self, ids: Sequence[str]) -> Clusters | None:
-        """The clusters of some queries."""
-        if self.clusters is None:
-            return None
-        return by_label(clusters_of(self.clusters, self.queries, ids), ids)
-
-
 def check(rules: Iterable[Rule], records: Mapping[str, Record], terms: Terms) -> Outcome:
     """One verdict for each rule and system."""
     verdicts = tuple(_verdict(rule, record, terms) for rule in rules for record in records.values())
     held = terms.baseline if any(verdict.rule.is_drop for verdict in verdicts) else None
-    about = "" if held is None else f"Compared with {held.name}."
-    apart = [_Pair(held.of(record.system), record) for record in records.values()] if held is not None else []
-    notes = [
-        f"{pair.now.system} is compared on {counted(len(pair.changes.common), 'query')} with the same judgments: {pair.changes}."
-        for pair in apart
-        if pair.changes.data
-    ]
-    return Outcome(verdicts, about, notes)
-
-
-@dataclass(frozen=True)
-class _Pair:
-    """A system and what it is held against."""
-
-    before: Record
-    now: Record
-
-    @cached_property
-    def changes(self) -> Differences:
-        return differences(self.before, self.now)
-
-    def refuse_other_terms(self, terms: Terms) -> None:
-        """Numbers that were made differently are not compared."""
-        name = terms.baseline.name if terms.baseline is not None else "The baseline"
-        update = InPython("write a new baseline", "update the baseline with --update")
-        if self.changes.policy:
-            raise InputError(
-                f"{name} was measured with another policy: {self.changes}. Use the same, or ", update, "."
-            )
-        if self.changes.data and not (terms.common and self.changes.common):
-            raise InputError(
-                f"{name} was measured on other queries or judgments: {self.changes}. ",
-                update,
-                ", or compare the queries whose judgments are the same with ",
-                InPython("common=True", "--common", "gates.common: true"),
-                ".",
-            )
+    if held is None:
+        return Outcome(verdicts)
+    notes = [Pair(held.of(record.system), record).note for record in records.values()]
+    return Outcome(verdicts, f"Compared with {held.name}.", [note for note in notes if note])
 
 
 def _verdict(rule: Rule, record: Record, terms: Terms) -> Verdict:
@@ -234,7 +158,7 @@ def _drop(rule: Rule, record: Record, terms: Terms) -> Verdict:
     assert rule.measure is not None
     if terms.baseline is None:
         raise InputError(f"{rule} needs a baseline: pass ", Option("baseline"), ".")
-    pair = _Pair(terms.baseline.of(record.system), record)
+    pair = Pair(terms.baseline.of(record.system), record)
     pair.refuse_other_terms(terms)
     if str(rule.measure) not in pair.before.values:
         raise InputError(

@@ -63,8 +63,8 @@ def change_interval(
 def p_above(gain: FloatArray, reach: FloatArray) -> float:
     """The p-value of the claim that the mean of ``gain + reach`` is above 0.
 
-    Beyond what :func:`~ranklens.stats.margins.careful_p` does, it has no more degrees of freedom than queries changed: most changes
-    touch a few queries, and the others say nothing about how many more could be touched, or how hard. For losses of one
+    Beyond what :func:`~ranklens.stats.margins.careful_p` does, it has as many degrees of freedom as queries changed, less one:
+    most changes touch a few queries, and the others say nothing about how many more could be touched, or how hard. For losses of one
     size, from about five on, the bound is then that of a Poisson count; for fewer it is wider.
     """
     from scipy.special import stdtr
@@ -75,7 +75,7 @@ def p_above(gain: FloatArray, reach: FloatArray) -> float:
     if deviation <= 0:
         return careful
     t = float(values.mean()) * len(values) ** 0.5 / deviation
-    freedom = max(min(int(np.count_nonzero(gain)), len(values) - 1), 1)
+    freedom = max(int(np.count_nonzero(gain)) - 1, 1)
     return max(careful, float(stdtr(freedom, -t)))
 
 

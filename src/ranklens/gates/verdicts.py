@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -147,3 +147,13 @@ class Outcome:
 
     def _repr_html_(self) -> str:
         return self.printout().to_html()
+
+
+def joined(outcomes: Iterable[Outcome]) -> Outcome:
+    """All verdicts of several outcomes, in their order; what is said of several is said once."""
+    every = list(outcomes)
+    return Outcome(
+        tuple(verdict for one in every for verdict in one.verdicts),
+        next((one.about for one in every if one.about), ""),
+        list(dict.fromkeys(note for one in every for note in one.notes)),
+    )

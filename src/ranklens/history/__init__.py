@@ -8,11 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ranklens.history.entries import Entry
     from ranklens.history.record import Record
-    from ranklens.history.store import Entry, History
+    from ranklens.history.store import History
     from ranklens.history.trend import Trend
 
-_WHERE = {"Record": "record", "Entry": "store", "History": "store", "Trend": "trend"}
+_WHERE = {"Record": "record", "Entry": "entries", "History": "store", "Trend": "trend"}
 __all__ = ["Entry", "History", "Record", "Trend"]
 
 

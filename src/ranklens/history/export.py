@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from ranklens.history.store import Entry, History
+    from ranklens.history.entries import Entry
+    from ranklens.history.store import History
 
 ROWS = ("queries", "entries")
 

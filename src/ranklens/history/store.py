@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import sqlite3
 import time
 import uuid
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ranklens.errors import InputError, nearest
+from ranklens.history.entries import COLUMNS, Entry, entry_of, prepared, summaries_of, write
 from ranklens.history.origin import origin, project_folder
 from ranklens.history.record import Record
 from ranklens.history.schema import migrate
 from ranklens.scores import Scores
-from ranklens.words import finite
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,49 +33,6 @@ PLACE = Path(".ranklens") / "history.db"
 VARIABLE = "RANKLENS_HISTORY"
 _PATIENCE = 60.0  # seconds to wait for other writers
 _COMMIT_LETTERS = 7  # of a commit that is named in short
-_COLUMNS = (
-    "id", "run", "at", "kind", "system", "label", "git_commit", "dirty", "judgments", "policy", "config", "versions", "failed",
-    "latency", "query_set",
-)  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Summary:
-    """A mean with its interval; None where there is none."""
-
-    mean: float
-    low: float | None
-    high: float | None
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A result in the history, without its values per query: :meth:`History.record` has them."""
-
-    id: int
-    run: str
-    at: float
-    kind: str
-    system: str
-    label: str | None
-    commit: str | None
-    dirty: bool
-    judgments: str
-    policy: Mapping[str, Any]
-    config: Mapping[str, Any]
-    versions: Mapping[str, str]
-    failed: int | None
-    latency: Mapping[str, float] | None
-    measures: Mapping[str, Summary] = field(default_factory=dict)
-
-    @property
-    def name(self) -> str:
-        """How people refer to it.
-
-        >>> Entry(3, "", 0.0, "add", "bm25", None, None, False, "", {}, {}, {}, None, None).name
-        '#3 bm25'
-        """
-        return f"#{self.id} {self.system}"
 
 
 class History:
@@ -132,25 +88,25 @@ class History:
             "config": json.dumps(dict(config or {}), ensure_ascii=False, default=str),
             "versions": json.dumps(where.versions),
         }
-        prepared = [_prepared(record, shared) for record in records]
+        rows = [prepared(record, shared) for record in records]
         with self._open() as connection, _transaction(connection):
-            return [_write(connection, *one) for one in prepared]
+            return [write(connection, *row) for row in rows]
 
     def entries(self, *, system: str | None = None, last: int | None = None) -> list[Entry]:
         """The entries, oldest first; those of one system, or the last few."""
         where, values = ("WHERE system = ?", [system]) if system is not None else ("", [])
         limit = "" if last is None else f"LIMIT {int(last)}"
-        sql = f"SELECT {', '.join(_COLUMNS)} FROM entry {where} ORDER BY at DESC, id DESC {limit}"  # noqa: S608  fixed names
+        sql = f"SELECT {', '.join(COLUMNS)} FROM entry {where} ORDER BY at DESC, id DESC {limit}"  # noqa: S608  fixed names
         with self._open(existing=True) as connection, _transaction(connection, "BEGIN"):
             rows = connection.execute(sql, values).fetchall()
-            summaries = _summaries(connection, [row[0] for row in rows])
-        return [_entry(row, summaries.get(row[0], {})) for row in reversed(rows)]
+            summaries = summaries_of(connection, [row[0] for row in rows])
+        return [entry_of(row, summaries.get(row[0], {})) for row in reversed(rows)]
 
     def record(self, entry: int | Entry) -> Record:
         """An entry with its values per query."""
         number = entry.id if isinstance(entry, Entry) else entry
         with self._open(existing=True) as connection, _transaction(connection, "BEGIN"):
-            sql = f"SELECT {', '.join(_COLUMNS)} FROM entry WHERE id = ?"  # noqa: S608  fixed names
+            sql = f"SELECT {', '.join(COLUMNS)} FROM entry WHERE id = ?"  # noqa: S608  fixed names
             row = connection.execute(sql, [number]).fetchone()
             if row is None:
                 raise InputError(f"{self.path}: there is no entry {number}. See: ranklens history list")
@@ -161,7 +117,7 @@ class History:
                 "SELECT measure, one_per_query FROM measured WHERE entry = ? ORDER BY place", [number]
             ).fetchall()
         queries = json.loads(zlib.decompress(packed[0]))
-        found = _entry(row, {})
+        found = entry_of(row, {})
         return Record(
             found.system,
             tuple(query for query, _ in queries),
@@ -231,82 +187,6 @@ def _transaction(connection: sqlite3.Connection, begin: str = "BEGIN IMMEDIATE")
     except BaseException:
         connection.execute("ROLLBACK")
         raise
-
-
-def _prepared(
-    record: Record, shared: Mapping[str, Any]
-) -> tuple[dict[str, Any], bytes, list[tuple[Any, ...]]]:
-    """All that is written, made before the file is locked."""
-    listed = [[query, record.digests.get(query, "")] for query in record.queries]
-    text = json.dumps(listed, ensure_ascii=False).encode("utf-8", "surrogatepass")
-    row = {
-        **shared,
-        "system": record.system,
-        "judgments": record.judgments,
-        "policy": json.dumps(dict(record.policy), sort_keys=True),
-        "failed": record.failed,
-        "latency": None if record.latency is None else json.dumps(dict(record.latency)),
-        "query_set": _in_order(record),
-    }
-    measured = []
-    for place, name in enumerate(record.measures):
-        around = record.interval(name)
-        ends = (finite(around.low), finite(around.high)) if around is not None else (None, None)
-        values = np.asarray(record.values[name], dtype="<f8").tobytes()
-        measured.append((place, name, record.mean(name), *ends, values))
-    return row, zlib.compress(text), measured
-
-
-def _in_order(record: Record) -> str:
-    """Of the queries in their order, which values per query follow, and their judgments."""
-    text = "\0".join(f"{query}\0{record.digests.get(query, '')}" for query in record.queries)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _write(
-    connection: sqlite3.Connection,
-    row: Mapping[str, Any],
-    queries: bytes,
-    measured: Sequence[tuple[Any, ...]],
-) -> int:
-    connection.execute("INSERT OR IGNORE INTO query_set VALUES (?, ?)", [row["query_set"], queries])
-    names = [name for name in _COLUMNS if name != "id"]
-    sql = f"INSERT INTO entry ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"  # noqa: S608  fixed names
-    number = connection.execute(sql, [row[name] for name in names]).lastrowid
-    rows = [(number, *one) for one in measured]
-    connection.executemany("INSERT INTO measured VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
-    return int(number or 0)
-
-
-def _summaries(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, dict[str, Summary]]:
-    found: dict[int, dict[str, Summary]] = {}
-    if not numbers:
-        return found
-    sql = "SELECT entry, measure, mean, low, high FROM measured WHERE entry BETWEEN ? AND ? ORDER BY entry, place"
-    for entry, measure, *ends in connection.execute(sql, [min(numbers), max(numbers)]):
-        found.setdefault(entry, {})[measure] = Summary(*ends)
-    return found
-
-
-def _entry(row: Sequence[Any], measures: Mapping[str, Summary]) -> Entry:
-    given = dict(zip(_COLUMNS, row, strict=True))
-    return Entry(
-        given["id"],
-        given["run"],
-        given["at"],
-        given["kind"],
-        given["system"],
-        given["label"],
-        given["git_commit"],
-        bool(given["dirty"]),
-        given["judgments"],
-        json.loads(given["policy"]),
-        json.loads(given["config"]),
-        json.loads(given["versions"]),
-        given["failed"],
-        None if given["latency"] is None else json.loads(given["latency"]),
-        measures,
-    )
 
 
 def _is_meant(entry: Entry, ref: str) -> bool:

@@ -20,8 +20,9 @@ from ranklens.words import counted
 if TYPE_CHECKING:
     import polars as pl
 
+    from ranklens.history.entries import Entry
     from ranklens.history.record import Record
-    from ranklens.history.store import Entry, History
+    from ranklens.history.store import History
     from ranklens.report.drawing import Chart
     from ranklens.tables.table import Table
 
