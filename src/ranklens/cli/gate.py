@@ -185,7 +185,7 @@ def _by_files(
         name: evaluate(data.qrels, run, wanted or ["RR"], policy, match=matching)
         for name, run in data.runs.items()
     }
-    results = records_of(scores, wanted)
+    results = records_of(scores, wanted, digested=held.baseline is not None)
     if held.update:
         _update(results.records, held.baseline)
         return None

@@ -66,7 +66,7 @@ def gate(
         raise InputError("There is no rule to check; pass at least one, such as 'nDCG@10 >= 0.4'.")
     inputs.choice(undecided, "undecided", UNDECIDED)
     measures = list(dict.fromkeys(rule.measure for rule in wanted if rule.measure is not None))
-    found = records_of(results, measures)
+    found = records_of(results, measures, digested=baseline is not None)
     held = None if baseline is None else Baseline.of_any(baseline, systems=list(found.records))
     terms = Terms(held, undecided, found.fields if queries is None else queries, clusters, common=common)
     return check(wanted, found.records, terms)

@@ -23,8 +23,8 @@ class Results(NamedTuple):
     fields: Any = None
 
 
-def records_of(results: Any, measures: Sequence[Measure]) -> Results:
-    """Records that hold these measures.
+def records_of(results: Any, measures: Sequence[Measure], *, digested: bool = True) -> Results:
+    """Records that hold these measures; ``digested`` if they are to be held against others.
 
     >>> import ranklens as rl
     >>> scores = rl.evaluate({"q1": {"a"}}, {"q1": ["a"]}, "RR")
@@ -35,7 +35,8 @@ def records_of(results: Any, measures: Sequence[Measure]) -> Results:
         return _of_benchmark(results, measures)
     given = results if isinstance(results, Mapping) else {_name(results): results}
     found: dict[str, Record] = {}
-    fields, digests = None, None
+    fields = None
+    digests: Mapping[str, str] | None = None if digested else {}
     for name, one in given.items():
         if isinstance(one, Record):
             found[str(name)] = replace(one, system=str(name))
