@@ -476,6 +476,13 @@ def rules(bench):
     assert checked(found) == [("rules", "mine", False), ("rules", "mine", True)]
 
 
+def test_a_rule_about_calls_needs_calls(folder):
+    (folder / "run.txt").write_text("q1 Q0 a 1 1 x\n")
+    content = {"data": {"qrels": "qrels.json", "runs": {"old": "run.txt"}}, "gates": ["failed <= 0"]}
+    with pytest.raises(rl.InputError, match="old is a run, which does not say which calls failed"):
+        run_config(load(content, folder=folder))
+
+
 def gates_baseline(bench):
     from ranklens.config.execution import records_of
     from ranklens.gates import Baseline

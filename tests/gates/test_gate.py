@@ -223,6 +223,17 @@ def test_lower_is_better():
         unregister("Effort")
 
 
+def test_a_share_of_nothing_is_written_as_json():
+    """The mean of the baseline is 0: no drop can be a share of it."""
+    qrels = {q: {"a": 1, "x": 0} for q in QRELS}
+    nothing = rl.evaluate(qrels, {q: ["x"] for q in qrels}, "RR")
+    (verdict,) = rl.gate(scores("q1", qrels=qrels), "RR drop <= 1% @ 95%", baseline=nothing).verdicts
+    assert verdict.status == "passed"
+    told = json.dumps(verdict.to_dict(), allow_nan=False)
+    assert json.loads(told)["low"] is None
+    assert rl.gate(nothing, "RR drop <= 1% @ 95%", baseline=nothing).passed
+
+
 # Baselines.
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ranklens.gates import wording
 from ranklens.gates.rules import Rule
+from ranklens.words import finite
 
 if TYPE_CHECKING:
     from ranklens.stats import Interval
@@ -93,8 +94,8 @@ class Verdict:
             "excess": self.excess,
             "baseline": self.baseline,
             "change": self.change,
-            "low": None if around is None else around.low,
-            "high": None if around is None else around.high,
+            "low": None if around is None else finite(around.low),
+            "high": None if around is None else finite(around.high),
             "confidence": self.rule.confidence,
             "queries": self.queries,
             "lost": [loss._asdict() for loss in self.lost],
