@@ -198,6 +198,9 @@ def test_a_trend_as_a_chart(history, tmp_path):
     spec = json.loads(history.trend().chart().to_json())
     assert any(row["flag"] == "drop" for rows in spec["datasets"].values() for row in rows)
     assert "1 drop by a paired test" in json.dumps(spec)
+    history.add(scores(depth=1), "mine")
+    drawn = json.loads(history.trend().chart().to_json())["datasets"].values()
+    assert [row["stretch"] for row in max(drawn, key=len)] == [0, 0, 1]  # no line leads to another policy
 
 
 # Export.

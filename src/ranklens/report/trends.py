@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ranklens.report import drawing
 from ranklens.words import counted
@@ -21,6 +21,7 @@ def trend_chart(trend: Trend) -> Chart:
         {**row, "at": row["at"].isoformat(), "label": row["label"] or "", "commit": (row["commit"] or "")[:7]}
         for row in trend.to_frame().to_dicts()
     ]
+    _mark_stretches(rows)
     systems = list(dict.fromkeys(row["system"] for row in rows))
     looks = [drawing.COLOURS[number % len(drawing.COLOURS)] for number in range(len(systems))]
     colour = alt.Color(
@@ -47,7 +48,8 @@ def trend_chart(trend: Trend) -> Chart:
     reach = base.mark_rule(strokeWidth=6, opacity=0.25, strokeCap="round").encode(
         y=alt.Y("low:Q", title=trend.measure.shown), y2="high:Q", color=colour
     )
-    line = base.mark_line(strokeWidth=2).encode(y=y, color=colour)
+    # No line leads to an entry that is not compared with the one before it.
+    line = base.mark_line(strokeWidth=2).encode(y=y, color=colour, detail="stretch:N")
     points = base.mark_point(filled=True, size=70, opacity=1).encode(y=y, color=colour)
     flagged = alt.Chart(drawing.inline([row for row in rows if row["flag"]])).encode(
         x=alt.X("entry:O", sort=order), y="mean:Q"
@@ -66,3 +68,12 @@ def trend_chart(trend: Trend) -> Chart:
         else alt.layer(reach, line, points)
     )
     return drawing.styled(layers, f"{trend.measure.shown} over time", about)
+
+
+def _mark_stretches(rows: list[dict[str, Any]]) -> None:
+    """Number the entries of each system that are compared with each other, one after the other."""
+    stretch: dict[str, int] = {}
+    for row in rows:
+        apart = row["before"] is not None and row["p_value"] is None
+        stretch[row["system"]] = stretch.get(row["system"], 0) + apart
+        row["stretch"] = stretch[row["system"]]
