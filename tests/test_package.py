@@ -66,17 +66,18 @@ def test_the_names_for_type_checkers_are_the_same():
 FLOORS = [
     {"words", "arrays", "logs"},
     {"errors", "progress", "tables"},
-    {"policy", "registry", "gate", "readers", "stats"},
+    {"policy", "registry", "readers", "stats"},
     {"files"},
     {"matching"},
     {"judging", "manners"},
     {"formulas"},
     {"residual"},
     {"scores"},
+    {"history"},
     {"evaluation", "single", "trec", "lint"},
     {"comparison", "explanation", "items", "pipeline", "pytrec_eval"},
     {"retrieval", "embeddings", "exchange"},
-    {"report", "training"},
+    {"report", "gates", "training"},
     {"config", "demo"},
     {"cli"},
 ]
@@ -86,6 +87,7 @@ DOORS = {
     ("scores", "explanation"),
     ("scores", "exchange"),
     ("comparison", "report"),
+    ("history", "report"),
     ("registry", "formulas"),
 }
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}

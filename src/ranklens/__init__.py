@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from ranklens.exchange.ir_datasets import from_ir_datasets
     from ranklens.exchange.mteb import read_mteb
     from ranklens.explanation.walk import Explanation, explain
+    from ranklens.gates.checking import gate
+    from ranklens.history.store import History
     from ranklens.items import (
         AveragePrecisionAtK,
         DatasetItem,
@@ -83,6 +85,8 @@ _HOME = {
     "exchange.ir_datasets": "from_ir_datasets",
     "exchange.mteb": "read_mteb",
     "explanation.walk": "Explanation explain",
+    "gates.checking": "gate",
+    "history.store": "History",
     "items": "AveragePrecisionAtK DatasetItem F1AtK HitRateAtK MeanReciprocalRank MetricRunner NDCGAtK PrecisionAtK RecallAtK",
     "judging.assembly": "judge",
     "judging.hits": "Hits",
@@ -107,6 +111,7 @@ __all__ = [
     "DatasetItem",
     "Explanation",
     "F1AtK",
+    "History",
     "HitRateAtK",
     "Hits",
     "InputError",
@@ -138,6 +143,7 @@ __all__ = [
     "f1_at_k",
     "from_ir_datasets",
     "from_records",
+    "gate",
     "gate_efficiency",
     "hit_rate_at_k",
     "judge",

@@ -22,15 +22,8 @@ GOLDEN = Path(__file__).parents[1] / "golden"
 
 # What is rare, and slow enough anyway.
 LEFT_TO_TYPER = {
-    "--queries",
-    "--failing",
-    "--failing-measure",
-    "--map",
-    "--match",
-    "--abstain-below",
-    "--quiet",
-    "--strict",
-}
+    "--queries", "--failing", "--failing-measure", "--map", "--match", "--abstain-below", "--save", "--quiet", "--strict",
+}  # fmt: skip
 
 
 def test_it_knows_every_option_and_no_other():

@@ -96,6 +96,7 @@ def compare(
     format: Annotated[Format | None, typer.Option("--format", help=formats.HELP)] = None,  # noqa: A002
     output: options.Output = None,
     spreadsheet: options.Spreadsheet = False,
+    save: options.Save = False,
 ) -> None:
     """Compare runs on the same queries: which is better, by how much, and how certain that is."""
     written = formats.format_of(format, output, Format)
@@ -117,6 +118,10 @@ def compare(
         formats.write_parquet(_frame(found, texts, rows), output)
     else:
         out.write_text(_render(found, shown, texts, written, rows, spreadsheet), output)
+    if save:
+        from ranklens.cli.history import keep
+
+        keep(found.scores, "compare", {"qrels": qrels, "runs": list(runs), **settings})
 
 
 def _refuse_what_is_not_shown(format: Format, rows: Rows, *, shows_more: bool) -> None:  # noqa: A002
