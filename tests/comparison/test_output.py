@@ -399,3 +399,16 @@ def test_many_pairs_are_written_whole():
         )
         assert row["hedges_g_low"] == pytest.approx(pair.effect.hedges_g_interval.low, abs=1e-6)
         assert row["hedges_g_high"] == pytest.approx(pair.effect.hedges_g_interval.high, abs=1e-6)
+
+
+def test_logs_tell_tokens_and_cost():
+    def log(tokens, cost):
+        return [{"id": f"q{i}", "retrieved": ["a"], "tokens": tokens, "cost": cost} for i in range(4)]
+
+    qrels = {f"q{i}": {"a": 1} for i in range(4)}
+    cheap = [{**row, "cost": None} for row in log(100, 0.0)]
+    found = rl.compare(qrels, {"large": log(380, 0.25), "small": cheap}, "RR")
+    assert found.spent == {"tokens": {"large": 1520, "small": 400}, "cost": {"large": 1.0}}
+    assert "Tokens in all: small 400, large 1,520." in str(found)
+    assert "Cost in all: large 1." in str(found)
+    assert json.loads(found.to_json())["spent"] == found.spent

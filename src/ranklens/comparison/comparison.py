@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ranklens.scores import Scores
     from ranklens.tables.table import Printout, Table
 
+SPENT = ("tokens", "cost")
 _NO_EFFECT = 1e-9  # smaller effects are what is left of differences that cancel out
 
 
@@ -68,6 +69,8 @@ class Comparison:
     evidence: Evidence | None = None
     latencies: Mapping[str, Sequence[float]] | None = None
     status: Mapping[str, Mapping[str, int]] | None = None
+    # Sums of tokens and cost, by system, where logs or retrievers tell them.
+    spent: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     # Of calls that failed, by system and query.
     errors: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 

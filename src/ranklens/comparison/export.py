@@ -129,7 +129,9 @@ def _content(comparison: Comparison) -> dict[str, Any]:
         "systems": list(comparison.systems),
         "measures": [_measure(comparison, name) for name in comparison.measures],
         "queries": list(comparison.query_ids),
-        "settings": asdict(comparison.settings),
+        "settings": {
+            name: value for name, value in asdict(comparison.settings).items() if name != "is_default"
+        },
         "results": [_system(result) for result in comparison.results],
         "pairs": comparison.pairs,
         "slices": [
@@ -162,6 +164,7 @@ def _content(comparison: Comparison) -> dict[str, Any]:
         "left_out": comparison.aligned.left_out,
         "status": {name: dict(counts) for name, counts in (comparison.status or {}).items()} or None,
         "latencies": {name: list(seconds) for name, seconds in (comparison.latencies or {}).items()} or None,
+        "spent": {what: dict(sums) for what, sums in comparison.spent.items()},
     }
 
 
@@ -203,6 +206,7 @@ _PAIR_COLUMNS: Mapping[str, Callable[[Block], Any]] = {
     "low": lambda block: block.effects.low,
     "high": lambda block: block.effects.high,
     "method": lambda block: [METHODS[place] for place in block.effects.method.tolist()],
+    "test": lambda block: block.contrasts.terms.done,
     "p_value": lambda block: block.contrasts.p_values[block.index],
     "adjusted_p": lambda block: block.contrasts.adjusted[block.index],
     "significant": lambda block: block.contrasts.significant[block.index],
@@ -232,7 +236,7 @@ def _pairs(pairs: Pairs, columns: Sequence[str] = tuple(_PAIR_COLUMNS)) -> Itera
     import polars as pl
 
     kinds: dict[str, Any] = dict.fromkeys(_PAIR_COLUMNS, pl.Float64)
-    kinds |= dict.fromkeys(("measure", "a", "b", "slice", "method", "decision", "verdict"), pl.String)
+    kinds |= dict.fromkeys(("measure", "a", "b", "slice", "method", "test", "decision", "verdict"), pl.String)
     kinds |= dict.fromkeys(("n", "wins", "ties", "losses"), pl.Int64) | {"significant": pl.Boolean}
     schema = {name: kinds[name] for name in columns}
     yield pl.DataFrame(schema=schema)

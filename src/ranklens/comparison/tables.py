@@ -341,7 +341,19 @@ def _answered(comparison: Comparison) -> list[str]:
     for system, counts in (comparison.status or {}).items():
         text = ", ".join(f"{count:,} {status}" for status, count in counts.items())
         lines.setdefault(text, []).append(system)
-    return [f"Answers of {several(systems)}: {text}." for text, systems in lines.items()]
+    answers = [f"Answers of {several(systems)}: {text}." for text, systems in lines.items()]
+    return [*answers, *_spent(comparison)]
+
+
+def _spent(comparison: Comparison) -> list[str]:
+    """Tokens and cost in all, the least first."""
+    told = {
+        what: sorted(sums.items(), key=lambda item: item[1]) for what, sums in comparison.spent.items()
+    }
+    return [
+        f"{what.capitalize()} in all: {', '.join(f'{name} {amount:,.6g}' for name, amount in sums)}."
+        for what, sums in told.items()
+    ]
 
 
 def _numbers(comparison: Comparison, found: SystemResult, *, strong: bool = False) -> list[str]:

@@ -137,7 +137,7 @@ def _count_far(
 
 def _limits(changes: IntArray, queries: int) -> IntArray:
     """Equal but for rounding is as far."""
-    return np.abs(changes.sum(axis=1)) - 2 * queries
+    return np.asarray(np.abs(changes.sum(axis=1)) - 2 * queries)
 
 
 def _count_at_least(
