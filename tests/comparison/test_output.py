@@ -412,3 +412,18 @@ def test_logs_tell_tokens_and_cost():
     assert "Tokens in all: small 400, large 1,520." in str(found)
     assert "Cost in all: large 1." in str(found)
     assert json.loads(found.to_json())["spent"] == found.spent
+
+
+def test_of_very_many_pairs_sentences_are_made_only_if_asked_for(monkeypatch):
+    from ranklens.comparison import export
+
+    systems = {f"s{i}": {f"q{j}": {"x": (i * j) % 7 / 7} for j in range(9)} for i in range(4)}
+    found = rl.compare_scores(systems)
+    every, text = found.pairs_frame(), found.to_json()
+    monkeypatch.setattr(export, "MOST_SENTENCES", 5)
+    assert found.pairs_frame().equals(every.drop("verdict"))
+    assert found.pairs_frame(["a", "verdict"]).equals(every.select("a", "verdict"))
+    content = json.loads(text)
+    for pair in content["pairs"]:
+        del pair["verdict"]
+    assert json.loads(found.to_json()) == content == json.loads(found.to_json(indent=1))

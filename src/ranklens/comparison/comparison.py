@@ -229,7 +229,8 @@ class Comparison:
 
         Every number is of b compared with a: ``difference`` is ``mean_b - mean_a`` (for a geometric mean, of the logarithms),
         ``wins`` counts the queries where b has the higher value. With a baseline, that is a. ``columns`` chooses some, and only
-        these are computed: the interval of an effect size takes longer than all the rest.
+        these are computed: the interval of an effect size takes longer than all the rest. Of more than 5,000 pairs there are
+        verdicts only if ``columns`` asks for them.
         """
         from ranklens.comparison.export import pairs_frame
 

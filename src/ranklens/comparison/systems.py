@@ -123,15 +123,15 @@ def _logged(logs: Mapping[str, Log]) -> dict[str, Any]:
     """What logs say besides rankings: how long each request took, what all of them took, and what failed."""
 
     def told(what: str) -> dict[str, list[float]]:
-        found = {
-            name: [getattr(entry, what) for entry in log.entries.values()] for name, log in logs.items()
-        }
+        found = {name: [getattr(entry, what) for entry in log.entries.values()] for name, log in logs.items()}
         known = {name: [one for one in values if one is not None] for name, values in found.items()}
         return {name: values for name, values in known.items() if values}
 
     return {
         "latencies": told("seconds") or None,
-        "spent": {what: {name: sum(all_) for name, all_ in told(what).items()} for what in SPENT if told(what)},
+        "spent": {
+            what: {name: sum(all_) for name, all_ in told(what).items()} for what in SPENT if told(what)
+        },
         "errors": {name: log.failed for name, log in logs.items() if log.failed},
     }
 

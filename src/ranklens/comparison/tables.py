@@ -347,9 +347,7 @@ def _answered(comparison: Comparison) -> list[str]:
 
 def _spent(comparison: Comparison) -> list[str]:
     """Tokens and cost in all, the least first."""
-    told = {
-        what: sorted(sums.items(), key=lambda item: item[1]) for what, sums in comparison.spent.items()
-    }
+    told = {what: sorted(sums.items(), key=lambda item: item[1]) for what, sums in comparison.spent.items()}
     return [
         f"{what.capitalize()} in all: {', '.join(f'{name} {amount:,.6g}' for name, amount in sums)}."
         for what, sums in told.items()

@@ -153,7 +153,10 @@ def _retriever_gates(config: Config) -> None:
 def _outputs(config: Config) -> None:
     tested = config.retrieval_metrics.statistical_analysis.significance_testing
     compared = ("by", "clusters", "margin", "primary")
-    wanted_keys = [(("outputs", "report"), config.outputs.report), *(((key,), getattr(config, key)) for key in compared)]
+    wanted_keys = [
+        (("outputs", "report"), config.outputs.report),
+        *(((key,), getattr(config, key)) for key in compared),
+    ]
     for key, wanted in wanted_keys:
         if wanted is not None and not tested:
             needed = "retrieval_metrics.statistical_analysis.significance_testing: true"

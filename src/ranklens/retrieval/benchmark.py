@@ -452,7 +452,9 @@ def _spent_by_all(results: Mapping[str, RetrieverRun]) -> dict[str, dict[str, fl
     from ranklens.comparison.comparison import SPENT
 
     found = {what: {name: getattr(result, what) for name, result in results.items()} for what in SPENT}
-    known = {what: {name: one for name, one in sums.items() if one is not None} for what, sums in found.items()}
+    known = {
+        what: {name: one for name, one in sums.items() if one is not None} for what, sums in found.items()
+    }
     return {what: sums for what, sums in known.items() if sums}
 
 

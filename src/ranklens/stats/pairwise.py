@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ranklens.arrays import FloatArray, IntArray
     from ranklens.stats.inputs import Rng
 
-_CELLS = 1 << 20  # differences held at once
+_CELLS = 1 << 18  # differences held at once
 _NEARLY = 1e-9  # of the largest score
 
 
