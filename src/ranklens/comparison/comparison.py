@@ -200,6 +200,30 @@ class Comparison:
         first, second = self._two(a, b)
         return influence_frame(self, self._measure(measure), first, second)
 
+    def bounds(self, measure: str | Measure) -> pl.DataFrame:
+        """What unjudged documents leave open, one row per system: system, mean, low, high, open_to.
+
+        ``low`` and ``high`` are those of :meth:`ranklens.Scores.bounds`; ``open_to`` names the systems whose range overlaps although the
+        test separates them.
+        """
+        from ranklens.comparison.openness import ranges_frame
+
+        return ranges_frame(self, self._measure(measure))
+
+    @cached_property
+    def cheap_bounds(self) -> dict[str, dict[str, tuple[float, float]]]:
+        """By measure and system, the lowest and highest mean that complete judgments could give, where that takes no time."""
+        from ranklens.comparison.openness import cheap_ranges
+
+        return cheap_ranges(self)
+
+    @cached_property
+    def open_pairs(self) -> dict[str, list[tuple[str, str]]]:
+        """By measure, the pairs that the test separates while their bounds overlap, the better system first."""
+        from ranklens.comparison.openness import open_pairs
+
+        return {name: open_pairs(self, name, ends) for name, ends in self.cheap_bounds.items()}
+
     def probabilities(self, rope: float = 0.01, *, method: str = "t") -> pl.DataFrame:
         """How likely b is better than a by more than ``rope``, practically equal, and worse: one row per measure and pair.
 

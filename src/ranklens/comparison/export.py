@@ -194,6 +194,11 @@ def _content(comparison: Comparison) -> dict[str, Any]:
         },
         "verdicts": {name: comparison.verdict(name) for name in comparison.measures},
         "conclusion": comparison.conclusion or None,
+        "bounds": {
+            name: {system: list(ends) for system, ends in found.items()}
+            for name, found in comparison.cheap_bounds.items()
+        },
+        "open": {name: [list(pair) for pair in found] for name, found in comparison.open_pairs.items()},
         "cautions": list(comparison.cautions),
         "values": {
             name: dict(zip(comparison.systems, comparison.values(name), strict=True))

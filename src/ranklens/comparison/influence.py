@@ -60,6 +60,27 @@ def fragile(comparison: Comparison, measure: str, a: str, b: str) -> tuple[list[
     return None
 
 
+def told(comparison: Comparison, measure: str) -> str:
+    """What is left of the first difference without the two queries that speak loudest for it, in words; empty if there is none."""
+    if len(comparison.systems) < 2 or not comparison.quantity(measure).is_tested:
+        return ""
+    ranked = comparison.ranked(measure)
+    reference = comparison.baseline or ranked[1]
+    best = next(system for system in ranked if system != reference)
+    part = comparison.contrasts(measure)
+    i, j = part.systems.index(reference), part.systems.index(best)
+    change = inputs.differences(part.tested[i], part.tested[j])
+    if len(change) < _FEWEST or not change.any() or part.quantity.is_geometric:
+        return ""
+    loudest, rest = mean_without(change)
+    ids = comparison.aligned.by_query_id().query_ids
+    names = " and ".join(ids[place] for place in loudest.tolist())
+    return (
+        f"{comparison.shown(measure)}: {best} and {reference} differ by {change.mean():+.4f}; without {names}, the two queries that "
+        f"speak loudest for that, by {rest:+.4f}."
+    )
+
+
 def _quick(part: Contrasts, n: int) -> str:
     """The test of the pair, or one that is close to it and takes no time."""
     done = part.terms.done

@@ -37,7 +37,9 @@ def _ends(relevant: BoolArray, unjudged: BoolArray, known: int) -> tuple[float, 
     rank = np.arange(1, len(relevant) + 1)
     share = np.where(relevant, 1 / rank, 0.0)
     above = np.cumsum(relevant)  # relevant documents so far
-    below = share.sum() - np.cumsum(share)  # what one more relevant document adds to the precision of those below it
+    below = share.sum() - np.cumsum(
+        share
+    )  # what one more relevant document adds to the precision of those below it
     now, place = float((above * share).sum()), np.flatnonzero(unjudged)
     number = np.arange(1, len(place) + 1)
     # From the top, all documents added before are above; from the bottom, all are below.
