@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ranklens.errors import InputError, RankLensError
-from ranklens.words import several
+from ranklens.errors import InputError
+from ranklens.residual.ranges import is_defined
+from ranklens.words import plural, several
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,7 +22,7 @@ def ranges(comparison: Comparison, measure: str) -> dict[str, Range]:
     without = [name for name in comparison.systems if name not in comparison.scores]
     if without:
         raise InputError(
-            f"{several(without)} has no rankings here, so nothing is known about unjudged documents."
+            f"{several(without)} {plural(len(without), 'has', 'have')} no rankings here, so nothing is known about unjudged documents."
         )
     return {name: comparison.scores[name].bounds(measure) for name in comparison.systems}
 
@@ -71,13 +72,13 @@ def cheap_ranges(comparison: Comparison) -> dict[str, dict[str, tuple[float, flo
         return {}
     if not any((one.ideal.grade == 0).any() for one in judged):
         return {}
-    found = {}
-    for measure in comparison.measures:
-        try:
-            found[measure] = {name: (one.low, one.high) for name, one in ranges(comparison, measure).items()}
-        except RankLensError:
-            continue  # this measure has no bounds
-    return found
+    asked = next(iter(comparison.scores.values())).measures
+    known = [str(measure) for measure in asked if all(is_defined(measure, one) for one in judged)]
+    return {
+        measure: {name: (one.low, one.high) for name, one in ranges(comparison, measure).items()}
+        for measure in known
+        if measure in comparison.measures
+    }
 
 
 def told(comparison: Comparison, measure: str) -> str:

@@ -296,10 +296,7 @@ def _advice(comparison: Comparison, measure: str, ranked: Sequence[str]) -> str:
     best, *others = ranked
     rivals = [system for system in others if system not in comparison.told_apart(measure, best)]
     if not rivals:
-        if equal := margin_words.as_good(comparison, measure, best):
-            return _cheapest([best, *equal])
-        closest = next(system for system in comparison.ranked(measure) if system != best)
-        return f" Choose {best}{_resting_on(comparison, measure, closest, best)}."
+        return _choice(comparison, measure, best)
     if margin_words.equivalent(comparison, measure, best, rivals):
         return f" Choose the cheapest of {several([best, *rivals])}: their differences do not matter."
     pair = comparison.pair(measure, best, rivals[0])
@@ -310,6 +307,14 @@ def _advice(comparison: Comparison, measure: str, ranked: Sequence[str]) -> str:
     if needed is None:
         return f" It is undecided{to_whom}: these queries show neither a difference nor that there is none."
     return f" It is undecided{to_whom}: if the difference is as large as it looks, about {needed:,} queries would show it."
+
+
+def _choice(comparison: Comparison, measure: str, best: str) -> str:
+    """Of a system that is better than all others, unless the margin makes some of them as good."""
+    if equal := margin_words.as_good(comparison, measure, best):
+        return _cheapest([best, *equal])
+    closest = next(system for system in comparison.ranked(measure) if system != best)
+    return f" Choose {best}{_resting_on(comparison, measure, closest, best)}."
 
 
 def _cheapest(systems: Sequence[str]) -> str:

@@ -11,8 +11,8 @@ from ranklens.errors import MeasureError, Option, PolicyError
 from ranklens.formulas.cascade import rank_biased_residual
 from ranklens.formulas.gain import worth
 from ranklens.judging.hits import Hits
-from ranklens.residual.completion import Completion, completions
 from ranklens.residual.average_precision import ap_ends
+from ranklens.residual.completion import Completion, completions
 from ranklens.residual.cumulated_gain import ndcg_ends
 
 if TYPE_CHECKING:
