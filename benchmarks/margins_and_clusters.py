@@ -12,6 +12,7 @@ rate is above its limit by more than two standard errors.
 
 import argparse
 import sys
+from functools import partial
 
 import numpy as np
 
@@ -35,6 +36,19 @@ SHAPES = {
     "p = 0.98": lambda latent: (latent > -2.3).astype(float),
     "low": lambda latent: np.where(latent > 1.2, np.clip(0.3 * latent, 0, 1), 0.0),
 }
+# Differences of other kinds, which nobody looked at when the tests were made.
+FRESH = {
+    "exponential losses": lambda rng, size: -rng.exponential(0.1, size),
+    "lognormal losses": lambda rng, size: -np.minimum(np.exp(rng.normal(-2.5, 1, size)), 1),
+    "all scores times 0.7": lambda rng, size: -0.3 * np.minimum(np.exp(rng.normal(-1.5, 0.9, size)), 1),
+    "a loss in every tenth": lambda rng, size: np.where(rng.random(size) < 0.1, -rng.random(size), 0.0),
+    "70% ties": lambda rng, size: np.where(rng.random(size) < 0.3, rng.uniform(-0.5, 0.4, size), 0.0),
+    "both near the ends": lambda rng, size: rng.beta(0.4, 0.5, size) - rng.beta(0.5, 0.4, size),
+    "RR, unpaired": lambda rng, size: 1 / rng.geometric(0.3, size) - 1 / rng.geometric(0.4, size),
+    "P@5": lambda rng, size: (rng.binomial(5, 0.3, size) - rng.binomial(5, 0.4, size)) / 5,
+    "long tails": lambda rng, size: np.clip(rng.standard_t(3, size) * 0.1 - 0.02, -1, 1),
+    "normal": lambda rng, size: rng.normal(-0.03, 0.2, size),
+}
 NUMBERS, MOST_PASS = (10, 25, 50, 100, 1000), 0.05  # queries; inferior systems that may pass
 
 
@@ -46,22 +60,21 @@ def inferior(shape, rng, experiments, queries, worse):
 
 def margins(rng, experiments, show):
     """How often an inferior system passes: plain t tests, and those that comparisons use."""
-    for shape in SHAPES:
-        for worse in (0.1, 0.4):
-            margin = -float(np.mean([inferior(shape, rng, 20_000, 100, worse).mean() for _ in range(4)]))
-            for queries in NUMBERS:
-                change = inferior(
-                    shape, rng, max(500, min(experiments, 2_000_000 // queries)), queries, worse
-                )
-                reach = np.full(queries, margin)
-                plain, careful = ((p(change, reach) <= ALPHA).mean() for p in (student_p, careful_p))
-                show(
-                    f"inferior passes, {shape}, margin {margin:.3f}, n = {queries}",
-                    careful,
-                    MOST_PASS,
-                    f"plain t {plain:.3f}",
-                    len(change),
-                )
+    kinds = {
+        f"{shape}, {worse}": partial(
+            lambda rng, size, shape, worse: inferior(shape, rng, *size, worse), shape=shape, worse=worse
+        )
+        for shape in SHAPES
+        for worse in (0.1, 0.4)
+    }
+    for name, draw in {**kinds, **FRESH}.items():
+        margin = -float(np.mean([draw(rng, (20_000, 100)).mean() for _ in range(4)]))
+        for queries in NUMBERS:
+            change = draw(rng, (max(500, min(experiments, 2_000_000 // queries)), queries))
+            reach = np.full(queries, margin)
+            plain, careful = ((p(change, reach) <= ALPHA).mean() for p in (student_p, careful_p))
+            what = f"inferior passes, {name}, margin {margin:.3f}, n = {queries}"
+            show(what, careful, MOST_PASS, f"plain t {plain:.3f}", len(change))
 
 
 def clustered(shape, rng, topics, sizes):

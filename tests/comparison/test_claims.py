@@ -55,6 +55,32 @@ def test_successes_have_intervals_with_width_and_a_test_of_their_own():
     assert low < 0 < high
 
 
+def test_a_test_that_was_named_is_the_one_that_is_done():
+    a, b = np.repeat([1.0, 1.0, 0.0], [20, 4, 16]), np.repeat([1.0, 0.0, 1.0], [20, 4, 16])
+    chosen = compared({"a": a, "b": b}, "Success@5")
+    named = compared({"a": a, "b": b}, "Success@5", test="randomization")
+    assert (chosen.test, named.test) == ("mcnemar", "randomization")
+    assert named.pairs[0].p_value == pytest.approx(mcnemar([[20, 4], [16, 0]], exact=True).pvalue)
+    assert "Exact randomisation test" in str(named)
+    assert "mid-p" not in str(named)
+    for found, test in ((chosen, "mcnemar"), (named, "randomization")):
+        assert json.loads(found.to_json())["settings"]["test"] == test
+        assert json.loads(found.to_json())["pairs"][0]["test"] == test
+
+
+def test_the_test_of_each_measure_and_slice_is_named():
+    values = np.linspace(0, 1, 30)
+    both = {
+        name: table(**{"nDCG@10": values * factor, "Success@5": np.repeat([0.0, 1.0], [cut, 30 - cut])})
+        for name, factor, cut in (("a", 0.9, 12), ("b", 1.0, 8))
+    }
+    found = rl.compare_scores(both, by={f"q{i:05}": f"s{i % 2}" for i in range(30)})
+    done = {(row["measure"], row["slice"]): row["test"] for row in found.pairs_frame().to_dicts()}
+    assert {test for (measure, _), test in done.items() if measure == "Success@5"} == {"mcnemar"}
+    assert {test for (measure, _), test in done.items() if measure == "nDCG@10"} == {"randomization"}
+    assert {part for _, part in done} == {None, "s0", "s1"}
+
+
 def test_a_column_of_0_and_1_from_elsewhere_is_a_share_too():
     values = {"a": RNG.integers(0, 2, 30).astype(float), "b": RNG.integers(0, 2, 30).astype(float)}
     assert compared(values, "answered").result("answered", "a").interval.method == "wilson"

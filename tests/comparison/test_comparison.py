@@ -485,7 +485,7 @@ def test_resamples_are_planned_from_what_is_compared(test, size, used, resamples
 
 
 def test_a_test_that_would_take_minutes_is_replaced_and_named(monkeypatch):
-    monkeypatch.setattr(effort, "_PATIENCE_OTHERWISE", 1e-6)
+    monkeypatch.setattr(effort, "_PATIENCE", 1e-6)
     found = compared(random_systems(3, 30), test="tukey-randomized")
     assert found.test == "tukey"
     assert found.cautions == (

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import ranklens as rl
+from ranklens.comparison.influence import fragile
 from ranklens.stats import probabilities
 
 
@@ -76,3 +77,19 @@ def test_lower_may_be_better():
     slow = {q: {"ms": row["ms"] + 20} for q, row in fast.items()}
     found = rl.compare_scores({"fast": fast, "slow": slow}, better={"ms": "lower"}).probabilities(rope=1)
     assert found["worse"][0] > 0.9
+
+
+def test_the_queries_that_decide_are_those_without_which_nothing_is_left():
+    """Compared anew without them, the systems cannot be told apart."""
+    gains = np.r_[0.09, np.full(5, 0.05), np.full(5, 0.02)]
+    for last, decisive in ((-0.05, None), (-0.06, ["q00", "q01"]), (-0.07, ["q00"])):
+        values = {"a": table(np.full(12, 0.3)), "b": table(0.3 + np.r_[gains, last])}
+        found = fragile(rl.compare_scores(values), "score", "a", "b")
+        assert (found and found[0]) == decisive
+        for without in [decisive] if decisive else []:
+            rest = {
+                name: {q: v for q, v in rows.items() if q not in without} for name, rows in values.items()
+            }
+            left = rl.compare_scores(rest).pairs[0]
+            assert not left.significant
+            assert found[1] == pytest.approx(left.difference)

@@ -389,13 +389,38 @@ def test_many_pairs_are_written_whole():
     written = json.loads(found.to_json())
     assert written == json.loads(found.to_json(indent=1))
     assert written["pairs"] == frame.to_dicts()
+    said = found.pairs_frame(["verdict"])["verdict"]
     for place in (0, 5_000, 11_174):
         pair, row = found.pairs[place], frame.row(place, named=True)
-        assert (pair.a, pair.b, pair.verdict, pair.difference) == (
-            row["a"],
-            row["b"],
-            row["verdict"],
-            row["difference"],
-        )
+        assert (pair.a, pair.b, pair.difference) == (row["a"], row["b"], row["difference"])
+        assert pair.verdict == said[place]
         assert row["hedges_g_low"] == pytest.approx(pair.effect.hedges_g_interval.low, abs=1e-6)
         assert row["hedges_g_high"] == pytest.approx(pair.effect.hedges_g_interval.high, abs=1e-6)
+
+
+def test_logs_tell_tokens_and_cost():
+    def log(tokens, cost):
+        return [{"id": f"q{i}", "retrieved": ["a"], "tokens": tokens, "cost": cost} for i in range(4)]
+
+    qrels = {f"q{i}": {"a": 1} for i in range(4)}
+    cheap = [{**row, "cost": None} for row in log(100, 0.0)]
+    found = rl.compare(qrels, {"large": log(380, 0.25), "small": cheap}, "RR")
+    assert found.spent == {"tokens": {"large": 1520, "small": 400}, "cost": {"large": 1.0}}
+    assert "Tokens in all: small 400, large 1,520." in str(found)
+    assert "Cost in all: large 1." in str(found)
+    assert json.loads(found.to_json())["spent"] == found.spent
+
+
+def test_of_very_many_pairs_sentences_are_made_only_if_asked_for(monkeypatch):
+    from ranklens.comparison import export
+
+    systems = {f"s{i}": {f"q{j}": {"x": (i * j) % 7 / 7} for j in range(9)} for i in range(4)}
+    found = rl.compare_scores(systems)
+    every, text = found.pairs_frame(), found.to_json()
+    monkeypatch.setattr(export, "MOST_SENTENCES", 5)
+    assert found.pairs_frame().equals(every.drop("verdict"))
+    assert found.pairs_frame(["a", "verdict"]).equals(every.select("a", "verdict"))
+    content = json.loads(text)
+    for pair in content["pairs"]:
+        del pair["verdict"]
+    assert json.loads(found.to_json()) == content == json.loads(found.to_json(indent=1))

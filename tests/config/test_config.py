@@ -416,6 +416,30 @@ def by(bench):
     assert [part.name for part in bench(by="colour").comparison.slices] == ["green", "red"]
 
 
+def clusters(bench):
+    found = bench(retrievers=[GOOD, BAD], clusters="colour").comparison
+    assert set(found.cluster_of.values()) == {"green", "red"}
+
+
+def margin(bench):
+    found = bench(retrievers=[GOOD, BAD], margin={"mrr": "2%"}).comparison
+    assert {name: str(one) for name, one in found.settings.margins.items()} == {"RR": "2%"}
+    assert str(bench(retrievers=[GOOD, BAD], margin=0.01).comparison.settings.margins["RR"]) == "0.01"
+
+
+def primary(bench):
+    assert bench(retrievers=[GOOD, BAD], primary="mrr").comparison.primary == "RR"
+
+
+def family(bench):
+    assert bench(retrievers=[GOOD, BAD], family="all").comparison.pairs.parts[0].family.measures == 3
+
+
+def joint_intervals(bench):
+    found = bench(retrievers=[GOOD, BAD], intervals="simultaneous")
+    assert found.comparison.pairs[0].interval.method == "simultaneous"
+
+
 def seed(bench):
     assert bench(seed=7).comparison.seed == 7
 
@@ -603,6 +627,11 @@ EFFECTS = {
     "test": the_test,
     "correction": correction,
     "by": by,
+    "clusters": clusters,
+    "margin": margin,
+    "primary": primary,
+    "family": family,
+    "intervals": joint_intervals,
     "seed": seed,
     "policy": policy,
     "gates.rules": rules,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from ranklens.comparison.comparison import Comparison
 
-_TESTS = "Significance test: randomization, t, wilcoxon, sign, mcnemar, bootstrap, welch, tukey or tukey-randomized."
+_TESTS = "Significance test: randomization, t, wilcoxon, sign, mcnemar, bootstrap, welch, tukey or tukey-randomized; by default randomization, and mcnemar for measures that are 0 or 1."
 _CLUSTER = "Queries that belong together, by FILE:COLUMN; with a BEIR folder, COLUMN is enough. Tests and intervals are then by cluster."
 _BY = "Also compare slices of the queries, by FILE:COLUMN; with a BEIR folder, COLUMN is enough."
 
@@ -37,7 +37,7 @@ _SETTINGS: dict[str, tuple[Any, Any]] = {
         ],
         None,
     ),
-    "test": (Annotated[str, typer.Option(help=_TESTS)], "randomization"),
+    "test": (Annotated[str | None, typer.Option(help=_TESTS)], None),
     "correction": (
         Annotated[
             str,

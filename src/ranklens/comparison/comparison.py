@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ranklens.scores import Scores
     from ranklens.tables.table import Printout, Table
 
+SPENT = ("tokens", "cost")
 _NO_EFFECT = 1e-9  # smaller effects are what is left of differences that cancel out
 
 
@@ -68,6 +69,8 @@ class Comparison:
     evidence: Evidence | None = None
     latencies: Mapping[str, Sequence[float]] | None = None
     status: Mapping[str, Mapping[str, int]] | None = None
+    # Sums of tokens and cost, by system, where logs or retrievers tell them.
+    spent: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     # Of calls that failed, by system and query.
     errors: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
@@ -197,6 +200,30 @@ class Comparison:
         first, second = self._two(a, b)
         return influence_frame(self, self._measure(measure), first, second)
 
+    def bounds(self, measure: str | Measure) -> pl.DataFrame:
+        """What unjudged documents leave open, one row per system: system, mean, low, high, open_to.
+
+        ``low`` and ``high`` are those of :meth:`ranklens.Scores.bounds`; ``open_to`` names the systems whose range overlaps although the
+        test separates them.
+        """
+        from ranklens.comparison.openness import ranges_frame
+
+        return ranges_frame(self, self._measure(measure))
+
+    @cached_property
+    def cheap_bounds(self) -> dict[str, dict[str, tuple[float, float]]]:
+        """By measure and system, the lowest and highest mean that complete judgments could give, where that takes no time."""
+        from ranklens.comparison.openness import cheap_ranges
+
+        return cheap_ranges(self)
+
+    @cached_property
+    def open_pairs(self) -> dict[str, list[tuple[str, str]]]:
+        """By measure, the pairs that the test separates while their bounds overlap, the better system first."""
+        from ranklens.comparison.openness import open_pairs
+
+        return {name: open_pairs(self, name, ends) for name, ends in self.cheap_bounds.items()}
+
     def probabilities(self, rope: float = 0.01, *, method: str = "t") -> pl.DataFrame:
         """How likely b is better than a by more than ``rope``, practically equal, and worse: one row per measure and pair.
 
@@ -226,7 +253,8 @@ class Comparison:
 
         Every number is of b compared with a: ``difference`` is ``mean_b - mean_a`` (for a geometric mean, of the logarithms),
         ``wins`` counts the queries where b has the higher value. With a baseline, that is a. ``columns`` chooses some, and only
-        these are computed: the interval of an effect size takes longer than all the rest.
+        these are computed: the interval of an effect size takes longer than all the rest. Of more than 5,000 pairs there are
+        verdicts only if ``columns`` asks for them.
         """
         from ranklens.comparison.export import pairs_frame
 

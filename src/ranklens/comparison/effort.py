@@ -18,9 +18,9 @@ _DRAWS = {
     "tukey-randomized": (10_000, 10**9),
 }
 _FEWEST = 10_000  # resamples, with which the standard error of p = 0.05 is 0.002
-# Seconds. Nobody chose the default, and with so many queries the t test gives the same answer.
-_PATIENCE = {"randomization": 5.0}
-_PATIENCE_OTHERWISE = 60.0
+_PATIENCE = 60.0  # seconds
+# Nobody chose the default, and with so many queries the t test gives the same answer.
+_PATIENCE_BY_DEFAULT = {"randomization": 5.0}
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Size:
 def affordable(asked: Settings, size: Size) -> Settings:
     """The number of resamples for so many queries; and another test in place of one that nobody would wait for."""
     settings = replace(asked, resamples=_resamples(asked, size))
-    patience = _PATIENCE.get(settings.test, _PATIENCE_OTHERWISE)
+    patience = _PATIENCE_BY_DEFAULT.get(settings.test, _PATIENCE) if settings.is_default else _PATIENCE
     if not (corrected_away(settings, size.tests(settings)) or _seconds(settings, size) > patience):
         return settings
     return replace(settings, test="tukey" if settings.is_tukey else "t")

@@ -22,7 +22,7 @@ from ranklens.words import finite
 if TYPE_CHECKING:
     import polars as pl
 
-    from ranklens.arrays import IntArray
+    from ranklens.arrays import FloatArray, IntArray
     from ranklens.comparison.analysis import SystemResult
     from ranklens.comparison.comparison import Comparison
     from ranklens.comparison.contrasts import Block
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from ranklens.stats import Interval
 
 FORMAT_VERSION = 1  # of the JSON; 1: first version
+_PIECE = 1 << 20  # characters of JSON
+MOST_SENTENCES = (
+    5_000  # pairs; of more nobody reads the sentences, which take more room and time than all numbers
+)
 
 
 def systems_frame(comparison: Comparison) -> pl.DataFrame:
@@ -60,9 +64,19 @@ def pairs_frame(comparison: Comparison, columns: Sequence[str] | None = None) ->
     for name in columns or ():
         if name not in _PAIR_COLUMNS:
             raise InputError(f"Pairs have no column {name!r}: {nearest(name, _PAIR_COLUMNS)}")
-    found = (comparison.pairs, *(part.pairs for part in comparison.slices))
-    tables = [table for pairs in found for table in _pairs(pairs, columns or tuple(_PAIR_COLUMNS))]
+    found, wordy = _all_pairs(comparison), columns is not None or not _has_many_pairs(comparison)
+    tables = [
+        table for pairs in found for table in _pairs(pairs, columns or tuple(_PAIR_COLUMNS), wordy=wordy)
+    ]
     return _as_asked(comparison, pl.concat(tables))
+
+
+def _all_pairs(comparison: Comparison) -> tuple[Pairs, ...]:
+    return comparison.pairs, *(part.pairs for part in comparison.slices)
+
+
+def _has_many_pairs(comparison: Comparison) -> bool:
+    return sum(map(len, _all_pairs(comparison))) > MOST_SENTENCES
 
 
 def queries_frame(comparison: Comparison) -> pl.DataFrame:
@@ -97,27 +111,54 @@ def _as_asked(comparison: Comparison, frame: pl.DataFrame) -> pl.DataFrame:
 def to_json(comparison: Comparison, *, indent: int | None = None) -> str:
     """Everything: settings, results, pairs, slices, values by query, policy, counts, versions."""
     write = partial(json.dumps, ensure_ascii=False, allow_nan=False, indent=indent)
+    wordy = not _has_many_pairs(comparison)
     if indent is not None:
-        return write(_content(comparison), default=_rows)
-    # There may be very many pairs: the table engine writes them, and they are put where a mark stands for them.
+        return write(_content(comparison), default=partial(_rows, wordy=wordy))
+    # There may be very many pairs and values: they are written piece by piece, where a mark stands for them.
     mark, waiting = token_hex(), []
 
-    def later(pairs: Pairs) -> str:
-        waiting.append(pairs)
+    def later(part: Pairs | FloatArray) -> str:
+        waiting.append(part)
         return mark
 
-    text, *others = write(_content(comparison), default=later).split(f'"{mark}"')
-    for pairs, other in zip(waiting, others, strict=True):
-        opening = "["
-        for table in filter(len, _pairs(pairs)):
-            text += f"{opening}{table.write_json()[1:-1]}"  # grows where it is; a join would hold everything twice
-            opening = ", "
-        text += f"{']' if opening == ', ' else '[]'}{other}"
+    outline = write(_content(comparison), default=later).split(f'"{mark}"')
+    text = ""
+    for piece in _large(_in_turn(outline, waiting, wordy=wordy)):
+        text += piece  # grows where it is; a join would hold everything twice
     return text
 
 
-def _rows(pairs: Pairs) -> list[dict[str, Any]]:
-    return [row for table in _pairs(pairs) for row in table.to_dicts()]
+def _large(pieces: Iterator[str]) -> Iterator[str]:
+    """The same text in fewer pieces: a long text may be copied whenever it grows."""
+    small: list[str] = []
+    size = 0
+    for piece in pieces:
+        small.append(piece)
+        size += len(piece)
+        if size > _PIECE:
+            yield "".join(small)
+            small, size = [], 0
+    yield "".join(small)
+
+
+def _in_turn(outline: Sequence[str], parts: Sequence[Pairs | FloatArray], *, wordy: bool) -> Iterator[str]:
+    """What is between the parts, and the parts."""
+    yield outline[0]
+    for part, after in zip(parts, outline[1:], strict=True):
+        if isinstance(part, np.ndarray):
+            yield json.dumps(part.tolist())
+        else:
+            yield "["
+            for place, table in enumerate(filter(len, _pairs(part, wordy=wordy))):
+                yield (", " if place else "") + table.write_json()[1:-1]
+            yield "]"
+        yield after
+
+
+def _rows(part: Pairs | FloatArray, *, wordy: bool) -> list[Any]:
+    if isinstance(part, np.ndarray):
+        return list(part.tolist())
+    return [row for table in _pairs(part, wordy=wordy) for row in table.to_dicts()]
 
 
 def _content(comparison: Comparison) -> dict[str, Any]:
@@ -129,7 +170,9 @@ def _content(comparison: Comparison) -> dict[str, Any]:
         "systems": list(comparison.systems),
         "measures": [_measure(comparison, name) for name in comparison.measures],
         "queries": list(comparison.query_ids),
-        "settings": asdict(comparison.settings),
+        "settings": {
+            name: value for name, value in asdict(comparison.settings).items() if name != "is_default"
+        },
         "results": [_system(result) for result in comparison.results],
         "pairs": comparison.pairs,
         "slices": [
@@ -151,9 +194,14 @@ def _content(comparison: Comparison) -> dict[str, Any]:
         },
         "verdicts": {name: comparison.verdict(name) for name in comparison.measures},
         "conclusion": comparison.conclusion or None,
+        "bounds": {
+            name: {system: list(ends) for system, ends in found.items()}
+            for name, found in comparison.cheap_bounds.items()
+        },
+        "open": {name: [list(pair) for pair in found] for name, found in comparison.open_pairs.items()},
         "cautions": list(comparison.cautions),
         "values": {
-            name: dict(zip(comparison.systems, comparison.values(name).tolist(), strict=True))
+            name: dict(zip(comparison.systems, comparison.values(name), strict=True))
             for name in comparison.measures
         },
         "policy": asdict(policy) if policy is not None else None,
@@ -162,6 +210,7 @@ def _content(comparison: Comparison) -> dict[str, Any]:
         "left_out": comparison.aligned.left_out,
         "status": {name: dict(counts) for name, counts in (comparison.status or {}).items()} or None,
         "latencies": {name: list(seconds) for name, seconds in (comparison.latencies or {}).items()} or None,
+        "spent": {what: dict(sums) for what, sums in comparison.spent.items()},
     }
 
 
@@ -203,6 +252,7 @@ _PAIR_COLUMNS: Mapping[str, Callable[[Block], Any]] = {
     "low": lambda block: block.effects.low,
     "high": lambda block: block.effects.high,
     "method": lambda block: [METHODS[place] for place in block.effects.method.tolist()],
+    "test": lambda block: block.contrasts.terms.done,
     "p_value": lambda block: block.contrasts.p_values[block.index],
     "adjusted_p": lambda block: block.contrasts.adjusted[block.index],
     "significant": lambda block: block.contrasts.significant[block.index],
@@ -227,19 +277,21 @@ def _named(block: Block, systems: IntArray) -> list[str]:
     return [block.contrasts.systems[system] for system in systems.tolist()]
 
 
-def _pairs(pairs: Pairs, columns: Sequence[str] = tuple(_PAIR_COLUMNS)) -> Iterator[pl.DataFrame]:
-    """The pairs as tables, some at a time; numbers without limit are null."""
+def _pairs(
+    pairs: Pairs, columns: Sequence[str] = tuple(_PAIR_COLUMNS), *, wordy: bool = True
+) -> Iterator[pl.DataFrame]:
+    """The pairs as tables, some at a time; numbers without limit are null. Without verdicts where these are too many."""
     import polars as pl
 
     kinds: dict[str, Any] = dict.fromkeys(_PAIR_COLUMNS, pl.Float64)
-    kinds |= dict.fromkeys(("measure", "a", "b", "slice", "method", "decision", "verdict"), pl.String)
+    kinds |= dict.fromkeys(("measure", "a", "b", "slice", "method", "test", "decision", "verdict"), pl.String)
     kinds |= dict.fromkeys(("n", "wins", "ties", "losses"), pl.Int64) | {"significant": pl.Boolean}
-    schema = {name: kinds[name] for name in columns}
+    schema = {name: kinds[name] for name in columns if wordy or name != "verdict"}
     yield pl.DataFrame(schema=schema)
     endless = [pl.col(name).is_finite() for name, kind in schema.items() if kind == pl.Float64]
     for part in pairs.parts:
         for block in part.blocks():
-            found = {name: _PAIR_COLUMNS[name](block) for name in columns}
+            found = {name: _PAIR_COLUMNS[name](block) for name in schema}
             table = pl.DataFrame(found, schema=schema)
             yield table.with_columns(
                 pl.when(is_finite).then(pl.col(is_finite.meta.output_name())) for is_finite in endless

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ranklens.stats import adjust, influence, inputs, probabilities
+from ranklens.stats import adjust, influence, inputs, paired_test, probabilities
 from ranklens.stats.influences import mean_without
+from ranklens.stats.randomization import EXACT_UP_TO
 
 if TYPE_CHECKING:
     import polars as pl
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from ranklens.comparison.comparison import Comparison
     from ranklens.comparison.contrasts import Contrasts
     from ranklens.stats import Influence
+
+
+_FEWEST = 8  # queries; with fewer, every one decides
 
 
 def influence_frame(comparison: Comparison, measure: str, a: str, b: str) -> pl.DataFrame:
@@ -36,14 +40,55 @@ def influence_frame(comparison: Comparison, measure: str, a: str, b: str) -> pl.
 
 
 def fragile(comparison: Comparison, measure: str, a: str, b: str) -> tuple[list[str], float] | None:
-    """The two loudest queries of a significant pair, and the mean difference without them; None if no single query decides."""
+    """The one or two queries without which a significant pair could not be told apart, and the mean difference without them.
+
+    None if there are none. Judged by t where counting all signs would take long.
+    """
     part = comparison.contrasts(measure)
-    found = _influence(part, a, b)
-    if not _changes(part, a, b, found).any():
+    i, j = part.systems.index(a), part.systems.index(b)
+    change = inputs.differences(part.tested[i], part.tested[j])
+    is_simple = part.clusters is None and part.terms.done != "welch"
+    if not (is_simple and part.significant[part.place(a, b)] and len(change) >= _FEWEST):
         return None
-    loudest, rest = mean_without(found.difference)
+    loudest, _ = mean_without(change)
     ids = comparison.aligned.by_query_id().query_ids
-    return [ids[place] for place in loudest.tolist()], rest
+    for most in (1, 2):
+        left = np.delete(change, loudest[:most])
+        p = paired_test(np.zeros_like(left), left, method=_quick(part, len(left)), rng=0).p_value
+        if not _significant(part, a, b, np.array([p]))[0]:
+            return [ids[place] for place in loudest[:most].tolist()], float(left.mean())
+    return None
+
+
+def told(comparison: Comparison, measure: str) -> str:
+    """What is left of the first difference without the two queries that speak loudest for it, in words; empty if there is none."""
+    if len(comparison.systems) < 2 or not comparison.quantity(measure).is_tested:
+        return ""
+    ranked = comparison.ranked(measure)
+    reference = comparison.baseline or ranked[1]
+    best = next(system for system in ranked if system != reference)
+    part = comparison.contrasts(measure)
+    i, j = part.systems.index(reference), part.systems.index(best)
+    change = inputs.differences(part.tested[i], part.tested[j])
+    if len(change) < _FEWEST or not change.any() or part.quantity.is_geometric:
+        return ""
+    loudest, rest = mean_without(change)
+    ids = comparison.aligned.by_query_id().query_ids
+    names = " and ".join(ids[place] for place in loudest.tolist())
+    return (
+        f"{comparison.shown(measure)}: {best} and {reference} differ by {change.mean():+.4f}; without {names}, the two queries that "
+        f"speak loudest for that, by {rest:+.4f}."
+    )
+
+
+def _quick(part: Contrasts, n: int) -> str:
+    """The test of the pair, or one that is close to it and takes no time."""
+    done = part.terms.done
+    return (
+        done
+        if done in ("wilcoxon", "sign", "mcnemar") or (done == "randomization" and n <= EXACT_UP_TO)
+        else "t"
+    )
 
 
 def probabilities_frame(comparison: Comparison, rope: float, method: str) -> pl.DataFrame:

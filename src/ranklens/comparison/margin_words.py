@@ -20,6 +20,8 @@ def margin_of(pair: PairResult) -> Margin | None:
 def of_pair(pair: PairResult) -> str:
     """What the margin adds to the verdict on a pair; empty where that says it already, or there is none."""
     margin = margin_of(pair)
+    if pair.decision == "equivalent" and pair.significant:
+        return f"they differ, but by less than the margin of {margin}"
     if pair.decision == "equivalent":
         return f"up to the margin of {margin} they are equivalent"
     if pair.decision == "no worse":
@@ -40,17 +42,23 @@ def of_measure(comparison: Comparison, measure: str) -> str:
     for system in ranked:
         if system != reference:
             found.setdefault(comparison.pair(measure, reference, system).decision, []).append(system)
+    words = {"equivalent": f"equivalent to {reference}", "no worse": f"no worse than {reference}"}
     said = [
         f"{several(names)} {plural(len(names), 'is', 'are')} {word}"
-        for decision, word in (
-            ("equivalent", f"equivalent to {reference}"),
-            ("no worse", f"no worse than {reference}"),
-        )
+        for decision, word in words.items()
         if (names := found.get(decision))
     ]
     if open_ := found.get("undecided"):
         said.append(f"{several(open_)} {plural(len(open_), 'is', 'are')} undecided")
     return f" Up to the margin of {margin}, {'; '.join(said)}." if said else ""
+
+
+def as_good(comparison: Comparison, measure: str, best: str) -> list[str]:
+    """The systems that the margin makes as good as this one, best first."""
+    if measure not in comparison.settings.margins:
+        return []
+    others = [system for system in comparison.ranked(measure) if system != best]
+    return [other for other in others if comparison.pair(measure, best, other).decision == "equivalent"]
 
 
 def equivalent(comparison: Comparison, measure: str, best: str, others: list[str]) -> bool:

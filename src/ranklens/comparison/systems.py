@@ -13,9 +13,10 @@ from ranklens.comparison.alignment import Aligned, Quantity, align
 from ranklens.comparison.analysis import Sliced, analyse, analyse_slices
 from ranklens.comparison.cautions import cautions
 from ranklens.comparison.clusters import by_label, clusters_of
-from ranklens.comparison.comparison import Comparison, Evidence
+from ranklens.comparison.comparison import SPENT, Comparison, Evidence
 from ranklens.comparison.effort import Size, affordable
 from ranklens.comparison.margins import margins_of
+from ranklens.comparison.pairs import Pairs
 from ranklens.comparison.settings import Settings
 from ranklens.errors import InputError, MeasureError, RankLensWarning, about_each, nearest, warn
 from ranklens.evaluation import evaluate
@@ -46,7 +47,7 @@ def compare(
     measures: str | Measure | Sequence[str | Measure] = "rag",
     *,
     baseline: str | None = None,
-    test: Test = "randomization",
+    test: Test | None = None,
     correction: Correction = "holm",
     alpha: float = 0.05,
     level: float = 0.95,
@@ -70,8 +71,9 @@ def compare(
     ``runs`` maps names to runs of any shape, :class:`~ranklens.scores.Scores` or tables of values by query; ``qrels`` may be
     None if there is no run among them. Every pair is tested, or each system against the ``baseline``. p-values are corrected
     over the pairs of a measure, and with ``by`` over its slices: ``by`` is ``{query: slice}`` or a column of ``queries``.
-    ``test`` is one of randomization, t, wilcoxon, sign, mcnemar, bootstrap, welch, tukey and tukey-randomized; ``correction`` one
-    of bonferroni, holm, hochberg, hommel, bh, by and none. Several measures are several chances to find something: name the
+    ``test`` is one of randomization, t, wilcoxon, sign, mcnemar, bootstrap, welch, tukey and tukey-randomized; by default
+    randomization, and mcnemar for measures that are 0 or 1. ``correction`` is one of bonferroni, holm, hochberg, hommel, bh, by
+    and none. Several measures are several chances to find something: name the
     ``primary`` one, which decides while the others are described, or correct over all of them with ``family="all"``. ``rng`` is a seed, so the same call gives the same answer. ``progress`` wraps
     the loop over runs, as ``tqdm.tqdm`` does. ``columns``, ``match`` and policies are given as in :func:`ranklens.evaluate`.
 
@@ -124,13 +126,18 @@ def _matched(data: Collection, policy: Policy, match: Matching) -> Collection:
 
 
 def _logged(logs: Mapping[str, Log]) -> dict[str, Any]:
-    """What logs say besides rankings: how long each request took, and what failed."""
-    seconds = {
-        name: [entry.seconds for entry in log.entries.values() if entry.seconds is not None]
-        for name, log in logs.items()
-    }
+    """What logs say besides rankings: how long each request took, what all of them took, and what failed."""
+
+    def told(what: str) -> dict[str, list[float]]:
+        found = {name: [getattr(entry, what) for entry in log.entries.values()] for name, log in logs.items()}
+        known = {name: [one for one in values if one is not None] for name, values in found.items()}
+        return {name: values for name, values in known.items() if values}
+
     return {
-        "latencies": {name: values for name, values in seconds.items() if values} or None,
+        "latencies": told("seconds") or None,
+        "spent": {
+            what: {name: sum(all_) for name, all_ in told(what).items()} for what in SPENT if told(what)
+        },
         "errors": {name: log.failed for name, log in logs.items() if log.failed},
     }
 
@@ -140,7 +147,7 @@ def compare_scores(
     measures: str | Measure | Sequence[str | Measure] | None = None,
     *,
     baseline: str | None = None,
-    test: Test = "randomization",
+    test: Test | None = None,
     correction: Correction = "holm",
     alpha: float = 0.05,
     level: float = 0.95,
@@ -214,7 +221,7 @@ def _compared(
     tested = [part for found in (pairs, *(one.pairs for one in sliced.slices)) for part in found.parts]
     return Comparison(
         aligned,
-        settings,
+        _named(settings, pairs),
         results,
         pairs,
         slices=sliced.slices,
@@ -228,7 +235,7 @@ def _compared(
 
 def _settings(
     baseline: Any,
-    test: str,
+    test: str | None,
     correction: str,
     alpha: float,
     level: float,
@@ -241,7 +248,7 @@ def _settings(
     seed = _seed(rng)
     return Settings(
         _name(baseline),
-        test,
+        test or "randomization",
         correction,
         alpha,
         level,
@@ -249,7 +256,14 @@ def _settings(
         family=family,
         primary=name,
         intervals=intervals,
+        is_default=test is None,
     )
+
+
+def _named(settings: Settings, pairs: Pairs) -> Settings:
+    """With the test that was done, where all measures had the same."""
+    done = {part.terms.done for part in pairs.parts}
+    return replace(settings, test=done.pop()) if len(done) == 1 and not settings.is_joint else settings
 
 
 def _primary(name: str | None, aligned: Aligned) -> str | None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ranklens.comparison import verdicts
+from ranklens.comparison import openness, verdicts
 from ranklens.comparison.groups import label
 from ranklens.scores import details
 from ranklens.stats.effects import METHODS
@@ -47,6 +47,7 @@ def printout(comparison: Comparison, *, intervals: bool = True) -> Printout:
     said += [
         (f"{shown(name)} by slice", verdicts.of_slices(comparison, name)) for name in comparison.measures
     ]
+    said += [(f"{shown(name)}, open", openness.told(comparison, name)) for name in comparison.measures]
     said.append(("Conclusion", comparison.conclusion))
     said += [(name, text) for name, text in verdicts.of_failures(comparison.scores).items()]
     parts.append(Lines("Verdict", [f"{name}: {text}" for name, text in said if text]))
@@ -341,7 +342,17 @@ def _answered(comparison: Comparison) -> list[str]:
     for system, counts in (comparison.status or {}).items():
         text = ", ".join(f"{count:,} {status}" for status, count in counts.items())
         lines.setdefault(text, []).append(system)
-    return [f"Answers of {several(systems)}: {text}." for text, systems in lines.items()]
+    answers = [f"Answers of {several(systems)}: {text}." for text, systems in lines.items()]
+    return [*answers, *_spent(comparison)]
+
+
+def _spent(comparison: Comparison) -> list[str]:
+    """Tokens and cost in all, the least first."""
+    told = {what: sorted(sums.items(), key=lambda item: item[1]) for what, sums in comparison.spent.items()}
+    return [
+        f"{what.capitalize()} in all: {', '.join(f'{name} {amount:,.6g}' for name, amount in sums)}."
+        for what, sums in told.items()
+    ]
 
 
 def _numbers(comparison: Comparison, found: SystemResult, *, strong: bool = False) -> list[str]:
@@ -386,7 +397,9 @@ def _pair(comparison: Comparison, pair: PairResult) -> list[str]:
         size, around = _signed(pair.difference), str(pair.interval)
     chance = verdicts.p_cell(pair.adjusted_p, comparison.alpha)
     counts = f"{pair.wins}/{pair.ties}/{pair.losses}"
-    return [f"{pair.b} vs {pair.a}", size, around, chance, counts, verdicts.in_a_word(pair, quantity)]
+    is_open = {pair.a, pair.b} in map(set, comparison.open_pairs.get(pair.measure, []))
+    word = verdicts.in_a_word(pair, quantity) + (", open" if is_open else "")
+    return [f"{pair.b} vs {pair.a}", size, around, chance, counts, word]
 
 
 def _signed(difference: float) -> str:

@@ -92,10 +92,10 @@ def _done(
     settings: Settings,
     clusters: Mapping[str | None, Clusters] | None,
 ) -> str:
-    """The test that is done: for values that are 0 or 1, randomisation has a formula, McNemar's test with mid-p."""
+    """The test that is done: by default, values that are 0 or 1 get McNemar's with mid-p, which finds more than randomisation."""
     if settings.is_joint:
         return MAX_T
-    if clusters:
+    if clusters or not settings.is_default:
         return settings.test
     if settings.test == "randomization" and all(is_binary(part, *quantity.bounds) for part in values):
         return "mcnemar"

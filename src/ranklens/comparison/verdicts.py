@@ -203,7 +203,11 @@ def _against_baseline(
         below = word.replace("better", "worse").replace("higher", "lower")
         parts.append(f"{_are(worse)} {below} than {baseline}.")
     if is_rated and decides(comparison, measure):
-        parts.append(_advice_against_baseline(baseline, better, same))
+        equal = [system for system in better if system in margin_words.as_good(comparison, measure, baseline)]
+        if equal and len(better) == 1:
+            parts.append(_cheapest([*equal, baseline]).strip())
+        else:
+            parts.append(_advice_against_baseline(baseline, better, same))
     elif len(better) > 1:
         parts.append("Only pairs with the baseline were tested.")
     return Verdict(claim, joint, " ".join(parts)) if parts else Verdict(claim)
@@ -292,7 +296,7 @@ def _advice(comparison: Comparison, measure: str, ranked: Sequence[str]) -> str:
     best, *others = ranked
     rivals = [system for system in others if system not in comparison.told_apart(measure, best)]
     if not rivals:
-        return f" Choose {best}."
+        return _choice(comparison, measure, best)
     if margin_words.equivalent(comparison, measure, best, rivals):
         return f" Choose the cheapest of {several([best, *rivals])}: their differences do not matter."
     pair = comparison.pair(measure, best, rivals[0])
@@ -303,6 +307,32 @@ def _advice(comparison: Comparison, measure: str, ranked: Sequence[str]) -> str:
     if needed is None:
         return f" It is undecided{to_whom}: these queries show neither a difference nor that there is none."
     return f" It is undecided{to_whom}: if the difference is as large as it looks, about {needed:,} queries would show it."
+
+
+def _choice(comparison: Comparison, measure: str, best: str) -> str:
+    """Of a system that is better than all others, unless the margin makes some of them as good."""
+    if equal := margin_words.as_good(comparison, measure, best):
+        return _cheapest([best, *equal])
+    closest = next(system for system in comparison.ranked(measure) if system != best)
+    return f" Choose {best}{_resting_on(comparison, measure, closest, best)}."
+
+
+def _cheapest(systems: Sequence[str]) -> str:
+    """Of systems that differ, but by less than the margin."""
+    least = "cheaper" if len(systems) == 2 else "cheapest"
+    return f" Choose the {least} of {several(systems)}: they differ, but by less than the margin."
+
+
+def _resting_on(comparison: Comparison, measure: str, behind: str, ahead: str) -> str:
+    """That one or two queries decide, if they do."""
+    from ranklens.comparison.influence import fragile
+
+    found = fragile(comparison, measure, behind, ahead)
+    if found is None:
+        return ""
+    queries, _ = found
+    alone = f"query {queries[0]} alone" if len(queries) == 1 else f"queries {several(queries)}"
+    return f", but with care: without {alone}, {ahead} and {behind} could not be told apart"
 
 
 def roughly_needed(comparison: Comparison, pair: PairResult) -> int | None:

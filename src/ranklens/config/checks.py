@@ -28,6 +28,7 @@ def check(config: Config) -> None:
     _texts(config)
     _grades(config)
     _measure_gates(config)
+    _compared_measures(config)
     _retriever_gates(config)
     _outputs(config)
 
@@ -80,8 +81,9 @@ def _texts(config: Config) -> None:
             )
         return
     without = given.queries is None and not given.qrels.is_dir() and golden(given.qrels) is None
-    if without and (config.retrievers or config.by):
-        what = "retrievers are asked the texts of" if config.retrievers else "by needs the fields of"
+    if without and (config.retrievers or config.by or config.clusters):
+        needs = "by needs the fields of" if config.by else "clusters needs the fields of"
+        what = "retrievers are asked the texts of" if config.retrievers else needs
         raise WrongKeyError(f"is missing: {what} the queries.", "data", "queries")
 
 
@@ -120,6 +122,17 @@ def _held(config: Config, key: str) -> None:
         raise WrongKeyError("needs a baseline to compare with.", "gates", key)
 
 
+def _compared_measures(config: Config) -> None:
+    """What is said about single measures is about measures that are there."""
+    known = [str(measure) for measure in config.measures]
+    by_measure = config.margin if isinstance(config.margin, dict) else {}
+    named = [("margin", name) for name in by_measure]
+    named += [("primary", config.primary)] if config.primary is not None else []
+    for key, name in named:
+        if config.measure(name) not in known:
+            raise WrongKeyError(f"{name} is not among enabled_metrics: {nearest(name, known)}", key)
+
+
 def _retriever_gates(config: Config) -> None:
     checked = {*config.gated} & {retriever.name for retriever in config.retrievers}
     for key in ("max_failed", "max_latency_p95"):
@@ -143,7 +156,12 @@ def _slices(config: Config) -> None:
 
 def _outputs(config: Config) -> None:
     tested = config.retrieval_metrics.statistical_analysis.significance_testing
-    for key, wanted in ((("outputs", "report"), config.outputs.report), (("by",), config.by)):
+    compared = ("by", "clusters", "margin", "primary")
+    wanted_keys = [
+        (("outputs", "report"), config.outputs.report),
+        *(((key,), getattr(config, key)) for key in compared),
+    ]
+    for key, wanted in wanted_keys:
         if wanted is not None and not tested:
             needed = "retrieval_metrics.statistical_analysis.significance_testing: true"
             raise WrongKeyError(f"needs {needed}.", *key)

@@ -166,12 +166,17 @@ def _measured(config: Config, benchmark: Benchmark | None, *, gated: bool) -> Be
             runs,
             config.measures,
             baseline=config.baseline,
-            test=cast("Test", config.test),  # which the configuration has checked
+            test=cast("Test | None", config.test),  # which the configuration has checked
             correction=cast("Correction", config.correction),
             alpha=analysis.alpha_level,
             level=1 - analysis.alpha_level,
+            primary=None if config.primary is None else config.measure(config.primary),
+            family=config.family,
+            margin=_margin(config),
+            clusters=config.clusters,
+            intervals=config.intervals,
             by=config.by,
-            queries=config.data.asked if config.by is not None else None,
+            queries=config.data.asked if config.by is not None or config.clusters is not None else None,
             policy=policy,
             rng=config.seed,
         )
@@ -179,6 +184,13 @@ def _measured(config: Config, benchmark: Benchmark | None, *, gated: bool) -> Be
         compared = benchmark.completed(compared, benchmark.cautions(config.measures))
     outcome = _outcome(config, compared.scores, compared, benchmark) if gated else Outcome(())
     return BenchResult(config, compared.scores, compared, benchmark, outcome)
+
+
+def _margin(config: Config) -> Any:
+    """By measure under the names that are reported, if the configuration gives several."""
+    if not isinstance(config.margin, Mapping):
+        return config.margin
+    return {config.measure(name): margin for name, margin in config.margin.items()}
 
 
 def _runs(config: Config, qrels: Any, names: Names, policy: Policy) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from pydantic import (
     model_validator,
 )
 
-from ranklens.comparison.settings import ALL_TESTS
+from ranklens.comparison.settings import ALL_TESTS, FAMILIES, INTERVALS
 from ranklens.config.checks import check
 from ranklens.errors import InputError, nearest
 from ranklens.evaluation import with_rel
@@ -31,7 +31,7 @@ from ranklens.matching.rules import Matching
 from ranklens.policy import Policy, make_policy, questions
 from ranklens.registry import Measure, parse, parse_many
 from ranklens.retrieval.ages import in_seconds
-from ranklens.stats import CORRECTIONS
+from ranklens.stats import CORRECTIONS, Margin
 
 
 def _beside_the_file(path: Path, info: ValidationInfo) -> Path:
@@ -103,12 +103,18 @@ def _held_against(value: str, info: ValidationInfo) -> str:
     return value if value.startswith(HISTORY) else str(_beside_the_file(Path(value), info))
 
 
+def _margin(value: Any) -> Any:
+    Margin.of(value)
+    return value
+
+
 Place = Annotated[Path, AfterValidator(_beside_the_file)]
 Above0 = Annotated[float, Field(gt=0)]
 From1 = Annotated[int, Field(ge=1)]
 Named = Annotated[str, AfterValidator(_measure)]  # a measure
 Matched = Annotated[InstanceOf[Matching], BeforeValidator(matching)]
 Floor = Annotated[float, BeforeValidator(_floor)]
+Allowance = Annotated[float | str, BeforeValidator(_margin)]
 Allowed = Annotated[InstanceOf[Limit], BeforeValidator(Limit.parse), PlainSerializer(str)]
 Ruled = Annotated[InstanceOf[Rule], BeforeValidator(Rule.parse), PlainSerializer(str)]
 
@@ -362,14 +368,35 @@ class Config(Part):
     data: Data = Field(description="Judgments, queries, documents and runs.")
     retrievers: tuple[Retriever, ...] = Field(default=(), description="Retrievers to run: a list.")
     baseline: str | None = Field(default=None, description="The system to compare the others with: a name.")
-    test: Annotated[str, _one_of(ALL_TESTS)] = Field(
-        default="randomization", description=f"The paired test: {', '.join(ALL_TESTS)}."
+    test: Annotated[str, _one_of(ALL_TESTS)] | None = Field(
+        default=None,
+        description=f"The paired test: {', '.join(ALL_TESTS)}. By default randomization, and mcnemar for measures that are 0 or 1.",
     )
     correction: Annotated[str, _one_of(CORRECTIONS)] = Field(
         default="holm",
         description=f"How p-values are corrected for the number of tests: {', '.join(CORRECTIONS)}.",
     )
     by: str | None = Field(default=None, description="A field of the queries, to compare by slice: a name.")
+    clusters: str | None = Field(
+        default=None,
+        description="A field of the queries that says which belong together (topic, user, document): a name. Tests and intervals are then by cluster.",
+    )
+    margin: Allowance | dict[Named, Allowance] | None = Field(
+        default=None,
+        description="The largest difference that does not matter: a number, text such as 2%, or one by measure. Systems are then better, "
+        "no worse, equivalent, worse or undecided.",
+    )
+    primary: Named | None = Field(
+        default=None, description="The measure that decides, while the others are described: a name."
+    )
+    family: Annotated[str, _one_of(FAMILIES)] = Field(
+        default="measure",
+        description=f"Which p-values are corrected together, those of each measure or of all: {', '.join(FAMILIES)}.",
+    )
+    intervals: Annotated[str, _one_of(INTERVALS)] = Field(
+        default="separate",
+        description="Intervals of differences: separate, or simultaneous, which hold together and agree with the tests.",
+    )
     seed: Annotated[int, Field(ge=0)] = Field(
         default=0,
         description="Random seed: a whole number from 0.",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ranklens import __version__
-from ranklens.comparison import tables, verdicts
+from ranklens.comparison import influence, openness, tables, verdicts
 from ranklens.errors import InputError, RankLensError
 from ranklens.files.corpus import Text, texts
 from ranklens.formulas.counts import judged_share
@@ -76,6 +76,8 @@ def content(
         "latency": _latency(comparison),
         "status": {s: dict(counts) for s, counts in (comparison.status or {}).items()} or None,
         "errors": {s: dict(errors) for s, errors in comparison.errors.items()},
+        "spent": {what: dict(sums) for what, sums in comparison.spent.items()},
+        "bounds": _bounds(comparison),
         "trust": {name: _trust(scores, comparison.measures) for name, scores in comparison.scores.items()},
         "policy": _policy(comparison),
         "statistics": _statistics(comparison),
@@ -118,6 +120,7 @@ def _measure(comparison: Comparison, name: str) -> dict[str, Any]:
         "range": list(quantity.bounds),
         "verdict": {"claim": verdict.claim, "reasons": verdict.reasons},
         "slice_verdict": verdicts.of_slices(comparison, name),
+        "influence": influence.told(comparison, name),
     }
     measure = registered(name)
     if measure is None:
@@ -226,6 +229,14 @@ def _drawn(draw: Callable[[], pl.DataFrame]) -> list[dict[str, Any]] | str:
         return draw().to_dicts()
     except RankLensError as reason:
         return str(reason)
+
+
+def _bounds(comparison: Comparison) -> dict[str, Any]:
+    """By measure: what unjudged documents leave open, in words and for each system."""
+    return {
+        comparison.shown(name): {"systems": found, "open": openness.told(comparison, name)}
+        for name, found in comparison.cheap_bounds.items()
+    }
 
 
 def _latency(comparison: Comparison) -> dict[str, Any] | None:

@@ -11,6 +11,7 @@ from ranklens.errors import MeasureError, Option, PolicyError
 from ranklens.formulas.cascade import rank_biased_residual
 from ranklens.formulas.gain import worth
 from ranklens.judging.hits import Hits
+from ranklens.residual.average_precision import ap_ends
 from ranklens.residual.completion import Completion, completions
 from ranklens.residual.cumulated_gain import ndcg_ends
 
@@ -84,6 +85,8 @@ def is_defined(measure: Measure, judged: Judged) -> bool:
 def _part_ends(measure: Measure, part: Completion) -> Ends:
     if measure.name == "nDCG":
         return ndcg_ends(part, **dict(measure.params))  # type: ignore[arg-type]
+    if measure.name in ("AP", "gm_AP") and set(dict(measure.params)) <= {"rel"}:
+        return ap_ends(part, float(dict(measure.params).get("rel", 1)))  # type: ignore[arg-type]
     if measure.name in _MONOTONE or (measure.name in ("R", "F") and measure.k is None):
         return _monotone_ends(measure, part)
     return _by_rank_ends(measure, part)

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from ranklens.tables.table import Table
 
 Failed = Literal["zero", "skip"]
-_SPENT = ("tokens", "cost")
 
 
 class Benchmark:
@@ -270,6 +269,7 @@ class Benchmark:
             compared,
             latencies={name: list(r.seconds.values()) for name, r in finished.items() if r.seconds},
             status={name: result.status for name, result in finished.items()},
+            spent=_spent_by_all(finished),
             errors={name: result.errors for name, result in finished.items() if result.failures},
             cautions=(*cautions, *compared.cautions),
         )
@@ -374,7 +374,7 @@ class Benchmark:
 
         times = [f"{name} ms" for name in ("p50", "p90", "p95", "p99", "mean")]
         # What no retriever tells has no column.
-        spent = [name for name in _SPENT if any(getattr(r, name) is not None for r in self.results.values())]
+        spent = list(_spent_by_all(self.results))
         header = ["retriever", "k", "queries", *STATUSES, *times, "per second", *spent]
         rows = [[*_row(result), *_spent(result, spent)] for result in self.results.values()]
         return Table(header, rows, note=self._note())
@@ -472,6 +472,17 @@ def _row(result: RetrieverRun) -> list[str]:
         times = [f"{1000 * seconds:,.1f}" for seconds in numbers]
     rate = "–" if result.throughput is None else f"{result.throughput:,.1f}"
     return [result.name, str(result.k), *counts, *times, rate]
+
+
+def _spent_by_all(results: Mapping[str, RetrieverRun]) -> dict[str, dict[str, float]]:
+    """Sums of tokens and cost, by retriever; what none tells is left out."""
+    from ranklens.comparison.comparison import SPENT
+
+    found = {what: {name: getattr(result, what) for name, result in results.items()} for what in SPENT}
+    known = {
+        what: {name: one for name, one in sums.items() if one is not None} for what, sums in found.items()
+    }
+    return {what: sums for what, sums in known.items() if sums}
 
 
 def _spent(result: RetrieverRun, names: Sequence[str]) -> list[str]:

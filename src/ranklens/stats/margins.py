@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from ranklens.arrays import BoolArray, FloatArray
 
 Decision = Literal["better", "no worse", "equivalent", "worse", "undecided"]
-_MORE_SKEW = 1.5  # a small sample looks less skewed than what it is drawn from; chosen by simulation, see docs/margins.md
+# A small sample looks less skewed, and less wide, than what it is drawn from. Chosen by simulation, see docs/margins.md.
+_MORE_SKEW, _WIDER = 2.0, 4.0
 DECISIONS: tuple[Decision, ...] = ("better", "no worse", "equivalent", "worse", "undecided")
 
 
@@ -118,16 +119,20 @@ def careful_p(change: FloatArray, reach: FloatArray) -> FloatArray:
 def _with_imagined_pair(change: FloatArray, values: FloatArray) -> FloatArray:
     """The t test with one more win and one more loss, around the margin: with 8 ties, not everything is a tie.
 
-    They are as large as the differences usually are, or 1 if there is none. Where the margin is larger than that, they are
-    around the point so far below the mean, so that a wide margin is still reached.
+    Their size is between the usual and the largest of the differences, more where there are few queries, or 1 if none differs.
+    Where the margin is larger than that, they are around the point so far below the mean, so that a wide margin is still reached.
+    How much differences vary is known from the queries that differ, so these alone give degrees of freedom.
     """
-    changed = np.count_nonzero(change, axis=-1)
+    from scipy.special import stdtr
+
+    changed, n = np.count_nonzero(change, axis=-1), values.shape[-1] + 2
     usual = np.sqrt((change**2).sum(axis=-1) / np.maximum(changed, 1))
-    size = np.where(changed > 0, usual, 1.0)
+    seen = np.sqrt(usual * np.abs(change).max(axis=-1)) * (1 + _WIDER / values.shape[-1])
+    size = np.where(changed > 0, seen, 1.0)
     centre = np.maximum(values.mean(axis=-1) - size, 0.0)
     more = np.concatenate([values, (centre + size)[..., None], (centre - size)[..., None]], axis=-1)
-    n = more.shape[-1]
-    return _tail(_t(more.mean(axis=-1), more.std(axis=-1, ddof=1), n), n)
+    freedom = np.where(changed > 0, changed + 1.0, n - 1.0)
+    return np.asarray(stdtr(freedom, -_t(more.mean(axis=-1), more.std(axis=-1, ddof=1), n)))
 
 
 def _t(mean: FloatArray, deviation: FloatArray, n: int) -> FloatArray:

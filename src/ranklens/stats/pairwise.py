@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ranklens.arrays import FloatArray, IntArray
     from ranklens.stats.inputs import Rng
 
-_CELLS = 1 << 20  # differences held at once
+_CELLS = 1 << 18  # differences held at once
 _NEARLY = 1e-9  # of the largest score
 
 
@@ -123,15 +123,42 @@ def _count_far(
     """How many random sign patterns give each pair a sum at least as far from 0 as the one observed."""
     systems, queries = scores[0].shape
     steps = np.concatenate([inputs.whole_steps(values) for values in scores])
-    total = steps.sum(axis=1)
-    rows = [(first[pairs] + m * systems, second[pairs] + m * systems) for m, pairs in enumerate(drawn)]
-    limits = [np.abs(total[b] - total[a]) - 2 * queries for a, b in rows]  # equal but for rounding is as far
-    far = [np.zeros(len(pairs), np.int64) for pairs in drawn]
+    a, b = (
+        np.concatenate([side[pairs] + m * systems for m, pairs in enumerate(drawn)])
+        for side in (first, second)
+    )
+    if len(a) <= len(steps):  # few pairs: their differences rather than the systems themselves
+        changes = steps[b] - steps[a]
+        far = _count_at_least(changes, _limits(changes, queries), rng, resamples)
+    else:
+        far = _count_apart(steps, a, b, rng, resamples)
+    return list(np.split(far, np.cumsum([len(pairs) for pairs in drawn])[:-1]))
+
+
+def _limits(changes: IntArray, queries: int) -> IntArray:
+    """Equal but for rounding is as far."""
+    return np.asarray(np.abs(changes.sum(axis=1)) - 2 * queries)
+
+
+def _count_at_least(
+    changes: IntArray, limits: IntArray, rng: np.random.Generator, resamples: int
+) -> IntArray:
+    far = np.zeros(len(changes), np.int64)
+    for sums in random_sums(changes, rng, resamples):
+        far += [np.count_nonzero(np.abs(row) >= limit) for row, limit in zip(sums, limits, strict=True)]
+    return far
+
+
+def _count_apart(
+    steps: IntArray, a: IntArray, b: IntArray, rng: np.random.Generator, resamples: int
+) -> IntArray:
+    """The same for many pairs, from the sums of the systems."""
+    totals, far = steps.sum(axis=1), np.zeros(len(a), np.int64)
+    limits = np.abs(totals[b] - totals[a]) - 2 * steps.shape[1]
     for sums in random_sums(steps, rng, resamples):
-        for (a, b), limit, count in zip(rows, limits, far, strict=True):
-            for part in _parts(len(a), sums.shape[1]):
-                apart = np.abs(sums[b[part]] - sums[a[part]])
-                count[part] += (apart >= limit[part, None]).sum(axis=1)
+        for part in _parts(len(a), sums.shape[1]):
+            apart = np.abs(sums[b[part]] - sums[a[part]])
+            far[part] += (apart >= limits[part, None]).sum(axis=1)
     return far
 
 

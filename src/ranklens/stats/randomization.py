@@ -17,11 +17,14 @@ if TYPE_CHECKING:
     from ranklens.arrays import FloatArray
 
     IntArray = npt.NDArray[np.int64]
+    Bytes = npt.NDArray[np.uint8]
 
 EXACT_UP_TO = 20  # differences other than 0; a million ways to set their signs take milliseconds
 _AT_ONCE = 1 << 14  # resamples, so that their sums stay in the cache
 _BYTES = 1 << 10  # of random signs for each of them, so that memory is bounded
 _SUMS = 1 << 24  # held at once
+_SMALL = (8, 512)  # rows and columns for which looking up more signs at once, one row at a time, is faster
+_SUMS_OF_FEW = 1 << 13  # resamples of these at once
 _ADDED = 1 << 18  # of them at a time
 _TABLES = 1 << 20  # numbers in tables of sums, held at once
 _DEALT = 1 << 20  # totals of systems, held at once for each measure
@@ -57,16 +60,57 @@ def random_sums(steps: IntArray, rng: np.random.Generator, resamples: int) -> It
 
     A random byte decides eight signs at once, and the sums of all rows are looked up together.
     """
+    if len(steps) <= _SMALL[0] and steps.shape[1] <= _SMALL[1]:
+        yield from _random_sums_of_few(steps, rng, resamples)
+        return
     at_once = max(1, min(_AT_ONCE, _SUMS // len(steps)))
     for start in range(0, resamples, at_once):
         sums = np.zeros((min(at_once, resamples - start), len(steps)), np.int64)
         for first in range(0, steps.shape[1], 8 * _BYTES):
             part = steps[:, first : first + 8 * _BYTES]
-            width = -(-part.shape[1] // 8)
-            drawn = np.frombuffer(rng.bytes(width * len(sums)), np.uint8).reshape(width, -1)
+            drawn = _random_bytes(rng, -(-part.shape[1] // 8), len(sums))
             for table, signs in zip(_sums_by_byte(part), drawn, strict=True):
                 _add_rows(sums, table, signs)
         yield np.ascontiguousarray(sums.T)
+
+
+def _random_sums_of_few(steps: IntArray, rng: np.random.Generator, resamples: int) -> Iterator[IntArray]:
+    """The same sums from the same bytes, with tables for twelve signs where there are three bytes, which still fit into the cache."""
+    width = -(-steps.shape[1] // 8)
+    sizes = [12, 12] * (width // 3) + [8] * (width % 3)
+    padded = np.pad(steps, ((0, 0), (0, 8 * width - steps.shape[1])))
+    tables = [_signed_sums(columns) for columns in np.split(padded, np.cumsum(sizes)[:-1], axis=1)]
+    for start in range(0, resamples, _AT_ONCE):
+        drawn = _random_bytes(rng, width, min(_AT_ONCE, resamples - start))
+        for first in range(0, drawn.shape[1], _SUMS_OF_FEW):
+            some = drawn[:, first : first + _SUMS_OF_FEW]
+            sums = np.zeros((len(steps), some.shape[1]), np.int64)
+            found = np.empty(some.shape[1], np.int64)
+            for table, chosen in zip(tables, _choices(some), strict=True):
+                for row, known in enumerate(table):
+                    sums[row] += known.take(chosen, out=found, mode="clip")
+            yield sums
+
+
+def _random_bytes(rng: np.random.Generator, width: int, resamples: int) -> Bytes:
+    return np.frombuffer(rng.bytes(width * resamples), np.uint8).reshape(width, -1)
+
+
+def _choices(drawn: Bytes) -> Iterator[IntArray]:
+    """Three bytes as two numbers of twelve bits; the last one or two as they are."""
+    whole = len(drawn) // 3 * 3
+    for first, second, third in drawn[:whole].astype(np.uint16).reshape(-1, 3, drawn.shape[1]):
+        yield (first << 4 | second >> 4).astype(np.int64)
+        yield ((second & 15) << 8 | third).astype(np.int64)
+    yield from drawn[whole:].astype(np.int64)
+
+
+def _signed_sums(steps: IntArray) -> IntArray:
+    """For each row its sums under all ways to set the signs of its columns; the first sign is the highest bit."""
+    sums = np.zeros((len(steps), 1), np.int64)
+    for step in steps.T[:, :, None]:
+        sums = np.stack((sums + step, sums - step), axis=2).reshape(len(steps), -1)
+    return sums
 
 
 def _add_rows(sums: IntArray, table: IntArray, chosen: npt.NDArray[Any]) -> None:

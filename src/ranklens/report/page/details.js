@@ -103,14 +103,17 @@ function sliceChart(measure, order) {
 
 function drawSpeed() {
   const section = byId("speed");
-  section.hidden = !report.latency && !report.status;
+  const spent = Object.keys(report.spent);
+  section.hidden = !report.latency && !report.status && !spent.length;
   if (section.hidden) return;
+  const inAll = (amount) => amount.toLocaleString("en", { maximumSignificantDigits: 6 });
   const shares = ["p50", "p90", "p95", "p99", "mean"];
   const kinds = report.status ? [...new Set(Object.values(report.status).flatMap(Object.keys))] : [];
   const head = [
     th("System"),
     ...kinds.map((k) => th(k, { class: "num" })),
     ...(report.latency ? shares.map((p) => th(p, { class: "num" })) : []),
+    ...spent.map((what) => th(what, { class: "num" })),
   ];
   const rows = systems.map((name, s) => {
     const time = report.latency?.systems[name],
@@ -123,6 +126,7 @@ function drawSpeed() {
         num(status ? whole(status[k] ?? 0) : "–", { class: k === "failed" && status?.[k] ? "alarm" : "" }),
       ),
       report.latency ? shares.map((p) => num(time ? seconds(time[p]) : "–")) : "",
+      spent.map((what) => num(name in report.spent[what] ? inAll(report.spent[what][name]) : "–")),
     );
   });
   body(section.id).replaceChildren(
@@ -130,6 +134,37 @@ function drawSpeed() {
     el("p", {
       class: "muted note",
       text: "Time per query, over answered queries. An empty answer counts as 0; so does a failed one, unless the policy says otherwise.",
+    }),
+  );
+}
+
+// Between which values each mean lies, whatever the grades of unjudged documents.
+function boundsTable(measure, m) {
+  const found = report.bounds[measure];
+  if (!found) return "";
+  const all = Object.values(found.systems).flat();
+  const x = linear([Math.min(...all), Math.max(...all, Math.min(...all) + 1e-9)], [1, 99]);
+  const bar = ([low, high], mean) =>
+    svg(
+      "svg",
+      { class: "interval", width: "100%", height: 22, role: "img", "aria-label": `from ${show(low)} to ${show(high)}` },
+      svg("line", { class: "track", x1: "0%", x2: "100%", y1: 11, y2: 11 }),
+      svg("rect", { class: "difference", x: `${x(low).toFixed(2)}%`, width: `${Math.max(x(high) - x(low), 0.5).toFixed(2)}%`, y: 7, height: 8, rx: 4 }),
+      svg("line", { class: "zero", x1: `${x(mean).toFixed(2)}%`, x2: `${x(mean).toFixed(2)}%`, y1: 1, y2: 21 }),
+    );
+  return table(
+    `What unjudged documents leave open, ${measure}`,
+    [th("System"), th("Lowest", { class: "num" }), th("Highest", { class: "num" }), th("Range, and the mean as it is")],
+    ranked(measure).map((r) => {
+      const ends = found.systems[r.system];
+      return el(
+        "tr",
+        {},
+        el("th", { scope: "row" }, named(systems.indexOf(r.system))),
+        num(amount(m, ends[0])),
+        num(amount(m, ends[1])),
+        el("td", {}, bar(ends, r.mean)),
+      );
     }),
   );
 }
@@ -146,6 +181,10 @@ function drawTrust(state) {
       `With ${plural(p.n, "query", "queries")}, a difference in ${measure} of ${isFactor(state.m) ? gap(state.m, p.detectable) : show(p.detectable)} between A and B would be found four times out of five. The one measured is ${gap(state.m, p.difference)}${unseen ? ", which is smaller: do not read “no difference shown” as “no difference”." : "."}`,
     );
   }
+  const influence = report.measures[state.m].influence;
+  if (influence) facts.push(influence);
+  const undecided = report.bounds[measure]?.open;
+  if (undecided) facts.push(`${measure}: ${undecided}`);
   if (!report.documents)
     facts.push(
       "This report was made from per-query values. It has no rankings and no judgments, so it cannot say how many documents were judged.",
@@ -206,6 +245,7 @@ function drawTrust(state) {
           ),
         )
       : "",
+    boundsTable(measure, state.m),
     el("p", {
       class: "muted note",
       text: known.length
