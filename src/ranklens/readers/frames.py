@@ -38,7 +38,8 @@ class RowError(InputError):
 
 def is_frame(value: Any) -> bool:
     """Whether ``value`` is a table of some library; found by its methods, so nothing is imported."""
-    return any(hasattr(value, name) for name in ("columns", "column_names", "collect_schema"))
+    # Of its class: pandas takes long to say no, and a LazyFrame to tell its columns.
+    return any(hasattr(type(value), name) for name in ("collect_schema", "columns", "column_names"))
 
 
 def column_names(value: Any) -> list[str]:
