@@ -14,16 +14,19 @@ COLUMNS = ("work", "RankLens", "beside it", "goal", "verdict")
 
 def record(work, ours, goal, met, beside=""):
     """Keep a goal for the table at the end; without one, this does nothing."""
+    _keep(work, ours, beside, goal, "met" if met else "NOT met")
+
+
+def _keep(*row):
     if os.environ.get(FILE):
         with Path(os.environ[FILE]).open("a") as file:
-            verdict = "met" if met else "NOT met"
-            file.write(json.dumps([work, ours, beside, goal, verdict]) + "\n")
+            file.write(json.dumps(row) + "\n")
 
 
 def missing(package):
     """Say, here and in the table, that a peer is not there to be compared with."""
     print(f"{package} is not installed, so nothing is compared with it: pip install {package}", flush=True)
-    record(f"beside {package}", "", "", True, f"not installed: pip install {package}")
+    _keep(f"beside {package}", "", f"not installed: pip install {package}", "", "")
 
 
 def main(file):
@@ -34,9 +37,9 @@ def main(file):
     for row in [COLUMNS, ["-" * width for width in widths], *rows]:
         cells = (f"{cell:{width}}" for cell, width in zip(row, widths, strict=True))
         print(f"| {' | '.join(cells)} |")
-    lacking = [row[0] for row in rows if row[-1] == "NOT met"]
-    print(f"\n{len(rows) - len(lacking)} of {len(rows)} goals are met.")
-    return 1 if lacking else 0
+    verdicts = [row[-1] for row in rows if row[-1]]
+    print(f"\n{verdicts.count('met')} of {len(verdicts)} goals are met.")
+    return 1 if "NOT met" in verdicts else 0
 
 
 if __name__ == "__main__":

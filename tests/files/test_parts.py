@@ -130,7 +130,7 @@ def test_compare_takes_several_systems_from_one_table():
     both = pl.concat([RUN.with_columns(-pl.col("score") * sign, system=pl.lit(sign)) for sign in (-1, 1)])
     for frame in (both, both.to_pandas(), both.to_arrow()):
         assert rl.compare(QRELS, frame, "RR").values("RR").tolist() == [[0.5, 1.0], [1.0, 0.5]]
-    with pytest.raises(rl.InputError, match="pass {name: run}"):
+    with pytest.raises(rl.InputError, match=r"pass \{name: run\}"):
         rl.compare(QRELS, RUN, "RR")
 
 
