@@ -93,7 +93,8 @@ def header(content: bytes, separator: str) -> list[str]:
     >>> header(b'query,"doc",score\nq1,d1,0.5', ",")
     ['query', 'doc', 'score']
     """
-    line = without_bom(content).split(b"\n", 1)[0].decode(errors="replace").rstrip("\r")
+    end = content.find(b"\n")  # splitting would copy everything behind it
+    line = without_bom(content[:end] if end >= 0 else content).decode(errors="replace").rstrip("\r")
     dialect = _Dialect(separator, '"' if separator == "," else None)
     try:
         return next(dialect.rows([line]), [])
@@ -127,7 +128,7 @@ def _closed_quotes(source: Source) -> Iterator[Block]:
 def _parse_first(dialect: _Dialect, names: list[str], convert: Convert, content: bytes) -> pl.DataFrame:
     """The block with the header."""
     line, _, rest = content.partition(b"\n")
-    if not rest.strip():
+    if not rest or rest.isspace():
         decode(line)
         return _converted(_texts([], names), convert)
     return _parse_delimited(dialect, names, convert, rest, 2)
