@@ -59,6 +59,18 @@ def many_queries(slices=0):
     return lambda: rl.compare_scores(given, by=by)
 
 
+def large_report(folder):
+    import ranklens as rl
+
+    comparison = rl.compare_scores(systems(2, 1_000_000, 5))
+
+    def work():
+        page = comparison.to_html(folder / "report.html")
+        assert page.stat().st_size < 20e6
+
+    return work
+
+
 def long_ranking():
     import ranklens as rl
 
@@ -97,6 +109,7 @@ WORK = {
     "compare, pairs and JSON, 200 x 10 x 250": (lambda _: many_pairs(), 8, 400),
     "compare, 2 x 5 x 1,000,000": (lambda _: many_queries(), 15, 1500),
     "the same in 300 slices": (lambda _: many_queries(300), 30, 1500),
+    "report of the same, under 20 MB": (large_report, 30, 1500),
     "explain a ranking of 5,000,000": (lambda _: long_ranking(), 10, 3000),
     "10,000,000 judgments": (many_judgments, 15, 1000),
 }
@@ -132,7 +145,13 @@ def main(rounds=2):
                 wall, cpu, peak = min(r[0] for r in runs), min(r[1] for r in runs), max(r[2] for r in runs)
                 met = wall <= seconds and peak <= megabytes
                 verdict = "met" if met else "NOT met"
-                record(name, f"{wall:.1f} s, {peak:.0f} MB", f"{seconds} s, {megabytes} MB", met)
+                record(
+                    name,
+                    f"{wall:.1f} s, {peak:.0f} MB",
+                    f"{seconds} s, {megabytes} MB",
+                    met,
+                    f"CPU {cpu:.1f} s",
+                )
                 print(
                     f"  {name:40}{wall:9.1f}{cpu:8.1f}{seconds:6}{peak:7.0f} MB{megabytes:6} MB  {verdict}",
                     flush=True,

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 
+from goals import record
 from shapes import SHAPES, make
 
 MEASURES = ["nDCG@10", "AP", "RR", "R@100", "P@10"]
@@ -120,6 +121,16 @@ def measure(shape_name, factor, tool):
     return json.loads(done.stdout.splitlines()[-1])
 
 
+def keep(shape_name, results):
+    """The goal: no slower than any peer."""
+    peers = {tool: r["seconds"] for tool, r in results.items() if "RankLens" not in tool and "seconds" in r}
+    beside = ", ".join(
+        f"{tool} {seconds:.3f} s" for tool, seconds in peers.items() if "alone" in tool or "ranx" in tool
+    )
+    ours = results["RankLens"]["seconds"]
+    record(f"dicts, {shape_name}", f"{ours:.3f} s", "no slower", ours <= min(peers.values()), beside)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a tenth of the queries")
@@ -140,6 +151,7 @@ def main():
                 continue
             speed = reference / result["seconds"]
             print(f"  {tool:34}{result['seconds']:10.3f}{speed:8.1f}x{result['megabytes']:7.0f} MB")
+        keep(shape.name, results)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Every goal of the benchmarks in one table: what was measured, what it should be, and whether that is met.
+"""Every goal of the benchmarks in one table: the work, what RankLens takes, what stands beside it, the goal, and whether it is met.
 
 Benchmarks call :func:`record`; ``scripts/bench`` names a file in the environment, and prints the table at the end.
 """
@@ -9,24 +9,37 @@ import sys
 from pathlib import Path
 
 FILE = "RANKLENS_GOALS"
+COLUMNS = ("work", "RankLens", "beside it", "goal", "verdict")
 
 
-def record(what, measured, goal, met):
+def record(work, ours, goal, met, beside=""):
     """Keep a goal for the table at the end; without one, this does nothing."""
+    _keep(work, ours, beside, goal, "met" if met else "NOT met")
+
+
+def _keep(*row):
     if os.environ.get(FILE):
         with Path(os.environ[FILE]).open("a") as file:
-            file.write(json.dumps([what, measured, goal, bool(met)]) + "\n")
+            file.write(json.dumps(row) + "\n")
+
+
+def missing(package):
+    """Say, here and in the table, that a peer is not there to be compared with."""
+    print(f"{package} is not installed, so nothing is compared with it: pip install {package}", flush=True)
+    _keep(f"beside {package}", "", f"not installed: pip install {package}", "", "")
 
 
 def main(file):
     """The table; the status is 1 if a goal is not met."""
     rows = [json.loads(line) for line in Path(file).read_text().splitlines()]
-    widths = [max(len(str(row[i])) for row in [["goal", "measured", "wanted"], *rows]) for i in range(3)]
-    print(f"\n{'goal':{widths[0]}}  {'measured':>{widths[1]}}  {'wanted':>{widths[2]}}  verdict")
-    for what, measured, goal, met in rows:
-        verdict = "met" if met else "NOT met"
-        print(f"{what:{widths[0]}}  {measured:>{widths[1]}}  {goal:>{widths[2]}}  {verdict}")
-    return 0 if all(row[3] for row in rows) else 1
+    widths = [max(len(str(row[i])) for row in [COLUMNS, *rows]) for i in range(len(COLUMNS))]
+    print()
+    for row in [COLUMNS, ["-" * width for width in widths], *rows]:
+        cells = (f"{cell:{width}}" for cell, width in zip(row, widths, strict=True))
+        print(f"| {' | '.join(cells)} |")
+    verdicts = [row[-1] for row in rows if row[-1]]
+    print(f"\n{verdicts.count('met')} of {len(verdicts)} goals are met.")
+    return 1 if "NOT met" in verdicts else 0
 
 
 if __name__ == "__main__":

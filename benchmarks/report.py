@@ -17,6 +17,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from goals import record
+
 import ranklens as rl
 from ranklens.report.html import write_report
 
@@ -93,6 +95,10 @@ def writing(folder: Path) -> None:
             taken = least(lambda: write_report(comparison, path, **texts))  # noqa: B023  called here
             size = path.stat().st_size / 1e6
             goal = f" (goal: under {WRITING:g} s)" if n == 10_000 else ""
+            if goal:
+                what = f"report of {n:,} queries x 5 systems, {name}"
+                met = taken.processor <= WRITING
+                record(what, f"{taken.processor:.1f} s, {size:.1f} MB", f"{WRITING:g} s", met)
             print(
                 f"{n:>6,} queries x 5 systems, {name:10}: {size:5.1f} MB, written in {taken.clock:4.1f} s, "
                 f"{taken.processor:4.1f} s of the processor{goal}, {paint(path)}"
@@ -117,6 +123,15 @@ def against_compare(folder: Path, n: int = 500, depth: int = 1000) -> None:
         return lambda: subprocess.run(line, check=True, capture_output=True)
 
     compare, report = least(command("compare")), least(command("report", "-o", str(folder / "r.html")))
+    ratio = report.processor / compare.processor
+    beside = f"compare {compare.processor:.2f} s"
+    record(
+        f"report of two runs, {n:,} x {depth:,}",
+        f"{report.processor:.2f} s",
+        f"{AGAINST_COMPARE:g}x",
+        ratio < AGAINST_COMPARE,
+        beside,
+    )
     print(
         f"{n:,} queries x {depth:,} documents, two runs: compare {compare.clock:.2f} s, report {report.clock:.2f} s; "
         f"{report.clock / compare.clock:.2f} times by the clock, {report.processor / compare.processor:.2f} of the processor "

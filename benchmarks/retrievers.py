@@ -5,6 +5,8 @@ import sys
 import tempfile
 import time
 
+from goals import record
+
 from ranklens import Benchmark
 
 QUERIES, SECONDS, CONCURRENCY = 1_000, 0.05, 50
@@ -36,6 +38,13 @@ def main():
             found = bench.run(name, retriever, concurrency=CONCURRENCY)
             seconds = time.perf_counter() - start
             where = "with a store" if store else "without a store"
+            record(
+                f"{QUERIES:,} calls of 50 ms, {name}, {where}",
+                f"{seconds / ideal:.2f}x",
+                "1.3x",
+                seconds / ideal <= 1.3,
+                f"ideal {ideal:.0f} s",
+            )
             print(
                 f"{name}, {where}: {seconds:.3f} s, {seconds / ideal:.2f} times the ideal; p50 {1000 * found.latency.p50:.1f} ms"
             )

@@ -268,3 +268,80 @@ def test_what_cannot_be_merged_is_told():
         rl.Scores.concat([one, rl.evaluate({"p": {"a"}}, {"p": ["a"]}, "RR", depth=1)])
     with pytest.raises(rl.InputError, match="no scores to merge"):
         rl.Scores.concat([])
+
+
+def test_every_table_of_values_is_read_back(tmp_path):
+    qrels = {"q1": {"a": 1, "b": 2}, "2": {"c": 1}, "q3": {"d": 1}}
+    runs = {"one": {"q1": ["b", "x"], "2": ["y", "c"]}, "two": {"q1": ["x", "a"], "2": ["c"], "q3": ["d"]}}
+    found = {name: rl.evaluate(qrels, run, ["ndcg@10", "mrr", "NumRel"]) for name, run in runs.items()}
+    comparison = rl.compare(qrels, runs, ["ndcg@10", "mrr", "NumRel"])
+    long, wide = comparison.queries_frame(), found["one"].per_query
+    long.write_csv(tmp_path / "long.csv")
+    long.write_parquet(tmp_path / "long.parquet")
+    long.write_ndjson(tmp_path / "long.jsonl")
+    (tmp_path / "comparison.json").write_text(comparison.to_json())
+    wide.write_csv(tmp_path / "one.csv")
+    wide.write_csv(tmp_path / "one.tsv", separator="\t")
+    wide.write_parquet(tmp_path / "one.parquet")
+    wide.write_ndjson(tmp_path / "one.ndjson")
+    for file in sorted(tmp_path.iterdir()):
+        again = rl.read_scores(file)
+        assert [*again] == (["one"] if file.stem == "one" else ["one", "two"]), file.name
+        for name, scores in again.items():
+            assert scores.per_query.equals(found[name].per_query), file.name
+            assert scores.mean == found[name].mean
+    assert "ties" not in rl.read_scores(tmp_path / "one.csv")["one"].note
+    assert "ties by document id" in rl.read_scores(tmp_path / "comparison.json")["one"].note
+    copied = rl.read_scores(tmp_path / "one.csv")["one"]
+    assert json.loads(copied.to_json())["policy"] is None
+    assert rl.Scores.from_json(copied.to_json()).to_json() == copied.to_json()
+
+
+PRINTED = """runid                 \tall\tbm25
+num_ret               \t301\t20
+map                   \t301\t0.2500
+P_10                  \t301\t0.3000
+num_ret               \t302\t10
+map                   \t302\t0.7500
+P_10                  \t302\t0.1000
+num_ret               \tall\t30
+map                   \tall\t0.5000
+P_10                  \tall\t0.2000
+"""
+
+
+def test_what_trec_eval_printed_is_read(tmp_path):
+    file = tmp_path / "result.txt"
+    file.write_text(PRINTED)
+    (scores,) = rl.read_scores(file).values()
+    assert [*rl.read_scores(file)] == ["bm25"]
+    assert scores.per_query.rows() == [("301", 20.0, 0.25, 0.3), ("302", 10.0, 0.75, 0.1)]
+    assert (scores.mean["AP"], scores.mean["P@10"], scores.mean["num_ret"]) == (0.5, 0.2, 30.0)
+    file.write_text("\n".join(line for line in PRINTED.splitlines() if "runid" not in line))
+    assert [*rl.read_scores(file)] == ["result"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("x.csv", "query,RR\nq1,0.5\nq1,1\n", "query 'q1' appears twice"),
+        ("x.csv", "query,RR\nq1,high\n", "row 1: 'high' in column 'RR' is not a number"),
+        ("x.csv", "name,RR\nq1,0.5\n", "no query among the columns"),
+        ("x.csv", "query,speed\nq1,0.5\n", "none of speed is a measure"),
+        ("x.csv", "query,measure,value\nq1,RR,1\nq2,AP,1\n", "query 'q2' has no value of RR"),
+        ("x.txt", "map all 0.5\n", "print them with trec_eval -q"),
+        ("x.txt", "map q1 0.5\nmap q2\n", "x.txt:2: 'map q2' is not a line of trec_eval"),
+        ("x.txt", "map q1 0.5\nmap q1 0.5\n", "query 'q1' has two values of map"),
+    ],
+)
+def test_values_that_are_wrong_are_told(tmp_path, name, text, message):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(rl.InputError, match=message) as told:
+        rl.read_scores(tmp_path / name)
+    assert told.value.path == str(tmp_path / name)
+
+
+def test_columns_that_are_no_measure_are_named(tmp_path):
+    (tmp_path / "x.csv").write_text("query,RR,latency_ms\nq1,0.5,120\n")
+    with pytest.warns(rl.RankLensWarning, match="latency_ms left out"):
+        assert rl.read_scores(tmp_path / "x.csv")["x"].mean == {"RR": 0.5}

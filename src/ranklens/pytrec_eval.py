@@ -11,7 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, repeat
 from operator import index
 from typing import Any, TypeVar
 
@@ -127,11 +127,11 @@ class RelevanceEvaluator:
         policy = Policy(rel=self._level, judged_only=self._judged_only, nan="last")
         judged = assemble(from_dicts(gold, run, policy, in_32_bits=True), policy)
         columns = [_values(measure, judged) for measure in self._columns.values()]
-        names = tuple(self._columns)
-        rows = list(zip(*columns, strict=True)) if columns else [()] * len(judged)
-        if len(run) < len(rows) or list(run) != gold.queries:
-            rows = [rows[gold.place[query]] for query in run]
-        return {query: dict(zip(names, row, strict=True)) for query, row in zip(run, rows, strict=True)}
+        # In C loops, and row after row: as many tuples at a time would set off a search for cyclic garbage.
+        rows: Iterable[tuple[float, ...]] = zip(*columns, strict=True) if columns else repeat((), len(judged))
+        if len(run) < len(judged) or list(run) != gold.queries:
+            rows = map([*rows].__getitem__, map(gold.place.__getitem__, run))
+        return dict(zip(run, map(dict, map(zip, repeat(tuple(self._columns)), rows)), strict=True))
 
     def _measure(self, line: Printed | str) -> Measure | None:
         if isinstance(line, str) or line.name.startswith("relstring"):

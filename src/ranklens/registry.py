@@ -207,10 +207,18 @@ class Measure:
 
     def __call__(self, judged: Judged) -> FloatArray:
         """One value per query."""
-        params: dict[str, Any] = {k: _argument(v) for k, v in self.params}
-        if params.pop("judged_only", False):
+        if self._judged_only:
             judged = judged.condensed()
-        return self.definition.function(judged, **params)
+        return self.definition.function(judged, **self._arguments)
+
+    @cached_property
+    def _judged_only(self) -> bool:
+        return bool(dict(self.params).get("judged_only", False))
+
+    @cached_property
+    def _arguments(self) -> dict[str, Any]:
+        """What the formula is called with."""
+        return {k: _argument(v) for k, v in self.params if k != "judged_only"}
 
     def __matmul__(self, at: float) -> Measure:
         if self.definition.at is None:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ranklens import __version__
-from ranklens.errors import InputError, MeasureError, MissingExtraError, nearest
-from ranklens.judging.judged import Applied, Judged, Recalled
+from ranklens.errors import InputError, MeasureError, MissingExtraError, nearest, warn
+from ranklens.judging.judged import Applied, Copied, Judged, Recalled
 from ranklens.policy import Policy
 from ranklens.registry import Aggregate, Measure, parse, spellings
 from ranklens.stats.intervals import Bounds, Interval, interval
@@ -207,7 +207,7 @@ class Scores:
             "measures": self._summary(level),
             "queries": list(self.queries),
             "values": {name: values.tolist() for name, values in self.values.items()},
-            "policy": asdict(self.judged.policy),
+            "policy": None if isinstance(self.judged, Copied) else asdict(self.judged.policy),
             "applied": asdict(self.judged.applied),
         }
         if self.texts:
@@ -336,9 +336,11 @@ _NUMBERS = ("mean", "low", "high")
 
 
 def read_scores(path: Any) -> dict[str, Scores]:
-    """The scores in a file, by the name of the run: what ``ranklens evaluate -o scores.json`` or :meth:`Scores.to_json` wrote.
+    """The scores in a file, by the name of the run.
 
-    Scores of a single run are called like the file.
+    That is what ``ranklens evaluate -o`` and :meth:`Scores.to_json` write, values by query in CSV, TSV, JSONL or Parquet
+    (:attr:`Scores.per_query`, :meth:`ranklens.Comparison.queries_frame`, ``ranklens evaluate -q -o``) and the JSON of a comparison; and what
+    ``trec_eval -q`` prints. Scores of a single run without a name are called like the file.
 
     >>> import ranklens as rl, tempfile
     >>> from pathlib import Path
@@ -349,13 +351,20 @@ def read_scores(path: Any) -> dict[str, Scores]:
     """
     file = Path(path)
     try:
-        content = json.loads(file.read_text(encoding="utf-8"))
+        text = _json_text(file)
+        if text is None:
+            return _copied_from(file)
+        content = json.loads(text)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}.", path=str(path)) from None
     except ValueError as error:
+        if isinstance(error, InputError):
+            raise
         raise InputError(f"{path} is not JSON: {error}.", path=str(path)) from None
     single = isinstance(content, dict) and "values" in content
     named = {file.name.partition(".")[0]: content} if single else content
+    if single and "systems" in content:
+        named = of_comparison(content)
     if not isinstance(named, dict) or not named:
         raise InputError(
             f"{path} holds no scores; ranklens evaluate -o scores.json writes them.", path=str(path)
@@ -366,6 +375,64 @@ def read_scores(path: Any) -> dict[str, Scores]:
         error.prefix(f"{path}: ")
         error.path = str(path)
         raise
+
+
+def of_comparison(content: Mapping[str, Any]) -> dict[str, Any]:
+    """What the JSON of a comparison says of each system, as the JSON of scores has it."""
+    known = {row["name"] for row in content["measures"] if is_measure(row["name"])}
+    shared = {"format_version": FORMAT_VERSION, "queries": content["queries"], "policy": content["policy"]}
+    return {
+        system: {
+            **shared,
+            "measures": [{**row, "measure": row["name"]} for row in content["measures"]],
+            "values": {name: by[system] for name, by in content["values"].items() if name in known},
+            "applied": content["applied"].get(system, {"queries": len(content["queries"])}),
+        }
+        for system in content["systems"]
+    }
+
+
+def _json_text(file: Path) -> str | None:
+    """The text of one JSON object or list; None for a table, JSONL included."""
+    with file.open("rb") as opened:
+        head = opened.read(1 << 16).lstrip()
+    if file.suffix.lower() != ".json" and (
+        not head.startswith(b"{") or file.suffix.lower() in (".jsonl", ".ndjson", ".gz")
+    ):
+        return None
+    return file.read_text(encoding="utf-8")
+
+
+def _copied_from(file: Path) -> dict[str, Scores]:
+    from ranklens.files.values import read_values
+
+    found = {}
+    for run, (queries, by_measure) in read_values(file).items():
+        known = {name: values for name, values in by_measure.items() if is_measure(name)}
+        others = [name for name in by_measure if name not in known]
+        if not known:
+            raise InputError(
+                f"{file}: none of {several(others) or 'its columns'} is a measure. Pass the table to compare_scores to compare such values.",
+                path=str(file),
+            )
+        if others:
+            warn(
+                f"{file}: {several(others)} left out, as RankLens knows no such measure. Pass the table to compare_scores to compare it."
+            )
+        measures = [parse(name) for name in known]
+        values = {str(m): np.array(column) for m, column in zip(measures, known.values(), strict=True)}
+        judged = Copied.of(queries, Policy(), Applied(queries=len(queries)))
+        found[run] = Scores(measures, judged, values)
+    return found
+
+
+def is_measure(name: str) -> bool:
+    """Whether the registry has a measure of that name."""
+    try:
+        parse(name)
+    except MeasureError:
+        return False
+    return True
 
 
 def recalled(content: Any) -> Scores:
@@ -384,7 +451,12 @@ def recalled(content: Any) -> Scores:
             str(m): np.array(found, kinds[m])
             for m, found in zip(measures, content["values"].values(), strict=True)
         }
-        judged = Recalled.of(queries, Policy(**content["policy"]), Applied(**content["applied"]))
+        policy, applied = content["policy"], Applied(**content["applied"])
+        judged = (
+            Copied.of(queries, Policy(), applied)
+            if policy is None
+            else Recalled.of(queries, Policy(**policy), applied)
+        )
     except (KeyError, TypeError, AttributeError) as error:
         raise InputError(f"These scores are incomplete: {type(error).__name__}: {error}.") from None
     if any(len(found) != len(queries) for found in values.values()):
@@ -426,7 +498,7 @@ def details(judged: Judged, measures: Sequence[Measure], *, done: str = "average
     parts = [
         f"{counted(applied.queries, 'query')} {done}" + (f" ({among})" if among else ""),
         *_if_any(_beside_the_queries(applied)),
-        policy.describe() + _ties_at_cutoffs(judged, measures),
+        "" if isinstance(judged, Copied) else policy.describe() + _ties_at_cutoffs(judged, measures),
         _judged_share(judged, measures),
         *spellings(measures),
     ]

@@ -126,6 +126,50 @@ def test_json_holds_everything_exactly(found):
     assert content["versions"]["ranklens"] == rl.__version__
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"baseline": "dense", "test": "t", "correction": "bh", "alpha": 0.1, "rng": 7},
+        {"by": {q: f"type {i % 2}" for i, q in enumerate(QRELS)}, "primary": "RR", "margin": {"RR": "5%", "nDCG@3": 0.02}},
+        {"clusters": {q: f"topic {i // 2}" for i, q in enumerate(QRELS)}, "level": 0.9},
+        {"intervals": "simultaneous", "family": "all"},
+        {"test": "tukey"},
+        {"missing": "skip", "ties": "average"},
+    ],
+)  # fmt: skip
+def test_a_comparison_is_read_back_from_its_json(options):
+    made = rl.compare(QRELS, RUNS, "ndcg@3, RR, NumRel", **options)
+    again = rl.Comparison.from_json(made.to_json())
+    assert again.to_json() == made.to_json()
+    assert str(again) == str(made)
+    assert again.queries_frame().equals(made.queries_frame())
+
+
+def test_values_of_others_are_read_back_from_json():
+    values = {
+        "a": {f"q{i}": {"latency_ms": i, "ok": i % 2} for i in range(9)},
+        "b": {f"q{i}": {"latency_ms": 3.5, "ok": 1} for i in range(8)},
+    }
+    made = rl.compare_scores(values, better={"latency_ms": "lower"})
+    again = rl.Comparison.from_json(made.to_json())
+    assert again.to_json() == made.to_json()
+    assert again.ranked("latency_ms") == made.ranked("latency_ms")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "not JSON"),
+        ("[]", "format_version is"),
+        ('{"format_version": 1, "systems": ["a"]}', "incomplete: KeyError"),
+    ],
+)
+def test_what_is_no_comparison_is_refused(text, message):
+    with pytest.raises(rl.InputError, match=message):
+        rl.Comparison.from_json(text)
+
+
 def test_frames_have_the_same_numbers(found):
     content = json.loads(found.to_json())
     every = (

@@ -265,3 +265,23 @@ def test_ids_in_brackets_are_not_json(tmp_path, query):
     (tmp_path / "qrels").write_text(f"{query} 0 d 1\n")
     (tmp_path / "run").write_text(f"{query} Q0 x 1 2 t\n{query} Q0 d 2 1 t\n")
     assert rl.evaluate(tmp_path / "qrels", tmp_path / "run", "RR").mean["RR"] == 0.5
+
+
+@pytest.mark.parametrize("number", ["0.5", "1e-3", "+1", ".5", '"0.5"', "5e-324", "-0.0", "inf"])
+def test_scores_in_csv_are_those_that_text_holds(tmp_path, number):
+    """Polars reads numbers itself where it can; with another name for the column they are text first."""
+    rows = f"q,a,{number}\nq,b,0.25\n"
+    (tmp_path / "run.csv").write_text(f"query,doc,score\n{rows}")
+    (tmp_path / "other.csv").write_text(f"query,doc,worth\n{rows}")
+    found, text = (
+        rl.judge({"q": {"b": 1}}, tmp_path / name, columns=columns)
+        for name, columns in (("run.csv", None), ("other.csv", {"score": "worth"}))
+    )
+    assert found.hits.rank.tolist() == text.hits.rank.tolist()
+
+
+@pytest.mark.parametrize("number", [" 0.5", "0.5 ", "abc", "1_0", '""', ""])
+def test_what_is_no_number_in_csv_is_refused_with_its_line(tmp_path, number):
+    (tmp_path / "run.csv").write_text(f"query,doc,score\nq,a,0.5\nq,b,{number}\n")
+    with pytest.raises(rl.InputError, match=r"run\.csv:3: "):
+        rl.judge({"q": {"b": 1}}, tmp_path / "run.csv")

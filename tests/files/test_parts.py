@@ -116,6 +116,33 @@ def test_several_systems_in_a_frame_are_never_merged(monkeypatch):
     assert rl.evaluate(QRELS, both[:4], "RR").mean == {"RR": 0.75}  # one system
 
 
+@pytest.mark.parametrize("kind", ["hive", *WRITERS])
+def test_compare_takes_several_systems_from_one_place(tmp_path, kind):
+    path = of_two_systems(tmp_path, kind)
+    for given in (path, str(path), [path], (f"{path}",)):
+        found = rl.compare(QRELS, given, "RR")
+        assert found.systems == ("bm25", "de nse")
+        assert found.values("RR").tolist() == [[0.5, 1.0], [1.0, 0.5]]
+    assert rl.compare(QRELS, [f"mine={path}"], "RR").systems == ("mine/bm25", "mine/de nse")
+
+
+def test_compare_takes_several_systems_from_one_table():
+    both = pl.concat([RUN.with_columns(-pl.col("score") * sign, system=pl.lit(sign)) for sign in (-1, 1)])
+    for frame in (both, both.to_pandas(), both.to_arrow()):
+        assert rl.compare(QRELS, frame, "RR").values("RR").tolist() == [[0.5, 1.0], [1.0, 0.5]]
+    with pytest.raises(rl.InputError, match=r"pass \{name: run\}"):
+        rl.compare(QRELS, RUN, "RR")
+
+
+def test_a_report_shows_the_systems_of_a_folder(tmp_path, capsys):
+    (tmp_path / "qrels.txt").write_text("q1 0 a 1\nq2 0 b 1\n")
+    path = of_two_systems(tmp_path, "hive")
+    given = ("report", str(tmp_path / "qrels.txt"), str(path), "-m", "RR", "-o", str(tmp_path / "r.html"))
+    status, out, _ = command(capsys, *given)
+    assert status == 0
+    assert "2 systems" in out
+
+
 def test_commands_compare_the_systems_of_a_folder(tmp_path, capsys):
     (tmp_path / "qrels.txt").write_text("q1 0 a 1\nq2 0 b 1\n")
     path = of_two_systems(tmp_path, "hive")

@@ -230,6 +230,43 @@ def test_texts_are_cut_and_left_out_within_a_budget(made, monkeypatch):
     assert all(name in relevant for name, is_kept in zip(piece["ids"], kept, strict=True) if is_kept)
 
 
+@pytest.mark.parametrize("given", ["dicts", "files"])
+def test_of_very_many_queries_a_sample_is_shown_and_everything_else_is_whole(given, tmp_path, monkeypatch):
+    rng = np.random.default_rng(1)
+    qrels = {f"q{i}": {f"d{i % 7}": 2, "z": 1} for i in range(90)}
+    runs = {
+        name: {q: {f"d{j}": float(rng.random()) for j in range(9)} for q in qrels} for name in ("one", "two")
+    }
+    if given == "files":
+        for name, run in runs.items():
+            lines = [f"{q} Q0 {d} 1 {score!r} t" for q, docs in run.items() for d, score in docs.items()]
+            (tmp_path / f"{name}.txt").write_text("\n".join(lines) + "\n")
+        runs = {name: tmp_path / f"{name}.txt" for name in runs}
+    comparison = rl.compare(qrels, runs, ["RR", "AP"])
+    whole = content.content(comparison)
+    monkeypatch.setattr("ranklens.report.sample.QUERIES", 20)
+    found = content.content(comparison)
+    assert (found.summary["n"], found.summary["shown"], whole.summary["shown"]) == (90, 20, 90)
+    assert {**found.summary, "shown": 0, "documents": 0} == {**whole.summary, "shown": 0, "documents": 0}
+    ids = json.loads(found.pieces["queries"])["ids"]
+    assert len({*ids}) == 20
+    assert ids == sorted(ids, key=list(qrels).index)
+    places = [comparison.query_ids.index(query) for query in ids]
+    shown = np.frombuffer(found.pieces["values"]).reshape(2, 2, 20)
+    for m, measure in enumerate(comparison.measures):
+        assert np.array_equal(shown[m], comparison.values(measure)[:, places])
+    few, all_of_them = (
+        [*map(ranks_alone, by_query_shown(json.loads(one.pieces["rankings-0"])))] for one in (found, whole)
+    )
+    assert few == [all_of_them[place] for place in places]
+    assert content.content(comparison).pieces["queries"] == found.pieces["queries"]
+
+
+def ranks_alone(rows):
+    """Without the numbers of documents and rows, which depend on what else is shown."""
+    return {key: rows[key] for key in ("grades", "ranks", "scores")}
+
+
 def test_a_report_is_written_whole_or_not_at_all(made, tmp_path):
     comparison, queries, corpus = made
     target = tmp_path / "report.html"

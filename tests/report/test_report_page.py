@@ -453,6 +453,16 @@ def test_coinciding_queries_are_one_larger_point(visit, tmp_path):
     assert [area / areas[-1] for area in areas] == pytest.approx([9, 4, 1])
 
 
+def test_a_sample_is_called_one(visit, tmp_path, monkeypatch):
+    monkeypatch.setattr("ranklens.report.sample.QUERIES", 40)
+    scores = {name: {f"q{i}": {"RR": (i + s) % 5 / 5} for i in range(1200)} for s, name in enumerate("ab")}
+    page = visit(write_report(compare_scores(scores, test="t"), tmp_path / "r.html"))
+    assert "a random sample: 40 of 1,200." in page.inner_text("#queries")
+    assert "A random sample of 40 queries." in page.inner_text("#charts")
+    assert page.inner_text("#found") == "40 queries"
+    assert "1,200 queries" in page.inner_text("#facts")
+
+
 def test_the_pair_of_two_systems_is_folded_away(made, visit, tmp_path):
     assert visit(made[1]).is_visible("#pairs table")
     with warnings.catch_warnings():

@@ -276,6 +276,19 @@ class Comparison:
 
         return to_json(self, indent=indent)
 
+    @classmethod
+    def from_json(cls, text: str) -> Comparison:
+        """A comparison that :meth:`to_json` wrote: the same values and results, but no rankings.
+
+        >>> import ranklens as rl
+        >>> found = rl.compare({"q1": {"a"}, "q2": {"b"}}, {"one": {"q1": ["a"]}, "two": {"q1": ["x", "a"], "q2": ["b"]}}, "RR")
+        >>> Comparison.from_json(found.to_json()).pair("RR", "one", "two").difference
+        0.25
+        """
+        from ranklens.comparison.reading import from_json
+
+        return from_json(text)
+
     def table(self) -> Table:
         """One row per measure and system: mean, interval, and letters for systems that cannot be told apart."""
         from ranklens.comparison.tables import leaders

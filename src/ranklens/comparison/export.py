@@ -16,6 +16,7 @@ import numpy as np
 
 from ranklens import __version__
 from ranklens.errors import InputError, nearest
+from ranklens.judging.judged import Copied
 from ranklens.stats.effects import METHODS
 from ranklens.words import finite
 
@@ -163,7 +164,8 @@ def _rows(part: Pairs | FloatArray, *, wordy: bool) -> list[Any]:
 
 def _content(comparison: Comparison) -> dict[str, Any]:
     evaluated = comparison.scores
-    policy = next(iter(evaluated.values())).policy if evaluated else None
+    known = [scores.policy for scores in evaluated.values() if not isinstance(scores.judged, Copied)]
+    policy = known[0] if known else None
     return {
         "format_version": FORMAT_VERSION,
         "versions": _versions(),

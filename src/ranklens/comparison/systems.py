@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -20,7 +21,7 @@ from ranklens.comparison.pairs import Pairs
 from ranklens.comparison.settings import Settings
 from ranklens.errors import InputError, MeasureError, RankLensWarning, about_each, nearest, warn
 from ranklens.evaluation import evaluate
-from ranklens.files.collection import Collection, open_collection
+from ranklens.files.collection import Collection, is_path, open_collection
 from ranklens.judging.inputs import read_inputs
 from ranklens.judging.prepared import kept
 from ranklens.policy import make_policy
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
 def compare(
     qrels: Any,
-    runs: Mapping[str, Any],
+    runs: Any,
     measures: str | Measure | Sequence[str | Measure] = "rag",
     *,
     baseline: str | None = None,
@@ -69,7 +70,8 @@ def compare(
     """Evaluate several runs on the same queries and say which differences are more than chance.
 
     ``runs`` maps names to runs of any shape, :class:`~ranklens.scores.Scores` or tables of values by query; ``qrels`` may be
-    None if there is no run among them. Every pair is tested, or each system against the ``baseline``. p-values are corrected
+    None if there is no run among them. A path, a list of paths or a table will do, too: a folder with ``system=NAME`` folders
+    and a column ``system`` give several systems. Every pair is tested, or each system against the ``baseline``. p-values are corrected
     over the pairs of a measure, and with ``by`` over its slices: ``by`` is ``{query: slice}`` or a column of ``queries``.
     ``test`` is one of randomization, t, wilcoxon, sign, mcnemar, bootstrap, welch, tukey and tukey-randomized; by default
     randomization, and mcnemar for measures that are 0 or 1. ``correction`` is one of bonferroni, holm, hochberg, hommel, bh, by
@@ -90,7 +92,7 @@ def compare(
     """
     chosen = make_policy(policy, options)
     settings = _settings(baseline, test, correction, alpha, level, rng, family, primary, intervals)
-    given = _checked(runs)
+    qrels, given = _named_runs(qrels, runs, Names.of(columns, match))
     rankings = {name: run for name, run in given.items() if not _holds_values(run, columns)}
     if rankings and qrels is None:
         raise InputError(
@@ -304,6 +306,24 @@ def _evaluated(
     for told in said:
         warn(told)
     return scores, [str(told) for told in said]
+
+
+def _named_runs(qrels: Any, runs: Any, names: Names) -> tuple[Any, dict[str, Any]]:
+    """Runs by name, and the judgments, which are read if runs are paths: these may hold several systems each."""
+    paths = [runs] if is_path(runs) else runs
+    if isinstance(paths, (list, tuple)) and paths and all(map(is_path, paths)):
+        opened = open_collection(qrels, [os.fspath(path) for path in paths], names=names)
+        return opened.qrels, opened.runs
+    column = frames.system_column(runs) if _is_table(runs) else None
+    if column is None:
+        return qrels, _checked(runs)
+    table = frames.to_polars(runs)
+    parts = table.partition_by(column, as_dict=True, maintain_order=True, include_key=False)
+    return qrels, _checked({name: part for (name,), part in parts.items()})
+
+
+def _is_table(runs: Any) -> bool:
+    return not isinstance(runs, Mapping) and frames.is_frame(runs)
 
 
 def _checked(systems: Any) -> dict[str, Any]:

@@ -345,7 +345,8 @@ def _as_one(stream: TableStream) -> pl.DataFrame:
 def _stream_table(source: Source, kind: str, convert: tables.Convert, half: Half, names: Names) -> Any:
     """``half`` says what is wanted from records, which may hold judgments, a run or both."""
     if kind in ("csv", "tsv"):
-        return tables.stream_table(source, kind, partial(_with_name, source, convert))
+        numbers = frames.SCORE_NAMES if half == "log" and not names.columns else ()
+        return tables.stream_table(source, kind, partial(_with_name, source, convert), numbers=numbers)
     if kind == "jsonl" and not _holds_records(source, names):
         return tables.stream_table(source, kind, partial(_with_name, source, convert))
     rows = _json_lines(source) if kind == "jsonl" else _json(source)

@@ -24,6 +24,7 @@ from ranklens.files.sources import BOM, without_bom
 from ranklens.files.streams import TableStream
 from ranklens.files.trec import WrongLine, decode, parse_block
 from ranklens.readers.frames import RowError
+from ranklens.readers.names import plain
 
 if TYPE_CHECKING:
     import polars as pl
@@ -35,15 +36,18 @@ _SAMPLE = 100  # rows that show the types of all; if they do not, Polars says so
 Convert: TypeAlias = "Callable[[pl.DataFrame], pl.DataFrame]"
 
 
-def stream_table(source: Source, kind: str, convert: Convert, *, all_keys: bool = False) -> TableStream:
+def stream_table(
+    source: Source, kind: str, convert: Convert, *, all_keys: bool = False, numbers: Sequence[str] = ()
+) -> TableStream:
     """What ``convert`` makes of the rows of a ``csv``, ``tsv`` or ``jsonl`` file.
 
-    With ``all_keys``, rows of JSONL may have keys that the first ones lack; finding these takes several times as long.
+    With ``all_keys``, rows of JSONL may have keys that the first ones lack; finding these takes several times as long. In CSV
+    and TSV everything is text but the columns called ``numbers``, which are numbers unless something else is among them.
     """
     if kind == "jsonl":
         parse = partial(parse_block, source, partial(_parse_rows, convert, all_keys))
         return TableStream(source.name, lambda: (partial(parse, block) for block in blocks(source)))
-    dialect = _Dialect(",", '"') if kind == "csv" else _Dialect("\t", None)
+    dialect = _Dialect(",", '"', (*numbers,)) if kind == "csv" else _Dialect("\t", None, (*numbers,))
     return TableStream(source.name, lambda: _read_delimited(source, dialect, convert))
 
 
@@ -54,6 +58,15 @@ def stream_table(source: Source, kind: str, convert: Convert, *, all_keys: bool 
 class _Dialect:
     separator: str
     quote: str | None
+    numbers: tuple[str, ...] = ()
+
+    def schema(self, names: Sequence[str], content: bytes) -> dict[str, Any]:
+        """The types of columns. Polars takes a number after a space, where ids would have spaces before them, too."""
+        import polars as pl
+
+        spaced = b" " in content and f"{self.separator} ".encode() in content
+        number = pl.String if spaced else pl.Float64
+        return {name: number if plain(name) in self.numbers else pl.String for name in names}
 
     def rows(self, lines: Sequence[str] | io.StringIO) -> Any:
         if self.quote is None:
@@ -80,7 +93,8 @@ def header(content: bytes, separator: str) -> list[str]:
     >>> header(b'query,"doc",score\nq1,d1,0.5', ",")
     ['query', 'doc', 'score']
     """
-    line = without_bom(content).split(b"\n", 1)[0].decode(errors="replace").rstrip("\r")
+    end = content.find(b"\n")  # splitting would copy everything behind it
+    line = without_bom(content[:end] if end >= 0 else content).decode(errors="replace").rstrip("\r")
     dialect = _Dialect(separator, '"' if separator == "," else None)
     try:
         return next(dialect.rows([line]), [])
@@ -99,8 +113,9 @@ def _closed_quotes(source: Source) -> Iterator[Block]:
     start, held = 0, b""
     for block in blocks(source):
         start = start if held else block.start
-        held += block.load()
-        if held.count(b'"') % 2 == 0:
+        content = block.load()
+        held = held + content if held else content
+        if b'"' not in held or held.count(b'"') % 2 == 0:
             yield Block(start, partial(bytes, held))
             held = b""
         elif len(held) > 4 * limits.LONGEST_LINE:
@@ -113,7 +128,7 @@ def _closed_quotes(source: Source) -> Iterator[Block]:
 def _parse_first(dialect: _Dialect, names: list[str], convert: Convert, content: bytes) -> pl.DataFrame:
     """The block with the header."""
     line, _, rest = content.partition(b"\n")
-    if not rest.strip():
+    if not rest or rest.isspace():
         decode(line)
         return _converted(_texts([], names), convert)
     return _parse_delimited(dialect, names, convert, rest, 2)
@@ -134,12 +149,14 @@ def _parse_delimited(
             has_header=False,
             separator=dialect.separator,
             quote_char=dialect.quote,
-            schema=dict.fromkeys(names, pl.String),
+            schema=dialect.schema(names, content),
         )
         table = scan.collect()
         # Else a line may have been cut short, or an id lacks the byte-order mark at its beginning.
         if table[names[-1]].null_count() == 0 and not content.startswith(BOM):
-            return _converted(table, convert)
+            # Polars takes an empty field for no value, but not one in quotes.
+            may_be_empty = b'"' in content and b'""' in content  # the first look takes no time
+            return _converted(table, convert) if may_be_empty else convert(table)
     except (pl.exceptions.PolarsError, RowError):
         pass
     rows, lines = _split_carefully(dialect, names, content, first_line)
@@ -184,7 +201,7 @@ def _converted(table: pl.DataFrame, convert: Convert) -> pl.DataFrame:
     """An empty field is no value."""
     import polars as pl
 
-    return convert(table.with_columns(pl.all().replace("", None)))
+    return convert(table.with_columns(pl.col(pl.String).replace("", None)))
 
 
 # --- JSONL

@@ -12,6 +12,8 @@ def ratio(part: FloatArray, whole: FloatArray | IntArray | float) -> FloatArray:
     """``part / whole``, and 0 where the whole is 0: no relevant documents, or nothing retrieved."""
     if isinstance(whole, float):
         return part / whole if whole else np.zeros(part.shape)
+    if part.shape == whole.shape == (1,) and whole[0]:  # one query, which needs no mask
+        return part / whole
     out = np.zeros(part.shape)
     np.divide(part, whole, out=out, where=whole != 0)
     return out

@@ -341,8 +341,6 @@ class Batch:
     """Items, judged once for any number of metrics."""
 
     def __init__(self, items: Sequence[DatasetItem], policy: Policy) -> None:
-        from ranklens.judging.assembly import judge
-
         if policy.ties == "average" or policy.rel != 1:
             raise PolicyError(
                 "Item metrics report the ranks of documents, so ",
@@ -355,6 +353,8 @@ class Batch:
             if plain is not None:
                 self.judged, self.items = plain, list(items)
                 return
+        from ranklens.judging.assembly import judge
+
         qrels = {name: item.expected_reference for name, item in zip(names, items, strict=True)}
         run = {name: item.actual_ranking for name, item in zip(names, items, strict=True)}
         self.judged = judge(qrels, run, policy)

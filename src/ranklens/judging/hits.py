@@ -61,9 +61,15 @@ class Hits:
         """The rows in the first ``k`` ranks; ``k`` may differ from query to query."""
         if k is None:
             return self
-        if self.n_queries == 1 and len(self.rank) and isinstance(k, int) and self.rank[-1] <= k:
-            return self  # the last rank of one query is its highest
+        if self.n_queries == 1 and isinstance(k, int):
+            return self._first_rows(int(self.rank.searchsorted(k, "right")))
         return self.where(self.rank <= (k if isinstance(k, int) else k[self.query]))
+
+    def _first_rows(self, n: int) -> Hits:
+        if n == len(self):
+            return self
+        spread = self.spread and self.spread.take(np.arange(n))
+        return Hits(self.query[:n], self.rank[:n], self.grade[:n], self.n_queries, spread)
 
     def relevant(self, rel: float) -> Hits:
         """The rows whose grade is at least ``rel``."""
@@ -145,6 +151,9 @@ class Hits:
         Queries of similar length share a padded matrix, so there is no loop over queries, memory stays within twice
         the rows, and a query's result does not depend on the queries around it.
         """
+        if self.n_queries == 1:
+            all_rows: FloatArray = operation.accumulate(values)
+            return all_rows
         out = np.empty(len(values))
         counts = np.bincount(self.query, minlength=self.n_queries)
         first_row = np.cumsum(counts) - counts

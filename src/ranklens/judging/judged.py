@@ -166,3 +166,7 @@ class Recalled(Judged):
         raise InputError(
             f"These scores were read from a file, which holds values but no rankings, so {measures} cannot be added. Evaluate the run again."
         )
+
+
+class Copied(Recalled):
+    """The same of scores that came as a table, which does not say by which policies they were made."""

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 _POLICY = Policy()
 _NONE = np.zeros(0, np.int64)
 _NO_TIES = TieGroups(_NONE, _NONE, _NONE)
+_FEW = 1024  # documents; slices of what is there already are made in no time
+_ZEROS, _NUMBERS = np.zeros(_FEW, np.int64), np.arange(1, _FEW + 1)
+_ZEROS.setflags(write=False)
+_NUMBERS.setflags(write=False)
 _GOLD_TYPES = (dict, set, frozenset, list, tuple)
 _RANKING_TYPES = (list, tuple)
 
@@ -75,10 +79,10 @@ def _judged(
         grades, best = np.array(grade, np.float64), np.array(ideal, np.float64)
     except OverflowError:  # more than a floating-point number holds
         return None
-    ideal_rank = np.arange(1, len(ideal) + 1)
-    if n == 1:
-        query, ideal_query = np.zeros(len(rank), np.int64), np.zeros(len(ideal), np.int64)
+    if n == 1 and len(ideal) <= _FEW and len(rank) <= _FEW:
+        query, ideal_query, ideal_rank = _ZEROS[: len(rank)], _ZEROS[: len(ideal)], _NUMBERS[: len(ideal)]
     else:
+        ideal_rank = np.arange(1, len(ideal) + 1)
         lengths = np.array([len(one.ideal) for one in read])
         query = np.arange(n).repeat([len(one.rank) for one in read])
         ideal_query = np.arange(n).repeat(lengths)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from math import isnan
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ranklens.errors import InputError, InPython
@@ -37,7 +38,8 @@ class RowError(InputError):
 
 def is_frame(value: Any) -> bool:
     """Whether ``value`` is a table of some library; found by its methods, so nothing is imported."""
-    return any(hasattr(value, name) for name in ("collect_schema", "columns", "column_names"))
+    # Of its class: pandas takes long to say no, and a LazyFrame to tell its columns.
+    return any(hasattr(type(value), name) for name in ("collect_schema", "columns", "column_names"))
 
 
 def column_names(value: Any) -> list[str]:
@@ -97,11 +99,11 @@ def run_frame(
     if score is None and rank is None:
         raise _lacking("run", "score", frame.columns, "score or rank")
     name = str(rank) if score is None else score
-    number = _numbers(frame, name, "run", complete=complete)
+    number = _numbers(frame, name, "run", complete=complete).alias("score")
     number = -number if score is None else number
-    kept = [pl.col(rank).cast(pl.Float64, strict=False).alias("rank")] if ranks and score and rank else []
-    run = frame.select(query, doc, number.alias("score").fill_null(float("nan")), *kept)
-    return _check_ids(run, "run")
+    number = number.fill_null(float("nan")) if number.null_count() else number
+    kept = [frame[rank].cast(pl.Float64, strict=False).alias("rank")] if ranks and score and rank else []
+    return _check_ids(pl.DataFrame([query, doc, number, *kept]), "run")
 
 
 def qrels_frame(value: Any, columns: Columns | None = None, *, complete: bool = False) -> pl.DataFrame:
@@ -118,8 +120,11 @@ def qrels_frame(value: Any, columns: Columns | None = None, *, complete: bool = 
         raise _lacking("qrels", "grade", frame.columns)
     if grade is not None and plain(grade) == "score" and _column(frame, {}, "rank", RANK_NAMES):
         raise InputError(f"qrels: the columns {frame.columns} are those of a run; pass the judgments first.")
-    number = pl.lit(1.0) if grade is None else _numbers(frame, grade, "qrels", complete=complete)
-    return frame.select(query, doc).with_columns(number.alias("grade")).pipe(_check_ids, "qrels")
+    if grade is None:
+        number = pl.repeat(1.0, len(frame), eager=True)
+    else:
+        number = _numbers(frame, grade, "qrels", complete=complete)
+    return _check_ids(pl.DataFrame([query, doc, number.alias("grade")]), "qrels")
 
 
 def useful(columns: Sequence[str], *, ranks: bool) -> list[str]:
@@ -187,15 +192,17 @@ def as_dicts(table: pl.DataFrame) -> dict[str, dict[str, float]] | None:
     >>> as_dicts(pl.DataFrame({"query": ["q", "q"], "doc": ["a", "b"], "score": [2.0, 1.0]}))
     {'q': {'a': 2.0, 'b': 1.0}}
     """
-    queries, docs, numbers = (table[name].to_list() for name in table.columns[:3])
-    found: dict[str, dict[str, float]] = {query: {} for query in queries}
+    columns = [table[name] for name in table.columns[:3]]
+    queries, docs, numbers = (column.to_list() for column in columns)
+    if columns[2].null_count() or isnan(sum(numbers)):
+        return None
+    found: dict[str, dict[str, float]] = {query: {} for query in dict.fromkeys(queries)}
     for query, doc, number in zip(queries, docs, numbers, strict=True):
         found[query][doc] = number
-    complete = all(number is not None and number == number for number in numbers)  # noqa: PLR0124  NaN
-    return found if complete and sum(map(len, found.values())) == len(docs) else None
+    return found if sum(map(len, found.values())) == len(docs) else None
 
 
-def _ids(frame: pl.DataFrame, columns: Columns, what: str) -> tuple[pl.Expr, pl.Expr]:
+def _ids(frame: pl.DataFrame, columns: Columns, what: str) -> tuple[pl.Series, pl.Series]:
     import polars as pl
 
     found = []
@@ -204,7 +211,8 @@ def _ids(frame: pl.DataFrame, columns: Columns, what: str) -> tuple[pl.Expr, pl.
         if name is None:
             raise _lacking(what, role, frame.columns)
         _check_id_type(frame.schema[name], name, role, what)
-        found.append(pl.col(name).cast(pl.String).alias(role))
+        column = frame[name]
+        found.append((column if column.dtype == pl.String else column.cast(pl.String)).alias(role))
     return found[0], found[1]
 
 
@@ -246,9 +254,8 @@ def _numbers(frame: pl.DataFrame, name: str, what: str, *, complete: bool) -> pl
     if column.dtype in (pl.Categorical, pl.Enum):
         column = column.cast(pl.String)
     numbers = column.cast(pl.Float64, strict=False)
-    wrong = numbers.is_null() & column.is_not_null()
-    if wrong.any():
-        row = wrong.arg_true()[0]
+    if numbers.null_count() > column.null_count():
+        row = (numbers.is_null() & column.is_not_null()).arg_true()[0]
         raise RowError(what, row, f"{str(column[row])[:80]!r} in column {name!r} is not a number.")
     if complete and column.null_count():
         raise RowError(what, column.is_null().arg_true()[0], f"the {name} is missing.")

@@ -212,6 +212,8 @@ def _curves(comparison: Comparison, measures: Mapping[float, Measure], axis: str
 
 def queries_that_count(comparison: Comparison, scores: Scores) -> IntArray:
     """The positions of the comparison's queries among those of one system; -1 if it lacks one."""
+    if tuple(scores.queries) == tuple(comparison.query_ids):
+        return np.arange(len(scores.queries))
     place = {query: i for i, query in enumerate(scores.queries)}
     return np.array([place.get(query, -1) for query in comparison.query_ids], dtype=np.int64)
 

@@ -22,6 +22,7 @@ from ranklens.registry import look_up
 from ranklens.report import chart_data, palette
 from ranklens.report.chart_data import registered
 from ranklens.report.drilldown import drilldown
+from ranklens.report.sample import sample
 from ranklens.retrieval.answers import Latency
 from ranklens.words import brief, finite
 
@@ -56,9 +57,10 @@ class Content:
 def content(
     comparison: Comparison, *, queries: Any = None, corpus: Any = None, title: str | None = None
 ) -> Content:
-    """What the page shows of a comparison."""
-    documents = drilldown(comparison)
-    pieces = {"values": _values(comparison), "queries": _queries(comparison, queries)}
+    """What the page shows of a comparison: means, tests and curves over all queries, one by one those that fit the page."""
+    shown = sample(comparison)
+    documents = drilldown(shown)
+    pieces = {"values": _values(shown), "queries": _queries(shown, queries)}
     summary = {
         "title": title or _title(comparison.systems),
         "version": __version__,
@@ -67,6 +69,7 @@ def content(
         "dashes": [" ".join(map(str, dash)) for dash in palette.DASHES],
         "baseline": comparison.baseline,
         "n": len(comparison.query_ids),
+        "shown": len(shown.query_ids),
         "level": comparison.level,
         "alpha": comparison.alpha,
         "cautions": list(comparison.cautions),
@@ -75,7 +78,7 @@ def content(
         "charts": _charts(comparison),
         "latency": _latency(comparison),
         "status": {s: dict(counts) for s, counts in (comparison.status or {}).items()} or None,
-        "errors": {s: dict(errors) for s, errors in comparison.errors.items()},
+        "errors": {s: dict(errors) for s, errors in shown.errors.items()},
         "spent": {what: dict(sums) for what, sums in comparison.spent.items()},
         "bounds": _bounds(comparison),
         "trust": {name: _trust(scores, comparison.measures) for name, scores in comparison.scores.items()},

@@ -96,8 +96,12 @@ def drilldown(comparison: Comparison) -> Drilldown | None:
     number = pl.DataFrame({"query": comparison.query_ids}, schema={"query": pl.String}).with_row_index(
         "place"
     )
-    judged = _judgments(evidence)
-    runs = {s: _run(evidence, name) for s, name in enumerate(comparison.systems) if name in evidence.runs}
+    judged = _judgments(evidence).join(number.select("query"), on="query", how="semi", maintain_order="left")
+    runs = {
+        s: _only(_run(evidence, name), number["query"])
+        for s, name in enumerate(comparison.systems)
+        if name in evidence.runs
+    }
     gold = judged.join(number, on="query")
     relevant = gold.filter(pl.col("grade") >= policy.rel)
     tops = {}
@@ -159,6 +163,19 @@ def _run(evidence: Evidence, system: str) -> Any:
             return run
         tables.append(table)
     return pl.concat(tables)
+
+
+def _only(run: Any, queries: pl.Series) -> Any:
+    """The rankings of these queries, where a run holds many more."""
+    if isinstance(run, Mapping):
+        if len(run) <= 2 * len(queries):
+            return run
+        wanted = {*queries.to_list()}
+        return {query: docs for query, docs in run.items() if str(query) in wanted}
+    import polars as pl
+
+    some = pl.col("query").is_in(queries.implode())
+    return run.then(lambda table: table.filter(some)) if isinstance(run, TableStream) else run.filter(some)
 
 
 def _ranked(judged: pl.DataFrame, run: Any, policy: Policy, depth: int, *, is_whole: bool) -> pl.DataFrame:

@@ -5,6 +5,12 @@ const report = JSON.parse(byId("summary").textContent);
 const systems = report.systems;
 const measures = report.measures.map((measure) => measure.name);
 
+// Of very many queries, the page holds a sample.
+const isSample = report.shown < report.n;
+const sampleNote = isSample
+  ? `To keep this file small, single queries are a random sample: ${whole(report.shown)} of ${whole(report.n)}. Means, intervals, tests and verdicts are over all queries.`
+  : "";
+
 const parsed = new Promise((resolve) => {
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", resolve);
   else resolve();

@@ -24,8 +24,8 @@ function waterfall(state) {
   const counts = tally(m, a, b);
   const mean = d.reduce((x, y) => x + y, 0) / d.length;
   return card({
-    title: "Difference on every query",
-    note: `${measures[m]}, ${systems[b]} − ${systems[a]}, sorted. Above the line, ${systems[b]} is ${word(m, 1)}.`,
+    title: isSample ? "Difference on single queries" : "Difference on every query",
+    note: `${isSample ? `A random sample of ${whole(d.length)} queries. ` : ""}${measures[m]}, ${systems[b]} − ${systems[a]}, sorted. Above the line, ${systems[b]} is ${word(m, 1)}.`,
     shown: [a, b],
     draw(width) {
       const plot = canvas(
@@ -54,13 +54,13 @@ function waterfall(state) {
       plot.inside.append(
         svg("line", { class: "mean", x1: 0, x2: plot.w, y1: y(mean), y2: y(mean) }),
         mean < 0 // where no bars are
-          ? svg("text", { class: "direct", x: 2, y: y(mean) + 15, text: `mean ${signed(mean)}` })
+          ? svg("text", { class: "direct", x: 2, y: y(mean) + 15, text: `${isSample ? "mean of these" : "mean"} ${signed(mean)}` })
           : svg("text", {
               class: "direct",
               x: plot.w,
               y: y(mean) - 6,
               "text-anchor": "end",
-              text: `mean ${signed(mean)}`,
+              text: `${isSample ? "mean of these" : "mean"} ${signed(mean)}`,
             }),
         svg("text", { class: "direct", x: 2, y: plot.h + 18, text: `${whole(counts.wins)} ${word(m, 1)}` }),
         svg("text", {
@@ -120,7 +120,7 @@ function scatter(state) {
   );
   return card({
     title: "A against B",
-    note: `${measures[m]}, one point per query; where several coincide, the point is larger. Above the diagonal, ${systems[b]} is ${word(m, 1)}.`,
+    note: `${isSample ? `A random sample of ${whole(u.length)} queries. ` : ""}${measures[m]}, one point per query; where several coincide, the point is larger. Above the diagonal, ${systems[b]} is ${word(m, 1)}.`,
     draw(width) {
       const size = Math.min(width, 420);
       const plot = canvas(

@@ -47,7 +47,7 @@ function pairTiles(state) {
   const { m, a, b } = state;
   const p = pair(measures[m], systems[a], systems[b]);
   const label = `B against A: ${systems[b]} − ${systems[a]}`;
-  const counts = p ?? (model.values ? tally(m, a, b) : null);
+  const counts = p ?? (model.values && !isSample ? tally(m, a, b) : null);
   return [
     p
       ? tile(

@@ -93,7 +93,7 @@ function prepareTable(state) {
     ),
     el("p", { id: "found", class: "muted", role: "status" }),
   );
-  place.append(filters, el("div", { id: "rows" }), el("div", { id: "pages", class: "pages" }));
+  place.append(...(isSample ? [el("p", { class: "sample muted", text: sampleNote })] : []), filters, el("div", { id: "rows" }), el("div", { id: "pages", class: "pages" }));
 }
 
 const select = (id, choices, onpick) =>
@@ -231,9 +231,9 @@ function drawTable(state) {
       : el("p", { class: "empty", text: "No query matches. Change the search or the filters." }),
   );
   byId("found").textContent =
-    list.order.length === report.n
-      ? plural(report.n, "query", "queries")
-      : `${whole(list.order.length)} of ${plural(report.n, "query", "queries")}`;
+    list.order.length === report.shown
+      ? plural(report.shown, "query", "queries")
+      : `${whole(list.order.length)} of ${plural(report.shown, "query", "queries")}`;
   drawPages(last);
 }
 
