@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from ranklens.pipeline import gate_efficiency, k_sweep, reranking_improvement, routing_accuracy
     from ranklens.policy import Policy
     from ranklens.readers.golden_and_logs import from_records
+    from ranklens.readers.responses import hits
     from ranklens.registry import Measure, measures, preset
     from ranklens.registry import parse as measure
     from ranklens.retrieval.benchmark import Benchmark
@@ -79,6 +80,7 @@ _HOME = {
     "pipeline": "gate_efficiency k_sweep reranking_improvement routing_accuracy",
     "policy": "Policy",
     "readers.golden_and_logs": "from_records",
+    "readers.responses": "hits",
     "registry": "Measure measures preset",
     "scores": "Scores",
     "single": "average_precision_at_k dcg_at_k f1_at_k hit_rate_at_k mean_reciprocal_rank ndcg_at_k precision_at_k "
@@ -124,6 +126,7 @@ __all__ = [
     "from_records",
     "gate_efficiency",
     "hit_rate_at_k",
+    "hits",
     "judge",
     "k_sweep",
     "mean_reciprocal_rank",
