@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 from scipy import stats as scipy_stats
+from servers import search_server
 
 import ranklens as rl
 from ranklens.cli.bench import EXAMPLE
@@ -502,6 +503,29 @@ def places(bench):
     assert found.scores["log"].mean["P@1"] == 1
 
 
+def endpoint(key):
+    """Every key of an endpoint reaches the server; tests/retrieval/test_http.py has the details."""
+
+    def check(bench):
+        with search_server(
+            {"found": [{"doc": {"key": "c"}, "s": 0.5}, {"doc": {"key": "a"}, "s": 0.25}]}
+        ) as server:
+            entry = {"name": "mine", "url": f"{server.url}/s?n={{k}}", "body": {"q": "{query}"}, "k": 6}
+            entry |= {
+                "headers": {"X-Key": "secret"},
+                "method": "PUT",
+                "id": "found.*.doc.key",
+                "score": "found.*.s",
+            }
+            found = bench(retrievers=[entry], **data(runs={"old": "reversed.json"}))
+        assert {asked["body"]["q"] for asked in server.asked} == {query["text"] for query in QUERIES}
+        told = server.asked[0]
+        assert (told["path"], told["method"], told["headers"]["X-Key"]) == ("/s?n=6", "PUT", "secret")
+        assert found.benchmark.results["mine"].scored()["q1"] == {"c": 0.5, "a": 0.25}, key
+
+    return check
+
+
 EFFECTS = {
     "retrieval_metrics.enabled_metrics": enabled_metrics,
     "retrieval_metrics.graded_relevance": graded_relevance,
@@ -520,6 +544,12 @@ EFFECTS = {
     "data.map": places,
     "retrievers.name": retriever_name,
     "retrievers.retriever": retriever_function,
+    "retrievers.url": endpoint("url"),
+    "retrievers.body": endpoint("body"),
+    "retrievers.headers": endpoint("headers"),
+    "retrievers.method": endpoint("method"),
+    "retrievers.id": endpoint("id"),
+    "retrievers.score": endpoint("score"),
     "retrievers.k": retriever_k,
     "retrievers.factory": retriever_factory,
     "retrievers.params": retriever_params,

@@ -64,12 +64,12 @@ def bench(
     ] = False,
     no_code: Annotated[
         bool,
-        typer.Option("--no-code", help="Refuse configurations that name code; runs are compared and gated."),
+        typer.Option("--no-code", help="Refuse configurations that name code or an address; runs are compared and gated."),
     ] = False,
 ) -> None:
     """Run the retrievers in a configuration, compare them and check the gates; exit status 1 if a gate fails.
 
-    A configuration is code: retriever: "module:function" is imported and called. Run only what you trust, or use --no-code.
+    A configuration is code: retriever: "module:function" is imported and called, url is called over HTTP. Run only what you trust, or use --no-code.
     """
     if init:
         _write_example(config or _DEFAULT, force)

@@ -55,8 +55,10 @@ def measure(config: Config, asking: Asking | None = None) -> BenchResult:
     """The same without writing; outputs that cannot be written are refused right away."""
     asking = asking or Asking()
     if config.retrievers and not asking.code:
+        first = config.retrievers[0]
+        what = f"{first.retriever!r} is code" if first.url is None else f"{first.url!r} is an address to call"
         raise InputError(
-            f"{_place(config, 0)}: {config.retrievers[0].retriever!r} is code, which ",
+            f"{_place(config, 0)}: {what}, which ",
             InPython("code=False", "--no-code"),
             " refuses. Give rankings as data.runs, or allow code if you trust this configuration.",
         )
@@ -97,6 +99,10 @@ def _retriever(config: Config, number: int) -> tuple[Any, bool]:
     from ranklens.retrieval.adapters import adapt
 
     entry = config.retrievers[number]
+    if entry.retriever is None:
+        from ranklens.config.endpoints import endpoint
+
+        return endpoint(entry), False
     try:
         found = import_retriever(entry.retriever, factory=entry.factory, params=entry.params)
         return found, adapt(found, k=entry.k, batch_size=entry.batch_size).batch_size is not None
@@ -108,7 +114,8 @@ def _retriever(config: Config, number: int) -> tuple[Any, bool]:
 def _place(config: Config, number: int) -> str:
     """Where a retriever is named."""
     where = "" if config.file is None else f"{config.file}: "
-    return f"{where}{spell(('retrievers', number, 'retriever'))}"
+    key = "retriever" if config.retrievers[number].url is None else "url"
+    return f"{where}{spell(('retrievers', number, key))}"
 
 
 def _options(entry: Retriever, takes_lists: bool, performance: Performance) -> dict[str, Any]:
@@ -124,10 +131,19 @@ def _options(entry: Retriever, takes_lists: bool, performance: Performance) -> d
         "batch_size": batch_size,
         "version": entry.version or "",
         "params": entry.params,
-        # The object that a factory made may not show what it was made from.
-        "depends_on": [entry.retriever, named(entry.retriever)],
         "stop_after": performance.stop_after,
+        **_seen_in(entry),
     }
+
+
+def _seen_in(entry: Retriever) -> dict[str, Any]:
+    """What the retriever itself does not show."""
+    if entry.retriever is None:
+        from ranklens.config.endpoints import places
+
+        return places(entry)
+    # The object that a factory made may not show what it was made from.
+    return {"depends_on": [entry.retriever, named(entry.retriever)]}
 
 
 def _measured(config: Config, benchmark: Benchmark | None) -> BenchResult:
