@@ -68,7 +68,7 @@ FLOORS = [
     {"errors", "progress", "tables"},
     {"policy", "registry", "gate", "readers", "stats"},
     {"files", "matching"},
-    {"judging", "manners"},
+    {"judging", "manners", "traces"},
     {"formulas"},
     {"residual"},
     {"scores"},

@@ -62,6 +62,8 @@ if TYPE_CHECKING:
         success_at_k,
     )
     from ranklens.stats import Interval, rbo
+    from ranklens.traces.datasets import from_dataset
+    from ranklens.traces.runs import from_traces
 
 __version__ = "0.1.0"
 
@@ -86,6 +88,8 @@ _HOME = {
     "single": "average_precision_at_k dcg_at_k f1_at_k hit_rate_at_k mean_reciprocal_rank ndcg_at_k precision_at_k "
     "precision_recall_f1 recall_at_k reciprocal_rank success_at_k",
     "stats": "Interval rbo",
+    "traces.datasets": "from_dataset",
+    "traces.runs": "from_traces",
 }
 _WHERE = {name: (module, name) for module, names in _HOME.items() for name in names.split()}
 _WHERE["measure"] = ("registry", "parse")  # looks a measure up; the decorator is ranklens.registry.measure
@@ -123,7 +127,9 @@ __all__ = [
     "evaluate",
     "explain",
     "f1_at_k",
+    "from_dataset",
     "from_records",
+    "from_traces",
     "gate_efficiency",
     "hit_rate_at_k",
     "hits",
