@@ -5,7 +5,8 @@ Scores look like those of real evaluations: between 0 and 1, skewed, with many z
 
 Each line counts how often something happened that should happen with a known probability: a test that rejects where there
 is nothing to find (5%), an interval that contains the true mean (95%), a test that finds the difference it promises to
-find (80%). Tests draw 9,999 permutations. The first line shows the time and memory of the largest test. The exit status is 1 if a
+find (80%). Then come the verdicts of the gate on systems that are worse by a known amount, with the share that stays undecided:
+a rule with a confidence of 95% passes a drop as large as the limit, and fails one no larger, in at most 5% of cases. Tests draw 9,999 permutations. The first line shows the time and memory of the largest test. The exit status is 1 if a
 rate is outside its limits.
 """
 
@@ -19,6 +20,7 @@ from itertools import combinations
 import numpy as np
 
 from ranklens import stats
+from ranklens.gates.deciding import decide
 
 SYSTEMS, ALPHA = 5, 0.05
 PAIRED = [test for test in stats.TESTS if test != "welch"]
@@ -129,6 +131,67 @@ LIMITS = {
 }
 
 
+GATES = {  # rule: what it allows as a share of the baseline, and its confidence
+    "drop <= 2%": (0.02, None),
+    "drop <= 2% @ 95%": (0.02, 0.95),
+    "drop <= 5% @ 95%": (0.05, 0.95),
+}
+# A new system, whose luck is its own for every query, and a change that touches one query in ten, as most changes do.
+CHANGES = {1.0: (0.0, 0.02, 0.05, 0.1, 0.2), 0.1: (0.0, 0.02, 0.05)}
+VERDICTS = ("passed", "failed", "undecided")
+
+
+def shift_for(kind, drop):
+    """How far the latent quality of a system must fall for its mean to be lower by this share."""
+    rng = np.random.default_rng(1)
+    common, own, other = rng.normal(0, 1, (3, 1_000_000))
+    whole = KINDS[kind](common + 0.7 * own).mean()
+    low, high = -3.0, 0.0
+    for _ in range(40):
+        middle = (low + high) / 2
+        lost = 1 - KINDS[kind](common + 0.7 * other + middle).mean() / whole
+        low, high = (middle, high) if lost > drop else (low, middle)
+    return high
+
+
+def verdict(a, b, allowed, confidence):
+    if confidence is None:
+        return "passed" if b.mean() >= (1 - allowed) * a.mean() else "failed"
+    return decide(b - a, np.abs(a), allowed, confidence)
+
+
+def gated(task):
+    kind, seed, queries, touched, shift = task
+    rng = np.random.default_rng(seed)
+    a, b = draw(rng, kind, queries, better=shift)
+    b = np.where(rng.random(queries) < touched, b, a)
+    return [verdict(a, b, *rule) for rule in GATES.values()]
+
+
+def gate(kind, options, pool):
+    """Prints how often each rule passes and fails systems of known quality; returns whether promises were kept."""
+    fine = True
+    print(
+        f"\n{kind + ' gate':20}{'queries':>8}{'touched':>9}{'true drop':>11}{'passed':>9}{'failed':>9}{'undecided':>11}"
+    )
+    cells = [(n, t, d) for n in (options.queries, 5 * options.queries) for t in CHANGES for d in CHANGES[t]]
+    for number, (queries, touched, drop) in enumerate(cells):
+        shift = shift_for(kind, drop / touched) if drop else 0.0
+        seeds = ([options.seed, number, i] for i in range(options.experiments))
+        found = np.array(
+            list(pool.map(gated, ((kind, s, queries, touched, shift) for s in seeds), chunksize=50))
+        )
+        for (name, (allowed, confidence)), column in zip(GATES.items(), found.T, strict=True):
+            passed, failed, open_ = ((column == status).mean() for status in VERDICTS)
+            wrong = max(passed if drop >= allowed else 0.0, failed if drop <= allowed else 0.0)
+            most = 1.0 if confidence is None else 1 - confidence
+            kept = wrong <= most + 3 * (most * (1 - most) / options.experiments) ** 0.5
+            fine = fine and kept
+            row = f"{name:20}{queries:8}{touched:9.0%}{drop:11.0%}{passed:9.1%}{failed:9.1%}{open_:11.1%}"
+            print(row + ("" if kept else "  NO"))
+    return fine
+
+
 def simulate(kind, options, pool):
     """All rates, by name."""
     truth = population(kind)
@@ -173,13 +236,18 @@ def main():
     parser.add_argument("--experiments", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--queries", type=int, default=100)
+    parser.add_argument("--gate", action="store_true", help="the verdicts of the gate alone")
     options = parser.parse_args()
+    if options.gate:
+        with ProcessPoolExecutor() as pool:
+            sys.exit(not all([gate(kind, options, pool) for kind in KINDS]))
     largest_test()
     print(
         f"{options.experiments:,} experiments of {options.queries} queries, five systems for multiple comparisons, alpha {ALPHA}"
     )
     with ProcessPoolExecutor() as pool:
         fine = [show(simulate(kind, options, pool), options.experiments) for kind in KINDS]
+        fine += [gate(kind, options, pool) for kind in KINDS]
     sys.exit(not all(fine))
 
 

@@ -25,7 +25,9 @@ def page() -> str:
     parts = [HEAD]
     for name, command in group.commands.items():  # type: ignore[attr-defined]
         help_text = USAGE.rstrip() if name == "trec-eval" else _help(command, name)
-        parts.append(f"## ranklens {name}\n\n```text\n{help_text}\n```\n")
+        inside = getattr(command, "commands", {}).items()
+        texts = [help_text, *(_help(one, f"{name} {own}") for own, one in inside)]
+        parts.append("\n".join([f"## ranklens {name}\n", *(f"```text\n{text}\n```\n" for text in texts)]))
     return "\n".join(parts)
 
 

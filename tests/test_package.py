@@ -66,16 +66,17 @@ def test_the_names_for_type_checkers_are_the_same():
 FLOORS = [
     {"words", "arrays"},
     {"errors", "progress", "tables"},
-    {"policy", "registry", "gate", "readers", "stats"},
+    {"policy", "registry", "readers", "stats"},
     {"files", "matching"},
     {"judging", "manners", "traces"},
     {"formulas"},
     {"residual"},
     {"scores"},
+    {"history"},
     {"evaluation", "single", "trec", "lint"},
     {"comparison", "explanation", "items", "pipeline", "pytrec_eval"},
     {"retrieval"},
-    {"report"},
+    {"report", "gates"},
     {"config", "demo"},
     {"cli"},
 ]
@@ -84,6 +85,7 @@ DOORS = {
     ("judging", "evaluation"),
     ("scores", "explanation"),
     ("comparison", "report"),
+    ("history", "report"),
     ("registry", "formulas"),
 }
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}

@@ -19,6 +19,7 @@ NAMES = {
     "Benchmark": "Benchmark",
     "Items": "MetricRunner DatasetItem PrecisionAtK RecallAtK F1AtK HitRateAtK MeanReciprocalRank "
     "AveragePrecisionAtK NDCGAtK",
+    "Guard": "gate History",
     "Pipelines": "routing_accuracy gate_efficiency reranking_improvement k_sweep",
     "Errors": "RankLensError InputError MeasureError PolicyError MissingExtraError RankLensWarning",
 }

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     )
     from ranklens.evaluation import evaluate
     from ranklens.explanation.walk import Explanation, explain
+    from ranklens.gates.checking import gate
+    from ranklens.history.store import History
     from ranklens.items import (
         AveragePrecisionAtK,
         DatasetItem,
@@ -75,6 +77,8 @@ _HOME = {
     "errors": "InputError MeasureError MissingExtraError PolicyError RankLensError RankLensWarning",
     "evaluation": "evaluate",
     "explanation.walk": "Explanation explain",
+    "gates.checking": "gate",
+    "history.store": "History",
     "items": "AveragePrecisionAtK DatasetItem F1AtK HitRateAtK MeanReciprocalRank MetricRunner NDCGAtK PrecisionAtK RecallAtK",
     "judging.assembly": "judge",
     "judging.hits": "Hits",
@@ -101,6 +105,7 @@ __all__ = [
     "DatasetItem",
     "Explanation",
     "F1AtK",
+    "History",
     "HitRateAtK",
     "Hits",
     "InputError",
@@ -130,6 +135,7 @@ __all__ = [
     "from_dataset",
     "from_records",
     "from_traces",
+    "gate",
     "gate_efficiency",
     "hit_rate_at_k",
     "hits",

@@ -28,13 +28,15 @@ def evaluate(
     columns: Mapping[str, str] | None = None,
     match: Matching | None = None,
     abstain_below: float | None = None,
+    save: bool | str = False,
     **options: Any,
 ) -> Scores:
     """Score a run against judgments.
 
     ``qrels`` and ``run`` are anything that :func:`ranklens.judge` takes. ``measures`` are names such as ``"nDCG@10"``,
     or a preset such as ``"rag"``, the default. Policies are given as a :class:`~ranklens.policy.Policy` or one by one
-    (``ties="average"``, ``depth=100``, ``rel=2`` …).
+    (``ties="average"``, ``depth=100``, ``rel=2`` …). ``save=True`` keeps the scores in the history of the project
+    (:class:`ranklens.History`), ``save="v1.2"`` under this label.
 
     >>> qrels = {"q1": {"d1": 2, "d2": 1}, "q2": {"d3": 1}}
     >>> run = {"q1": {"d1": 0.9, "d9": 0.8, "d2": 0.7}, "q2": {"d4": 0.9, "d3": 0.1}}
@@ -44,7 +46,12 @@ def evaluate(
     chosen = make_policy(policy, options)
     wanted = [with_rel(measure, chosen.rel) for measure in parse_many(measures)]
     judged = judge(qrels, run, chosen, columns=columns, match=match, abstain_below=abstain_below)
-    return replace(score(judged, wanted), sources=Sources(qrels, run, columns, match))
+    found = replace(score(judged, wanted), sources=Sources(qrels, run, columns, match))
+    if save:
+        from ranklens.history import saving
+
+        saving.save({saving.name_of(run): found}, save, "evaluate")
+    return found
 
 
 def score(judged: Judged, measures: str | Measure | Sequence[str | Measure]) -> Scores:

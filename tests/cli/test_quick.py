@@ -21,7 +21,9 @@ GOLDEN = Path(__file__).parents[1] / "golden"
 
 
 # What is rare, and slow enough anyway.
-LEFT_TO_TYPER = {"--queries", "--failing", "--failing-measure", "--map", "--match", "--abstain-below"}
+LEFT_TO_TYPER = {
+    "--queries", "--failing", "--failing-measure", "--map", "--match", "--abstain-below", "--save",
+}  # fmt: skip
 
 
 def test_it_knows_every_option_and_no_other():

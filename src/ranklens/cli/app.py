@@ -15,11 +15,13 @@ from ranklens.cli import options
 from ranklens.cli.spellings import instead
 from ranklens.words import visible
 
-# Each command, in the order of the help, with its function in the module of the same name.
+# Each command, in the order of the help, with its function (or application) in the module of the same name.
 _COMMANDS = {
     "evaluate": "evaluate",
     "compare": "compare",
     "bench": "bench",
+    "gate": "gate",
+    "history": "app",
     "plan": "plan",
     "explain": "explain",
     "report": "report",
@@ -42,8 +44,11 @@ def make_app(names: Iterable[str] = _COMMANDS) -> typer.Typer:
     app.callback()(_main)
     for name in names:
         module = import_module(f"ranklens.cli.{name}")
-        command = options.with_policy(getattr(module, _COMMANDS[name]))
-        app.command(name=name, epilog=module.EXAMPLES)(command)
+        found = getattr(module, _COMMANDS[name])
+        if isinstance(found, typer.Typer):  # a command with commands of its own
+            app.add_typer(found, name=name, epilog=module.EXAMPLES)
+        else:
+            app.command(name=name, epilog=module.EXAMPLES)(options.with_policy(found))
     passed_on = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
     app.command(name="trec-eval", context_settings=passed_on, add_help_option=False)(trec_eval)
     return app

@@ -14,6 +14,8 @@ from ranklens.files.output import check_output, write_text
 from ranklens.words import visible
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ranklens.config.result import BenchResult
 
 EXAMPLES = """
@@ -66,6 +68,7 @@ def bench(
         bool,
         typer.Option("--no-code", help="Refuse configurations that name code or an address; runs are compared and gated."),
     ] = False,
+    save: options.Save = False,
 ) -> None:
     """Run the retrievers in a configuration, compare them and check the gates; exit status 1 if a gate fails.
 
@@ -86,11 +89,26 @@ def bench(
     # Before the files of the configuration, of which one may not be writable.
     write_text(_render(result, format).rstrip("\n") + "\n", output)
     write_outputs(result)
-    for check in result.checks:
-        if not check.passed:
-            typer.echo(visible(f"ranklens: gate {check.gate} failed: {check.sentence}"), err=True)
+    if save:
+        from ranklens.cli.history import keep
+        from ranklens.config.execution import records_of
+
+        kept = records_of(result.scores, None, result.benchmark, digested=True)
+        keep(kept, "bench", loaded.model_dump(mode="json", fallback=str))
+    for line in _failures(result):
+        typer.echo(visible(f"ranklens: {line}"), err=True)
     if not result.passed:
         raise typer.Exit(1)
+
+
+def _failures(result: BenchResult) -> Iterator[str]:
+    """Each gate that does not pass, and what lies behind it."""
+    from ranklens.gates.wording import reasons
+
+    for check in result.outcome.failed:
+        name = str(check.rule) if check.gate == "rules" else check.gate
+        yield f"gate {name} {check.status}: {check.sentence}"
+        yield from (f"  {line}" for line in reasons(check))
 
 
 def _render(result: BenchResult, format: Format) -> str:  # noqa: A002

@@ -94,6 +94,7 @@ def compare(
     format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.table,  # noqa: A002
     output: options.Output = None,
     spreadsheet: options.Spreadsheet = False,
+    save: options.Save = False,
 ) -> None:
     """Compare runs on the same queries: which is better, by how much, and how certain that is."""
     _refuse_what_is_not_shown(format, rows, shows_more=bool(most) or document is not None)
@@ -112,6 +113,10 @@ def compare(
         terminal.show(shown)
     else:
         out.write_text(_render(found, shown, texts, format, rows, spreadsheet), output)
+    if save:
+        from ranklens.cli.history import keep
+
+        keep(found.scores, "compare", {"qrels": qrels, "runs": list(runs), **settings})
 
 
 def _refuse_what_is_not_shown(format: Format, rows: Rows, *, shows_more: bool) -> None:  # noqa: A002

@@ -92,6 +92,7 @@ def evaluate(
             help="Count answers to unanswerable questions as none if all their scores are below this."
         ),
     ] = None,
+    save: options.Save = False,
 ) -> None:
     """Score one or several runs against judgments."""
     from ranklens.evaluation import evaluate as score
@@ -120,6 +121,10 @@ def evaluate(
         _show(found, per_query, worst)
     else:
         out.write_text(_render(found, per_query, worst, format, spreadsheet), output)
+    if save:
+        from ranklens.cli.history import keep
+
+        keep(found, "evaluate", {"qrels": qrels, "runs": list(runs), "measures": list(measures)})
 
 
 def _refuse_what_is_not_shown(

@@ -43,6 +43,10 @@ Spreadsheet = Annotated[
         help="In csv and tsv, put a ' before text that a spreadsheet would take for a formula.",
     ),
 ]
+Save = Annotated[
+    bool,
+    typer.Option("--save", help="Keep the results in the history of the project: see ranklens history."),
+]
 QrelsFormat = Annotated[str | None, typer.Option(help="Format of the judgments, if it is not recognised.")]
 RunFormat = Annotated[str | None, typer.Option(help="Format of the runs, if it is not recognised.")]
 

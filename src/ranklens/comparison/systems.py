@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,6 +58,7 @@ def compare(
     columns: Mapping[str, str] | None = None,
     match: Matching | None = None,
     progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
+    save: bool | str = False,
     **options: Any,
 ) -> Comparison:
     """Evaluate several runs on the same queries and say which differences are more than chance.
@@ -73,7 +74,8 @@ def compare(
     ``margin`` is the largest difference that does not matter (0.01, ``"2%"``, or ``{measure: margin}``); every pair is then better,
     no worse, equivalent, worse or undecided. ``clusters`` says which queries belong together, as ``{query: cluster}`` or a
     column of ``queries``: tests and intervals are then by cluster. ``intervals="simultaneous"`` makes the intervals of all
-    differences hold together and agree with the tests.
+    differences hold together and agree with the tests. ``save=True`` keeps all systems in the history of the project
+    (:class:`ranklens.History`), ``save="v1.2"`` under this label.
 
     >>> qrels = {f"q{i}": {"a": 1} for i in range(8)}
     >>> good, bad = {q: ["a", "b"] for q in qrels}, {q: ["b", "a"] for q in qrels}
@@ -103,6 +105,10 @@ def compare(
     found = _compared({**given, **evaluated}, wanted, settings, asked, chosen.missing)
     evidence = Evidence(data.qrels, data.runs, chosen) if rankings else None
     logs = {name: run for name, run in data.runs.items() if isinstance(run, Log)}
+    if save:
+        from ranklens.history import saving
+
+        saving.save(found.scores, save, "compare", asdict(settings))
     return replace(found, evidence=evidence, cautions=(*said, *found.cautions), **_logged(logs))
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ranklens.errors import InputError, nearest
 from ranklens.files.queries import golden
+from ranklens.gates.rules import senseless
 from ranklens.matching.rules import Groups
 
 if TYPE_CHECKING:
@@ -127,40 +128,43 @@ def _measure_gates(config: Config) -> None:
             if config.measure(name) not in known:
                 message = f"{name} is not a mean among enabled_metrics for which higher is better: {nearest(name, known)}"
                 raise WrongKeyError(message, "gates", gate, name)
-    highest = {str(m): m.definition.high for m in usable}
-    for name, floor in config.gates.floors.items():
-        if not floor <= highest[config.measure(name)]:
-            high = highest[config.measure(name)]
-            hint = f" For {floor:g}%, write {floor / 100:g}." if high == 1 and floor <= 100 else ""
-            message = f"{floor:g} can never be reached: {name} is at most {high:g}.{hint}"
-            raise WrongKeyError(message, "gates", "floors", name)
-    _drops(config, {str(m): m.definition.high - m.definition.low for m in usable})
-    if config.gates.max_regression and not {*config.gated} - {config.baseline}:
-        raise WrongKeyError("there is only the baseline to check.", "gates", "max_regression")
-    if config.gates.max_regression and config.baseline is None:
-        raise WrongKeyError("needs a baseline to compare with.", "gates", "max_regression")
+    for rule in config.rules:
+        wrong = senseless(rule) if rule.key in ("floors", "max_regression") and rule.measure else ""
+        if wrong and rule.measure is not None:
+            raise WrongKeyError(wrong, "gates", rule.key, rule.measure.shown)
+    for key in dict.fromkeys(rule.key for rule in config.rules if rule.is_drop):
+        _held(config, key)
 
 
-def _drops(config: Config, spans: Mapping[str, float]) -> None:
-    """A drop as wide as the measure's whole range always passes, and 10 may be meant as 10%."""
-    for name, drop in config.gates.max_regression.items():
-        most = 1.0 if drop.relative else spans[config.measure(name)]
-        if drop.amount < most:
-            continue
-        hint = (
-            ""
-            if drop.relative or drop.amount >= 100
-            else f"; for {drop} percent of the baseline, write {drop}%"
-        )
-        message = f"{drop} can never fail: give less than {'100%' if drop.relative else f'{most:g}'}{hint}."
-        raise WrongKeyError(message, "gates", "max_regression", name)
+def _held(config: Config, key: str) -> None:
+    """Drops need something to be below of."""
+    if config.gates.baseline is not None:
+        return
+    if not {*config.gated} - {config.baseline}:
+        raise WrongKeyError("there is only the baseline to check.", "gates", key)
+    if config.baseline is None:
+        raise WrongKeyError("needs a baseline to compare with.", "gates", key)
 
 
 def _retriever_gates(config: Config) -> None:
     checked = {*config.gated} & {retriever.name for retriever in config.retrievers}
-    for gate in ("max_failed", "max_latency_p95"):
-        if getattr(config.gates, gate) is not None and not checked:
-            raise WrongKeyError("applies to retrievers, and there are none to check.", "gates", gate)
+    for key in ("max_failed", "max_latency_p95"):
+        if getattr(config.gates, key) is not None and not checked:
+            raise WrongKeyError("applies to retrievers, and there are none to check.", "gates", key)
+    _slices(config)
+
+
+def _slices(config: Config) -> None:
+    """Rules about slices, and clusters, need fields of the queries."""
+    wanted = [rule.slice.field for rule in config.rules if rule.slice is not None] + [
+        name for name in (config.gates.clusters,) if name
+    ]
+    given = config.data
+    without = given.queries is None and given.qrels is not None and not given.qrels.is_dir()
+    if wanted and without and given.qrels is not None and golden(given.qrels) is None:
+        raise WrongKeyError(
+            f"is missing: a gate needs the field {wanted[0]!r} of the queries.", "data", "queries"
+        )
 
 
 def _outputs(config: Config) -> None:

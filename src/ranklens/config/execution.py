@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from ranklens import gate
 from ranklens.comparison.systems import compare
 from ranklens.config.callables import import_retriever, importable, named
 from ranklens.config.result import BenchResult, from_store
@@ -17,14 +16,22 @@ from ranklens.errors import InputError, InPython, RankLensError, RankLensWarning
 from ranklens.evaluation import evaluate
 from ranklens.files.collection import open_collection
 from ranklens.files.output import check_output
+from ranklens.gates.baselines import Baseline
+from ranklens.gates.checking import Terms, check
+from ranklens.gates.verdicts import Outcome
 from ranklens.judging.inputs import read_inputs
 from ranklens.policy import Policy
 from ranklens.readers.golden_and_logs import Golden
 from ranklens.readers.names import Names
 
 if TYPE_CHECKING:
+    from ranklens.comparison.comparison import Comparison
     from ranklens.config.model import Config, Performance, Retriever
+    from ranklens.gates.rules import Rule
+    from ranklens.gates.verdicts import Undecided, Verdict
+    from ranklens.history.record import Record
     from ranklens.retrieval.benchmark import Benchmark
+    from ranklens.scores import Scores
 
 _AT_ONCE = 8  # simultaneous calls where parallel_processing is true and the retriever does not say
 _STORE = ".ranklens"
@@ -34,14 +41,15 @@ _STORE = ".ranklens"
 class Asking:
     """How retrievers are asked this time, whatever the configuration says.
 
-    ``fresh`` uses no stored answer, ``max_age`` none that is older, ``keep_going`` asks on when every call fails, and
-    ``code=False`` refuses whatever would run code.
+    ``fresh`` uses no stored answer, ``max_age`` none that is older, ``keep_going`` asks on when every call fails,
+    ``code=False`` refuses whatever would run code, and ``gates=False`` checks no gate.
     """
 
     fresh: bool = False
     max_age: float | str | None = None
     keep_going: bool = False
     code: bool = True
+    gates: bool = True
 
 
 def run(config: Config, asking: Asking | None = None) -> BenchResult:
@@ -69,7 +77,7 @@ def measure(config: Config, asking: Asking | None = None) -> BenchResult:
         with spelling(as_key), importable(config.folder, Path.cwd()):
             benchmark = _asked(config, asking) if config.retrievers else None
         with spelling(as_key):
-            return _measured(config, benchmark)
+            return _measured(config, benchmark, gated=asking.gates)
     except RankLensError as error:
         error.respell(as_key)  # the author of a file looks for keys, not for arguments
         raise
@@ -146,7 +154,7 @@ def _seen_in(entry: Retriever) -> dict[str, Any]:
     return {"depends_on": [entry.retriever, named(entry.retriever)]}
 
 
-def _measured(config: Config, benchmark: Benchmark | None) -> BenchResult:
+def _measured(config: Config, benchmark: Benchmark | None, *, gated: bool) -> BenchResult:
     analysis = config.retrieval_metrics.statistical_analysis
     names = Names.of(config.data.map, config.match)
     if benchmark is not None:
@@ -163,9 +171,8 @@ def _measured(config: Config, benchmark: Benchmark | None) -> BenchResult:
         for caution in benchmark.cautions(config.measures) if benchmark is not None else ():
             warn(caution)
         scores = {name: evaluate(qrels, run, config.measures, policy) for name, run in runs.items()}
-        means = {name: found.mean for name, found in scores.items()}
-        checks = tuple(_with_ages(_checks(config, means, benchmark), benchmark))
-        return BenchResult(config, scores, None, benchmark, checks)
+        outcome = _outcome(config, scores, None, benchmark) if gated else Outcome(())
+        return BenchResult(config, scores, None, benchmark, outcome)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankLensWarning)  # a comparison keeps them as cautions
         compared = compare(
@@ -184,9 +191,8 @@ def _measured(config: Config, benchmark: Benchmark | None) -> BenchResult:
         )
     if benchmark is not None:
         compared = benchmark.completed(compared, benchmark.cautions(config.measures))
-    means = {name: {m: compared.result(m, name).mean for m in compared.measures} for name in compared.systems}
-    checks = tuple(_with_ages(_checks(config, means, benchmark), benchmark))
-    return BenchResult(config, compared.scores, compared, benchmark, checks)
+    outcome = _outcome(config, compared.scores, compared, benchmark) if gated else Outcome(())
+    return BenchResult(config, compared.scores, compared, benchmark, outcome)
 
 
 def _runs(config: Config, qrels: Any, names: Names, policy: Policy) -> dict[str, Any]:
@@ -222,31 +228,68 @@ def binary(qrels: Any, rel: float) -> Any:
     )
 
 
-def _checks(config: Config, means: gate.Means, benchmark: Benchmark | None) -> Iterator[gate.Check]:
-    gates = config.gates
-    gated = {name: means[name] for name in config.gated}
-    shown = {config.measure(name): name for name in (*gates.max_regression, *gates.floors)}
-    yield from gate.floors(
-        gated, {config.measure(name): floor for name, floor in gates.floors.items()}, shown
-    )
-    if config.baseline is not None:
-        others = {name: found for name, found in gated.items() if name != config.baseline}
-        drops = {config.measure(name): drop for name, drop in gates.max_regression.items()}
-        yield from gate.regressions(others, means[config.baseline], drops, shown)
-    results = {name: r for name, r in benchmark.results.items() if name in gated} if benchmark else {}
-    if gates.max_failed is not None:
-        yield from gate.failures({name: r.status["failed"] for name, r in results.items()}, gates.max_failed)
-    if gates.max_latency_p95 is not None:
-        seconds = {name: r.latency.p95 if r.latency is not None else None for name, r in results.items()}
-        yield from gate.latencies(seconds, gates.max_latency_p95)
-
-
-def _with_ages(checks: Iterable[gate.Check], benchmark: Benchmark | None) -> Iterator[gate.Check]:
-    """Checks with a note where nothing was asked: what holds for stored answers need not hold for the retriever."""
+def _outcome(
+    config: Config, scores: Mapping[str, Scores], compared: Comparison | None, benchmark: Benchmark | None
+) -> Outcome:
+    """The gates, held against what is shown: with a comparison, the queries that all systems have."""
+    rules = config.rules
+    if not rules:
+        return Outcome(())
+    elsewhere = config.gates.baseline is not None
+    records = records_of(scores, compared, benchmark, digested=elsewhere)
+    if config.gates.baseline is not None:
+        baseline: Baseline | None = Baseline.of_any(config.gates.baseline, systems=config.gated)
+    else:
+        own = records.get(config.baseline or "")
+        baseline = Baseline({config.baseline or "": own}) if own is not None else None
     results = benchmark.results if benchmark is not None else {}
-    for check in checks:
-        result = results.get(check.system)
-        yield replace(check, note=from_store(result)) if result is not None and result.all_stored else check
+    notes = {name: from_store(result) for name, result in results.items() if result.all_stored}
+    gates = config.gates
+    fields = config.data.asked if gates.clusters or any(rule.slice for rule in rules) else None
+    terms = Terms(baseline, cast("Undecided", gates.undecided), fields, gates.clusters, gates.common, notes)
+    verdicts = [verdict for rule in rules for verdict in _held(config, rule, records, terms)]
+    return replace(check([], {}, terms), verdicts=tuple(verdicts))
+
+
+def _held(config: Config, rule: Rule, records: Mapping[str, Record], terms: Terms) -> Iterable[Verdict]:
+    """A rule on the systems that it is about; calls are those of retrievers, and a baseline is not below itself."""
+    names = list(config.gated)
+    if rule.is_drop and config.gates.baseline is None:
+        names = [name for name in names if name != config.baseline]
+    if rule.measure is None:
+        names = [name for name in names if records[name].failed is not None]
+    return check([rule], {name: records[name] for name in names}, terms).verdicts
+
+
+def records_of(
+    scores: Mapping[str, Scores],
+    compared: Comparison | None,
+    benchmark: Benchmark | None,
+    *,
+    digested: bool = False,
+) -> dict[str, Record]:
+    """What was measured of each system, as it is shown; ``digested`` if it is to be held against results of another day."""
+    from ranklens.history.record import Record, digests_of, latency_of
+
+    known = digests_of(next(iter(scores.values()))) if digested else {}
+    results = benchmark.results if benchmark is not None else {}
+    found = {}
+    for name, one in scores.items():
+        asked = results.get(name)
+        latency = None if asked is None else latency_of(list(asked.seconds.values()))
+        record = Record.of(one, name, digests=known, latency=latency)
+        if asked is not None:
+            record = replace(record, failed=asked.status["failed"], errors=asked.errors)
+            record = replace(record, texts=benchmark.queries if benchmark is not None else {})
+        found[name] = record if compared is None else _aligned(record, compared)
+    return found
+
+
+def _aligned(record: Record, compared: Comparison) -> Record:
+    """The same on the queries that are compared."""
+    row = compared.systems.index(record.system)
+    values = {name: compared.values(name)[row] for name in compared.measures}
+    return replace(record, queries=compared.query_ids, values=values)
 
 
 def write_outputs(result: BenchResult) -> None:

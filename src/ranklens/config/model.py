@@ -22,7 +22,9 @@ from ranklens.comparison.settings import ALL_TESTS
 from ranklens.config.checks import check, check_retriever
 from ranklens.errors import InputError, nearest
 from ranklens.evaluation import with_rel
-from ranklens.gate import Drop
+from ranklens.gates.baselines import HISTORY
+from ranklens.gates.rules import FAILED, Limit, Rule, floor_of
+from ranklens.gates.verdicts import UNDECIDED
 from ranklens.matching.described import matching
 from ranklens.matching.rules import Matching
 from ranklens.policy import Policy, make_policy, questions
@@ -86,15 +88,18 @@ def _measure(name: str) -> str:
 
 
 def _floor(value: Any) -> Any:
-    """Refuse ``80%`` with the number that is meant: a percentage could also be one of the baseline, as in max_regression."""
-    text = str(value).strip()
-    try:
-        meant = float(text.removesuffix("%")) / 100 if text.endswith("%") else None
-    except ValueError:
-        meant = None
-    if meant is not None:
-        raise ValueError(f"{value!r} is not allowed: a floor is a mean, so write {meant:g}.")
-    return value
+    """Refuse ``80%`` with the number that is meant; what is no number is left to the model."""
+    return floor_of(value) if str(value).strip().endswith("%") else value
+
+
+def _ruled(given: Any) -> Any:
+    """Rules alone, as one text or a list of them."""
+    return {"rules": given} if isinstance(given, (str, list, tuple)) else given
+
+
+def _held_against(value: str, info: ValidationInfo) -> str:
+    """A file is beside the configuration."""
+    return value if value.startswith(HISTORY) else str(_beside_the_file(Path(value), info))
 
 
 Place = Annotated[Path, AfterValidator(_beside_the_file)]
@@ -103,7 +108,8 @@ From1 = Annotated[int, Field(ge=1)]
 Named = Annotated[str, AfterValidator(_measure)]  # a measure
 Matched = Annotated[InstanceOf[Matching], BeforeValidator(matching)]
 Floor = Annotated[float, BeforeValidator(_floor)]
-Allowed = Annotated[InstanceOf[Drop], BeforeValidator(Drop.parse)]
+Allowed = Annotated[InstanceOf[Limit], BeforeValidator(Limit.parse)]
+Ruled = Annotated[InstanceOf[Rule], BeforeValidator(Rule.parse)]
 
 
 class Part(BaseModel):
@@ -299,8 +305,30 @@ class Retriever(Part):
 
 
 class Gates(Part):
-    """Conditions that must hold; otherwise the exit status is 1."""
+    """Conditions that must hold; otherwise the exit status is 1. A list of rules alone will do."""
 
+    rules: Annotated[tuple[Ruled, ...], BeforeValidator(_listed)] = Field(
+        default=(),
+        description="Rules: a list of texts such as 'nDCG@10 >= 0.42', 'nDCG@10 drop <= 0.01 @ 95%', 'failed <= 0', 'p95 <= 200ms', "
+        "'nDCG@10[type=how-to] >= 0.4'.",
+    )
+    baseline: Annotated[str, AfterValidator(_held_against)] | None = Field(
+        default=None,
+        description="What drops are held against, instead of the system that baseline names: a file that ranklens gate --update wrote, "
+        "or history:REF.",
+    )
+    undecided: Annotated[str, _one_of(UNDECIDED)] = Field(
+        default="fail",
+        description="Whether a rule with a confidence that the queries are too few to decide fails or passes: fail or pass.",
+    )
+    clusters: str | None = Field(
+        default=None,
+        description="A field of the queries; those with the same value belong together, and rules with a confidence go by cluster: a name.",
+    )
+    common: bool = Field(
+        default=False,
+        description="Compare with gates.baseline on the queries whose judgments are the same, if others changed: true or false.",
+    )
     floors: dict[Named, Floor] = Field(
         default_factory=dict,
         description="Minimum mean, by measure: names with numbers in the range of the measure.",
@@ -321,6 +349,24 @@ class Gates(Part):
         default=None,
         description="Systems that the gates apply to: a list. By default all except the baseline.",
     )
+
+
+def rules_of(gates: Gates) -> list[Rule]:
+    """The older keys are short for rules."""
+    floors = [Rule(parse(name), ">=", Limit(floor), key="floors") for name, floor in gates.floors.items()]
+    drops = [
+        Rule(parse(name), "<=", drop, is_drop=True, key="max_regression")
+        for name, drop in gates.max_regression.items()
+    ]
+    calls = [
+        Rule(subject, "<=", Limit(limit), key=key)
+        for subject, limit, key in (
+            (FAILED, gates.max_failed, "max_failed"),
+            ("p95", gates.max_latency_p95, "max_latency_p95"),
+        )
+        if limit is not None
+    ]
+    return [*floors, *drops, *calls, *gates.rules]
 
 
 class Outputs(Part):
@@ -373,7 +419,9 @@ class Config(Part):
         "document}), {by: groups, groups: [[a, a2]]}, {by: spans, gold: {id: [document, start, end]}, threshold: 0.5, over: gold, "
         "span_from: [document, start, end]}, {by: text, how: overlap, threshold: 0.7}.",
     )
-    gates: Gates = Field(default_factory=Gates, description="Conditions that must hold.")
+    gates: Annotated[Gates, BeforeValidator(_ruled)] = Field(
+        default_factory=Gates, description="Conditions that must hold."
+    )
     outputs: Outputs = Field(default_factory=Outputs, description="What to write.")
 
     _file: Path | None = PrivateAttr(default=None)
@@ -395,8 +443,10 @@ class Config(Part):
 
     @property
     def measures(self) -> list[Measure]:
-        """The measures as they are reported."""
-        return [self._reported(m) for m in parse_many(self.retrieval_metrics.enabled_metrics)]
+        """The measures as they are reported; those of rules come after the enabled ones."""
+        enabled = [self._reported(m) for m in parse_many(self.retrieval_metrics.enabled_metrics)]
+        ruled = [self._reported(rule.measure) for rule in self.gates.rules if rule.measure is not None]
+        return list(dict.fromkeys([*enabled, *ruled]))
 
     def measure(self, name: str) -> str:
         """The name under which a measure is reported, from any spelling."""
@@ -406,6 +456,11 @@ class Config(Part):
         """With the policy's relevance level if it does not name its own."""
         graded = self.retrieval_metrics.graded_relevance
         return with_rel(measure, self.policy.rel if graded else 1)
+
+    @property
+    def rules(self) -> list[Rule]:
+        """All gates as rules, in the order of the keys."""
+        return rules_of(self.gates)
 
     @property
     def systems(self) -> list[str]:

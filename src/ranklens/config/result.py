@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ranklens import gate
+from ranklens.gates import wording
 from ranklens.retrieval.ages import in_words
 from ranklens.scores import Scores, describe
 from ranklens.tables.table import Lines, Printout, Table
@@ -16,6 +16,7 @@ from ranklens.words import counted
 if TYPE_CHECKING:
     from ranklens.comparison.comparison import Comparison
     from ranklens.config.model import Config, StatisticalAnalysis
+    from ranklens.gates.verdicts import Outcome, Verdict
     from ranklens.retrieval.answers import RetrieverRun
     from ranklens.retrieval.benchmark import Benchmark
 
@@ -30,12 +31,17 @@ class BenchResult:
     scores: Mapping[str, Scores]
     comparison: Comparison | None
     benchmark: Benchmark | None
-    checks: tuple[gate.Check, ...]
+    outcome: Outcome
+
+    @property
+    def checks(self) -> tuple[Verdict, ...]:
+        """One verdict for each gate and system."""
+        return self.outcome.verdicts
 
     @property
     def passed(self) -> bool:
         """Whether all gates held."""
-        return all(check.passed for check in self.checks)
+        return self.outcome.passed
 
     def table(self) -> Table:
         """Means by system, with intervals unless the configuration says otherwise."""
@@ -80,7 +86,7 @@ class BenchResult:
             }
         if self.benchmark is not None:
             content["retrievers"] = [_told(result) for result in self.benchmark.results.values()]
-        content["gates"] = [asdict(check) for check in self.checks]
+        content["gates"] = [check.to_dict() for check in self.checks]
         content["passed"] = self.passed
         return json.dumps(content, ensure_ascii=False)
 
@@ -103,7 +109,7 @@ class BenchResult:
     def _printout(self) -> Printout:
         parts: list[Table | Lines] = [self.benchmark.table()] if self.benchmark is not None else []
         parts += self._compared() if self.comparison is not None else [self.table()]
-        lines = [f"{'passed' if check.passed else 'FAILED'}: {check.sentence}" for check in self.checks]
+        lines = [wording.headline(check) for check in self.checks]
         told = [self._with_ages(part) for part in parts]
         return Printout([*told, Lines("Gates", lines)] if lines else told)
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ranklens.errors import InputError, MeasureError, nearest
-from ranklens.gate import reaches
 from ranklens.items.metrics import Batch, DatasetItem, MeanReciprocalRank, Metric, MetricResult
 from ranklens.registry import parse
 from ranklens.scores import Means, Scores
 from ranklens.stats import Interval, interval
+from ranklens.tables.digits import reaches
 from ranklens.tables.table import Shown, Table
 
 if TYPE_CHECKING:

@@ -17,7 +17,6 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ranklens.errors import InputError, MeasureError
-from ranklens.gate import reaches
 from ranklens.items.metrics import (
     Batch,
     DatasetItem,
@@ -28,6 +27,7 @@ from ranklens.items.results import RunnerResult, canonical_name, metric_name
 from ranklens.policy import Policy, make_policy
 from ranklens.progress import progress
 from ranklens.scores import Scores
+from ranklens.tables.digits import reaches
 
 if TYPE_CHECKING:
     from ranklens.arrays import FloatArray

@@ -93,6 +93,11 @@ class Benchmark:
         """The judgments of these queries."""
         return {query: dict(grades) for query, grades in self._judged.qrels.items()}
 
+    @property
+    def fields(self) -> dict[str, Mapping[str, Any]]:
+        """What else is known about these queries, such as a type or a language, by id."""
+        return {query: dict(fields) for query, fields in self._judged.fields.items() if fields}
+
     def run(
         self,
         name: str,
@@ -181,11 +186,13 @@ class Benchmark:
         measures: str | Measure | Sequence[str | Measure] = "rag",
         *,
         failed: Failed = "zero",
+        save: bool | str = False,
         **policy: Any,
     ) -> RetrieverScores:
         """Score every retriever; policies as in :func:`ranklens.evaluate`. The result is a dict that prints as a table.
 
-        A failed query counts as 0; ``failed="skip"`` leaves it out.
+        A failed query counts as 0; ``failed="skip"`` leaves it out. ``save=True`` keeps the scores and latencies in the history of
+        the project, ``save="v1.2"`` under this label.
         """
         from ranklens.evaluation import evaluate
         from ranklens.retrieval.scores import RetrieverScores
@@ -194,7 +201,7 @@ class Benchmark:
         self._refuse_unjudged()
         for caution in self.cautions(measures):
             warn(caution)
-        return RetrieverScores(
+        found = RetrieverScores(
             {
                 name: self._known(
                     result,
@@ -203,6 +210,23 @@ class Benchmark:
                 for name, result in self._finished().items()
             }
         )
+        if save:
+            self._save(found, save)
+        return found
+
+    def _save(self, scores: Mapping[str, Scores], label: bool | str) -> None:
+        from ranklens.history import saving
+        from ranklens.history.record import Record, latency_of
+
+        records = {
+            name: Record.of(one, name, latency=latency_of(list(self.results[name].seconds.values())))
+            for name, one in scores.items()
+        }
+        asked = {
+            name: {"k": run.k, "version": run.version, "params": dict(run.params)}
+            for name, run in self.results.items()
+        }
+        saving.save(records, label, "bench", {"retrievers": asked})
 
     def _known(self, result: RetrieverRun, scores: Scores) -> Scores:
         """Scores that know questions and errors, too."""
@@ -216,6 +240,7 @@ class Benchmark:
         measures: str | Measure | Sequence[str | Measure] = "rag",
         *,
         failed: Failed = "zero",
+        save: bool | str = False,
         **options: Any,
     ) -> Comparison:
         """Compare all retrievers that have run, like :func:`ranklens.compare`, with their latencies and status."""
@@ -234,6 +259,8 @@ class Benchmark:
         )
         for caution in cautions:
             warn(caution)
+        if save:
+            self._save(compared.scores, save)
         return self.completed(compared, cautions)
 
     def completed(self, compared: Comparison, cautions: Sequence[str] = ()) -> Comparison:

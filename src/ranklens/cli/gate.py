@@ -1,0 +1,283 @@
+"""``ranklens gate``: hold results against rules and a baseline; exit status 1 if a rule does not pass."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from ranklens.cli import options
+from ranklens.errors import InputError
+from ranklens.files import output as out
+from ranklens.policy import Policy
+from ranklens.words import counted, visible
+
+if TYPE_CHECKING:
+    from ranklens.config.model import Config
+    from ranklens.gates.rules import Rule
+    from ranklens.gates.verdicts import Outcome
+    from ranklens.history.record import Record
+
+EXAMPLES = """
+
+Examples:
+
+  ranklens gate "nDCG@10 >= 0.42" --qrels qrels.txt --run run.txt
+
+  ranklens gate "nDCG@10 drop <= 0.01 @ 95%" --qrels qrels.txt --run run.txt --baseline baseline.json --update
+
+  ranklens gate "nDCG@10 drop <= 0.01 @ 95%" "failed <= 0" --qrels golden.jsonl --run log.jsonl --baseline baseline.json
+
+  ranklens gate --config bench.yaml
+
+  ranklens gate "RR drop <= 2%" --qrels qrels.txt --run run.txt --baseline history:v1.2
+"""
+
+
+class Format(str, Enum):
+    """How the verdicts are written."""
+
+    table = "table"
+    json = "json"
+    markdown = "markdown"
+
+
+class Undecided(str, Enum):
+    """What becomes of a rule that the queries are too few to decide."""
+
+    fail = "fail"
+    passes = "pass"
+
+
+class _Held(NamedTuple):
+    """What a call asks for, apart from where results come from."""
+
+    rules: list[Rule]
+    baseline: str | None
+    undecided: str | None
+    common: bool
+    update: bool
+
+
+def gate(
+    policy: Policy,
+    rules: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Rules, such as 'nDCG@10 >= 0.42', 'nDCG@10 drop <= 0.01 @ 95%', 'failed <= 0', 'p95 <= 200ms' or, for a slice, "
+            "'nDCG@10[type=how-to] >= 0.4'. With --config, they are added to its gates."
+        ),
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option("--config", help="Configuration whose retrievers and runs are measured and gated."),
+    ] = None,
+    qrels: Annotated[
+        str | None, typer.Option("--qrels", help="Judgments, or a golden set, if there is no --config.")
+    ] = None,
+    runs: Annotated[
+        list[str] | None,
+        typer.Option("--run", metavar="[NAME=]PATH", help="Run or log to gate. Can be repeated."),
+    ] = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            "--baseline",
+            metavar="FILE|history:REF",
+            help="What drops are held against: a frozen file, or an entry of the history.",
+        ),
+    ] = None,
+    update: Annotated[
+        bool, typer.Option("--update", help="Write the baseline file from these results instead of checking.")
+    ] = False,
+    undecided: Annotated[
+        Undecided | None,
+        typer.Option(
+            "--undecided",
+            help="Whether a rule that the queries are too few to decide fails (default) or passes.",
+        ),
+    ] = None,
+    common: Annotated[
+        bool,
+        typer.Option(
+            "--common",
+            help="Compare on the queries whose judgments are those of the baseline, if others changed.",
+        ),
+    ] = False,
+    queries: options.Queries = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(metavar="FIELD", help="Queries with the same value of this field belong together."),
+    ] = None,
+    measures: Annotated[
+        list[str] | None,
+        typer.Option("-m", "--measures", help="Further measures that --update keeps. Can be repeated."),
+    ] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Ask every query again; use no stored answer.")
+    ] = False,
+    no_code: Annotated[bool, typer.Option("--no-code", help="Refuse configurations that name code.")] = False,
+    format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.table,  # noqa: A002
+    output: options.Output = None,
+    qrels_format: options.QrelsFormat = None,
+    run_format: options.RunFormat = None,
+    places: options.Map = None,
+    match: options.Match = None,
+) -> None:
+    """Hold results against rules and a baseline; exit status 1 if a rule fails, 2 if nothing could be checked.
+
+    A baseline is a file that is committed and that only --update changes. If its queries, judgments or policy differ, nothing is
+    compared.
+    """
+    from ranklens.gates.rules import Rule
+
+    if (config is None) == (qrels is None) or (qrels is None) != (not runs):
+        raise InputError("Say what to check: either --config FILE, or --qrels FILE and --run FILE.")
+    chosen = None if undecided is None else undecided.value
+    held = _Held([Rule.parse(rule) for rule in rules or ()], baseline, chosen, common, update)
+    out.check_output(output, [config, qrels, *(runs or ())])
+    if config is not None:
+        found = _by_config(config, held, fresh=fresh, code=not no_code)
+    else:
+        formats = {"qrels_format": qrels_format, "run_format": run_format, "places": places, "match": match}
+        found = _by_files(str(qrels), runs or [], held, policy, measures or [], queries, cluster, formats)
+    if found is not None:
+        _tell(found, format, output)
+
+
+def _by_files(
+    qrels: str,
+    runs: Sequence[str],
+    held: _Held,
+    policy: Policy,
+    measures: Sequence[str],
+    queries: str | None,
+    cluster: str | None,
+    formats: Mapping[str, Any],
+) -> Outcome | None:
+    """Runs and logs against judgments."""
+    from ranklens.cli.places import columns_of, match_of
+    from ranklens.evaluation import evaluate
+    from ranklens.files.collection import open_collection
+    from ranklens.gates.baselines import Baseline
+    from ranklens.gates.checking import Terms, check
+    from ranklens.gates.results import records_of
+    from ranklens.readers.names import Names
+    from ranklens.registry import parse_many
+
+    ruled = [rule.measure for rule in held.rules if rule.measure is not None]
+    wanted = list(dict.fromkeys([*ruled, *(parse_many(measures) if measures else [])]))
+    if not held.rules and not (held.update and wanted):
+        raise InputError("There is no rule to check; write one, such as 'nDCG@10 >= 0.4'.")
+    matching = match_of(formats["match"])
+    names = Names.of(columns_of(formats["places"]), matching)
+    data = open_collection(qrels, runs, formats["qrels_format"], formats["run_format"], names).with_logs()
+    scores = {
+        name: evaluate(data.qrels, run, wanted or ["RR"], policy, match=matching)
+        for name, run in data.runs.items()
+    }
+    results = records_of(scores, wanted)
+    if held.update:
+        _update(results.records, held.baseline)
+        return None
+    against = None
+    if held.baseline is not None:
+        against = Baseline.of_any(held.baseline, systems=list(results.records))
+    fields = queries or results.fields or (qrels if Path(qrels).is_dir() else None)
+    undecided: Any = held.undecided or "fail"
+    return check(held.rules, results.records, Terms(against, undecided, fields, cluster, held.common))
+
+
+def _by_config(path: Path, held: _Held, *, fresh: bool, code: bool) -> Outcome | None:
+    """What a configuration describes, with its gates and further rules."""
+    from ranklens.config import load
+    from ranklens.config.execution import Asking, measure, records_of
+
+    loaded = _with(load(path), held)
+    if not loaded.rules:
+        raise InputError(f"{path}: there is no gate to check; set gates, or write a rule.")
+    result = measure(loaded, Asking(fresh=fresh, code=code, gates=not held.update))
+    if not held.update:
+        return result.outcome
+    records = records_of(result.scores, result.comparison, result.benchmark, digested=True)
+    _update({name: records[name] for name in loaded.gated}, loaded.gates.baseline)
+    return None
+
+
+def _with(config: Config, held: _Held) -> Config:
+    """The configuration with what the command line says."""
+    from ranklens.config.checks import WrongKeyError, check
+
+    said: dict[str, Any] = {"rules": (*config.gates.rules, *held.rules)}
+    said |= {"baseline": held.baseline} if held.baseline is not None else {}
+    said |= {"undecided": held.undecided} if held.undecided is not None else {}
+    said |= {"common": True} if held.common else {}
+    changed = config.model_copy(update={"gates": config.gates.model_copy(update=said)})
+    try:
+        check(changed)
+    except WrongKeyError as error:
+        raise InputError(f"{'.'.join(map(str, error.key))}: {error}") from None
+    return changed
+
+
+def _update(records: Mapping[str, Record], place: str | None) -> None:
+    """Freeze these results, and say what they change."""
+    from ranklens.gates.baselines import HISTORY, Baseline
+
+    if place is None or place.startswith(HISTORY):
+        raise InputError("--update writes a file: give it as --baseline FILE, or as gates.baseline.")
+    path = Path(place)
+    out.check_output(path)
+    lines = [line for name, record in records.items() for line in _means(name, record, _before(path, name))]
+    Baseline(records).write(path)
+    number = max(len(record.queries) for record in records.values())
+    typer.echo(visible(f"{path}: a baseline of {counted(number, 'query')}; commit it."))
+    for line in lines:
+        typer.echo(visible(f"  {line}"))
+
+
+def _before(path: Path, system: str) -> Record | None:
+    """What the file said until now, as far as it can be read."""
+    from ranklens.gates.baselines import Baseline
+
+    try:
+        return Baseline.read(path).of(system)
+    except InputError:
+        return None
+
+
+def _means(name: str, record: Record, before: Record | None) -> list[str]:
+    told = []
+    for measure in record.measures:
+        known = before is not None and measure in before.values
+        old = f"{before.mean(measure):.4f} → " if known and before is not None else ""
+        told.append(f"{measure} of {name}: {old}{record.mean(measure):.4f}")
+    return told
+
+
+def _tell(outcome: Outcome, format: Format, output: Path | None) -> None:  # noqa: A002
+    """The verdicts, then the exit status."""
+    from ranklens.gates import wording
+    from ranklens.tables import terminal
+
+    shown = format is Format.table and out.is_standard_output(output)
+    if shown:
+        terminal.show(outcome.printout())
+    elif format is Format.json:
+        out.write_text(json.dumps(outcome.to_dict(), indent=2, ensure_ascii=False) + "\n", output)
+    else:
+        text = outcome.to_markdown() if format is Format.markdown else str(outcome)
+        out.write_text(text + "\n", output)
+    if outcome.passed:
+        return
+    failed = outcome.failed
+    typer.echo(
+        f"ranklens: the gate failed: {len(failed)} of {counted(len(outcome.verdicts), 'verdict')}.", err=True
+    )
+    for line in () if shown else wording.lines(outcome):
+        typer.echo(visible(f"ranklens: {line}"), err=True)
+    raise typer.Exit(1)

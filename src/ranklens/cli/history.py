@@ -1,0 +1,320 @@
+"""``ranklens history``: results that are kept, over time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import datetime, timezone
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ranklens.cli import options
+from ranklens.errors import InputError
+from ranklens.files import output as out
+from ranklens.policy import Policy
+from ranklens.words import counted, visible
+
+if TYPE_CHECKING:
+    from ranklens.history.record import Record
+    from ranklens.history.store import Entry
+    from ranklens.scores import Scores
+    from ranklens.tables.table import Printout, Table
+
+EXAMPLES = """
+
+Examples:
+
+  ranklens evaluate qrels.txt run.txt --save
+
+  ranklens history list
+
+  ranklens history trend nDCG@10 --plot trend.png
+
+  ranklens history export history.parquet
+"""
+_SHOWN = 20  # queries
+
+Store = Annotated[
+    Path | None,
+    typer.Option(
+        "--history",
+        metavar="FILE",
+        help="History to use; by default .ranklens/history.db in the folder of the repository, or what RANKLENS_HISTORY names.",
+    ),
+]
+System = Annotated[str | None, typer.Option("--system", help="Only this system.")]
+Last = Annotated[int | None, typer.Option("--last", min=1, metavar="N", help="Only the last N entries.")]
+
+
+class Format(str, Enum):
+    """How results are written."""
+
+    table = "table"
+    json = "json"
+    csv = "csv"
+    markdown = "markdown"
+
+
+class Rows(str, Enum):
+    """What the rows of an export are."""
+
+    queries = "queries"
+    entries = "entries"
+
+
+Written = Annotated[Format, typer.Option("--format", help="Output format.")]
+app = typer.Typer(
+    help="Keep results and see them over time: add, list, show, trend, export.",
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def keep(
+    results: Mapping[str, Scores | Record],
+    kind: str,
+    config: Mapping[str, Any],
+    *,
+    label: str | None = None,
+    at: float | None = None,
+    store: Path | None = None,
+) -> None:
+    """Add results to the history, and say where they are."""
+    from ranklens.history.saving import records
+    from ranklens.history.store import History
+
+    history = History(store)
+    numbers = history.add(records(results), kind=kind, label=label, config=config, at=at)
+    told = ", ".join(f"#{number} {name}" for number, name in zip(numbers, results, strict=True))
+    typer.echo(visible(f"ranklens: saved {told} in {history.path}"), err=True)
+
+
+def add(
+    qrels: options.Qrels,
+    runs: options.Runs,
+    policy: Policy,
+    measures: options.Measures = ["nDCG@10,AP,RR,R@100,P@10"],  # noqa: B006  typer does not change it
+    label: Annotated[str | None, typer.Option(help="A name to find the entry by, such as v1.2.")] = None,
+    at: Annotated[
+        str | None,
+        typer.Option(metavar="DATE", help="When it was measured, such as 2026-05-01; by default now."),
+    ] = None,
+    store: Store = None,
+    qrels_format: options.QrelsFormat = None,
+    run_format: options.RunFormat = None,
+    places: options.Map = None,
+    match: options.Match = None,
+) -> None:
+    """Score runs against judgments and add them to the history."""
+    from ranklens.cli.places import columns_of, match_of
+    from ranklens.evaluation import evaluate
+    from ranklens.files.collection import open_collection
+    from ranklens.readers.names import Names
+
+    when = None if at is None else _time(at)
+    matching = match_of(match)
+    data = open_collection(qrels, runs, qrels_format, run_format, Names.of(columns_of(places), matching))
+    found = {
+        name: evaluate(data.qrels, run, measures, policy, match=matching)
+        for name, run in data.with_logs().runs.items()
+    }
+    config = {"qrels": qrels, "runs": list(runs), "measures": list(measures)}
+    keep(found, "add", config, label=label, at=when, store=store)
+
+
+def list_entries(
+    system: System = None,
+    last: Last = None,
+    store: Store = None,
+    format: Written = Format.table,  # noqa: A002
+    output: options.Output = None,
+) -> None:
+    """List the entries, oldest first: what was measured, when, and at which commit."""
+    from ranklens.history.store import History
+
+    entries = History(store).entries(system=system, last=last)
+    if format is Format.json:
+        out.write_text(
+            json.dumps([_told(entry) for entry in entries], indent=2, ensure_ascii=False) + "\n", output
+        )
+        return
+    _write(_table(entries), format, output)
+
+
+def show(
+    ref: Annotated[
+        str, typer.Argument(help="A number, last, a label, a commit, or the name of a system.")
+    ] = "last",
+    per_query: Annotated[bool, typer.Option("-q", "--per-query", help="All queries, one row each.")] = False,
+    store: Store = None,
+    format: Written = Format.table,  # noqa: A002
+    output: options.Output = None,
+) -> None:
+    """Show an entry: means with intervals, where it comes from, and the values per query."""
+    from ranklens.history.store import History
+
+    history = History(store)
+    entry = history.find(ref)
+    record = history.record(entry)
+    if format is Format.json:
+        values = {name: found.tolist() for name, found in record.values.items()}
+        content = {**_told(entry), "queries": list(record.queries), "values": values}
+        out.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", output)
+    elif per_query:
+        _write(_by_query(record), format, output)
+    else:
+        _write(_details(entry, len(record.queries)), format, output)
+
+
+def trend(
+    measure: Annotated[
+        str | None,
+        typer.Argument(help="The measure, in any spelling; by default the first of the newest entry."),
+    ] = None,
+    system: System = None,
+    last: Last = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", metavar="FILE", help="Draw it as .png, .svg, .pdf or .html.")
+    ] = None,
+    store: Store = None,
+    format: Written = Format.table,  # noqa: A002
+    output: options.Output = None,
+) -> None:
+    """Show a measure over time; drops are found by a paired test on the queries in common, not by the eye."""
+    from ranklens.history.store import History
+
+    out.check_output(plot)
+    found = History(store).trend(measure, system=system, last=last)
+    if plot is not None:
+        from ranklens.report.drawing import save
+
+        save(found.chart(), plot)
+    if format is Format.json:
+        rows = [{**row, "at": row["at"].isoformat()} for row in found.to_frame().to_dicts()]
+        content = {"measure": str(found.measure), "alpha": found.alpha, "entries": rows}
+        out.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", output)
+    elif format is Format.csv:
+        out.write_text(found.to_frame().write_csv(), output)
+    else:
+        _write(found.table(), format, output)
+
+
+def export(
+    path: Annotated[Path, typer.Argument(help="Parquet file to write.")],
+    rows: Annotated[
+        Rows, typer.Option("--rows", help="One row per entry, measure and query, or per entry and measure.")
+    ] = Rows.queries,
+    store: Store = None,
+) -> None:
+    """Write everything as tidy Parquet, for DuckDB, Polars, pandas or Spark."""
+    from ranklens.history.export import write_parquet
+    from ranklens.history.store import History
+
+    if path.suffix.lower() != ".parquet":
+        raise InputError(f"{path}: an export is Parquet; choose a name that ends in .parquet.")
+    out.check_output(path)
+    number = write_parquet(History(store), path, rows.value)
+    typer.echo(visible(f"{path}: {counted(number, 'row')}"), err=True)
+
+
+app.command(name="add")(options.with_policy(add))
+app.command(name="list")(list_entries)
+app.command(name="show")(show)
+app.command(name="trend")(trend)
+app.command(name="export")(export)
+
+
+def _time(text: str) -> float:
+    try:
+        given = datetime.fromisoformat(text)
+    except ValueError:
+        raise InputError(f"--at {text}: not a date; write 2026-05-01 or 2026-05-01T12:30.") from None
+    return (given if given.tzinfo is not None else given.replace(tzinfo=timezone.utc)).timestamp()
+
+
+def _date(at: float) -> str:
+    return datetime.fromtimestamp(at, tz=timezone.utc).strftime("%Y-%m-%d %H:%M")
+
+
+def _table(entries: list[Entry]) -> Table:
+    from ranklens.tables.table import Table
+
+    names = list(dict.fromkeys(name for entry in entries for name in entry.measures))
+    rows = [
+        [
+            f"#{entry.id}",
+            _date(entry.at),
+            entry.system,
+            entry.kind,
+            _commit(entry),
+            entry.label or "",
+            entry.judgments[:7],
+            *(f"{entry.measures[name].mean:.4f}" if name in entry.measures else "" for name in names),
+        ]
+        for entry in entries
+    ]
+    note = f"{counted(len(entries), 'entry', 'entries')}. Means of entries with other judgments or another policy do not compare."
+    return Table(
+        ["entry", "date", "system", "by", "commit", "label", "judgments", *names], rows, note=note, left=7
+    )
+
+
+def _commit(entry: Entry) -> str:
+    return "" if entry.commit is None else f"{entry.commit[:7]}{'+' if entry.dirty else ''}"
+
+
+def _details(entry: Entry, queries: int) -> Printout:
+    from ranklens.tables.table import Lines, Printout, Table
+
+    rows = []
+    for name, one in entry.measures.items():
+        around = "" if one.low is None or one.high is None else f"[{one.low:.4f}, {one.high:.4f}]"
+        rows.append([name, f"{one.mean:.4f}", around])
+    policy = ", ".join(f"{name} {value}" for name, value in entry.policy.items())
+    versions = ", ".join(f"{name} {value}" for name, value in entry.versions.items())
+    lines = [
+        f"{_date(entry.at)} UTC, by {entry.kind}" + (f", label {entry.label}" if entry.label else ""),
+        f"commit {entry.commit or 'unknown'}" + (" with changes" if entry.dirty else ""),
+        f"{counted(queries, 'query')}, judgments {entry.judgments}",
+        f"policy: {policy}",
+        f"versions: {versions}",
+    ]
+    if entry.latency:
+        times = ", ".join(f"{name} {1000 * seconds:,.1f} ms" for name, seconds in entry.latency.items())
+        lines.append(f"latency: {times}; {counted(entry.failed or 0, 'failed call')}")
+    table = Table(["measure", "mean", "95% interval"], rows, title=entry.name)
+    return Printout([table, Lines("Where it comes from", lines)])
+
+
+def _by_query(record: Record) -> Table:
+    from ranklens.tables.table import Table
+
+    rows = [
+        [query, *(f"{values[number]:.4f}" for values in record.values.values())]
+        for number, query in enumerate(record.queries)
+    ]
+    return Table(["query", *record.measures], rows)
+
+
+def _told(entry: Entry) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {**asdict(entry), "at": datetime.fromtimestamp(entry.at, tz=timezone.utc).isoformat()}
+
+
+def _write(shown: Table | Printout, format: Format, output: Path | None) -> None:  # noqa: A002
+    from ranklens.tables import terminal
+    from ranklens.tables.table import Printout, Table
+
+    if format is Format.csv:
+        table = shown if isinstance(shown, Table) else next(p for p in shown.parts if isinstance(p, Table))
+        out.write_text(table.to_csv(), output)
+    elif format is Format.markdown:
+        out.write_text(shown.to_markdown() + "\n", output)
+    elif out.is_standard_output(output):
+        terminal.show(shown if isinstance(shown, Printout) else Printout([shown]))
+    else:
+        out.write_text(f"{shown}\n", output)

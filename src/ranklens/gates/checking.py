@@ -1,0 +1,328 @@
+"""Rules held against results: :func:`gate` → :class:`~ranklens.gates.verdicts.Outcome`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ranklens.comparison.clusters import by_label, clusters_of
+from ranklens.comparison.slices import slices_of
+from ranklens.errors import InputError, InPython, Option, nearest
+from ranklens.gates.baselines import Baseline
+from ranklens.gates.deciding import change_interval, decide
+from ranklens.gates.results import records_of
+from ranklens.gates.rules import FAILED, Rule
+from ranklens.gates.verdicts import UNDECIDED, Loss, Outcome, Status, Undecided, Verdict
+from ranklens.history.differences import Differences, differences
+from ranklens.history.record import Record
+from ranklens.scores import interval_of, logs_with_floor, total
+from ranklens.stats import Bounds, Interval, cluster_interval, inputs
+from ranklens.tables.digits import reaches
+from ranklens.words import counted
+
+if TYPE_CHECKING:
+    from ranklens.arrays import FloatArray
+    from ranklens.registry import Measure
+    from ranklens.stats import Clusters
+
+_SHOWN = 5  # queries that lost most
+_CAUSES = 3  # errors of failed calls
+
+
+def gate(
+    results: Any,
+    rules: str | Rule | Sequence[str | Rule],
+    *,
+    baseline: Any = None,
+    undecided: Undecided = "fail",
+    queries: Any = None,
+    clusters: Any = None,
+    common: bool = False,
+) -> Outcome:
+    """Hold rules against results.
+
+    ``results`` are :class:`~ranklens.Scores`, ``{system: scores}``, or a :class:`~ranklens.Benchmark` whose retrievers have run. ``rules``
+    are texts such as ``"nDCG@10 >= 0.42"``, ``"nDCG@10 drop <= 1%"``, ``"nDCG@10 drop <= 0.01 @ 95%"``, ``"failed <= 0"``, ``"p95 <=
+    200ms"`` and, for a slice, ``"nDCG@10[type=how-to] >= 0.4"``. A drop is one below the ``baseline``: the path of a baseline file,
+    ``"history:REF"``, scores, or ``{system: scores}``. With a confidence, a rule can be undecided; ``undecided`` says whether it then
+    fails or passes. ``queries`` is the table with the fields of slices, ``clusters`` says which queries belong together, as in
+    :func:`ranklens.compare`. If the judgments differ from those of the baseline, that is an error, unless ``common=True``
+    compares on the queries whose judgments are the same.
+
+    >>> import ranklens as rl
+    >>> qrels = {f"q{i}": {"a": 1} for i in range(60)}
+    >>> old = rl.evaluate(qrels, {q: ["a", "b"] for q in qrels}, "RR")
+    >>> new = rl.evaluate(qrels, {q: ["b", "a"] if q in ("q3", "q7") else ["a"] for q in qrels}, "RR")
+    >>> outcome = gate(new, ["RR >= 0.9", "RR drop <= 1%", "RR drop <= 0.2 @ 95%"], baseline=old)
+    >>> outcome.passed, [verdict.status for verdict in outcome.verdicts]
+    (False, ['passed', 'failed', 'passed'])
+    >>> [loss.query for loss in outcome.failed[0].lost]
+    ['q3', 'q7']
+    """
+    wanted = [Rule.parse(rule) for rule in ([rules] if isinstance(rules, (str, Rule)) else rules)]
+    if not wanted:
+        raise InputError("There is no rule to check; pass at least one, such as 'nDCG@10 >= 0.4'.")
+    inputs.choice(undecided, "undecided", UNDECIDED)
+    measures = list(dict.fromkeys(rule.measure for rule in wanted if rule.measure is not None))
+    found = records_of(results, measures)
+    held = None if baseline is None else Baseline.of_any(baseline, systems=list(found.records))
+    terms = Terms(held, undecided, found.fields if queries is None else queries, clusters, common=common)
+    return check(wanted, found.records, terms)
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What rules need besides results."""
+
+    baseline: Baseline | None = None
+    undecided: Undecided = "fail"
+    queries: Any = None
+    clusters: Any = None
+    common: bool = False
+    notes: Mapping[str, str] = field(default_factory=dict)  # by system
+
+    def slice(self, rule: Rule, ids: Sequence[str]) -> list[str]:
+        """The queries that a rule is about."""
+        if rule.slice is None:
+            return list(ids)
+        named = slices_of(rule.slice.field, self._table(rule), ids)
+        chosen = [query for query in ids if named[query] == rule.slice.value]
+        if not chosen:
+            raise InputError(
+                f"{rule}: no query has {rule.slice.field}={rule.slice.value}: "
+                f"{nearest(rule.slice.value, dict.fromkeys(named.values()))}"
+            )
+        return chosen
+
+    def _table(self, rule: Rule) -> Any:
+        if self.queries is None:
+            raise InputError(
+                f"{rule} needs the field {rule.slice.field if rule.slice else ''!r} of the queries; pass ",
+                InPython("queries=…", "--queries FILE", "data.queries"),
+                ".",
+            )
+        return self.queries
+
+    def grouped(self, ids: Sequence[str]) -> Clusters | None:
+        """The clusters of some queries."""
+        if self.clusters is None:
+            return None
+        return by_label(clusters_of(self.clusters, self.queries, ids), ids)
+
+
+def check(rules: Iterable[Rule], records: Mapping[str, Record], terms: Terms) -> Outcome:
+    """One verdict for each rule and system."""
+    verdicts = tuple(_verdict(rule, record, terms) for rule in rules for record in records.values())
+    held = terms.baseline if any(verdict.rule.is_drop for verdict in verdicts) else None
+    about = "" if held is None else f"Compared with {held.name}."
+    apart = [_Pair(held.of(record.system), record) for record in records.values()] if held is not None else []
+    notes = [
+        f"{pair.now.system} is compared on {counted(len(pair.changes.common), 'query')} with the same judgments: {pair.changes}."
+        for pair in apart
+        if pair.changes.data
+    ]
+    return Outcome(verdicts, about, notes)
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """A system and what it is held against."""
+
+    before: Record
+    now: Record
+
+    @cached_property
+    def changes(self) -> Differences:
+        return differences(self.before, self.now)
+
+    def refuse_other_terms(self, terms: Terms) -> None:
+        """Numbers that were made differently are not compared."""
+        name = terms.baseline.name if terms.baseline is not None else "The baseline"
+        update = InPython("write a new baseline", "update the baseline with --update")
+        if self.changes.policy:
+            raise InputError(
+                f"{name} was measured with another policy: {self.changes}. Use the same, or ", update, "."
+            )
+        if self.changes.data and not (terms.common and self.changes.common):
+            raise InputError(
+                f"{name} was measured on other queries or judgments: {self.changes}. ",
+                update,
+                ", or compare the queries whose judgments are the same with ",
+                InPython("common=True", "--common", "gates.common: true"),
+                ".",
+            )
+
+
+def _verdict(rule: Rule, record: Record, terms: Terms) -> Verdict:
+    found = (
+        _of_calls(rule, record) if rule.measure is None else _of_measure(rule, rule.measure, record, terms)
+    )
+    return replace(found, undecided=terms.undecided, note=terms.notes.get(record.system, ""))
+
+
+def _of_calls(rule: Rule, record: Record) -> Verdict:
+    if rule.subject == FAILED:
+        if record.failed is None:
+            raise InputError(f"{rule}: {record.system} is a run, which does not say which calls failed.")
+        asked = len(record.queries)
+        limit = rule.limit.amount * asked if rule.limit.relative else rule.limit.amount
+        causes = tuple(Counter(record.errors.values()).most_common(_CAUSES))
+        status: Status = "passed" if record.failed <= limit else "failed"
+        beyond = record.failed - limit
+        return Verdict(
+            rule, record.system, status, record.failed, limit, beyond, queries=asked, causes=causes
+        )
+    limit = rule.limit.amount
+    if record.latency is None and record.failed is None:
+        raise InputError(f"{rule}: {record.system} is a run, which does not say how long calls took.")
+    value = None if record.latency is None else record.latency[str(rule.subject)]
+    if value is None:  # nothing was answered, which is no way to be fast
+        return Verdict(rule, record.system, "failed", None, limit)
+    return Verdict(rule, record.system, "passed" if value <= limit else "failed", value, limit, value - limit)
+
+
+def _of_measure(rule: Rule, asked: Measure, record: Record, terms: Terms) -> Verdict:
+    rule = rule.with_measure(_reported(asked, record))
+    if rule.is_drop:
+        return _drop(rule, record, terms)
+    return _floor(rule, record, terms)
+
+
+def _reported(measure: Measure, record: Record) -> Measure:
+    """Under the name that it has with the policy's relevance level."""
+    from ranklens.evaluation import with_rel
+
+    return with_rel(measure, record.policy.get("rel", 1))
+
+
+def _floor(rule: Rule, record: Record, terms: Terms) -> Verdict:
+    """A mean against a number."""
+    assert rule.measure is not None
+    known, limit = rule.measure.definition, rule.limit.amount
+    ids = terms.slice(rule, record.queries)
+    values = _values(record, rule.measure, ids)
+    value, around = total(known.aggregate, values), None
+    status: Status = "passed" if _holds(rule.operator, value, limit) else "failed"
+    if rule.confidence is not None:
+        around = _interval(rule.measure, values, 2 * rule.confidence - 1, terms.grouped(ids))
+        status = _placed(rule, around)
+    beyond = limit - value if rule.operator == ">=" else value - limit
+    lost = () if status == "passed" else _lowest(record, values, ids, worst_first=known.better != "lower")
+    return Verdict(
+        rule, record.system, status, value, limit, beyond, interval=around, queries=len(ids), lost=lost
+    )
+
+
+def _placed(rule: Rule, around: Interval) -> Status:
+    """Where the interval of a mean lies."""
+    limit = rule.limit.amount
+    good, bad = (
+        (around.low >= limit, around.high < limit)
+        if rule.operator == ">="
+        else (around.high <= limit, around.low > limit)
+    )
+    return "passed" if good else "failed" if bad else "undecided"
+
+
+def _drop(rule: Rule, record: Record, terms: Terms) -> Verdict:
+    """A mean against that of the baseline, on the same queries."""
+    assert rule.measure is not None
+    if terms.baseline is None:
+        raise InputError(f"{rule} needs a baseline: pass ", Option("baseline"), ".")
+    pair = _Pair(terms.baseline.of(record.system), record)
+    pair.refuse_other_terms(terms)
+    if str(rule.measure) not in pair.before.values:
+        raise InputError(
+            f"{terms.baseline.name} has no {rule.measure}: {nearest(str(rule.measure), pair.before.values)} ",
+            InPython("Write a new one.", "Add it with --update."),
+        )
+    known, sign = rule.measure.definition, -1.0 if rule.measure.definition.better == "lower" else 1.0
+    ids = terms.slice(rule, pair.changes.common)
+    if not ids:
+        raise InputError(f"{rule}: {record.system} has no queries to compare.")
+    before, now = (_values(one, rule.measure, ids) for one in (pair.before, record))
+    old, new = total(known.aggregate, before), total(known.aggregate, now)
+    limit = rule.limit.below(old) if sign > 0 else rule.limit.above(old)
+    status: Status = "passed" if _holds(">=" if sign > 0 else "<=", new, limit) else "failed"
+    around = None
+    if rule.confidence is not None:
+        status, around = _decided(rule, before, now, sign, terms.grouped(ids))
+    return Verdict(
+        rule,
+        record.system,
+        status,
+        new,
+        limit,
+        sign * (limit - new),
+        old,
+        new - old,
+        around,
+        len(ids),
+        () if status == "passed" else _losses(record, before, now, ids, sign),
+    )
+
+
+def _decided(
+    rule: Rule, before: FloatArray, now: FloatArray, sign: float, clusters: Clusters | None
+) -> tuple[Status, Interval]:
+    """By two one-sided tests; the interval is of the change, as it is written in the limit."""
+    assert rule.measure is not None
+    assert rule.confidence is not None
+    back: Callable[[float], float] = float
+    allowed, unit = rule.limit.amount, np.abs(before) if rule.limit.relative else np.ones(len(before))
+    if rule.measure.definition.aggregate == "geometric":
+        if not rule.limit.relative:
+            raise InputError(
+                f"{rule}: with a confidence, the drop of a geometric mean is a share such as 2%."
+            )
+        # A share of a geometric mean is a difference of logarithms.
+        before, now = logs_with_floor(before), logs_with_floor(now)
+        allowed, unit, back = -float(np.log1p(-allowed)), np.ones(len(before)), np.expm1
+    gain = sign * inputs.differences(before, now)
+    status = decide(gain, unit, allowed, rule.confidence, clusters)
+    around = change_interval(gain, unit, rule.confidence, clusters)
+    ends = sorted(float(back(sign * end)) for end in (around.low, around.high))
+    return status, replace(around, low=ends[0], high=ends[1])
+
+
+def _interval(measure: Measure, values: FloatArray, level: float, clusters: Clusters | None) -> Interval:
+    known = measure.definition
+    bounds = Bounds(known.low, known.high)
+    if clusters is not None and known.aggregate == "mean":
+        return cluster_interval(values, clusters, level=level, bounds=bounds)
+    found = interval_of(known.aggregate, values, level=level, bounds=bounds)
+    assert found is not None  # rules are about means
+    return found
+
+
+def _holds(operator: str, value: float, limit: float) -> bool:
+    return reaches(value, limit) if operator == ">=" else reaches(-value, -limit)
+
+
+def _values(record: Record, measure: Measure, ids: Sequence[str]) -> FloatArray:
+    """In the order of the queries asked for, which need not be the record's."""
+    return record.of_measure(measure)[[record.place[query] for query in ids]]
+
+
+def _losses(
+    record: Record, before: FloatArray, now: FloatArray, ids: Sequence[str], sign: float
+) -> tuple[Loss, ...]:
+    """The queries that lost most, the largest loss first."""
+    gain = sign * inputs.differences(before, now)
+    order = [int(place) for place in np.argsort(gain, kind="stable")[:_SHOWN] if gain[place] < 0]
+    return tuple(
+        Loss(ids[place], float(before[place]), float(now[place]), record.texts.get(ids[place], ""))
+        for place in order
+    )
+
+
+def _lowest(record: Record, values: FloatArray, ids: Sequence[str], *, worst_first: bool) -> tuple[Loss, ...]:
+    order = np.argsort(values if worst_first else -values, kind="stable")[:_SHOWN].tolist()
+    return tuple(
+        Loss(ids[place], None, float(values[place]), record.texts.get(ids[place], "")) for place in order
+    )

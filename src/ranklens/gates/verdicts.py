@@ -1,0 +1,149 @@
+"""What became of rules, as data: :class:`Verdict` for one rule and system, :class:`Outcome` for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from ranklens.gates import wording
+from ranklens.gates.rules import Rule
+
+if TYPE_CHECKING:
+    from ranklens.stats import Interval
+    from ranklens.tables.table import Printout
+
+Status = Literal["passed", "failed", "undecided"]
+Undecided = Literal["fail", "pass"]
+UNDECIDED: tuple[Undecided, ...] = ("fail", "pass")
+
+
+class Loss(NamedTuple):
+    """A query that lost; without a baseline, one with a low value, and ``before`` is None."""
+
+    query: str
+    before: float | None
+    after: float
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One rule held against one system.
+
+    ``value`` is what was measured: a mean, failed calls, or seconds; ``limit`` is the least (or most) that is allowed, and
+    ``excess`` by how much the value is beyond it (0 or less where it is not). For a drop, ``baseline`` is the mean to compare with
+    and ``change`` how far the value is from it; with a confidence, ``interval`` is that of the change (a share of the baseline if
+    the limit is one) or, without a drop, of the mean. ``lost`` are the queries that lost most, ``causes`` the errors of failed
+    calls with their number. ``passed`` counts an undecided verdict as the user chose.
+    """
+
+    rule: Rule
+    system: str
+    status: Status
+    value: float | None
+    limit: float
+    excess: float | None = None
+    baseline: float | None = None
+    change: float | None = None
+    interval: Interval | None = None
+    queries: int = 0
+    lost: tuple[Loss, ...] = ()
+    causes: tuple[tuple[str, int], ...] = ()
+    undecided: Undecided = "fail"
+    note: str = ""  # what to know about the value
+
+    @property
+    def passed(self) -> bool:
+        return self.status == "passed" or (self.status == "undecided" and self.undecided == "pass")
+
+    @property
+    def gate(self) -> str:
+        """The key of the configuration: floors, max_regression, max_failed, max_latency_p95 or rules."""
+        return self.rule.key
+
+    @property
+    def measure(self) -> str | None:
+        """The canonical name; None for rules about calls."""
+        return None if self.rule.measure is None else str(self.rule.measure)
+
+    @property
+    def text(self) -> str:
+        """What was found against what is allowed, in words."""
+        return wording.finding(self)
+
+    @property
+    def sentence(self) -> str:
+        """The text, and the note if there is one."""
+        return f"{self.text} ({self.note})" if self.note else self.text
+
+    def to_dict(self) -> dict[str, Any]:
+        """All facts, for JSON."""
+        around = self.interval
+        return {
+            "gate": self.gate,
+            "rule": str(self.rule),
+            "system": self.system,
+            "status": self.status,
+            "passed": self.passed,
+            "measure": self.measure,
+            "slice": None if self.rule.slice is None else self.rule.slice._asdict(),
+            "value": self.value,
+            "limit": self.limit,
+            "excess": self.excess,
+            "baseline": self.baseline,
+            "change": self.change,
+            "low": None if around is None else around.low,
+            "high": None if around is None else around.high,
+            "confidence": self.rule.confidence,
+            "queries": self.queries,
+            "lost": [loss._asdict() for loss in self.lost],
+            "causes": [{"error": error, "calls": calls} for error, calls in self.causes],
+            "text": self.text,
+            "note": self.note,
+        }
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """All verdicts; prints as a list of what passed and failed, and which queries lost most.
+
+    ``about`` says what the results were held against.
+    """
+
+    verdicts: tuple[Verdict, ...]
+    about: str = ""
+    notes: Sequence[str] = field(default=())
+
+    @property
+    def passed(self) -> bool:
+        """Whether every rule held."""
+        return all(verdict.passed for verdict in self.verdicts)
+
+    @property
+    def failed(self) -> list[Verdict]:
+        """The verdicts that do not pass, undecided ones among them if these fail."""
+        return [verdict for verdict in self.verdicts if not verdict.passed]
+
+    def to_dict(self) -> Mapping[str, Any]:
+        """All facts, for JSON, with a format version."""
+        return {
+            "format_version": 1,
+            "passed": self.passed,
+            "about": self.about,
+            "notes": list(self.notes),
+            "verdicts": [verdict.to_dict() for verdict in self.verdicts],
+        }
+
+    def printout(self) -> Printout:
+        return wording.printout(self)
+
+    def to_markdown(self) -> str:
+        """All that ``print`` shows, as Markdown."""
+        return self.printout().to_markdown()
+
+    def __str__(self) -> str:
+        return str(self.printout())
+
+    def _repr_html_(self) -> str:
+        return self.printout().to_html()

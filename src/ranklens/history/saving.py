@@ -1,0 +1,46 @@
+"""``save=True``: results go into the history of the project as they are made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ranklens.errors import InputError
+from ranklens.history.record import Record, digests_of
+from ranklens.history.store import History
+from ranklens.scores import Scores
+
+
+def save(
+    results: Mapping[str, Scores | Record],
+    label: bool | str,
+    kind: str,
+    config: Mapping[str, Any] | None = None,
+) -> list[int]:
+    """Keep results by system, in one transaction; ``label`` is what ``save=`` was given."""
+    if not results:
+        raise InputError(
+            "There is nothing to save: values that were made elsewhere have no judgments to go with."
+        )
+    name = label if isinstance(label, str) else None
+    return History().add(records(results), kind=kind, label=name, config=config)
+
+
+def records(results: Mapping[str, Scores | Record]) -> dict[str, Record]:
+    """Records by system; the judgments, which all share, are read once."""
+    digests = next((digests_of(one) for one in results.values() if isinstance(one, Scores)), {})
+    return {
+        name: one if isinstance(one, Record) else Record.of(one, name, digests=digests)
+        for name, one in results.items()
+    }
+
+
+def name_of(run: Any) -> str:
+    """What a run is called: its file, else ``run``.
+
+    >>> name_of("runs/bm25.txt.gz"), name_of({"q": ["a"]})
+    ('bm25', 'run')
+    """
+    path = getattr(run, "path", run)
+    return Path(path).name.partition(".")[0] or "run" if isinstance(path, (str, Path)) else "run"

@@ -1,0 +1,90 @@
+"""The tables of a history, and how an older file becomes a newer one: one step per version, in one transaction."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from ranklens.errors import InputError
+
+APPLICATION = 0x524C4853  # "RLHS": tells a history from any other SQLite file
+
+# Each text leads from the version before to the next; a released one is never changed.
+MIGRATIONS: tuple[str, ...] = (
+    """
+    CREATE TABLE query_set (  -- shared by the entries over the same queries and judgments
+        digest TEXT PRIMARY KEY,
+        queries BLOB NOT NULL  -- zlib of a JSON list of [query, digest of its judgments]
+    ) WITHOUT ROWID;
+    CREATE TABLE entry (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        run TEXT NOT NULL,  -- the same for all systems that were saved together
+        at REAL NOT NULL,  -- seconds since 1970
+        kind TEXT NOT NULL,  -- evaluate, compare, bench or add
+        system TEXT NOT NULL,
+        label TEXT,
+        git_commit TEXT,
+        dirty INTEGER NOT NULL,
+        judgments TEXT NOT NULL,  -- digest
+        policy TEXT NOT NULL,  -- JSON
+        config TEXT NOT NULL,  -- JSON
+        versions TEXT NOT NULL,  -- JSON
+        failed INTEGER,
+        latency TEXT,  -- JSON, seconds by percentile
+        query_set TEXT NOT NULL REFERENCES query_set (digest)
+    );
+    CREATE TABLE measured (
+        entry INTEGER NOT NULL REFERENCES entry (id) ON DELETE CASCADE,
+        place INTEGER NOT NULL,
+        measure TEXT NOT NULL,
+        mean REAL NOT NULL,
+        low REAL,
+        high REAL,
+        one_per_query BLOB NOT NULL,  -- little-endian float64, in the order of the query set
+        PRIMARY KEY (entry, place)
+    ) WITHOUT ROWID;
+    CREATE INDEX entry_by_system ON entry (system, at);
+    """,
+)
+
+
+def migrate(connection: sqlite3.Connection, name: str) -> None:
+    """Bring a file to the newest version; a new file starts empty. Nothing is written if it is there already."""
+    if _version(connection, name) == len(MIGRATIONS):
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        # Another process may have done it while this one waited.
+        for step in MIGRATIONS[_version(connection, name) :]:
+            for statement in _statements(step):
+                connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {APPLICATION}")
+        connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+
+
+def _version(connection: sqlite3.Connection, name: str) -> int:
+    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    application = int(connection.execute("PRAGMA application_id").fetchone()[0])
+    tables = int(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
+    if application not in (0, APPLICATION) or (tables and application != APPLICATION):
+        raise InputError(f"{name} is an SQLite file of another program, not a history; choose another name.")
+    if version > len(MIGRATIONS):
+        raise InputError(
+            f"{name} was written by a newer RankLens (version {version} of the format; this one knows {len(MIGRATIONS)}). "
+            "Update it: pip install --upgrade ranklens"
+        )
+    return version
+
+
+def _statements(script: str) -> list[str]:
+    """One statement each: ``executescript`` would commit before the first."""
+    found, part = [], ""
+    for line in script.splitlines():
+        part += line + "\n"
+        if sqlite3.complete_statement(part):
+            found.append(part.strip())
+            part = ""
+    return [statement for statement in found if statement]

@@ -1,0 +1,68 @@
+"""A measure over time, as a chart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ranklens.report import drawing
+from ranklens.words import counted
+
+if TYPE_CHECKING:
+    from ranklens.history.trend import Trend
+    from ranklens.report.drawing import Chart
+
+_DROP, _RISE = "#D55E00", "#009E73"  # after Okabe and Ito
+
+
+def trend_chart(trend: Trend) -> Chart:
+    """Means with their intervals by entry, one line per system; significant drops and rises are marked."""
+    alt = drawing.altair()
+    rows = [
+        {**row, "at": row["at"].isoformat(), "label": row["label"] or "", "commit": (row["commit"] or "")[:7]}
+        for row in trend.to_frame().to_dicts()
+    ]
+    systems = list(dict.fromkeys(row["system"] for row in rows))
+    looks = [drawing.COLOURS[number % len(drawing.COLOURS)] for number in range(len(systems))]
+    colour = alt.Color(
+        "system:N",
+        scale=alt.Scale(domain=systems, range=looks),
+        legend=alt.Legend(title=None) if len(systems) > 1 else None,
+    )
+    order = [row["entry"] for row in rows]
+    base = alt.Chart(drawing.inline(rows)).encode(
+        x=alt.X(
+            "entry:O", title="entry", sort=order, axis=alt.Axis(labelExpr="'#' + datum.value", labelAngle=0)
+        ),
+        tooltip=[
+            "entry:O",
+            "at:N",
+            "system:N",
+            "commit:N",
+            "label:N",
+            alt.Tooltip("mean:Q", format=".4f"),
+            "note:N",
+        ],
+    )
+    y = alt.Y("mean:Q", title=trend.measure.shown, scale=alt.Scale(zero=False))
+    reach = base.mark_rule(strokeWidth=6, opacity=0.25, strokeCap="round").encode(
+        y=alt.Y("low:Q", title=trend.measure.shown), y2="high:Q", color=colour
+    )
+    line = base.mark_line(strokeWidth=2).encode(y=y, color=colour)
+    points = base.mark_point(filled=True, size=70, opacity=1).encode(y=y, color=colour)
+    flagged = alt.Chart(drawing.inline([row for row in rows if row["flag"]])).encode(
+        x=alt.X("entry:O", sort=order), y="mean:Q"
+    )
+    shades = alt.Scale(domain=["drop", "rise"], range=[_DROP, _RISE])
+    marks = flagged.mark_point(size=260, strokeWidth=2.5, filled=False).encode(
+        stroke=alt.Stroke("flag:N", scale=shades, legend=alt.Legend(title=None))
+    )
+    words = flagged.mark_text(dy=-18, fontWeight="bold", color=drawing.INK).encode(text="flag:N")
+    about = (
+        f"{counted(len(rows), 'entry')}, 95% intervals; {counted(len(trend.drops), 'drop')} by a paired test"
+    )
+    layers = (
+        alt.layer(reach, line, points, marks, words)
+        if any(r["flag"] for r in rows)
+        else alt.layer(reach, line, points)
+    )
+    return drawing.styled(layers, f"{trend.measure.shown} over time", about)
