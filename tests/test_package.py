@@ -76,7 +76,7 @@ FLOORS = [
     {"evaluation", "single", "trec", "lint"},
     {"comparison", "explanation", "items", "pipeline", "pytrec_eval"},
     {"retrieval"},
-    {"report", "gates"},
+    {"report", "gates", "trackers"},
     {"config", "demo"},
     {"cli"},
 ]
@@ -84,6 +84,7 @@ FLOORS = [
 DOORS = {
     ("judging", "evaluation"),
     ("scores", "explanation"),
+    ("scores", "trackers"),
     ("comparison", "report"),
     ("history", "report"),
     ("registry", "formulas"),

@@ -5,6 +5,7 @@ import sys
 import textwrap
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -496,6 +497,31 @@ def store(bench):
     assert not (bench.folder / ".ranklens").exists()
 
 
+def log_to(bench):
+    """tests/trackers has the details."""
+    logged = {}
+
+    class Writer:
+        def __init__(self, folder, filename_suffix):
+            self.log_dir = folder
+
+        def add_scalar(self, name, value, step):
+            logged[name] = value
+
+        def ignored(self, *_):
+            pass
+
+        add_text = add_histogram = flush = close = ignored
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "tensorboardX", SimpleNamespace(SummaryWriter=Writer))
+        found = bench(outputs={"log_to": "tensorboard:logs"})
+    assert logged["good/nDCG_at_5"] == found.scores["good"].mean["nDCG@5"]
+    assert logged["good/failed"] == 0
+    assert logged["good/latency_p95"] > 0
+    assert (bench.folder / "logs" / "report.html").exists()
+
+
 def places(bench):
     rows = [{"key": query, "found": {"docs": ["a"]}} for query in QRELS]
     (bench.folder / "log.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -580,6 +606,7 @@ EFFECTS = {
     "outputs.latex": output("latex", lambda found: found.to_latex()),
     "outputs.report": report,
     "outputs.runs": output_runs,
+    "outputs.log_to": log_to,
     "outputs.store": store,
 }
 

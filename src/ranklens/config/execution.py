@@ -73,6 +73,7 @@ def measure(config: Config, asking: Asking | None = None) -> BenchResult:
     for key, path in _files(config).items():
         _make_room(path, spell(("outputs", key)))
         check_output(path, inputs(config))
+    _trackers(config)  # one that is not installed is told before hours of work, not after
     try:
         with spelling(as_key), importable(config.folder, Path.cwd()):
             benchmark = _asked(config, asking) if config.retrievers else None
@@ -312,6 +313,35 @@ def write_outputs(result: BenchResult) -> None:
         data = result.config.data
         texts_of = result.benchmark.queries if result.benchmark is not None else data.queries
         result.comparison.to_html(files["report"], queries=texts_of, corpus=data.corpus)
+    _log(result)
+
+
+def _log(result: BenchResult) -> None:
+    """Hand the results to the trackers that the configuration names."""
+    trackers = _trackers(result.config)
+    if not trackers:
+        return
+    from ranklens.trackers.content import content_of
+
+    report = result.comparison.to_html if result.comparison is not None else None
+    content = content_of(result.scores, report=report, further=_of_calls(result.benchmark))
+    for log in trackers:
+        log(content)
+
+
+def _trackers(config: Config) -> list[Callable[[Any], None]]:
+    """What logs to each tracker."""
+    from ranklens.trackers.destinations import find
+
+    return [find(tracker, config.folder) for tracker in config.outputs.log_to]
+
+
+def _of_calls(benchmark: Benchmark | None) -> dict[str, dict[str, float | None]]:
+    results = benchmark.results if benchmark is not None else {}
+    return {
+        name: {"failed": run.status["failed"], "latency_p95": run.latency.p95 if run.latency else None}
+        for name, run in results.items()
+    }
 
 
 def inputs(config: Config) -> list[Path | None]:

@@ -31,6 +31,7 @@ from ranklens.policy import Policy, make_policy, questions
 from ranklens.registry import Measure, parse, parse_many
 from ranklens.retrieval.ages import in_seconds
 from ranklens.stats import CORRECTIONS
+from ranklens.trackers.destinations import check as check_tracker
 
 
 def _beside_the_file(path: Path, info: ValidationInfo) -> Path:
@@ -75,6 +76,10 @@ def _age(value: float | str) -> float | str:
 
 def _listed(value: Any) -> Any:
     return (value,) if isinstance(value, str) else value
+
+
+def _trackers(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(check_tracker(name) for name in names)
 
 
 def _measures(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -380,6 +385,11 @@ class Outputs(Part):
     report: Place | None = Field(default=None, description="The report, one HTML file.")
     runs: Place | None = Field(
         default=None, description="Folder for the rankings of the retrievers, as TREC run files."
+    )
+    log_to: Annotated[tuple[str, ...], BeforeValidator(_listed), AfterValidator(_trackers)] = Field(
+        default=(),
+        description="Experiment trackers to log to: a list of mlflow, wandb and tensorboard (tensorboard:FOLDER for a folder other than "
+        "runs). They find their servers and projects in the environment.",
     )
     store: Place | None = Field(
         default=None,
