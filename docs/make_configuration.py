@@ -36,7 +36,7 @@ retrievers:
   - {name: dense, retriever: my_search:make_dense(), k: 10, params: {model: small}, concurrency: 8, timeout: 10, retries: 2}
 baseline: bm25
 retrieval_metrics: {enabled_metrics: [ndcg@10, mrr, hit@5]}
-gates: {floors: {ndcg@10: 0.4}, max_regression: {ndcg@10: 2%}, max_failed: 0}
+gates: [ndcg@10 >= 0.4, ndcg@10 drop <= 0.02 @ 95%, failed <= 0]
 outputs: {json: results.json, report: report.html, runs: runs}
 ```
 
@@ -54,6 +54,7 @@ outputs: {json: results.json, report: report.html, runs: runs}
   modules that it imports, `params`), to `version`, `k` and the query. A changed index or remote service is not seen: change `version`, set `max_age`, or ask
   again with `ranklens bench --fresh`. If all answers of a system come from the store, the verdict and the gates say so, and how old the oldest is.
 - If 20 calls in a row (`stop_after`) fail with the same error, the run stops; `--keep-going` asks on.
+- `gates` is a list of rules, or the keys below; [Guard it](guard.md) explains rules and baselines.
 - `null` means the default.
 
 In Python:

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import os
 import re
 import shlex
 from collections import Counter
@@ -145,3 +146,96 @@ def test_the_page_about_logs_prints_what_it_says(command, printed, capsys, monke
     status, out, _ = run(capsys, *shlex.split(command)[1:])
     assert status == 0
     assert not printed or out == printed
+
+
+# A project under guard: its CI passes as it is, and says what is wrong when its retriever breaks.
+
+GUARDED = FOLDER.parent / "guarded-search"
+WEIGHT = "        return math.log(1 + (all_of_them - number + 0.5) / (number + 0.5))\n"
+QUERY = "    query = words(text)\n"
+BROKEN = {
+    "all words weigh the same": (
+        {WEIGHT: "        return 1.0\n"},
+        1,
+        ["FAILED: mrr of search: 0.2637 against the baseline's 0.4390, a change of -0.1753", "surely (95%) below the allowed -0.03",
+         "lost most: q010 “How do I include a delivery note with the bill?” 1.00 → 0.00"],
+    ),
+    "some calls fail": (
+        {QUERY: QUERY + "    if 'invoice' in query:\n        raise KeyError('invoice')\n"},
+        1,
+        ["FAILED: failed calls of search: 39 > allowed 0", "39 calls failed: KeyError: 'invoice'"],
+    ),
+    "all calls fail": (
+        {QUERY: "    raise RuntimeError('index not found')\n"},
+        2,
+        ["'search' was stopped after 20 calls in a row with the same error: RuntimeError: index not found"],
+    ),
+    "it cannot be imported": (
+        {"import json\n": "import jsonn as json\n"},
+        2,
+        ["bench.yaml: retrievers[0].retriever: the module 'search' cannot be imported", "No module named 'jsonn'"],
+    ),
+    "it is slow": (
+        {"    - p95 <= 2s\n": "    - p95 <= 0.001ms\n"},
+        1,
+        ["FAILED: 95th percentile of the latency of search", "> allowed 0.001 ms"],
+    ),
+    "a question was added": (
+        {'{"id": "q001"': '{"id": "q999"'},
+        2,
+        ["was measured on other queries or judgments: 1 query new (q999); 1 query gone (q001)", "update the baseline with --update"],
+    ),
+    "the baseline was edited": (
+        {'"q008": ["121808884dc3b3f5", 1.0': '"q008": ["121808884dc3b3f5", 0.5'},
+        2,
+        ["baseline.json was changed by hand, or badly merged"],
+    ),
+}  # fmt: skip
+
+
+def commands_of_the_workflow():
+    import yaml
+
+    workflow = yaml.safe_load(
+        (GUARDED / ".github" / "workflows" / "retrieval.yml").read_text(encoding="utf-8")
+    )
+    steps = [step["run"] for step in workflow["jobs"]["gate"]["steps"] if "run" in step]
+    return [shlex.split(step) for step in steps if step.startswith("ranklens ")]
+
+
+def run_the_workflow(tmp_path, changes=None):
+    """Status and output of the first command that fails, in a copy of the project with some lines changed."""
+    import shutil
+    import subprocess
+    import sys
+
+    for name in ("guarded-search", "rag-logs"):
+        shutil.copytree(FOLDER.parent / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for before, after in (changes or {}).items():
+        paths = [*(tmp_path / "guarded-search").iterdir(), tmp_path / "rag-logs" / "golden.jsonl"]
+        texts = {path: path.read_text(encoding="utf-8") for path in paths if path.is_file()}
+        holds = [path for path, text in texts.items() if before in text]
+        assert len(holds) == 1
+        holds[0].write_text(texts[holds[0]].replace(before, after, 1), encoding="utf-8")
+    for command in commands_of_the_workflow():
+        done = subprocess.run(
+            [sys.executable, "-m", *command], cwd=tmp_path / "guarded-search", capture_output=True, encoding="utf-8", check=False,
+            env={**os.environ, "PYTHONUTF8": "1"},
+        )  # fmt: skip
+        if done.returncode:
+            break
+    return done.returncode, " ".join((done.stdout + done.stderr).split())
+
+
+def test_the_guarded_project_passes_as_it_is(tmp_path):
+    assert commands_of_the_workflow()
+    status, out = run_the_workflow(tmp_path)
+    assert (status, "Gate passed: 5 passed" in out) == (0, True), out
+
+
+@pytest.mark.parametrize("how", BROKEN)
+def test_a_broken_retriever_fails_with_its_cause(how, tmp_path):
+    changes, expected, told = BROKEN[how]
+    status, out = run_the_workflow(tmp_path, changes)
+    assert status == expected, out
+    assert [sentence for sentence in told if sentence not in out] == []

@@ -465,6 +465,63 @@ def max_latency_p95(bench):
     assert "2 calls timed out; latency includes the time waited" in str(late)
 
 
+def rules(bench):
+    (told,) = bench(gates={"rules": ["mrr >= 1"]}).checks
+    assert (told.gate, told.measure, told.text) == ("rules", "RR", "mrr of good: 1.0000 >= required 1")
+    for gates in ("mrr >= 1", ["mrr >= 1"]):  # rules alone will do
+        assert checked(bench(gates=gates)) == [("rules", "good", True)]
+    added = bench(gates=["R@3 >= 0.1", "failed <= 0", "p95 <= 60s"])
+    assert [str(m) for m in added.config.measures][-1] == "R@3"
+    assert [check.status for check in added.checks] == ["passed"] * 3
+    shifted = retriever("shifted", params={"by": 1})["retrievers"][0]
+    found = bench(retrievers=[GOOD, shifted], baseline="good", gates=["RR drop <= 49%", "RR drop <= 60%"])
+    assert checked(found) == [("rules", "mine", False), ("rules", "mine", True)]
+
+
+def gates_baseline(bench):
+    from ranklens.config.execution import records_of
+    from ranklens.gates import Baseline
+
+    first = bench()
+    kept = records_of(first.scores, first.comparison, first.benchmark, digested=True)
+    Baseline(kept).write(bench.folder / "frozen.json")
+    for answers, passed in ((GOOD, True), ({**BAD, "name": "good"}, False)):
+        found = bench(retrievers=[answers], gates={"rules": "RR drop <= 1%", "baseline": "frozen.json"})
+        assert checked(found) == [("rules", "good", passed)]
+    with pytest.raises(rl.InputError, match="measured with another policy: depth was None, and is 1"):
+        bench(gates={"rules": "RR drop <= 1%", "baseline": "frozen.json"}, policy={"depth": 1})
+
+
+def undecided(bench):
+    gates = {"rules": "RR >= 0.99 @ 95%"}
+    assert [check.status for check in bench(gates=gates).checks] == ["undecided"]
+    assert not bench(gates=gates).passed
+    assert bench(gates={**gates, "undecided": "pass"}).passed
+
+
+def gates_clusters(bench):
+    rule = {"rules": "P@1 >= 0.1 @ 95%"}
+    one, two = bench(gates=rule).checks[0], bench(gates={**rule, "clusters": "colour"}).checks[0]
+    assert one.interval != two.interval
+
+
+def common(bench):
+    from dataclasses import replace
+
+    from ranklens.config.execution import records_of
+    from ranklens.gates import Baseline
+
+    first = bench()
+    (record,) = records_of(first.scores, first.comparison, first.benchmark, digested=True).values()
+    other = replace(record, digests={**record.digests, record.queries[0]: "0" * 16})
+    Baseline({"good": other}).write(bench.folder / "frozen.json")
+    gates = {"rules": "RR drop <= 1%", "baseline": "frozen.json"}
+    with pytest.raises(rl.InputError, match=r"with other judgments .* gates.common: true"):
+        bench(gates=gates)
+    (told,) = bench(gates={**gates, "common": True}).checks
+    assert told.queries == len(record.queries) - 1
+
+
 def gated_systems(bench):
     found = bench(retrievers=[GOOD, BAD], gates={"floors": {"RR": 0.5}, "systems": ["good"]})
     assert checked(found) == [("floors", "good", True)]
@@ -594,6 +651,11 @@ EFFECTS = {
     "by": by,
     "seed": seed,
     "policy": policy,
+    "gates.rules": rules,
+    "gates.baseline": gates_baseline,
+    "gates.undecided": undecided,
+    "gates.clusters": gates_clusters,
+    "gates.common": common,
     "gates.floors": floors,
     "gates.max_regression": max_regression,
     "gates.max_failed": max_failed,

@@ -1,5 +1,8 @@
 """The grammar of rules: what is understood, what is refused and why."""
 
+import contextlib
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -60,9 +63,8 @@ def test_rules_that_are_understood(text, expected):
     ],
 )  # fmt: skip
 def test_rules_that_are_refused_say_why(text, told):
-    with pytest.raises(InputError, match=".*") as error:
+    with pytest.raises(InputError, match=re.escape(told)) as error:
         Rule.parse(text)
-    assert told in str(error.value)
     assert not text or repr(text) in str(error.value)  # what was given
 
 
@@ -74,10 +76,13 @@ numbers = st.floats(0, 0.99).map(lambda number: float(f"{number:.6g}"))
     amount=numbers,
     relative=st.booleans(),
     confidence=st.none() | st.sampled_from([0.9, 0.95, 0.995]),
-    part=st.none() | st.builds(Slice, st.sampled_from(["type", "lang"]), st.sampled_from(["a", "b c", "ü-1", "1.5"])),
+    part=st.none()
+    | st.builds(Slice, st.sampled_from(["type", "lang"]), st.sampled_from(["a", "b c", "ü-1", "1.5"])),
 )
 def test_what_is_printed_is_understood(measure, amount, relative, confidence, part):
-    rule = Rule(parse(measure), "<=", Limit(amount / 100 if relative else amount, relative), True, part, confidence)
+    rule = Rule(
+        parse(measure), "<=", Limit(amount / 100 if relative else amount, relative), True, part, confidence
+    )
     again = Rule.parse(str(rule))
     assert again.limit.amount == pytest.approx(rule.limit.amount, rel=1e-9)
     assert str(again) == str(rule)
@@ -85,7 +90,5 @@ def test_what_is_printed_is_understood(measure, amount, relative, confidence, pa
 
 @given(st.text(max_size=60))
 def test_any_text_is_a_rule_or_one_clear_error(text):
-    try:
-        Rule.parse(text)
-    except InputError as error:
-        assert "rule" in str(error) or repr(text)[:20] in str(error)
+    with contextlib.suppress(InputError):
+        assert Rule.parse(str(Rule.parse(text))) == Rule.parse(text)

@@ -120,6 +120,9 @@ def gate(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Ask every query again; use no stored answer.")
     ] = False,
+    keep_going: Annotated[
+        bool, typer.Option("--keep-going", help="Keep asking, even if every call fails with the same error.")
+    ] = False,
     no_code: Annotated[bool, typer.Option("--no-code", help="Refuse configurations that name code.")] = False,
     format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.table,  # noqa: A002
     output: options.Output = None,
@@ -141,7 +144,8 @@ def gate(
     held = _Held([Rule.parse(rule) for rule in rules or ()], baseline, chosen, common, update)
     out.check_output(output, [config, qrels, *(runs or ())])
     if config is not None:
-        found = _by_config(config, held, fresh=fresh, code=not no_code)
+        asking = {"fresh": fresh, "keep_going": keep_going, "code": not no_code}
+        found = _by_config(config, held, asking)
     else:
         formats = {"qrels_format": qrels_format, "run_format": run_format, "places": places, "match": match}
         found = _by_files(str(qrels), runs or [], held, policy, measures or [], queries, cluster, formats)
@@ -192,7 +196,7 @@ def _by_files(
     return check(held.rules, results.records, Terms(against, undecided, fields, cluster, held.common))
 
 
-def _by_config(path: Path, held: _Held, *, fresh: bool, code: bool) -> Outcome | None:
+def _by_config(path: Path, held: _Held, asking: Mapping[str, bool]) -> Outcome | None:
     """What a configuration describes, with its gates and further rules."""
     from ranklens.config import load
     from ranklens.config.execution import Asking, measure, records_of
@@ -200,7 +204,7 @@ def _by_config(path: Path, held: _Held, *, fresh: bool, code: bool) -> Outcome |
     loaded = _with(load(path), held)
     if not loaded.rules:
         raise InputError(f"{path}: there is no gate to check; set gates, or write a rule.")
-    result = measure(loaded, Asking(fresh=fresh, code=code, gates=not held.update))
+    result = measure(loaded, Asking(**asking, gates=not held.update))
     if not held.update:
         return result.outcome
     records = records_of(result.scores, result.comparison, result.benchmark, digested=True)

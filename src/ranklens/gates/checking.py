@@ -212,7 +212,7 @@ def _floor(rule: Rule, record: Record, terms: Terms) -> Verdict:
         around = _interval(rule.measure, values, 2 * rule.confidence - 1, terms.grouped(ids))
         status = _placed(rule, around)
     beyond = limit - value if rule.operator == ">=" else value - limit
-    lost = () if status == "passed" else _lowest(record, values, ids, worst_first=known.better != "lower")
+    lost = () if status == "passed" else _weakest(rule.measure, record, values, ids, terms)
     return Verdict(
         rule, record.system, status, value, limit, beyond, interval=around, queries=len(ids), lost=lost
     )
@@ -321,8 +321,17 @@ def _losses(
     )
 
 
-def _lowest(record: Record, values: FloatArray, ids: Sequence[str], *, worst_first: bool) -> tuple[Loss, ...]:
-    order = np.argsort(values if worst_first else -values, kind="stable")[:_SHOWN].tolist()
+def _weakest(
+    measure: Measure, record: Record, values: FloatArray, ids: Sequence[str], terms: Terms
+) -> tuple[Loss, ...]:
+    """Where a mean is too low: the queries that lost most, if a baseline knows them all, else those with the lowest values."""
+    sign = -1.0 if measure.definition.better == "lower" else 1.0
+    before = terms.baseline.records.get(record.system) if terms.baseline is not None else None
+    if before is not None and str(measure) in before.values and not differences(before, record).any:
+        lost = _losses(record, _values(before, measure, ids), values, ids, sign)
+        if lost:
+            return lost
+    order = np.argsort(sign * values, kind="stable")[:_SHOWN].tolist()
     return tuple(
         Loss(ids[place], None, float(values[place]), record.texts.get(ids[place], "")) for place in order
     )

@@ -11,7 +11,7 @@ import uuid
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -113,9 +113,10 @@ class History:
 
         ``label`` is a name to find them by, ``at`` the time in seconds since 1970, by default now.
         """
-        given = results if isinstance(results, Mapping) else {system: results}
+        alone = results.system if isinstance(results, Record) else system
+        given = results if isinstance(results, Mapping) else {alone: results}
         records = [
-            found if isinstance(found, Record) else Record.of(found, str(name))
+            replace(found, system=str(name)) if isinstance(found, Record) else Record.of(found, str(name))
             for name, found in given.items()
         ]
         if not records:
