@@ -40,6 +40,7 @@ class Format(str, Enum):
     markdown = "markdown"
     csv = "csv"
     latex = "latex"
+    github = "github"
 
 
 def bench(
@@ -52,6 +53,7 @@ def bench(
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file (with --init).")] = False,
     format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.table,  # noqa: A002
     output: options.Output = None,
+    junit: options.Junit = None,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Ask every query again; use no stored answer.")
     ] = False,
@@ -66,7 +68,10 @@ def bench(
     ] = False,
     no_code: Annotated[
         bool,
-        typer.Option("--no-code", help="Refuse configurations that name code or an address; runs are compared and gated."),
+        typer.Option(
+            "--no-code",
+            help="Refuse configurations that name code or an address; runs are compared and gated.",
+        ),
     ] = False,
     save: options.Save = False,
 ) -> None:
@@ -83,12 +88,16 @@ def bench(
     from ranklens.config.execution import Asking, inputs, measure, write_outputs
 
     loaded = load(config)
-    check_output(output, inputs(loaded))
+    for written in (output, junit):
+        check_output(written, inputs(loaded))
     asking = Asking(fresh=fresh, max_age=max_age, keep_going=keep_going, code=not no_code)
     result = measure(loaded, asking)
     # Before the files of the configuration, of which one may not be writable.
     write_text(_render(result, format).rstrip("\n") + "\n", output)
     write_outputs(result)
+    if junit is not None:
+        write_text(result.outcome.to_junit(), junit)
+    _add_to_summary(result)
     if save:
         from ranklens.cli.history import keep
         from ranklens.config.execution import records_of
@@ -111,7 +120,19 @@ def _failures(result: BenchResult) -> Iterator[str]:
         yield from (f"  {line}" for line in reasons(check))
 
 
+def _add_to_summary(result: BenchResult) -> None:
+    """The results in the summary of a GitHub job: the gates, if there are any, and the tables."""
+    from ranklens.gates.comment import folded
+    from ranklens.gates.github import add_to_summary
+
+    tables = result.to_markdown()
+    gated = result.outcome.verdicts
+    add_to_summary(f"{result.outcome.to_markdown()}\n\n{folded('Results', tables)}" if gated else tables)
+
+
 def _render(result: BenchResult, format: Format) -> str:  # noqa: A002
+    if format is Format.github:
+        return f"{result}\n\n{result.outcome.to_annotations(result.config.file)}"
     render = {
         Format.table: result.__str__,
         Format.json: result.to_json,
