@@ -77,7 +77,7 @@ FLOORS = [
     {"comparison", "explanation", "items", "pipeline", "pytrec_eval"},
     {"retrieval"},
     {"report", "gates", "trackers"},
-    {"config", "demo"},
+    {"config", "demo", "testing"},
     {"cli"},
 ]
 # What leads up, imported on use: methods of a result that hand it on, and the registry that is filled by the formulas.
