@@ -25,7 +25,9 @@ def test_retrievers_and_rerankers_become_runs_with_texts():
     assert traces["CohereRerank after"] == {ASKED: RERANKED}
     assert retrieved.failed == {"Can I pay in bitcoin?": "TimeoutError: upstream"}
     assert retrieved.entries[ASKED].scores == (0.83, 0.81, 0.78)
-    assert retrieved.entries[ASKED].seconds == pytest.approx(0.08, abs=1e-6)  # as far as seconds since 1970 go
+    assert retrieved.entries[ASKED].seconds == pytest.approx(
+        0.08, abs=1e-6
+    )  # as far as seconds since 1970 go
     assert traces.texts[ASKED] == ASKED
     with pytest.raises(rl.InputError, match="hold 3 runs; choose one by name: 'VectorStoreRetriever', "):
         _ = traces.run

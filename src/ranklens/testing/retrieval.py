@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ranklens.errors import InputError
 from ranklens.gates.baselines import HISTORY, Baseline
-from ranklens.gates.checking import Terms, check
+from ranklens.gates.checking import gate
 from ranklens.gates.results import records_of
 from ranklens.gates.rules import Rule
 from ranklens.gates.verdicts import Outcome, Undecided
@@ -72,14 +72,17 @@ class Retrieval:
         keys = self._named(found.records, name)
         held = [rule for rule in wanted if not rule.is_drop] if self.update and baseline is None else wanted
         against = self._against(held, keys, baseline)
-        terms = Terms(
-            against,
-            undecided or self.undecided,
-            found.fields if queries is None else queries,
-            clusters,
-            common=common,
-        )
-        outcome = check(held, found.records, terms)
+        outcome = Outcome(())  # a run that only freezes drops holds nothing against anything
+        if held:
+            outcome = gate(
+                found.records,
+                held,
+                baseline=against,
+                undecided=undecided or self.undecided,
+                queries=found.fields if queries is None else queries,
+                clusters=clusters,
+                common=common,
+            )
         self._tell(outcome, {keys[one]: record for one, record in found.records.items()})
         if not outcome.passed:
             raise AssertionError("\n".join(["retrieval is not good enough:", *lines(outcome)]))
