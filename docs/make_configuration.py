@@ -43,9 +43,12 @@ outputs: {json: results.json, report: report.html, runs: runs}
 - Paths are relative to the file. Modules are looked up in its folder first, then in the current folder, then among the installed packages.
 - A retriever is a function, or anything else that [`Benchmark.run`](rag-tutorial.md) takes, as `module:name`. With `module:name()` or `factory: true` it is
   called first, with `params`, and must return the retriever. Otherwise `params` are passed to the function with every call.
+- A retriever may also be an address, without any Python: `{name: es, url: "http://localhost:9200/docs/_search", body: {size: "{k}", query: {match: {text: "{query}"}}}}`.
+  The answers of [common engines](traces.md#engines) are understood; for others, `id: results.*.doc.key` says where the ids are. Secrets come from the environment:
+  `headers: {Authorization: "ApiKey ${ES_KEY}"}`. Without `timeout`, a call waits for at most 60 seconds. Redirects are not followed.
 - Every error names its line, its key (`retrievers[1].k`) and what is allowed; for an unknown key, the closest valid one. Nothing runs until the file is free of errors.
 - **A configuration is code.** Reading it runs nothing (YAML tags cannot run code, and nothing is unpickled), but `retriever: module:function` is imported and
-  called with whatever rights you have. Run only configurations that you trust. `ranklens bench --no-code` refuses all that name code; run files are compared and
+  called with whatever rights you have. Run only configurations that you trust. `ranklens bench --no-code` refuses all that name code or an address; run files are compared and
   gated as before.
 - With `caching_enabled`, answers are kept in `outputs.store` and used again. An answer belongs to the retriever's code as far as RankLens sees it (the function, local
   modules that it imports, `params`), to `version`, `k` and the query. A changed index or remote service is not seen: change `version`, set `max_age`, or ask

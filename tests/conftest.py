@@ -18,6 +18,12 @@ for name, examples in (("full", 100), ("quick", 25)):
 settings.load_profile("full" if ALL else "quick")
 
 
+@pytest.fixture(autouse=True)
+def no_job_of_github(monkeypatch):
+    """Commands append to the summary of a job; that of the job that runs the tests is not theirs."""
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+
+
 @pytest.hookimpl(trylast=True)  # after -k and -m, so that only what was asked for is counted
 def pytest_collection_modifyitems(config, items):
     if ALL or config.option.markexpr:  # whoever writes -m has chosen

@@ -69,7 +69,7 @@ FLOORS = [
     {"policy", "registry", "readers", "stats"},
     {"files"},
     {"matching"},
-    {"judging", "manners"},
+    {"judging", "manners", "traces"},
     {"formulas"},
     {"residual"},
     {"scores"},
@@ -77,8 +77,8 @@ FLOORS = [
     {"evaluation", "single", "trec", "lint"},
     {"comparison", "explanation", "items", "pipeline", "pytrec_eval"},
     {"retrieval", "embeddings", "exchange"},
-    {"report", "gates", "training"},
-    {"config", "demo"},
+    {"report", "gates", "training", "trackers"},
+    {"config", "demo", "testing"},
     {"cli"},
 ]
 # What leads up, imported on use: methods of a result that hand it on, and the registry that is filled by the formulas.
@@ -86,6 +86,7 @@ DOORS = {
     ("judging", "evaluation"),
     ("scores", "explanation"),
     ("scores", "exchange"),
+    ("scores", "trackers"),
     ("comparison", "report"),
     ("history", "report"),
     ("registry", "formulas"),

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from ranklens.pipeline import gate_efficiency, k_sweep, reranking_improvement, routing_accuracy
     from ranklens.policy import Policy
     from ranklens.readers.golden_and_logs import from_records
+    from ranklens.readers.responses import hits
     from ranklens.registry import Measure, measures, preset
     from ranklens.registry import parse as measure
     from ranklens.retrieval.benchmark import Benchmark
@@ -69,6 +70,8 @@ if TYPE_CHECKING:
         success_at_k,
     )
     from ranklens.stats import Interval, rbo
+    from ranklens.traces.datasets import from_dataset
+    from ranklens.traces.runs import from_traces
 
 __version__ = "0.1.0"
 
@@ -95,11 +98,14 @@ _HOME = {
     "pipeline": "gate_efficiency k_sweep reranking_improvement routing_accuracy",
     "policy": "Policy",
     "readers.golden_and_logs": "from_records",
+    "readers.responses": "hits",
     "registry": "Measure measures preset",
     "scores": "Scores read_scores",
     "single": "average_precision_at_k dcg_at_k f1_at_k hit_rate_at_k mean_reciprocal_rank ndcg_at_k precision_at_k "
     "precision_recall_f1 recall_at_k reciprocal_rank success_at_k",
     "stats": "Interval rbo",
+    "traces.datasets": "from_dataset",
+    "traces.runs": "from_traces",
 }
 _WHERE = {name: (module, name) for module, names in _HOME.items() for name in names.split()}
 _WHERE["measure"] = ("registry", "parse")  # looks a measure up; the decorator is ranklens.registry.measure
@@ -141,11 +147,14 @@ __all__ = [
     "evaluate_scores",
     "explain",
     "f1_at_k",
+    "from_dataset",
     "from_ir_datasets",
     "from_records",
+    "from_traces",
     "gate",
     "gate_efficiency",
     "hit_rate_at_k",
+    "hits",
     "judge",
     "judgments",
     "k_sweep",

@@ -181,7 +181,7 @@ class Scores:
         """A Polars frame with one row per measure: measure (as it was asked for), mean, low, high."""
         import polars as pl
 
-        rows = [{**row, "measure": row["asked"]} for row in self._summary(level)]
+        rows = [{**row, "measure": row["asked"]} for row in self.to_summary(level=level)]
         return pl.DataFrame(rows, schema={"measure": pl.String, **dict.fromkeys(_NUMBERS, pl.Float64)})
 
     def to_pandas(self) -> pd.DataFrame:
@@ -204,7 +204,7 @@ class Scores:
             "format_version": FORMAT_VERSION,
             "version": __version__,
             "n": len(self.queries),
-            "measures": self._summary(level),
+            "measures": self.to_summary(level=level),
             "queries": list(self.queries),
             "values": {name: values.tolist() for name, values in self.values.items()},
             "policy": None if isinstance(self.judged, Copied) else asdict(self.judged.policy),
@@ -271,6 +271,17 @@ class Scores:
 
         return to_hub(self, model, dataset, **about)
 
+    def log_to(self, tracker: Any, *, step: int | None = None, name: str = "", report: bool = True) -> None:
+        """Log to an experiment tracker: mean, low and high of every measure, the values of each query, and the report.
+
+        ``tracker`` is ``"mlflow"``, ``"wandb"`` or ``"tensorboard"`` (``"tensorboard:FOLDER"``), a W&B run or a SummaryWriter. The
+        active run is used, if there is one. ``name`` tells several systems apart. Names are spelled so that every tracker accepts
+        them: ``nDCG_at_10``, ``nDCG_at_10_low``, ``nDCG_at_10_high``.
+        """
+        from ranklens.trackers.destinations import log_to
+
+        log_to(self, tracker, step=step, name=name, report=report)
+
     def table(self) -> Table:
         """Means and intervals as text, with a note on what they were taken over."""
         from ranklens.tables.table import Table
@@ -312,7 +323,8 @@ class Scores:
         shown = {str(measure): measure.shown for measure in self.measures}
         return {shown.get(name, name): values for name, values in self.values.items()}
 
-    def _summary(self, level: float) -> list[dict[str, Any]]:
+    def to_summary(self, *, level: float = 0.95) -> list[dict[str, Any]]:
+        """One dict per measure: measure (canonical), asked, mean, low and high; these are None for sums."""
         rows = []
         for measure in self.measures:
             if measure.definition.aggregate == "none":

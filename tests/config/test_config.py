@@ -6,10 +6,12 @@ import sys
 import textwrap
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
 from scipy import stats as scipy_stats
+from servers import search_server
 
 import ranklens as rl
 from ranklens.cli.bench import EXAMPLE
@@ -586,11 +588,59 @@ def store(bench):
     assert not (bench.folder / ".ranklens").exists()
 
 
+def log_to(bench):
+    """tests/trackers has the details."""
+    logged = {}
+
+    class Writer:
+        def __init__(self, folder, filename_suffix):
+            self.log_dir = folder
+
+        def add_scalar(self, name, value, step):
+            logged[name] = value
+
+        def ignored(self, *_):
+            pass
+
+        add_text = add_histogram = flush = close = ignored
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "tensorboardX", SimpleNamespace(SummaryWriter=Writer))
+        found = bench(outputs={"log_to": "tensorboard:logs"})
+    assert logged["good/nDCG_at_5"] == found.scores["good"].mean["nDCG@5"]
+    assert logged["good/failed"] == 0
+    assert logged["good/latency_p95"] > 0
+    assert (bench.folder / "logs" / "report.html").exists()
+
+
 def places(bench):
     rows = [{"key": query, "found": {"docs": ["a"]}} for query in QRELS]
     (bench.folder / "log.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     found = bench(**data(runs={"log": "log.jsonl"}, map={"query": "key", "retrieved": "found.docs"}))
     assert found.scores["log"].mean["P@1"] == 1
+
+
+def endpoint(key):
+    """Every key of an endpoint reaches the server; tests/retrieval/test_http.py has the details."""
+
+    def check(bench):
+        with search_server(
+            {"found": [{"doc": {"key": "c"}, "s": 0.5}, {"doc": {"key": "a"}, "s": 0.25}]}
+        ) as server:
+            entry = {"name": "mine", "url": f"{server.url}/s?n={{k}}", "body": {"q": "{query}"}, "k": 6}
+            entry |= {
+                "headers": {"X-Key": "secret"},
+                "method": "PUT",
+                "id": "found.*.doc.key",
+                "score": "found.*.s",
+            }
+            found = bench(retrievers=[entry], **data(runs={"old": "reversed.json"}))
+        assert {asked["body"]["q"] for asked in server.asked} == {query["text"] for query in QUERIES}
+        told = server.asked[0]
+        assert (told["path"], told["method"], told["headers"]["X-Key"]) == ("/s?n=6", "PUT", "secret")
+        assert found.benchmark.results["mine"].scored()["q1"] == {"c": 0.5, "a": 0.25}, key
+
+    return check
 
 
 EFFECTS = {
@@ -611,6 +661,12 @@ EFFECTS = {
     "data.map": places,
     "retrievers.name": retriever_name,
     "retrievers.retriever": retriever_function,
+    "retrievers.url": endpoint("url"),
+    "retrievers.body": endpoint("body"),
+    "retrievers.headers": endpoint("headers"),
+    "retrievers.method": endpoint("method"),
+    "retrievers.id": endpoint("id"),
+    "retrievers.score": endpoint("score"),
     "retrievers.k": retriever_k,
     "retrievers.factory": retriever_factory,
     "retrievers.params": retriever_params,
@@ -651,6 +707,7 @@ EFFECTS = {
     "outputs.latex": output("latex", lambda found: found.to_latex()),
     "outputs.report": report,
     "outputs.runs": output_runs,
+    "outputs.log_to": log_to,
     "outputs.store": store,
 }
 

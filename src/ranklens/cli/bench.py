@@ -42,6 +42,7 @@ class Format(str, Enum):
     csv = "csv"
     parquet = "parquet"
     latex = "latex"
+    github = "github"
 
 
 def bench(
@@ -54,6 +55,7 @@ def bench(
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file (with --init).")] = False,
     format: Annotated[Format | None, typer.Option("--format", help=formats.HELP)] = None,  # noqa: A002
     output: options.Output = None,
+    junit: options.Junit = None,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Ask every query again; use no stored answer.")
     ] = False,
@@ -68,13 +70,16 @@ def bench(
     ] = False,
     no_code: Annotated[
         bool,
-        typer.Option("--no-code", help="Refuse configurations that name code; runs are compared and gated."),
+        typer.Option(
+            "--no-code",
+            help="Refuse configurations that name code or an address; runs are compared and gated.",
+        ),
     ] = False,
     save: options.Save = False,
 ) -> None:
     """Run the retrievers in a configuration, compare them and check the gates; exit status 1 if a gate fails.
 
-    A configuration is code: retriever: "module:function" is imported and called. Run only what you trust, or use --no-code.
+    A configuration is code: retriever: "module:function" is imported and called, url is called over HTTP. Run only what you trust, or use --no-code.
     """
     if init:
         _write_example(config or _DEFAULT, force)
@@ -86,7 +91,8 @@ def bench(
 
     written = formats.format_of(format, output, Format)
     loaded = load(config)
-    check_output(output, inputs(loaded))
+    for file in (output, junit):
+        check_output(file, inputs(loaded))
     asking = Asking(fresh=fresh, max_age=max_age, keep_going=keep_going, code=not no_code)
     result = measure(loaded, asking)
     # Before the files of the configuration, of which one may not be writable.
@@ -95,6 +101,9 @@ def bench(
     else:
         write_text(_render(result, written).rstrip("\n") + "\n", output)
     write_outputs(result)
+    if junit is not None:
+        write_text(result.outcome.to_junit(), junit)
+    _add_to_summary(result)
     if save:
         from ranklens.cli.history import keep
         from ranklens.config.execution import records_of
@@ -117,7 +126,19 @@ def _failures(result: BenchResult) -> Iterator[str]:
         yield from (f"  {line}" for line in reasons(check))
 
 
+def _add_to_summary(result: BenchResult) -> None:
+    """The results in the summary of a GitHub job: the gates, if there are any, and the tables."""
+    from ranklens.gates.comment import folded
+    from ranklens.gates.github import add_to_summary
+
+    tables = result.to_markdown()
+    gated = result.outcome.verdicts
+    add_to_summary(f"{result.outcome.to_markdown()}\n\n{folded('Results', tables)}" if gated else tables)
+
+
 def _render(result: BenchResult, format: Format) -> str:  # noqa: A002
+    if format is Format.github:
+        return f"{result}\n\n{result.outcome.to_annotations(result.config.file)}"
     render = {
         Format.table: result.__str__,
         Format.json: result.to_json,

@@ -34,6 +34,8 @@ Examples:
 
   ranklens gate --config bench.yaml
 
+  ranklens gate --config bench.yaml --format github --junit gate.xml
+
   ranklens gate "RR drop <= 2%" --qrels qrels.txt --run run.txt --baseline history:v1.2
 """
 
@@ -44,6 +46,7 @@ class Format(str, Enum):
     table = "table"
     json = "json"
     markdown = "markdown"
+    github = "github"
 
 
 class Undecided(str, Enum):
@@ -126,6 +129,7 @@ def gate(
     no_code: Annotated[bool, typer.Option("--no-code", help="Refuse configurations that name code.")] = False,
     format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.table,  # noqa: A002
     output: options.Output = None,
+    junit: options.Junit = None,
     qrels_format: options.QrelsFormat = None,
     run_format: options.RunFormat = None,
     places: options.Map = None,
@@ -142,7 +146,8 @@ def gate(
         raise InputError("Say what to check: either --config FILE, or --qrels FILE and --run FILE.")
     chosen = None if undecided is None else undecided.value
     held = _Held([Rule.parse(rule) for rule in rules or ()], baseline, chosen, common, update)
-    out.check_output(output, [config, qrels, *(runs or ())])
+    for written in (output, junit):
+        out.check_output(written, [config, qrels, *(runs or ())])
     if config is not None:
         asking = {"fresh": fresh, "keep_going": keep_going, "code": not no_code}
         found = _by_config(config, held, asking)
@@ -150,7 +155,8 @@ def gate(
         formats = {"qrels_format": qrels_format, "run_format": run_format, "places": places, "match": match}
         found = _by_files(str(qrels), runs or [], held, policy, measures or [], queries, cluster, formats)
     if found is not None:
-        _tell(found, format, output)
+        _for_ci(found, junit)
+        _tell(found, format, output, config)
 
 
 def _by_files(
@@ -264,7 +270,16 @@ def _means(name: str, record: Record, before: Record | None) -> list[str]:
     return told
 
 
-def _tell(outcome: Outcome, format: Format, output: Path | None) -> None:  # noqa: A002
+def _for_ci(outcome: Outcome, junit: Path | None) -> None:
+    """What CI services show beside the log."""
+    from ranklens.gates.github import add_to_summary
+
+    if junit is not None:
+        out.write_text(outcome.to_junit(), junit)
+    add_to_summary(outcome.to_markdown())
+
+
+def _tell(outcome: Outcome, format: Format, output: Path | None, config: Path | None) -> None:  # noqa: A002
     """The verdicts, then the exit status."""
     from ranklens.gates import wording
     from ranklens.tables import terminal
@@ -275,7 +290,8 @@ def _tell(outcome: Outcome, format: Format, output: Path | None) -> None:  # noq
     elif format is Format.json:
         out.write_text(json.dumps(outcome.to_dict(), indent=2, ensure_ascii=False) + "\n", output)
     else:
-        text = outcome.to_markdown() if format is Format.markdown else str(outcome)
+        render = {Format.table: outcome.__str__, Format.markdown: outcome.to_markdown}
+        text = outcome.to_github(config) if format is Format.github else render[format]()
         out.write_text(text + "\n", output)
     if outcome.passed:
         return

@@ -163,3 +163,11 @@ def progress(items: Iterable[Any]) -> Iterable[Any]:
     from rich.progress import track
 
     return track(waiting, "Reading runs", console=Console(stderr=True), transient=True)
+
+
+Junit = Annotated[
+    Path | None,
+    typer.Option(
+        "--junit", metavar="FILE", help="Also write the verdicts as JUnit XML: one test case per rule."
+    ),
+]

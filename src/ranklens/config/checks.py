@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from ranklens.errors import nearest
+from ranklens.errors import InputError, nearest
 from ranklens.files.queries import golden
 from ranklens.gates.rules import senseless
 from ranklens.matching.rules import Groups
 
 if TYPE_CHECKING:
-    from ranklens.config.model import Config
+    from ranklens.config.model import Config, Retriever
 
 
 class WrongKeyError(ValueError):
-    """Keys that do not fit together; ``key`` is where to look."""
+    """Keys that do not fit together; ``key`` is where to look, from the part that is checked."""
 
     def __init__(self, message: str, *key: str | int) -> None:
         super().__init__(message)
@@ -56,6 +56,32 @@ def _systems(config: Config) -> None:
             raise WrongKeyError(message, *(("retrievers", number) if retriever.match else ()), "match")
     _names(config, [config.baseline] if config.baseline is not None else [], "baseline")
     _names(config, config.gates.systems or (), "gates", "systems")
+
+
+_OF_FUNCTIONS = ("factory", "params", "batch_size")
+_OF_ENDPOINTS = ("body", "headers", "method", "id", "score")
+
+
+def check_retriever(retriever: Retriever) -> None:
+    """Raise a :class:`WrongKeyError` unless it is a function or an address, with the keys that such a one takes."""
+    if (retriever.retriever is None) == (retriever.url is None):
+        said = "and retriever are both set" if retriever.url else "is missing, and so is url"
+        key = "url" if retriever.url else "retriever"
+        raise WrongKeyError(f"{said}; set one of them: a function, or an address to call.", key)
+    others, there = (_OF_FUNCTIONS, "functions") if retriever.url else (_OF_ENDPOINTS, "an address (url)")
+    for key in others:
+        if getattr(retriever, key):
+            raise WrongKeyError(f"applies to {there} only; leave it out.", key)
+    if retriever.url is None:
+        return
+    if retriever.id is not None and retriever.id_from is not None:
+        raise WrongKeyError("and id_from both say where the id is; set only one of them.", "id")
+    from ranklens.config.endpoints import endpoint
+
+    try:
+        endpoint(retriever)
+    except InputError as error:
+        raise WrongKeyError(str(error), "url") from None
 
 
 def _names(config: Config, names: Iterable[str], *key: str) -> None:

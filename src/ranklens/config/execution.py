@@ -65,14 +65,17 @@ def measure(config: Config, asking: Asking | None = None) -> BenchResult:
     """The same without writing; outputs that cannot be written are refused right away."""
     asking = asking or Asking()
     if config.retrievers and not asking.code:
+        first = config.retrievers[0]
+        what = f"{first.retriever!r} is code" if first.url is None else f"{first.url!r} is an address to call"
         raise InputError(
-            f"{_place(config, 0)}: {config.retrievers[0].retriever!r} is code, which ",
+            f"{_place(config, 0)}: {what}, which ",
             InPython("code=False", "--no-code"),
             " refuses. Give rankings as data.runs, or allow code if you trust this configuration.",
         )
     for key, path in _files(config).items():
         _make_room(path, spell(("outputs", key)))
         check_output(path, inputs(config))
+    _trackers(config)  # one that is not installed is told before hours of work, not after
     try:
         with spelling(as_key), importable(config.folder, Path.cwd()):
             benchmark = _asked(config, asking) if config.retrievers else None
@@ -107,6 +110,10 @@ def _retriever(config: Config, number: int) -> tuple[Any, bool]:
     from ranklens.retrieval.adapters import adapt
 
     entry = config.retrievers[number]
+    if entry.retriever is None:
+        from ranklens.config.endpoints import endpoint
+
+        return endpoint(entry), False
     try:
         found = import_retriever(entry.retriever, factory=entry.factory, params=entry.params)
         return found, adapt(found, k=entry.k, batch_size=entry.batch_size).batch_size is not None
@@ -118,7 +125,8 @@ def _retriever(config: Config, number: int) -> tuple[Any, bool]:
 def _place(config: Config, number: int) -> str:
     """Where a retriever is named."""
     where = "" if config.file is None else f"{config.file}: "
-    return f"{where}{spell(('retrievers', number, 'retriever'))}"
+    key = "retriever" if config.retrievers[number].url is None else "url"
+    return f"{where}{spell(('retrievers', number, key))}"
 
 
 def _options(entry: Retriever, takes_lists: bool, performance: Performance) -> dict[str, Any]:
@@ -134,10 +142,19 @@ def _options(entry: Retriever, takes_lists: bool, performance: Performance) -> d
         "batch_size": batch_size,
         "version": entry.version or "",
         "params": entry.params,
-        # The object that a factory made may not show what it was made from.
-        "depends_on": [entry.retriever, named(entry.retriever)],
         "stop_after": performance.stop_after,
+        **_seen_in(entry),
     }
+
+
+def _seen_in(entry: Retriever) -> dict[str, Any]:
+    """What the retriever itself does not show."""
+    if entry.retriever is None:
+        from ranklens.config.endpoints import places
+
+        return places(entry)
+    # The object that a factory made may not show what it was made from.
+    return {"depends_on": [entry.retriever, named(entry.retriever)]}
 
 
 def _measured(config: Config, benchmark: Benchmark | None, *, gated: bool) -> BenchResult:
@@ -309,6 +326,35 @@ def write_outputs(result: BenchResult) -> None:
         data = result.config.data
         texts_of = result.benchmark.queries if result.benchmark is not None else data.queries
         result.comparison.to_html(files["report"], queries=texts_of, corpus=data.corpus)
+    _log(result)
+
+
+def _log(result: BenchResult) -> None:
+    """Hand the results to the trackers that the configuration names."""
+    trackers = _trackers(result.config)
+    if not trackers:
+        return
+    from ranklens.trackers.content import content_of
+
+    report = result.comparison.to_html if result.comparison is not None else None
+    content = content_of(result.scores, report=report, further=_of_calls(result.benchmark))
+    for log in trackers:
+        log(content)
+
+
+def _trackers(config: Config) -> list[Callable[[Any], None]]:
+    """What logs to each tracker."""
+    from ranklens.trackers.destinations import find
+
+    return [find(tracker, config.folder) for tracker in config.outputs.log_to]
+
+
+def _of_calls(benchmark: Benchmark | None) -> dict[str, dict[str, float | None]]:
+    results = benchmark.results if benchmark is not None else {}
+    return {
+        name: {"failed": run.status["failed"], "latency_p95": run.latency.p95 if run.latency else None}
+        for name, run in results.items()
+    }
 
 
 def inputs(config: Config) -> list[Path | None]:

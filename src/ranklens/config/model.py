@@ -20,7 +20,7 @@ from pydantic import (
 )
 
 from ranklens.comparison.settings import ALL_TESTS, FAMILIES, INTERVALS
-from ranklens.config.checks import check
+from ranklens.config.checks import check, check_retriever
 from ranklens.errors import InputError, nearest
 from ranklens.evaluation import with_rel
 from ranklens.gates.baselines import HISTORY
@@ -32,6 +32,7 @@ from ranklens.policy import Policy, make_policy, questions
 from ranklens.registry import Measure, parse, parse_many
 from ranklens.retrieval.ages import in_seconds
 from ranklens.stats import CORRECTIONS, Margin
+from ranklens.trackers.destinations import check as check_tracker
 
 
 def _beside_the_file(path: Path, info: ValidationInfo) -> Path:
@@ -76,6 +77,10 @@ def _age(value: float | str) -> float | str:
 
 def _listed(value: Any) -> Any:
     return (value,) if isinstance(value, str) else value
+
+
+def _trackers(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(check_tracker(name) for name in names)
 
 
 def _measures(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -235,12 +240,14 @@ class Data(Part):
 
 
 class Retriever(Part):
-    """A function that is called with every query."""
+    """A function, or an HTTP address, that is called with every query."""
 
     name: str = Field(min_length=1, description="Name in tables: text.")
-    retriever: str = Field(
+    retriever: str | None = Field(
+        default=None,
         pattern=r"^[\w.]+:[\w.]+(\(\))?$",
-        description="The function or object, as module:function; module:function() calls it first to get the retriever.",
+        description="The function or object, as module:function; module:function() calls it first to get the retriever. Not needed "
+        "with url.",
     )
     k: From1 = Field(default=10, description="Documents per query: a whole number from 1.")
     factory: bool = Field(
@@ -274,6 +281,39 @@ class Retriever(Part):
         default=None,
         description="How its ids map to judged ids, if different from match above.",
     )
+    url: str | None = Field(
+        default=None,
+        description="A search endpoint, instead of a function: an address that begins with http:// or https://. {query} and {k} are "
+        "replaced; ${NAME} is an environment variable.",
+    )
+    body: Any = Field(
+        default=None,
+        description="What is sent to url, as JSON, with {query} and {k} replaced: keys and values, or text. Without it the request is "
+        "a GET.",
+    )
+    headers: dict[str, str] = Field(
+        default_factory=dict,
+        description="Headers of the request to url: names with text, such as {Authorization: 'ApiKey ${ES_KEY}'}.",
+    )
+    method: str | None = Field(
+        default=None,
+        pattern=r"^(?i:GET|POST|PUT)$",
+        description="The method of the request to url: GET, POST or PUT. By default GET without a body, else POST.",
+    )
+    id: str | None = Field(
+        default=None,
+        description="Where the ids are in the answer of url, with * for each result, such as results.*.doc.key: text. The common "
+        "search engines need none.",
+    )
+    score: str | None = Field(
+        default=None,
+        description="Where the scores are in the answer of url, such as results.*.score: text.",
+    )
+
+    @model_validator(mode="after")
+    def _is_one_of_both(self) -> Retriever:
+        check_retriever(self)
+        return self
 
 
 class Gates(Part):
@@ -352,6 +392,11 @@ class Outputs(Part):
     report: Place | None = Field(default=None, description="The report, one HTML file.")
     runs: Place | None = Field(
         default=None, description="Folder for the rankings of the retrievers, as TREC run files."
+    )
+    log_to: Annotated[tuple[str, ...], BeforeValidator(_listed), AfterValidator(_trackers)] = Field(
+        default=(),
+        description="Experiment trackers to log to: a list of mlflow, wandb and tensorboard (tensorboard:FOLDER for a folder other than "
+        "runs). They find their servers and projects in the environment.",
     )
     store: Place | None = Field(
         default=None,

@@ -148,7 +148,7 @@ def _sentence(
 ) -> tuple[int, str]:
     """The line, to sort by, and what is wrong there."""
     own = (detail.get("ctx") or {}).get("error")
-    at: KeyPath = getattr(own, "key", None) or tuple(part for part in detail["loc"] if part != "[key]")
+    at: KeyPath = (*(part for part in detail["loc"] if part != "[key]"), *getattr(own, "key", ()))
     line = next((lines[at[:n]] for n in range(len(at), 0, -1) if at[:n] in lines), None)
     where = "" if path is None else f"{path}: " if line is None else f"{path}:{line}: "
     return line or 0, f"{where}{spell(at)}: {_what_is_wrong(detail, at, model, own)}"

@@ -72,13 +72,20 @@ class Baseline:
     def read(cls, path: Path) -> Baseline:
         """A file that :meth:`write` wrote; one that was changed by hand is refused."""
         try:
-            content = json.loads(path.read_text(encoding="utf-8"))
+            text = path.read_text(encoding="utf-8")
         except FileNotFoundError:
             raise InputError(
                 f"{path}: there is no baseline yet. Write it with ", *_UPDATE, ", then commit it."
             ) from None
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"{path} cannot be read: {error}.") from None
+        return cls.from_text(text, str(path))
+
+    @classmethod
+    def from_text(cls, text: str, path: str) -> Baseline:
+        """What :meth:`to_text` gave; ``path`` is the file that messages name."""
+        try:
+            content = json.loads(text)
         except json.JSONDecodeError as error:
             raise InputError(
                 f"{path}:{error.lineno}: not a baseline: {error.msg}. Restore the file, or write it anew with ",
@@ -97,12 +104,16 @@ class Baseline:
                 *_UPDATE,
                 ".",
             )
-        return cls({name: _record(name, one) for name, one in content["systems"].items()}, str(path))
+        return cls({name: _record(name, one) for name, one in content["systems"].items()}, path)
 
     def write(self, path: Path) -> None:
-        """One line per query, so that a review shows what changed; the same results give the same bytes."""
+        """Write :meth:`to_text` to a file, completely or not at all."""
         from ranklens.files.output import write_text
 
+        write_text(self.to_text(), path)
+
+    def to_text(self) -> str:
+        """One line per query, so that a review shows what changed; the same results give the same text."""
         systems = {name: _content(record) for name, record in sorted(self.records.items())}
         head = {
             "format": FORMAT,
@@ -111,7 +122,7 @@ class Baseline:
             "ranklens": __version__,
             "checksum": _checksum(systems),
         }
-        write_text(_laid_out(head, systems), path)
+        return _laid_out(head, systems)
 
     def of(self, system: str) -> Record:
         """The record of a system of the same name; the only one, if there is one."""

@@ -11,6 +11,8 @@ from ranklens.gates.rules import Rule
 from ranklens.words import finite
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ranklens.stats import Interval
     from ranklens.tables.table import Printout
 
@@ -140,8 +142,26 @@ class Outcome:
         return wording.printout(self)
 
     def to_markdown(self) -> str:
-        """All that ``print`` shows, as Markdown."""
-        return self.printout().to_markdown()
+        """A comment for a pull request: the verdict, one row per rule, the queries that lost most, the details folded."""
+        from ranklens.gates.comment import to_markdown
+
+        return to_markdown(self)
+
+    def to_junit(self) -> str:
+        """JUnit XML: one test case per rule and system."""
+        from ranklens.gates.junit import to_junit
+
+        return to_junit(self)
+
+    def to_github(self, file: Path | None = None) -> str:
+        """What ``print`` shows, and below it the annotations."""
+        return f"{self}\n\n{self.to_annotations(file)}"
+
+    def to_annotations(self, file: Path | None = None) -> str:
+        """Annotations of GitHub Actions, at the configuration's file if there is one."""
+        from ranklens.gates.github import to_annotations
+
+        return to_annotations(self, file)
 
     def __str__(self) -> str:
         return str(self.printout())

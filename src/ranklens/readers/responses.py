@@ -1,6 +1,7 @@
 """What a retriever returned → document ids in rank order, whatever library it comes from.
 
-No such library is imported: containers, ids and scores are found under the names that libraries give them.
+No such library is imported: containers, ids and scores are found under the names that libraries give them. Raw responses of
+search engines are told apart by :mod:`ranklens.readers.engines`.
 """
 
 from __future__ import annotations
@@ -8,7 +9,8 @@ from __future__ import annotations
 import functools
 import math
 import reprlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import islice
@@ -16,7 +18,7 @@ from numbers import Real
 from typing import Any, NamedTuple, TypeAlias
 
 from ranklens.errors import InputError, InPython
-from ranklens.readers import frames, names
+from ranklens.readers import engines, frames, names
 from ranklens.readers.paths import follow, step
 
 # Chroma, Haystack, LlamaIndex, LangChain chains, Pinecone, Elasticsearch, Qdrant, Weaviate … The ids come first, because Chroma's
@@ -24,7 +26,6 @@ from ranklens.readers.paths import follow, step
 CONTAINERS = ("ids", "documents", "docs", "results", "matches", "hits", "points", "objects", "nodes", "source_nodes",
               "source_documents", "context", "chunks", "passages", "data")  # fmt: skip
 ID_NAMES = tuple(name for name in names.DOCS_INSIDE if name not in ("doc", "document", "item"))
-SCORE_NAMES = (*names.SCORES, "distance")
 INSIDE = ("node", "document", "doc")  # where an item wraps the document
 
 
@@ -50,6 +51,37 @@ class Retrieved(NamedTuple):
     ids: tuple[str, ...]
     scores: tuple[float | None, ...] | None
     cut: bool
+
+
+class Hit(NamedTuple):
+    """A document that was found, and its score: higher is better; None if there is none."""
+
+    id: str
+    score: float | None = None
+
+
+def hits(
+    response: Any,
+    *,
+    k: int | None = None,
+    id_from: IdFrom = None,
+    score_from: str | Callable[[Any], Any] | None = None,
+) -> list[Hit]:
+    """The ids and scores in a search engine's raw response, best first.
+
+    Responses of Elasticsearch, OpenSearch, Solr, Vespa, Qdrant, Weaviate, Chroma, Pinecone and Milvus are recognised, as JSON or
+    as their clients return them, and rows of (id, distance) as from pgvector. Ids become text, and distances are negated, so
+    that a higher score is better. ``id_from`` and ``score_from`` say where else they are in a hit, such as ``"_source.sku"``.
+
+    >>> hits({"hits": {"hits": [{"_id": "d7", "_score": 2.5}, {"_id": "d2", "_score": 1.0}]}})
+    [Hit(id='d7', score=2.5), Hit(id='d2', score=1.0)]
+    >>> dict(hits({"ids": [["a", "b"]], "distances": [[0.25, 0.5]]}))
+    {'a': -0.25, 'b': -0.5}
+    """
+    found = Reading(sys.maxsize - 1 if k is None else k, id_from, score_from, "The response is").read(
+        response
+    )
+    return [Hit(*pair) for pair in zip(found.ids, found.scores or [None] * len(found.ids), strict=True)]
 
 
 @dataclass(frozen=True)
@@ -92,7 +124,7 @@ class Reading:
         ids = [self._id(item) for item in kept]
         if kept and all(doc is None for doc in ids):
             raise self._without_ids(kept[0])
-        scores = [self._score(item) for item in kept]
+        scores = self._scores(kept)
         return Retrieved(
             tuple(doc if doc is not None else unmatched(rank) for rank, doc in enumerate(ids, 1)),
             tuple(scores) if any(score is not None for score in scores) else None,
@@ -109,7 +141,10 @@ class Reading:
             raise ReadingError(
                 f"{self.subject} {_shown(value)}, ids and scores in two lists; give list(zip(ids, scores)), or only the ids."
             )
-        inner = _container(value)
+        value = engines.body(value)
+        inner = engines.hits_inside(value)
+        if inner is None:
+            inner = _container(value)
         if isinstance(inner, Mapping):
             scored = list(inner.items())
             if not all(isinstance(score, Real) and isinstance(doc, (str, int)) for doc, score in scored):
@@ -128,16 +163,20 @@ class Reading:
             found = _usual_id(_document(item))
         return self._as_id(found, item)
 
-    def _score(self, item: Any) -> float | None:
+    def _scores(self, items: Sequence[Any]) -> list[float | None]:
+        """The scores, higher ones for better items, unless the caller says where they are."""
+        if self.score_from is not None:
+            return [_finite(self._own_score(item)) for item in items]
+        found = [(item[1], False) if _is_scored(item) else engines.score_or_distance(item) for item in items]
+        scores = [_finite(score) for score, _ in found]
+        distances = any(is_distance for _, is_distance in found)
+        pairs = not self.in_file and all(map(_is_scored, items))  # rows of a database: (id, distance)
+        return engines.higher_is_better(scores, distances) if distances or pairs else scores
+
+    def _own_score(self, item: Any) -> Any:
         if callable(self.score_from):
-            found = _ask("score_from", self.score_from, item)
-        elif self.score_from is not None:
-            found = follow(item, self.score_from)
-        elif _is_scored(item):
-            found = item[1]
-        else:
-            found = _first(item, SCORE_NAMES)
-        return float(found) if isinstance(found, Real) and math.isfinite(found) else None
+            return _ask("score_from", self.score_from, item)
+        return follow(item, str(self.score_from))
 
     def _not_a_list(self, value: Any) -> ReadingError:
         if isinstance(value, AbstractSet):
@@ -181,6 +220,10 @@ class Reading:
         return str(found)
 
 
+def _finite(found: Any) -> float | None:
+    return float(found) if isinstance(found, Real) and math.isfinite(found) else None
+
+
 def _best_first(scored: list[tuple[Any, Any]]) -> list[tuple[Any, float]]:
     """By descending score, whatever kind of numbers they are; equal ones stay in order."""
     numbers = [(doc, float(score)) for doc, score in scored]
@@ -220,7 +263,7 @@ def _container(value: Any) -> Any:
         # Batch interfaces return one list per query, and this was one query.
         nested = len(value) == 1 and isinstance(value[0], list) and not _is_scored(value[0])
         return value[0] if nested else value
-    for name in (*CONTAINERS, "body"):  # body: Elasticsearch's client
+    for name in CONTAINERS:
         inner = step(value, name)
         if inner is not None and not isinstance(inner, (str, bytes, Real)) and not callable(inner):
             return _container(inner)
@@ -247,19 +290,13 @@ def _document(item: Any) -> Any:
     return item[0] if _is_scored(item) or (isinstance(item, tuple) and len(item) == 1) else item
 
 
-def _first(item: Any, known: Iterable[str]) -> Any:
-    if isinstance(item, Mapping):
-        return names.given(item, known)
-    found = (step(item, name) for name in known)
-    return next((value for value in found if value is not None and not callable(value)), None)
-
-
 def _usual_id(item: Any) -> Any:
     if item is None or isinstance(item, (str, Real)):
         return item
-    found = _first(item, ID_NAMES)
-    inner = None if found is not None else _first(item, INSIDE)
-    return found if inner is None or isinstance(inner, (str, Real)) else _first(inner, ID_NAMES)
+    own = engines.own_id(item)
+    found = own if own is not None else engines.first_of(item, ID_NAMES)
+    inner = None if found is not None else engines.first_of(item, INSIDE)
+    return found if inner is None or isinstance(inner, (str, Real)) else engines.first_of(inner, ID_NAMES)
 
 
 _NO_IDS = (bool, float, bytes, Mapping, AbstractSet, list, tuple)

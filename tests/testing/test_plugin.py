@@ -1,0 +1,201 @@
+"""The plugin, in runs of pytest of its own."""
+
+import subprocess
+import sys
+from importlib import import_module
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import pytest
+
+pytest_plugins = ["pytester"]
+# Runs within this process forget what they load, and these cannot be loaded twice.
+for name in ("numpy", "polars", "scipy.stats", "ranklens.testing.retrieval"):
+    import_module(name)
+# Already loaded where the package is installed with its entry point.
+LOADED = any(point.value == "ranklens.testing.plugin" for point in entry_points(group="pytest11"))
+PLUGIN = () if LOADED else ("-p", "ranklens.testing.plugin")
+
+SUITE = """
+from pathlib import Path
+import pytest, ranklens as rl
+
+QRELS = {f"q{i}": {"a": 1} for i in range(60)}
+BAD = int(Path("bad.txt").read_text())  # queries for which the retriever is wrong
+SCORES = rl.evaluate(QRELS, {q: ["b", "a"] if i < BAD else ["a"] for i, q in enumerate(QRELS)}, "RR")
+
+def test_floor(retrieval):
+    outcome = retrieval.check(SCORES, "RR >= 0.9")
+    assert outcome.passed
+
+@pytest.mark.retrieval("RR drop <= 0.02 @ 95%")
+def test_drop(retrieval):
+    retrieval.check(SCORES)
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_bench(retrieval, k):
+    bench = rl.Benchmark({q: q for q in QRELS}, QRELS)
+    bench.run("mine", lambda text: ["a"], k=k)
+    retrieval.check(bench, "RR drop <= 1%", "failed <= 0")
+
+def test_other():
+    pass
+"""
+
+
+@pytest.fixture
+def project(pytester):
+    pytester.makepyfile(test_search=SUITE)
+
+    def run(*options, bad=0):
+        Path("bad.txt").write_text(str(bad))
+        apart = "-n" in options
+        start = pytester.runpytest_subprocess if apart else pytester.runpytest_inprocess
+        return start(*PLUGIN, "-p", "no:cacheprovider", *options)
+
+    run.path = pytester.path
+    return run
+
+
+def test_baselines_are_written_on_request_and_held_against(project):
+    without = project()
+    without.assert_outcomes(passed=2, failed=3)
+    without.stdout.fnmatch_lines(["*there is no baseline yet. Write it with: pytest --retrieval-update*"])
+    project("--retrieval-update").assert_outcomes(passed=5)
+    written = (project.path / "retrieval-baseline.json").read_text()
+    assert '"test_search.py::test_drop": {' in written
+    assert '"test_search.py::test_bench[2] mine": {' in written
+    good = project()
+    good.assert_outcomes(passed=5)
+    good.stdout.fnmatch_lines(
+        [
+            "*= retrieval quality =*",
+            "passed: RR of test_floor: 1.0000 >= required 0.9",
+            "passed: RR of test_drop: 1.0000 against the baseline's 1.0000; no query changed",
+        ]
+    )
+    bad = project(bad=20)
+    bad.assert_outcomes(passed=3, failed=2)
+    bad.stdout.fnmatch_lines(
+        [
+            "*AssertionError: retrieval is not good enough:",
+            "*failed: RR >= 0.9: RR of test_floor: 0.8333 < required 0.9*",
+            "*failed: RR drop <= 0.02 @ 95%: RR of test_drop: 0.8333 against the baseline's 1.0000*",
+            "*lost most: q0 1.00 * 0.50*",
+        ]
+    )
+    assert (
+        project.path / "retrieval-baseline.json"
+    ).read_text() == written  # only --retrieval-update changes it
+    assert "retrieval.py" not in "\n".join(line for line in bad.outlines if line.startswith("E"))
+
+
+def test_what_is_not_good_enough_is_not_frozen_and_others_stay(project):
+    project("--retrieval-update")
+    before = (project.path / "retrieval-baseline.json").read_text()
+    again = project("--retrieval-update", "-k", "test_drop", bad=6)
+    again.assert_outcomes(passed=1, deselected=4)
+    again.stdout.fnmatch_lines(["*retrieval-baseline.json: 1 baseline written, 3 others kept; commit it."])
+    assert (project.path / "retrieval-baseline.json").read_text() != before
+    project("-k", "test_drop or test_bench", bad=6).assert_outcomes(passed=3, deselected=2)
+    project("--retrieval-update", "-k", "test_floor", bad=30).assert_outcomes(failed=1, deselected=4)
+
+
+@pytest.mark.slow
+def test_parallel_workers_bring_their_results(project):
+    pytest.importorskip("xdist")
+    project("-n", "2", "--retrieval-update").assert_outcomes(passed=5)
+    found = project("-n", "2", bad=20)
+    found.assert_outcomes(passed=3, failed=2)
+    told = [line.split(":")[0] for line in found.outlines if line.startswith(("passed: ", "FAILED: "))]
+    assert sorted(told) == ["FAILED"] * 2 + ["passed"] * 4
+    alone = project("--retrieval-update", "--retrieval-baseline", "alone.json")
+    alone.assert_outcomes(passed=5)
+    assert (project.path / "alone.json").read_text() == (project.path / "retrieval-baseline.json").read_text()
+
+
+def test_tests_are_selected_by_the_marker(project):
+    project("-m", "retrieval", "--strict-markers", "--retrieval-update").assert_outcomes(
+        passed=4, deselected=1
+    )
+    project("-m", "not retrieval").assert_outcomes(passed=1, deselected=4)
+
+
+def test_undecided_rules_fail_unless_told_otherwise(project):
+    project("--retrieval-update")
+    project("-k", "test_drop", bad=2).assert_outcomes(failed=1, deselected=4)
+    found = project("-k", "test_drop", "--retrieval-undecided", "pass", bad=2)
+    found.assert_outcomes(passed=1, deselected=4)
+    found.stdout.fnmatch_lines(["UNDECIDED: RR of test_drop: *"])
+
+
+def test_the_ini_file_names_the_baseline(project):
+    (project.path / "pytest.ini").write_text("[pytest]\nretrieval_baseline = frozen/search.json\n")
+    (project.path / "frozen").mkdir()
+    project("--retrieval-update").assert_outcomes(passed=5)
+    assert (project.path / "frozen" / "search.json").exists()
+    project().assert_outcomes(passed=5)
+
+
+def test_a_history_cannot_be_updated(project):
+    found = project("--retrieval-update", "--retrieval-baseline", "history:main")
+    found.stderr.fnmatch_lines(["*--retrieval-update writes a file; give it as --retrieval-baseline FILE.*"])
+    assert found.ret == pytest.ExitCode.USAGE_ERROR
+
+
+def test_a_broken_baseline_is_not_overwritten(project):
+    (project.path / "retrieval-baseline.json").write_text("{}")
+    found = project("--retrieval-update")
+    found.stdout.fnmatch_lines(["*The baseline was not written: *retrieval-baseline.json is not a baseline*"])
+    assert found.ret == pytest.ExitCode.USAGE_ERROR
+    assert (project.path / "retrieval-baseline.json").read_text() == "{}"
+
+
+def test_mistakes_in_tests_are_told(pytester):
+    pytester.makepyfile(
+        """
+        import ranklens as rl
+        SCORES = rl.evaluate({"q": {"a"}}, {"q": ["a"]}, "RR")
+
+        def test_no_rule(retrieval):
+            retrieval.check(SCORES)
+
+        def test_twice(retrieval):
+            retrieval.check(SCORES, "RR >= 0.1")
+            retrieval.check(SCORES, "RR >= 0.1", name="second")
+            retrieval.check(SCORES, "RR >= 0.2")
+        """
+    )
+    found = pytester.runpytest_inprocess(*PLUGIN)
+    found.assert_outcomes(failed=2)
+    found.stdout.fnmatch_lines(
+        ["*There is no rule to check*", "*twice, so both would share one baseline; give each check a name=.*"]
+    )
+
+
+def test_a_run_without_checks_shows_nothing(pytester):
+    pytester.makepyfile("def test_it(): pass")
+    found = pytester.runpytest_inprocess(*PLUGIN)
+    found.assert_outcomes(passed=1)
+    assert "retrieval" not in "\n".join(found.outlines)
+    assert not (pytester.path / "retrieval-baseline.json").exists()
+
+
+def test_the_plugin_costs_nothing_to_load():
+    code = "import pytest, sys; before = {*sys.modules}; import ranklens.testing.plugin; print(*{*sys.modules} - before)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert {name for name in loaded if not name.startswith("ranklens")} <= {
+        "json",
+        "json.decoder",
+        "json.encoder",
+        "json.scanner",
+        "_json",
+    }
+    assert {*loaded} & {"ranklens.gates", "ranklens.scores", "ranklens.errors"} == set()
+
+
+def test_the_entry_point_is_declared():
+    content = (Path(__file__).parents[2] / "pyproject.toml").read_text()
+    assert '[project.entry-points.pytest11]\nranklens = "ranklens.testing.plugin"\n' in content
