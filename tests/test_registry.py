@@ -150,7 +150,7 @@ def test_measures_come_through_an_entry_point(monkeypatch):
     monkeypatch.setattr(
         importlib.metadata, "entry_points", lambda group: [Point()] if group == "ranklens.measures" else []
     )
-    registry._load_plugins.cache_clear()
+    registry.catalog.load_plugins.cache_clear()
     try:
         assert rl.evaluate({"q": {"a"}}, {"q": ["a"]}, "FromPlugin").mean == {"FromPlugin": 1}
     finally:
