@@ -15,7 +15,7 @@ RECALL_LEVELS = tuple(level / 10 for level in range(11))
 _INFAP_EPSILON = 0.00001  # trec_eval's smoothing of an empty judged sample
 
 
-@measure("AP", "MAP", "average_precision", average_ties=True)
+@measure("AP", "MAP", "average_precision", "mean_average_precision", average_ties=True)
 def average_precision(
     judged: Judged, *, k: Cutoff = None, rel: Rel = 1, norm: Literal["all", "min"] = "all"
 ) -> FloatArray:
@@ -56,7 +56,7 @@ def eleven_point_average(
 ) -> FloatArray:
     """The mean of the interpolated precision at recall 0, 0.1, … 1, or at the given ``levels``."""
     total = np.zeros(len(judged))
-    for recall in levels or RECALL_LEVELS:
+    for recall in reversed(levels or RECALL_LEVELS):  # from the end, as trec_eval adds up
         total += interpolated_precision(judged, recall=recall, rel=rel, rounding=rounding)
     return total / len(levels or RECALL_LEVELS)
 
@@ -74,7 +74,9 @@ def inferred_average_precision(judged: Judged, *, rel: Rel = 1) -> FloatArray:
     judged_above = hits.cumulative((hits.grade >= 0).astype(np.float64)) - 1
     relevant_above = hits.cumulative(relevant.astype(np.float64)) - 1
     share_relevant = (relevant_above + _INFAP_EPSILON) / (judged_above + 2 * _INFAP_EPSILON)
-    expected = (1 + pooled_above * share_relevant) / hits.rank
+    rank = hits.rank.astype(np.float64)
+    # trec_eval multiplies and divides by the number of documents above, which decides about the last digit.
+    expected = 1 / rank + (rank - 1) / rank * ratio(pooled_above, rank - 1) * share_relevant
     return ratio(hits.where(relevant).sum(expected[relevant]), judged.total(rel))
 
 

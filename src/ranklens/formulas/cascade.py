@@ -40,23 +40,31 @@ def normalized_expected_reciprocal_rank(
     return ratio(_err(judged.hits.top(k), judged, max_grade), _err(judged.ideal.top(k), judged, max_grade))
 
 
-@measure("RBP", average_ties=True)
+@measure("RBP", {"rbp": {"p": 0.9, "gain": "linear", "scale": "query"}}, average_ties=True)
 def rank_biased_precision(
     judged: Judged,
     *,
     p: Chance = 0.8,
     k: Cutoff = None,
     rel: Rel = 1,
-    gain: Literal["binary", "linear"] = "binary",
+    gain: Literal["binary", "linear", "raw"] = "binary",
+    scale: Literal["all", "query"] = "all",
     max_grade: MaxGrade = None,
 ) -> FloatArray:
     """Rank-biased precision: (1 - p) times the sum of p^(rank - 1) over the relevant documents (Moffat and Zobel 2008).
 
-    ``gain=linear`` adds up grade / max_grade instead; ``max_grade`` defaults to the highest grade in the judgments.
+    ``gain=linear`` adds up grade / max_grade instead; ``max_grade`` defaults to the highest grade in the judgments, or
+    with ``scale=query`` in those of the query, as trec_eval's rbp has it (with p = 0.9). ``gain=raw`` adds up the grades
+    as they are, as ranx does, so that values can exceed 1.
     """
     hits = judged.hits.top(k)
-    if gain == "linear":
-        worth = np.clip(hits.grade / highest_grade(judged, max_grade), 0, 1)
+    if gain == "raw":
+        worth = np.where(hits.grade >= rel, hits.grade, 0.0)
+    elif gain == "linear":
+        highest = (
+            _highest_of_query(judged)[hits.query] if scale == "query" else highest_grade(judged, max_grade)
+        )
+        worth = np.clip(hits.grade / highest, 0, 1)
     else:
         worth = (hits.grade >= rel).astype(np.float64)
     return (1 - p) * hits.sum(worth * np.power(p, hits.rank - 1.0))
@@ -74,6 +82,12 @@ def rank_biased_residual(
     hits = judged.hits.where(judged.hits.grade >= 0)
     residual = 1 - (1 - p) * hits.sum(np.power(p, hits.rank - 1.0))
     return residual if tail == "always" else np.where(hits.sum() < judged.retrieved, residual, 0.0)
+
+
+def _highest_of_query(judged: Judged) -> FloatArray:
+    """The highest grade of each query's judgments, 1 at least."""
+    best = judged.ideal.top(1)
+    return np.maximum(best.max(best.grade), 1.0)
 
 
 def _err(hits: Hits, judged: Judged, max_grade: float | None) -> FloatArray:

@@ -20,7 +20,7 @@ Discount: TypeAlias = Literal["burges", "jk", "ms"]
 Base: TypeAlias = Annotated[float | None, Above(1)]
 
 
-@measure("DCG", high=np.inf, average_ties=True)
+@measure("DCG", {"dcg_burges": {"gain": "exp"}}, high=np.inf, average_ties=True)
 def dcg(
     judged: Judged,
     *,
@@ -39,7 +39,7 @@ def dcg(
     return _dcg(worth(judged.hits, gain, gains).top(k), discount, log_base)
 
 
-@measure("nDCG", average_ties=True)
+@measure("nDCG", {"ndcg_burges": {"gain": "exp"}, "MSnDCG": {"discount": "ms"}}, average_ties=True)
 def ndcg(
     judged: Judged,
     *,
@@ -84,9 +84,9 @@ def ndcg_at_relevant(judged: Judged, *, gains: Gains = None) -> FloatArray:
     positive = hits.grade > 0
     best = ideal.upto(ideal_discounted, hits.query, hits.rank)
     found = hits.where(positive)
-    total = ratio(hits.sum(discounted), ideal.sum(ideal_discounted))
     missed = ideal.sum() - found.sum()
-    return ratio(found.sum(ratio(so_far, best)[positive]) + missed * total, ideal.sum())
+    rest = ratio(missed * hits.sum(discounted), ideal.sum(ideal_discounted))
+    return ratio(found.sum(ratio(so_far, best)[positive]) + rest, ideal.sum())
 
 
 @measure("Rndcg")

@@ -15,7 +15,7 @@ from ranklens.registry import Cutoff, Rel, Within, measure
 Beta: TypeAlias = Annotated[float, Within(0, float("inf"))]
 
 
-@measure("Q", average_ties=True)
+@measure("Q", "Q-measure", "q_measure", average_ties=True)
 def q_measure(judged: Judged, *, k: Cutoff = None, rel: Rel = 1, beta: Beta = 1) -> FloatArray:
     """Q-measure: AP with the blended ratio in place of precision.
 
@@ -29,14 +29,14 @@ def q_measure(judged: Judged, *, k: Cutoff = None, rel: Rel = 1, beta: Beta = 1)
     return ratio(hits.where(inside).sum(value[inside]), total if k is None else np.minimum(total, k))
 
 
-@measure("O", "o_measure", average_ties=True)
+@measure("O", "o_measure", "O-measure", average_ties=True)
 def o_measure(judged: Judged, *, rel: Rel = 1, beta: Beta = 1) -> FloatArray:
     """O-measure: the blended ratio at the first relevant document."""
     hits = judged.relevant(rel)
     return hits.sum(hits.first() * (1 + beta * hits.grade) / _ideal_effort(judged, hits, rel, beta))
 
 
-@measure("P_plus", "P+")
+@measure("P_plus", "P+", "P-plus")
 def p_plus(judged: Judged, *, rel: Rel = 1, beta: Beta = 1) -> FloatArray:
     """P-plus: the mean blended ratio over the relevant documents down to the first of the best retrieved grade."""
     hits = judged.relevant(rel)

@@ -59,6 +59,7 @@ class Measure:
 
     Tables and frames show a measure as it was asked for, which makes no difference to what it is.
 
+    >>> from ranklens.registry import parse
     >>> measure = parse("ndcg_cut_10")
     >>> str(measure), measure.k, measure == parse("nDCG@10"), str(parse("P") @ 5)
     ('nDCG@10', 10, True, 'P@5')
@@ -100,7 +101,8 @@ class Measure:
     def replace(self, **params: Any) -> Measure:
         """The same measure with other parameters.
 
-        >>> str(parse("P@5").replace(rel=2))
+        >>> import ranklens as rl
+        >>> str(rl.measure("P@5").replace(rel=2))
         'P(rel=2)@5'
         """
         return make(self.definition, {**dict(self.params), **params})
@@ -201,10 +203,13 @@ def make(definition: Definition, params: Mapping[str, Any]) -> Measure:
 
 @cache
 def by_spelling() -> dict[str, tuple[str, Mapping[str, Any]]]:
-    """Every lower-case spelling and what it stands for."""
+    """Every spelling and what it stands for: canonical names as they are written, all others in lower case.
+
+    So ``RBP`` and ``rbp`` may differ, as they do between tools.
+    """
     table: dict[str, tuple[str, Mapping[str, Any]]] = {}
     for definition in _DEFINITIONS.values():
-        table[definition.name.lower()] = (definition.name, {})
+        table[definition.name] = table[definition.name.lower()] = (definition.name, {})
         for alias, params in definition.aliases.items():
             table[alias.lower()] = (definition.name, params)
     return table

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from ranklens.errors import InPython, MeasureError, nearest
+from ranklens.registry.adoption import NUMBERED, adopted, after_dot, dotted, without_level
 from ranklens.registry.catalog import (
     Definition,
     Measure,
@@ -18,7 +19,7 @@ from ranklens.registry.catalog import (
     make,
 )
 from ranklens.registry.presets import PRESET_ALIASES, PRESETS
-from ranklens.registry.refusals import refuse_measures_of_answers
+from ranklens.registry.refusals import refuse_ambiguous, refuse_measures_of_answers
 
 
 def look_up(name: str) -> Definition:
@@ -88,14 +89,20 @@ def parse(text: Any) -> Measure:
     """
     if not isinstance(text, str):
         raise MeasureError(f"Expected the name of a measure, such as 'nDCG@10', not {text!r}.")
-    base, inside, at = _take_apart(text)
+    plain, level = without_level(text)
+    base, inside, at = _take_apart(plain)
+    base, rest = (base, None) if _known(base) else after_dot(base, _known)
     name, fixed = _find(base)
+    params: dict[str, Any] = {**fixed, **inside, **({} if level is None else {"rel": level})}
+    if rest is not None:
+        params |= dotted(name, base, rest, definitions()[name].at)
+    name, params = adopted(name, params, definitions()[name].at)
     definition = definitions()[name]
-    params: dict[str, Any] = {**fixed, **inside}
     if at is not None:
-        if definition.at is None:
+        number = NUMBERED.get(name) if "@" not in text else None
+        if definition.at is None and number is None:
             raise MeasureError(f"{text!r}: {name} takes no @{at}.")
-        params[definition.at] = at
+        params[number or str(definition.at)] = at
     return _as_asked(make(definition, params), text.strip())
 
 
@@ -125,7 +132,7 @@ def _take_apart(text: str) -> tuple[str, dict[str, str], str | None]:
     base, inside, at = match.groups()
     if at is None and not _known(base):
         suffix = re.fullmatch(r"(.+?)(?:_at|_cut)?_?(\d*\.?\d+)", base)
-        if suffix and _known(suffix[1]):
+        if suffix and _known(suffix[1]) and not suffix[2].startswith("."):
             base, at = suffix.groups()
     base = re.sub(r"_(at|cut)$", "", base) if not _known(base) else base
     params = {}
@@ -157,8 +164,10 @@ def _known(name: str) -> bool:
 def _find(name: str) -> tuple[str, Mapping[str, Any]]:
     if not _known(name):
         load_plugins()
-    if name.lower() in by_spelling():
-        return by_spelling()[name.lower()]
+    found = by_spelling().get(name) or by_spelling().get(name.lower())
+    if found:
+        return found
+    refuse_ambiguous(name)
     if name.lower() == "all_trec":
         raise MeasureError(
             "There is no measure 'all_trec': the preset 'trec' holds trec_eval's official measures; "

@@ -38,3 +38,18 @@ def refuse_measures_of_answers(name: str) -> None:
             f"There is no measure {name!r}: RankLens measures retrieval, not generated answers. "
             "Measures of retrieval are R@5, RR and nDCG@10, for example."
         )
+
+
+# Names under which tools mean different measures.
+_AMBIGUOUS = {
+    "accuracy": "write Success@k for the share of queries with a relevant document in the top k (BEIR, sentence-transformers, DPR), "
+    "or AUC for the share of pairs in the right order (ir_measures)",
+}
+
+
+def refuse_ambiguous(name: str) -> None:
+    """Refuse a name that means one thing here and another there, with the choices."""
+    if name.lower() in _AMBIGUOUS:
+        raise MeasureError(
+            f"{name!r} means different measures in different tools: {_AMBIGUOUS[name.lower()]}."
+        )

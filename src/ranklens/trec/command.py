@@ -32,6 +32,7 @@ from ranklens.trec.measures import (
     chosen,
     printed_lines,
     requested,
+    with_any,
 )
 from ranklens.words import visible
 
@@ -100,8 +101,13 @@ class Options:
     @property
     def policy(self) -> Policy:
         """What the flags come to."""
-        policy = Policy(missing="skip", duplicates="error", depth=self.depth, rel=self.level)
+        policy = Policy(missing="skip", duplicates="error", depth=self.depth or None, rel=self.level or 1)
         return replace(policy, judged_only=self.judged_only)
+
+    @property
+    def manner(self) -> trec.Manner:
+        """How files are read: version 9 knows no comments."""
+        return trec.Manner(comments=self.version == 10, as_c=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -120,17 +126,42 @@ def run(arguments: Sequence[str]) -> int:
             return action
         if len(files) != 2:
             raise getopt.GetoptError("expected two files: judgments and a run")  # noqa: TRY301
-    except (getopt.GetoptError, MeasureError) as error:
+    except (getopt.GetoptError, MeasureError, InputError) as error:
         sys.stderr.write(f"{_NAME}: {visible(str(error))}\n\n{USAGE}")
-        return 1
+        return 2 if isinstance(error, InputError) else 1
     try:
         with warnings_in_one_line(_NAME):
             printed = evaluate_files(files[0], files[1], options)
-            sys.stdout.writelines(map(visible, printed) if sys.stdout.isatty() else printed)
+            _write(printed)
     except RankLensError as error:
         sys.stderr.write(f"{_NAME}: {visible(str(error))}\n")
-        return 1 if isinstance(error, MeasureError) else 2
+        return _status(error)
     return 0
+
+
+class NothingInCommonError(InputError):
+    """Judgments and run share no query."""
+
+
+def _status(error: RankLensError) -> int:
+    """As trec_eval ends: 1 for a measure that does not exist, 7 where no query is in both files, 2 for any other input."""
+    if isinstance(error, NothingInCommonError):
+        return 7
+    return 1 if isinstance(error, MeasureError) else 2
+
+
+def _write(printed: Iterator[str]) -> None:
+    """Ids that are not UTF-8 are written as they were read."""
+    if sys.stdout.isatty():
+        sys.stdout.writelines(map(visible, printed))
+        return
+    for line in printed:
+        if line.isascii() or (raw := trec.original(line)) == line.encode():
+            sys.stdout.write(line)
+        else:
+            sys.stdout.flush()
+            sys.stdout.buffer.write(raw)
+            sys.stdout.buffer.flush()
 
 
 def _options(flags: Sequence[tuple[str, str]]) -> tuple[Options, int | None]:
@@ -164,7 +195,7 @@ def _set(options: Options, flag: str, value: str) -> None:
         options.zscores = value
     elif flag in _FORMATS:
         if value not in _FORMATS[flag]:
-            raise getopt.GetoptError(f"{flag} {value}: {nearest(value, _FORMATS[flag])}")
+            raise InputError(f"{flag} {value}: {nearest(value, _FORMATS[flag])}")
         options.format = value if flag == "-R" else options.format
     elif flag == "-D":
         level, _, query = value.partition(".")
@@ -174,11 +205,10 @@ def _set(options: Options, flag: str, value: str) -> None:
 
 
 def _whole(flag: str, value: str) -> int:
-    lowest = 1 if flag in ("-l", "-M") else 0
     if flag == "--as" and value not in ("9", "10"):
         raise getopt.GetoptError(f"{flag} {value}: give 9 or 10")
-    if not value.strip().isdecimal() or int(value) < lowest:
-        raise getopt.GetoptError(f"{flag} {value}: expected a whole number from {lowest}")
+    if not value.strip().isdecimal():
+        raise getopt.GetoptError(f"{flag} {value}: expected a whole number from 0")
     return int(value)
 
 
@@ -206,7 +236,7 @@ def evaluate_files(qrels: str, run: str, options: Options) -> Iterator[str]:
     evaluate = _by_grades if options.format == "qrels" else _by_groups
     found = evaluate(open_source(qrels), source, options)
     if not found.queries:
-        raise InputError("No queries with both results and relevance info")
+        raise NothingInCommonError("No queries with both results and relevance info")
     yield from lines(
         found.queries,
         found.columns,
@@ -248,7 +278,9 @@ def _grades(qrels: Source, options: Options) -> pl.DataFrame:
     """The judgments, with whole numbers for grades as trec_eval reads them: 1.7 is 1."""
     import polars as pl
 
-    gold = trec.read_fields(qrels, trec.TREC_QRELS, {"query": False, "doc": False, "grade": True})
+    gold = trec.read_fields(
+        qrels, trec.TREC_QRELS, {"query": False, "doc": False, "grade": True}, options.manner
+    )
     grade = pl.col("grade")
     gold = gold.with_columns(pl.when(grade < 0).then(grade.ceil()).otherwise(grade.floor()))
     return gold if options.query is None else gold.filter(pl.col("query") == options.query)
@@ -265,11 +297,14 @@ def _judge(gold: pl.DataFrame, run: Source, options: Options) -> tuple[Judged, s
     absent = judged.retrieved == 0
     missing = {*gold["query"].unique()}.difference(np.array(judged.queries, object)[~absent].tolist())
     judged = replace(judged, retrieved=np.where(absent, 1, judged.retrieved), _cache={})
+    if options.depth == 0:
+        judged = replace(judged, hits=judged.hits.top(0), retrieved=judged.retrieved * 0, _cache={})
     return (judged.condensed() if options.judged_only else judged), missing
 
 
 def _stream(run: Source, options: Options) -> TableStream:
-    stream = trec.stream_fields(run, trec.TREC_RUN, {"query": False, "doc": False, "score": True})
+    wanted = {"query": False, "doc": False, "score": True}
+    stream = trec.stream_fields(run, trec.TREC_RUN, wanted, manner=options.manner)
     if options.version == 10:
         return stream
     return stream.then(_in_32_bits)
@@ -361,13 +396,13 @@ def _values(judged: Judged, line: Printed, missing: set[str], options: Options) 
     measure = line.measure
     accepts = measure.definition.parameters
     if options.level != 1 and "rel" in accepts:
-        measure = measure.replace(rel=options.level)
+        measure = with_any(measure, rel=options.level)
     if options.version == 9 and "rounding" in accepts:
         measure = measure.replace(rounding="trec9")
     if options.documents and line.name.startswith("utility"):
         measure = measure.replace(docs=options.documents)
     values = list(measure(judged))
-    if options.judged_only and (line.level is not None or measure.name == "AP11"):
+    if (options.judged_only or options.depth == 0) and (line.level is not None or measure.name == "AP11"):
         _divide_by_nothing(values, judged, line.level or 0.0, options)
     # trec_eval 10 takes these back for queries that the run lacks, by name: "utility" but not "utility_2,-1,0,0".
     if line.name in ("num_ret", "utility", "relstring", "rbp_resid") or line.name.startswith("unj"):
