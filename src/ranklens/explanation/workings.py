@@ -131,8 +131,10 @@ WORKINGS: Mapping[str, Working] = {
     "SetF": Working(_f_measure("{beta}"), columns.FOUND),
     "SetRelP": Working("{relevant found} / min({retrieved}, {all relevant})", columns.FOUND),
     "SetAP": Working("{SetP} · {SetR}", columns.FOUND),
+    "FallOut": Working("irrelevant found / all irrelevant"),
     # average_precision
     "AP": Working(_average_precision, columns.PRECISION, ideal="grade"),
+    "LRAP": Working("sum of the precision at each relevant document / relevant found", columns.PRECISION),
     "gm_AP": Working(_average_precision, columns.PRECISION, ideal="grade"),
     "IPrec": Working(
         "the best precision from the given recall on", columns.RECALL_AND_PRECISION, ideal="grade"
@@ -141,6 +143,8 @@ WORKINGS: Mapping[str, Working] = {
     "infAP": Working(columns=columns.PRECISION),
     "yaap": Working(columns=columns.PRECISION),
     # gain
+    "CG": Working("sum of gain", columns.GAIN, ideal="gain"),
+    "nCG": Working("sum of gain / sum of ideal gain", columns.GAIN, ideal="gain"),
     "DCG": Working("sum of gain / discount", columns.DISCOUNTED_GAIN, ideal="gain"),
     "nDCG": Working("{DCG} / {ideal DCG}", columns.DISCOUNTED_GAIN, ideal="gain"),
     "IDCG": Working("sum of gain / discount over the ideal ranking"),
@@ -148,6 +152,7 @@ WORKINGS: Mapping[str, Working] = {
     "Rndcg": Working(columns=columns.GAIN),
     "binG": Working(columns=columns.FOUND, ideal="grade"),
     "G": Working(columns=columns.GAIN),
+    "ARP": Working("sum of gain · rank / sum of gain"),
     # cascade
     "RR": Working("1 / rank of the first relevant document", columns.FOUND, ideal="grade"),
     "ERR": Working("sum of satisfied · still looking / rank", columns.SATISFACTION, ideal="grade"),
@@ -155,6 +160,7 @@ WORKINGS: Mapping[str, Working] = {
     "RBP": Working(
         "sum of the weights (1 - p) p^(rank - 1) of relevant documents", columns.WEIGHT, ideal="grade"
     ),
+    "iRBU": Working("sum of satisfied · still looking · p^rank", columns.SATISFACTION, ideal="grade"),
     # preference
     "Bpref": Working(
         "sum of 1 - min(irrelevant above, R) / min(irrelevant, R) over relevant documents / R",
@@ -162,15 +168,21 @@ WORKINGS: Mapping[str, Working] = {
         ideal="grade",
     ),
     "gm_Bpref": Working(columns=columns.IRRELEVANT_ABOVE, ideal="grade"),
+    "AUC": Working("1 - pairs in the wrong order / pairs", columns.FOUND, every_rank_counts=True),
+    "RankingLoss": Working("pairs in the wrong order / pairs", columns.FOUND, every_rank_counts=True),
+    "OPA": Working("pairs in the right order / pairs with different grades"),
+    "CoverageError": Working("the rank of the last relevant document", columns.FOUND),
     # ntcir
     "Q": Working(_q_measure, columns.BLENDED_RATIO, ideal="grade"),
     "O": Working("the blended ratio at the first relevant document", columns.BLENDED_RATIO, ideal="grade"),
     "P_plus": Working(columns=columns.BLENDED_RATIO),
+    "EBR": Working("sum of satisfied · still looking · blended ratio", columns.BLENDED_RATIO, ideal="grade"),
     # counts
     "Judged": Working(_judged),
     "Unjudged": Working(every_rank_counts=True),
     "NumRet": Working(every_rank_counts=True),
     "NumRelRet": Working(columns=columns.FOUND),
+    "HitCount": Working("{relevant found}", columns.FOUND),
     "utility": Working(columns=columns.FOUND, every_rank_counts=True),
     "relstring": Working(every_rank_counts=True),
 }

@@ -17,14 +17,27 @@ _INFAP_EPSILON = 0.00001  # trec_eval's smoothing of an empty judged sample
 
 @measure("AP", "MAP", "average_precision", "mean_average_precision", average_ties=True)
 def average_precision(
-    judged: Judged, *, k: Cutoff = None, rel: Rel = 1, norm: Literal["all", "min"] = "all"
+    judged: Judged, *, k: Cutoff = None, rel: Rel = 1, norm: Literal["all", "min", "k"] = "all"
 ) -> FloatArray:
     """The sum of the precision at each relevant document in the top k, divided by all relevant documents R.
 
-    ``norm=min`` divides by min(R, k) instead, so that 1 can be reached. The mean over queries is MAP.
+    ``norm=min`` divides by min(R, k) instead, so that 1 can be reached; ``norm=k`` by k. The mean over queries is MAP.
     """
-    total = judged.total(rel)
-    return ratio(_precision_sum(judged, rel, k), np.minimum(total, k) if norm == "min" and k else total)
+    whole: FloatArray = judged.total(rel)
+    if norm == "min" and k:
+        whole = np.minimum(whole, k)
+    elif norm == "k" and k:
+        whole = np.full(len(judged), float(k))
+    return ratio(_precision_sum(judged, rel, k), whole)
+
+
+@measure("LRAP", "label_ranking_average_precision")
+def label_ranking_average_precision(judged: Judged, *, k: Cutoff = None, rel: Rel = 1) -> FloatArray:
+    """The mean precision at the relevant documents that were found in the top k.
+
+    Documents that were not found do not count: scikit-learn's LRAP, and what torchmetrics calls MAP.
+    """
+    return ratio(_precision_sum(judged, rel, k), judged.relevant(rel).top(k).sum())
 
 
 @measure("gm_AP", "gm_MAP", "GMAP", aggregate="geometric", average_ties=True)

@@ -7,6 +7,7 @@ from typing import Annotated, TypeAlias
 import numpy as np
 
 from ranklens.arrays import FloatArray
+from ranklens.formulas.cascade import MaxGrade, Satisfaction, satisfying
 from ranklens.formulas.ratio import ratio
 from ranklens.judging.hits import Hits
 from ranklens.judging.judged import Judged
@@ -45,6 +46,23 @@ def p_plus(judged: Judged, *, rel: Rel = 1, beta: Beta = 1) -> FloatArray:
     wanted = (best_so_far < best) | ((hits.grade == best) & (_repeats(hits, best) == 1))
     value = blended_ratio(judged, hits, rel, beta)
     return ratio(hits.where(wanted).sum(value[wanted]), hits.where(wanted).sum())
+
+
+@measure("EBR")
+def expected_blended_ratio(
+    judged: Judged,
+    *,
+    k: Cutoff = None,
+    rel: Rel = 1,
+    beta: Beta = 1,
+    max_grade: MaxGrade = None,
+    gain: Satisfaction = "exp",
+) -> FloatArray:
+    """The blended ratio at the document that satisfies the user, who stops as in ERR (Sakai and Zeng 2019)."""
+    hits, stop = satisfying(judged.relevant(rel), judged, max_grade, gain)
+    value = stop * hits.survival(stop) * blended_ratio(judged, hits, rel, beta)
+    inside = hits.rank <= (k or np.inf)
+    return hits.where(inside).sum(value[inside])
 
 
 def blended_ratio(judged: Judged, hits: Hits, rel: float, beta: float) -> FloatArray:

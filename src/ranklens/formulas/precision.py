@@ -105,3 +105,10 @@ def set_average_precision(judged: Judged, *, rel: Rel = 1) -> FloatArray:
     hits = judged.relevant(rel)
     # The square of the hits as 1 + 3 + 5 + …, which is exact over averaged ties, too; one division, as in trec_eval.
     return ratio(hits.sum(2 * hits.position() - 1), judged.retrieved * judged.total(rel))
+
+
+@measure("FallOut", "fall_out", average_ties=True, better="lower")
+def fall_out(judged: Judged, *, k: Cutoff = None, rel: Rel = 1) -> FloatArray:
+    """The share of the judged irrelevant documents that is in the top k; 0 where there are none."""
+    found = judged.relevant(0).top(k).sum() - judged.relevant(rel).top(k).sum()
+    return ratio(found, judged.total(0) - judged.total(rel))
