@@ -19,6 +19,8 @@ FAMILIES = {
     "preference": "Preferences",
     "ntcir": "NTCIR",
     "counts": "Counts and judgments",
+    "diversity": "Diversity and novelty",
+    "evidence": "Evidence sets",
 }
 
 HEAD = """<!-- Generated from the registry by scripts/docs. Do not edit. -->

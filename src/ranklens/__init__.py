@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from ranklens.judging.judged import Judged
     from ranklens.pipeline import gate_efficiency, k_sweep, reranking_improvement, routing_accuracy
     from ranklens.policy import Policy
+    from ranklens.readers.judgments import Judgments
     from ranklens.readers.records import from_records
     from ranklens.registry import Measure, measures, preset
     from ranklens.registry import parse as measure
@@ -74,6 +75,7 @@ _HOME = {
     "judging.judged": "Judged",
     "pipeline": "gate_efficiency k_sweep reranking_improvement routing_accuracy",
     "policy": "Policy",
+    "readers.judgments": "Judgments",
     "readers.records": "from_records",
     "registry": "Measure measures preset",
     "scores": "Scores",
@@ -96,6 +98,7 @@ __all__ = [
     "InputError",
     "Interval",
     "Judged",
+    "Judgments",
     "MeanReciprocalRank",
     "Measure",
     "MeasureError",

@@ -83,6 +83,21 @@ def first_fields(source: Source) -> list[str]:
     raise endless_line(f"{source.name}:1") if head.strip() else no_data(source)
 
 
+def has_subtopics(source: Source) -> bool:
+    """Whether the second field of judgments differs within a query, at the beginning of the file: then it is a subtopic.
+
+    In plain judgments it is an iteration, which nobody uses: 0 or Q0 on every line.
+    """
+    lines = without_bom(source.head(1 << 16)).decode(errors="replace").split("\n")[:-1]
+    first: dict[str, str] = {}
+    for fields in _lines_of_fields(lines):
+        if len(fields) != len(TREC_QRELS):
+            return False
+        if first.setdefault(fields[0], fields[1]) != fields[1]:
+            return True
+    return False
+
+
 def _sizes() -> list[int]:
     """How much to look at, more and more: many short lines, or one that is long."""
     return sorted({1 << 16, min(1 << 20, limits.SEARCHED), limits.SEARCHED, limits.LONGEST_LINE})

@@ -11,3 +11,5 @@ from ranklens.formulas import cascade
 from ranklens.formulas import preference
 from ranklens.formulas import ntcir
 from ranklens.formulas import counts
+from ranklens.formulas import diversity
+from ranklens.formulas import evidence

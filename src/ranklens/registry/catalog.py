@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from ranklens.errors import MeasureError, nearest, warn
-from ranklens.registry.parameters import Parameter, Value, as_argument, parameters_of, shown
+from ranklens.registry.parameters import Nested, Parameter, Value, as_argument, parameters_of, shown, view_of
 
 if TYPE_CHECKING:
     from ranklens.arrays import FloatArray
@@ -36,6 +36,13 @@ class Definition:
     high: float
     average_ties: bool
     better: Better = "higher"
+    view: Any = None  # what of the judgments it needs besides grades: the type of its first argument
+
+    @property
+    def needs(self) -> str | None:
+        """What judgments must know besides grades: ``"subtopics"``, for example."""
+        found: str | None = getattr(self.view, "needs", None)
+        return found
 
     @property
     def description(self) -> str:
@@ -91,7 +98,9 @@ class Measure:
         params: dict[str, Any] = dict(self.params)
         if params.pop("judged_only", False):
             judged = judged.condensed()
-        return self.definition.function(judged, **{k: as_argument(v) for k, v in params.items()})
+        view = self.definition.view
+        seen = judged if view is None else view.of(judged, str(self))
+        return self.definition.function(seen, **{k: as_argument(v) for k, v in params.items()})
 
     def __matmul__(self, at: float) -> Measure:
         if self.definition.at is None:
@@ -109,7 +118,8 @@ class Measure:
 
     def __str__(self) -> str:
         at = self.definition.at
-        inside = ", ".join(f"{k}={shown(v)}" for k, v in self.params if k != at)
+        nested = {key for key, parameter in self.definition.parameters.items() if parameter.kind is Nested}
+        inside = ", ".join(str(v) if k in nested else f"{k}={shown(v)}" for k, v in self.params if k != at)
         cutoff = f"@{shown(v)}" if at and (v := dict(self.params).get(at)) is not None else ""
         return self.name + (f"({inside})" if inside else "") + cutoff
 
@@ -154,7 +164,19 @@ def measure(
         table: dict[str, Mapping[str, Any]] = {}
         for alias in aliases:
             table.update({alias: {}} if isinstance(alias, str) else alias)
-        new = Definition(name, function, table, parameters, at, aggregate, low, high, average_ties, better)
+        new = Definition(
+            name,
+            function,
+            table,
+            parameters,
+            at,
+            aggregate,
+            low,
+            high,
+            average_ties,
+            better,
+            view_of(function),
+        )
         for spelling in (name, *table):
             known = by_spelling().get(spelling.lower())
             if known and known[0] != name:
@@ -191,8 +213,9 @@ def make(definition: Definition, params: Mapping[str, Any]) -> Measure:
     for key, parameter in definition.parameters.items():
         if key not in params:
             if parameter.default is inspect.Parameter.empty:
+                example = "(nDCG@10)" if parameter.kind is Nested else "@0.5"
                 raise MeasureError(
-                    f"{definition.name} needs {key}: write {definition.name}@0.5, for example."
+                    f"{definition.name} needs {key}: write {definition.name}{example}, for example."
                 )
             continue
         value = parameter.read(params[key], definition.name)

@@ -18,6 +18,7 @@ from ranklens.registry.catalog import (
     load_plugins,
     make,
 )
+from ranklens.registry.parameters import Nested
 from ranklens.registry.presets import PRESET_ALIASES, PRESETS
 from ranklens.registry.refusals import refuse_ambiguous, refuse_measures_of_answers
 
@@ -38,7 +39,7 @@ def measures() -> list[Measure]:
     ['P', 'R', 'F']
     """
     load_plugins()
-    required = {"recall": 0.5}
+    required: dict[str, Any] = {"recall": 0.5, "of": "nDCG@10"}
     return [make(d, {p: required[p] for p in required if p in d.parameters}) for d in definitions().values()]
 
 
@@ -137,11 +138,26 @@ def _take_apart(text: str) -> tuple[str, dict[str, str], str | None]:
     base = re.sub(r"_(at|cut)$", "", base) if not _known(base) else base
     params = {}
     for part in _split(inside or "", separators=","):
+        if _is_nested(base, part):
+            params[_nested(base)] = part.strip()
+            continue
         key, equals, value = part.partition("=")
         if not equals:
             raise MeasureError(f"{text!r}: {part.strip()!r} is not a parameter; write name=value.")
         params[key.strip()] = value.strip().strip("\"'")
     return base, params, at
+
+
+def _nested(base: str) -> str:
+    """The parameter of a measure that is itself a measure; empty if there is none."""
+    if not _known(base):
+        return ""
+    parameters = definitions()[_find(base)[0]].parameters
+    return next((key for key, parameter in parameters.items() if parameter.kind is Nested), "")
+
+
+def _is_nested(base: str, part: str) -> bool:
+    return not re.match(r"\s*\w+\s*=", part) and bool(_nested(base))
 
 
 def _split(text: str, separators: str = ", \t\n") -> list[str]:

@@ -49,7 +49,18 @@ Share: TypeAlias = Annotated[float, Within(0, 1)]
 Chance: TypeAlias = Annotated[float, Above(0, below=1)]
 Positive: TypeAlias = Annotated[float, Above(0)]
 Gains: TypeAlias = Annotated[Mapping[float, float] | None, "gains"]
+Inner: TypeAlias = Annotated[str, "measure"]  # the name of another measure
 Levels: TypeAlias = Annotated[Sequence[float] | None, "levels"]
+
+
+class Nested:
+    """A parameter that is itself a measure: ``IA(nDCG@10)``."""
+
+    @staticmethod
+    def canonical(value: Any) -> str | None:
+        from ranklens.registry.names import parse
+
+        return str(parse(str(value)))
 
 
 @dataclass(frozen=True)
@@ -68,6 +79,8 @@ class Parameter:
             return None
         try:
             result = self._convert(value)
+        except MeasureError:
+            raise
         except (TypeError, ValueError):
             result = None
         if result is None or (self.limit and not self.limit.allows(typing.cast("float", result))):
@@ -83,6 +96,7 @@ class Parameter:
             bool: "true or false",
             dict: "a table such as {1: 3, 2: 9}",
             list: "a list such as [0.25, 0.5]",
+            Nested: "the name of a measure",
         }
         noun = nouns.get(self.kind, "a whole number" if self.kind is int else "a number")
         return f"{noun} {self.limit}".replace(" to 1e+15", "").replace(" to inf", "") if self.limit else noun
@@ -94,6 +108,8 @@ class Parameter:
         return "" if self.default is None else f", default {shown(self.default)}"
 
     def _convert(self, value: Any) -> Value:  # noqa: PLR0911  one case per kind
+        if self.kind is Nested:
+            return Nested.canonical(value)
         if self.choices:
             return str(value) if str(value) in self.choices else None
         if self.kind is bool:
@@ -126,11 +142,20 @@ def parameters_of(name: str, function: Callable[..., Any]) -> dict[str, Paramete
     return found
 
 
+def view_of(function: Callable[..., Any]) -> Any:
+    """The type of the first argument, if that is more than :class:`~ranklens.judging.judged.Judged`."""
+    first = next(iter(inspect.signature(function).parameters), "")
+    hint = typing.get_type_hints(function).get(first)
+    return hint if hasattr(hint, "needs") else None
+
+
 def _parameter(name: str, hint: Any, default: Any) -> Parameter:
     limit = None
     if typing.get_origin(hint) is Annotated:
         hint, *extras = typing.get_args(hint)
         limit = next((extra for extra in extras if isinstance(extra, (Above, Within))), None)
+        if "measure" in extras:
+            return Parameter(name, Nested, default)
         if "gains" in extras or "levels" in extras:
             return Parameter(name, dict if "gains" in extras else list, default)
     alternatives = [hint, *typing.get_args(hint)]  # of "int | None", for example

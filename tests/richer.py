@@ -1,0 +1,25 @@
+"""Measures of judgments that know more than a grade: what each needs. A new one adds one line here."""
+
+RICH = {
+    "alpha_DCG@5": "subtopics",
+    "alpha_DCG(alpha=0.3)": "subtopics",
+    "alpha_nDCG@5": "subtopics",
+    "alpha_nDCG(alpha=0.2)@3": "subtopics",
+    "ERR_IA@5": "subtopics",
+    "nERR_IA@4": "subtopics",
+    "NRBP": "subtopics",
+    "nNRBP(beta=0.8)": "subtopics",
+    "AP_IA@5": "subtopics",
+    "P_IA@5": "subtopics",
+    "StRecall@3": "subtopics",
+    "I_rec@3": "subtopics",
+    "D_nDCG@4": "subtopics",
+    "D_Q@4": "subtopics",
+    "D_sharp_nDCG@4": "subtopics",
+    "IA(nDCG@3)": "subtopics",
+    "IA(RBP(p=0.5))": "subtopics",
+    "AllRecall@3": "evidence",
+    "AnyRecall@3": "evidence",
+    "EvidenceSuccess@3": "evidence",
+    "EvidenceRprec": "evidence",
+}
