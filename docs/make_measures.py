@@ -19,6 +19,7 @@ FAMILIES = {
     "preference": "Preferences",
     "ntcir": "NTCIR",
     "counts": "Counts and judgments",
+    "user_models": "User models (C/W/L)",
     "diversity": "Diversity and novelty",
     "evidence": "Evidence sets",
 }

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     )
     from ranklens.evaluation import evaluate
     from ranklens.explanation.walk import Explanation, explain
+    from ranklens.formulas.user_models import user_model
     from ranklens.items import (
         AveragePrecisionAtK,
         DatasetItem,
@@ -69,6 +70,7 @@ _HOME = {
     "errors": "InputError MeasureError MissingExtraError PolicyError RankLensError RankLensWarning",
     "evaluation": "evaluate",
     "explanation.walk": "Explanation explain",
+    "formulas.user_models": "user_model",
     "items": "AveragePrecisionAtK DatasetItem F1AtK HitRateAtK MeanReciprocalRank MetricRunner NDCGAtK PrecisionAtK RecallAtK",
     "judging.assembly": "judge",
     "judging.hits": "Hits",
@@ -137,6 +139,7 @@ __all__ = [
     "reranking_improvement",
     "routing_accuracy",
     "success_at_k",
+    "user_model",
 ]
 
 

@@ -176,6 +176,10 @@ WORKINGS: Mapping[str, Working] = {
     "Q": Working(_q_measure, columns.BLENDED_RATIO, ideal="grade"),
     "O": Working("the blended ratio at the first relevant document", columns.BLENDED_RATIO, ideal="grade"),
     "P_plus": Working(columns=columns.BLENDED_RATIO),
+    "P_measure": Working(
+        "the blended ratio at the first document of the best retrieved grade", columns.BLENDED_RATIO
+    ),
+    "NCU": Working("sum of the chance to stop · utility over relevant documents"),
     "EBR": Working("sum of satisfied · still looking · blended ratio", columns.BLENDED_RATIO, ideal="grade"),
     # counts
     "Judged": Working(_judged),
@@ -185,6 +189,24 @@ WORKINGS: Mapping[str, Working] = {
     "HitCount": Working("{relevant found}", columns.FOUND),
     "utility": Working(columns=columns.FOUND, every_rank_counts=True),
     "relstring": Working(every_rank_counts=True),
+    # user_models
+    **dict.fromkeys(
+        (
+            "INST",
+            "INSQ",
+            "BPM",
+            "SDCG",
+            "TBG",
+            "UMeasure",
+            "IFT",
+            "NERR8",
+            "NERR9",
+            "NERR10",
+            "NERR11",
+            "TrAP",
+        ),
+        Working("what is expected of the user, by the chance to go on from each rank"),
+    ),
     # diversity
     "alpha_DCG": Working("sum of new subtopics / log2(rank + 1) / the same with all subtopics at every rank"),
     "alpha_nDCG": Working("sum of new subtopics / log2(rank + 1) / the same over the ideal ranking"),

@@ -11,5 +11,6 @@ from ranklens.formulas import cascade
 from ranklens.formulas import preference
 from ranklens.formulas import ntcir
 from ranklens.formulas import counts
+from ranklens.formulas import user_models
 from ranklens.formulas import diversity
 from ranklens.formulas import evidence

@@ -29,7 +29,7 @@ def stand(judgments: Judgments, policy: Policy, rank: Rank) -> tuple[Standings, 
 
     ``rank`` finds the places of documents in the run, given judgments.
     """
-    numbered = {query: dict(zip(docs, count())) for query, docs in _known(judgments)}  # noqa: B905
+    numbered = {query: dict(zip(docs, count())) for query, docs in _known(judgments)}
     found = rank(numbered)
     details = _details(judgments, numbered, found, policy)
     details, found, kept = _without_junk(judgments, numbered, details, found)

@@ -139,7 +139,7 @@ def _is_set(item: Any) -> bool:
     )
 
 
-def _topics(query: Any, value: Any) -> Mapping[Any, Mapping[Any, float]]:
+def _topics(query: Any, value: Any) -> Any:
     if not isinstance(value, Mapping):
         _refuse(query, f"has {value!r:.60} where other queries have subtopics")
     if {*map(type, value.values())} == {dict}:

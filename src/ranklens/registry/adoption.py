@@ -50,6 +50,8 @@ def adopted(name: str, params: dict[str, Any], at: str | None) -> tuple[str, dic
         params[at] = params.pop("cutoff")
     if "max_rel" in params:
         params["max_grade"] = params.pop("max_rel")
+    if str(params.get("min_rel")) == "0":  # as it always is here
+        params.pop("min_rel")
     if name in ("nDCG", "DCG", "IDCG") and str(params.get("dcg")) in _GAINS:
         params["gain"] = _GAINS[str(params.pop("dcg"))]
     if name == "SetP" and "relative" in params:
