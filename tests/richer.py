@@ -18,6 +18,8 @@ RICH = {
     "D_sharp_nDCG@4": "subtopics",
     "IA(nDCG@3)": "subtopics",
     "IA(RBP(p=0.5))": "subtopics",
+    "Prefs": "preferences",
+    "Prefs(over=any, by=group)": "preferences",
     "AllRecall@3": "evidence",
     "AnyRecall@3": "evidence",
     "EvidenceSuccess@3": "evidence",

@@ -67,6 +67,8 @@ NOT = {
     "AUC@4": {"tail", "monotone"},  # a second relevant document at the cutoff may be in the wrong place
     "RankingLoss": {"tail", "ideal", "monotone"},
     "OPA": {"ideal"},
+    "Compat": set(),
+    "Compat(p=0.8, normalize=false)": {"tail", "ideal"},
     "CoverageError": {"ideal", "monotone"},
     "Q": set(),
     "Q(beta=10)@4": set(),
@@ -75,7 +77,7 @@ NOT = {
     "Q(gains={1: 2, 2: 5, 3: 7, 4: 9})": set(),
     "P_measure": {"monotone"},
     "NCU": set(),
-    "NCU(stop=gu)": set(),
+    "NCU(stop=gu)": {"monotone"},
     "NCU(stop=rb, utility=P)": {"monotone"},
     "EBR@5": {"ideal", "monotone"},
     "Judged@5": {"tail", "ideal", "monotone"},

@@ -211,3 +211,48 @@ def test_wrong_shapes_get_one_clear_error():
             {"q": ["a"]},
             "D_nDCG",
         )
+
+
+def test_preferences_equal_those_of_trec_eval():
+    """The drop-in's golden data, whose values are trec_eval 10's own, as pairs through the main interface."""
+    from pathlib import Path
+
+    from ranklens.files.sources import open_source
+    from ranklens.trec import groups
+
+    golden = Path(__file__).parents[1] / "golden"
+    judged = groups.read_judgments(open_source(str(golden / "qrels.prefs.txt")), "qrels_prefs")
+    by_group, run = {}, {}
+    for j in judged:
+        by_group.setdefault(j.query, {}).setdefault(j.group, []).append(j)
+    for line in (golden / "run.prefs.txt").read_text(encoding="utf-8").splitlines():
+        query, _, doc, _, score, _ = line.split()
+        run.setdefault(query, {})[doc] = float(score)
+    pairs = {
+        query: {
+            name: [(a.doc, b.doc) for a in members for b in members if a.level > b.level]
+            for name, members in named.items()
+        }
+        for query, named in by_group.items()
+    }
+    expected = groups.preferences(judged, run, None)
+    names = [
+        "prefs_simp",
+        "prefs_simp_ret",
+        "prefs_simp_imp",
+        "prefs_avgjg",
+        "prefs_avgjg_ret",
+        "prefs_avgjg_imp",
+    ]
+    scores = rl.evaluate(Judgments(preferences=pairs), run, names, ties="ascending")
+    for name in names:
+        for query, value in zip(scores.queries, scores[rl.measure(name)].tolist(), strict=True):
+            if query in expected:
+                assert value == pytest.approx(expected[query][name], abs=1e-12), (name, query)
+
+
+def test_asking_without_preferences_is_one_clear_sentence():
+    with pytest.raises(rl.MeasureError, match="Prefs needs preferences"):
+        rl.evaluate({"q": {"a": 1}}, {"q": ["a"]}, "Prefs")
+    with pytest.raises(rl.InputError, match="not a pair of a better and a worse document"):
+        rl.evaluate(Judgments(preferences={"q": ["ab", "c"]}), {"q": ["a"]}, "Prefs")

@@ -171,6 +171,10 @@ WORKINGS: Mapping[str, Working] = {
     "AUC": Working("1 - pairs in the wrong order / pairs", columns.FOUND, every_rank_counts=True),
     "RankingLoss": Working("pairs in the wrong order / pairs", columns.FOUND, every_rank_counts=True),
     "OPA": Working("pairs in the right order / pairs with different grades"),
+    "Compat": Working(
+        "rank-biased overlap with the closest ideal ranking / that of the ideal ranking with itself"
+    ),
+    "Prefs": Working("preferences fulfilled / preferences"),
     "CoverageError": Working("the rank of the last relevant document", columns.FOUND),
     # ntcir
     "Q": Working(_q_measure, columns.BLENDED_RATIO, ideal="grade"),

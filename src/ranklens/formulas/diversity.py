@@ -13,6 +13,7 @@ from ranklens.formulas.gain import ndcg
 from ranklens.formulas.greedy import ideal_gains
 from ranklens.formulas.ntcir import Beta, q_measure
 from ranklens.formulas.precision import precision, success
+from ranklens.formulas.preference import ANY
 from ranklens.formulas.ratio import ratio
 from ranklens.judging.views import Diverse
 from ranklens.registry import Chance, Cutoff, Inner, Rel, Share, Within, measure, parse
@@ -20,7 +21,6 @@ from ranklens.registry import Chance, Cutoff, Inner, Rel, Share, Within, measure
 Novelty: TypeAlias = Annotated[float, Within(0, 1)]
 Compat: TypeAlias = Literal["ndeval"] | None
 Discount: TypeAlias = Callable[[IntArray], FloatArray]
-ANY = float(np.nextafter(0, 1))  # the lowest gain that counts
 
 
 @measure("alpha_DCG", "α_DCG", "alpha-DCG", average_ties=True)

@@ -48,6 +48,9 @@ class Details:
     depth: int | None = None
     subtopics: Labels | None = None
     evidence: Labels | None = None
+    preferences: Labels | None = (
+        None  # a label is a judgment group; documents come in pairs, the better one first
+    )
     documents: Mapping[Any, Mapping[str, Any]] | None = None
     _cache: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
 
@@ -107,6 +110,7 @@ class Details:
             size=self.size[row],
             subtopics=self.subtopics and _labels_of(self.subtopics, self, queries, doc_of),
             evidence=self.evidence and _labels_of(self.evidence, self, queries, doc_of),
+            preferences=self.preferences and _labels_of(self.preferences, self, queries, doc_of),
             _cache={},
         )
 

@@ -62,6 +62,8 @@ def _documents(query: Any, judgments: Judgments) -> dict[Any, None]:
     for docs_together in (judgments.evidence or {}).get(query, ()):
         docs.update(dict.fromkeys(docs_together))
     docs.update(dict.fromkeys((judgments.junk or {}).get(query, ())))
+    for pairs in judgments.groups_of(query).values():
+        docs.update(dict.fromkeys(chain.from_iterable(pairs)))
     return docs
 
 
@@ -86,6 +88,7 @@ def _details(
         depth=policy.depth,
         subtopics=_subtopics(judgments, numbered, offset),
         evidence=_evidence(judgments, numbered, offset),
+        preferences=_preferences(judgments, numbered, offset),
         documents=judgments.documents,
     )
 
@@ -191,6 +194,29 @@ def _evidence(
         np.array(doc, np.int64),
         np.array(label, np.int64),
         one,
+    )
+
+
+def _preferences(
+    judgments: Judgments, numbered: Mapping[Any, dict[Any, int]], offset: IntArray
+) -> Labels | None:
+    if judgments.preferences is None:
+        return None
+    doc: list[int] = []
+    label: list[int] = []
+    owner: list[int] = []
+    for i, (query, numbers) in enumerate(numbered.items()):
+        for pairs in judgments.groups_of(query).values():
+            doc += [numbers[one] + int(offset[i]) for one in chain.from_iterable(pairs)]
+            label += [len(owner)] * (2 * len(pairs))
+            owner.append(i)
+    n = len(owner)
+    return Labels(
+        np.array(owner, np.int64),
+        np.ones(n),
+        np.array(doc, np.int64),
+        np.array(label, np.int64),
+        np.ones(len(doc)),
     )
 
 

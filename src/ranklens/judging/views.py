@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from ranklens.arrays import FloatArray, IntArray
+from ranklens.arrays import BoolArray, FloatArray, IntArray
 from ranklens.errors import MeasureError
 from ranklens.judging.averaged_ties import spread_ties
 from ranklens.judging.details import Details, Labels
@@ -178,3 +178,45 @@ class Evidential:
             details=None,
             _cache={},
         )
+
+
+@dataclass(frozen=True)
+class Preferring:
+    """Rankings with preferences between two documents, which may come from several judgment groups."""
+
+    needs: ClassVar[str] = "preferences"
+
+    judged: Judged
+    owner: IntArray  # the query of each group
+    group: IntArray  # of each preference
+    better: IntArray  # ranks; 0: not retrieved
+    worse: IntArray
+
+    @classmethod
+    def of(cls, judged: Judged, name: str) -> Self:
+        details = judged.details
+        if details is None or details.preferences is None:
+            raise MeasureError(
+                f"{name} needs preferences: pass Judgments(preferences={{query: [(better document, worse document), …]}})."
+            )
+        pairs = details.preferences
+        rank = np.where(details.rank <= (details.depth or np.iinfo(np.int64).max), details.rank, 0)
+        # Pairs are labels with two documents each: the better one first.
+        return cls(judged, pairs.query, pairs.label[::2], rank[pairs.doc[::2]], rank[pairs.doc[1::2]])
+
+    @property
+    def fulfilled(self) -> BoolArray:
+        """Whether the better document ranks above the other one, or is the only one retrieved."""
+        found: BoolArray = (self.better > 0) & ((self.worse == 0) | (self.better < self.worse))
+        return found
+
+    def counts(self, over: str) -> BoolArray:
+        """Which preferences are looked at: all, those with both documents retrieved, or with any."""
+        if over == "all":
+            return np.ones(len(self.better), dtype=bool)
+        both: BoolArray = (self.better > 0) & (self.worse > 0)
+        return both if over == "retrieved" else (self.better > 0) | (self.worse > 0)
+
+    def total(self, values: FloatArray) -> FloatArray:
+        """Values by preference, added up by query."""
+        return np.bincount(self.owner[self.group], values, len(self.judged)).astype(np.float64, copy=False)

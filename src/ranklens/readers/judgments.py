@@ -27,7 +27,8 @@ class Judgments(dict[Any, dict[Any, float]]):
 
     ``subtopics`` is ``{query: {subtopic: {document: grade}}}``, ``evidence`` ``{query: [{documents that answer together}, …]}``,
     ``junk`` ``{query: {documents that are taken out before ranking}}``, ``intents`` ``{query: {subtopic: probability}}`` and
-    ``documents`` ``{document: {property: value}}``. Without ``grades``, a document has its highest grade of any subtopic, and
+    ``documents`` ``{document: {property: value}}``; ``preferences`` is ``{query: [(better document, worse document), …]}``, or
+    ``{query: {group: pairs}}`` if several groups of assessors have theirs. Without ``grades``, a document has its highest grade of any subtopic, and
     grade 1 in an evidence set.
 
     >>> judgments = Judgments(subtopics={"q": {"s1": {"a": 1}, "s2": {"a": 2, "b": 1}}}, junk={"q": {"x"}})
@@ -44,17 +45,31 @@ class Judgments(dict[Any, dict[Any, float]]):
         junk: Junk | None = None,
         intents: Mapping[Any, Mapping[Any, float]] | None = None,
         documents: Mapping[Any, Mapping[str, Any]] | None = None,
+        preferences: Mapping[Any, Any] | None = None,
     ) -> None:
         if grades is not None:
             from ranklens.readers.mappings import judgments
 
             super().__init__(judgments(grades).by_query)
         else:
-            super().__init__(_grades(subtopics or {}, evidence or {}))
+            found = _grades(subtopics or {}, evidence or {})
+            super().__init__(found | {query: {} for query in preferences or () if query not in found})
         # Then nothing is known about any other document.
-        self.complete = grades is None and not junk
+        self.complete = grades is None and not junk and not preferences
         self.subtopics, self.evidence, self.junk = subtopics, evidence, junk
-        self.intents, self.documents = intents, documents
+        self.intents, self.documents, self.preferences = intents, documents, preferences
+
+    def groups_of(self, query: Any) -> Mapping[Any, Sequence[tuple[Any, Any]]]:
+        """The preferences of a query by judgment group."""
+        given = (self.preferences or {}).get(query, ())
+        groups = given if isinstance(given, Mapping) else {"": given}
+        for pair in chain.from_iterable(groups.values()):
+            if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+                raise InputError(
+                    f"preferences: query {query!r} holds {pair!r:.60}, not a pair of a better and a worse document.",
+                    query=str(query),
+                )
+        return {name: pairs for name, pairs in groups.items() if pairs}
 
     def under_text_ids(self) -> Judgments:
         """The same with text for queries' ids, as measures name them."""
@@ -65,6 +80,7 @@ class Judgments(dict[Any, dict[Any, float]]):
             junk=_by_text(self.junk),
             intents=_by_text(self.intents),
             documents=self.documents,
+            preferences=_by_text(self.preferences),
         )
 
 
