@@ -65,7 +65,7 @@ FLOORS = [
     {"words", "arrays"},
     {"errors", "progress", "tables"},
     {"policy", "registry", "gate", "readers", "stats"},
-    {"files", "matching"},
+    {"files", "matching", "conventions"},
     {"judging", "manners"},
     {"formulas"},
     {"scores"},

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ranklens.comparison.systems import Comparison, compare, compare_scores
+    from ranklens.conventions import Convention, convention
     from ranklens.errors import (
         InputError,
         MeasureError,
@@ -67,6 +68,7 @@ __version__ = "0.1.0"
 _HOME = {
     "retrieval.benchmark": "Benchmark",
     "comparison.systems": "Comparison compare compare_scores",
+    "conventions": "Convention convention",
     "errors": "InputError MeasureError MissingExtraError PolicyError RankLensError RankLensWarning",
     "evaluation": "evaluate",
     "explanation.walk": "Explanation explain",
@@ -92,6 +94,7 @@ __all__ = [
     "AveragePrecisionAtK",
     "Benchmark",
     "Comparison",
+    "Convention",
     "DatasetItem",
     "Explanation",
     "F1AtK",
@@ -117,6 +120,7 @@ __all__ = [
     "average_precision_at_k",
     "compare",
     "compare_scores",
+    "convention",
     "dcg_at_k",
     "evaluate",
     "explain",

@@ -100,7 +100,20 @@ class Measure:
             judged = judged.condensed()
         view = self.definition.view
         seen = judged if view is None else view.of(judged, str(self))
-        return self.definition.function(seen, **{k: as_argument(v) for k, v in params.items()})
+        values = self.definition.function(seen, **{k: as_argument(v) for k, v in params.items()})
+        return self._with_ones(values, judged) if judged.policy.empty == "one" else values
+
+    def _with_ones(self, values: FloatArray, judged: Judged) -> FloatArray:
+        """1 where no document is relevant, if the value is one that 1 is the best of."""
+        if (
+            self.definition.aggregate != "mean"
+            or self.definition.high != 1
+            or self.definition.better != "higher"
+        ):
+            return values
+        values = values.copy()
+        values[judged.total(judged.policy.rel) == 0] = 1.0
+        return values
 
     def __matmul__(self, at: float) -> Measure:
         if self.definition.at is None:
