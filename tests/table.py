@@ -27,6 +27,7 @@ NOT = {
     "AP@3": {"ideal"},
     "AP(norm=min)@3": set(),
     "AP(norm=k)@3": {"ideal"},
+    "AP(interpolation=trapezoid)": set(),
     "LRAP@5": {"monotone"},  # a second relevant document at the cutoff lowers the mean
     "gm_AP": set(),
     "IPrec@0.3": set(),
@@ -90,6 +91,9 @@ NOT = {
     "num_nonrel_judged_ret": {"ideal"},
     "utility": {"tail", "ideal"},
     "relstring@4": {"tail", "ideal", "monotone"},
+    "CMC": set(),
+    "MnR": {"tail", "ideal", "monotone"},
+    "AP_R": set(),
     "INST(max_n=50)": {"ideal", "monotone"},
     "INSQ(max_n=50)": {"ideal"},
     "BPM@5": {"ideal", "monotone"},

@@ -70,7 +70,7 @@ FLOORS = [
     {"formulas"},
     {"scores"},
     {"evaluation", "single", "trec", "lint"},
-    {"comparison", "explanation", "items", "pipeline", "pytrec_eval"},
+    {"comparison", "explanation", "items", "pipeline", "pytrec_eval", "recommend"},
     {"retrieval"},
     {"report"},
     {"config", "demo"},

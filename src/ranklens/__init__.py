@@ -40,10 +40,12 @@ if TYPE_CHECKING:
     from ranklens.judging.assembly import judge
     from ranklens.judging.hits import Hits
     from ranklens.judging.judged import Judged
+    from ranklens.matching.answers import answers
     from ranklens.pipeline import gate_efficiency, k_sweep, reranking_improvement, routing_accuracy
     from ranklens.policy import Policy
     from ranklens.readers.judgments import Judgments
     from ranklens.readers.records import from_records
+    from ranklens.recommend.sampling import sampled_metric
     from ranklens.registry import Measure, measures, preset
     from ranklens.registry import parse as measure
     from ranklens.retrieval.benchmark import Benchmark
@@ -77,10 +79,12 @@ _HOME = {
     "judging.assembly": "judge",
     "judging.hits": "Hits",
     "judging.judged": "Judged",
+    "matching.answers": "answers",
     "pipeline": "gate_efficiency k_sweep reranking_improvement routing_accuracy",
     "policy": "Policy",
     "readers.judgments": "Judgments",
     "readers.records": "from_records",
+    "recommend.sampling": "sampled_metric",
     "registry": "Measure measures preset",
     "scores": "Scores",
     "single": "average_precision_at_k dcg_at_k f1_at_k hit_rate_at_k mean_reciprocal_rank ndcg_at_k precision_at_k "
@@ -117,6 +121,7 @@ __all__ = [
     "RankLensWarning",
     "RecallAtK",
     "Scores",
+    "answers",
     "average_precision_at_k",
     "compare",
     "compare_scores",
@@ -142,12 +147,20 @@ __all__ = [
     "reciprocal_rank",
     "reranking_improvement",
     "routing_accuracy",
+    "sampled_metric",
     "success_at_k",
     "user_model",
 ]
 
 
+_ROOMS = ("recommend",)  # reached without an import of their own: ranklens.recommend.evaluate
+
+
 def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        from importlib import import_module
+
+        return import_module(f"ranklens.{name}")
     if name not in _WHERE:
         raise AttributeError(f"module 'ranklens' has no attribute {name!r}")
     from importlib import import_module

@@ -110,6 +110,8 @@ def _over_relevant(what: str, cut: bool) -> str:
 
 
 def _average_precision(params: Params) -> str:
+    if params.get("interpolation") == "trapezoid":
+        return _over_relevant("the mean precision just before and at each relevant document", cut=False)
     cut = params.get("norm") == "min" and bool(params["k"])
     return _over_relevant("the precision at each relevant document", cut)
 
@@ -193,6 +195,14 @@ WORKINGS: Mapping[str, Working] = {
     "HitCount": Working("{relevant found}", columns.FOUND),
     "utility": Working(columns=columns.FOUND, every_rank_counts=True),
     "relstring": Working(every_rank_counts=True),
+    # fields
+    "CMC": Working("1 if a relevant document was found, else 0", columns.FOUND, ideal="grade"),
+    "MnR": Working("the rank of the first relevant document", columns.FOUND),
+    "AP_R": Working(
+        "sum of the precision at each relevant document in the top R / all relevant",
+        columns.PRECISION,
+        ideal="grade",
+    ),
     # user_models
     **dict.fromkeys(
         (
@@ -231,4 +241,17 @@ WORKINGS: Mapping[str, Working] = {
     "AnyRecall": Working("evidence sets of which a document was found / evidence sets"),
     "EvidenceSuccess": Working("1 if an evidence set was found in full, else 0"),
     "EvidenceRprec": Working("the best share of an evidence set in as many ranks as it has documents"),
+    # exposure
+    "ILD": Working("mean distance of the pairs of documents"),
+    "AWRF": Working("1 - distance of the groups' shares of attention from their target"),
+    "EE_D": Working("sum of the squared exposures of the groups"),
+    "EE_R": Working("sum of exposure · target over the groups"),
+    "EE_L": Working("sum of (exposure - target)² over the groups"),
+    # recommendation
+    "Novelty": Working("mean novelty of the recommended items"),
+    "Popularity": Working("mean uses of the recommended items"),
+    "APLT": Working("recommended items of the long tail / recommended items"),
+    "Serendipity": Working("sum of max(chance by rank - chance by popularity, 0) over wanted items / k"),
+    "pAUC": Working("wanted items above the first k others / (k · wanted items)"),
+    "Calibration": Working("sum of p ln(p / q) over the groups"),
 }

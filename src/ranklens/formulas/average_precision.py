@@ -17,18 +17,34 @@ _INFAP_EPSILON = 0.00001  # trec_eval's smoothing of an empty judged sample
 
 @measure("AP", "MAP", "average_precision", "mean_average_precision", average_ties=True)
 def average_precision(
-    judged: Judged, *, k: Cutoff = None, rel: Rel = 1, norm: Literal["all", "min", "k"] = "all"
+    judged: Judged,
+    *,
+    k: Cutoff = None,
+    rel: Rel = 1,
+    norm: Literal["all", "min", "k"] = "all",
+    interpolation: Literal["none", "trapezoid"] = "none",
 ) -> FloatArray:
     """The sum of the precision at each relevant document in the top k, divided by all relevant documents R.
 
     ``norm=min`` divides by min(R, k) instead, so that 1 can be reached; ``norm=k`` by k. The mean over queries is MAP.
+    ``interpolation=trapezoid`` takes the mean of the precision just before and at each relevant document, the area under the curve of
+    precision and recall, as landmark retrieval does.
     """
     whole: FloatArray = judged.total(rel)
     if norm == "min" and k:
         whole = np.minimum(whole, k)
     elif norm == "k" and k:
         whole = np.full(len(judged), float(k))
+    if interpolation == "trapezoid":
+        return ratio(_trapezoids(judged, rel, k), whole)
     return ratio(_precision_sum(judged, rel, k), whole)
+
+
+def _trapezoids(judged: Judged, rel: float, k: int | None) -> FloatArray:
+    hits = judged.relevant(rel).top(k)
+    position, rank = hits.position(), hits.rank.astype(np.float64)
+    before = np.where(rank == 1, 1.0, (position - 1) / np.maximum(rank - 1, 1))
+    return hits.sum((before + position / rank) / 2)
 
 
 @measure("LRAP", "label_ranking_average_precision")

@@ -84,6 +84,10 @@ def _judge_details(qrels: Judgments, run: Any, policy: Policy, known: Facts) -> 
         )
 
     found, details = stand(qrels, policy, rank)
+    if qrels.documents is not None:
+        from ranklens.judging.listing import listing
+
+        details = replace(details, listing=listing(qrels, run, policy, found.queries))
     return _assemble(found, policy, known, details)
 
 

@@ -15,6 +15,9 @@ from ranklens.judging.hits import Hits
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from ranklens.judging.listing import Listing
+    from ranklens.judging.views import Interactions
+
 
 @dataclass(frozen=True)
 class Labels:
@@ -52,6 +55,8 @@ class Details:
         None  # a label is a judgment group; documents come in pairs, the better one first
     )
     documents: Mapping[Any, Mapping[str, Any]] | None = None
+    listing: Listing | None = None  # whole rankings, where something is known about documents
+    train: Interactions | None = None
     _cache: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def once(self, key: Any, compute: Callable[[], Any]) -> Any:
@@ -111,6 +116,7 @@ class Details:
             subtopics=self.subtopics and _labels_of(self.subtopics, self, queries, doc_of),
             evidence=self.evidence and _labels_of(self.evidence, self, queries, doc_of),
             preferences=self.preferences and _labels_of(self.preferences, self, queries, doc_of),
+            listing=self.listing and self.listing.take(queries, upto),
             _cache={},
         )
 

@@ -15,7 +15,12 @@ from ranklens.judging.hits import Hits
 from ranklens.judging.judged import Judged
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
     from typing_extensions import Self
+
+    from ranklens.judging.listing import Listing
 
 
 @dataclass(frozen=True)
@@ -220,3 +225,70 @@ class Preferring:
     def total(self, values: FloatArray) -> FloatArray:
         """Values by preference, added up by query."""
         return np.bincount(self.owner[self.group], values, len(self.judged)).astype(np.float64, copy=False)
+
+
+@dataclass(frozen=True)
+class Described:
+    """Whole rankings of documents with properties, such as a group or features."""
+
+    needs: ClassVar[str] = "documents"
+
+    judged: Judged
+    listing: Listing
+    documents: Mapping[Any, Mapping[str, Any]]
+    name: str
+
+    @classmethod
+    def of(cls, judged: Judged, name: str) -> Self:
+        details = judged.details
+        if details is None or details.listing is None or details.documents is None:
+            raise MeasureError(
+                f"{name} needs properties of documents: pass Judgments(grades, documents={{document: {{property: value}}}})."
+            )
+        return cls(judged, details.listing, details.documents, name)
+
+    def values(self, key: str) -> list[Any]:
+        """A property of each document of the listing, by the document's place among its names; None if it is not known."""
+        found = [self.documents.get(name, {}).get(key) for name in self.listing.names]
+        if all(value is None for value in found) and found:
+            raise MeasureError(
+                f"{self.name} needs the property {key!r} of documents; none of those retrieved has it."
+            )
+        return found
+
+
+@dataclass(frozen=True)
+class Interactions:
+    """What is known from training: how often each recommended item was used, and what each user has used."""
+
+    users: int
+    total: int
+    count: FloatArray  # of each item, by its place among the names of the listing
+    history: Sequence[frozenset[str]]  # of each user that is evaluated
+    popularity: Mapping[str, int]  # of all items
+
+
+@dataclass(frozen=True)
+class Recommended:
+    """Recommendations with what is known from training."""
+
+    needs: ClassVar[str] = "train"
+
+    judged: Judged
+    listing: Listing
+    train: Interactions
+    relevant: FloatArray  # of each row of the listing: 1 if the user wanted it
+
+    @classmethod
+    def of(cls, judged: Judged, name: str) -> Self:
+        details = judged.details
+        if details is None or details.train is None or details.listing is None:
+            raise MeasureError(
+                f"{name} needs training data: use ranklens.recommend.evaluate(train, test, recommendations, …)."
+            )
+        hits = judged.relevant(judged.policy.rel)
+        width = int(details.listing.rank.max(initial=0)) + 1
+        wanted = np.isin(
+            details.listing.query * width + details.listing.rank, hits.query * width + hits.rank
+        ).astype(np.float64)
+        return cls(judged, details.listing, details.train, wanted)

@@ -14,11 +14,13 @@ _YES = ("true", "1", "yes")
 
 
 def without_level(text: str) -> tuple[str, str | None]:
-    """The name and the relevance level of ranx's ``map@10-l2``.
+    """The name and the relevance level of ranx's ``map@10-l2``; and ``AP@R``, whose cutoff is a number of the query.
 
     >>> without_level("map@10-l2")
     ('map@10', '2')
     """
+    if text.strip().lower() in ("ap@r", "map@r"):
+        return "AP_R", None
     found = _LEVEL.match(text)
     return (found[1], found[2]) if found else (text, None)
 
