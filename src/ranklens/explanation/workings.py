@@ -79,6 +79,11 @@ def _ideal_within_cutoff(params: Params) -> Beside:
     return "grade" if params["k"] is not None and params.get("over") != "retrieved" else None
 
 
+def _ideal_by_grade(params: Params) -> Beside:
+    """A table of gains may order documents in another way than grades do."""
+    return None if params["gains"] else "grade"
+
+
 def _out_of(params: Params) -> str:
     """What precision divides by."""
     if params["k"] is None:
@@ -159,10 +164,10 @@ WORKINGS: Mapping[str, Working] = {
     "RR": Working("1 / rank of the first relevant document", columns.FOUND, ideal="grade"),
     "ERR": Working("sum of satisfied · still looking / rank", columns.SATISFACTION, ideal="grade"),
     "nERR": Working("{ERR} / {ideal ERR}", columns.SATISFACTION, ideal="grade"),
+    "iRBU": Working("sum of satisfied · still looking · p^rank", columns.SATISFACTION, ideal="grade"),
     "RBP": Working(
         "sum of the weights (1 - p) p^(rank - 1) of relevant documents", columns.WEIGHT, ideal="grade"
     ),
-    "iRBU": Working("sum of satisfied · still looking · p^rank", columns.SATISFACTION, ideal="grade"),
     # preference
     "Bpref": Working(
         "sum of 1 - min(irrelevant above, R) / min(irrelevant, R) over relevant documents / R",
@@ -173,14 +178,16 @@ WORKINGS: Mapping[str, Working] = {
     "AUC": Working("1 - pairs in the wrong order / pairs", columns.FOUND, every_rank_counts=True),
     "RankingLoss": Working("pairs in the wrong order / pairs", columns.FOUND, every_rank_counts=True),
     "OPA": Working("pairs in the right order / pairs with different grades"),
+    "CoverageError": Working("the rank of the last relevant document", columns.FOUND),
     "Compat": Working(
         "rank-biased overlap with the closest ideal ranking / that of the ideal ranking with itself"
     ),
     "Prefs": Working("preferences fulfilled / preferences"),
-    "CoverageError": Working("the rank of the last relevant document", columns.FOUND),
     # ntcir
-    "Q": Working(_q_measure, columns.BLENDED_RATIO, ideal="grade"),
-    "O": Working("the blended ratio at the first relevant document", columns.BLENDED_RATIO, ideal="grade"),
+    "Q": Working(_q_measure, columns.BLENDED_RATIO, ideal=_ideal_by_grade),
+    "O": Working(
+        "the blended ratio at the first relevant document", columns.BLENDED_RATIO, ideal=_ideal_by_grade
+    ),
     "P_plus": Working(columns=columns.BLENDED_RATIO),
     "P_measure": Working(
         "the blended ratio at the first document of the best retrieved grade", columns.BLENDED_RATIO

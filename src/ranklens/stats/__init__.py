@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ranklens.stats.paired import TESTS, TestResult, paired_test
     from ranklens.stats.power import detectable_difference, queries_needed
     from ranklens.stats.ratios import relative_interval, share_interval
+    from ranklens.stats.risk import georisk, trisk, urisk
     from ranklens.stats.tukey import TukeyResult, tukey_hsd
 
 _HOME = {
@@ -25,6 +26,7 @@ _HOME = {
     "paired": "TESTS TestResult paired_test",
     "power": "detectable_difference queries_needed",
     "ratios": "relative_interval share_interval",
+    "risk": "georisk trisk urisk",
     "tukey": "TukeyResult tukey_hsd",
 }
 _WHERE = {name: module for module, names in _HOME.items() for name in names.split()}
@@ -42,13 +44,16 @@ __all__ = [
     "adjust",
     "detectable_difference",
     "effect_size",
+    "georisk",
     "interval",
     "paired_test",
     "queries_needed",
     "rbo",
     "relative_interval",
     "share_interval",
+    "trisk",
     "tukey_hsd",
+    "urisk",
 ]
 
 
