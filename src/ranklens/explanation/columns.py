@@ -101,8 +101,9 @@ def _still_looking(view: View) -> FloatArray:
 
 
 def _blended_ratio(view: View) -> FloatArray:
-    hits = view.judged.relevant(view.params["rel"])
-    values = ntcir.blended_ratio(view.judged, hits, view.params["rel"], view.params["beta"])
+    judged, rel = ntcir.with_gains(view.judged, view.params["rel"], view.params.get("gains"))
+    hits = judged.relevant(rel)
+    values = ntcir.blended_ratio(judged, hits, rel, view.params["beta"])
     at = dict(zip(hits.rank.tolist(), values.tolist(), strict=True))
     return np.array([at.get(rank, np.nan) for rank in view.ranks.tolist()])
 

@@ -28,7 +28,7 @@ def q_measure(
     The blended ratio at rank r is (relevant so far + beta gain so far) / (r + beta ideal gain so far). It divides by
     R, and with a cutoff by min(R, k). ``beta=0`` is AP. The gain is the grade, or what a table ``gains={1: 2, 2: 3}`` says.
     """
-    judged, rel = _with_gains(judged, rel, gains)
+    judged, rel = with_gains(judged, rel, gains)
     hits = judged.relevant(rel)
     value = blended_ratio(judged, hits, rel, beta)
     inside = np.ones(len(hits), dtype=bool) if k is None else hits.rank <= k
@@ -39,7 +39,7 @@ def q_measure(
 @measure("O", "o_measure", "O-measure", average_ties=True)
 def o_measure(judged: Judged, *, rel: Rel = 1, beta: Beta = 1, gains: Gains = None) -> FloatArray:
     """O-measure: the blended ratio at the first relevant document. ``gains`` as in Q."""
-    judged, rel = _with_gains(judged, rel, gains)
+    judged, rel = with_gains(judged, rel, gains)
     hits = judged.relevant(rel)
     return hits.sum(hits.first() * (1 + beta * hits.grade) / _ideal_effort(judged, hits, rel, beta))
 
@@ -47,7 +47,7 @@ def o_measure(judged: Judged, *, rel: Rel = 1, beta: Beta = 1, gains: Gains = No
 @measure("P_plus", "P+", "P-plus")
 def p_plus(judged: Judged, *, rel: Rel = 1, beta: Beta = 1, gains: Gains = None) -> FloatArray:
     """P-plus: the mean blended ratio over the relevant documents down to the first of the best retrieved grade. ``gains`` as in Q."""
-    judged, rel = _with_gains(judged, rel, gains)
+    judged, rel = with_gains(judged, rel, gains)
     hits = judged.relevant(rel)
     best_so_far = hits.scan(np.maximum, hits.grade)
     best = hits.max(hits.grade)[hits.query]
@@ -59,7 +59,7 @@ def p_plus(judged: Judged, *, rel: Rel = 1, beta: Beta = 1, gains: Gains = None)
 @measure("P_measure", "P-measure")
 def p_measure(judged: Judged, *, rel: Rel = 1, beta: Beta = 1, gains: Gains = None) -> FloatArray:
     """P-measure: the blended ratio at the first document of the best retrieved grade. ``gains`` as in Q."""
-    judged, rel = _with_gains(judged, rel, gains)
+    judged, rel = with_gains(judged, rel, gains)
     hits = judged.relevant(rel)
     wanted = _first_best(hits)
     return hits.where(wanted).sum(blended_ratio(judged, hits, rel, beta)[wanted])
@@ -92,7 +92,7 @@ def normalised_cumulative_utility(
     NTCIREVAL's names such as NCUguBR are understood.
     """
     levels, every = judged.relevant(rel), worth(judged.ideal.relevant(rel), "linear", stops)
-    judged, rel = _with_gains(judged, rel, gains)
+    judged, rel = with_gains(judged, rel, gains)
     hits = judged.relevant(rel)
     value = blended_ratio(judged, hits, rel, beta if utility == "BR" else 0)
     if stop == "gu":
@@ -142,7 +142,7 @@ def _first_best(hits: Hits) -> BoolArray:
     return found
 
 
-def _with_gains(judged: Judged, rel: float, gains: Mapping[float, float] | None) -> tuple[Judged, float]:
+def with_gains(judged: Judged, rel: float, gains: Mapping[float, float] | None) -> tuple[Judged, float]:
     """The relevant documents alone, with gains in place of grades; and the level from which they count: any."""
     if gains is None:
         return judged, rel

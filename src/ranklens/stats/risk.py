@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ranklens.errors import InputError
+from ranklens.errors import Given, InputError
 
 if TYPE_CHECKING:
     from ranklens.arrays import FloatArray
@@ -56,5 +56,5 @@ def _weighted(values: Sequence[float], baseline: Sequence[float], alpha: float) 
     if gain.ndim != 1 or not len(gain):
         raise InputError("Values and baseline must be lists of numbers for the same queries.")
     if alpha < 0:
-        raise InputError(f"alpha={alpha!r} is not allowed; it is 0 or more.")
+        raise InputError(Given("alpha", alpha), " is not allowed; it is 0 or more.")
     return np.where(gain < 0, (1 + alpha) * gain, gain)
