@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from itertools import chain
+from itertools import chain, repeat
+from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ranklens.errors import InputError
@@ -109,10 +110,9 @@ def _highest(query: Any, topics: Mapping[Any, Any]) -> dict[Any, float]:
     except TypeError:
         wrong = next(name for name, docs in topics.items() if not isinstance(docs, dict))
         _refuse(query, f"the subtopic {wrong!r} holds {topics[wrong]!r:.60}, not {{document: grade}}")
-    if len(different) > 1:
-        for docs in topics.values():
-            for doc, grade in docs.items():
-                found[doc] = max(found[doc], grade)
+    if len(different) > 1 and len(topics) > 1:
+        grades = (map(docs.get, found, repeat(-inf)) for docs in topics.values())
+        return dict(zip(found, map(max, *grades), strict=True))
     return found
 
 
