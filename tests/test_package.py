@@ -70,7 +70,7 @@ FLOORS = [
     {"formulas"},
     {"scores"},
     {"evaluation", "single", "trec", "lint"},
-    {"comparison", "explanation", "items", "pipeline", "pytrec_eval", "recommend"},
+    {"comparison", "explanation", "items", "pipeline", "pytrec_eval", "recommend", "sessions"},
     {"retrieval"},
     {"report"},
     {"config", "demo"},

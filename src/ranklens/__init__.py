@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from ranklens.registry import parse as measure
     from ranklens.retrieval.benchmark import Benchmark
     from ranklens.scores import Scores
+    from ranklens.sessions import Sessions, judge_sessions
     from ranklens.single import (
         average_precision_at_k,
         dcg_at_k,
@@ -87,6 +88,7 @@ _HOME = {
     "recommend.sampling": "sampled_metric",
     "registry": "Measure measures preset",
     "scores": "Scores",
+    "sessions": "Sessions judge_sessions",
     "single": "average_precision_at_k dcg_at_k f1_at_k hit_rate_at_k mean_reciprocal_rank ndcg_at_k precision_at_k "
     "precision_recall_f1 recall_at_k reciprocal_rank success_at_k",
     "stats": "Interval rbo",
@@ -121,6 +123,7 @@ __all__ = [
     "RankLensWarning",
     "RecallAtK",
     "Scores",
+    "Sessions",
     "answers",
     "average_precision_at_k",
     "compare",
@@ -134,6 +137,7 @@ __all__ = [
     "gate_efficiency",
     "hit_rate_at_k",
     "judge",
+    "judge_sessions",
     "k_sweep",
     "mean_reciprocal_rank",
     "measure",
