@@ -21,6 +21,7 @@ FAMILIES = {
     "counts": "Counts and judgments",
     "fields": "Single fields: images, re-identification",
     "user_models": "User models (C/W/L)",
+    "pairs": "Pairs of documents",
     "diversity": "Diversity and novelty",
     "evidence": "Evidence sets",
     "exposure": "Properties of documents: variety and exposure",
@@ -39,6 +40,7 @@ WHEN = {
     "fields": "For images, people and landmarks; presets hold the measures that these fields report.",
     "user_models": "For a stated idea of how long users go on, with the utility, cost and depth that it implies, and how much of that rests on "
     "unjudged documents.",
+    "pairs": "For assessors who say which of two documents is better: `Judgments(preferences={query: [(better, worse), …]})`.",
     "diversity": "For queries with several meanings or aspects: judgments say which subtopic a document covers, "
     "`{query: {subtopic: {document: grade}}}`. See [judgments that know more](richer-judgments.md).",
     "evidence": "For questions whose answer needs several documents together, `{query: [{documents}, …]}`: multi-hop questions, KILT, agent memory. "

@@ -182,7 +182,6 @@ WORKINGS: Mapping[str, Working] = {
     "Compat": Working(
         "rank-biased overlap with the closest ideal ranking / that of the ideal ranking with itself"
     ),
-    "Prefs": Working("preferences fulfilled / preferences"),
     # ntcir
     "Q": Working(_q_measure, columns.BLENDED_RATIO, ideal=_ideal_by_grade),
     "O": Working(
@@ -228,6 +227,8 @@ WORKINGS: Mapping[str, Working] = {
         ),
         Working("what is expected of the user, by the chance to go on from each rank"),
     ),
+    # pairs
+    "Prefs": Working("preferences fulfilled / preferences"),
     # diversity
     "alpha_DCG": Working("sum of new subtopics / log2(rank + 1) / the same with all subtopics at every rank"),
     "alpha_nDCG": Working("sum of new subtopics / log2(rank + 1) / the same over the ideal ranking"),

@@ -85,7 +85,7 @@ class Measure:
 
     @property
     def definition(self) -> Definition:
-        return definitions()[self.name]
+        return definition(self.name)
 
     @property
     def k(self) -> int | None:
@@ -190,14 +190,18 @@ def measure(
             better,
             view_of(function),
         )
+        if not function.__module__.startswith("ranklens.formulas"):
+            load_further()  # whose names are taken
         for spelling in (name, *table):
             known = by_spelling().get(spelling.lower())
             if known and known[0] != name:
                 raise MeasureError(
                     f"The name {spelling!r} is taken by the measure {known[0]}; choose another."
                 )
+        if name in _DEFINITIONS:
+            by_spelling.cache_clear()
         _DEFINITIONS[name] = new
-        by_spelling.cache_clear()
+        by_spelling().update(_spelled(new))  # not made anew for each measure
         return function
 
     return register
@@ -210,9 +214,25 @@ def unregister(name: str) -> None:
 
 
 def definitions() -> Mapping[str, Definition]:
-    """All registered measures by their canonical name."""
+    """All registered measures by their canonical name, family by family."""
+    load_further()
+    order = {family: i for i, family in enumerate(_FAMILIES)}
+    # A family may have been imported on its own before the others.
+    return dict(sorted(_DEFINITIONS.items(), key=lambda item: order.get(item[1].family, len(order))))
+
+
+def definition(name: str) -> Definition:
+    """The measure with a canonical name; only what is needed for it is loaded."""
     load_built_in()
-    return _DEFINITIONS
+    if name not in _DEFINITIONS:
+        load_further()
+    return _DEFINITIONS[name]
+
+
+_FAMILIES = (
+    "precision", "average_precision", "gain", "cascade", "preference", "ntcir", "counts", "fields", "user_models", "pairs",
+    "diversity", "evidence", "exposure", "recommendation",
+)  # fmt: skip
 
 
 def make(definition: Definition, params: Mapping[str, Any]) -> Measure:
@@ -244,11 +264,17 @@ def by_spelling() -> dict[str, tuple[str, Mapping[str, Any]]]:
     So ``RBP`` and ``rbp`` may differ, as they do between tools.
     """
     table: dict[str, tuple[str, Mapping[str, Any]]] = {}
-    for definition in _DEFINITIONS.values():
-        table[definition.name] = table[definition.name.lower()] = (definition.name, {})
-        for alias, params in definition.aliases.items():
-            table[alias.lower()] = (definition.name, params)
+    for one in _DEFINITIONS.values():
+        table |= _spelled(one)
     return table
+
+
+def _spelled(one: Definition) -> dict[str, tuple[str, Mapping[str, Any]]]:
+    own: dict[str, tuple[str, Mapping[str, Any]]] = {
+        one.name: (one.name, {}),
+        one.name.lower(): (one.name, {}),
+    }
+    return own | {alias.lower(): (one.name, params) for alias, params in one.aliases.items()}
 
 
 @cache
@@ -258,11 +284,18 @@ def load_built_in() -> None:
 
 
 @cache
+def load_further() -> None:
+    """Import all families, once."""
+    load_built_in()
+    import ranklens.formulas.further  # noqa: F401
+
+
+@cache
 def load_plugins() -> None:
     """Import what installed packages offer in the entry-point group; importing registers it."""
     from importlib.metadata import entry_points
 
-    load_built_in()
+    load_further()
     for point in entry_points(group=ENTRY_POINT_GROUP):
         try:
             point.load()

@@ -13,8 +13,10 @@ from ranklens.registry.catalog import (
     Definition,
     Measure,
     by_spelling,
+    definition,
     definitions,
     load_built_in,
+    load_further,
     load_plugins,
     make,
 )
@@ -29,7 +31,7 @@ def look_up(name: str) -> Definition:
     >>> look_up("map").name
     'AP'
     """
-    return definitions()[_find(_take_apart(name)[0])[0]]
+    return definition(_find(_take_apart(name)[0])[0])
 
 
 def measures() -> list[Measure]:
@@ -96,15 +98,15 @@ def parse(text: Any) -> Measure:
     name, fixed = _find(base)
     params: dict[str, Any] = {**fixed, **inside, **({} if level is None else {"rel": level})}
     if rest is not None:
-        params |= dotted(name, base, rest, definitions()[name].at)
-    name, params = adopted(name, params, definitions()[name].at)
-    definition = definitions()[name]
+        params |= dotted(name, base, rest, definition(name).at)
+    name, params = adopted(name, params, definition(name).at)
+    known = definition(name)
     if at is not None:
         number = NUMBERED.get(name) if "@" not in text else None
-        if definition.at is None and number is None:
+        if known.at is None and number is None:
             raise MeasureError(f"{text!r}: {name} takes no @{at}.")
-        params[number or str(definition.at)] = at
-    return _as_asked(make(definition, params), text.strip())
+        params[number or str(known.at)] = at
+    return _as_asked(make(known, params), text.strip())
 
 
 def _as_asked(measure: Measure, spelling: str) -> Measure:
@@ -131,6 +133,8 @@ def _take_apart(text: str) -> tuple[str, dict[str, str], str | None]:
             f"{text!r} is not the name of a measure; write it as in 'nDCG@10' or 'P(rel=2)@5'."
         )
     base, inside, at = match.groups()
+    if at is None and not _known(base) and re.search(r"[^_\d]\d+$", base):
+        load_further()  # NERR8 is a name, not nERR at 8
     if at is None and not _known(base):
         suffix = re.fullmatch(r"(.+?)(?:_at|_cut)?_?(\d*\.?\d+)", base)
         if suffix and _known(suffix[1]) and not suffix[2].startswith("."):
@@ -152,7 +156,7 @@ def _nested(base: str) -> str:
     """The parameter of a measure that is itself a measure; empty if there is none."""
     if not _known(base):
         return ""
-    parameters = definitions()[_find(base)[0]].parameters
+    parameters = definition(_find(base)[0]).parameters
     return next((key for key, parameter in parameters.items() if parameter.kind is Nested), "")
 
 
@@ -179,6 +183,8 @@ def _known(name: str) -> bool:
 
 def _find(name: str) -> tuple[str, Mapping[str, Any]]:
     if not _known(name):
+        load_further()
+    if not _known(name):
         load_plugins()
     found = by_spelling().get(name) or by_spelling().get(name.lower())
     if found:
@@ -190,7 +196,7 @@ def _find(name: str) -> tuple[str, Mapping[str, Any]]:
             "ranklens-trec-eval -m all_trec prints all of trec_eval's measures."
         )
     refuse_measures_of_answers(name)
-    aliases = [alias for definition in definitions().values() for alias in definition.aliases]
+    aliases = [alias for one in definitions().values() for alias in one.aliases]
     hint = nearest(name, [*definitions(), *aliases, *PRESETS])
     listing = InPython("ranklens.measures()", command="ranklens measures")
     raise MeasureError(f"There is no measure {name!r}: {hint}", listing, " lists them all.")

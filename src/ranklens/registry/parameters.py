@@ -145,6 +145,8 @@ def parameters_of(name: str, function: Callable[..., Any]) -> dict[str, Paramete
 def view_of(function: Callable[..., Any]) -> Any:
     """The type of the first argument, if that is more than :class:`~ranklens.judging.judged.Judged`."""
     first = next(iter(inspect.signature(function).parameters), "")
+    if function.__annotations__.get(first, "Judged") == "Judged":  # as most; reading type hints takes time
+        return None
     hint = typing.get_type_hints(function).get(first)
     return hint if hasattr(hint, "needs") else None
 
