@@ -277,3 +277,12 @@ def test_judgments_by_subtopic(tmp_path):
     with pytest.raises(rl.MeasureError, match="needs judgments by subtopic"):
         rl.evaluate(str(one), run, "StRecall@1")
     assert formats.read_qrels(str(one), "trec-diversity").subtopics == {"q": {"7": {"a": 1.0, "b": 1.0}}}
+
+
+def test_intents_from_a_file(tmp_path):
+    judged, intents = tmp_path / "qrels", tmp_path / "intents"
+    judged.write_text("q i1 A 3\nq i1 B 1\nq i2 B 2\nq i2 C 3\n")
+    intents.write_text("q i1 0.7\nq i2 0.3\n")
+    qrels = rl.Judgments(subtopics=str(judged), intents=str(intents))
+    found = rl.evaluate(qrels, {"q": ["B", "X", "A", "C"]}, "D_nDCG@4").mean
+    assert found["D_nDCG@4"] == pytest.approx(0.812297, abs=1e-6)

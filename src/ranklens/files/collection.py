@@ -202,9 +202,30 @@ def _given(qrels: Any, names: Names) -> Any:
     """Judgments in Python: with all that they know."""
     from ranklens.readers import frames, judgments
 
+    if isinstance(qrels, judgments.Judgments):
+        return _read_parts(qrels)
     if frames.is_frame(qrels) and (column := judgments.subtopic_column(frames.column_names(qrels))):
         return judgments.of_table(frames.to_polars(qrels), column, names.columns)
     return _records(judgments.enriched(qrels), names, "golden")
+
+
+def _read_parts(qrels: Any) -> Any:
+    """Judgments whose subtopics or intents are in files, read."""
+    if not is_path(qrels.subtopics) and not is_path(qrels.intents):
+        return qrels
+    from ranklens.files import formats
+    from ranklens.readers.judgments import Judgments
+
+    subtopics, intents = qrels.subtopics, qrels.intents
+    if is_path(subtopics):
+        subtopics = formats.read_qrels(subtopics, "trec-diversity").subtopics
+    if is_path(intents):
+        intents = formats.read_intents(intents)
+    grades = None if is_path(qrels.subtopics) else dict(qrels)
+    return Judgments(
+        grades, subtopics=subtopics, evidence=qrels.evidence, junk=qrels.junk, intents=intents, documents=qrels.documents,
+        preferences=qrels.preferences,
+    )  # fmt: skip
 
 
 def _name_and_path(run: str) -> tuple[str | None, str]:

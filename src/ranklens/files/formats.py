@@ -82,6 +82,16 @@ def _by_subtopic(source: Source) -> Any:
     return of_subtopics(rows.iter_rows())
 
 
+def read_intents(path: PathLike) -> dict[str, dict[str, float]]:
+    """The probability of each subtopic of a query, from lines ``query subtopic probability``."""
+    names = ("query", "subtopic", "probability")
+    found: dict[str, dict[str, float]] = {}
+    rows = trec.read_fields(open_source(path), names, {name: name == "probability" for name in names})
+    for query, subtopic, probability in rows.iter_rows():
+        found.setdefault(query, {})[subtopic] = probability
+    return found
+
+
 def stream_run(
     path: PathLike,
     format: str | None = None,  # noqa: A002

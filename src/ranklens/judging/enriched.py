@@ -232,7 +232,7 @@ def _without_junk(
         dtype=bool,
     )
     placed = junk & (details.rank > 0)
-    width = int(details.rank.max(initial=0)) + 2
+    width = int((details.start + details.size).max(initial=0)) + 2  # more than any place of a query
     last = details.rank if not details.averaged else details.start
     above = np.sort(details.query[placed] * width + last[placed])
 

@@ -29,7 +29,8 @@ class Judgments(dict[Any, dict[Any, float]]):
     ``subtopics`` is ``{query: {subtopic: {document: grade}}}``, ``evidence`` ``{query: [{documents that answer together}, …]}``,
     ``junk`` ``{query: {documents that are taken out before ranking}}``, ``intents`` ``{query: {subtopic: probability}}`` and
     ``documents`` ``{document: {property: value}}``; ``preferences`` is ``{query: [(better document, worse document), …]}``, or
-    ``{query: {group: pairs}}`` if several groups of assessors have theirs. Without ``grades``, a document has its highest grade of any subtopic, and
+    ``{query: {group: pairs}}`` if several groups of assessors have theirs. ``subtopics`` and ``intents`` may be paths to files of the
+    lines ``query subtopic document grade`` and ``query subtopic probability``. Without ``grades``, a document has its highest grade of any subtopic, and
     grade 1 in an evidence set.
 
     >>> judgments = Judgments(subtopics={"q": {"s1": {"a": 1}, "s2": {"a": 2, "b": 1}}}, junk={"q": {"x"}})
@@ -41,10 +42,10 @@ class Judgments(dict[Any, dict[Any, float]]):
         self,
         grades: Mapping[Any, Any] | None = None,
         *,
-        subtopics: Subtopics | None = None,
+        subtopics: Any = None,
         evidence: Evidence | None = None,
         junk: Junk | None = None,
-        intents: Mapping[Any, Mapping[Any, float]] | None = None,
+        intents: Any = None,
         documents: Mapping[Any, Mapping[str, Any]] | None = None,
         preferences: Mapping[Any, Any] | None = None,
     ) -> None:
@@ -53,7 +54,7 @@ class Judgments(dict[Any, dict[Any, float]]):
 
             super().__init__(judgments(grades).by_query)
         else:
-            found = _grades(subtopics or {}, evidence or {})
+            found = _grades(subtopics if isinstance(subtopics, Mapping) else {}, evidence or {})
             super().__init__(found | {query: {} for query in preferences or () if query not in found})
         # Then nothing is known about any other document.
         self.complete = grades is None and not junk and not preferences
