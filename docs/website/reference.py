@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NAMES = {
-    "Evaluate": "evaluate Scores Policy measure Measure measures preset from_records judge Judged Hits",
+    "Evaluate": "evaluate Scores Policy measure Measure measures preset from_records judge Judged Hits Judgments answers user_model convention "
+    "Convention judge_sessions Sessions sampled_metric",
     "Compare": "compare compare_scores Comparison Interval rbo",
     "Explain": "explain Explanation",
     "One query": "precision_at_k recall_at_k f1_at_k precision_recall_f1 hit_rate_at_k success_at_k reciprocal_rank "

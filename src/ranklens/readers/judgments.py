@@ -139,14 +139,14 @@ def enriched(qrels: Any) -> Any:
 
 def _kind(value: Any) -> str | None:
     """What the judgments of a query are; None where they are empty, and tell nothing."""
+    if not isinstance(value, (Mapping, list, tuple)):
+        return "plain"
     if not value:
         return None
     if isinstance(value, Mapping):
         first = next(iter(value.values()))
         return "subtopics" if isinstance(first, (Mapping, AbstractSet)) else "plain"
-    if isinstance(value, (list, tuple)):
-        return "evidence" if _is_set(value[0]) else "plain"
-    return "plain"
+    return "evidence" if _is_set(value[0]) else "plain"
 
 
 def _is_set(item: Any) -> bool:
