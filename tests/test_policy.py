@@ -10,7 +10,7 @@ import pytest
 
 import ranklens as rl
 from ranklens.comparison import choices
-from ranklens.comparison.pairs import ALL_TESTS
+from ranklens.comparison.settings import ALL_TESTS
 from ranklens.policy import Policy, PolicyOptions, questions
 from ranklens.stats import CORRECTIONS
 
