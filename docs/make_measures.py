@@ -19,6 +19,36 @@ FAMILIES = {
     "preference": "Preferences",
     "ntcir": "NTCIR",
     "counts": "Counts and judgments",
+    "fields": "Single fields: images, re-identification",
+    "user_models": "User models (C/W/L)",
+    "pairs": "Pairs of documents",
+    "diversity": "Diversity and novelty",
+    "evidence": "Evidence sets",
+    "exposure": "Properties of documents: variety and exposure",
+    "recommendation": "Recommendations",
+}
+
+# When to use a family.
+WHEN = {
+    "precision": "For documents that are relevant or not, where the order within the first k does not matter.",
+    "average_precision": "For finding many relevant documents, early ones first; the classic of test collections with deep judgments.",
+    "gain": "For judgments with grades, where the best documents should come first.",
+    "cascade": "For a user who reads from the top and stops when satisfied, or tired.",
+    "preference": "For judgments with holes, for pairs of documents of which one is better, and for scores that should order pairs.",
+    "ntcir": "For grades, where precision and gain should count in one number; results of NTCIR tasks use them.",
+    "counts": "For knowing what was averaged, and how much of it was judged.",
+    "fields": "For images, people and landmarks; presets hold the measures that these fields report.",
+    "user_models": "For a stated idea of how long users go on, with the utility, cost and depth that it implies, and how much of that rests on "
+    "unjudged documents.",
+    "pairs": "For assessors who say which of two documents is better: `Judgments(preferences={query: [(better, worse), …]})`.",
+    "diversity": "For queries with several meanings or aspects: judgments say which subtopic a document covers, "
+    "`{query: {subtopic: {document: grade}}}`. See [judgments that know more](richer-judgments.md).",
+    "evidence": "For questions whose answer needs several documents together, `{query: [{documents}, …]}`: multi-hop questions, KILT, agent memory. "
+    "See [judgments that know more](richer-judgments.md).",
+    "exposure": "For the variety of what is shown, and for who gets attention: documents have features and groups, "
+    '`Judgments(grades, documents={document: {"group": …}})`.',
+    "recommendation": "For recommender systems, through `rl.recommend.evaluate(train, test, recommendations, measures)`, which also knows Coverage, "
+    "Gini, Entropy and GAUC of the whole system.",
 }
 
 HEAD = """<!-- Generated from the registry by scripts/docs. Do not edit. -->
@@ -50,7 +80,7 @@ def page() -> str:
         lines.append(f"| `{name}` | {shown} |")
     built_in = [d for d in registry.definitions().values() if d.function.__module__.startswith("ranklens.")]
     for family, members in groupby(built_in, key=lambda d: d.family):
-        lines += ["", f"## {FAMILIES[family]}", ""]
+        lines += ["", f"## {FAMILIES[family]}", "", WHEN[family], ""]
         for definition in members:
             lines += [
                 f"### `{_signature(definition)}`",
@@ -93,6 +123,8 @@ def _facts(definition: registry.Definition) -> str:
     )
     how = {"sum": "summed over queries", "geometric": "geometric mean over queries", "none": "not averaged"}
     facts += [how[definition.aggregate]] if definition.aggregate in how else []
+    if definition.needs:
+        facts.append(f"Needs {definition.needs}")
     facts.append('`ties="average"` ' + ("is exact" if definition.average_ties else "is refused"))
     return ". ".join(facts) + "."
 

@@ -115,3 +115,13 @@ def test_unjudged_share_at_several_depths(tmp_path):
 
 def test_nothing_judged_matters(kinds):
     assert kinds(GOOD_QRELS, "q1 Q0 x 1 1 t\nq2 Q0 y 1 1 t\n") == {"holes": True}
+
+
+def test_candidates_that_look_sampled(tmp_path):
+    """One relevant document among 99 others for each query, which a search engine would not always find."""
+    (tmp_path / "q").write_text("".join(f"q{q} 0 d0 1\n" for q in range(3)))
+    for others, expected in ((99, True), (100, True), (98, False)):
+        rows = [f"q{q} Q0 d{i} 0 {(i * 37 + q) % 101} t\n" for q in range(3) for i in range(others + 1)]
+        (tmp_path / "r").write_text("".join(rows))
+        found = {finding.kind for finding in lint(tmp_path / "q", tmp_path / "r")}
+        assert ("sampled" in found) is expected, others

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ranklens.comparison.comparison import Comparison
     from ranklens.comparison.planning import Plan, plan
     from ranklens.comparison.systems import compare, compare_scores
+    from ranklens.conventions import Convention, convention
     from ranklens.embeddings.ann import ann_recall
     from ranklens.embeddings.evaluation import evaluate_embeddings
     from ranklens.embeddings.score_arrays import evaluate_scores
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from ranklens.exchange.ir_datasets import from_ir_datasets
     from ranklens.exchange.mteb import read_mteb
     from ranklens.explanation.walk import Explanation, explain
+    from ranklens.formulas.user_models import user_model
     from ranklens.gates.checking import gate
     from ranklens.history.store import History
     from ranklens.items import (
@@ -48,14 +50,18 @@ if TYPE_CHECKING:
     from ranklens.judging.hits import Hits
     from ranklens.judging.judged import Judged
     from ranklens.judging.prepared import judgments
+    from ranklens.matching.answers import answers
     from ranklens.pipeline import gate_efficiency, k_sweep, reranking_improvement, routing_accuracy
     from ranklens.policy import Policy
     from ranklens.readers.golden_and_logs import from_records
+    from ranklens.readers.judgments import Judgments
     from ranklens.readers.responses import hits
+    from ranklens.recommend.sampling import sampled_metric
     from ranklens.registry import Measure, measures, preset
     from ranklens.registry import parse as measure
     from ranklens.retrieval.benchmark import Benchmark
     from ranklens.scores import Scores, read_scores
+    from ranklens.sessions import Sessions, judge_sessions
     from ranklens.single import (
         average_precision_at_k,
         dcg_at_k,
@@ -83,6 +89,7 @@ _HOME = {
     "embeddings.ann": "ann_recall",
     "embeddings.evaluation": "evaluate_embeddings",
     "embeddings.score_arrays": "evaluate_scores",
+    "conventions": "Convention convention",
     "errors": "InputError MeasureError MissingExtraError PolicyError RankLensError RankLensWarning",
     "evaluation": "evaluate",
     "exchange.ir_datasets": "from_ir_datasets",
@@ -90,17 +97,22 @@ _HOME = {
     "explanation.walk": "Explanation explain",
     "gates.checking": "gate",
     "history.store": "History",
+    "formulas.user_models": "user_model",
     "items": "AveragePrecisionAtK DatasetItem F1AtK HitRateAtK MeanReciprocalRank MetricRunner NDCGAtK PrecisionAtK RecallAtK",
     "judging.assembly": "judge",
     "judging.hits": "Hits",
     "judging.judged": "Judged",
     "judging.prepared": "judgments",
+    "matching.answers": "answers",
     "pipeline": "gate_efficiency k_sweep reranking_improvement routing_accuracy",
     "policy": "Policy",
     "readers.golden_and_logs": "from_records",
     "readers.responses": "hits",
+    "readers.judgments": "Judgments",
+    "recommend.sampling": "sampled_metric",
     "registry": "Measure measures preset",
     "scores": "Scores read_scores",
+    "sessions": "Sessions judge_sessions",
     "single": "average_precision_at_k dcg_at_k f1_at_k hit_rate_at_k mean_reciprocal_rank ndcg_at_k precision_at_k "
     "precision_recall_f1 recall_at_k reciprocal_rank success_at_k",
     "stats": "Interval rbo",
@@ -114,6 +126,7 @@ __all__ = [
     "AveragePrecisionAtK",
     "Benchmark",
     "Comparison",
+    "Convention",
     "DatasetItem",
     "Explanation",
     "F1AtK",
@@ -123,6 +136,7 @@ __all__ = [
     "InputError",
     "Interval",
     "Judged",
+    "Judgments",
     "MeanReciprocalRank",
     "Measure",
     "MeasureError",
@@ -137,10 +151,13 @@ __all__ = [
     "RankLensWarning",
     "RecallAtK",
     "Scores",
+    "Sessions",
     "ann_recall",
+    "answers",
     "average_precision_at_k",
     "compare",
     "compare_scores",
+    "convention",
     "dcg_at_k",
     "evaluate",
     "evaluate_embeddings",
@@ -156,6 +173,7 @@ __all__ = [
     "hit_rate_at_k",
     "hits",
     "judge",
+    "judge_sessions",
     "judgments",
     "k_sweep",
     "mean_reciprocal_rank",
@@ -173,11 +191,20 @@ __all__ = [
     "reciprocal_rank",
     "reranking_improvement",
     "routing_accuracy",
+    "sampled_metric",
     "success_at_k",
+    "user_model",
 ]
 
 
+_ROOMS = ("recommend",)  # reached without an import of their own: ranklens.recommend.evaluate
+
+
 def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        from importlib import import_module
+
+        return import_module(f"ranklens.{name}")
     if name not in _WHERE:
         raise AttributeError(f"module 'ranklens' has no attribute {name!r}")
     from importlib import import_module

@@ -42,7 +42,7 @@ def lint(
 
     The checks: repeated documents, ties that cross a cutoff, missing and unjudged queries, queries without relevant
     documents, scores that are not finite, ranks that contradict scores, scores that tie only in 32 bits, query ids among
-    document ids, and the share of unjudged documents.
+    document ids, candidates that look sampled, and the share of unjudged documents.
     """
     data = open_collection(qrels, {"run": run}, qrels_format, run_format)
     found = data.runs["run"]
@@ -219,7 +219,21 @@ def _together(gold: Any, ranked: Any) -> Iterator[Finding]:
             f"Ties among judged documents cross the cutoff {', '.join(told)}; consider --ties average.",
             matters=True,
         )
+    if _looks_sampled(judged):
+        yield Finding(
+            "sampled",
+            "Every query ranks its one relevant document among 99 or 100 others, as if these were drawn at random: values are higher than "
+            "over all documents, and may order systems differently (ranklens.sampled_metric says how much).",
+            matters=True,
+        )
     yield from _holes(judged)
+
+
+def _looks_sampled(judged: Judged) -> bool:
+    """One relevant document for each query, always retrieved, in lists of 100 or 101."""
+    lengths = judged.retrieved
+    in_lists = bool(len(lengths)) and bool(((lengths == 100) | (lengths == 101)).all())
+    return in_lists and bool((judged.total(1) == 1).all()) and bool((judged.relevant(1).sum() == 1).all())
 
 
 def _holes(judged: Judged) -> Iterator[Finding]:

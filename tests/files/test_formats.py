@@ -285,3 +285,24 @@ def test_what_is_no_number_in_csv_is_refused_with_its_line(tmp_path, number):
     (tmp_path / "run.csv").write_text(f"query,doc,score\nq,a,0.5\nq,b,{number}\n")
     with pytest.raises(rl.InputError, match=r"run\.csv:3: "):
         rl.judge({"q": {"b": 1}}, tmp_path / "run.csv")
+
+
+def test_judgments_by_subtopic(tmp_path):
+    """The second field differs within a query; where it does not, the format says so."""
+    run = {"q": ["a", "x", "b"]}
+    many, one = tmp_path / "many.txt", tmp_path / "one.txt"
+    many.write_text("q 1 a 1\nq 2 a 0\nq 2 b 1\n")
+    one.write_text("q 7 a 1\nq 7 b 1\n")
+    assert rl.evaluate(str(many), run, ["StRecall@1", "R@1"]).mean == {"StRecall@1": 0.5, "R@1": 0.5}
+    with pytest.raises(rl.MeasureError, match="needs judgments by subtopic"):
+        rl.evaluate(str(one), run, "StRecall@1")
+    assert formats.read_qrels(str(one), "trec-diversity").subtopics == {"q": {"7": {"a": 1.0, "b": 1.0}}}
+
+
+def test_intents_from_a_file(tmp_path):
+    judged, intents = tmp_path / "qrels", tmp_path / "intents"
+    judged.write_text("q i1 A 3\nq i1 B 1\nq i2 B 2\nq i2 C 3\n")
+    intents.write_text("q i1 0.7\nq i2 0.3\n")
+    qrels = rl.Judgments(subtopics=str(judged), intents=str(intents))
+    found = rl.evaluate(qrels, {"q": ["B", "X", "A", "C"]}, "D_nDCG@4").mean
+    assert found["D_nDCG@4"] == pytest.approx(0.812297, abs=1e-6)

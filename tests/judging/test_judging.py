@@ -283,7 +283,7 @@ def test_wrong_input_gets_one_clear_error(qrels, run, message):
 WRONG_POLICY = {
     "ties": "random",
     "missing": "drop",
-    "empty": "one",
+    "empty": "two",
     "duplicates": "last",
     "nan": "first",
     "unjudged_queries": "skip",

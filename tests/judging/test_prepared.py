@@ -179,3 +179,16 @@ def test_many_calls_do_not_grow_in_memory():
     grown = tracemalloc.get_traced_memory()[0] - before
     tracemalloc.stop()
     assert grown < 20_000
+
+
+def test_judgments_that_know_more_than_a_grade_keep_what_they_know():
+    subtopics = {"q": {"s1": {"a": 1}, "s2": {"a": 1, "b": 2}}}
+    run = {"q": ["b", "x", "a"]}
+    prepared = rl.judgments(subtopics)
+    before = rl.evaluate(subtopics, run, ["alpha_nDCG@5", "nDCG@5"]).mean
+    subtopics["q"]["s3"] = {"x": 1}
+    assert rl.evaluate(prepared, run, ["alpha_nDCG@5", "nDCG@5"]).mean == before
+    both = {"A": run, "B": {"q": ["a"]}}
+    compared = rl.compare(prepared, both, "alpha_nDCG@5", test="t")
+    means = {row.system: row.mean for row in compared.results}
+    assert means["A"] == pytest.approx(before["alpha_nDCG@5"], abs=1e-11)  # which compare rounds

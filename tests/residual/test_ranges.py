@@ -1,5 +1,6 @@
 """What unjudged documents leave open, against every way to judge them."""
 
+import re
 from itertools import product
 
 import numpy as np
@@ -19,8 +20,31 @@ EVERY = [rl.measure(name) for name in NOT]
 UNDEFINED = {
     *("infAP", "ndcg_rel", "Rndcg", "G", "RBPres", "Bpref", "gm_Bpref", "O", "P_plus"),
     *("Judged@5", "Unjudged@5", "num_nonrel_judged_ret", "relstring@4"),
+    *(
+        "FallOut@5",
+        "LRAP@5",
+        "nCG@3",
+        "ARP",
+        "rbp",
+        "AUC",
+        "AUC@4",
+        "RankingLoss",
+        "OPA",
+        "CoverageError",
+        "MnR",
+    ),
+    *(
+        "Compat",
+        "Compat(p=0.8, normalize=false)",
+        "P_measure",
+        "NCU",
+        "NCU(stop=gu)",
+        "NCU(stop=rb, utility=P)",
+        "EBR@5",
+    ),
+    *(name for name in NOT if rl.measure(name).definition.family == "user_models"),
 }
-IF_BINARY = {"nERR@5", "Q", "Q(beta=10)@4"}
+IF_BINARY = {"nERR@5", "nERR(gain=linear)@3", "Q", "Q(beta=10)@4", "Q(gains={1: 2, 2: 5, 3: 7, 4: 9})"}
 MORE = [
     "AP@2",
     "F@2",
@@ -31,6 +55,10 @@ MORE = [
     "nDCG@2",
     "nDCG(log_base=2)@4",
     "DCG(gains={1: 5, 2: 3})@3",
+    "CG(gains={1: 5, 2: 3})@3",
+    "RBP(gain=raw)@3",
+    "RBP(gain=linear, max_grade=8)@3",
+    "AP(interpolation=trapezoid)@3",
 ]
 
 
@@ -99,7 +127,7 @@ def test_which_measures_have_no_bounds():
 @pytest.mark.parametrize("name", sorted(UNDEFINED))
 def test_they_are_refused_by_name(name):
     scores = rl.evaluate({"q": {"a": 1}}, {"q": ["a", "x"]}, "RR")
-    with pytest.raises(MeasureError, match=f"The bounds of {name.split('@')[0]}.* are not defined: "):
+    with pytest.raises(MeasureError, match=re.escape(f"The bounds of {rl.measure(name)} are not defined: ")):
         scores.bounds(name)
 
 
@@ -114,6 +142,16 @@ def test_rbp_is_open_by_its_residual(case, p):
     width = found.per_query["high"].to_numpy() - found.per_query["low"].to_numpy()
     assert width == pytest.approx(scores[f"RBPres(p={p})"])
     assert found.low == pytest.approx(scores.mean[f"RBP(p={p})"])
+
+
+def test_raw_rbp_is_open_by_its_residual_times_the_highest_grade():
+    scores = rl.evaluate(
+        {"q": {"a": 1, "b": 3}}, {"q": ["a", "x"]}, ["RBP(p=0.5, gain=raw)", "RBPres(p=0.5)"]
+    )
+    found = scores.bounds("RBP(p=0.5, gain=raw)")
+    assert (found.low, found.high) == pytest.approx(
+        (0.5, 0.5 + 3 * 0.5)
+    )  # all the weight below the first rank
 
 
 def test_queries_in_pieces_give_the_same(monkeypatch):
@@ -148,7 +186,7 @@ def test_nothing_is_open_if_all_is_judged():
         assert (found.low, found.high, found.open) == pytest.approx((mean, mean, 0))
 
 
-@pytest.mark.parametrize("policy", [{"ties": "average"}, {"judged_only": True}])
+@pytest.mark.parametrize("policy", [{"ties": "average"}, {"judged_only": True}, {"empty": "one"}])
 def test_policies_that_have_no_bounds(policy):
     scores = rl.evaluate({"q": {"a": 1}}, {"q": {"x": 2.0, "a": 2.0}}, "RR", **policy)
     with pytest.raises(PolicyError, match="The bounds of RR are not defined with "):

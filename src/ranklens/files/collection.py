@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ranklens.errors import InputError
+from ranklens.readers import judgments
 from ranklens.readers.names import USUAL, Names
 
 if TYPE_CHECKING:
@@ -144,6 +145,7 @@ def _each_system(name: str | None, file: RunFile) -> list[tuple[str | None, RunF
 def read_pair(qrels: Any, run: Any, names: Names = USUAL) -> tuple[Any, Any]:
     """Judgments and one run, read where they are in files, and a log under the ids of its golden set."""
     if isinstance(qrels, Mapping) and isinstance(run, Mapping):
+        qrels = _with_details(qrels)
         return qrels, _joined(qrels, run)
     if not isinstance(run, RunFile):  # which comes from a collection, with judgments that were read
         opened = open_collection(qrels, {"run": run}, names=names)
@@ -243,12 +245,49 @@ def _renamed(value: Any, names: Names, half: Literal["golden", "log"]) -> Any:
 def _judgments(qrels: Any, format: str | None, names: Names) -> tuple[Any, Scored | None]:  # noqa: A002
     qrels = _opened(qrels)
     if not is_path(qrels) and not hasattr(qrels, "packing"):
-        return _records(qrels, names, "golden"), None
+        return _given(qrels, names), None
     from ranklens.files import formats
 
     place, kind = formats.locate(qrels, format, "qrels")
     gold = formats.judgments_in(place, kind, names)
     return gold, Scored(str(qrels), gold) if kind == "svmlight" else None
+
+
+def _given(qrels: Any, names: Names) -> Any:
+    """Judgments in Python: with all that they know."""
+    from ranklens.readers import frames
+
+    if isinstance(qrels, Mapping):
+        return _with_details(qrels)
+    if frames.is_frame(qrels) and (column := judgments.subtopic_column(frames.column_names(qrels))):
+        return judgments.of_table(frames.to_polars(qrels), column, names.columns)
+    return _records(judgments.enriched(qrels), names, "golden")
+
+
+def _with_details(qrels: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    """Judgments by query; those that were prepared have been looked at then."""
+    if hasattr(qrels, "index"):
+        return qrels
+    found = judgments.enriched(qrels)
+    return _read_parts(found) if isinstance(found, judgments.Judgments) else found
+
+
+def _read_parts(qrels: judgments.Judgments) -> judgments.Judgments:
+    """Judgments whose subtopics or intents are in files, read."""
+    if not is_path(qrels.subtopics) and not is_path(qrels.intents):
+        return qrels
+    from ranklens.files import formats
+
+    subtopics, intents = qrels.subtopics, qrels.intents
+    if is_path(subtopics):
+        subtopics = formats.read_qrels(subtopics, "trec-diversity").subtopics
+    if is_path(intents):
+        intents = formats.read_intents(intents)
+    grades = None if is_path(qrels.subtopics) else dict(qrels)
+    return judgments.Judgments(
+        grades, subtopics=subtopics, evidence=qrels.evidence, junk=qrels.junk, intents=intents, documents=qrels.documents,
+        preferences=qrels.preferences,
+    )  # fmt: skip
 
 
 def _name_and_path(run: str) -> tuple[str | None, str]:

@@ -1,14 +1,16 @@
 """Files and folders → what :func:`ranklens.judge` takes; the format is recognised by suffix and content.
 
-===========  ====================================================================================================
-trec         judgments ``query iteration document grade``, runs ``query Q0 document rank score tag``
-msmarco      runs ``query document rank`` (its judgments are trec)
-csv, tsv     tables with a header
-jsonl, json  one object per line; a dict of dicts or a list of objects
-parquet      a file, a folder or a glob
-beir         a folder with ``qrels/test.tsv``
-svmlight     ``grade qid:7 1:0.3 … # document``; the run is a file with one score per line
-===========  ====================================================================================================
+==============  =================================================================================================
+trec            judgments ``query iteration document grade``, runs ``query Q0 document rank score tag``; judgments whose
+                second field differs within a query are read as trec-diversity
+trec-diversity  judgments ``query subtopic document grade``
+msmarco         runs ``query document rank`` (its judgments are trec)
+csv, tsv        tables with a header
+jsonl, json     one object per line; a dict of dicts or a list of objects
+parquet         a file, a folder or a glob
+beir            a folder with ``qrels/test.tsv``
+svmlight        ``grade qid:7 1:0.3 … # document``; the run is a file with one score per line
+==============  =================================================================================================
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 Half = Literal["golden", "log"]
-FORMATS = ("trec", "msmarco", "csv", "tsv", "jsonl", "json", "parquet", "beir", "svmlight")
+FORMATS = ("trec", "trec-diversity", "msmarco", "csv", "tsv", "jsonl", "json", "parquet", "beir", "svmlight")
 
 _BY_SUFFIX = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".parquet": "parquet", ".svm": "svmlight",
               ".svmlight": "svmlight", ".letor": "svmlight"}  # fmt: skip
@@ -69,14 +71,38 @@ def judgments_in(place: PathLike, kind: str, names: Names = USUAL) -> Any:
     if is_in_parts(place):
         return _whole(_stream_parts(place, kind, convert, "golden", names))
     source = open_source(place)
-    if kind in ("trec", "msmarco"):
-        _refuse_run(source)
-        return trec.read_fields(source, trec.TREC_QRELS, {"query": False, "doc": False, "grade": True})
+    if kind in ("trec", "trec-diversity", "msmarco"):
+        return _trec_judgments(source, kind)
     if kind == "svmlight":
         from ranklens.files import svmlight
 
         return svmlight.read_qrels(source)
     return _whole(_stream_table(source, kind, convert, "golden", names))
+
+
+def _trec_judgments(source: Source, kind: str) -> Any:
+    _refuse_run(source)
+    if kind == "trec-diversity" or (kind == "trec" and trec.has_subtopics(source)):
+        return _by_subtopic(source)
+    return trec.read_fields(source, trec.TREC_QRELS, {"query": False, "doc": False, "grade": True})
+
+
+def _by_subtopic(source: Source) -> Any:
+    from ranklens.readers.judgments import of_subtopics
+
+    names = ("query", "subtopic", "doc", "grade")
+    rows = trec.read_fields(source, names, {name: name == "grade" for name in names})
+    return of_subtopics(rows.iter_rows())
+
+
+def read_intents(path: PathLike) -> dict[str, dict[str, float]]:
+    """The probability of each subtopic of a query, from lines ``query subtopic probability``."""
+    names = ("query", "subtopic", "probability")
+    found: dict[str, dict[str, float]] = {}
+    rows = trec.read_fields(open_source(path), names, {name: name == "probability" for name in names})
+    for query, subtopic, probability in rows.iter_rows():
+        found.setdefault(query, {})[subtopic] = probability
+    return found
 
 
 def run_in(
@@ -96,7 +122,7 @@ def run_in(
         return _stream_parquet(place, convert, ranks=ranks)
     if is_in_parts(place):
         return _stream_parts(place, kind, OneSystem(partial(read, complete=True), name, system), "log", names)
-    if kind in ("svmlight", "beir"):
+    if kind in ("svmlight", "beir", "trec-diversity"):
         raise InputError(
             f"{name}: a run cannot be read as {kind}; give scores, one per line, with svmlight judgments."
         )

@@ -21,11 +21,13 @@ from ranklens.judging.prepared import index_of
 from ranklens.judging.standing import Standings
 from ranklens.policy import Policy, make_policy
 from ranklens.readers import frames
+from ranklens.readers.judgments import Judgments
 
 if TYPE_CHECKING:
     import polars as pl
     from typing_extensions import Unpack
 
+    from ranklens.judging.details import Details
     from ranklens.matching.rules import Matching
     from ranklens.policy import PolicyOptions
 
@@ -63,6 +65,8 @@ def judge(
     policy = make_policy(policy, options)
     qrels, run = read_inputs(qrels, run, policy, columns=columns, match=match)
     known = facts(qrels, run, abstain_below)
+    if isinstance(qrels, Judgments):
+        return _judge_details(qrels, run, policy, known)
     if isinstance(run, Mapping):
         gold = qrels if isinstance(qrels, Mapping) else frames.by_query(frames.qrels_frame(qrels))
         index = index_of(qrels)
@@ -95,6 +99,26 @@ def _small(qrels: Any, run: pl.DataFrame) -> tuple[Any, Mapping[Any, Any]] | Non
     return None if gold is None or ranked is None else (gold, ranked)
 
 
+def _judge_details(qrels: Judgments, run: Any, policy: Policy, known: Facts) -> Judged:
+    """The same where judgments know more than a grade."""
+    from ranklens.judging.enriched import stand
+
+    def rank(numbered: Mapping[Any, Any]) -> Standings:
+        if isinstance(run, Mapping):
+            return from_dicts(numbered, run, policy)
+        from ranklens.files.pieces import tables_of
+        from ranklens.judging.tables import from_frames
+
+        return from_frames(numbered, tables_of(run), policy, None)
+
+    found, details = stand(qrels, policy, rank)
+    if qrels.documents is not None:
+        from ranklens.judging.listing import listing
+
+        details = replace(details, listing=listing(qrels, run, policy, found.queries))
+    return assemble(found, policy, known, details)
+
+
 def _hint_at_chunks(qrels: Mapping[Any, Any], run: Mapping[Any, Any]) -> None:
     """Where chunks were retrieved and documents judged, no id is right until somebody says so."""
     from ranklens.matching.rules import chunk_separator  # most calls need none
@@ -121,7 +145,9 @@ def chunks(separator: str, system: str = "") -> RankLensWarning:
     )
 
 
-def assemble(found: Standings, policy: Policy, known: Facts = NOTHING) -> Judged:
+def assemble(
+    found: Standings, policy: Policy, known: Facts = NOTHING, details: Details | None = None
+) -> Judged:
     """Apply the policies that come after ranking: which queries count, how ties are spread, how deep to look."""
     ideal = found.ideal
     if ideal is None:
@@ -154,6 +180,7 @@ def assemble(found: Standings, policy: Policy, known: Facts = NOTHING) -> Judged
         replace(policy, judged_only=False) if policy.judged_only else policy,
         applied,
         _tie_groups(found),
+        details,
         _prepared=(ideal.hits, ideal.kept),
     )
     judged = judged if keep is None or averaged == n else _some_queries(judged, keep)
@@ -243,6 +270,7 @@ def _some_queries(judged: Judged, keep: BoolArray) -> Judged:
         ideal=_keep_queries(judged.ideal, keep),
         retrieved=judged.retrieved[keep],
         ties=ties,
+        details=judged.details and judged.details.some(keep),
         _cache={},
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from ranklens.errors import InputError
 from ranklens.files.collection import read_judgments
 from ranklens.judging.gold import GoldDicts
 from ranklens.readers import frames, mappings
+from ranklens.readers import judgments as richer
 from ranklens.readers.golden_and_logs import Golden
 from ranklens.readers.names import Names
 
@@ -63,7 +65,9 @@ class PreparedGolden(Golden):
     index: Index
 
 
-def judgments(qrels: Any, *, columns: Mapping[str, str] | None = None) -> Judgments | PreparedGolden:
+def judgments(
+    qrels: Any, *, columns: Mapping[str, str] | None = None
+) -> Judgments | PreparedGolden | richer.Judgments:
     """Read and index judgments once, to evaluate many runs against them.
 
     ``qrels`` is anything that :func:`ranklens.evaluate` takes, a path included; ``columns`` names columns that have other names.
@@ -80,6 +84,8 @@ def judgments(qrels: Any, *, columns: Mapping[str, str] | None = None) -> Judgme
     if isinstance(qrels, (Judgments, PreparedGolden)):
         return qrels
     found = read_judgments(qrels, Names.of(columns, None))
+    if isinstance(found, richer.Judgments):
+        return deepcopy(found)
     if isinstance(found, Golden):
         golden = PreparedGolden(found, found.questions, found.unanswerable, found.fields)
         golden.index = Index(golden)
@@ -96,8 +102,8 @@ def judgments(qrels: Any, *, columns: Mapping[str, str] | None = None) -> Judgme
 
 
 def kept(qrels: Any) -> Any:
-    """The same judgments, indexed once for all runs of a call; a golden set stays what it is."""
-    if isinstance(qrels, (Judgments, Golden)):
+    """The same judgments, indexed once for all runs of a call; a golden set stays what it is, and so do judgments that know more than a grade."""
+    if isinstance(qrels, (Judgments, Golden, richer.Judgments)):
         return qrels
     if isinstance(qrels, Mapping):
         return Judgments(Index(qrels, copies=False))

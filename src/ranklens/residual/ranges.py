@@ -26,13 +26,13 @@ Ends: TypeAlias = "tuple[FloatArray, FloatArray]"
 
 # A better grade of a retrieved document never lowers these (P, R and F: without a cutoff).
 _MONOTONE = {
-    *("P", "Success", "RR", "DCG", "IDCG", "ERR", "RBP"),
+    *("P", "Success", "CMC", "RR", "CG", "DCG", "IDCG", "ERR", "iRBU", "RBP"),
     *("SetP", "SetR", "SetF", "SetRelP", "SetAP", "utility"),
-    *("NumQ", "NumRet", "NumRel", "NumRelRet"),
+    *("NumQ", "NumRet", "NumRel", "NumRelRet", "HitCount"),
 }
 # These are functions of the ranks of the relevant documents and of how many there are: they rise if one moves up, and do not rise
 # with a relevant document beyond the cutoff. So of all ways to choose so many, the first ones are the best, the last the worst.
-_BY_RANK = {"R", "F", "AP", "gm_AP", "IPrec", "AP11", "Rprec", "Rprec_mult", "binG", "yaap"}
+_BY_RANK = {"R", "F", "AP", "gm_AP", "IPrec", "AP11", "AP_R", "Rprec", "Rprec_mult", "binG", "yaap"}
 _BY_RANK_IF_BINARY = {"nERR", "Q"}
 _WHY_NOT = {
     **dict.fromkeys(
@@ -104,12 +104,15 @@ def _monotone_ends(measure: Measure, part: Completion) -> Ends:
 
 def _residual(measure: Measure, part: Completion) -> FloatArray:
     params: dict[str, Any] = dict(measure.params)
-    return rank_biased_residual(part.judged, **{name: params[name] for name in ("p",) if name in params})
+    most = part.top if params.get("gain") == "raw" else 1.0
+    return most * rank_biased_residual(
+        part.judged, **{name: params[name] for name in ("p",) if name in params}
+    )
 
 
 def _extreme_grades(measure: Measure, part: Completion) -> tuple[float, float]:
     """The grades that are worth least and most: a table of gains may value the highest grade less than another."""
-    if measure.name not in ("DCG", "IDCG"):
+    if measure.name not in ("CG", "DCG", "IDCG"):
         return 0.0, part.top
     params: dict[str, Any] = dict(measure.params)
     gains = level_gains(part.levels, params.get("gain", "linear"), dict(params.get("gains") or ()) or None)
@@ -154,12 +157,23 @@ def _refuse(measure: Measure, judged: Judged) -> None:
             Option("ties", "descending", "ascending", "input"),
             ".",
         )
+    if judged.policy.empty == "one":
+        raise PolicyError(
+            f"The bounds of {measure} are not defined with ",
+            Option("empty", "one"),
+            ": a query without relevant documents has the best value, and a worse one as soon as there are any. Choose ",
+            Option("empty", "zero", "skip"),
+            ".",
+        )
     why = _why_not(measure, judged)
     if why:
         raise MeasureError(f"The bounds of {measure} are not defined: {why}.")
 
 
 def _why_not(measure: Measure, judged: Judged) -> str:
+    params = dict(measure.params)
+    if measure.name == "RBP" and params.get("gain") == "linear" and params.get("scale") == "query":
+        return "a higher grade of one document lowers what the others of its query are worth"
     if measure.name in _MONOTONE | _BY_RANK:
         return ""
     if measure.name == "nDCG":

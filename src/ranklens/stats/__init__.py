@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ranklens.stats.paired import TESTS, TestResult, paired_test
     from ranklens.stats.power import detectable_difference, power_of, queries_needed
     from ranklens.stats.ratios import relative_interval, share_interval
+    from ranklens.stats.risk import georisk, trisk, urisk
     from ranklens.stats.sequences import ConfidenceSequence, confidence_sequence
     from ranklens.stats.tukey import TukeyResult, tukey_hsd
 
@@ -41,6 +42,7 @@ _HOME = {
     "paired": "TESTS TestResult paired_test",
     "power": "detectable_difference power_of queries_needed",
     "ratios": "relative_interval share_interval",
+    "risk": "georisk trisk urisk",
     "sequences": "ConfidenceSequence confidence_sequence",
     "joint": "Simultaneous simultaneous",
     "tukey": "TukeyResult tukey_hsd",
@@ -74,6 +76,7 @@ __all__ = [
     "detectable_difference",
     "effect_size",
     "effective_queries",
+    "georisk",
     "influence",
     "interval",
     "intraclass_correlation",
@@ -86,7 +89,9 @@ __all__ = [
     "relative_interval",
     "share_interval",
     "simultaneous",
+    "trisk",
     "tukey_hsd",
+    "urisk",
 ]
 
 
