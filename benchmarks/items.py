@@ -5,7 +5,7 @@ import time
 
 from goals import record
 
-from ranklens.items.runner import (
+from ranklens import (
     AveragePrecisionAtK,
     DatasetItem,
     F1AtK,
