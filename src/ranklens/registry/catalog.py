@@ -114,13 +114,21 @@ class Measure:
 
     def __call__(self, judged: Judged) -> FloatArray:
         """One value per query."""
-        params: dict[str, Any] = {k: as_argument(v) for k, v in self.params}
-        if params.pop("judged_only", False):
+        if self._judged_only:
             judged = judged.condensed()
         known = self.definition
         seen = judged if known.view is None else known.view.of(judged, str(self))
-        values = known.function(seen, **params)
+        values = known.function(seen, **self._arguments)
         return self._with_ones(values, judged) if judged.policy.empty == "one" else values
+
+    @cached_property
+    def _judged_only(self) -> bool:
+        return bool(dict(self.params).get("judged_only", False))
+
+    @cached_property
+    def _arguments(self) -> dict[str, Any]:
+        """What the formula is called with."""
+        return {k: as_argument(v) for k, v in self.params if k != "judged_only"}
 
     def _with_ones(self, values: FloatArray, judged: Judged) -> FloatArray:
         """1 where no document is relevant, if the value is one that 1 is the best of."""
