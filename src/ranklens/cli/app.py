@@ -21,6 +21,7 @@ _COMMANDS = {
     "evaluate": "evaluate",
     "compare": "compare",
     "bench": "bench",
+    "sensitivity": "sensitivity",
     "plan": "plan",
     "explain": "explain",
     "report": "report",

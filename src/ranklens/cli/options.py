@@ -150,7 +150,7 @@ def _signed(
     return run
 
 
-def progress(items: Iterable[Any]) -> Iterable[Any]:
+def progress(items: Iterable[Any], doing: str = "Reading runs") -> Iterable[Any]:
     """Show a bar on the terminal while several items are worked on."""
     waiting = list(items)
     if len(waiting) < 2 or is_quiet() or not sys.stderr.isatty():
@@ -158,4 +158,4 @@ def progress(items: Iterable[Any]) -> Iterable[Any]:
     from rich.console import Console
     from rich.progress import track
 
-    return track(waiting, "Reading runs", console=Console(stderr=True), transient=True)
+    return track(waiting, doing, console=Console(stderr=True), transient=True)
