@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from enum import Enum
 from typing import Annotated, Any
 
 import typer
 
 from ranklens.cli import formats, options
+from ranklens.cli.bars import progress
 from ranklens.cli.settings import compare_files, inputs, with_settings
 from ranklens.files import output as out
 from ranklens.policy import Policy
@@ -48,7 +50,7 @@ def sensitivity(
     written = formats.format_of(format, output, Format)
     out.check_output(output, inputs(qrels, runs, settings["by"]))
     found = compare_files(qrels, runs, policy=policy, **settings).sensitivity(
-        progress=lambda settings: options.progress(settings, "Trying settings")
+        progress=lambda settings: progress(settings, "Trying settings")
     )
     if written is Format.table and out.is_standard_output(output):
         from ranklens.tables import terminal
@@ -59,7 +61,7 @@ def sensitivity(
     if written is Format.parquet:
         formats.write_parquet(frame, output)
         return
-    texts = {
+    texts: dict[Format, Callable[[], str]] = {
         Format.table: lambda: f"{found}\n",
         Format.markdown: lambda: found.printout().to_markdown() + "\n",
         Format.json: lambda: json.dumps(found.to_dict(), ensure_ascii=False, indent=2) + "\n",

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ranklens.cli import options
+from ranklens.cli.bars import progress
 from ranklens.cli.evaluate import DEFAULT_MEASURES
 from ranklens.cli.mismatch import refuse_mismatch
 from ranklens.cli.places import columns_of, match_of
-from ranklens.errors import InputError, RankLensWarning
+from ranklens.errors import InputError, RankLensError, RankLensWarning, warn
 from ranklens.files.collection import open_collection, paths_of
 from ranklens.readers.names import Names
 
@@ -83,6 +84,7 @@ _SETTINGS: dict[str, tuple[Any, Any]] = {
         "separate",
     ),
     "seed": (Annotated[int, typer.Option(min=0, help="Random seed.")], 0),
+    "skip_bad": (options.SkipBad, False),
     "qrels_format": (options.QrelsFormat, None),
     "run_format": (options.RunFormat, None),
     "places": (options.Map, None),
@@ -107,6 +109,7 @@ def compare_files(
     run_format: str | None,
     places: Sequence[str] | None,
     match: str | None,
+    skip_bad: bool = False,
     **settings: Any,
 ) -> Comparison:
     """Compare runs given as PATH or NAME=PATH."""
@@ -115,7 +118,11 @@ def compare_files(
     # The tests will need SciPy: load it while the files are read.
     Thread(target=import_module, args=("scipy.special",), daemon=True).start()
     columns, matching = columns_of(places), match_of(match)
-    data = open_collection(qrels, runs, qrels_format, run_format, Names.of(columns, matching))
+    bad: dict[str, RankLensError] = {}
+    names = Names.of(columns, matching)
+    data = open_collection(qrels, runs, qrels_format, run_format, names, bad if skip_bad else None)
+    for name, error in bad.items():
+        warn(RankLensWarning(f"{name} was skipped: ", *error.parts))
     column, table = _column("by", by, qrels, data.qrels)
     belonging = _clusters(cluster, qrels, data.qrels)
     with warnings.catch_warnings():
@@ -129,7 +136,8 @@ def compare_files(
             queries=table,
             rng=seed,
             match=matching,
-            progress=options.progress,
+            skip_bad=skip_bad,
+            progress=progress,
             **settings,
         )
     refuse_mismatch(found.cautions)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -17,9 +16,9 @@ from ranklens.comparison.comparison import Comparison, Evidence
 from ranklens.comparison.effort import Size, affordable
 from ranklens.comparison.margins import margins_of
 from ranklens.comparison.settings import Settings
-from ranklens.errors import InputError, MeasureError, RankLensWarning, about_each, nearest, warn
-from ranklens.evaluation import evaluate
-from ranklens.files.collection import Collection, open_collection
+from ranklens.errors import InputError, MeasureError, nearest, warn
+from ranklens.evaluation import Each, evaluate, evaluate_each
+from ranklens.files.collection import Bad, Collection, is_path, open_collection, open_runs
 from ranklens.judging.inputs import read_inputs
 from ranklens.judging.prepared import kept
 from ranklens.policy import make_policy
@@ -30,6 +29,8 @@ from ranklens.scores import Scores
 from ranklens.stats import inputs
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     from typing_extensions import Unpack
 
     from ranklens.comparison.choices import Correction, Test
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 
 def compare(
     qrels: Any,
-    runs: Mapping[str, Any],
+    runs: Mapping[str, Any] | Sequence[Any] | str | PathLike[str],
     measures: str | Measure | Sequence[str | Measure] = "rag",
     *,
     baseline: str | None = None,
@@ -61,13 +62,15 @@ def compare(
     rng: Rng = 0,
     columns: Mapping[str, str] | None = None,
     match: Matching | None = None,
+    skip_bad: bool = False,
     progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
     **options: Unpack[PolicyOptions],
 ) -> Comparison:
     """Evaluate several runs on the same queries and say which differences are more than chance.
 
     ``runs`` maps names to runs of any shape, :class:`~ranklens.scores.Scores` or tables of values by query; ``qrels`` may be
-    None if there is no run among them. Every pair is tested, or each system against the ``baseline``. p-values are corrected
+    None if there is no run among them. It may also be a list of paths, or a pattern such as ``"runs/*.txt"``: names are then
+    the runs' own tags, else those of the files. ``skip_bad`` leaves out runs that cannot be read, and says which. Every pair is tested, or each system against the ``baseline``. p-values are corrected
     over the pairs of a measure, and with ``by`` over its slices: ``by`` is ``{query: slice}`` or a column of ``queries``.
     ``test`` is one of randomization, t, wilcoxon, sign, mcnemar, bootstrap, welch, tukey and tukey-randomized; ``correction`` one
     of bonferroni, holm, hochberg, hommel, bh, by and none. Several measures are several chances to find something: name the
@@ -86,7 +89,8 @@ def compare(
     """
     chosen = make_policy(policy, options)
     settings = _settings(baseline, test, correction, alpha, level, rng, family, primary, intervals)
-    given = _checked(runs)
+    bad: Bad = {} if skip_bad else None
+    given = _checked(runs if isinstance(runs, Mapping) else _files(runs, columns, match, bad))
     rankings = {name: run for name, run in given.items() if not _holds_values(run, columns)}
     if rankings and qrels is None:
         raise InputError(
@@ -101,7 +105,9 @@ def compare(
         and (isinstance(by, str) or isinstance(clusters, str))
     ):
         queries = data.qrels.fields
-    evaluated, said = _evaluated(data.qrels, data.runs, measures, chosen, progress)
+    evaluated, said = _evaluated(data.qrels, data.runs, measures, chosen, progress, bad)
+    data = Collection(data.qrels, {name: data.runs[name] for name in evaluated})
+    given = {name: run for name, run in given.items() if name in evaluated or name not in rankings}
     wanted = list(next(iter(evaluated.values())).measures) if evaluated else measures
     asked = Asked(by, queries, margin, clusters)
     found = _compared({**given, **evaluated}, wanted, settings, asked, chosen.missing)
@@ -270,20 +276,31 @@ def _evaluated(
     measures: Any,
     policy: Policy,
     progress: Callable[[Iterable[Any]], Iterable[Any]],
+    bad: Bad,
 ) -> tuple[dict[str, Scores], list[str]]:
-    """Scores by system, and what evaluation warned of."""
-    scores: dict[str, Scores] = {}
-    heard: dict[str, list[Warning | str]] = {}
+    """Scores by system, and what evaluation warned of; ``bad`` holds runs that could not be read, if these are skipped."""
     qrels = kept(qrels) if len(runs) > 1 else qrels
-    for name in progress(list(runs)):
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", RankLensWarning)
-            scores[name] = evaluate(qrels, runs[name], measures, policy)
-        heard[name] = [warning.message for warning in caught]
-    said = about_each(heard)
+    found = evaluate_each(
+        runs,
+        lambda run: evaluate(qrels, run, measures, policy),
+        progress=progress,
+        skip_bad=bad is not None,
+        into=Each(bad=bad or {}),
+    )
+    said = found.told()
     for told in said:
         warn(told)
-    return scores, [str(told) for told in said]
+    return found.scores, [str(told) for told in said]
+
+
+def _files(runs: Any, columns: Mapping[str, str] | None, match: Matching | None, bad: Bad) -> dict[str, Any]:
+    """Runs in files, by name."""
+    paths = [runs] if is_path(runs) else runs
+    if not isinstance(paths, Sequence) or not all(map(is_path, paths)):
+        raise InputError(
+            f"The systems are a {type(runs).__name__}; pass {{name: run}}, one entry per system, a list of paths, or a pattern such as 'runs/*.txt'."
+        )
+    return open_runs(list(map(str, paths)), names=Names.of(columns, match), bad=bad)
 
 
 def _checked(systems: Any) -> dict[str, Any]:
