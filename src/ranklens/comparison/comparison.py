@@ -69,6 +69,7 @@ class Comparison:
     evidence: Evidence | None = None
     latencies: Mapping[str, Sequence[float]] | None = None
     status: Mapping[str, Mapping[str, int]] | None = None
+    teams: Mapping[str, str] | None = None  # by system
     # Of calls that failed, by system and query.
     errors: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 

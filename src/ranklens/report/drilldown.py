@@ -21,6 +21,7 @@ from ranklens.judging.assembly import judge
 from ranklens.judging.documents import judgments, ranking
 from ranklens.readers import frames
 from ranklens.report.chart_data import registered
+from ranklens.report.crowd import MANY, in_detail
 from ranklens.report.shortlist import shortlist
 
 if TYPE_CHECKING:
@@ -97,7 +98,8 @@ def drilldown(comparison: Comparison) -> Drilldown | None:
         "place"
     )
     judged = _judgments(evidence)
-    runs = {s: _run(evidence, name) for s, name in enumerate(comparison.systems) if name in evidence.runs}
+    shown = {name for name in in_detail(comparison) if name in evidence.runs}
+    runs = {s: _run(evidence, name) for s, name in enumerate(comparison.systems) if name in shown}
     gold = judged.join(number, on="query")
     relevant = gold.filter(pl.col("grade") >= policy.rel)
     tops = {}
@@ -155,7 +157,7 @@ def _run(evidence: Evidence, system: str) -> Any:
     tables, rows = [], 0
     for table in run:
         rows += len(table)
-        if rows > HELD // len(evidence.runs):
+        if rows > HELD // min(len(evidence.runs), MANY):
             return run
         tables.append(table)
     return pl.concat(tables)
