@@ -84,6 +84,16 @@ _SETTINGS: dict[str, tuple[Any, Any]] = {
         "separate",
     ),
     "seed": (Annotated[int, typer.Option(min=0, help="Random seed.")], 0),
+    "by_team": (
+        Annotated[
+            str | None,
+            typer.Option(
+                metavar="tag|FILE",
+                help="Also show the best run of each team: by the beginning of its name (tag), or a table with columns system and team.",
+            ),
+        ],
+        None,
+    ),
     "skip_bad": (options.SkipBad, False),
     "qrels_format": (options.QrelsFormat, None),
     "run_format": (options.RunFormat, None),
@@ -109,6 +119,7 @@ def compare_files(
     run_format: str | None,
     places: Sequence[str] | None,
     match: str | None,
+    by_team: str | None = None,
     skip_bad: bool = False,
     **settings: Any,
 ) -> Comparison:
@@ -136,6 +147,7 @@ def compare_files(
             queries=table,
             rng=seed,
             match=matching,
+            teams=by_team,
             skip_bad=skip_bad,
             progress=progress,
             **settings,

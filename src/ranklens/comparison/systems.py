@@ -16,6 +16,7 @@ from ranklens.comparison.comparison import Comparison, Evidence
 from ranklens.comparison.effort import Size, affordable
 from ranklens.comparison.margins import margins_of
 from ranklens.comparison.settings import Settings
+from ranklens.comparison.teams import teams_of
 from ranklens.errors import InputError, MeasureError, nearest, warn
 from ranklens.evaluation import Each, evaluate, evaluate_each
 from ranklens.files.collection import Bad, Collection, is_path, open_collection, open_runs
@@ -62,6 +63,7 @@ def compare(
     rng: Rng = 0,
     columns: Mapping[str, str] | None = None,
     match: Matching | None = None,
+    teams: Any = None,
     skip_bad: bool = False,
     progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
     **options: Unpack[PolicyOptions],
@@ -70,7 +72,8 @@ def compare(
 
     ``runs`` maps names to runs of any shape, :class:`~ranklens.scores.Scores` or tables of values by query; ``qrels`` may be
     None if there is no run among them. It may also be a list of paths, or a pattern such as ``"runs/*.txt"``: names are then
-    the runs' own tags, else those of the files. ``skip_bad`` leaves out runs that cannot be read, and says which. Every pair is tested, or each system against the ``baseline``. p-values are corrected
+    the runs' own tags, else those of the files. ``skip_bad`` leaves out runs that cannot be read, and says which.
+    ``teams`` says whose systems these are: ``{system: team}``, a table, a file, or ``"tag"`` for the beginning of each name. Every pair is tested, or each system against the ``baseline``. p-values are corrected
     over the pairs of a measure, and with ``by`` over its slices: ``by`` is ``{query: slice}`` or a column of ``queries``.
     ``test`` is one of randomization, t, wilcoxon, sign, mcnemar, bootstrap, welch, tukey and tukey-randomized; ``correction`` one
     of bonferroni, holm, hochberg, hommel, bh, by and none. Several measures are several chances to find something: name the
@@ -113,7 +116,9 @@ def compare(
     found = _compared({**given, **evaluated}, wanted, settings, asked, chosen.missing)
     evidence = Evidence(data.qrels, data.runs, chosen) if rankings else None
     logs = {name: run for name, run in data.runs.items() if isinstance(run, Log)}
-    return replace(found, evidence=evidence, cautions=(*said, *found.cautions), **_logged(logs))
+    belonging = None if teams is None else teams_of(teams, found.systems)
+    told = (*said, *found.cautions)
+    return replace(found, evidence=evidence, cautions=told, teams=belonging, **_logged(logs))
 
 
 def _matched(data: Collection, policy: Policy, match: Matching) -> Collection:

@@ -74,7 +74,9 @@ def content(
         "measures": [_measure(comparison, name) for name in comparison.measures],
         **_results(comparison),
         "crowd": many,
-        "teams": [comparison.teams.get(system) for system in comparison.systems] if comparison.teams else None,
+        "teams": [comparison.teams.get(system) for system in comparison.systems]
+        if comparison.teams
+        else None,
         "charts": _charts(crowd.detailed(comparison)),
         "latency": _latency(comparison),
         "status": {s: dict(counts) for s, counts in (comparison.status or {}).items()} or None,
@@ -90,11 +92,13 @@ def content(
 
 
 def _title(systems: Sequence[str]) -> str:
-    """The first systems by name, the others by number.
+    """The first systems by name, the others by number; of very many only the number.
 
     >>> _title(["bm25", "dense", "fusion", "names"])
     'RankLens report · bm25 · dense · fusion and 1 more'
     """
+    if len(systems) > crowd.MANY:
+        return f"RankLens report · {len(systems):,} systems"
     more = f" and {len(systems) - 3} more" if len(systems) > 3 else ""
     return " · ".join(["RankLens report", *systems[:3]]) + more
 

@@ -110,7 +110,7 @@ function curves(state, { title, note, rows, key, x, values, axis, quality }) {
         plot.inside.append(
           svg("path", {
             class: `line ${look(s)}`,
-            "stroke-dasharray": report.dashes[s % report.dashes.length],
+            "stroke-dasharray": report.dashes[slot(s) % report.dashes.length],
             d: path(line.map((r) => [across(r[key]), y(r.mean)])),
           }),
         );

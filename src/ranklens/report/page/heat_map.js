@@ -50,6 +50,8 @@ const view = { row: 0, column: 0, size: 0 };
 
 function drawHeatMap(state) {
   const m = state.m;
+  if (heat.m === m) return heat.paint(); // the same map, perhaps with another pair
+  heat.m = m;
   const order = ranked(measures[m]).map((r) => systems.indexOf(r.system));
   const n = order.length;
   view.size = view.size || n;
@@ -74,14 +76,14 @@ function drawHeatMap(state) {
     const colour = (name) => style.getPropertyValue(name).trim();
     const named = width / view.size >= 11; // room for names
     const left = named ? Math.min(130, width / 4) : 34;
-    const cell = (width - left) / view.size;
+    const cell = (width - left - 12) / view.size;
     const top = 24;
     room = { left, top, cell };
     const ratio = devicePixelRatio || 1;
     board.width = width * ratio;
-    board.height = (top + cell * view.size) * ratio;
+    board.height = (top + cell * view.size + 8) * ratio;
     board.style.width = `${width}px`;
-    board.style.height = `${top + cell * view.size}px`;
+    board.style.height = `${top + cell * view.size + 8}px`;
     const pen = board.getContext("2d");
     pen.scale(ratio, ratio);
     pen.fillStyle = colour("--faint");
@@ -127,7 +129,7 @@ function drawHeatMap(state) {
       if (named || row === 1 || row % step === 0)
         pen.fillText(named ? fittingName(pen, `${row} ${systems[order[row - 1]]}`, left - 10) : row, left - 6, top + (k + 0.5) * cell);
       pen.textAlign = "center";
-      if ((named ? cell >= 20 || column % 5 === 0 : column % step === 0) || column === 1)
+      if ((named ? cell >= 26 || column % 5 === 0 : column % step === 0) || column === 1)
         pen.fillText(column, left + (k + 0.5) * cell, top - 10);
     }
   }
@@ -222,7 +224,7 @@ function drawHeatMap(state) {
   heat.paint = paint;
 }
 
-const heat = { paint: null };
+const heat = { m: null, paint: null };
 new MutationObserver(() => heat.paint?.()).observe(document.documentElement, {
   attributes: true,
   attributeFilter: ["data-theme"],
