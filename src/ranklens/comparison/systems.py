@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 def compare(
     qrels: Any,
-    runs: Mapping[str, Any] | Sequence[Any] | str | PathLike[str],
+    runs: Mapping[str, Any] | Iterable[str | PathLike[str]] | str | PathLike[str],
     measures: str | Measure | Sequence[str | Measure] = "rag",
     *,
     baseline: str | None = None,
@@ -300,8 +300,8 @@ def _evaluated(
 
 def _files(runs: Any, columns: Mapping[str, str] | None, match: Matching | None, bad: Bad) -> dict[str, Any]:
     """Runs in files, by name."""
-    paths = [runs] if is_path(runs) else runs
-    if not isinstance(paths, Sequence) or not all(map(is_path, paths)):
+    paths = [runs] if is_path(runs) else list(runs) if isinstance(runs, Iterable) else [None]
+    if not all(map(is_path, paths)):
         raise InputError(
             f"The systems are a {type(runs).__name__}; pass {{name: run}}, one entry per system, a list of paths, or a pattern such as 'runs/*.txt'."
         )
