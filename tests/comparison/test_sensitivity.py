@@ -1,5 +1,6 @@
 """Whether conclusions depend on settings: numbers against direct evaluation, brute force and SciPy."""
 
+import json
 import random
 from itertools import permutations, product
 
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
 import ranklens as rl
+from ranklens.cli.main import main
 from ranklens.comparison.alternatives import _settled
 from ranklens.comparison.orders import agreement
 from ranklens.comparison.sensitivity import LEFT_OUT
@@ -152,6 +154,31 @@ def test_values_alone_vary_tests_only():
     values = {s: {f"q{i}": {"RR": 1 / (1 + (i * k) % 4)} for i in range(20)} for s, k in (("a", 1), ("b", 3))}
     found = rl.compare_scores(values).sensitivity()
     assert {one.kind for one in found.outcomes} == {"test", "queries"}
+
+
+def test_the_command_writes_what_the_suffix_says(tmp_path, capsys):
+    qrels, runs = made(systems=2, n=8)
+    lines = [f"{q} 0 {d} {g}\n" for q, docs in qrels.items() for d, g in docs.items()]
+    (tmp_path / "qrels.txt").write_text("".join(lines))
+    for name, run in runs.items():
+        rows = [f"{q} Q0 {d} 0 {s} {name}\n" for q, docs in run.items() for d, s in docs.items()]
+        (tmp_path / name).write_text("".join(rows))
+    words = [
+        "sensitivity",
+        str(tmp_path / "qrels.txt"),
+        str(tmp_path / "s0"),
+        str(tmp_path / "s1"),
+        "-m",
+        "AP",
+    ]
+    assert main(words) == 0
+    assert "Does the conclusion depend on the settings?" in capsys.readouterr().out
+    assert main([*words, "-o", str(tmp_path / "found.csv")]) == 0
+    header, *rows = (tmp_path / "found.csv").read_text().splitlines()
+    assert header == "measure,kind,setting,n,best,tau,swaps,pairs_changed,holds,note"
+    assert any(row.startswith("AP,ties,ties=ascending,8,") for row in rows)
+    assert main([*words, "-o", str(tmp_path / "found.json")]) == 0
+    assert "holds under" in json.loads((tmp_path / "found.json").read_text())["sentences"]["AP"]
 
 
 def test_one_system_has_no_conclusion():
