@@ -23,6 +23,7 @@ import ranklens as rl
 from ranklens.report.html import write_report
 
 WRITING = 5.0  # seconds for 10,000 queries x 5 systems with texts
+TRACK = {"seconds": 20.0, "megabytes": 15.0, "paint": 2000.0}  # of 500 runs x 50 topics x 1,000 documents
 AGAINST_COMPARE = 1.6  # times the time of compare, for two runs of 500 queries x 1,000 documents
 
 
@@ -139,10 +140,51 @@ def against_compare(folder: Path, n: int = 500, depth: int = 1000) -> None:
     )
 
 
+def track(folder: Path, systems: int = 500, topics: int = 50, depth: int = 1000) -> None:
+    """A whole track, by the command on its files."""
+    import numpy as np
+    import polars as pl
+
+    rng = np.random.default_rng(0)
+    ids = np.array([f"DOC-{i:06d}" for i in range(40_000)])
+    pools = [rng.choice(len(ids), 3 * depth, replace=False) for _ in range(topics)]
+    relevant = rng.integers(20, 200, topics)
+    with (folder / "track.qrels").open("w") as qrels:
+        for t, pool in enumerate(pools):
+            grades = ((doc, int(place < relevant[t])) for place, doc in enumerate(pool[:1000]))
+            qrels.writelines(f"{t} 0 {ids[doc]} {grade}\n" for doc, grade in grades)
+    (folder / "track").mkdir()
+    query = np.repeat([str(t) for t in range(topics)], depth)
+    for s in range(systems):
+        scores = rng.normal(0, 1, (topics, 3 * depth))
+        for t in range(topics):
+            scores[t, : relevant[t]] += rng.normal(0.5 + s / systems, 0.4)
+        order = np.argsort(-scores, axis=1)[:, :depth]
+        docs = np.concatenate([ids[pool[places]] for pool, places in zip(pools, order, strict=True)])
+        columns = {"q": query, "z": "Q0", "d": docs, "r": np.tile(np.arange(depth), topics)}
+        score = np.take_along_axis(scores, order, 1).ravel().round(4)
+        run = pl.DataFrame(columns).with_columns(s=score, t=pl.lit(f"team{s % 40}-{s}"))
+        run.write_csv(folder / "track" / f"input.{s}", separator=" ", include_header=False)
+    page = folder / "track.html"
+    files = [str(folder / "track.qrels"), str(folder / "track" / "*"), "--by-team", "tag", "-o", str(page)]
+    line = [sys.executable, "-m", "ranklens", "report", *files]
+    taken = least(lambda: subprocess.run(line, check=True, capture_output=True), times=1)
+    print(
+        f"{systems} runs x {topics} topics x {depth:,} documents: {page.stat().st_size / 1e6:.1f} MB (goal: under {TRACK['megabytes']:g}), "
+        f"{taken.clock:.1f} s, {taken.processor:.1f} s of the processor (goal: under {TRACK['seconds']:g} s on two processors), "
+        f"{paint(page)} (goal: first paint under {TRACK['paint']:,.0f} ms)"
+    )
+
+
 def main() -> None:
+    if "--track" in sys.argv:
+        with tempfile.TemporaryDirectory() as folder:
+            track(Path(folder))
+        return
     with tempfile.TemporaryDirectory() as folder:
         against_compare(Path(folder))
         writing(Path(folder))
+        track(Path(folder))
 
 
 if __name__ == "__main__":

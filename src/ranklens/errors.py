@@ -145,8 +145,32 @@ class RankLensWarning(Message, UserWarning):
     """The results are valid, but something was counted, dropped or decided on the way."""
 
 
+_heard: ContextVar[list[RankLensWarning] | None] = ContextVar("heard", default=None)
+
+
+@contextmanager
+def hearing() -> Iterator[list[RankLensWarning]]:
+    """Keep the warnings of this block, to be told later; unlike ``warnings.catch_warnings``, in each thread for itself.
+
+    >>> with hearing() as heard:
+    ...     warn("It is empty.")
+    >>> [str(one) for one in heard]
+    ['It is empty.']
+    """
+    kept: list[RankLensWarning] = []
+    token = _heard.set(kept)
+    try:
+        yield kept
+    finally:
+        _heard.reset(token)
+
+
 def warn(message: str | RankLensWarning) -> None:
     """A :class:`RankLensWarning` that points at the line of the caller's code, however deep it is raised."""
+    listener = _heard.get()
+    if listener is not None:
+        listener.append(RankLensWarning(message) if isinstance(message, str) else message)
+        return
     depth, frame = 1, sys._getframe()  # noqa: SLF001
     while frame is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] == "ranklens":
         depth, frame = depth + 1, frame.f_back  # type: ignore[assignment]

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import os
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ranklens.errors import Option, PolicyError
+from ranklens.errors import Option, PolicyError, RankLensError, RankLensWarning, about_each, hearing
+from ranklens.files.blocks import SIZE
+from ranklens.files.collection import RunFile
+from ranklens.files.streams import ahead
 from ranklens.judging.assembly import judge
 from ranklens.policy import make_policy
 from ranklens.registry import Measure, parse_many
 from ranklens.scores import Scores, Sources
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from typing_extensions import Unpack
 
@@ -61,6 +66,68 @@ def evaluate(
 
         saving.save({saving.name_of(run): found}, save, "evaluate")
     return found
+
+
+@dataclass(frozen=True)
+class Each:
+    """Scores by run, what was warned of each, and the runs that could not be evaluated, if they may be skipped."""
+
+    scores: dict[str, Scores] = field(default_factory=dict)
+    heard: dict[str, list[RankLensWarning]] = field(default_factory=dict)
+    bad: dict[str, RankLensError] = field(default_factory=dict)
+
+    def told(self) -> list[RankLensWarning]:
+        """What is worth telling, once where several runs share it."""
+        skipped = [RankLensWarning(f"{name} was skipped: ", *error.parts) for name, error in self.bad.items()]
+        return [*skipped, *about_each(self.heard)]
+
+
+def evaluate_each(
+    runs: Mapping[str, Any],
+    evaluated: Callable[[Any], Scores],
+    *,
+    progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
+    skip_bad: bool = False,
+    into: Each | None = None,
+) -> Each:
+    """Evaluate several runs, small files side by side; an error names the run.
+
+    ``skip_bad`` leaves out runs that cannot be evaluated, unless none is left. ``into`` is filled as far as it goes.
+    """
+    found, several = into or Each(), len(runs) > 1
+    tasks = (partial(_one, evaluated, runs[name]) for name in runs)
+    # Files of one block each gain nothing from the threads that read blocks.
+    results = ahead(tasks) if several and all(map(_is_small, runs.values())) else (task() for task in tasks)
+    for name, (scored, heard) in zip(progress(list(runs)), results, strict=True):
+        if isinstance(scored, RankLensError):
+            if several and str(runs[name]) not in str(scored) and not str(scored).startswith(f"{name}: "):
+                scored.prefix(f"{name}: ")
+            if not (skip_bad and several):
+                raise scored
+            found.bad[name] = scored
+            continue
+        found.scores[name], found.heard[name] = scored, heard
+    if found.bad and not found.scores:
+        raise next(iter(found.bad.values()))
+    return found
+
+
+def _one(
+    evaluated: Callable[[Any], Scores], run: Any
+) -> tuple[Scores | RankLensError, list[RankLensWarning]]:
+    with hearing() as heard:
+        try:
+            return evaluated(run), heard
+        except RankLensError as error:
+            return error, heard
+
+
+def _is_small(run: Any) -> bool:
+    """Whether this is a plain file that is read in one go."""
+    try:
+        return isinstance(run, RunFile) and os.path.isfile(run) and os.path.getsize(run) <= 2 * SIZE
+    except (OSError, ValueError):
+        return False
 
 
 def score(judged: Judged, measures: str | Measure | Sequence[str | Measure]) -> Scores:

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import ranklens as rl
-from ranklens.cli import options
+from ranklens.cli import bars
 from ranklens.cli.main import main
 from ranklens.files import writing
 
@@ -254,7 +254,7 @@ def test_one_run_is_shown_without_pairs(capsys):
 
 
 def test_a_bar_is_shown_on_a_terminal_only(monkeypatch, capsys):
-    assert list(options.progress([1, 2])) == [1, 2]
+    assert list(bars.progress([1, 2])) == [1, 2]
     assert capsys.readouterr().err == ""
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    assert list(options.progress([1, 2])) == [1, 2]
+    assert list(bars.progress([1, 2])) == [1, 2]

@@ -23,6 +23,7 @@ _COMMANDS = {
     "bench": "bench",
     "gate": "gate",
     "history": "app",
+    "sensitivity": "sensitivity",
     "plan": "plan",
     "explain": "explain",
     "report": "report",

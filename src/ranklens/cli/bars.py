@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -26,6 +26,17 @@ def reading() -> Iterator[None]:
             yield
     finally:
         bar.end()
+
+
+def progress(items: Iterable[Any], doing: str = "Reading runs") -> Iterable[Any]:
+    """Show a bar on the terminal while several items are worked on."""
+    waiting = list(items)
+    if len(waiting) < 2 or is_quiet() or not sys.stderr.isatty():
+        return waiting
+    from rich.console import Console
+    from rich.progress import track
+
+    return track(waiting, doing, console=Console(stderr=True), transient=True)
 
 
 class _Bar:

@@ -6,20 +6,18 @@ Annotations are read by :mod:`ranklens.cli.app` alone, so that :mod:`ranklens.cl
 from __future__ import annotations
 
 import json
-import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ranklens import errors
 from ranklens.cli import formats
-from ranklens.cli.bars import reading
+from ranklens.cli.bars import progress, reading
 from ranklens.cli.mismatch import queries_in_common
 from ranklens.cli.places import columns_of, match_of
 from ranklens.cli.texts import query_texts
-from ranklens.errors import InputError, RankLensError, RankLensWarning, warn
+from ranklens.errors import InputError, warn
 from ranklens.files import output as out
 from ranklens.files.collection import open_collection, paths_of
 from ranklens.readers.names import Names
@@ -29,12 +27,14 @@ if TYPE_CHECKING:
     import typer
 
     from ranklens.cli import options
+    from ranklens.evaluation import Each
     from ranklens.explanation.failing import Failing
     from ranklens.policy import Policy
     from ranklens.scores import Scores
     from ranklens.tables.table import Table
 
 DEFAULT_MEASURES = ["nDCG@10,AP,RR,R@100,P@10"]
+_FEW = 8  # runs, each of which has its own progress
 _WIDEST_TEXT = 60  # letters of a question, in plain text
 EXAMPLES = """
 
@@ -86,6 +86,7 @@ def evaluate(
     format: Annotated[Format | None, typer.Option("--format", help=formats.HELP)] = None,  # noqa: A002
     output: options.Output = None,
     spreadsheet: options.Spreadsheet = False,
+    skip_bad: options.SkipBad = False,
     qrels_format: options.QrelsFormat = None,
     run_format: options.RunFormat = None,
     places: options.Map = None,
@@ -99,6 +100,7 @@ def evaluate(
     save: options.Save = False,
 ) -> None:
     """Score one or several runs against judgments."""
+    from ranklens.evaluation import Each
     from ranklens.evaluation import evaluate as score
     from ranklens.judging.prepared import kept
 
@@ -106,21 +108,24 @@ def evaluate(
     written = formats.format_of(format, output, Format)
     _refuse_what_is_not_shown(per_query, failing, failing_measure, written)
     texts = query_texts(queries, qrels, "evaluate") if queries or per_query or failing else {}
-    found: dict[str, Scores] = {}
-    with reading(), _said_once() as heard:
+    each = Each()
+    with _said(each):
         columns, matching = columns_of(places), match_of(match)
-        data = open_collection(qrels, runs, qrels_format, run_format, Names.of(columns, matching))
+        names = Names.of(columns, matching)
+        data = open_collection(qrels, runs, qrels_format, run_format, names, each.bad if skip_bad else None)
         gold = kept(data.qrels) if len(data.runs) > 1 else data.qrels
-        for name, run in data.runs.items():
-            with _about(name, str(run.path), heard, several=len(data.runs) > 1), queries_in_common():
-                found[name] = score(
-                    gold,
-                    run,
-                    measures,
-                    policy,
-                    match=matching,
-                    abstain_below=abstain_below,
-                ).with_texts(texts)
+        how: dict[str, Any] = {
+            "measures": measures,
+            "policy": policy,
+            "match": matching,
+            "abstain_below": abstain_below,
+        }
+        if len(data.runs) == 1:
+            with reading(), queries_in_common():
+                each.scores.update((name, score(gold, run, **how)) for name, run in data.runs.items())
+        else:
+            _score_each(data.runs, lambda run: score(gold, run, **how), each, skip_bad=skip_bad)
+        found = {name: one.with_texts(texts) for name, one in each.scores.items()}
         worst = (
             {name: one.failing(failing_measure, failing) for name, one in found.items()} if failing else {}
         )
@@ -150,32 +155,29 @@ def _refuse_what_is_not_shown(
         raise InputError(f"--failing and --per-query are two tables; {format.value} holds one of them.")
 
 
+def _score_each(
+    runs: Mapping[str, Any], scored: Callable[[Any], Scores], each: Each, *, skip_bad: bool
+) -> None:
+    """Several runs, with a bar for each file, or one for all of them."""
+    from ranklens.evaluation import evaluate_each
+
+    def checked(run: Any) -> Scores:
+        with queries_in_common():
+            return scored(run)
+
+    few = len(runs) <= _FEW
+    with reading() if few else nullcontext():
+        evaluate_each(runs, checked, progress=iter if few else progress, skip_bad=skip_bad, into=each)
+
+
 @contextmanager
-def _said_once() -> Iterator[dict[str, list[Warning | str]]]:
-    """What was warned of each run, to be filled; told at the end, or before an error, once where several share it."""
-    heard: dict[str, list[Warning | str]] = {}
+def _said(each: Each) -> Iterator[None]:
+    """Tell at the end, or before an error, what was warned of each run, once where several share it."""
     try:
-        yield heard
-    finally:
-        for told in errors.about_each(heard):
-            warn(told)
-
-
-@contextmanager
-def _about(name: str, path: str, heard: dict[str, list[Warning | str]], *, several: bool) -> Iterator[None]:
-    """Name the run in errors that do not name its file, and keep its warnings, where there are several."""
-    if not several:
         yield
-        return
-    try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", RankLensWarning)
-            yield
-    except RankLensError as error:
-        if path not in str(error):
-            error.prefix(f"{name}: ")
-        raise
-    heard[name] = [warning.message for warning in caught]
+    finally:
+        for told in each.told():
+            warn(told)
 
 
 def _show(found: dict[str, Scores], per_query: bool, worst: Mapping[str, Failing]) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from ranklens.errors import InputError, RankLensWarning
+from ranklens.errors import InputError, hearing, warn
 
 
 @contextmanager
@@ -14,12 +13,12 @@ def queries_in_common() -> Iterator[None]:
     """Turn the warning of :func:`ranklens.judge` into an error."""
     from ranklens.judging.assembly import NOTHING_IN_COMMON
 
-    with warnings.catch_warnings():
-        warnings.filterwarnings("error", NOTHING_IN_COMMON, RankLensWarning)
-        try:
-            yield
-        except RankLensWarning as warning:
-            raise InputError(str(warning)) from None
+    with hearing() as heard:
+        yield
+    for told in heard:
+        if NOTHING_IN_COMMON in str(told):
+            raise InputError(str(told))
+        warn(told)
 
 
 def refuse_mismatch(cautions: Iterable[str]) -> None:

@@ -13,16 +13,20 @@ import typer
 
 from ranklens.manners import loudness
 from ranklens.policy import Policy
-from ranklens.progress import is_quiet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
 
 Qrels = Annotated[
     str, typer.Argument(help="Judgments: TREC, CSV, TSV, JSONL, JSON, Parquet, svmlight or a BEIR folder.")
 ]
-Runs = Annotated[list[str], typer.Argument(help="Runs, each as PATH or NAME=PATH; - is standard input.")]
+Runs = Annotated[
+    list[str],
+    typer.Argument(
+        help="Runs, each as PATH or NAME=PATH, or a pattern such as 'runs/*.txt'; - is standard input."
+    ),
+]
 Measures = Annotated[
     list[str],
     typer.Option(
@@ -48,6 +52,9 @@ Spreadsheet = Annotated[
 Save = Annotated[
     bool,
     typer.Option("--save", help="Keep the results in the history of the project: see ranklens history."),
+]
+SkipBad = Annotated[
+    bool, typer.Option("--skip-bad", help="Leave out runs that cannot be read, with a warning for each.")
 ]
 QrelsFormat = Annotated[str | None, typer.Option(help="Format of the judgments, if it is not recognised.")]
 RunFormat = Annotated[str | None, typer.Option(help="Format of the runs, if it is not recognised.")]
@@ -152,17 +159,6 @@ def _signed(
     run.__annotations__ = {p.name: p.annotation for p in parameters}
     del run.__wrapped__  # type: ignore[attr-defined]  # its signature is no longer the command's
     return run
-
-
-def progress(items: Iterable[Any]) -> Iterable[Any]:
-    """Show a bar on the terminal while several items are worked on."""
-    waiting = list(items)
-    if len(waiting) < 2 or is_quiet() or not sys.stderr.isatty():
-        return waiting
-    from rich.console import Console
-    from rich.progress import track
-
-    return track(waiting, "Reading runs", console=Console(stderr=True), transient=True)
 
 
 Junit = Annotated[

@@ -29,6 +29,7 @@ OPTIONS: dict[str, tuple[str, bool | None]] = {
     "--run-format": ("run_format", None),
     **{f"--{field.name.replace('_', '-')}": (field.name, None) for field in fields(Policy)},
     "--spreadsheet": ("spreadsheet", True),
+    "--skip-bad": ("skip_bad", True),
     "--judged-only": ("judged_only", True),
     "--no-judged-only": ("judged_only", False),
 }

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ranklens.cli import options
+from ranklens.cli.bars import progress
 from ranklens.cli.evaluate import DEFAULT_MEASURES
 from ranklens.cli.mismatch import refuse_mismatch
 from ranklens.cli.places import columns_of, match_of
-from ranklens.errors import InputError, RankLensWarning
+from ranklens.errors import InputError, RankLensError, RankLensWarning, warn
 from ranklens.files.collection import open_collection, paths_of
 from ranklens.readers.names import Names
 
@@ -83,6 +84,17 @@ _SETTINGS: dict[str, tuple[Any, Any]] = {
         "separate",
     ),
     "seed": (Annotated[int, typer.Option(min=0, help="Random seed.")], 0),
+    "by_team": (
+        Annotated[
+            str | None,
+            typer.Option(
+                metavar="tag|FILE",
+                help="Also show the best run of each team: by the beginning of its name (tag), or a table with columns system and team.",
+            ),
+        ],
+        None,
+    ),
+    "skip_bad": (options.SkipBad, False),
     "qrels_format": (options.QrelsFormat, None),
     "run_format": (options.RunFormat, None),
     "places": (options.Map, None),
@@ -107,6 +119,8 @@ def compare_files(
     run_format: str | None,
     places: Sequence[str] | None,
     match: str | None,
+    by_team: str | None = None,
+    skip_bad: bool = False,
     **settings: Any,
 ) -> Comparison:
     """Compare runs given as PATH or NAME=PATH."""
@@ -115,7 +129,11 @@ def compare_files(
     # The tests will need SciPy: load it while the files are read.
     Thread(target=import_module, args=("scipy.special",), daemon=True).start()
     columns, matching = columns_of(places), match_of(match)
-    data = open_collection(qrels, runs, qrels_format, run_format, Names.of(columns, matching))
+    bad: dict[str, RankLensError] = {}
+    names = Names.of(columns, matching)
+    data = open_collection(qrels, runs, qrels_format, run_format, names, bad if skip_bad else None)
+    for name, error in bad.items():
+        warn(RankLensWarning(f"{name} was skipped: ", *error.parts))
     column, table = _column("by", by, qrels, data.qrels)
     belonging = _clusters(cluster, qrels, data.qrels)
     with warnings.catch_warnings():
@@ -129,7 +147,9 @@ def compare_files(
             queries=table,
             rng=seed,
             match=matching,
-            progress=options.progress,
+            teams=by_team,
+            skip_bad=skip_bad,
+            progress=progress,
             **settings,
         )
     refuse_mismatch(found.cautions)

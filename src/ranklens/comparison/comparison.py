@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ranklens.comparison.analysis import SliceResult, SystemResult
     from ranklens.comparison.contrasts import Contrasts
     from ranklens.comparison.pairs import PairResult, Pairs
+    from ranklens.comparison.sensitivity import Sensitivity
     from ranklens.comparison.settings import Settings
     from ranklens.policy import Policy
     from ranklens.registry import Measure
@@ -71,6 +72,7 @@ class Comparison:
     status: Mapping[str, Mapping[str, int]] | None = None
     # Sums of tokens and cost, by system, where logs or retrievers tell them.
     spent: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    teams: Mapping[str, str] | None = None  # by system
     # Of calls that failed, by system and query.
     errors: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
@@ -223,6 +225,16 @@ class Comparison:
         from ranklens.comparison.openness import open_pairs
 
         return {name: open_pairs(self, name, ends) for name, ends in self.cheap_bounds.items()}
+
+    def sensitivity(self, *, progress: Callable[[Iterable[Any]], Iterable[Any]] = iter) -> Sensitivity:
+        """The comparison under other settings, one change at a time, and whether the conclusion holds.
+
+        Tie rules with the best and the worst order, depths, relevance levels, judged documents only, parameters of the measures,
+        tests, corrections, and each query left out. ``progress`` wraps the loop over settings, as ``tqdm.tqdm`` does.
+        """
+        from ranklens.comparison.sensitivity import sensitivity
+
+        return sensitivity(self, progress)
 
     def probabilities(self, rope: float = 0.01, *, method: str = "t") -> pl.DataFrame:
         """How likely b is better than a by more than ``rope``, practically equal, and worse: one row per measure and pair.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -19,9 +18,10 @@ from ranklens.comparison.effort import Size, affordable
 from ranklens.comparison.margins import margins_of
 from ranklens.comparison.pairs import Pairs
 from ranklens.comparison.settings import Settings
-from ranklens.errors import InputError, MeasureError, RankLensWarning, about_each, nearest, warn
-from ranklens.evaluation import evaluate
-from ranklens.files.collection import Collection, is_path, open_collection
+from ranklens.comparison.teams import teams_of
+from ranklens.errors import InputError, MeasureError, nearest, warn
+from ranklens.evaluation import Each, evaluate, evaluate_each
+from ranklens.files.collection import Bad, Collection, is_path, open_collection
 from ranklens.judging.inputs import read_inputs
 from ranklens.judging.prepared import kept
 from ranklens.policy import make_policy
@@ -63,6 +63,8 @@ def compare(
     rng: Rng = 0,
     columns: Mapping[str, str] | None = None,
     match: Matching | None = None,
+    teams: Any = None,
+    skip_bad: bool = False,
     progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
     save: bool | str = False,
     **options: Unpack[PolicyOptions],
@@ -70,8 +72,10 @@ def compare(
     """Evaluate several runs on the same queries and say which differences are more than chance.
 
     ``runs`` maps names to runs of any shape, :class:`~ranklens.scores.Scores` or tables of values by query; ``qrels`` may be
-    None if there is no run among them. A path, a list of paths or a table will do, too: a folder with ``system=NAME`` folders
-    and a column ``system`` give several systems. Every pair is tested, or each system against the ``baseline``. p-values are corrected
+    None if there is no run among them. A path, a pattern such as ``"runs/*.txt"``, a list of paths or a table will do, too: names are
+    then the runs' own tags, else those of the files, and a folder with ``system=NAME`` folders or a column ``system`` gives several
+    systems. ``skip_bad`` leaves out runs that cannot be read, and says which. ``teams`` says whose systems these are: ``{system:
+    team}``, a table, a file, or ``"tag"`` for the beginning of each name. Every pair is tested, or each system against the ``baseline``. p-values are corrected
     over the pairs of a measure, and with ``by`` over its slices: ``by`` is ``{query: slice}`` or a column of ``queries``.
     ``test`` is one of randomization, t, wilcoxon, sign, mcnemar, bootstrap, welch, tukey and tukey-randomized; by default
     randomization, and mcnemar for measures that are 0 or 1. ``correction`` is one of bonferroni, holm, hochberg, hommel, bh, by
@@ -92,7 +96,8 @@ def compare(
     """
     chosen = make_policy(policy, options)
     settings = _settings(baseline, test, correction, alpha, level, rng, family, primary, intervals)
-    qrels, given = _named_runs(qrels, runs, Names.of(columns, match))
+    bad: Bad = {} if skip_bad else None
+    qrels, given = _named_runs(qrels, runs, Names.of(columns, match), bad)
     rankings = {name: run for name, run in given.items() if not _holds_values(run, columns)}
     if rankings and qrels is None:
         raise InputError(
@@ -107,17 +112,21 @@ def compare(
         and (isinstance(by, str) or isinstance(clusters, str))
     ):
         queries = data.qrels.fields
-    evaluated, said = _evaluated(data.qrels, data.runs, measures, chosen, progress)
+    evaluated, said = _evaluated(data.qrels, data.runs, measures, chosen, progress, bad)
+    data = Collection(data.qrels, {name: data.runs[name] for name in evaluated})
+    given = {name: run for name, run in given.items() if name in evaluated or name not in rankings}
     wanted = list(next(iter(evaluated.values())).measures) if evaluated else measures
     asked = Asked(by, queries, margin, clusters)
     found = _compared({**given, **evaluated}, wanted, settings, asked, chosen.missing)
     evidence = Evidence(data.qrels, data.runs, chosen) if rankings else None
     logs = {name: run for name, run in data.runs.items() if isinstance(run, Log)}
+    belonging = None if teams is None else teams_of(teams, found.systems)
     if save:
         from ranklens.history import saving
 
         saving.save(found.scores, save, "compare", asdict(settings))
-    return replace(found, evidence=evidence, cautions=(*said, *found.cautions), **_logged(logs))
+    told = (*said, *found.cautions)
+    return replace(found, evidence=evidence, cautions=told, teams=belonging, **_logged(logs))
 
 
 def _matched(data: Collection, policy: Policy, match: Matching) -> Collection:
@@ -292,27 +301,28 @@ def _evaluated(
     measures: Any,
     policy: Policy,
     progress: Callable[[Iterable[Any]], Iterable[Any]],
+    bad: Bad,
 ) -> tuple[dict[str, Scores], list[str]]:
-    """Scores by system, and what evaluation warned of."""
-    scores: dict[str, Scores] = {}
-    heard: dict[str, list[Warning | str]] = {}
+    """Scores by system, and what evaluation warned of; ``bad`` holds runs that could not be read, if these are skipped."""
     qrels = kept(qrels) if len(runs) > 1 else qrels
-    for name in progress(list(runs)):
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", RankLensWarning)
-            scores[name] = evaluate(qrels, runs[name], measures, policy)
-        heard[name] = [warning.message for warning in caught]
-    said = about_each(heard)
+    found = evaluate_each(
+        runs,
+        lambda run: evaluate(qrels, run, measures, policy),
+        progress=progress,
+        skip_bad=bad is not None,
+        into=Each(bad=bad or {}),
+    )
+    said = found.told()
     for told in said:
         warn(told)
-    return scores, [str(told) for told in said]
+    return found.scores, [str(told) for told in said]
 
 
-def _named_runs(qrels: Any, runs: Any, names: Names) -> tuple[Any, dict[str, Any]]:
+def _named_runs(qrels: Any, runs: Any, names: Names, bad: Bad) -> tuple[Any, dict[str, Any]]:
     """Runs by name, and the judgments, which are read if runs are paths: these may hold several systems each."""
     paths = [runs] if is_path(runs) else runs
     if isinstance(paths, (list, tuple)) and paths and all(map(is_path, paths)):
-        opened = open_collection(qrels, [os.fspath(path) for path in paths], names=names)
+        opened = open_collection(qrels, [os.fspath(path) for path in paths], names=names, bad=bad)
         return opened.qrels, opened.runs
     column = frames.system_column(runs) if _is_table(runs) else None
     if column is None:

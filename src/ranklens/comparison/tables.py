@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ranklens.comparison import openness, verdicts
 from ranklens.comparison.groups import label
+from ranklens.comparison.teams import best_of_teams
 from ranklens.scores import details
 from ranklens.stats.effects import METHODS
 from ranklens.stats.joint import RESAMPLES as JOINT_RESAMPLES
@@ -33,6 +34,8 @@ def printout(comparison: Comparison, *, intervals: bool = True) -> Printout:
     Without ``intervals`` there are none, neither in columns nor in sentences.
     """
     parts: list[Table | Lines] = [leaders(comparison)]
+    if comparison.teams:
+        parts.append(best_of_teams(comparison))
     if len(comparison.pairs):
         parts.append(pairs(comparison))
     if comparison.slices:

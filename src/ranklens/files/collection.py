@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from ranklens.errors import InputError
+from ranklens.errors import InputError, RankLensError
 from ranklens.readers import judgments
 from ranklens.readers.names import USUAL, Names
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     import polars as pl
 
     from ranklens.files.sources import PathLike
+
+
+Bad: TypeAlias = "dict[str, RankLensError] | None"  # runs that cannot be read, where these are skipped
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,20 +116,55 @@ def open_collection(
     qrels_format: str | None = None,
     run_format: str | None = None,
     names: Names = USUAL,
+    bad: Bad = None,
 ) -> Collection:
     """Judgments, a path or read already, and runs: paths, ``NAME=PATH``, or a mapping from names to paths or runs.
 
-    Judgments are read here, once; of the runs only the first lines, for format and name.
+    Judgments are read here, once; of the runs only the first lines, for format and name. ``bad`` is filled with runs that cannot
+    be read, if it is given; else the first of them is an error.
 
     >>> open_collection({"q": {"a": 1}}, {"mine": {"q": ["a"]}}).runs
     {'mine': {'q': ['a']}}
     """
     gold, scored = _judgments(qrels, qrels_format, names)
     if not isinstance(runs, Mapping):
-        given = [_name_and_path(run) for run in runs]
-        files = [(name, RunFile(path, run_format, scored, names)) for name, path in given]
-        return Collection(gold, _named([one for name, file in files for one in _each_system(name, file)]))
+        return Collection(gold, open_runs(runs, run_format, scored, names, bad))
     return Collection(gold, {name: _run(run, run_format, scored, names) for name, run in runs.items()})
+
+
+def open_runs(
+    runs: Sequence[str],
+    format: str | None = None,  # noqa: A002
+    scored: Scored | None = None,
+    names: Names = USUAL,
+    bad: Bad = None,
+) -> dict[str, Any]:
+    """Runs by name, from paths, ``NAME=PATH`` and patterns; those that cannot be recognised are put into ``bad``, if it is given."""
+    found: list[tuple[str | None, RunFile]] = []
+    given = [one for run in runs for one in _each_file(run)]
+    for name, path in given:
+        file = RunFile(path, format, scored, names)
+        try:
+            systems = _each_system(name, file)
+            _ = [one.tag for own, one in systems if own is None]
+            found += systems
+        except RankLensError as error:
+            if bad is None or len(given) < 2:
+                raise
+            bad[name or path] = error
+    if bad and not found:
+        raise next(iter(bad.values()))
+    return _named(found)
+
+
+def _each_file(run: str) -> list[tuple[str | None, str]]:
+    """A run's name and path; several, for a pattern without a name whose files are not the parts of one run."""
+    from ranklens.files.parts import files_of_runs
+
+    name, path = _name_and_path(run)
+    return (
+        [(None, file) for file in files_of_runs(path)] or [(name, path)] if name is None else [(name, path)]
+    )
 
 
 def read_judgments(qrels: Any, names: Names = USUAL) -> Any:

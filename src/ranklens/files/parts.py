@@ -48,9 +48,23 @@ def parts_kind(path: Any) -> str | None:
     if os.path.isdir(path) and len({_without_numbers(file) for file in files}) > 1:
         shown = words.several([file.name for file in files[:3]])
         raise InputError(
-            f"{path} holds files of different names ({shown}): pass each as a run, or '{path}/*.{kinds[0]}' if they are parts of one."
+            f"{path} holds files of different names ({shown}): pass each as a run, or NAME='{path}/*.{kinds[0]}' if they are parts of one."
         )
     return kinds[0]
+
+
+def files_of_runs(path: str) -> list[str]:
+    """The files of a pattern if each is a run of its own: they hold no tables, or their names differ in more than numbers.
+
+    >>> files_of_runs("no such folder/*.txt")
+    []
+    """
+    if not is_in_parts(path) or os.path.isdir(path):
+        return []
+    found = [Path(file) for file in sorted(glob(path, recursive=True))]
+    files = [file for file in found if file.is_file() and not file.name.startswith((".", "_"))]
+    are_parts = len({_without_numbers(file) for file in files}) < 2 and all(map(_kind, files))
+    return [] if are_parts else [str(file) for file in files]
 
 
 def one_after_the_other(path: Any, kind: str, read: Callable[[Path], Any]) -> TableStream:

@@ -6,6 +6,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
@@ -87,7 +88,7 @@ def ahead(tasks: Iterable[Callable[[], T]]) -> Iterator[T]:
     with ThreadPoolExecutor(most) as pool:
         try:
             for task in tasks:
-                waiting.append(pool.submit(task))
+                waiting.append(pool.submit(copy_context().run, task))  # where warnings are heard
                 if len(waiting) > most:
                     yield waiting.popleft().result()
             while waiting:

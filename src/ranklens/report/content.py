@@ -19,7 +19,7 @@ from ranklens.errors import InputError, RankLensError
 from ranklens.files.corpus import Text, texts
 from ranklens.formulas.counts import judged_share
 from ranklens.registry import look_up
-from ranklens.report import chart_data, palette
+from ranklens.report import chart_data, crowd, palette
 from ranklens.report.chart_data import registered
 from ranklens.report.drilldown import drilldown
 from ranklens.report.sample import sample
@@ -61,6 +61,7 @@ def content(
     shown = sample(comparison)
     documents = drilldown(shown)
     pieces = {"values": _values(shown), "queries": _queries(shown, queries)}
+    many = _crowd(comparison, pieces)
     summary = {
         "title": title or _title(comparison.systems),
         "version": __version__,
@@ -75,7 +76,11 @@ def content(
         "cautions": list(comparison.cautions),
         "measures": [_measure(comparison, name) for name in comparison.measures],
         **_results(comparison),
-        "charts": _charts(comparison),
+        "crowd": many,
+        "teams": [comparison.teams.get(system) for system in comparison.systems]
+        if comparison.teams
+        else None,
+        "charts": _charts(crowd.detailed(comparison)),
         "latency": _latency(comparison),
         "status": {s: dict(counts) for s, counts in (comparison.status or {}).items()} or None,
         "errors": {s: dict(errors) for s, errors in shown.errors.items()},
@@ -92,11 +97,13 @@ def content(
 
 
 def _title(systems: Sequence[str]) -> str:
-    """The first systems by name, the others by number.
+    """The first systems by name, the others by number; of very many only the number.
 
     >>> _title(["bm25", "dense", "fusion", "names"])
     'RankLens report · bm25 · dense · fusion and 1 more'
     """
+    if len(systems) > crowd.MANY:
+        return f"RankLens report · {len(systems):,} systems"
     more = f" and {len(systems) - 3} more" if len(systems) > 3 else ""
     return " · ".join(["RankLens report", *systems[:3]]) + more
 
@@ -167,13 +174,31 @@ def _results(comparison: Comparison) -> dict[str, Any]:
             found[shown[pair.measure]].append(_pair(pair))
         return {"results": means, "pairs": found}
 
+    packed = _is_packed(comparison)
     return {
-        **of(comparison.results, comparison.pairs),
+        **of(comparison.results, () if packed else comparison.pairs),
         "slices": [
-            {"name": part.name, "n": part.n, **of(part.results, part.pairs)} for part in comparison.slices
+            {"name": part.name, "n": part.n, **of(part.results, () if packed else part.pairs)}
+            for part in comparison.slices
         ],
         "macro": of(comparison.macro, ())["results"] if comparison.slices else None,
     }
+
+
+def _is_packed(comparison: Comparison) -> bool:
+    """Whether pairs are pieces: with a baseline there are only as many of them as systems."""
+    return crowd.is_crowded(comparison) and comparison.baseline is None
+
+
+def _crowd(comparison: Comparison, pieces: dict[str, bytes]) -> dict[str, Any] | None:
+    """What the page has to know if there are many systems, whose pairs become pieces."""
+    if not crowd.is_crowded(comparison):
+        return None
+    packed = crowd.packed_pairs(comparison) if _is_packed(comparison) else {}
+    pieces |= packed
+    place = {system: i for i, system in enumerate(comparison.systems)}
+    chosen = [place[system] for system in crowd.in_detail(comparison)]
+    return {"in_detail": chosen, "packed": bool(packed), "fields": list(crowd.PACKED)}
 
 
 def _mean(result: SystemResult) -> dict[str, Any]:

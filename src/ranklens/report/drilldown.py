@@ -21,6 +21,7 @@ from ranklens.judging.assembly import judge
 from ranklens.judging.documents import judgments, ranking
 from ranklens.readers import frames
 from ranklens.report.chart_data import registered
+from ranklens.report.crowd import MANY, in_detail
 from ranklens.report.shortlist import shortlist
 
 if TYPE_CHECKING:
@@ -97,10 +98,11 @@ def drilldown(comparison: Comparison) -> Drilldown | None:
         "place"
     )
     judged = _judgments(evidence).join(number.select("query"), on="query", how="semi", maintain_order="left")
+    shown = {name for name in in_detail(comparison) if name in evidence.runs}
     runs = {
         s: _only(_run(evidence, name), number["query"])
         for s, name in enumerate(comparison.systems)
-        if name in evidence.runs
+        if name in shown
     }
     gold = judged.join(number, on="query")
     relevant = gold.filter(pl.col("grade") >= policy.rel)
@@ -159,7 +161,7 @@ def _run(evidence: Evidence, system: str) -> Any:
     tables, rows = [], 0
     for table in run:
         rows += len(table)
-        if rows > HELD // len(evidence.runs):
+        if rows > HELD // min(len(evidence.runs), MANY):
             return run
         tables.append(table)
     return pl.concat(tables)

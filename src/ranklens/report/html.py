@@ -36,6 +36,8 @@ SCRIPTS = (
     "pair_charts",
     "charts",
     "summary",
+    "leaderboard",
+    "heat_map",
     "details",
     "table",
     "query",

@@ -2,10 +2,10 @@
 // Charts of all systems.
 
 // Rank of the first relevant document: one strip per system.
-function firstRelevant() {
+function firstRelevant(state) {
   const rows = report.charts.first_relevant;
   const labels = [...new Set(rows.map((r) => r.rank))];
-  const shown = [...new Set(rows.map((r) => r.system))].map((name) => systems.indexOf(name));
+  const shown = withLines(state, [...new Set(rows.map((r) => r.system))].map((name) => systems.indexOf(name)));
   const most = Math.max(...rows.map((r) => r.share), 1e-9);
   const of = (s) => rows.filter((r) => r.system === systems[s]);
   return card({
@@ -83,7 +83,7 @@ const tighter = (label) => label.replace("not found", "none").replace(/^\d+–/,
 
 // Lines over x with a band for the interval; bands for all systems where there are few, else for A and B.
 function curves(state, { title, note, rows, key, x, values, axis, quality }) {
-  const shown = [...new Set(rows.map((r) => r.system))].map((name) => systems.indexOf(name));
+  const shown = withLines(state, [...new Set(rows.map((r) => r.system))].map((name) => systems.indexOf(name)));
   const banded = shown.length <= 3 ? shown : shown.filter((s) => s === state.a || s === state.b);
   const top = Math.max(...rows.map((r) => r.high ?? r.mean), 1e-9);
   return card({
@@ -110,7 +110,7 @@ function curves(state, { title, note, rows, key, x, values, axis, quality }) {
         plot.inside.append(
           svg("path", {
             class: `line ${look(s)}`,
-            "stroke-dasharray": report.dashes[s % report.dashes.length],
+            "stroke-dasharray": report.dashes[slot(s) % report.dashes.length],
             d: path(line.map((r) => [across(r[key]), y(r.mean)])),
           }),
         );
@@ -239,6 +239,7 @@ function drawCharts(state) {
   const reasons = Object.keys(drawn).filter((name) => typeof report.charts[name] === "string");
   place.replaceChildren(
     ...pairwise,
+    ...(report.crowd && reasons.length < 3 ? [lineChoice(state)] : []),
     ...Object.keys(drawn)
       .filter((name) => !reasons.includes(name))
       .map((name) => drawn[name](state)),

@@ -82,6 +82,8 @@ async function loadQuery(i) {
 const result = (measure, system, part = report) => part.results[measure].find((r) => r.system === system);
 
 function pair(measure, a, b, part = report) {
+  if (report.crowd?.packed)
+    return part === report ? packedPair(measures.indexOf(measure), systems.indexOf(a), systems.indexOf(b)) : null;
   const found = part.pairs[measure].find((p) => (p.a === a && p.b === b) || (p.a === b && p.b === a));
   if (!found || found.a === a) return found;
   const turned = (x) => (x === null ? null : -x);
@@ -99,6 +101,10 @@ function pair(measure, a, b, part = report) {
   };
 }
 
+// Why there is no p-value for a pair.
+const noPair = (m, part = report) =>
+  !report.crowd?.packed || isCount(m) ? "not tested" : part === report ? "…" : "not in this report";
+
 const isCount = (m) => report.measures[m].aggregate === "sum";
 
 // Of a geometric mean the logarithms are compared, so a difference is a factor.
@@ -115,7 +121,9 @@ const amount = (m, x, digits = 4) => (isCount(m) ? whole(x) : show(x, digits)); 
 const gapRange = (m, p) =>
   isFactor(m) && p.low !== null && p.high !== null
     ? `[×${fixed(Math.exp(p.low), 3)}, ×${fixed(Math.exp(p.high), 3)}]`
-    : range(p.low, p.high);
+    : p.has_interval === false
+      ? "interval not in this report"
+      : range(p.low, p.high);
 
 // The difference of two means that was not tested: of counts, and of pairs without the baseline.
 function untested(m, a, b, part = report) {

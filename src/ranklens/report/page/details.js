@@ -6,7 +6,10 @@ function drawSlices(state) {
   section.hidden = !report.slices.length;
   if (section.hidden) return;
   const measure = measures[state.m];
-  const order = ranked(measure).map((r) => systems.indexOf(r.system));
+  const order = withLines(
+    state,
+    ranked(measure).map((r) => systems.indexOf(r.system)),
+  );
   const better = report.measures[state.m].better;
   const best = (part) => Math[better === "lower" ? "min" : "max"](...part.results[measure].map((r) => r.mean));
   const head = [
@@ -28,7 +31,7 @@ function drawSlices(state) {
       state.b === null
         ? ""
         : difference(state.m, pair(measure, systems[state.a], systems[state.b], part), false, () =>
-            untested(state.m, state.a, state.b, part),
+            untested(state.m, state.a, state.b, part), part,
           ),
     ),
   );
@@ -171,7 +174,8 @@ function boundsTable(measure, m) {
 
 function drawTrust(state) {
   const measure = measures[state.m];
-  const known = systems.filter((name) => report.trust[name]);
+  const asked = report.crowd ? [state.a, state.b].filter((s) => s !== null).map((s) => systems[s]) : systems;
+  const known = asked.filter((name) => report.trust[name]);
   const cutoffs = known.length ? report.trust[known[0]].cutoffs.map((c) => c.k) : [];
   const facts = [];
   const p = state.b === null ? null : pair(measure, systems[state.a], systems[state.b]);
@@ -249,7 +253,8 @@ function drawTrust(state) {
     el("p", {
       class: "muted note",
       text: known.length
-        ? "A hole is an unjudged document: it counts as not relevant, so a system that finds new documents may look worse than it is. A tie across a cutoff means that the value depends on how ties are broken."
+        ? (report.crowd ? "The table is about A and B, the cautions about all systems. " : "") +
+          "A hole is an unjudged document: it counts as not relevant, so a system that finds new documents may look worse than it is. A tie across a cutoff means that the value depends on how ties are broken."
         : "",
     }),
   );

@@ -1,7 +1,12 @@
 // ---------------------------------------------------------------------------------------------------------------------
 // Drawing: scales, axes, markers, and the card around a chart. Colours come from the style sheet by class.
 
-const look = (s) => `s${s % report.dashes.length}`; // the class of a system's colour
+// What a system looks like depends on its number; among many on its place, so that the best ones look different.
+const places = report.crowd
+  ? new Map(report.results[measures[0]].map((r, place) => [systems.indexOf(r.system), place]))
+  : null;
+const slot = (s) => places?.get(s) ?? s;
+const look = (s) => `s${slot(s) % report.dashes.length}`; // the class of a system's colour
 
 // A shape for each system in addition to its colour: for print in grey, and for people who see colours differently.
 function marker(s, x, y, r = 4.5) {
@@ -19,7 +24,7 @@ function marker(s, x, y, r = 4.5) {
       svg("path", { d: `M${x - r} ${y - r}L${x + r} ${y + r}M${x + r} ${y - r}L${x - r} ${y + r}`, class: "stroked" }),
     () => svg("circle", { cx: x, cy: y, r: r * 0.8, class: "stroked" }),
   ];
-  const shape = shapes[s % shapes.length]();
+  const shape = shapes[slot(s) % shapes.length]();
   shape.classList.add("mark", look(s));
   return shape;
 }

@@ -83,6 +83,12 @@ async function drawQuery(state) {
           text: "This report was made from per-query values, so there are no documents to show.",
         }),
     found ? el("p", { class: "muted note", text: textsNote() }) : null,
+    found && report.crowd
+      ? el("p", {
+          class: "muted note",
+          text: `Rankings of the ${whole(known.length)} best systems are in this report${pairOnly.length < 2 ? "; A or B is not among them" : ""}. For others, use comparison.documents() or ranklens compare --documents.`,
+        })
+      : null,
   );
 }
 

@@ -10,6 +10,7 @@ const state = { m: firstMeasure, a: 0, b: null };
 function firstChoice() {
   const order = ranked(measures[firstMeasure]).map((r) => systems.indexOf(r.system));
   state.a = Math.max(systems.indexOf(report.baseline ?? systems[0]), 0);
+  if (report.crowd && report.baseline === null) state.a = order[1]; // the first of many is nobody in particular
   state.b = order.find((s) => s !== state.a) ?? null;
 }
 
@@ -20,6 +21,7 @@ function choose(change) {
   showChoice();
   draw();
   remember();
+  if (report.crowd?.packed && !packed.has(state.m)) loadPairs(state.m).then(draw);
 }
 
 function draw() {
@@ -96,6 +98,7 @@ function follow() {
     Object.assign(state, change);
     showChoice();
     draw();
+    loadPairs(state.m).then(draw);
   }
   const query = asked.get("query");
   if (query === null) return;
@@ -207,7 +210,7 @@ if (typeof DecompressionStream === "undefined") {
   for (const section of ["charts", "queries"]) body(section).replaceChildren(el("p", { class: "card muted", text: note }));
   document.documentElement.dataset.ready = "";
 } else {
-  loadModel().then(() => {
+  Promise.all([loadModel(), loadPairs(state.m)]).then(() => {
     draw();
     follow();
     addEventListener("hashchange", follow);

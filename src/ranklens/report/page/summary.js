@@ -60,7 +60,7 @@ function pairTiles(state) {
           ],
           p.significant ? "strong" : "",
         )
-      : tile(label, gap(m, untested(m, a, b)), ["not tested"]),
+      : tile(label, gap(m, untested(m, a, b)), [noPair(m)]),
     counts
       ? tile("Queries where B is higher : lower", `${whole(counts.wins)} : ${whole(counts.losses)}`, [
           balance(state, counts),
@@ -123,10 +123,11 @@ function balance(state, p) {
 
 function drawLeaderboard(state) {
   const measure = measures[state.m];
-  const rows = ranked(measure);
+  const place = prepareLeaderboard();
+  const rows = onBoard(measure);
   const ends = rows.flatMap((r) => [r.low ?? r.mean, r.high ?? r.mean]);
-  const low = Math.min(...ends),
-    high = Math.max(...ends);
+  const low = ends.length ? Math.min(...ends) : 0,
+    high = ends.length ? Math.max(...ends) : 1;
   const pad = (high - low) * 0.06 || 0.01;
   const others = measures.filter((name) => name !== measure);
   const level = `${Number((100 * report.level).toPrecision(4))}% interval`;
@@ -134,7 +135,9 @@ function drawLeaderboard(state) {
   const grouped = rows.some((r) => r.group);
   const head = [
     ...(grouped ? [th(hidden("Group"), { class: "group" })] : []),
+    ...(report.crowd ? [th("#", { class: "num" })] : []),
     th("System"),
+    ...(report.teams ? [th("Team", { class: "roomy" })] : []),
     th(measure, { class: "num" }),
     th(level, { class: "bar-cell" }),
     th(hidden("Interval"), { class: "num roomy" }),
@@ -142,13 +145,15 @@ function drawLeaderboard(state) {
     ...others.map((name) => th(name, { class: "num roomy" })),
   ];
   const lines = rows.map((r) => {
-    const s = systems.indexOf(r.system);
+    const s = r.s;
     const p = against && r.system !== report.baseline ? pair(measure, report.baseline, r.system) : null;
     return el(
       "tr",
       { class: [s === state.a ? "is-a" : "", s === state.b ? "is-b" : ""].join(" ") },
       ...(grouped ? [td(r.group ? el("span", { class: "letters", text: r.group }) : "", { class: "group" })] : []),
-      el("th", { scope: "row" }, named(s), tag(state, s)),
+      ...(report.crowd ? [num(whole(r.place), { class: "muted" })] : []),
+      el("th", { scope: "row" }, named(s), tag(state, s), report.crowd ? pickers(state, s) : null),
+      ...(report.teams ? [td(said(teamOf(s)), { class: "roomy muted" })] : []),
       num(amount(state.m, r.mean), { class: "strong", "data-value": r.mean }),
       td(isCount(state.m) ? "" : intervalBar(s, r, low - pad, high + pad), { class: "bar-cell" }),
       num(isCount(state.m) ? "" : range(r.low, r.high), { class: "muted roomy" }),
@@ -162,11 +167,32 @@ function drawLeaderboard(state) {
       ...others.map((name) => num(amount(measures.indexOf(name), result(name, r.system).mean), { class: "roomy" })),
     );
   });
-  body("leaderboard").replaceChildren(
-    table(`Leaderboard by ${measure}`, head, lines, { class: "leaderboard" }),
-    el("p", { class: "muted note", text: explainGroups(rows) }),
+  place.replaceChildren(
+    lines.length
+      ? table(`Leaderboard by ${measure}`, head, lines, { class: "leaderboard" })
+      : el("p", { class: "empty", text: "No system matches. Change the search or the filters." }),
+    el("p", { class: "muted note", text: explainGroups(ranked(measure)) }),
   );
 }
+
+// Buttons to make a system A or B, where the lists to choose from are long.
+const pickers = (state, s) =>
+  el(
+    "span",
+    { class: "pickers" },
+    ["a", "b"]
+      .filter((side) => s !== state.a && s !== state.b)
+      .map((side) =>
+        el("button", {
+          type: "button",
+          class: "quiet",
+          text: side.toUpperCase(),
+          "aria-label": `Show ${systems[s]} as ${side.toUpperCase()}`,
+          title: `Show as ${side.toUpperCase()}`,
+          onclick: () => choose({ [side]: s }),
+        }),
+      ),
+  );
 
 const STAR = "★ marks a significant difference.";
 const explainGroups = (rows) =>
@@ -190,10 +216,10 @@ const tag = (state, s) =>
         : null;
 
 // A cell with a difference: coloured and starred if it is significant.
-function difference(m, p, isBaseline, bare) {
+function difference(m, p, isBaseline, bare, part = report) {
   if (isBaseline) return td("baseline", { class: "num muted" });
   if (!p)
-    return el("td", { class: "num muted" }, el("span", { text: gap(m, bare()) }), el("small", { text: "not tested" }));
+    return el("td", { class: "num muted" }, el("span", { text: gap(m, bare()) }), el("small", { text: noPair(m, part) }));
   return el(
     "td",
     { class: `num ${shade(m, p)}` },
@@ -235,8 +261,9 @@ function drawPairs(state) {
   const section = byId("pairs");
   const m = state.m,
     measure = measures[m];
-  section.hidden = systems.length < 2;
+  section.hidden = systems.length < 2 || (Boolean(report.crowd) && (report.baseline !== null || isCount(m)));
   if (section.hidden) return;
+  if (report.crowd) return drawHeatMap(state);
   const order = ranked(measure).map((r) => systems.indexOf(r.system));
   const cell = (row, column) => {
     if (row === column) return td("", { class: "self" });

@@ -1,0 +1,155 @@
+"""What else could have been decided: the same runs under other policies, parameters and tests, one change at a time."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from ranklens.comparison.settings import ALL_TESTS
+from ranklens.errors import RankLensWarning
+from ranklens.evaluation import evaluate, with_rel
+from ranklens.judging.documents import ranking
+from ranklens.judging.judged import Recalled
+from ranklens.judging.prepared import kept
+from ranklens.registry import Measure, parse
+from ranklens.scores import Scores
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from ranklens.comparison.comparison import Comparison, Evidence
+    from ranklens.policy import Policy
+
+_DEPTHS = (10, 100, 1000)
+_CUTOFFS = (5, 10, 20, 100)
+# Parameters that change the formula rather than where it looks, and values that papers use.
+_PARAMETERS: dict[str, tuple[Any, ...]] = {
+    "gain": ("linear", "exp", "binary"),
+    "p": (0.5, 0.8, 0.95),
+    "norm": ("all", "min"),
+    "discount": ("burges", "jk", "ms"),
+}
+_TESTS = ("randomization", "t", "wilcoxon", "sign", "bootstrap")
+_CORRECTIONS = ("holm", "bonferroni", "bh", "none")
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """One change: what it is about, how it is written, the scores under it, and the name of each measure there."""
+
+    kind: str
+    setting: str
+    scores: Mapping[str, Scores]
+    names: Mapping[str, str]  # of a measure of the comparison: what it is called here
+    test: str | None = None
+    correction: str | None = None
+
+
+def alternatives(comparison: Comparison) -> Iterator[Alternative]:
+    """Every change that applies, in the order of a reader's questions: the rankings, the judgments, the measures, the tests."""
+    known = [parse(name) for name in comparison.measures if comparison.quantity(name).is_known]
+    if comparison.evidence is not None and known:
+        yield from _of_policies(comparison, comparison.evidence, known)
+    if all(not isinstance(one.judged, Recalled) for one in comparison.scores.values()):
+        yield from _of_parameters(comparison, known)
+    yield from _of_tests(comparison)
+
+
+def _of_policies(
+    comparison: Comparison, evidence: Evidence, measures: Sequence[Measure]
+) -> Iterator[Alternative]:
+    gold = kept(evidence.qrels)
+    plain = [measure for measure in measures if measure.definition.average_ties]
+    for kind, setting, policy in _policies(comparison, evidence.policy):
+        asked = plain if policy.ties == "average" else measures
+        if asked:
+            yield _evaluated(kind, setting, gold, evidence.runs, asked, policy)
+    for setting, best in (("best order of tied documents", True), ("worst order of tied documents", False)):
+        runs = {name: _settled(gold, run, evidence.policy, best=best) for name, run in evidence.runs.items()}
+        yield _evaluated("ties", setting, gold, runs, measures, replace(evidence.policy, ties="input"))
+
+
+def _policies(comparison: Comparison, policy: Policy) -> Iterator[tuple[str, str, Policy]]:
+    """Those whose answer can matter; the sensitivity drops what changes no value after all."""
+    for ties in ("descending", "ascending", "input", "average"):
+        yield "ties", f"ties={ties}", replace(policy, ties=ties)
+    judged = [one.judged for one in comparison.scores.values()]
+    longest = max((int(one.retrieved.max()) for one in judged if len(one.retrieved)), default=0)
+    for depth in _DEPTHS:
+        if depth < min(longest, policy.depth or longest):
+            yield "depth", f"depth={depth}", replace(policy, depth=depth)
+    grades = sorted({float(grade) for one in judged for grade in one.ideal.grade if grade > 0})
+    for rel in grades[:6]:
+        if rel != policy.rel:
+            yield "relevance", f"rel={rel:g}", replace(policy, rel=rel)
+    for only in (True, False):
+        setting = "unjudged documents removed" if only else "unjudged documents not relevant"
+        yield "judged only", setting, replace(policy, judged_only=only)
+    for missing in ("zero", "skip"):
+        yield "missing queries", f"missing={missing}", replace(policy, missing=missing)
+    for empty in ("zero", "skip"):
+        yield "empty queries", f"empty={empty}", replace(policy, empty=empty)
+
+
+def _evaluated(
+    kind: str, setting: str, gold: Any, runs: Mapping[str, Any], measures: Sequence[Measure], policy: Policy
+) -> Alternative:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RankLensWarning)  # the comparison has told them
+        scores = {name: evaluate(gold, run, measures, policy) for name, run in runs.items()}
+    names = {str(measure): str(with_rel(measure, policy.rel)) for measure in measures}
+    return Alternative(kind, setting, scores, names)
+
+
+def _settled(gold: Any, run: Any, policy: Policy, *, best: bool) -> pl.DataFrame:
+    """The run with tied documents by grade, the highest first or last; an unjudged document is not relevant."""
+    import polars as pl
+
+    plain = replace(policy, judged_only=False, depth=None, ties="descending")
+    rows = ranking(gold, run, plain).with_columns(pl.col("grade").fill_null(0))
+    first = pl.col("rank").min().over("query", "score")  # where the tied documents begin
+    keys = ["query", first, "grade"]
+    order = rows.sort(keys, descending=[False, False, best], maintain_order=True)
+    return order.select("query", "doc", "score")
+
+
+def _of_parameters(comparison: Comparison, measures: Sequence[Measure]) -> Iterator[Alternative]:
+    for measure in measures:
+        for other in _varied(measure):
+            scores = {name: one.judged.evaluate([other]) for name, one in comparison.scores.items()}
+            yield Alternative("measure", str(other), scores, {str(measure): str(other)})
+
+
+def _varied(measure: Measure) -> Iterator[Measure]:
+    """The measure with one parameter changed."""
+    given, known = dict(measure.params), measure.definition.parameters
+    values = {**_PARAMETERS, **({"k": _CUTOFFS} if measure.k is not None else {})}
+    for name, choices in values.items():
+        parameter = known.get(name)
+        if parameter is None:
+            continue
+        for value in choices:
+            if value != given.get(name, parameter.default) and value in (parameter.choices or choices):
+                yield measure.replace(**{name: value})
+
+
+def _of_tests(comparison: Comparison) -> Iterator[Alternative]:
+    settings, same = comparison.settings, {name: name for name in comparison.measures}
+    if settings.is_joint:  # which bring their own test and correction
+        return
+    tests = [test for test in _TESTS if test != settings.test]
+    for test in (
+        tests if comparison.cluster_of is None else [t for t in tests if t in ("t", "wilcoxon", "sign")]
+    ):
+        yield Alternative("test", f"test={test}", comparison.scores, same, test=test)
+    if len(comparison.systems) < 3:
+        return
+    if settings.baseline is None and not settings.is_tukey and comparison.cluster_of is None:
+        yield Alternative("test", "test=tukey", comparison.scores, same, test=ALL_TESTS[-2])
+    for correction in _CORRECTIONS:
+        if correction != settings.correction and not settings.is_tukey:
+            yield Alternative(
+                "correction", f"correction={correction}", comparison.scores, same, correction=correction
+            )

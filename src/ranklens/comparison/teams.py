@@ -1,0 +1,79 @@
+"""Which team each system is from, and the best run of each team."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ranklens.errors import InputError
+from ranklens.files.rows import read_rows
+from ranklens.tables.table import Table
+from ranklens.words import counted, several
+
+if TYPE_CHECKING:
+    from ranklens.comparison.comparison import Comparison
+
+BY_TAG = "tag"
+MOST_TEAMS = 20  # shown for each measure, in print
+_SYSTEMS, _TEAMS = ("system", "run", "tag", "name", "id"), ("team", "group", "organisation", "organization")
+
+
+def teams_of(given: Any, systems: Sequence[str]) -> dict[str, str]:
+    """The team of each system: from ``{system: team}``, a table or file with both, or ``"tag"``, the beginning of its name.
+
+    >>> teams_of("tag", ["ok8alx", "INQ-2", "INQ-3"])
+    {'ok8alx': 'ok', 'INQ-2': 'INQ', 'INQ-3': 'INQ'}
+    """
+    if isinstance(given, str) and given == BY_TAG:
+        return {system: _beginning(system) for system in systems}
+    found = (
+        {str(system): str(team) for system, team in given.items()}
+        if isinstance(given, Mapping)
+        else _read(given)
+    )
+    lacking = [system for system in systems if system not in found]
+    if lacking:
+        raise InputError(
+            f"teams: there is no team for {several(lacking)}; add {'it' if len(lacking) == 1 else 'them'}, or choose teams='tag'."
+        )
+    return {system: found[system] for system in systems}
+
+
+def _beginning(system: str) -> str:
+    """The letters before the first number or separator; all of the name if it begins with neither."""
+    return re.split(r"[\d\W_]", system, maxsplit=1)[0] or system
+
+
+def _read(table: Any) -> dict[str, str]:
+    rows = list(read_rows(table))
+    columns = list(dict.fromkeys(column for row in rows for column in row))
+    system, team = (_first(columns, known) for known in (_SYSTEMS, _TEAMS))
+    return {str(row[system]): str(row[team]) for row in rows if row.get(team) not in (None, "")}
+
+
+def _first(columns: Sequence[str], known: Sequence[str]) -> str:
+    found = next((column for column in columns if column.lower() in known), None)
+    if found is None:
+        raise InputError(f"teams: {list(columns)} has no column {known[0]!r}; rename the one that holds it.")
+    return found
+
+
+def best_of_teams(comparison: Comparison) -> Table:
+    """One row per measure and team: its best run, its mean, and how many runs it has; the best team first."""
+    teams, rows = comparison.teams or {}, []
+    sizes: dict[str, int] = {}
+    for team in teams.values():
+        sizes[team] = sizes.get(team, 0) + 1
+    for measure in comparison.measures:
+        best: dict[str, str] = {}
+        for system in comparison.ranked(measure):
+            best.setdefault(teams[system], system)
+        for i, (team, system) in enumerate([*best.items()][:MOST_TEAMS]):
+            mean = f"{comparison.result(measure, system).mean:.4f}"
+            rows.append([comparison.shown(measure) if i == 0 else "", team, system, mean, str(sizes[team])])
+    hidden = len(sizes) - MOST_TEAMS
+    note = f"{counted(hidden, 'more team')} not shown." if hidden > 0 else ""
+    return Table(
+        ["measure", "team", "best run", "mean", "runs"], rows, note, "The best run of each team", left=3
+    )
