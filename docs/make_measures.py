@@ -19,6 +19,12 @@ FAMILIES = {
     "preference": "Preferences",
     "ntcir": "NTCIR",
     "counts": "Counts and judgments",
+    "fields": "Single fields: images, re-identification",
+    "user_models": "User models (C/W/L)",
+    "diversity": "Diversity and novelty",
+    "evidence": "Evidence sets",
+    "exposure": "Properties of documents: variety and exposure",
+    "recommendation": "Recommendations",
 }
 
 HEAD = """<!-- Generated from the registry by scripts/docs. Do not edit. -->

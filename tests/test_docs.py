@@ -25,10 +25,10 @@ def blocks(page):
 @pytest.fixture(autouse=True)
 def the_registry_stays_as_it_is(monkeypatch):
     """Pages may define measures."""
-    monkeypatch.setattr(registry, "_DEFINITIONS", dict(registry.definitions()))
-    registry._spellings.cache_clear()
+    monkeypatch.setattr(registry.catalog, "_DEFINITIONS", dict(registry.definitions()))
+    registry.catalog.by_spelling.cache_clear()
     yield
-    registry._spellings.cache_clear()
+    registry.catalog.by_spelling.cache_clear()
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,12 @@ SPELLINGS = {
     "R_cap@5": "R(cap=true)@5", "relative_P_5": "R(cap=true)@5", "iprec_at_recall_0.10": "IPrec@0.1", "IPrec@.25": "IPrec@0.25",
     "Rprec_mult_0.20": "Rprec_mult@0.2", "set_F": "SetF", "gm_map": "gm_AP", "bpref": "Bpref", "num_rel_ret": "NumRelRet",
     "11pt_avg": "AP11", "unj_20": "Unjudged@20", "rbp_resid": "RBPres(p=0.9)", "nDCG(judged_only=True)@5": "nDCG(judged_only=true)@5",
+    "nDCG(dcg='exp-log2')@10": "nDCG(gain=exp)@10", "nDCG(dcg=log2)@10": "nDCG@10", "SetP(relative=True)": "SetRelP", "NumRet(rel=1)": "NumRelRet",
+    "NumRet(rel=2)": "NumRelRet(rel=2)", "ndcg_burges@10": "nDCG(gain=exp)@10", "dcg_burges": "DCG(gain=exp)", "map@10-l2": "AP(rel=2)@10",
+    "P.5": "P@5", "ndcg_cut.10": "nDCG@10", "set_F_0.5": "SetF(beta=0.5)", "set_F.0.5": "SetF(beta=0.5)", "iprec_at_recall.0.10": "IPrec@0.1",
+    "MSnDCG@10": "nDCG(discount=ms)@10", "Q-measure": "Q", "O-measure": "O", "P-plus": "P_plus", "HR@5": "Success@5", "R-Prec": "Rprec",
+    "mean_average_precision": "AP", "nDCG(cutoff=7)": "nDCG@7",
+    "RBP": "RBP", "rbp": "RBP(p=0.9, gain=linear, scale=query)", "rbp.95": "RBP(p=0.95, gain=raw)", "hits@5": "HitCount@5",
     "nDCG(gains={1: 3, 2:9.0})@5": "nDCG(gains={1: 3, 2: 9})@5", "P+": "P_plus", "ndcg10": "nDCG@10", "recall5": "R@5", 'P(over="retrieved")@3': "P(over=retrieved)@3",
 }  # fmt: skip
 
@@ -65,6 +71,8 @@ WRONG = {
     "NumQ@5": "takes no @",
     "nDCG(gains=7)@5": "a table such as {1: 3, 2: 9}",
     "R(cap=maybe)@5": "true or false",
+    "Accuracy": "means different measures in different tools: write Success@k",
+    "ndcg@10-l2": "nDCG has no parameter 'rel'",
     "P@5@6": "is not the name of a measure",
     "": "is not the name of a measure",
 }
@@ -150,7 +158,7 @@ def test_measures_come_through_an_entry_point(monkeypatch):
     monkeypatch.setattr(
         importlib.metadata, "entry_points", lambda group: [Point()] if group == "ranklens.measures" else []
     )
-    registry._load_plugins.cache_clear()
+    registry.catalog.load_plugins.cache_clear()
     try:
         assert rl.evaluate({"q": {"a"}}, {"q": ["a"]}, "FromPlugin").mean == {"FromPlugin": 1}
     finally:

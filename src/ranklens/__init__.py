@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ranklens.comparison.comparison import Comparison
     from ranklens.comparison.planning import Plan, plan
     from ranklens.comparison.systems import compare, compare_scores
+    from ranklens.conventions import Convention, convention
     from ranklens.errors import (
         InputError,
         MeasureError,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     )
     from ranklens.evaluation import evaluate
     from ranklens.explanation.walk import Explanation, explain
+    from ranklens.formulas.user_models import user_model
     from ranklens.items import (
         AveragePrecisionAtK,
         DatasetItem,
@@ -40,9 +42,12 @@ if TYPE_CHECKING:
     from ranklens.judging.assembly import judge
     from ranklens.judging.hits import Hits
     from ranklens.judging.judged import Judged
+    from ranklens.matching.answers import answers
     from ranklens.pipeline import gate_efficiency, k_sweep, reranking_improvement, routing_accuracy
     from ranklens.policy import Policy
     from ranklens.readers.golden_and_logs import from_records
+    from ranklens.readers.judgments import Judgments
+    from ranklens.recommend.sampling import sampled_metric
     from ranklens.registry import Measure, measures, preset
     from ranklens.registry import parse as measure
     from ranklens.retrieval.benchmark import Benchmark
@@ -69,16 +74,21 @@ _HOME = {
     "comparison.comparison": "Comparison",
     "comparison.planning": "Plan plan",
     "comparison.systems": "compare compare_scores",
+    "conventions": "Convention convention",
     "errors": "InputError MeasureError MissingExtraError PolicyError RankLensError RankLensWarning",
     "evaluation": "evaluate",
     "explanation.walk": "Explanation explain",
+    "formulas.user_models": "user_model",
     "items": "AveragePrecisionAtK DatasetItem F1AtK HitRateAtK MeanReciprocalRank MetricRunner NDCGAtK PrecisionAtK RecallAtK",
     "judging.assembly": "judge",
     "judging.hits": "Hits",
     "judging.judged": "Judged",
+    "matching.answers": "answers",
     "pipeline": "gate_efficiency k_sweep reranking_improvement routing_accuracy",
     "policy": "Policy",
     "readers.golden_and_logs": "from_records",
+    "readers.judgments": "Judgments",
+    "recommend.sampling": "sampled_metric",
     "registry": "Measure measures preset",
     "scores": "Scores",
     "single": "average_precision_at_k dcg_at_k f1_at_k hit_rate_at_k mean_reciprocal_rank ndcg_at_k precision_at_k "
@@ -92,6 +102,7 @@ __all__ = [
     "AveragePrecisionAtK",
     "Benchmark",
     "Comparison",
+    "Convention",
     "DatasetItem",
     "Explanation",
     "F1AtK",
@@ -100,6 +111,7 @@ __all__ = [
     "InputError",
     "Interval",
     "Judged",
+    "Judgments",
     "MeanReciprocalRank",
     "Measure",
     "MeasureError",
@@ -114,9 +126,11 @@ __all__ = [
     "RankLensWarning",
     "RecallAtK",
     "Scores",
+    "answers",
     "average_precision_at_k",
     "compare",
     "compare_scores",
+    "convention",
     "dcg_at_k",
     "evaluate",
     "explain",
@@ -139,11 +153,20 @@ __all__ = [
     "reciprocal_rank",
     "reranking_improvement",
     "routing_accuracy",
+    "sampled_metric",
     "success_at_k",
+    "user_model",
 ]
 
 
+_ROOMS = ("recommend",)  # reached without an import of their own: ranklens.recommend.evaluate
+
+
 def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        from importlib import import_module
+
+        return import_module(f"ranklens.{name}")
     if name not in _WHERE:
         raise AttributeError(f"module 'ranklens' has no attribute {name!r}")
     from importlib import import_module

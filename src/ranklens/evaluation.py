@@ -14,6 +14,7 @@ from ranklens.scores import Scores, Sources
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from ranklens.conventions import Convention
     from ranklens.judging.judged import Judged
     from ranklens.matching.rules import Matching
     from ranklens.policy import Policy
@@ -28,19 +29,25 @@ def evaluate(
     columns: Mapping[str, str] | None = None,
     match: Matching | None = None,
     abstain_below: float | None = None,
+    convention: str | Convention | None = None,
     **options: Any,
 ) -> Scores:
     """Score a run against judgments.
 
     ``qrels`` and ``run`` are anything that :func:`ranklens.judge` takes. ``measures`` are names such as ``"nDCG@10"``,
     or a preset such as ``"rag"``, the default. Policies are given as a :class:`~ranklens.policy.Policy` or one by one
-    (``ties="average"``, ``depth=100``, ``rel=2`` …).
+    (``ties="average"``, ``depth=100``, ``rel=2`` …). ``convention="xgboost"`` takes measures and policy as that tool does
+    (:func:`ranklens.convention`).
 
     >>> qrels = {"q1": {"d1": 2, "d2": 1}, "q2": {"d3": 1}}
     >>> run = {"q1": {"d1": 0.9, "d9": 0.8, "d2": 0.7}, "q2": {"d4": 0.9, "d3": 0.1}}
     >>> evaluate(qrels, run, ["nDCG@10", "RR"]).mean
     {'nDCG@10': 0.79058..., 'RR': 0.75}
     """
+    if convention is not None:
+        from ranklens.conventions import read
+
+        measures, policy = read(measures, convention, policy)
     chosen = make_policy(policy, options)
     wanted = [with_rel(measure, chosen.rel) for measure in parse_many(measures)]
     judged = judge(qrels, run, chosen, columns=columns, match=match, abstain_below=abstain_below)

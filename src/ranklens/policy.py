@@ -17,7 +17,7 @@ from ranklens.words import either
 Ties = Literal["descending", "ascending", "input", "average"]
 MissingQueries = Literal["zero", "skip", "error"]
 UnjudgedQueries = Literal["ignore", "error"]
-EmptyGold = Literal["zero", "skip"]
+EmptyGold = Literal["zero", "one", "skip"]
 Duplicates = Literal["first", "error"]
 NaNScores = Literal["error", "last"]
 
@@ -89,7 +89,10 @@ class Policy:
     )
     empty: EmptyGold = field(
         default="zero",
-        metadata=_asks("Queries without relevant documents", {"zero": "count as 0", "skip": "are left out"}),
+        metadata=_asks(
+            "Queries without relevant documents",
+            {"zero": "count as 0", "one": "count as 1", "skip": "are left out"},
+        ),
     )
     duplicates: Duplicates = field(
         default="first",

@@ -156,9 +156,9 @@ def test_a_plugin_that_cannot_be_imported_is_named(folder, capsys, monkeypatch):
             raise ImportError("no such thing")
 
     monkeypatch.setattr("importlib.metadata.entry_points", lambda **_: [Point()])
-    registry._load_plugins.cache_clear()
+    registry.catalog.load_plugins.cache_clear()
     _, out, err = clean(capsys, "measures", statuses=(0,))
-    registry._load_plugins.cache_clear()
+    registry.catalog.load_plugins.cache_clear()
     assert "warning: The measures of broken.plugin cannot be loaded: ImportError: no such thing" in err
     assert "nDCG" in out
 

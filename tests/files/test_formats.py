@@ -265,3 +265,15 @@ def test_ids_in_brackets_are_not_json(tmp_path, query):
     (tmp_path / "qrels").write_text(f"{query} 0 d 1\n")
     (tmp_path / "run").write_text(f"{query} Q0 x 1 2 t\n{query} Q0 d 2 1 t\n")
     assert rl.evaluate(tmp_path / "qrels", tmp_path / "run", "RR").mean["RR"] == 0.5
+
+
+def test_judgments_by_subtopic(tmp_path):
+    """The second field differs within a query; where it does not, the format says so."""
+    run = {"q": ["a", "x", "b"]}
+    many, one = tmp_path / "many.txt", tmp_path / "one.txt"
+    many.write_text("q 1 a 1\nq 2 a 0\nq 2 b 1\n")
+    one.write_text("q 7 a 1\nq 7 b 1\n")
+    assert rl.evaluate(str(many), run, ["StRecall@1", "R@1"]).mean == {"StRecall@1": 0.5, "R@1": 0.5}
+    with pytest.raises(rl.MeasureError, match="needs judgments by subtopic"):
+        rl.evaluate(str(one), run, "StRecall@1")
+    assert formats.read_qrels(str(one), "trec-diversity").subtopics == {"q": {"7": {"a": 1.0, "b": 1.0}}}

@@ -98,3 +98,20 @@ def test_geometric_means_by_hand():
     assert scores.mean["gm_AP"] == pytest.approx(math.sqrt(0.5))
     empty = rl.evaluate({"a": {"x"}, "b": {"x"}}, {"a": ["x"], "b": ["y"]}, ["gm_AP"])
     assert empty.mean["gm_AP"] == pytest.approx(math.sqrt(1e-5))
+
+
+def test_compatibility():
+    """With positive scores: ir_measures ranks a document that was not retrieved as if its score were 0. It orders ties by ascending id."""
+    import random
+
+    rng, qrels, run = random.Random(5), {}, {}
+    for q in range(60):
+        docs = [f"d{i}" for i in range(30)]
+        qrels[f"q{q}"] = {doc: rng.choice([0, 0, 1, 2, 3]) for doc in rng.sample(docs, rng.randint(1, 20))}
+        run[f"q{q}"] = {doc: float(rng.randint(1, 9)) for doc in rng.sample(docs, rng.randint(1, 25))}
+    for name in ("Compat", "Compat(p=0.8, normalize=false)"):
+        theirs_measure = ir_measures.parse_measure(name.replace("false", "False"))
+        theirs = {m.query_id: m.value for m in ir_measures.iter_calc([theirs_measure], qrels, run)}
+        scores = rl.evaluate(qrels, run, name, ties="ascending")
+        ours = dict(zip(scores.queries, scores[name].tolist(), strict=True))
+        assert ours == pytest.approx(theirs, abs=1e-9)

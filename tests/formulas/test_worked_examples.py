@@ -25,3 +25,15 @@ def test_reciprocal_ranks_one_by_one():
     rankings = [["x", "r"], ["r"], ["x", "y", "r"]]
     assert [rl.reciprocal_rank(r, {"r"}) for r in rankings] == pytest.approx([0.5, 1, 1 / 3])
     assert rl.mean_reciprocal_rank(rankings, [{"r"}] * 3) == pytest.approx(0.6111, abs=5e-5)
+
+
+def test_trapezoids_of_landmark_retrieval():
+    """Positives at ranks 1 and 3, as revisitop's compute_ap has it: (1 + (1/2 + 2/3) / 2) / 2."""
+    found = rl.evaluate({"q": {"a", "b"}}, {"q": ["a", "x", "b"]}, "AP(interpolation=trapezoid)").mean
+    assert found["AP(interpolation=trapezoid)"] == pytest.approx(0.7917, abs=1e-4)
+
+
+def test_average_precision_at_r():
+    """Three relevant documents, hits at ranks 1 and 3: (1 + 2/3) / 3; a hit at rank 4 does not count."""
+    found = rl.evaluate({"q": {"a", "b", "c"}}, {"q": ["a", "x", "b", "c"]}, ["AP@R", "MnR"]).mean
+    assert found == pytest.approx({"AP_R": 5 / 9, "MnR": 1})

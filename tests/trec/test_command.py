@@ -106,10 +106,10 @@ WRONG = [
     (["-m", "ndcg.1", "qrels.txt", "run.txt"], 1, "ndcg.1 cannot be read: write it as ndcg.1=3,2=9."),
     (["-m", "rbp.0.8", "qrels.txt", "run.txt"], 1, "rbp.0.8 cannot be read: write it as rbp.p=0.8."),
     (["-m", "rbp.1=2", "qrels.txt", "run.txt"], 1, "rbp takes p, as in rbp.p=0.8"),
-    (["-l", "0", "qrels.txt", "run.txt"], 1, "-l 0: expected a whole number from 1"),
+    (["-l", "-1", "qrels.txt", "run.txt"], 1, "-l -1: expected a whole number from 0"),
     (["-m", "all_prefs", "qrels.txt", "run.txt"], 1, "There is no measure 'all_prefs' for these judgments"),
     (["-Z", "nothing", "qrels.txt", "run.txt"], 2, "nothing does not exist"),
-    (["-R", "other", "qrels.txt", "run.txt"], 1, "-R other: Allowed: 'qrels', 'prefs'"),
+    (["-R", "other", "qrels.txt", "run.txt"], 2, "-R other: Allowed: 'qrels', 'prefs'"),
     (["qrels.txt", "nothing"], 2, "nothing does not exist"),
     (["run.txt", "qrels.txt"], 2, "qrels.txt:1: expected 6 fields"),
 ]
@@ -257,3 +257,76 @@ GROUPS_WRONG = [
 def test_wrong_groups(capsys, files, kind, judgments, message):
     assert main(["-R", kind, *files(q=judgments, r="q Q0 a 1 2 t\nq Q0 b 2 1 t\n")]) == 2
     assert message in capsys.readouterr().err
+
+
+def values(capsys, *arguments):
+    found = (line.split("\t") for line in lines(capsys, *arguments))
+    return {name.strip(): value for name, query, value in found if query == "all"}
+
+
+def ranked(*grades, total):
+    """A run of these grades (None: unjudged) and judgments with so many relevant documents in all."""
+    run = "".join(f"q Q0 d{i} {i} {-i} t\n" for i in range(len(grades)))
+    judged = [f"q 0 d{i} {grade}" for i, grade in enumerate(grades) if grade is not None]
+    missed = total - sum(grade is not None and grade > 0 for grade in grades)
+    return "\n".join([*judged, *(f"q 0 x{i} 1" for i in range(missed))]) + "\n", run
+
+
+LAST_DIGITS = [
+    ("set_map", [1, 1, 1, *[0] * 7], 16, "0.0563"),
+    ("set_F", [1, 1, 1, 1, 1, 0], 58, "0.1563"),
+    ("infAP", [None, -1, None, None, 1], 16, "0.0188"),
+]
+
+
+@pytest.mark.parametrize(("measure", "grades", "total", "expected"), LAST_DIGITS)
+def test_the_last_digit_is_that_of_trec_eval(capsys, files, measure, grades, total, expected):
+    """9/160, 10/64 and 3/160 lie between two printed numbers: the order of operations decides."""
+    qrels, run = ranked(*grades, total=total)
+    assert values(capsys, "-m", measure, *files(q=qrels, r=run)) == {measure: expected}
+
+
+def test_rbp_counts_grades_out_of_the_highest_of_the_topic(capsys, files):
+    """As a build of trec_eval 10 with its two variables initialised prints, whatever -l says; by hand: 0.1 (2/3 + 0.9² 1/3)."""
+    qrels, run = "q 0 a 2\nq 0 b 0\nq 0 c 1\nq 0 missed 3\n", "q Q0 a 1 3 t\nq Q0 b 2 2 t\nq Q0 c 3 1 t\n"
+    for level in ("1", "2"):
+        assert values(capsys, "-l", level, "-m", "rbp", *files(q=qrels, r=run)) == {"rbp": "0.0937"}
+
+
+def test_a_relevance_level_of_0(capsys, files):
+    qrels, run = "q 0 a 0\nq 0 b 1\n", "q Q0 x 1 3 t\nq Q0 a 2 2 t\n"
+    found = values(capsys, "-l0", "-m", "num_rel", "-m", "map", "-m", "recip_rank", *files(q=qrels, r=run))
+    assert found == {"num_rel": "2", "map": "0.2500", "recip_rank": "0.5000"}
+
+
+def test_nothing_retrieved_by_depth_0(capsys, files):
+    qrels, run = "q 0 a 1\n", "q Q0 a 1 3 t\n"
+    found = values(capsys, "-M0", "-m", "num_ret", "-m", "map", "-m", "P.5", *files(q=qrels, r=run))
+    assert found == {"num_ret": "0", "map": "0.0000", "P_5": "0.0000"}
+
+
+def test_parameters_beyond_our_limits(capsys, files):
+    qrels, run = "q 0 a 1\nq 0 b 1\n", "q Q0 a 1 3 t\nq Q0 x 2 2 t\n"
+    found = values(capsys, "-m", "set_F.0", "-m", "iprec_at_recall.0.5,1.5", *files(q=qrels, r=run))
+    assert found == {"set_F_0": "0.5000", "iprec_at_recall_0.50": "1.0000", "iprec_at_recall_1.50": "0.0000"}
+
+
+def test_any_bytes_and_hexadecimal_scores(capfdbinary, tmp_path):
+    """C reads bytes and strtod; ids in Latin-1 come out as they went in."""
+    qrels, run = tmp_path / "q", tmp_path / "r"
+    qrels.write_bytes("qé 0 dé 1\n".encode("latin-1"))
+    run.write_bytes("qé Q0 x 1 0x10 t\nqé Q0 dé 2 0x1.8p4 t\n".encode("latin-1"))
+    assert main(["-q", "-n", "-m", "recip_rank", str(qrels), str(run)]) == 0
+    sys.stdout.flush()
+    assert capfdbinary.readouterr().out == "recip_rank            \tqé\t1.0000\n".encode("latin-1")
+
+
+def test_version_9_knows_no_comments(capsys, files):
+    both = files(q="#q 0 a 1\nq 0 a 1\n", r="#q Q0 a 1 1 t\nq Q0 x 1 1 t\n")
+    assert values(capsys, "-m", "map", *both) == {"map": "0.0000"}
+    assert values(capsys, "--as", "9", "-m", "map", *both) == {"map": "0.5000"}
+
+
+def test_no_query_in_both_files_is_status_7(capsys, files):
+    assert main(files(q="q1 0 a 1\n", r="q2 Q0 a 1 1 t\n")) == 7
+    assert "No queries with both results and relevance info" in capsys.readouterr().err

@@ -30,6 +30,8 @@ Examples:
 
   ranklens explain AP qrels.txt run.txt --queries queries.tsv
 
+  ranklens explain ndcg qrels.txt run.txt --query q7 --as xgboost
+
   ranklens explain 'RBP(p=0.5)' qrels.txt run.txt --query q7 --ties average --format markdown
 """
 
@@ -79,6 +81,10 @@ def explain(
     run_format: options.RunFormat = None,
     places: options.Map = None,
     match: options.Match = None,
+    convention: Annotated[
+        str | None,
+        typer.Option("--as", help="Explain the number of another tool, such as xgboost, and why it differs."),
+    ] = None,
 ) -> None:
     """Show step by step how a measure gets its value for one query."""
     from ranklens.explanation.walk import explain as work_out
@@ -100,7 +106,8 @@ def explain(
             )
         typer.echo(_which_query(measure, gold, ranked, policy, texts))
         return
-    found = work_out(measure, gold, ranked, query=query, policy=policy, rows=rows)
+    own = None if convention is not None and policy == Policy() else policy
+    found = work_out(measure, gold, ranked, query=query, policy=own, rows=rows, convention=convention)
     found = replace(found, text=texts.get(query))
     out.write_text(_render(found, format).rstrip("\n") + "\n", output)
 

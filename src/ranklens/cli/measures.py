@@ -37,6 +37,18 @@ ADVICE = {
     "P@5 how much of it distracts, RR whether the best chunk comes first. Set k to the number of chunks that you pass on.",
     "trec": "trec_eval's default output, to compare with published results. With shallow judgments, add Bpref; check "
     "Judged@10 before you compare systems that did not contribute to the pool.",
+    "image-text": "Recall at 1, 5 and 10 means a hit rate there: any of the captions, or the image, in the first k; MnR is the mean rank of the first "
+    "hit. Evaluate both directions.",
+    "re-id": "CMC@k is whether a right match is in the first k. Give images of the same person by the same camera as junk, and leave out queries "
+    "without a match (--empty skip).",
+    "landmark": "The area under the curve of precision and recall by trapezoids, as Oxford and Paris have it. Give junk images as junk.",
+    "vidore": "What ViDoRe's leaderboard reports: nDCG@5, and nDCG@10 from version 3 on.",
+    "dpr": "Top-k accuracy of passages that contain an answer: make judgments from texts with ranklens.answers.",
+    "kilt": "An answer may need several pages, and there may be several such sets: EvidenceRprec takes the best set, AllRecall@5 counts a set once, "
+    "when its last page is there.",
+    "memory": "Whether any, and whether all of the sessions that hold an answer are in the first k.",
+    "cast": "Conversations: nDCG@3, averaged over turns; slice by depth to see how it falls.",
+    "diversity": "Queries with several meanings: alpha_nDCG rewards new subtopics, StRecall shows how many are covered.",
     "beir": "What BEIR's leaderboard reports: nDCG@10 is the headline, the others show where it comes from.",
 }
 

@@ -82,8 +82,12 @@ def _weight(view: View) -> FloatArray:
     return cascade.rank_biased_precision(view.alone_with(rel), p=p, rel=rel)
 
 
+def _satisfaction(view: View) -> tuple[float, cascade.Satisfaction]:
+    return cascade.highest_grade(view.judged, view.params["max_grade"]), view.params["gain"]
+
+
 def _satisfied(view: View) -> FloatArray:
-    return cascade.satisfied(view.alone, cascade.highest_grade(view.judged, view.params["max_grade"]))
+    return cascade.satisfied(view.alone, *_satisfaction(view))
 
 
 def _still_looking(view: View) -> FloatArray:
@@ -92,7 +96,7 @@ def _still_looking(view: View) -> FloatArray:
     grades = np.zeros(len(ranks))
     grades[np.searchsorted(ranks, hits.rank)] = hits.grade
     every = Hits(np.zeros(len(ranks), dtype=np.int64), ranks, grades, 1)
-    stop = cascade.satisfied(every, cascade.highest_grade(view.judged, view.params["max_grade"]))
+    stop = cascade.satisfied(every, *_satisfaction(view))
     return every.survival(stop)[np.searchsorted(ranks, view.ranks)]
 
 

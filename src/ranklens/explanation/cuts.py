@@ -31,6 +31,7 @@ def only(judged: Judged, query: str) -> Judged:
         ideal=_rows(judged.ideal, judged.ideal.query == index),
         retrieved=judged.retrieved[index : index + 1],
         ties=None,
+        details=judged.details and judged.details.take(np.array([index])),
         _cache={},
     )
 
@@ -56,6 +57,7 @@ def upto(judged: Judged, ranks: IntArray, *, growing: bool = False) -> Judged:
         hits=Hits(step, hits.rank[row], hits.grade[row], n, spread),
         ideal=Hits(np.repeat(np.arange(n), len(ideal)), np.tile(ideal.rank, n), np.tile(ideal.grade, n), n),
         retrieved=np.minimum(ranks, retrieved) if growing else retrieved,
+        details=judged.details and judged.details.take(np.zeros(n, dtype=np.int64), ranks),
         _cache={},
     )
 

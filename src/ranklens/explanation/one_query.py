@@ -15,6 +15,7 @@ from ranklens.judging.documents import judgments, ranking
 from ranklens.judging.inputs import read_inputs
 from ranklens.matching.rules import Matching
 from ranklens.policy import Policy
+from ranklens.readers.judgments import Judgments
 
 if TYPE_CHECKING:
     import polars as pl
@@ -111,6 +112,8 @@ def _check_is_judged(query: str, qrels: Any, gold: pl.DataFrame) -> None:
 
 
 def _all_judgments(qrels: Any, gold: pl.DataFrame) -> Any:
+    if isinstance(qrels, Judgments):
+        return qrels.under_text_ids()
     return {str(q): docs for q, docs in qrels.items()} if isinstance(qrels, Mapping) else gold
 
 

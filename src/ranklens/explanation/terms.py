@@ -83,7 +83,7 @@ def _in_top_r(judged: Judged, params: Params) -> float:
 
 
 _CUMULATED = ("k", "gain", "gains", "discount", "log_base")
-_ERR = _value("ERR", "k", "max_grade")
+_ERR = _value("ERR", "k", "max_grade", "gain")
 TERMS: Mapping[str, Term] = {
     "relevant found": _found_in_top,
     "judged found": _judged_in_top,

@@ -23,6 +23,7 @@ from ranklens.registry import Measure, parse
 
 if TYPE_CHECKING:
     from ranklens.arrays import IntArray
+    from ranklens.conventions import Convention
     from ranklens.tables.table import Table
 
 FORMAT_VERSION = 1  # of to_json; 1: first version
@@ -137,12 +138,14 @@ def explain(
     columns: Mapping[str, str] | None = None,
     match: Matching | None = None,
     rows: int = 20,
+    convention: str | Convention | None = None,
     **options: Any,
 ) -> Explanation:
     """Show how a measure arrives at its value for one query.
 
     ``qrels``, ``run`` and policies are those of :func:`ranklens.evaluate`. Of a long ranking about ``rows`` lines are shown,
-    those that matter; the rest are summed up.
+    those that matter; the rest are summed up. ``convention="xgboost"`` explains the number of that tool, and says why it differs
+    from the usual one.
 
     >>> print(explain("P@3", {"q": {"a", "c"}}, {"q": ["x", "a", "b"]}, query="q"))
     P@3 of query 'q': Precision: relevant documents in the top k, divided by k.
@@ -158,6 +161,10 @@ def explain(
     <BLANKLINE>
     P@3 = relevant found / k = 1 / 3 = 0.3333
     """
+    if convention is not None:
+        return _by_convention(
+            measure, (qrels, run, str(query)), convention, policy, rows, columns, match, options
+        )
     chosen = make_policy(policy, options)
     parsed = with_rel(measure if isinstance(measure, Measure) else parse(measure), chosen.rel)
     if parameters(parsed)["judged_only"]:
@@ -165,6 +172,44 @@ def explain(
     if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
         raise InputError(f"rows={rows!r} is not allowed; it is a whole number from 1.")
     return work_through(parsed, read(qrels, run, str(query), chosen, columns, match), rows)
+
+
+def _by_convention(
+    measure: str | Measure,
+    data: tuple[Any, Any, str],
+    convention: str | Convention,
+    policy: Policy | None,
+    rows: int,
+    columns: Mapping[str, str] | None,
+    match: Matching | None,
+    options: dict[str, Any],
+) -> Explanation:
+    """The number of a tool, with what is different about it in the notes."""
+    from ranklens.conventions import chosen as of
+
+    tool = of(convention)
+    asked = tool.measure(measure)
+    qrels, run, query = data
+    under = policy or tool.policy_for([asked])
+    found = explain(
+        asked, qrels, run, query=query, policy=under, columns=columns, match=match, rows=rows, **options
+    )
+    usual = asked.definition.name + (f"@{asked.k}" if asked.k else "")
+    plain = explain(
+        usual, qrels, run, query=query, policy=policy, columns=columns, match=match, rows=1, **options
+    )
+    reasons = tool.reasons(asked.shown)
+    value = found.value
+    if under.empty == "one" and not found.facts["relevant"]:
+        value = 1.0
+    differs = (
+        f"{tool.name} gives {_short(value)} for {asked.shown}, {plain.measure} is {_short(plain.value)}."
+    )
+    return replace(found, value=value, notes=(differs, *reasons, *found.notes))
+
+
+def _short(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:.4f}"
 
 
 def work_through(measure: Measure, data: OneQuery, rows: int = 20) -> Explanation:

@@ -110,6 +110,8 @@ def _over_relevant(what: str, cut: bool) -> str:
 
 
 def _average_precision(params: Params) -> str:
+    if params.get("interpolation") == "trapezoid":
+        return _over_relevant("the mean precision just before and at each relevant document", cut=False)
     cut = params.get("norm") == "min" and bool(params["k"])
     return _over_relevant("the precision at each relevant document", cut)
 
@@ -131,8 +133,10 @@ WORKINGS: Mapping[str, Working] = {
     "SetF": Working(_f_measure("{beta}"), columns.FOUND),
     "SetRelP": Working("{relevant found} / min({retrieved}, {all relevant})", columns.FOUND),
     "SetAP": Working("{SetP} · {SetR}", columns.FOUND),
+    "FallOut": Working("irrelevant found / all irrelevant"),
     # average_precision
     "AP": Working(_average_precision, columns.PRECISION, ideal="grade"),
+    "LRAP": Working("sum of the precision at each relevant document / relevant found", columns.PRECISION),
     "gm_AP": Working(_average_precision, columns.PRECISION, ideal="grade"),
     "IPrec": Working(
         "the best precision from the given recall on", columns.RECALL_AND_PRECISION, ideal="grade"
@@ -141,6 +145,8 @@ WORKINGS: Mapping[str, Working] = {
     "infAP": Working(columns=columns.PRECISION),
     "yaap": Working(columns=columns.PRECISION),
     # gain
+    "CG": Working("sum of gain", columns.GAIN, ideal="gain"),
+    "nCG": Working("sum of gain / sum of ideal gain", columns.GAIN, ideal="gain"),
     "DCG": Working("sum of gain / discount", columns.DISCOUNTED_GAIN, ideal="gain"),
     "nDCG": Working("{DCG} / {ideal DCG}", columns.DISCOUNTED_GAIN, ideal="gain"),
     "IDCG": Working("sum of gain / discount over the ideal ranking"),
@@ -148,6 +154,7 @@ WORKINGS: Mapping[str, Working] = {
     "Rndcg": Working(columns=columns.GAIN),
     "binG": Working(columns=columns.FOUND, ideal="grade"),
     "G": Working(columns=columns.GAIN),
+    "ARP": Working("sum of gain · rank / sum of gain"),
     # cascade
     "RR": Working("1 / rank of the first relevant document", columns.FOUND, ideal="grade"),
     "ERR": Working("sum of satisfied · still looking / rank", columns.SATISFACTION, ideal="grade"),
@@ -155,6 +162,7 @@ WORKINGS: Mapping[str, Working] = {
     "RBP": Working(
         "sum of the weights (1 - p) p^(rank - 1) of relevant documents", columns.WEIGHT, ideal="grade"
     ),
+    "iRBU": Working("sum of satisfied · still looking · p^rank", columns.SATISFACTION, ideal="grade"),
     # preference
     "Bpref": Working(
         "sum of 1 - min(irrelevant above, R) / min(irrelevant, R) over relevant documents / R",
@@ -162,15 +170,88 @@ WORKINGS: Mapping[str, Working] = {
         ideal="grade",
     ),
     "gm_Bpref": Working(columns=columns.IRRELEVANT_ABOVE, ideal="grade"),
+    "AUC": Working("1 - pairs in the wrong order / pairs", columns.FOUND, every_rank_counts=True),
+    "RankingLoss": Working("pairs in the wrong order / pairs", columns.FOUND, every_rank_counts=True),
+    "OPA": Working("pairs in the right order / pairs with different grades"),
+    "Compat": Working(
+        "rank-biased overlap with the closest ideal ranking / that of the ideal ranking with itself"
+    ),
+    "Prefs": Working("preferences fulfilled / preferences"),
+    "CoverageError": Working("the rank of the last relevant document", columns.FOUND),
     # ntcir
     "Q": Working(_q_measure, columns.BLENDED_RATIO, ideal="grade"),
     "O": Working("the blended ratio at the first relevant document", columns.BLENDED_RATIO, ideal="grade"),
     "P_plus": Working(columns=columns.BLENDED_RATIO),
+    "P_measure": Working(
+        "the blended ratio at the first document of the best retrieved grade", columns.BLENDED_RATIO
+    ),
+    "NCU": Working("sum of the chance to stop · utility over relevant documents"),
+    "EBR": Working("sum of satisfied · still looking · blended ratio", columns.BLENDED_RATIO, ideal="grade"),
     # counts
     "Judged": Working(_judged),
     "Unjudged": Working(every_rank_counts=True),
     "NumRet": Working(every_rank_counts=True),
     "NumRelRet": Working(columns=columns.FOUND),
+    "HitCount": Working("{relevant found}", columns.FOUND),
     "utility": Working(columns=columns.FOUND, every_rank_counts=True),
     "relstring": Working(every_rank_counts=True),
+    # fields
+    "CMC": Working("1 if a relevant document was found, else 0", columns.FOUND, ideal="grade"),
+    "MnR": Working("the rank of the first relevant document", columns.FOUND),
+    "AP_R": Working(
+        "sum of the precision at each relevant document in the top R / all relevant",
+        columns.PRECISION,
+        ideal="grade",
+    ),
+    # user_models
+    **dict.fromkeys(
+        (
+            "INST",
+            "INSQ",
+            "BPM",
+            "SDCG",
+            "TBG",
+            "UMeasure",
+            "IFT",
+            "NERR8",
+            "NERR9",
+            "NERR10",
+            "NERR11",
+            "TrAP",
+        ),
+        Working("what is expected of the user, by the chance to go on from each rank"),
+    ),
+    # diversity
+    "alpha_DCG": Working("sum of new subtopics / log2(rank + 1) / the same with all subtopics at every rank"),
+    "alpha_nDCG": Working("sum of new subtopics / log2(rank + 1) / the same over the ideal ranking"),
+    "ERR_IA": Working("sum of new subtopics / rank / the same with all subtopics at every rank"),
+    "nERR_IA": Working("sum of new subtopics / rank / the same over the ideal ranking"),
+    "NRBP": Working("(1 - (1 - alpha) beta) / subtopics · sum of new subtopics · beta^(rank - 1)"),
+    "nNRBP": Working("sum of new subtopics · beta^(rank - 1) / the same over the ideal ranking"),
+    "AP_IA": Working("mean AP of the subtopics"),
+    "P_IA": Working("mean precision of the subtopics"),
+    "StRecall": Working("subtopics covered / subtopics"),
+    "I_rec": Working("subtopics covered / subtopics"),
+    "D_nDCG": Working("nDCG over global gains"),
+    "D_Q": Working("Q-measure over global gains"),
+    "D_sharp_nDCG": Working("gamma · I_rec + (1 - gamma) · D_nDCG"),
+    "IA": Working("mean of the measure over the subtopics"),
+    # evidence
+    "AllRecall": Working("evidence sets found in full / evidence sets"),
+    "AnyRecall": Working("evidence sets of which a document was found / evidence sets"),
+    "EvidenceSuccess": Working("1 if an evidence set was found in full, else 0"),
+    "EvidenceRprec": Working("the best share of an evidence set in as many ranks as it has documents"),
+    # exposure
+    "ILD": Working("mean distance of the pairs of documents"),
+    "AWRF": Working("1 - distance of the groups' shares of attention from their target"),
+    "EE_D": Working("sum of the squared exposures of the groups"),
+    "EE_R": Working("sum of exposure · target over the groups"),
+    "EE_L": Working("sum of (exposure - target)² over the groups"),
+    # recommendation
+    "Novelty": Working("mean novelty of the recommended items"),
+    "Popularity": Working("mean uses of the recommended items"),
+    "APLT": Working("recommended items of the long tail / recommended items"),
+    "Serendipity": Working("sum of max(chance by rank - chance by popularity, 0) over wanted items / k"),
+    "pAUC": Working("wanted items above the first k others / (k · wanted items)"),
+    "Calibration": Working("sum of p ln(p / q) over the groups"),
 }

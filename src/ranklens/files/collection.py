@@ -192,12 +192,21 @@ def _renamed(value: Any, names: Names, half: Literal["golden", "log"]) -> Any:
 
 def _judgments(qrels: Any, format: str | None, names: Names) -> tuple[Any, Scored | None]:  # noqa: A002
     if not is_path(qrels):
-        return _records(qrels, names, "golden"), None
+        return _given(qrels, names), None
     from ranklens.files import formats
 
     place, kind = formats.locate(qrels, format, "qrels")
     gold = formats.judgments_in(place, kind, names)
     return gold, Scored(str(qrels), gold) if kind == "svmlight" else None
+
+
+def _given(qrels: Any, names: Names) -> Any:
+    """Judgments in Python: with all that they know."""
+    from ranklens.readers import frames, judgments
+
+    if frames.is_frame(qrels) and (column := judgments.subtopic_column(frames.column_names(qrels))):
+        return judgments.of_table(frames.to_polars(qrels), column, names.columns)
+    return _records(judgments.enriched(qrels), names, "golden")
 
 
 def _name_and_path(run: str) -> tuple[str | None, str]:

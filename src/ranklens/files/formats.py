@@ -1,14 +1,16 @@
 """Files and folders → what :func:`ranklens.judge` takes; the format is recognised by suffix and content.
 
-===========  ====================================================================================================
-trec         judgments ``query iteration document grade``, runs ``query Q0 document rank score tag``
+==============  =================================================================================================
+trec         judgments ``query iteration document grade``, runs ``query Q0 document rank score tag``; judgments whose second
+             field differs within a query are read as trec-diversity
+trec-diversity  judgments ``query subtopic document grade``
 msmarco      runs ``query document rank`` (its judgments are trec)
 csv, tsv     tables with a header
 jsonl, json  one object per line; a dict of dicts or a list of objects
 parquet      a file, a folder or a glob
 beir         a folder with ``qrels/test.tsv``
 svmlight     ``grade qid:7 1:0.3 … # document``; the run is a file with one score per line
-===========  ====================================================================================================
+==============  =================================================================================================
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 Half = Literal["golden", "log"]
-FORMATS = ("trec", "msmarco", "csv", "tsv", "jsonl", "json", "parquet", "beir", "svmlight")
+FORMATS = ("trec", "trec-diversity", "msmarco", "csv", "tsv", "jsonl", "json", "parquet", "beir", "svmlight")
 
 _BY_SUFFIX = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".parquet": "parquet", ".svm": "svmlight",
               ".svmlight": "svmlight", ".letor": "svmlight"}  # fmt: skip
@@ -63,6 +65,8 @@ def judgments_in(place: PathLike, kind: str, names: Names = USUAL) -> Any:
     if kind == "parquet":
         return _whole(_stream_parquet(place, convert, ranks=True))
     source = open_source(place)
+    if kind == "trec-diversity" or (kind == "trec" and trec.has_subtopics(source)):
+        return _by_subtopic(source)
     if kind in ("trec", "msmarco"):
         _refuse_run(source)
         return trec.read_fields(source, trec.TREC_QRELS, {"query": False, "doc": False, "grade": True})
@@ -71,6 +75,15 @@ def judgments_in(place: PathLike, kind: str, names: Names = USUAL) -> Any:
 
         return svmlight.read_qrels(source)
     return _whole(_stream_table(source, kind, convert, "golden", names))
+
+
+def _by_subtopic(source: Source) -> Any:
+    from ranklens.readers.judgments import of_subtopics
+
+    _refuse_run(source)
+    names = ("query", "subtopic", "doc", "grade")
+    rows = trec.read_fields(source, names, {name: name == "grade" for name in names})
+    return of_subtopics(rows.iter_rows())
 
 
 def run_in(place: PathLike, kind: str, *, ranks: bool = False, names: Names = USUAL) -> Any:
@@ -82,7 +95,7 @@ def run_in(place: PathLike, kind: str, *, ranks: bool = False, names: Names = US
     convert = partial(frames.run_frame, columns=names.columns, ranks=ranks)
     if kind == "parquet":
         return _stream_parquet(place, convert, ranks=ranks)
-    if kind in ("svmlight", "beir"):
+    if kind in ("svmlight", "beir", "trec-diversity"):
         name = place.name if isinstance(place, Source) else place
         raise InputError(
             f"{name}: a run cannot be read as {kind}; give scores, one per line, with svmlight judgments."

@@ -7,7 +7,9 @@ the same.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, partial
 from inspect import signature
 from typing import TYPE_CHECKING, Any
@@ -32,14 +34,39 @@ _RUN_OF_SPACE = rf"[{_WHITE_SPACE}]+"
 _TAB, _NEWLINE, _SPACE = 9, 10, 32
 
 
-def read_fields(source: Source, names: Sequence[str], wanted: Mapping[str, bool]) -> pl.DataFrame:
+@dataclass(frozen=True)
+class Manner:
+    """How text is read: whether ``#`` begins a comment; and as C reads it, with hexadecimal numbers and any bytes in ids."""
+
+    comments: bool = True
+    as_c: bool = False
+
+
+USUAL = Manner()
+_ODD_BYTES = 0xF700  # private use: the bytes 0x80 to 0xFF of ids that are not UTF-8 become U+F780 to U+F7FF
+_ODD_LETTERS = re.compile(f"[{chr(_ODD_BYTES + 0x80)}-{chr(_ODD_BYTES + 0xFF)}]")
+
+
+def original(text: str) -> bytes:
+    """The bytes that a text was read from, those that are not UTF-8 included.
+
+    >>> original("caf" + chr(0xF7E9)).decode("latin-1")
+    'café'
+    """
+    surrogates = _ODD_LETTERS.sub(lambda found: chr(ord(found[0]) - _ODD_BYTES + 0xDC00), text)
+    return surrogates.encode("utf-8", "surrogateescape")
+
+
+def read_fields(
+    source: Source, names: Sequence[str], wanted: Mapping[str, bool], manner: Manner = USUAL
+) -> pl.DataFrame:
     """The wanted columns of a file whose lines have the fields ``names``; those that map to true hold numbers.
 
     Further fields are ignored.
     """
     import polars as pl
 
-    return pl.concat(stream_fields(source, names, wanted))
+    return pl.concat(stream_fields(source, names, wanted, manner=manner))
 
 
 def first_fields(source: Source) -> list[str]:
@@ -54,6 +81,21 @@ def first_fields(source: Source) -> list[str]:
         if size >= limits.SEARCHED and len(lines) > 1:
             raise no_data(source)
     raise endless_line(f"{source.name}:1") if head.strip() else no_data(source)
+
+
+def has_subtopics(source: Source) -> bool:
+    """Whether the second field of judgments differs within a query, at the beginning of the file: then it is a subtopic.
+
+    In plain judgments it is an iteration, which nobody uses: 0 or Q0 on every line.
+    """
+    lines = without_bom(source.head(1 << 16)).decode(errors="replace").split("\n")[:-1]
+    first: dict[str, str] = {}
+    for fields in _lines_of_fields(lines):
+        if len(fields) != len(TREC_QRELS):
+            return False
+        if first.setdefault(fields[0], fields[1]) != fields[1]:
+            return True
+    return False
 
 
 def _sizes() -> list[int]:
@@ -82,10 +124,15 @@ def _lines_of_fields(lines: Sequence[str] | Iterator[str]) -> Iterator[list[str]
 
 
 def stream_fields(
-    source: Source, names: Sequence[str], wanted: Mapping[str, bool], *, further: str | None = None
+    source: Source,
+    names: Sequence[str],
+    wanted: Mapping[str, bool],
+    *,
+    further: str | None = None,
+    manner: Manner = USUAL,
 ) -> TableStream:
     """The wanted columns, block after block; ``further`` names a column for what lines hold behind the last field."""
-    parse = partial(parse_block, source, partial(_parse, names, wanted, further))
+    parse = partial(parse_block, source, partial(_parse, names, wanted, further, manner))
     return TableStream(source.name, lambda: (partial(parse, block) for block in blocks(source)))
 
 
@@ -107,13 +154,13 @@ class WrongLine(Exception):  # noqa: N818  turned into an InputError with the fi
 
 
 def _parse(
-    names: Sequence[str], wanted: Mapping[str, bool], further: str | None, block: bytes
+    names: Sequence[str], wanted: Mapping[str, bool], further: str | None, manner: Manner, block: bytes
 ) -> pl.DataFrame:
     import polars as pl
 
     fast = read_fast(block, names, wanted)
     if fast is None:
-        return read_carefully(block, names, wanted, further)
+        return read_carefully(block, names, wanted, further, manner)
     return fast if further is None else fast.with_columns(pl.lit(None, pl.String).alias(further))
 
 
@@ -187,15 +234,22 @@ def _is_clean(block: bytes, separator: int, rows: int, fields: int) -> bool:
 
 
 def read_carefully(
-    block: bytes, names: Sequence[str], wanted: Mapping[str, bool], further: str | None = None
+    block: bytes,
+    names: Sequence[str],
+    wanted: Mapping[str, bool],
+    further: str | None = None,
+    manner: Manner = USUAL,
 ) -> pl.DataFrame:
     """The wanted columns of any block."""
     import polars as pl
 
-    lines = pl.DataFrame({"text": decode(block).split("\n")}, schema={"text": pl.String})
+    text = _any_text(block) if manner.as_c else decode(block)
+    lines = pl.DataFrame({"text": text.split("\n")}, schema={"text": pl.String})
     lines = lines.with_row_index("line", 1)
     lines = lines.with_columns(pl.col("text").str.replace_all(_RUN_OF_SPACE, " ").str.strip_chars(" "))
-    lines = lines.filter((pl.col("text") != "") & ~pl.col("text").str.starts_with("#"))
+    lines = lines.filter(pl.col("text") != "")
+    if manner.comments:
+        lines = lines.filter(~pl.col("text").str.starts_with("#"))
     split = lines.with_columns(pl.col("text").str.split(" ").alias("fields"))
     short = split.filter(pl.col("fields").list.len() < len(names))
     if len(short):
@@ -211,18 +265,34 @@ def read_carefully(
     frame = split.select("line", **fields)
     for name, is_number in wanted.items():
         if is_number:
-            frame = _numbers(frame, name)
+            frame = _numbers(frame, name, manner)
     return frame.drop("line")
 
 
-def _numbers(frame: pl.DataFrame, name: str) -> pl.DataFrame:
+def _numbers(frame: pl.DataFrame, name: str, manner: Manner) -> pl.DataFrame:
     import polars as pl
 
     numbers = frame[name].cast(pl.Float64, strict=False)
+    if numbers.null_count() and manner.as_c:
+        numbers = numbers.fill_null(pl.Series([_hexadecimal(text) for text in frame[name]], dtype=pl.Float64))
     if numbers.null_count():
         row = numbers.is_null().arg_true()[0]
         raise WrongLine(frame["line"][row], f"the {name} {frame[name][row][:80]!r} is not a number.")
     return frame.with_columns(numbers.alias(name))
+
+
+def _hexadecimal(text: str) -> float | None:
+    """The number that a text such as 0x1A or 0x1p-3 stands for."""
+    try:
+        return float.fromhex(text) if "0x" in text.lower() else None
+    except (ValueError, OverflowError):
+        return None
+
+
+def _any_text(block: bytes) -> str:
+    """A block as text, bytes that are not UTF-8 as letters of their own."""
+    text = block.decode("utf-8", "surrogateescape")
+    return re.sub("[\udc80-\udcff]", lambda found: chr(ord(found[0]) - 0xDC00 + _ODD_BYTES), text)
 
 
 def decode(block: bytes) -> str:

@@ -11,3 +11,9 @@ from ranklens.formulas import cascade
 from ranklens.formulas import preference
 from ranklens.formulas import ntcir
 from ranklens.formulas import counts
+from ranklens.formulas import fields
+from ranklens.formulas import user_models
+from ranklens.formulas import diversity
+from ranklens.formulas import evidence
+from ranklens.formulas import exposure
+from ranklens.formulas import recommendation

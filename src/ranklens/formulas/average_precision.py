@@ -15,18 +15,48 @@ RECALL_LEVELS = tuple(level / 10 for level in range(11))
 _INFAP_EPSILON = 0.00001  # trec_eval's smoothing of an empty judged sample
 
 
-@measure("AP", "MAP", "average_precision", average_ties=True)
+@measure("AP", "MAP", "average_precision", "mean_average_precision", average_ties=True)
 def average_precision(
-    judged: Judged, *, k: Cutoff = None, rel: Rel = 1, norm: Literal["all", "min"] = "all"
+    judged: Judged,
+    *,
+    k: Cutoff = None,
+    rel: Rel = 1,
+    norm: Literal["all", "min", "k"] = "all",
+    interpolation: Literal["none", "trapezoid"] = "none",
 ) -> FloatArray:
     """The sum of the precision at each relevant document in the top k, divided by all relevant documents R.
 
     The mean over queries is MAP.
 
-    ``norm=min`` divides by min(R, k) instead, so that 1 can be reached.
+    ``norm=min`` divides by min(R, k) instead, so that 1 can be reached; ``norm=k`` by k.
+
+    ``interpolation=trapezoid`` takes the mean of the precision just before and at each relevant document, the area under the curve of
+    precision and recall, as landmark retrieval does.
     """
-    total = judged.total(rel)
-    return ratio(_precision_sum(judged, rel, k), np.minimum(total, k) if norm == "min" and k else total)
+    whole: FloatArray = judged.total(rel)
+    if norm == "min" and k:
+        whole = np.minimum(whole, k)
+    elif norm == "k" and k:
+        whole = np.full(len(judged), float(k))
+    if interpolation == "trapezoid":
+        return ratio(_trapezoids(judged, rel, k), whole)
+    return ratio(_precision_sum(judged, rel, k), whole)
+
+
+def _trapezoids(judged: Judged, rel: float, k: int | None) -> FloatArray:
+    hits = judged.relevant(rel).top(k)
+    position, rank = hits.position(), hits.rank.astype(np.float64)
+    before = np.where(rank == 1, 1.0, (position - 1) / np.maximum(rank - 1, 1))
+    return hits.sum((before + position / rank) / 2)
+
+
+@measure("LRAP", "label_ranking_average_precision")
+def label_ranking_average_precision(judged: Judged, *, k: Cutoff = None, rel: Rel = 1) -> FloatArray:
+    """The mean precision at the relevant documents that were found in the top k.
+
+    Documents that were not found do not count: scikit-learn's LRAP, and what torchmetrics calls MAP.
+    """
+    return ratio(_precision_sum(judged, rel, k), judged.relevant(rel).top(k).sum())
 
 
 @measure("gm_AP", "gm_MAP", "GMAP", aggregate="geometric", average_ties=True)
@@ -59,7 +89,7 @@ def eleven_point_average(
 ) -> FloatArray:
     """The mean of the interpolated precision at recall 0, 0.1, … 1, or at the given ``levels``."""
     total = np.zeros(len(judged))
-    for recall in levels or RECALL_LEVELS:
+    for recall in reversed(levels or RECALL_LEVELS):  # from the end, as trec_eval adds up
         total += interpolated_precision(judged, recall=recall, rel=rel, rounding=rounding)
     return total / len(levels or RECALL_LEVELS)
 
@@ -77,7 +107,9 @@ def inferred_average_precision(judged: Judged, *, rel: Rel = 1) -> FloatArray:
     judged_above = hits.cumulative((hits.grade >= 0).astype(np.float64)) - 1
     relevant_above = hits.cumulative(relevant.astype(np.float64)) - 1
     share_relevant = (relevant_above + _INFAP_EPSILON) / (judged_above + 2 * _INFAP_EPSILON)
-    expected = (1 + pooled_above * share_relevant) / hits.rank
+    rank = hits.rank.astype(np.float64)
+    # trec_eval multiplies and divides by the number of documents above, which decides about the last digit.
+    expected = 1 / rank + (rank - 1) / rank * ratio(pooled_above, rank - 1) * share_relevant
     return ratio(hits.where(relevant).sum(expected[relevant]), judged.total(rel))
 
 

@@ -59,6 +59,12 @@ def number_relevant_retrieved(judged: Judged, *, rel: Rel = 1) -> FloatArray:
     return judged.relevant(rel).sum()
 
 
+@measure("HitCount", "hits", high=np.inf, average_ties=True)
+def hit_count(judged: Judged, *, k: Cutoff = None, rel: Rel = 1) -> FloatArray:
+    """How many relevant documents are in the top k; averaged, not summed (ranx's hits)."""
+    return judged.relevant(rel).top(k).sum()
+
+
 @measure("num_nonrel_judged_ret", aggregate="sum", high=np.inf, average_ties=True)
 def number_irrelevant_judged_retrieved(judged: Judged, *, rel: Rel = 1) -> FloatArray:
     """Retrieved documents that were judged and found not relevant; summed, not averaged."""

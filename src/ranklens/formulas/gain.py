@@ -20,7 +20,25 @@ Discount: TypeAlias = Literal["burges", "jk", "ms"]
 Base: TypeAlias = Annotated[float | None, Above(1)]
 
 
-@measure("DCG", high=np.inf, average_ties=True)
+@measure("CG", "cumulated_gain", high=np.inf, average_ties=True)
+def cumulated_gain(
+    judged: Judged, *, k: Cutoff = None, gain: Gain = "linear", gains: Gains = None
+) -> FloatArray:
+    """Cumulated gain: the sum of the gains in the top k, wherever they are. ``gain`` and ``gains`` as in DCG."""
+    hits = worth(judged.hits.top(k), gain, gains)
+    return hits.sum(hits.grade)
+
+
+@measure("nCG", average_ties=True)
+def normalized_cumulated_gain(
+    judged: Judged, *, k: Cutoff = None, gain: Gain = "linear", gains: Gains = None
+) -> FloatArray:
+    """CG divided by the CG of the ideal ranking cut at k."""
+    best = _ideal(judged, k, gain, gains)
+    return ratio(cumulated_gain(judged, k=k, gain=gain, gains=gains), best.sum(best.grade))
+
+
+@measure("DCG", {"dcg_burges": {"gain": "exp"}}, high=np.inf, average_ties=True)
 def dcg(
     judged: Judged,
     *,
@@ -44,7 +62,9 @@ def dcg(
     return _dcg(worth(judged.hits, gain, gains).top(k), discount, log_base)
 
 
-@measure("nDCG", average_ties=True, like="DCG")
+@measure(
+    "nDCG", {"ndcg_burges": {"gain": "exp"}, "MSnDCG": {"discount": "ms"}}, average_ties=True, like="DCG"
+)
 def ndcg(
     judged: Judged,
     *,
@@ -86,9 +106,9 @@ def ndcg_at_relevant(judged: Judged, *, gains: Gains = None) -> FloatArray:
     positive = hits.grade > 0
     best = ideal.upto(ideal_discounted, hits.query, hits.rank)
     found = hits.where(positive)
-    total = ratio(hits.sum(discounted), ideal.sum(ideal_discounted))
     missed = ideal.sum() - found.sum()
-    return ratio(found.sum(ratio(so_far, best)[positive]) + missed * total, ideal.sum())
+    rest = ratio(missed * hits.sum(discounted), ideal.sum(ideal_discounted))
+    return ratio(found.sum(ratio(so_far, best)[positive]) + rest, ideal.sum())
 
 
 @measure("Rndcg")
@@ -123,6 +143,13 @@ def normalized_gain(judged: Judged, *, gains: Gains = None) -> FloatArray:
     extra = ideal.upto(np.maximum(ideal.grade, 1) - 1, hits.query, hits.rank)
     missed = hits.rank + extra - hits.cumulative(hits.grade)
     return ratio(hits.sum(hits.grade / np.log2(2 + missed)), ideal.sum(ideal.grade))
+
+
+@measure("ARP", high=np.inf, better="lower")
+def average_relevance_position(judged: Judged, *, k: Cutoff = None, gain: Gain = "linear") -> FloatArray:
+    """The mean rank of the documents in the top k, weighted by their gain; 0 if there is none (TF-Ranking's ARP)."""
+    hits = worth(judged.hits.top(k), gain, None)
+    return ratio(hits.sum(hits.grade * hits.rank), hits.sum(hits.grade))
 
 
 def _ideal(judged: Judged, k: int | None, gain: Gain, gains: Mapping[float, float] | None) -> Hits:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
 from ranklens.arrays import FloatArray
 from ranklens.formulas.ratio import ratio
 from ranklens.judging.judged import Judged
-from ranklens.registry import Cutoff, Positive, Rel, measure
+from ranklens.registry import Cutoff, Positive, Rel, Within, measure
+
+Weight: TypeAlias = Annotated[float, Within(0, float("inf"))]
 
 
 @measure("P", "precision", average_ties=True)
@@ -51,14 +53,14 @@ def f_measure(judged: Judged, *, k: Cutoff = None, rel: Rel = 1, beta: Positive 
     return ratio((1 + weight) * judged.relevant(rel).top(k).sum(), weight * judged.total(rel) + retrieved)
 
 
-@measure("Success", "hit", "hits", "hit_rate", "hitrate", "accuracy", average_ties=True)
+@measure("Success", "hit", "hit_rate", "hitrate", "HR", average_ties=True)
 def success(judged: Judged, *, k: Cutoff = None, rel: Rel = 1) -> FloatArray:
     """1 if any relevant document is in the top k, else 0. Its mean is the hit rate."""
     hits = judged.relevant(rel).top(k)
     return hits.sum(hits.first())
 
 
-@measure("Rprec", "r_precision", "r-precision", average_ties=True)
+@measure("Rprec", "r_precision", "r-precision", "R-Prec", average_ties=True)
 def r_precision(judged: Judged, *, rel: Rel = 1) -> FloatArray:
     """Precision at rank R, the number of relevant documents of the query."""
     return r_precision_multiple(judged, rel=rel)
@@ -84,12 +86,13 @@ def set_recall(judged: Judged, *, rel: Rel = 1) -> FloatArray:
 
 
 @measure("SetF", "set_F", average_ties=True)
-def set_f(judged: Judged, *, rel: Rel = 1, beta: Positive = 1) -> FloatArray:
+def set_f(judged: Judged, *, rel: Rel = 1, beta: Weight = 1) -> FloatArray:
     """The harmonic mean of SetP and SetR as trec_eval and ir_measures define it: (beta + 1) P R / (beta P + R).
 
     Unlike in ``F``, beta is not squared.
     """
-    return f_measure(judged, rel=rel, beta=float(beta) ** 0.5)
+    p, r = set_precision(judged, rel=rel), set_recall(judged, rel=rel)
+    return ratio((beta + 1) * p * r, beta * p + r)  # in trec_eval's order: its last digit depends on it
 
 
 @measure("SetRelP", "set_relative_P", average_ties=True)
@@ -98,7 +101,16 @@ def set_relative_precision(judged: Judged, *, rel: Rel = 1) -> FloatArray:
     return ratio(judged.relevant(rel).sum(), np.minimum(judged.retrieved, judged.total(rel)))
 
 
-@measure("SetAP", "set_map")
+@measure("SetAP", "set_map", average_ties=True)
 def set_average_precision(judged: Judged, *, rel: Rel = 1) -> FloatArray:
     """SetP times SetR: the average precision of a set."""
-    return set_precision(judged, rel=rel) * set_recall(judged, rel=rel)
+    hits = judged.relevant(rel)
+    # The square of the hits as 1 + 3 + 5 + …, which is exact over averaged ties, too; one division, as in trec_eval.
+    return ratio(hits.sum(2 * hits.position() - 1), judged.retrieved * judged.total(rel))
+
+
+@measure("FallOut", "fall_out", average_ties=True, better="lower")
+def fall_out(judged: Judged, *, k: Cutoff = None, rel: Rel = 1) -> FloatArray:
+    """The share of the judged irrelevant documents that is in the top k; 0 where there are none."""
+    found = judged.relevant(0).top(k).sum() - judged.relevant(rel).top(k).sum()
+    return ratio(found, judged.total(0) - judged.total(rel))

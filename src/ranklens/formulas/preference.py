@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
-from ranklens.arrays import FloatArray
+from ranklens.arrays import FloatArray, IntArray
 from ranklens.formulas.ratio import ratio
+from ranklens.judging.hits import Hits
 from ranklens.judging.judged import Judged
-from ranklens.registry import Rel, measure
+from ranklens.judging.views import Preferring
+from ranklens.registry import Chance, Cutoff, Rel, measure
+
+ANY = float(np.nextafter(0, 1))  # the lowest grade that counts
 
 
 @measure("Bpref")
@@ -30,3 +36,120 @@ def binary_preference(judged: Judged, *, rel: Rel = 1) -> FloatArray:
 def geometric_binary_preference(judged: Judged, *, rel: Rel = 1) -> FloatArray:
     """Bpref per query, averaged over queries by the geometric mean with a floor of 0.00001."""
     return binary_preference(judged, rel=rel)
+
+
+@measure("AUC", "roc_auc", "PairAccuracy", "pairwise_accuracy")
+def area_under_curve(judged: Judged, *, k: Cutoff = None, rel: Rel = 1) -> FloatArray:
+    """The chance that a relevant document of the top k ranks above one that is not: the area under the ROC curve.
+
+    It covers what was retrieved; unjudged documents count as not relevant, unless ``judged_only=true``. 0 if no relevant
+    document was found, 1 if nothing else was. ir_measures calls it Accuracy.
+    """
+    return np.where(judged.relevant(rel).top(k).sum() > 0, 1 - ranking_loss(judged, k=k, rel=rel), 0.0)
+
+
+@measure("RankingLoss", "label_ranking_loss", better="lower")
+def ranking_loss(judged: Judged, *, k: Cutoff = None, rel: Rel = 1) -> FloatArray:
+    """The share of pairs of a relevant and another document in the top k that are in the wrong order: 1 - AUC.
+
+    0 where there is no such pair, as in scikit-learn.
+    """
+    hits = judged.relevant(rel).top(k)
+    retrieved = judged.retrieved if k is None else np.minimum(k, judged.retrieved)
+    others = retrieved - hits.sum()
+    return ratio(hits.sum(hits.rank - hits.position()), hits.sum() * others)
+
+
+@measure("OPA", "ordered_pair_accuracy")
+def ordered_pair_accuracy(judged: Judged, *, k: Cutoff = None) -> FloatArray:
+    """The share of pairs of judged documents in the top k with different grades that are in the right order.
+
+    TF-Ranking's OPA; 0 where there is no such pair.
+    """
+    hits = judged.relevant(0).top(k)
+    right, pairs = np.zeros(len(judged)), np.zeros(len(judged))
+    for grade in np.unique(hits.grade).tolist():
+        lower, here = hits.grade < grade, hits.grade == grade
+        below = hits.where(lower).sum()[hits.query] - hits.cumulative(lower.astype(np.float64))
+        right += hits.where(here).sum(below[here])
+        pairs += hits.where(here).sum() * hits.where(lower).sum()
+    return ratio(right, pairs)
+
+
+@measure("CoverageError", "coverage_error", high=np.inf, better="lower")
+def coverage_error(judged: Judged, *, rel: Rel = 1) -> FloatArray:
+    """How far down one has to read to see every relevant document that was retrieved: the rank of the last; 0 if there is none."""
+    hits: Hits = judged.relevant(rel)
+    return hits.max(hits.rank.astype(np.float64))
+
+
+@measure("Compat", "compatibility")
+def compatibility(judged: Judged, *, p: Chance = 0.95, normalize: bool = True) -> FloatArray:
+    """The rank-biased overlap of the ranking with the ideal one that is closest to it (Clarke et al. 2021).
+
+    The ideal ranking holds the documents with a positive grade, best first, those of one grade in the order of the run.
+    ``normalize=true`` divides by the overlap of the ideal ranking with itself, so that 1 can be reached.
+    """
+    hits, ideal = judged.relevant(ANY), judged.ideal.relevant(ANY)
+    length = np.bincount(ideal.query, minlength=len(judged))
+    depth = np.maximum(judged.retrieved, length)
+    ranks = np.arange(1, int(depth.max(initial=1)) + 1)
+    # A document is in both rankings from the later of its two ranks on: what that adds is a difference of two sums.
+    weight = np.concatenate([np.zeros(1), np.cumsum(np.power(p, ranks - 1.0) / ranks)])
+    later = np.maximum(hits.rank, _ideal_rank(hits, ideal))
+    found = hits.sum(weight[depth[hits.query]] - weight[later - 1])
+    whole = ideal.sum(weight[depth[ideal.query]] - weight[ideal.rank - 1])
+    every = (1 - np.power(p, depth)) / (1 - p)
+    return ratio(found, whole if normalize else every)
+
+
+def _ideal_rank(hits: Hits, ideal: Hits) -> IntArray:
+    """The rank of each document in the ideal ranking, in which documents of one grade are in the order of ``hits``."""
+    order = np.lexsort((hits.rank, -hits.grade, hits.query))
+    query, grade = hits.query[order], hits.grade[order]
+    new = (np.diff(query, prepend=-1) != 0) | (np.diff(grade, prepend=np.nan) != 0)
+    first = np.flatnonzero(new)
+    within = np.arange(len(order)) - first[np.cumsum(new) - 1]
+    better = np.zeros(len(order), np.int64)
+    for level in np.unique(grade).tolist():
+        here = grade == level
+        better[here] = np.bincount(ideal.query[ideal.grade > level], minlength=hits.n_queries)[query[here]]
+    rank = np.empty(len(order), np.int64)
+    rank[order] = better + within + 1
+    return rank
+
+
+@measure(
+    "Prefs",
+    {
+        "prefs_simp": {},
+        "prefs_simp_ret": {"over": "retrieved"},
+        "prefs_simp_imp": {"over": "any"},
+        "prefs_avgjg": {"by": "group"},
+        "prefs_avgjg_ret": {"over": "retrieved", "by": "group"},
+        "prefs_avgjg_imp": {"over": "any", "by": "group"},
+    },
+)
+def preferences_fulfilled(
+    preferred: Preferring,
+    *,
+    over: Literal["all", "retrieved", "any"] = "all",
+    by: Literal["all", "group"] = "all",
+) -> FloatArray:
+    """The share of preferences between two documents that the ranking fulfils: the better one is above, or alone retrieved.
+
+    Of all preferences, of those with both documents retrieved, or with any of them. ``by=group`` averages over judgment groups,
+    such as assessors. trec_eval's names prefs_simp and prefs_avgjg, with _ret and _imp, are understood.
+    """
+    fulfilled, counts = preferred.fulfilled, preferred.counts(over)
+    if by == "all":
+        return ratio(
+            preferred.total((fulfilled & counts).astype(np.float64)),
+            preferred.total(counts.astype(np.float64)),
+        )
+    shares = ratio(
+        np.bincount(preferred.group, fulfilled & counts, len(preferred.owner)).astype(np.float64),
+        np.bincount(preferred.group, counts, len(preferred.owner)).astype(np.float64),
+    )
+    groups = np.bincount(preferred.owner, minlength=len(preferred.judged)).astype(np.float64)
+    return ratio(np.bincount(preferred.owner, shares, len(preferred.judged)).astype(np.float64), groups)

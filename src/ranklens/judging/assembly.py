@@ -19,8 +19,10 @@ from ranklens.judging.judged import Applied, Judged, TieGroups
 from ranklens.judging.standing import Grades, Standings
 from ranklens.policy import Policy, make_policy
 from ranklens.readers import frames
+from ranklens.readers.judgments import Judgments
 
 if TYPE_CHECKING:
+    from ranklens.judging.details import Details
     from ranklens.matching.rules import Matching
 
 
@@ -52,6 +54,8 @@ def judge(
     policy = make_policy(policy, options)
     qrels, run = read_inputs(qrels, run, policy, columns=columns, match=match)
     known = facts(qrels, run, abstain_below)
+    if isinstance(qrels, Judgments):
+        return _judge_details(qrels, run, policy, known)
     if isinstance(run, Mapping):
         gold = qrels if isinstance(qrels, Mapping) else frames.by_query(frames.qrels_frame(qrels))
         judged = _assemble(from_dicts(gold, run, policy), policy, known)
@@ -63,6 +67,28 @@ def judge(
 
     tables = run if isinstance(run, TableStream) else [frames.run_frame(run)]
     return _assemble(from_frames(qrels, tables, policy, None), policy, known)
+
+
+def _judge_details(qrels: Judgments, run: Any, policy: Policy, known: Facts) -> Judged:
+    """The same where judgments know more than a grade."""
+    from ranklens.judging.enriched import stand
+
+    def rank(numbered: Mapping[Any, Any]) -> Standings:
+        if isinstance(run, Mapping):
+            return from_dicts(numbered, run, policy)
+        from ranklens.files.streams import TableStream
+        from ranklens.judging.tables import from_frames
+
+        return from_frames(
+            numbered, run if isinstance(run, TableStream) else [frames.run_frame(run)], policy, None
+        )
+
+    found, details = stand(qrels, policy, rank)
+    if qrels.documents is not None:
+        from ranklens.judging.listing import listing
+
+        details = replace(details, listing=listing(qrels, run, policy, found.queries))
+    return _assemble(found, policy, known, details)
 
 
 def _hint_at_chunks(qrels: Mapping[Any, Any], run: Mapping[Any, Any]) -> None:
@@ -91,7 +117,7 @@ def chunks(separator: str, system: str = "") -> RankLensWarning:
     )
 
 
-def _assemble(found: Standings, policy: Policy, known: Facts) -> Judged:
+def _assemble(found: Standings, policy: Policy, known: Facts, details: Details | None = None) -> Judged:
     """Apply the policies that come after ranking: which queries count, how ties are spread, how deep to look."""
     ideal = _ideal(found.gold_query, found.gold, len(found.queries))
     best = ideal.where(ideal.rank == 1)
@@ -120,6 +146,7 @@ def _assemble(found: Standings, policy: Policy, known: Facts) -> Judged:
         replace(policy, judged_only=False),
         applied,
         _tie_groups(found),
+        details,
     )
     judged = judged if keep.all() else _some_queries(judged, keep)
     return judged.condensed() if policy.judged_only else judged
@@ -215,6 +242,7 @@ def _some_queries(judged: Judged, keep: BoolArray) -> Judged:
         ideal=_keep_queries(judged.ideal, keep),
         retrieved=judged.retrieved[keep],
         ties=ties,
+        details=judged.details and judged.details.some(keep),
         _cache={},
     )
 

@@ -21,6 +21,7 @@ from ranklens.policy import Policy
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from ranklens.judging.details import Details
     from ranklens.registry import Measure
     from ranklens.scores import Scores
 
@@ -77,6 +78,7 @@ class Judged:
     policy: Policy = field(default_factory=Policy)
     applied: Applied = field(default_factory=Applied)
     ties: TieGroups | None = None
+    details: Details | None = None  # subtopics, evidence and what else judgments may know, if they do
     _cache: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def __len__(self) -> int:
@@ -134,4 +136,7 @@ class Judged:
             hits = condense_spread(hits)
         policy = replace(self.policy, judged_only=True)
         retrieved = np.rint(hits.sum()).astype(np.int64)
-        return replace(self, hits=hits, retrieved=retrieved, policy=policy, ties=None, _cache={})
+        details = self.details and self.details.condensed()
+        return replace(
+            self, hits=hits, retrieved=retrieved, policy=policy, ties=None, details=details, _cache={}
+        )

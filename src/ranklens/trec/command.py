@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import getopt
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from ranklens.errors import MeasureError, RankLensError, nearest
+from ranklens.errors import InputError, MeasureError, RankLensError, nearest
+from ranklens.files import trec
 from ranklens.manners import guarded, program, warnings_in_one_line
 from ranklens.trec import groups
-from ranklens.trec.evaluation import Options, evaluate_files
+from ranklens.trec.evaluation import NothingInCommonError, Options, evaluate_files
 from ranklens.trec.measures import (
     GROUP_MEASURES,
     NICKNAMES,
@@ -75,17 +76,38 @@ def run(arguments: Sequence[str]) -> int:
             return action
         if len(files) != 2:
             raise getopt.GetoptError("expected two files: judgments and a run")  # noqa: TRY301
-    except (getopt.GetoptError, MeasureError) as error:
+    except (getopt.GetoptError, MeasureError, InputError) as error:
         sys.stderr.write(f"{_NAME}: {visible(str(error))}\n\n{USAGE}")
-        return 1
+        return 2 if isinstance(error, InputError) else 1
     try:
         with warnings_in_one_line(_NAME):
             printed = evaluate_files(files[0], files[1], options)
-            sys.stdout.writelines(map(visible, printed) if sys.stdout.isatty() else printed)
+            _write(printed)
     except RankLensError as error:
         sys.stderr.write(f"{_NAME}: {visible(str(error))}\n")
-        return 1 if isinstance(error, MeasureError) else 2
+        return _status(error)
     return 0
+
+
+def _status(error: RankLensError) -> int:
+    """As trec_eval ends: 1 for a measure that does not exist, 7 where no query is in both files, 2 for any other input."""
+    if isinstance(error, NothingInCommonError):
+        return 7
+    return 1 if isinstance(error, MeasureError) else 2
+
+
+def _write(printed: Iterator[str]) -> None:
+    """Ids that are not UTF-8 are written as they were read."""
+    if sys.stdout.isatty():
+        sys.stdout.writelines(map(visible, printed))
+        return
+    for line in printed:
+        if line.isascii() or (raw := trec.original(line)) == line.encode():
+            sys.stdout.write(line)
+        else:
+            sys.stdout.flush()
+            sys.stdout.buffer.write(raw)
+            sys.stdout.buffer.flush()
 
 
 def _options(flags: Sequence[tuple[str, str]]) -> tuple[Options, int | None]:
@@ -119,7 +141,7 @@ def _set(options: Options, flag: str, value: str) -> None:
         options.zscores = value
     elif flag in _FORMATS:
         if value not in _FORMATS[flag]:
-            raise getopt.GetoptError(f"{flag} {value}: {nearest(value, _FORMATS[flag])}")
+            raise InputError(f"{flag} {value}: {nearest(value, _FORMATS[flag])}")
         options.format = value if flag == "-R" else options.format
     elif flag == "-D":
         level, _, query = value.partition(".")
@@ -129,11 +151,10 @@ def _set(options: Options, flag: str, value: str) -> None:
 
 
 def _whole(flag: str, value: str) -> int:
-    lowest = 1 if flag in ("-l", "-M") else 0
     if flag == "--as" and value not in ("9", "10"):
         raise getopt.GetoptError(f"{flag} {value}: give 9 or 10")
-    if not value.strip().isdecimal() or int(value) < lowest:
-        raise getopt.GetoptError(f"{flag} {value}: expected a whole number from {lowest}")
+    if not value.strip().isdecimal():
+        raise getopt.GetoptError(f"{flag} {value}: expected a whole number from 0")
     return int(value)
 
 

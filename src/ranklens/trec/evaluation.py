@@ -19,7 +19,7 @@ from ranklens.judging.judged import Judged
 from ranklens.policy import Policy
 from ranklens.trec import groups
 from ranklens.trec.lines import Column, added, geometric_mean, lines, read_zscores
-from ranklens.trec.measures import GROUP_MEASURES, Printed, chosen, printed_lines, requested
+from ranklens.trec.measures import GROUP_MEASURES, Printed, chosen, printed_lines, requested, with_any
 
 if TYPE_CHECKING:
     import polars as pl
@@ -52,8 +52,17 @@ class Options:
     @property
     def policy(self) -> Policy:
         """What the flags come to."""
-        policy = Policy(missing="skip", duplicates="error", depth=self.depth, rel=self.level)
+        policy = Policy(missing="skip", duplicates="error", depth=self.depth or None, rel=self.level or 1)
         return replace(policy, judged_only=self.judged_only)
+
+    @property
+    def manner(self) -> trec.Manner:
+        """How files are read: version 9 knows no comments."""
+        return trec.Manner(comments=self.version == 10, as_c=True)
+
+
+class NothingInCommonError(InputError):
+    """Judgments and run share no query."""
 
 
 def evaluate_files(qrels: str, run: str, options: Options) -> Iterator[str]:
@@ -63,7 +72,7 @@ def evaluate_files(qrels: str, run: str, options: Options) -> Iterator[str]:
     evaluate = _by_grades if options.format == "qrels" else _by_groups
     found = evaluate(open_source(qrels), source, options)
     if not found.queries:
-        raise InputError("No queries with both results and relevance info")
+        raise NothingInCommonError("No queries with both results and relevance info")
     yield from lines(
         found.queries,
         found.columns,
@@ -105,7 +114,9 @@ def _grades(qrels: Source, options: Options) -> pl.DataFrame:
     """The judgments, with whole numbers for grades as trec_eval reads them: 1.7 is 1."""
     import polars as pl
 
-    gold = trec.read_fields(qrels, trec.TREC_QRELS, {"query": False, "doc": False, "grade": True})
+    gold = trec.read_fields(
+        qrels, trec.TREC_QRELS, {"query": False, "doc": False, "grade": True}, options.manner
+    )
     grade = pl.col("grade")
     gold = gold.with_columns(pl.when(grade < 0).then(grade.ceil()).otherwise(grade.floor()))
     return gold if options.query is None else gold.filter(pl.col("query") == options.query)
@@ -122,11 +133,14 @@ def _judge(gold: pl.DataFrame, run: Source, options: Options) -> tuple[Judged, s
     absent = judged.retrieved == 0
     missing = {*gold["query"].unique()}.difference(np.array(judged.queries, object)[~absent].tolist())
     judged = replace(judged, retrieved=np.where(absent, 1, judged.retrieved), _cache={})
+    if options.depth == 0:
+        judged = replace(judged, hits=judged.hits.top(0), retrieved=judged.retrieved * 0, _cache={})
     return (judged.condensed() if options.judged_only else judged), missing
 
 
 def _stream(run: Source, options: Options) -> TableStream:
-    stream = trec.stream_fields(run, trec.TREC_RUN, {"query": False, "doc": False, "score": True})
+    wanted = {"query": False, "doc": False, "score": True}
+    stream = trec.stream_fields(run, trec.TREC_RUN, wanted, manner=options.manner)
     if options.version == 10:
         return stream
     return stream.then(_in_32_bits)
@@ -218,13 +232,13 @@ def _values(judged: Judged, line: Printed, missing: set[str], options: Options) 
     measure = line.measure
     accepts = measure.definition.parameters
     if options.level != 1 and "rel" in accepts:
-        measure = measure.replace(rel=options.level)
+        measure = with_any(measure, rel=options.level)
     if options.version == 9 and "rounding" in accepts:
         measure = measure.replace(rounding="trec9")
     if options.documents and line.name.startswith("utility"):
         measure = measure.replace(docs=options.documents)
     values = list(measure(judged))
-    if options.judged_only and (line.level is not None or measure.name == "AP11"):
+    if (options.judged_only or options.depth == 0) and (line.level is not None or measure.name == "AP11"):
         _divide_by_nothing(values, judged, line.level or 0.0, options)
     # trec_eval 10 takes these back for queries that the run lacks, by name: "utility" but not "utility_2,-1,0,0".
     if line.name in ("num_ret", "utility", "relstring", "rbp_resid") or line.name.startswith("unj"):

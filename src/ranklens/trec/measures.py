@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ranklens.errors import MeasureError, nearest
@@ -77,9 +77,20 @@ def _levels(self: TrecMeasure, parameters: Sequence[str] | None) -> list[Printed
     _refuse_repeated(self, values)
     is_recall = self.name == "iprec_at_recall"
     return [
-        Printed(f"{self.name}_{x:4.2f}", parse(f"{self.ours}@{x}"), level=x if is_recall else None)
+        Printed(f"{self.name}_{x:4.2f}", _at_level(self.ours, x), level=x if is_recall else None)
         for x in values
     ]
+
+
+def _at_level(name: str, x: float) -> Measure:
+    """trec_eval takes recall levels above 1, too, at which precision is 0."""
+    return with_any(parse(f"{name}@1"), recall=x) if name == "IPrec" and x > 1 else parse(f"{name}@{x}")
+
+
+def with_any(measure: Measure, **params: Any) -> Measure:
+    """The measure with parameters outside of their limits, which trec_eval does not have: a relevance level of 0, say."""
+    kept = [(key, value) for key, value in measure.params if key not in params]
+    return replace(measure, params=(*kept, *params.items()))
 
 
 def _refuse_repeated(self: TrecMeasure, values: Sequence[float]) -> None:
@@ -172,7 +183,7 @@ TREC_MEASURES: Mapping[str, TrecMeasure] = {
         TrecMeasure("set_F", _set_f, "SetF"),
         TrecMeasure("num_nonrel_judged_ret", _one, "num_nonrel_judged_ret", whole=True),
         TrecMeasure("yaap", _one, "yaap"),
-        TrecMeasure("rbp", _persistence, "RBP"),
+        TrecMeasure("rbp", _persistence, "rbp"),
         TrecMeasure("rbp_resid", _persistence, "RBPres"),
         TrecMeasure("unj", _cutoffs, "Unjudged", ("5", "10", "20")),
     )

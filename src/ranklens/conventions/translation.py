@@ -1,0 +1,78 @@
+"""A tool's way to evaluate, as data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from ranklens.errors import MeasureError, nearest
+from ranklens.policy import Policy
+from ranklens.registry import Measure, parse
+
+
+@dataclass(frozen=True)
+class Convention:
+    """How a tool evaluates.
+
+    ``names`` maps its names to ours, with ``{k}`` for the cutoff; ``bare`` are its cutoffs where none is given; ``why`` says what
+    differs, by name (``""``: for all). ``tied`` are the names for which it averages over tied documents.
+    """
+
+    name: str
+    policy: Policy
+    names: Mapping[str, str]
+    why: Mapping[str, str] = field(default_factory=dict)
+    bare: Mapping[str, int] = field(default_factory=dict)
+    tied: frozenset[str] = frozenset()
+
+    def measure(self, text: str | Measure) -> Measure:
+        """Our measure for one of the tool's, e.g. ``ndcg@10`` or ``ndcg_at_10``.
+
+        >>> from ranklens.conventions import convention
+        >>> str(convention("xgboost").measure("ndcg"))
+        'nDCG(gain=exp)@32'
+        """
+        if isinstance(text, Measure):
+            return text
+        base, k = _taken_apart(text)
+        if base not in self.names:
+            hint = nearest(base, self.names)
+            raise MeasureError(f"{self.name} has no measure {text!r} that is known here: {hint}")
+        k = k or self.bare.get(base)
+        ours = self.names[base]
+        found = parse(ours.replace("@{k}", f"@{k}" if k else ""))
+        return found if str(found) == text.strip() else replace(found, asked=text.strip())
+
+    def measures(self, given: str | Measure | Iterable[str | Measure]) -> list[Measure]:
+        """The same for several."""
+        if isinstance(given, str):
+            given = re.split(r"[,\s]+", given.strip())
+        found = [self.measure(one) for one in ([given] if isinstance(given, Measure) else given)]
+        return list(dict.fromkeys(found))
+
+    def policy_for(self, measures: Iterable[Measure]) -> Policy:
+        """The policy; ties are averaged where the tool does that for all of these measures."""
+        names = {_taken_apart(measure.shown)[0] for measure in measures}
+        policy = replace(self.policy, ties="average") if names and names <= self.tied else self.policy
+        # xgboost's ndcg@5- counts a query without relevant documents as 0.
+        return (
+            replace(policy, empty="zero") if names and all(name.endswith("-") for name in names) else policy
+        )
+
+    def reasons(self, text: str) -> list[str]:
+        """Why its number differs from the usual one, in sentences."""
+        base, k = _taken_apart(text)
+        found = [self.why[key] for key in ("", base) if key in self.why]
+        if k is None and base in self.bare:
+            found.append(f"Without a cutoff it looks at the first {self.bare[base]} documents.")
+        if base in self.tied:
+            found.append("Tied documents are averaged over all their orders.")
+        return found
+
+
+def _taken_apart(text: str) -> tuple[str, int | None]:
+    """``"NDCG_at_10"`` → ``("ndcg", 10)``"""
+    found = re.fullmatch(r"\s*(.+?)(?:[@:]|_at_|_cut_)(\d+)(-?)\s*", text)
+    base, k, minus = (found[1], int(found[2]), found[3]) if found else (text.strip(), None, "")
+    return base.lower() + minus, k

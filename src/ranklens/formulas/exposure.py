@@ -1,0 +1,156 @@
+"""Properties of documents: how different the documents of a ranking are, and how attention is shared among groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from ranklens.arrays import FloatArray
+from ranklens.judging.views import Described
+from ranklens.registry import Cutoff, measure
+
+Target: TypeAlias = Literal["uniform", "relevant"]
+
+
+@measure("ILD", "intra_list_diversity", high=np.inf)
+def intra_list_diversity(
+    described: Described,
+    *,
+    k: Cutoff = None,
+    distance: Literal["cosine", "euclidean", "jaccard", "hamming"] = "cosine",
+) -> FloatArray:
+    """The mean distance of the pairs of documents in the top k, from their property ``features``: a vector, or a set for ``jaccard``.
+
+    Documents without features are left out; 0 where fewer than two are left.
+    """
+    listing = described.listing.top(k)
+    features = described.values("features")
+    out = np.zeros(listing.n_queries)
+    for query in range(listing.n_queries):  # as many pairs as a list has, which are few
+        known = [
+            features[doc] for doc in listing.doc[listing.query == query].tolist() if features[doc] is not None
+        ]
+        if len(known) > 1:
+            table = _distances(known, distance)
+            out[query] = table.sum() / (len(known) * (len(known) - 1))
+    return out
+
+
+def _distances(features: list[Any], distance: str) -> FloatArray:
+    """Between each two, 0 on the diagonal."""
+    if distance == "jaccard":
+        sets = [frozenset(one) for one in features]
+        found = [[1 - len(a & b) / len(a | b) if a | b else 0.0 for b in sets] for a in sets]
+        return np.array(found, dtype=np.float64)
+    table = np.array(features, dtype=np.float64)
+    if distance == "cosine":
+        length = np.linalg.norm(table, axis=1, keepdims=True)
+        unit = np.divide(table, length, out=np.zeros_like(table), where=length > 0)
+        far = 1 - unit @ unit.T
+        np.fill_diagonal(far, 0.0)
+        return np.asarray(far, dtype=np.float64)
+    apart = table[:, None, :] - table[None, :, :]
+    found = (apart != 0).mean(axis=2) if distance == "hamming" else np.sqrt((apart**2).sum(axis=2))
+    return np.asarray(found, dtype=np.float64)
+
+
+@measure("AWRF")
+def attention_weighted_rank_fairness(
+    described: Described, *, k: Cutoff = None, target: Target = "uniform", base: Literal["e", "2"] = "e"
+) -> FloatArray:
+    """1 minus the distance of the groups' shares of attention from their target (TREC Fair Ranking 2022).
+
+    A document's property ``group`` is the name of its group, or its shares in several: ``{"a": 0.5, "b": 0.5}``. Attention falls with
+    1 / log2(rank), the first two ranks alike. ``target`` is the same for all groups, or the mean over relevant documents. The distance is
+    Jensen and Shannon's, with the natural logarithm as in the track, or with ``base=2``, where disjoint groups have 0.
+    """
+    exposure, wanted = _exposures(described, k, target)
+    e, t = _shares(exposure), _shares(wanted)
+    middle = (e + t) / 2
+    distance = (_divergence(e, middle) + _divergence(t, middle)) / 2 / (np.log(2) if base == "2" else 1.0)
+    return np.where(exposure.sum(axis=1) > 0, 1 - distance, 0.0)
+
+
+@measure("EE_D", "EE-D", high=np.inf, better="lower")
+def expected_exposure_disparity(
+    described: Described, *, k: Cutoff = None, target: Target = "uniform"
+) -> FloatArray:
+    """Disparity: the sum of the squared exposures of the groups (Diaz et al. 2020). Groups and attention as in AWRF."""
+    exposure, _ = _exposures(described, k, target)
+    return _added(exposure**2)
+
+
+@measure("EE_R", "EE-R", high=np.inf)
+def expected_exposure_relevance(
+    described: Described, *, k: Cutoff = None, target: Target = "uniform"
+) -> FloatArray:
+    """Relevance: the product of the exposures of the groups with their targets, added up."""
+    exposure, wanted = _exposures(described, k, target)
+    return _added(exposure * wanted)
+
+
+@measure("EE_L", "EE-L", high=np.inf, better="lower")
+def expected_exposure_loss(
+    described: Described, *, k: Cutoff = None, target: Target = "uniform"
+) -> FloatArray:
+    """Loss: the squared distance of the exposures of the groups from their targets: EE_D - 2 EE_R + that of the target itself."""
+    exposure, wanted = _exposures(described, k, target)
+    return _added((exposure - wanted) ** 2)
+
+
+def _exposures(described: Described, k: int | None, target: Target) -> tuple[FloatArray, FloatArray]:
+    """The attention that each group gets in each query, and what it should get; both add up to the same."""
+    listing = described.listing.top(k)
+    member = _membership(described.values("group"))
+    attention = 1 / np.log2(np.maximum(listing.rank, 2))
+    # Documents without a group keep their rank, but nobody gets their attention.
+    exposure = np.stack(
+        [listing.sum(attention * member[listing.doc, g]) for g in range(member.shape[1])], axis=1
+    )
+    share = np.full(exposure.shape, 1 / member.shape[1])
+    if target == "relevant":
+        share = _shares(_relevant_share(described, member, share))
+    return exposure, share * exposure.sum(axis=1, keepdims=True)
+
+
+def _relevant_share(described: Described, member: FloatArray, otherwise: FloatArray) -> FloatArray:
+    details = described.judged.details
+    assert details is not None
+    row = {name: i for i, name in enumerate(described.listing.names)}
+    groups = [row.get(str(name)) for name in details.names]
+    found = np.zeros_like(otherwise)
+    for i, place in enumerate(groups):
+        if place is not None and details.grade[i] >= described.judged.policy.rel:
+            found[details.query[i]] += member[place]
+    return np.where(found.sum(axis=1, keepdims=True) > 0, found, otherwise)
+
+
+def _membership(groups: list[Any]) -> FloatArray:
+    """The share of each document in each group."""
+    shares = [{} if one is None else dict(one) if isinstance(one, Mapping) else {one: 1.0} for one in groups]
+    names = sorted({str(name) for one in shares for name in one})
+    table = np.zeros((len(groups), max(len(names), 1)))
+    for i, one in enumerate(shares):
+        for name, share in one.items():
+            table[i, names.index(str(name))] = float(share)
+    return table
+
+
+def _shares(table: FloatArray) -> FloatArray:
+    whole = table.sum(axis=1, keepdims=True)
+    out: FloatArray = np.zeros_like(table)
+    np.divide(table, whole, out=out, where=whole > 0)
+    return out
+
+
+def _divergence(p: FloatArray, q: FloatArray) -> FloatArray:
+    logs = np.zeros_like(p)
+    np.log(np.divide(p, q, out=np.ones_like(p), where=(p > 0) & (q > 0)), out=logs)
+    return _added(p * logs)
+
+
+def _added(table: FloatArray) -> FloatArray:
+    found: FloatArray = np.sum(table, axis=1)
+    return found

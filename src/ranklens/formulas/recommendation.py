@@ -1,0 +1,160 @@
+"""Recommendations: how novel, popular, surprising and fitting they are, given what users did before.
+
+The same name means different things in different libraries; ``kind`` says which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Literal, TypeAlias
+
+import numpy as np
+
+from ranklens.arrays import FloatArray
+from ranklens.errors import MeasureError
+from ranklens.formulas.ratio import ratio
+from ranklens.judging.views import Recommended
+from ranklens.registry import Cutoff, Within, measure
+
+Tail: TypeAlias = Annotated[float, Within(0, 1)]
+
+
+@measure("Novelty", high=np.inf)
+def novelty(
+    recommended: Recommended,
+    *,
+    k: Cutoff = 10,
+    kind: Literal["miuf", "surprisal", "self-information", "unseen", "epc"] = "miuf",
+) -> FloatArray:
+    """How unknown the recommended items are; the mean over the top k.
+
+    ``miuf``: -log2 of the share of users who used the item (RecTools). ``surprisal``: that divided by log2 of the number of users
+    (RePlay). ``self-information``: -log2 of the item's share of all interactions (recommenders). ``unseen``: the share of items that
+    the user has not used (RePlay's Novelty). ``epc``: 1 minus the share of users (Elliot's EPC without relevance and discount).
+    An item that nobody used counts as if one had.
+    """
+    listing, train = recommended.listing.top(k), recommended.train
+    if kind == "unseen":
+        seen = [
+            listing.names[d] in train.history[q]
+            for q, d in zip(listing.query.tolist(), listing.doc.tolist(), strict=True)
+        ]
+        return listing.mean(1.0 - np.array(seen, dtype=np.float64))
+    count = np.maximum(train.count[listing.doc], 1.0)
+    users = max(train.users, 2)
+    values = {
+        "miuf": -np.log2(np.minimum(count / users, 1)),
+        "surprisal": -np.log2(np.minimum(count / users, 1)) / np.log2(users),
+        "self-information": -np.log2(count / max(train.total, 1)),
+        "epc": 1 - np.minimum(count / users, 1),
+    }
+    return listing.mean(values[kind])
+
+
+@measure("Popularity", "avg_rec_popularity", "AvgRecPopularity", high=np.inf, better="neither")
+def popularity(recommended: Recommended, *, k: Cutoff = 10, normalize: bool = False) -> FloatArray:
+    """How often the recommended items were used in training, on average over the top k: ARP of recommenders.
+
+    ``normalize=true`` divides by all interactions, as RecTools can.
+    """
+    listing, train = recommended.listing.top(k), recommended.train
+    return listing.mean(train.count[listing.doc] / (max(train.total, 1) if normalize else 1))
+
+
+@measure("APLT", better="neither")
+def tail_share(
+    recommended: Recommended,
+    *,
+    k: Cutoff = 10,
+    head: Tail = 0.8,
+    kind: Literal["interactions", "items"] = "interactions",
+) -> FloatArray:
+    """The share of the top k that is from the long tail: the items outside of the most popular ones.
+
+    These collect the share ``head`` of all interactions (Elliot), or are that share of the items (``kind=items``, as RecBole with 0.9).
+    """
+    listing, train = recommended.listing.top(k), recommended.train
+    ordered = sorted(train.popularity, key=lambda item: (-train.popularity[item], item))
+    if kind == "items":
+        popular = set(ordered[: round(head * len(ordered))])
+    else:
+        so_far = np.cumsum([train.popularity[item] for item in ordered])
+        popular = set(ordered[: int(np.searchsorted(so_far, head * train.total)) + 1])
+    tail = np.array([name not in popular for name in listing.names], dtype=np.float64)
+    return listing.mean(tail[listing.doc])
+
+
+@measure("Serendipity")
+def serendipity(recommended: Recommended, *, k: Cutoff = 10) -> FloatArray:
+    """How much of what was wanted could not be had by recommending what is popular (RecTools).
+
+    The mean over k of max(p - pu, 0) for each wanted item: p falls evenly with the rank, pu with the rank of the item by popularity.
+    """
+    listing, train = recommended.listing, recommended.train
+    inside = np.ones(len(listing.rank), bool) if k is None else listing.rank <= k
+    n = max(len(train.popularity), 1)
+    ordered = sorted(train.popularity, key=lambda item: (-train.popularity[item], item))
+    place = {item: i + 1 for i, item in enumerate(ordered)}
+    by_popularity = np.array([place.get(name, n) for name in listing.names] or [n])[listing.doc]
+    chance, expected = (n + 1 - listing.rank) / n, (n + 1 - by_popularity) / n
+    value = np.maximum(chance - expected, 0) * recommended.relevant * inside
+    return ratio(
+        listing.sum(value), float(k) if k else np.bincount(listing.query, minlength=listing.n_queries)
+    )
+
+
+@measure("pAUC", "partial_auc")
+def partial_auc(recommended: Recommended, *, k: Cutoff = 10) -> FloatArray:
+    """The area under the ROC curve down to the k-th item that was not wanted (RecTools' PartialAUC)."""
+    assert k is not None
+    listing, wanted = recommended.listing, recommended.relevant
+    total = recommended.judged.total(recommended.judged.policy.rel)
+    out = np.zeros(listing.n_queries)
+    for query in range(listing.n_queries):
+        flags = wanted[listing.query == query]
+        misses = np.flatnonzero(flags == 0)
+        # The wanted items above each of the first k others.
+        above = np.cumsum(flags)[misses[:k]].sum()
+        found = flags[: misses[k - 1]].sum() if len(misses) >= k else flags.sum()
+        above += (k - min(len(misses), k)) * found
+        out[query] = above / (k * total[query]) if total[query] else 0.0
+    return out
+
+
+@measure("Calibration", high=np.inf, better="lower")
+def calibration(recommended: Recommended, *, k: Cutoff = 10, smoothing: Tail = 0.01) -> FloatArray:
+    """How far the groups of the recommended items are from those of the user's history: the divergence of Steck (2018).
+
+    The sum of p ln(p / q'), with p the shares in the history, q in the top k, and q' = (1 - smoothing) q + smoothing p. Groups are the
+    property ``group`` of items. 0 for a user without a history.
+    """
+    listing, train = recommended.listing.top(k), recommended.train
+    details = recommended.judged.details
+    documents = details.documents if details is not None else None
+    if documents is None:
+        raise MeasureError("Calibration needs the groups of items: pass features={item: {'group': …}}.")
+    out = np.zeros(listing.n_queries)
+    for user in range(listing.n_queries):
+        past = _groups(train.history[user], documents)
+        now = _groups([listing.names[d] for d in listing.doc[listing.query == user].tolist()], documents)
+        for group, share in past.items():
+            mixed = (1 - smoothing) * now.get(group, 0.0) + smoothing * share
+            out[user] += share * np.log(share / mixed)
+    return out
+
+
+def _groups(items: Iterable[str], documents: Mapping[Any, Mapping[str, Any]]) -> dict[Any, float]:
+    """The share of each group among items; an item of several groups counts in part for each."""
+    found: dict[Any, float] = {}
+    for item in items:
+        given = documents.get(item, {}).get("group")
+        of = (
+            {}
+            if given is None
+            else dict(given)
+            if isinstance(given, Mapping)
+            else dict.fromkeys([given] if isinstance(given, str) else given, 1.0)
+        )
+        for group, weight in of.items():
+            found[group] = found.get(group, 0.0) + weight / sum(of.values())
+    return {group: weight / sum(found.values()) for group, weight in found.items()}

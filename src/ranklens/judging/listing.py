@@ -1,0 +1,73 @@
+"""Whole rankings as arrays, for measures that look at all retrieved documents, judged or not: diversity, exposure, novelty."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ranklens.arrays import FloatArray, IntArray
+from ranklens.policy import Policy
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The retrieved documents of each query by rank; ``doc`` is the place of a document among ``names``."""
+
+    n_queries: int
+    query: IntArray
+    rank: IntArray
+    doc: IntArray
+    names: Sequence[str]
+
+    def top(self, k: int | None) -> Listing:
+        if k is None:
+            return self
+        kept = self.rank <= k
+        return Listing(self.n_queries, self.query[kept], self.rank[kept], self.doc[kept], self.names)
+
+    def take(self, queries: IntArray, upto: IntArray | None) -> Listing:
+        """The rankings of these queries, which may repeat, down to a rank of each."""
+        counts = np.bincount(self.query, minlength=self.n_queries)
+        first = np.cumsum(counts) - counts
+        query = np.repeat(np.arange(len(queries)), counts[queries])
+        within = np.arange(len(query)) - np.repeat(
+            np.cumsum(counts[queries]) - counts[queries], counts[queries]
+        )
+        row = first[queries][query] + within
+        if upto is not None:
+            kept = self.rank[row] <= upto[query]
+            row, query = row[kept], query[kept]
+        return Listing(len(queries), query, self.rank[row], self.doc[row], self.names)
+
+    def sum(self, values: FloatArray) -> FloatArray:
+        """The sum of values for each query."""
+        return np.bincount(self.query, values, self.n_queries).astype(np.float64, copy=False)
+
+    def mean(self, values: FloatArray) -> FloatArray:
+        """The mean of values for each query; 0 if nothing was retrieved."""
+        count = np.bincount(self.query, minlength=self.n_queries)
+        return self.sum(values) / np.maximum(count, 1)
+
+
+def listing(qrels: Any, run: Any, policy: Policy, queries: Sequence[str]) -> Listing:
+    """The rankings of these queries."""
+    from dataclasses import replace
+
+    from ranklens.judging.documents import ranking
+
+    ties = "descending" if policy.ties == "average" else policy.ties
+    rows = ranking(qrels, run, replace(policy, ties=ties, judged_only=False), queries=list(queries))
+    number = {query: i for i, query in enumerate(queries)}
+    names: dict[str, int] = {}
+    doc = [names.setdefault(name, len(names)) for name in rows["doc"]]
+    query = [number[one] for one in rows["query"]]
+    return Listing(
+        len(queries),
+        np.array(query, np.int64),
+        rows["rank"].to_numpy().astype(np.int64),
+        np.array(doc, np.int64),
+        list(names),
+    )

@@ -1,0 +1,294 @@
+"""What measures see of judgments that know more than a grade: a measure says by the type of its first argument what it needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from ranklens.arrays import BoolArray, FloatArray, IntArray
+from ranklens.errors import MeasureError
+from ranklens.judging.averaged_ties import spread_ties
+from ranklens.judging.details import Details, Labels
+from ranklens.judging.hits import Hits
+from ranklens.judging.judged import Judged
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from typing_extensions import Self
+
+    from ranklens.judging.listing import Listing
+
+
+@dataclass(frozen=True)
+class Diverse:
+    """Rankings whose documents are judged by subtopic. Its ``intents`` are a :class:`Judged` over (query, subtopic)."""
+
+    needs: ClassVar[str] = "subtopics"
+
+    judged: Judged
+    details: Details
+    labels: Labels
+
+    @classmethod
+    def of(cls, judged: Judged, name: str) -> Self:
+        details = judged.details
+        if details is None or details.subtopics is None:
+            raise MeasureError(
+                f"{name} needs judgments by subtopic: pass {{query: {{subtopic: {{document: grade}}}}}}, a table with a column "
+                "subtopic, or a file of the lines 'query subtopic document grade'."
+            )
+        return cls(judged, details, details.subtopics)
+
+    def __len__(self) -> int:
+        return len(self.judged)
+
+    @property
+    def count(self) -> FloatArray:
+        """How many subtopics of each query have a relevant document."""
+        return np.bincount(self.labels.query, minlength=len(self)).astype(np.float64)
+
+    @property
+    def weight(self) -> FloatArray:
+        """The weight of each subtopic, 1 on average."""
+        return self.labels.weight * self.count[self.labels.query]
+
+    def total(self, by_intent: FloatArray) -> FloatArray:
+        """Values by subtopic, added up by query."""
+        return np.bincount(self.labels.query, by_intent, len(self)).astype(np.float64, copy=False)
+
+    def hits(self, k: int | None, rel: float) -> Hits:
+        """The relevant documents in the top k, by subtopic and rank."""
+        found: Hits = self.details.once(("intent hits", k), lambda: self.details.hits(self.labels, k))
+        return found.relevant(rel)
+
+    @property
+    def intents(self) -> Judged:
+        """Each subtopic of each query as if it were a query of its own."""
+        found: Judged = self.details.once("intents", self._intents)
+        return found
+
+    def _intents(self) -> Judged:
+        labels = self.labels
+        order = np.lexsort((-labels.grade, labels.label))
+        ideal = Hits(labels.label[order], labels.label[order], labels.grade[order], len(labels))
+        return replace(
+            self.judged,
+            queries=[self.judged.queries[q] for q in labels.query.tolist()],
+            hits=self.details.hits(labels),
+            ideal=replace(ideal, rank=ideal.ordinal()),
+            retrieved=self.judged.retrieved[labels.query],
+            ties=None,
+            details=None,
+            _cache={},
+        )
+
+    @property
+    def overall(self) -> Judged:
+        """The queries with the global gain of each document in place of its grade: its grades weighted by the subtopics' probability."""
+        found: Judged = self.details.once("overall", self._overall)
+        return found
+
+    def _overall(self) -> Judged:
+        labels, details = self.labels, self.details
+        worth = labels.weight[labels.label] * np.maximum(labels.grade, 0)
+        gain = np.bincount(labels.doc, worth, len(details.query)).astype(np.float64, copy=False)
+        return replace(
+            self.judged,
+            hits=_hits(details, gain),
+            ideal=_best_first(details.query, gain, len(self)),
+            max_grade=float(gain.max(initial=0)),
+            details=None,
+            _cache={},
+        )
+
+
+def _hits(details: Details, grade: FloatArray) -> Hits:
+    """The retrieved documents with these grades, by query and rank."""
+    row = np.flatnonzero(details.rank > 0)
+    if details.averaged:
+        found = spread_ties(
+            details.query[row], details.start[row], details.size[row], grade[row], details.n_queries
+        )
+        return found.top(details.depth)
+    row = row[np.lexsort((details.rank[row], details.query[row]))]
+    return Hits(details.query[row], details.rank[row], grade[row], details.n_queries).top(details.depth)
+
+
+def _best_first(query: IntArray, grade: FloatArray, n: int) -> Hits:
+    order = np.lexsort((-grade, query))
+    ideal = Hits(query[order], query[order], grade[order], n)
+    return replace(ideal, rank=ideal.ordinal())
+
+
+@dataclass(frozen=True)
+class Evidential:
+    """Rankings whose documents answer together, in evidence sets. Without sets, all relevant documents of a query are one.
+
+    ``complete`` and ``touched`` are :class:`Judged` with evidence sets for documents: at the rank of the last member, if all were
+    retrieved; and at the rank of the first.
+    """
+
+    needs: ClassVar[str] = "evidence"
+
+    judged: Judged
+    query: IntArray  # of each set
+    size: IntArray
+    member: IntArray  # the set of each retrieved member
+    rank: IntArray  # of each retrieved member
+
+    @classmethod
+    def of(cls, judged: Judged, name: str) -> Self:
+        del name  # any judgments will do
+        details = judged.details
+        if details is None or details.evidence is None:
+            relevant = judged.relevant(judged.policy.rel)
+            total = judged.total(judged.policy.rel).astype(np.int64)
+            query = np.flatnonzero(total)
+            return cls(judged, query, total[query], np.searchsorted(query, relevant.query), relevant.rank)
+        labels = details.evidence
+        size = np.bincount(labels.label, minlength=len(labels))
+        rank = details.rank[labels.doc]
+        found = np.flatnonzero((rank > 0) & (rank <= (details.depth or np.inf)))
+        return cls(judged, labels.query, size, labels.label[found], rank[found])
+
+    @property
+    def complete(self) -> Judged:
+        """Evidence sets of which all members were retrieved, at the rank of the last."""
+        last = np.zeros(len(self.query), np.int64)
+        np.maximum.at(last, self.member, self.rank)
+        whole = np.bincount(self.member, minlength=len(self.query)) == self.size
+        return self._at(np.where(whole, last, 0))
+
+    @property
+    def touched(self) -> Judged:
+        """Evidence sets of which a member was retrieved, at the rank of the first."""
+        never = np.iinfo(np.int64).max
+        first = np.full(len(self.query), never)
+        np.minimum.at(first, self.member, self.rank)
+        return self._at(np.where(first == never, 0, first))
+
+    def _at(self, rank: IntArray) -> Judged:
+        found = np.flatnonzero(rank)
+        found = found[np.lexsort((rank[found], self.query[found]))]
+        n = len(self.judged)
+        hits = Hits(self.query[found], rank[found], np.ones(len(found)), n)
+        return replace(
+            self.judged,
+            hits=hits,
+            ideal=_best_first(self.query, np.ones(len(self.query)), n),
+            details=None,
+            _cache={},
+        )
+
+
+@dataclass(frozen=True)
+class Preferring:
+    """Rankings with preferences between two documents, which may come from several judgment groups."""
+
+    needs: ClassVar[str] = "preferences"
+
+    judged: Judged
+    owner: IntArray  # the query of each group
+    group: IntArray  # of each preference
+    better: IntArray  # ranks; 0: not retrieved
+    worse: IntArray
+
+    @classmethod
+    def of(cls, judged: Judged, name: str) -> Self:
+        details = judged.details
+        if details is None or details.preferences is None:
+            raise MeasureError(
+                f"{name} needs preferences: pass Judgments(preferences={{query: [(better document, worse document), …]}})."
+            )
+        pairs = details.preferences
+        rank = np.where(details.rank <= (details.depth or np.iinfo(np.int64).max), details.rank, 0)
+        # Pairs are labels with two documents each: the better one first.
+        return cls(judged, pairs.query, pairs.label[::2], rank[pairs.doc[::2]], rank[pairs.doc[1::2]])
+
+    @property
+    def fulfilled(self) -> BoolArray:
+        """Whether the better document ranks above the other one, or is the only one retrieved."""
+        found: BoolArray = (self.better > 0) & ((self.worse == 0) | (self.better < self.worse))
+        return found
+
+    def counts(self, over: str) -> BoolArray:
+        """Which preferences are looked at: all, those with both documents retrieved, or with any."""
+        if over == "all":
+            return np.ones(len(self.better), dtype=bool)
+        both: BoolArray = (self.better > 0) & (self.worse > 0)
+        return both if over == "retrieved" else (self.better > 0) | (self.worse > 0)
+
+    def total(self, values: FloatArray) -> FloatArray:
+        """Values by preference, added up by query."""
+        return np.bincount(self.owner[self.group], values, len(self.judged)).astype(np.float64, copy=False)
+
+
+@dataclass(frozen=True)
+class Described:
+    """Whole rankings of documents with properties, such as a group or features."""
+
+    needs: ClassVar[str] = "documents"
+
+    judged: Judged
+    listing: Listing
+    documents: Mapping[Any, Mapping[str, Any]]
+    name: str
+
+    @classmethod
+    def of(cls, judged: Judged, name: str) -> Self:
+        details = judged.details
+        if details is None or details.listing is None or details.documents is None:
+            raise MeasureError(
+                f"{name} needs properties of documents: pass Judgments(grades, documents={{document: {{property: value}}}})."
+            )
+        return cls(judged, details.listing, details.documents, name)
+
+    def values(self, key: str) -> list[Any]:
+        """A property of each document of the listing, by the document's place among its names; None if it is not known."""
+        found = [self.documents.get(name, {}).get(key) for name in self.listing.names]
+        if all(value is None for value in found) and found:
+            raise MeasureError(
+                f"{self.name} needs the property {key!r} of documents; none of those retrieved has it."
+            )
+        return found
+
+
+@dataclass(frozen=True)
+class Interactions:
+    """What is known from training: how often each recommended item was used, and what each user has used."""
+
+    users: int
+    total: int
+    count: FloatArray  # of each item, by its place among the names of the listing
+    history: Sequence[frozenset[str]]  # of each user that is evaluated
+    popularity: Mapping[str, int]  # of all items
+
+
+@dataclass(frozen=True)
+class Recommended:
+    """Recommendations with what is known from training."""
+
+    needs: ClassVar[str] = "train"
+
+    judged: Judged
+    listing: Listing
+    train: Interactions
+    relevant: FloatArray  # of each row of the listing: 1 if the user wanted it
+
+    @classmethod
+    def of(cls, judged: Judged, name: str) -> Self:
+        details = judged.details
+        if details is None or details.train is None or details.listing is None:
+            raise MeasureError(
+                f"{name} needs training data: use ranklens.recommend.evaluate(train, test, recommendations, …)."
+            )
+        hits = judged.relevant(judged.policy.rel)
+        width = int(details.listing.rank.max(initial=0)) + 1
+        wanted = np.isin(
+            details.listing.query * width + details.listing.rank, hits.query * width + hits.rank
+        ).astype(np.float64)
+        return cls(judged, details.listing, details.train, wanted)

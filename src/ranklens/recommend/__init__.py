@@ -1,0 +1,10 @@
+"""Recommendations: what is new, popular, varied and covered, next to every measure of rankings.
+
+:func:`evaluate` takes training data, test data and recommendations; :func:`sampled_metric` says what a measure would be among
+sampled negatives.
+"""
+
+from ranklens.recommend.sampling import sampled_metric
+from ranklens.recommend.scoring import Result, evaluate
+
+__all__ = ["Result", "evaluate", "sampled_metric"]

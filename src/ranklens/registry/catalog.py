@@ -1,0 +1,286 @@
+"""What is registered: definitions, measures made from them, and the decorator that registers a function."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from ranklens.errors import MeasureError, nearest, warn
+from ranklens.registry.parameters import Nested, Parameter, Value, as_argument, parameters_of, shown, view_of
+
+if TYPE_CHECKING:
+    from ranklens.arrays import FloatArray
+    from ranklens.judging.judged import Judged
+
+Aggregate = Literal["mean", "sum", "geometric", "none"]
+Better = Literal["higher", "lower", "neither"]
+Function = TypeVar("Function", bound="Callable[..., Any]")
+
+ENTRY_POINT_GROUP = "ranklens.measures"
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A registered measure: its names, function, parameters and how its values are combined over queries."""
+
+    name: str
+    function: Callable[..., FloatArray]
+    aliases: Mapping[str, Mapping[str, Any]]
+    parameters: Mapping[str, Parameter]
+    at: str | None
+    aggregate: Aggregate
+    low: float
+    high: float
+    average_ties: bool
+    better: Better = "higher"
+    like: str | None = None  # the measure whose parameters it takes
+    view: Any = None  # what of the judgments it needs besides grades: the type of its first argument
+
+    @property
+    def needs(self) -> str | None:
+        """What judgments must know besides grades: ``"subtopics"``, for example."""
+        found: str | None = getattr(self.view, "needs", None)
+        return found
+
+    @property
+    def description(self) -> str:
+        """The docstring of the function, and where its parameters are described if not there."""
+        own = inspect.cleandoc(self.function.__doc__ or "")
+        return f"{own}\n\nSame parameters as {self.like}." if self.like else own
+
+    def told(self, given: Iterable[str]) -> list[str]:
+        """The docstring by paragraph, without those that begin with the name of a parameter unless one they name is given.
+
+        >>> from ranklens.registry import look_up
+        >>> look_up("R").told([])
+        ['Recall: relevant documents in the top k, divided by all relevant documents R.']
+        """
+        chosen = [f"``{name}{end}" for name in given for end in "=`"]
+        parts = inspect.cleandoc(self.function.__doc__ or "").split("\n\n")
+        kept = [part for part in parts if not part.startswith("``") or any(name in part for name in chosen)]
+        return [" ".join(part.replace("``", "").split()) for part in kept]
+
+    @property
+    def summary(self) -> str:
+        """The first line of the description, which there is none of with ``python -OO``."""
+        return next(iter(self.description.splitlines()), "").replace("``", "")
+
+    @property
+    def family(self) -> str:
+        """The module that defines it, e.g. ``gain``."""
+        return self.function.__module__.rpartition(".")[2]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure with its parameters, e.g. what ``nDCG@10`` stands for. Equal measures print the same.
+
+    Tables and frames show a measure as it was asked for, which makes no difference to what it is.
+
+    >>> from ranklens.registry import parse
+    >>> measure = parse("ndcg_cut_10")
+    >>> str(measure), measure.k, measure == parse("nDCG@10"), str(parse("P") @ 5)
+    ('nDCG@10', 10, True, 'P@5')
+    >>> measure.shown
+    'ndcg_cut_10'
+    """
+
+    name: str
+    params: tuple[tuple[str, Value], ...] = ()
+    asked: str = field(default="", compare=False)  # the spelling that was asked for
+
+    @property
+    def shown(self) -> str:
+        """The spelling that was asked for, else the canonical one."""
+        return self.asked or str(self)
+
+    @property
+    def definition(self) -> Definition:
+        return definitions()[self.name]
+
+    @property
+    def k(self) -> int | None:
+        """The cutoff, if the measure has one."""
+        value = dict(self.params).get("k")
+        return value if isinstance(value, int) else None
+
+    def __call__(self, judged: Judged) -> FloatArray:
+        """One value per query."""
+        params: dict[str, Any] = dict(self.params)
+        if params.pop("judged_only", False):
+            judged = judged.condensed()
+        view = self.definition.view
+        seen = judged if view is None else view.of(judged, str(self))
+        values = self.definition.function(seen, **{k: as_argument(v) for k, v in params.items()})
+        return self._with_ones(values, judged) if judged.policy.empty == "one" else values
+
+    def _with_ones(self, values: FloatArray, judged: Judged) -> FloatArray:
+        """1 where no document is relevant, if the value is one that 1 is the best of."""
+        if (
+            self.definition.aggregate != "mean"
+            or self.definition.high != 1
+            or self.definition.better != "higher"
+        ):
+            return values
+        values = values.copy()
+        values[judged.total(judged.policy.rel) == 0] = 1.0
+        return values
+
+    def __matmul__(self, at: float) -> Measure:
+        if self.definition.at is None:
+            raise MeasureError(f"{self.name} takes no @.")
+        return self.replace(**{self.definition.at: at})
+
+    def replace(self, **params: Any) -> Measure:
+        """The same measure with other parameters.
+
+        >>> import ranklens as rl
+        >>> str(rl.measure("P@5").replace(rel=2))
+        'P(rel=2)@5'
+        """
+        return make(self.definition, {**dict(self.params), **params})
+
+    def __str__(self) -> str:
+        at = self.definition.at
+        nested = {key for key, parameter in self.definition.parameters.items() if parameter.kind is Nested}
+        inside = ", ".join(str(v) if k in nested else f"{k}={shown(v)}" for k, v in self.params if k != at)
+        cutoff = f"@{shown(v)}" if at and (v := dict(self.params).get(at)) is not None else ""
+        return self.name + (f"({inside})" if inside else "") + cutoff
+
+    def __repr__(self) -> str:
+        return f"measure({str(self)!r})"
+
+
+_DEFINITIONS: dict[str, Definition] = {}
+
+
+def measure(
+    name: str,
+    *aliases: str | Mapping[str, Mapping[str, Any]],
+    aggregate: Aggregate = "mean",
+    low: float = 0.0,
+    high: float = 1.0,
+    average_ties: bool = False,
+    better: Better = "higher",
+    like: str | None = None,
+) -> Callable[[Function], Function]:
+    """Register a function over :class:`~ranklens.judging.judged.Judged` as a measure.
+
+    Its keyword-only parameters become the measure's parameters; ``k`` (or ``recall``, ``x``) is the number after ``@``.
+    An alias may fix parameters: ``{"relative_P": {"cap": True}}``. ``average_ties`` says that the function is exact
+    over averaged ties, which holds when it uses only :class:`~ranklens.judging.judged.Hits`' own sums (see CONTRIBUTING).
+    ``better`` says which values are good, for comparisons in words, ``like`` which other measure has the same parameters.
+
+    >>> from ranklens.registry import measure
+    >>> @measure("LastRank", high=float("inf"))
+    ... def last_rank(judged, *, rel: float = 1):
+    ...     '''The rank of the last relevant document; 0 where none was retrieved.'''
+    ...     hits = judged.relevant(rel)
+    ...     return hits.max(hits.rank)
+    >>> import ranklens as rl
+    >>> rl.evaluate({"q": {"a": 1, "b": 1}}, {"q": ["a", "x", "b"]}, ["LastRank"]).mean
+    {'LastRank': 3.0}
+    >>> unregister("LastRank")
+    """
+
+    def register(function: Function) -> Function:
+        parameters = parameters_of(name, function)
+        at = next((p for p in ("k", "recall", "x") if p in parameters), None)
+        table: dict[str, Mapping[str, Any]] = {}
+        for alias in aliases:
+            table.update({alias: {}} if isinstance(alias, str) else alias)
+        new = Definition(
+            name,
+            function,
+            table,
+            parameters,
+            at,
+            aggregate,
+            low,
+            high,
+            average_ties,
+            better,
+            like,
+            view_of(function),
+        )
+        for spelling in (name, *table):
+            known = by_spelling().get(spelling.lower())
+            if known and known[0] != name:
+                raise MeasureError(
+                    f"The name {spelling!r} is taken by the measure {known[0]}; choose another."
+                )
+        _DEFINITIONS[name] = new
+        by_spelling.cache_clear()
+        return function
+
+    return register
+
+
+def unregister(name: str) -> None:
+    """Take a measure out of the registry, e.g. at the end of a test."""
+    del _DEFINITIONS[name]
+    by_spelling.cache_clear()
+
+
+def definitions() -> Mapping[str, Definition]:
+    """All registered measures by their canonical name."""
+    load_built_in()
+    return _DEFINITIONS
+
+
+def make(definition: Definition, params: Mapping[str, Any]) -> Measure:
+    """A measure with checked parameters, in the order of the signature, defaults left out."""
+    for key in params:
+        if key not in definition.parameters:
+            raise MeasureError(
+                f"{definition.name} has no parameter {key!r}: {nearest(key, definition.parameters)}"
+            )
+    found: list[tuple[str, Value]] = []
+    for key, parameter in definition.parameters.items():
+        if key not in params:
+            if parameter.default is inspect.Parameter.empty:
+                example = "(nDCG@10)" if parameter.kind is Nested else "@0.5"
+                raise MeasureError(
+                    f"{definition.name} needs {key}: write {definition.name}{example}, for example."
+                )
+            continue
+        value = parameter.read(params[key], definition.name)
+        if value != parameter.default:
+            found.append((key, value))
+    return Measure(definition.name, tuple(found))
+
+
+@cache
+def by_spelling() -> dict[str, tuple[str, Mapping[str, Any]]]:
+    """Every spelling and what it stands for: canonical names as they are written, all others in lower case.
+
+    So ``RBP`` and ``rbp`` may differ, as they do between tools.
+    """
+    table: dict[str, tuple[str, Mapping[str, Any]]] = {}
+    for definition in _DEFINITIONS.values():
+        table[definition.name] = table[definition.name.lower()] = (definition.name, {})
+        for alias, params in definition.aliases.items():
+            table[alias.lower()] = (definition.name, params)
+    return table
+
+
+@cache
+def load_built_in() -> None:
+    """Import the formulas, once; importing registers them."""
+    import ranklens.formulas  # noqa: F401  registers the measures
+
+
+@cache
+def load_plugins() -> None:
+    """Import what installed packages offer in the entry-point group; importing registers it."""
+    from importlib.metadata import entry_points
+
+    load_built_in()
+    for point in entry_points(group=ENTRY_POINT_GROUP):
+        try:
+            point.load()
+        except Exception as error:  # noqa: BLE001, PERF203  a package that is broken does not break the others
+            warn(f"The measures of {point.value} cannot be loaded: {type(error).__name__}: {error}")

@@ -1,0 +1,258 @@
+"""Measures of subtopics and evidence: invariants, every way in, averaged ties, values by hand."""
+
+import random
+from itertools import permutations, product
+from statistics import mean
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from richer import RICH
+from strategies import DOCS, QUERIES, examples, runs
+
+import ranklens as rl
+from ranklens.readers.judgments import Judgments
+
+pytestmark = pytest.mark.filterwarnings("ignore::ranklens.RankLensWarning")
+DIVERSE = [rl.measure(name) for name, needs in RICH.items() if needs == "subtopics"]
+EVIDENTIAL = [rl.measure(name) for name, needs in RICH.items() if needs == "evidence"]
+GRADED = [rl.measure(name) for name in ("nDCG@5", "AP", "RBP", "Judged@3")]
+
+documents = st.dictionaries(st.sampled_from(DOCS), st.integers(-1, 3), min_size=1)
+topics = st.dictionaries(st.sampled_from(["1", "2", "10", "x"]), documents, min_size=1)
+by_subtopic = st.dictionaries(st.sampled_from(QUERIES), topics, min_size=1)
+sets = st.lists(st.sets(st.sampled_from(DOCS), min_size=1), min_size=1, max_size=3)
+by_set = st.dictionaries(st.sampled_from(QUERIES), sets, min_size=1)
+
+
+def values(qrels, run, measures, **policy):
+    scores = rl.evaluate(qrels, run, measures, **policy)
+    return {(str(m), q): v for m in measures for q, v in zip(scores.queries, scores[m].tolist(), strict=True)}
+
+
+def test_every_measure_says_what_it_needs():
+    for name, needs in RICH.items():
+        assert rl.measure(name).definition.needs == needs
+
+
+@pytest.mark.parametrize("measure", DIVERSE, ids=str)
+def test_asking_without_subtopics_is_one_clear_sentence(measure):
+    with pytest.raises(rl.MeasureError, match="needs judgments by subtopic") as error:
+        rl.evaluate({"q": {"a": 1}}, {"q": ["a"]}, measure)
+    assert str(error.value).startswith(str(measure))
+
+
+@given(qrels=by_subtopic, run=runs())
+def test_in_range_and_never_nan(qrels, run):
+    scores = rl.evaluate(qrels, run, DIVERSE)
+    for measure in DIVERSE:
+        assert np.isfinite(scores[measure]).all(), measure
+        assert (scores[measure] >= -1e-12).all(), measure
+        assert (scores[measure] <= 1 + 1e-12).all(), measure
+
+
+@given(qrels=by_set, run=runs())
+def test_evidence_is_in_range(qrels, run):
+    scores = rl.evaluate(qrels, run, EVIDENTIAL)
+    for measure in EVIDENTIAL:
+        assert ((scores[measure] >= 0) & (scores[measure] <= 1)).all(), measure
+
+
+@given(qrels=by_subtopic, run=runs(), seed=st.integers(0, 9))
+def test_the_order_of_queries_and_documents_does_not_matter(qrels, run, seed):
+    def shuffled(table):
+        items = list(table.items())
+        random.Random(seed).shuffle(items)
+        return {key: shuffled(value) if isinstance(value, dict) else value for key, value in items}
+
+    found, expected = values(shuffled(qrels), shuffled(run), DIVERSE), values(qrels, run, DIVERSE)
+    assert found == pytest.approx(expected, abs=1e-12)
+
+
+@given(qrels=by_subtopic, run=runs())
+def test_one_query_equals_the_batch(qrels, run):
+    together = values(qrels, run, [*DIVERSE, *GRADED])
+    for q in qrels:
+        alone = values({q: qrels[q]}, {q: run[q]} if q in run else {}, [*DIVERSE, *GRADED])
+        assert alone == {key: v for key, v in together.items() if key[1] == q}
+
+
+@given(qrels=by_subtopic, run=runs(), ties=st.sampled_from(["descending", "ascending", "input", "average"]))
+def test_measures_of_grades_see_the_highest_grade(qrels, run, ties):
+    measures = [m for m in GRADED if ties != "average" or m.definition.average_ties]
+    plain = {}
+    for q, by_topic in qrels.items():
+        plain[q] = {}
+        for docs in by_topic.values():
+            for doc, grade in docs.items():
+                plain[q][doc] = max(grade, plain[q].get(doc, grade))
+    for judged_only in (False, True):
+        chosen = {"ties": ties, "judged_only": judged_only}
+        assert values(qrels, run, measures, **chosen) == values(plain, run, measures, **chosen)
+
+
+@given(
+    qrels=by_subtopic,
+    run=runs(min_docs=1).filter(bool),
+    ties=st.sampled_from(["descending", "ascending", "input"]),
+)
+def test_every_way_in_gives_the_same(qrels, run, ties, tmp_path_factory):
+    rows = [(q, s, d, float(g)) for q, by in qrels.items() for s, docs in by.items() for d, g in docs.items()]
+    gold = pl.DataFrame(rows, schema=["query", "subtopic", "doc", "grade"], orient="row")
+    ranked = [(q, d, float(x)) for q, docs in run.items() for d, x in docs.items()]
+    table = pl.DataFrame(ranked, schema=["query", "doc", "score"], orient="row")
+    expected = values(qrels, run, DIVERSE, ties=ties)
+    for a, b in [(gold, run), (gold.to_pandas(), table), (qrels, table), (gold, table.to_arrow())]:
+        assert values(a, b, DIVERSE, ties=ties) == pytest.approx(expected, abs=1e-12)
+
+
+def all_orders(scores):
+    groups = [
+        [d for d, s in scores.items() if s == value] for value in sorted(set(scores.values()), reverse=True)
+    ]
+    for order in product(*(permutations(group) for group in groups)):
+        yield [doc for group in order for doc in group]
+
+
+@settings(max_examples=examples(80))
+@given(
+    scores=st.lists(st.sampled_from([1.0, 2.0]), min_size=1, max_size=5),
+    grades=st.lists(st.sampled_from([None, -1, 0, 1, 2]), min_size=15, max_size=15),
+    depth=st.sampled_from([None, None, 2]),
+)
+def test_averaged_ties_equal_the_mean_over_all_orders(scores, grades, depth):
+    run = {f"d{i}": s for i, s in enumerate(scores)}
+    gold = {
+        str(s): {f"d{i}": g for i, g in enumerate(grades[s::3]) if g is not None} | {"missed": 2}
+        for s in range(3)
+    }
+    measures = [m for m in DIVERSE if m.definition.average_ties]
+    assert len(measures) == len(DIVERSE) - 2  # IA takes any measure
+    averaged = rl.evaluate({"q": gold}, {"q": run}, measures, ties="average", depth=depth)
+    orders = [rl.evaluate({"q": gold}, {"q": order}, measures, depth=depth) for order in all_orders(run)]
+    for measure in measures:
+        expected = mean(float(found[measure][0]) for found in orders)
+        assert averaged[measure][0] == pytest.approx(expected, abs=1e-9), measure
+
+
+def test_global_gains_by_hand():
+    """Intents .7 and .3, gains {A 3, B 1} and {B 2, C 3}, run B, X, A, C: values by Sakai and Song's formulas."""
+    qrels = Judgments(
+        subtopics={"q": {"i1": {"A": 3, "B": 1}, "i2": {"B": 2, "C": 3}}},
+        intents={"q": {"i1": 0.7, "i2": 0.3}},
+    )
+    names = [f"{m}@{k}" for m in ("D_nDCG", "D_sharp_nDCG") for k in (1, 2, 3, 4)]
+    found = rl.evaluate(qrels, {"q": ["B", "X", "A", "C"]}, names).mean
+    expected = [0.619048, 0.445174, 0.697286, 0.812297, 0.809524, 0.722587, 0.848643, 0.906148]
+    assert [found[name] for name in names] == pytest.approx(expected, abs=1e-6)
+
+
+def test_intent_awareness_is_the_mean_of_the_measure_by_subtopic():
+    qrels = {"q": {"1": {"a": 1}, "2": {"b": 2, "c": 1}}}
+    run = {"q": ["x", "b", "a"]}
+    apart = [rl.evaluate({"q": docs}, run, "nDCG@5").mean["nDCG@5"] for docs in qrels["q"].values()]
+    assert rl.evaluate(qrels, run, "IA(nDCG@5)").mean["IA(nDCG@5)"] == pytest.approx(mean(apart))
+
+
+def test_evidence_by_hand():
+    """Sets {a, b} and {c}; a and b are retrieved at ranks 1 and 3."""
+    found = rl.evaluate(
+        {"q": [{"a", "b"}, {"c"}]}, {"q": ["a", "x", "b", "d"]}, ["AllRecall@3", *EVIDENTIAL]
+    ).mean
+    assert found == {
+        "AllRecall@3": 0.5, "AnyRecall@3": 0.5, "EvidenceSuccess@3": 1, "EvidenceRprec": 0.5,
+    }  # fmt: skip
+    early = rl.evaluate(
+        {"q": [{"a", "b"}, {"c"}]}, {"q": ["a", "x", "b", "d"]}, ["AllRecall@2", "AnyRecall@2"]
+    ).mean
+    assert early == {"AllRecall@2": 0, "AnyRecall@2": 0.5}
+
+
+def test_without_evidence_sets_all_relevant_documents_are_one():
+    found = rl.evaluate(
+        {"q": {"a": 1, "b": 2, "n": 0}}, {"q": ["a", "x", "b"]}, ["AllRecall@2", "AllRecall@3", "AnyRecall@1"]
+    )
+    assert found.mean == {"AllRecall@2": 0, "AllRecall@3": 1, "AnyRecall@1": 1}
+
+
+@given(qrels=st.dictionaries(st.sampled_from(QUERIES), documents, min_size=1), run=runs(), data=st.data())
+def test_junk_is_taken_out_before_ranking(qrels, run, data):
+    junk = {q: data.draw(st.sets(st.sampled_from(DOCS))) for q in qrels}
+    clean_run = {q: {d: s for d, s in docs.items() if d not in junk.get(q, ())} for q, docs in run.items()}
+    clean_qrels = {q: {d: g for d, g in docs.items() if d not in junk[q]} for q, docs in qrels.items()}
+    for ties in ("descending", "average"):
+        found = values(Judgments(qrels, junk=junk), run, GRADED, ties=ties)
+        assert found == pytest.approx(values(clean_qrels, clean_run, GRADED, ties=ties), abs=1e-12)
+
+
+def test_named_tuples_of_ir_datasets():
+    from typing import NamedTuple
+
+    class TrecSubQrel(NamedTuple):
+        query_id: str
+        doc_id: str
+        relevance: int
+        subtopic_id: str
+
+    rows = [TrecSubQrel("q", "a", 1, "1"), TrecSubQrel("q", "b", 1, "2")]
+    assert rl.evaluate(rows, {"q": ["a", "x"]}, "StRecall@2").mean == {"StRecall@2": 0.5}
+
+
+def test_wrong_shapes_get_one_clear_error():
+    with pytest.raises(rl.InputError, match="where other queries have subtopics"):
+        rl.evaluate({"q": {"s": {"a": 1}}, "p": ["a"]}, {"q": ["a"]}, "StRecall")
+    with pytest.raises(rl.InputError, match="the subtopic 't' holds 1, not"):
+        rl.evaluate({"q": {"s": {"a": 1}, "t": 1}}, {"q": ["a"]}, "StRecall")
+    with pytest.raises(rl.InputError, match="subtopic '2' of query 'q' has no probability"):
+        rl.evaluate(
+            Judgments(subtopics={"q": {"1": {"a": 1}, "2": {"b": 1}}}, intents={"q": {"1": 1.0}}),
+            {"q": ["a"]},
+            "D_nDCG",
+        )
+
+
+def test_preferences_equal_those_of_trec_eval():
+    """The drop-in's golden data, whose values are trec_eval 10's own, as pairs through the main interface."""
+    from pathlib import Path
+
+    from ranklens.files.sources import open_source
+    from ranklens.trec import groups
+
+    golden = Path(__file__).parents[1] / "golden"
+    judged = groups.read_judgments(open_source(str(golden / "qrels.prefs.txt")), "qrels_prefs")
+    by_group, run = {}, {}
+    for j in judged:
+        by_group.setdefault(j.query, {}).setdefault(j.group, []).append(j)
+    for line in (golden / "run.prefs.txt").read_text(encoding="utf-8").splitlines():
+        query, _, doc, _, score, _ = line.split()
+        run.setdefault(query, {})[doc] = float(score)
+    pairs = {
+        query: {
+            name: [(a.doc, b.doc) for a in members for b in members if a.level > b.level]
+            for name, members in named.items()
+        }
+        for query, named in by_group.items()
+    }
+    expected = groups.preferences(judged, run, None)
+    names = [
+        "prefs_simp",
+        "prefs_simp_ret",
+        "prefs_simp_imp",
+        "prefs_avgjg",
+        "prefs_avgjg_ret",
+        "prefs_avgjg_imp",
+    ]
+    scores = rl.evaluate(Judgments(preferences=pairs), run, names, ties="ascending")
+    for name in names:
+        for query, value in zip(scores.queries, scores[rl.measure(name)].tolist(), strict=True):
+            if query in expected:
+                assert value == pytest.approx(expected[query][name], abs=1e-12), (name, query)
+
+
+def test_asking_without_preferences_is_one_clear_sentence():
+    with pytest.raises(rl.MeasureError, match="Prefs needs preferences"):
+        rl.evaluate({"q": {"a": 1}}, {"q": ["a"]}, "Prefs")
+    with pytest.raises(rl.InputError, match="not a pair of a better and a worse document"):
+        rl.evaluate(Judgments(preferences={"q": ["ab", "c"]}), {"q": ["a"]}, "Prefs")

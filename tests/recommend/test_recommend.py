@@ -1,0 +1,131 @@
+"""Recommendations: values that RecBole, recommenders and RecTools publish for their own tests, and by hand."""
+
+import numpy as np
+import pytest
+
+import ranklens as rl
+from ranklens.readers.judgments import Judgments
+from ranklens.recommend import scoring
+
+TRAIN = {"u1": {"a", "b"}, "u2": {"a"}, "u3": {"a", "c"}, "u4": {"a", "b"}}
+TEST = {"u1": {"c"}, "u2": {"b", "c"}}
+LISTS = {"u1": ["c", "a"], "u2": ["a", "b"]}
+
+
+def mean(measures, **more):
+    return rl.recommend.evaluate(TRAIN, TEST, LISTS, measures, **more).mean
+
+
+def test_five_meanings_of_novelty():
+    """a was used by 4 of 4 users, b by 2, c by 1; there are 7 interactions."""
+    found = mean(
+        [f"Novelty(kind={kind})@2" for kind in ("miuf", "surprisal", "self-information", "unseen", "epc")]
+    )
+    assert list(found.values()) == pytest.approx(
+        [
+            ((2 + 0) / 2 + (0 + 1) / 2) / 2,
+            ((2 + 0) / 2 + (0 + 1) / 2) / 2 / 2,
+            np.mean([-np.log2(1 / 7), -np.log2(4 / 7), -np.log2(4 / 7), -np.log2(2 / 7)]),
+            (0.5 + 0.5) / 2,
+            np.mean([0.75, 0, 0, 0.5]),
+        ]
+    )
+
+
+def test_popularity_and_the_tail():
+    assert mean(["ARP@2", "APLT(head=0.5)@2", "nDCG@2"]) == pytest.approx(
+        {"ARP@2": (2.5 + 3) / 2, "APLT(head=0.5)@2": 0.5, "nDCG@2": (1 + 0.38685) / 2}, abs=1e-4
+    )
+
+
+def test_counts_of_recbole():
+    """RecBole's own test: counts 0, 1, 1, 2, 2, 2, 3, 4 of 8 items."""
+    counts = np.array([0, 1, 1, 2, 2, 2, 3, 4.0])
+    assert scoring._gini(counts, None) == pytest.approx(0.341667, abs=1e-6)
+    assert scoring._gini(counts, "n-1") == pytest.approx(0.390476, abs=1e-6)
+    assert scoring._gini(counts, "elliot") == pytest.approx(0.609524, abs=1e-6)
+    assert scoring._entropy(counts, None) == pytest.approx(2.656565, abs=1e-6)
+    assert scoring._entropy(counts, "recbole") == pytest.approx(0.263056, abs=1e-6)
+    assert scoring._coverage(counts, None) == 7 / 8
+
+
+def test_the_whole_system():
+    found = rl.recommend.evaluate(
+        TRAIN, TEST, LISTS, ["Coverage@1", "Gini@2", "Entropy@2", "GAUC"], items="abcdef"
+    )
+    assert found.mean["Coverage@1"] == pytest.approx(2 / 6)
+    assert found.mean["Entropy@2"] == pytest.approx(1.5)
+    assert found.mean["GAUC"] == pytest.approx((1 * 1 + 0 * 2) / 3)
+    interval = found.interval("Coverage@1")
+    assert 1 / 6 <= interval.low <= 2 / 6 <= interval.high + 1e-12
+    with pytest.raises(rl.MeasureError, match="no value per user"):
+        _ = found.per_user
+
+
+def test_variety_and_calibration():
+    features = {
+        "a": {"features": [1, 0], "group": "x"},
+        "b": {"features": [0, 1], "group": "y"},
+        "c": {"features": [1, 0], "group": "y"},
+    }
+    found = mean(["ILD@2", "Calibration@2"], features=features)
+    assert found["ILD@2"] == pytest.approx((0 + 1) / 2)
+    # u1: history x, y half each, list y, x half each: 0; u2: history x, list half and half.
+    q = 0.99 * 0.5 + 0.01
+    assert found["Calibration@2"] == pytest.approx((0 + np.log(1 / q)) / 2)
+
+
+def test_calibration_by_hand():
+    """Steck: p (.7, .3), q (.5, .5) gives .08069."""
+    train = {"u": {f"x{i}" for i in range(7)} | {f"y{i}" for i in range(3)}}
+    features = {f"{g}{i}": {"group": g} for g in "xy" for i in range(10)}
+    found = rl.recommend.evaluate(
+        train, {"u": {"x9"}}, {"u": ["x8", "y8"]}, "Calibration@2", features=features
+    )
+    assert found.mean["Calibration@2"] == pytest.approx(0.08069, abs=1e-5)
+
+
+def test_partial_auc_and_serendipity_by_hand():
+    """Wanted, other, wanted, other: above the first 2 others are 1 and 2 of 2 wanted items."""
+    found = rl.recommend.evaluate(
+        {"u": {"z"}}, {"u": {"a", "c"}}, {"u": ["a", "b", "c", "d"]}, ["pAUC@2"]
+    ).mean
+    assert found["pAUC@2"] == pytest.approx((1 + 2) / (2 * 2))
+
+
+def test_sampled_metrics_turn_the_order():
+    """Krichene and Rendle: among all items C is better than A, among 99 negatives A is."""
+    a, c = [100] * 5, [212, 2, 743, 5342, 1548]
+    whole = [rl.recommend.sampled_metric(ranks, 10_000, 99, full=True) for ranks in (a, c)]
+    among = [rl.recommend.sampled_metric(ranks, 10_000, 99) for ranks in (a, c)]
+    assert whole == pytest.approx([0.150, 0.208], abs=1e-3)
+    assert among == pytest.approx([0.729, 0.460], abs=1e-3)
+
+
+def test_exposure_by_hand():
+    """Groups A, A, B, B and a target of one half each: e .6388 and .3612."""
+    groups = {d: {"group": g} for d, g in zip("abcd", "AABB", strict=True)}
+    found = rl.evaluate(
+        Judgments({"q": {"a": 1}}, documents=groups), {"q": list("abcd")}, ["AWRF", "EE_D", "EE_R", "EE_L"]
+    ).mean
+    assert found == pytest.approx({"AWRF": 0.99014, "EE_D": 5.2790, "EE_R": 4.9014, "EE_L": 0.3776}, abs=2e-4)
+    apart = {d: {"group": g} for d, g in zip("ab", "AB", strict=True)}
+    one = rl.evaluate(
+        Judgments({"q": {"a": 1}}, documents=apart), {"q": ["a"]}, ["AWRF(base=2)", "AWRF"]
+    ).mean
+    assert one["AWRF(base=2)"] == 1  # only one group was seen at all
+    with pytest.raises(rl.MeasureError, match="AWRF needs properties of documents"):
+        rl.evaluate({"q": {"a": 1}}, {"q": ["a"]}, "AWRF")
+
+
+def test_shares_in_groups():
+    groups = {"a": {"group": {"A": 0.5, "B": 0.5}}, "b": {"group": {"A": 0.5, "B": 0.5}}}
+    found = rl.evaluate(Judgments({"q": {"a": 1}}, documents=groups), {"q": ["a", "b"]}, "AWRF").mean
+    assert found["AWRF"] == pytest.approx(1)
+
+
+def test_asking_without_training_data_is_one_clear_sentence():
+    with pytest.raises(rl.MeasureError, match="Novelty needs training data"):
+        rl.evaluate({"q": {"a": 1}}, {"q": ["a"]}, "Novelty")
+    with pytest.raises(rl.InputError, match="train: pass"):
+        rl.recommend.evaluate(7, TEST, LISTS, "Novelty@2")

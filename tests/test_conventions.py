@@ -1,0 +1,149 @@
+"""Numbers of other tools from the same data: live where the tools are installed, by their published values where not."""
+
+import random
+
+import numpy as np
+import pytest
+from sklearn.metrics import dcg_score, ndcg_score
+
+import ranklens as rl
+from ranklens.conventions import CONVENTIONS
+
+
+def lists(seed, queries=20, positives=True):
+    """Labels and scores by query, with ties; some queries have no positive label."""
+    rng = random.Random(seed)
+    found = []
+    for _ in range(queries):
+        n = rng.randint(3, 40)
+        labels = [rng.choice([0, 0, 0, 1, 2, 3]) for _ in range(n)]
+        if not positives and rng.random() < 0.3:
+            labels = [0] * n
+        elif not any(labels):
+            labels[0] = 1
+        found.append((labels, [float(rng.randint(0, 9)) for _ in range(n)]))
+    return found
+
+
+def as_dicts(data):
+    qrels = {
+        f"q{q}": {f"d{i}": label for i, label in enumerate(labels)} for q, (labels, _) in enumerate(data)
+    }
+    run = {f"q{q}": {f"d{i}": score for i, score in enumerate(scores)} for q, (_, scores) in enumerate(data)}
+    return qrels, run
+
+
+def mean(data, measure, tool):
+    (value,) = rl.evaluate(*as_dicts(data), measure, convention=tool).mean.values()
+    return value
+
+
+PUBLISHED = [  # xgboost, tests/cpp/metric/test_rank_metric.h
+    ([10, 0, 0, 1, 5], [0.1, 0.2, 0.3, 4, 70], {"ndcg": 0.409738}),
+    ([0, 0, 1, 1], [0.1, 0.9, 0.1, 0.9], {"ndcg": 0.6509, "ndcg@2": 0.3868, "map": 0.5, "map@2": 0.25}),
+]
+
+
+@pytest.mark.parametrize(("labels", "scores", "expected"), PUBLISHED)
+def test_published_values_of_xgboost(labels, scores, expected):
+    for measure, value in expected.items():
+        assert mean([(labels, scores)], measure, "xgboost") == pytest.approx(value, abs=1e-4), measure
+
+
+def test_an_empty_query_of_xgboost():
+    data = [([0, 0], [1.0, 2.0])]
+    assert mean(data, "ndcg@5", "xgboost") == 1
+    assert mean(data, "ndcg@5-", "xgboost") == 0
+
+
+@pytest.mark.parametrize("measure", ["ndcg@5", "ndcg", "map@3", "map"])
+def test_xgboost_live(measure):
+    xgboost = pytest.importorskip("xgboost")
+    data = lists(measure, positives=False)
+    binary = measure.startswith("map")
+    data = [([int(x > 0) for x in labels] if binary else labels, scores) for labels, scores in data]
+    features = np.array([[score] for _, scores in data for score in scores])
+    matrix = xgboost.DMatrix(features, label=[x for labels, _ in data for x in labels])
+    matrix.set_group([len(labels) for labels, _ in data])
+    matrix.set_base_margin([score for _, scores in data for score in scores])
+    booster = xgboost.train(
+        {"objective": "rank:ndcg", "eval_metric": measure, "eta": 0.0, "max_depth": 1},
+        matrix,
+        num_boost_round=1,
+    )
+    theirs = float(booster.eval(matrix).rpartition(":")[2])
+    assert mean(data, measure, "xgboost") == pytest.approx(theirs, abs=1e-6)
+
+
+@pytest.mark.parametrize("measure", ["ndcg@5", "map@3"])
+def test_lightgbm_live(measure):
+    lightgbm = pytest.importorskip("lightgbm")
+    data = lists(measure, positives=False)
+    name, k = measure.split("@")
+    if name == "map":
+        data = [([int(x > 0) for x in labels], scores) for labels, scores in data]
+    features = np.array([[0.0] for _, scores in data for _ in scores])
+    sizes = [len(labels) for labels, _ in data]
+    labels = [x for labels, _ in data for x in labels]
+    start = [score for _, scores in data for score in scores]
+    train = lightgbm.Dataset(features, labels, group=sizes, init_score=start, free_raw_data=False)
+    seen = {}
+    lightgbm.train(
+        {
+            "objective": "lambdarank",
+            "metric": name,
+            "eval_at": [int(k)],
+            "verbose": -1,
+            "learning_rate": 1e-12,
+        },
+        train,
+        num_boost_round=1,
+        valid_sets=[train],
+        valid_names=["train"],
+        callbacks=[lightgbm.record_evaluation(seen)],
+    )
+    assert mean(data, measure, "lightgbm") == pytest.approx(seen["train"][measure][0], abs=1e-6)
+
+
+@pytest.mark.parametrize("k", [3, 10])
+def test_scikit_learn_live(k):
+    data = lists(k)
+    theirs = np.mean([ndcg_score([labels], [scores], k=k) for labels, scores in data])
+    assert mean(data, f"ndcg_score@{k}", "sklearn") == pytest.approx(theirs, abs=1e-12)
+    theirs = np.mean([dcg_score([labels], [scores], k=k) for labels, scores in data])
+    assert mean(data, f"dcg_score@{k}", "sklearn") == pytest.approx(theirs, abs=1e-12)
+
+
+def test_averages_of_map_at_k():
+    """Hits 1, 0, 1 of 4 relevant documents, k = 3: the four numbers that tools give."""
+    qrels = {"q": {"a": 1, "b": 1, "c": 1, "d": 1}}
+    run = {"q": ["a", "x", "b"]}
+    expected = {"beir": 0.4167, "lightgbm": 0.5556, "torchmetrics": 0.8333, "sentence-transformers": 0.5556}
+    for tool, value in expected.items():
+        (found,) = rl.evaluate(qrels, run, "map@3", convention=tool).mean.values()
+        assert found == pytest.approx(value, abs=1e-4), tool
+
+
+def test_the_number_of_the_tool_is_explained():
+    qrels, run = as_dicts([([10, 0, 0, 1, 5], [0.1, 0.2, 0.3, 4, 70])])
+    found = rl.explain("ndcg", qrels, run, query="q0", convention="xgboost")
+    assert found.value == pytest.approx(0.409738, abs=1e-6)
+    assert found.notes[0] == "xgboost gives 0.4097 for ndcg, nDCG@32 is 0.6957."
+    assert "The gain is 2^grade - 1, not the grade." in found.notes
+
+
+@pytest.mark.parametrize("name", CONVENTIONS)
+def test_every_name_of_every_tool_is_a_measure(name):
+    tool = rl.convention(name)
+    for theirs in tool.names:
+        for text in (f"{theirs.removesuffix('-')}@5{'-' * theirs.endswith('-')}", theirs):
+            assert tool.measure(text).definition
+    assert {*tool.why} <= {"", *tool.names}
+    assert {*tool.bare} | tool.tied <= {*tool.names}
+
+
+def test_wrong_names_get_one_clear_error():
+    with pytest.raises(rl.InputError, match="did you mean 'xgboost'"):
+        rl.convention("xgbost")
+    with pytest.raises(rl.MeasureError, match="lightgbm has no measure 'recall@5'"):
+        rl.evaluate({"q": {"a": 1}}, {"q": ["a"]}, "recall@5", convention="lightgbm")
