@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     )
     from ranklens.evaluation import evaluate
     from ranklens.explanation.walk import Explanation, explain
+    from ranklens.formulas.gain import cumulated_gain_from
+    from ranklens.formulas.own import measure_from
     from ranklens.formulas.user_models import user_model
     from ranklens.items import (
         AveragePrecisionAtK,
@@ -78,6 +80,8 @@ _HOME = {
     "errors": "InputError MeasureError MissingExtraError PolicyError RankLensError RankLensWarning",
     "evaluation": "evaluate",
     "explanation.walk": "Explanation explain",
+    "formulas.gain": "cumulated_gain_from",
+    "formulas.own": "measure_from",
     "formulas.user_models": "user_model",
     "items": "AveragePrecisionAtK DatasetItem F1AtK HitRateAtK MeanReciprocalRank MetricRunner NDCGAtK PrecisionAtK RecallAtK",
     "judging.assembly": "judge",
@@ -131,6 +135,7 @@ __all__ = [
     "compare",
     "compare_scores",
     "convention",
+    "cumulated_gain_from",
     "dcg_at_k",
     "evaluate",
     "explain",
@@ -142,6 +147,7 @@ __all__ = [
     "k_sweep",
     "mean_reciprocal_rank",
     "measure",
+    "measure_from",
     "measures",
     "ndcg_at_k",
     "plan",

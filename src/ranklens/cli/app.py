@@ -28,6 +28,14 @@ _COMMANDS = {
     "convert": "convert",
     "demo": "demo",
 }
+_WITH_MEASURES = (
+    "evaluate",
+    "compare",
+    "bench",
+    "explain",
+    "report",
+    "measures",
+)  # which may be the user's own
 
 
 def make_app(names: Iterable[str] = _COMMANDS) -> typer.Typer:
@@ -43,6 +51,8 @@ def make_app(names: Iterable[str] = _COMMANDS) -> typer.Typer:
     for name in names:
         module = import_module(f"ranklens.cli.{name}")
         command = options.with_policy(getattr(module, _COMMANDS[name]))
+        if name in _WITH_MEASURES:
+            command = options.with_load(command)
         app.command(name=name, epilog=module.EXAMPLES)(command)
     passed_on = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
     app.command(name="trec-eval", context_settings=passed_on, add_help_option=False)(trec_eval)

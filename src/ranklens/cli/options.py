@@ -47,6 +47,14 @@ QrelsFormat = Annotated[str | None, typer.Option(help="Format of the judgments, 
 RunFormat = Annotated[str | None, typer.Option(help="Format of the runs, if it is not recognised.")]
 
 
+Load = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--load",
+        metavar="FILE",
+        help="Run this Python file first; it registers measures of your own. Can be repeated.",
+    ),
+]
 Map = Annotated[
     list[str] | None,
     typer.Option(
@@ -87,6 +95,19 @@ def _plain(kind: Any) -> Any:
     return str if get_origin(kind) is Literal else kind
 
 
+def with_load(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with ``--load``, which registers measures of the user's own before anything else."""
+
+    @wraps(command)
+    def run(*, load: list[str], **arguments: Any) -> None:
+        from ranklens.cli.own_measures import load_measures
+
+        load_measures(load or ())
+        command(**arguments)
+
+    return _with_signature(run, command, "", {"load": (Load, None)})
+
+
 def with_options(
     command: Callable[..., None],
     argument: str,
@@ -100,6 +121,15 @@ def with_options(
         chosen = {name: arguments.pop(name) for name in added}
         command(**arguments, **{argument: build(chosen)})
 
+    return _with_signature(run, command, argument, added)
+
+
+def _with_signature(
+    run: Callable[..., None],
+    command: Callable[..., None],
+    argument: str,
+    added: Mapping[str, tuple[Any, Any]],
+) -> Callable[..., None]:
     # Commands may import Typer and options for type checkers only.
     names = {"typer": typer, "options": sys.modules[__name__], "Policy": Policy}
     signature = inspect.signature(command, locals=names, eval_str=True)
@@ -112,7 +142,7 @@ def with_options(
     parameters = [*own, *options]
     run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in parameters}
-    del run.__wrapped__  # its signature is no longer the command's
+    del run.__wrapped__  # type: ignore[attr-defined]  # its signature is no longer the command's
     return run
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from ranklens.errors import MeasureError, nearest, warn
+from ranklens.registry.checks import checked, is_built_in, refuse_taken
 from ranklens.registry.parameters import Nested, Parameter, Value, as_argument, parameters_of, shown, view_of
 
 if TYPE_CHECKING:
@@ -44,6 +45,11 @@ class Definition:
         """What judgments must know besides grades: ``"subtopics"``, for example."""
         found: str | None = getattr(self.view, "needs", None)
         return found
+
+    @cached_property
+    def is_foreign(self) -> bool:
+        """Whether it was defined outside this package, so that its values are checked."""
+        return not is_built_in(self.function)
 
     @property
     def description(self) -> str:
@@ -115,6 +121,8 @@ class Measure:
         view = self.definition.view
         seen = judged if view is None else view.of(judged, str(self))
         values = self.definition.function(seen, **{k: as_argument(v) for k, v in params.items()})
+        if self.definition.is_foreign:
+            values = checked(values, self.definition, judged)
         return self._with_ones(values, judged) if judged.policy.empty == "one" else values
 
     def _with_ones(self, values: FloatArray, judged: Judged) -> FloatArray:
@@ -206,12 +214,11 @@ def measure(
             like,
             view_of(function),
         )
+        if not is_built_in(function):
+            load_built_in()  # whose names are taken
         for spelling in (name, *table):
             known = by_spelling().get(spelling.lower())
-            if known and known[0] != name:
-                raise MeasureError(
-                    f"The name {spelling!r} is taken by the measure {known[0]}; choose another."
-                )
+            refuse_taken(name, spelling, function, _DEFINITIONS[known[0]] if known else None)
         _DEFINITIONS[name] = new
         by_spelling.cache_clear()
         return function
