@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ranklens.cli import options
+from ranklens.cli.latex import with_paper_table
 from ranklens.cli.settings import compare_files, inputs, with_settings
 from ranklens.cli.texts import query_texts
 from ranklens.errors import InputError
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from ranklens.comparison.comparison import Comparison
+    from ranklens.comparison.paper import PaperTable
     from ranklens.tables.table import Printout
 
 EXAMPLES = """
@@ -32,6 +34,8 @@ Examples:
   ranklens compare qrels.txt bm25=runs/1.txt dense=runs/2.txt --baseline bm25 -m nDCG@10,R@100
 
   ranklens compare qrels.txt runs/*.txt --test tukey --format latex -o table.tex
+
+  ranklens compare qrels.txt runs/*.txt --baseline bm25 --format latex --marks triangles --delta --digits 3 --wide
 
   ranklens compare beir/ a.txt b.txt --by type --most 10
 
@@ -61,11 +65,13 @@ class Rows(str, Enum):
 
 
 @with_settings
+@with_paper_table
 def compare(
     qrels: options.Qrels,
     runs: options.Runs,
     policy: Policy,
     settings: dict[str, Any],
+    paper: dict[str, Any],
     most: Annotated[int, typer.Option(min=0, metavar="N", help="Show the N queries that differ most.")] = 0,
     document: Annotated[
         str | None, typer.Option("--documents", help="Show the two rankings of this query side by side.")
@@ -97,6 +103,9 @@ def compare(
 ) -> None:
     """Compare runs on the same queries: which is better, by how much, and how certain that is."""
     _refuse_what_is_not_shown(format, rows, shows_more=bool(most) or document is not None)
+    table = _paper_table(paper)
+    if format is not Format.latex and (unused := table.given()):
+        raise InputError(f"--{unused[0]} concerns the table of a paper; it needs --format latex.")
     planned = [_planned(plot) for plot in plots]
     for file in [output, *(file for _, _, file in planned)]:
         out.check_output(file, inputs(qrels, runs, settings["by"]))
@@ -111,7 +120,7 @@ def compare(
 
         terminal.show(shown)
     else:
-        out.write_text(_render(found, shown, texts, format, rows, spreadsheet), output)
+        out.write_text(_render(found, shown, texts, format, rows, spreadsheet, table), output)
 
 
 def _refuse_what_is_not_shown(format: Format, rows: Rows, *, shows_more: bool) -> None:  # noqa: A002
@@ -121,6 +130,12 @@ def _refuse_what_is_not_shown(format: Format, rows: Rows, *, shows_more: bool) -
         )
     if rows is not Rows.systems and format not in (Format.csv, Format.tsv):
         raise InputError(f"--rows needs --format csv or tsv; {format.value} shows systems and pairs.")
+
+
+def _paper_table(chosen: dict[str, Any]) -> PaperTable:
+    from ranklens.comparison.paper import PaperTable
+
+    return PaperTable(**chosen)
 
 
 def _planned(plot: str) -> tuple[str, str | None, Path]:
@@ -157,11 +172,14 @@ def _render(
     format: Format,  # noqa: A002
     rows: Rows,
     guarded: bool,
+    paper: PaperTable,
 ) -> str:
     if format is Format.json:
         return found.to_json(indent=2) + "\n"
     if format is Format.latex:
-        return found.to_latex() + "\n"
+        from ranklens.comparison.paper import latex
+
+        return latex(found, paper) + "\n"
     if format is Format.markdown:
         return shown.to_markdown() + "\n"
     if format is Format.table:

@@ -268,11 +268,18 @@ class Comparison:
         """All that ``print`` shows, as Markdown."""
         return self._printout().to_markdown()
 
-    def to_latex(self) -> str:
-        """A table for a paper (booktabs): systems × measures, the best in bold, raised letters for significance."""
-        from ranklens.comparison.tables import paper
+    def to_latex(self, **table: Any) -> str:
+        """A table for a paper (booktabs): systems × measures, the best in bold, the second best underlined, marks for significance.
 
-        return paper(self).to_latex()
+        ``order`` is ``mean`` (of the first measure) or ``given``. ``marks`` are ``letters`` (of the systems that one beats),
+        ``dagger`` or ``triangles`` (better and worse than ``against``, by default the baseline), or ``none``. ``delta=True`` adds
+        the difference in percent, ``digits`` are those behind the point, ``align`` is ``decimal`` or ``right``. ``caption`` and
+        ``label`` are yours; ``wide=True`` spans two columns. ``notes`` says how much the caption tells: ``short`` (details follow
+        as comments), ``full`` or ``none``.
+        """
+        from ranklens.comparison.paper import PaperTable, latex
+
+        return latex(self, PaperTable(**table))
 
     def _printout(self) -> Printout:
         from ranklens.comparison.tables import printout
