@@ -45,6 +45,9 @@ Examples:
 """
 
 
+_Look = tuple[str | None, list[str]]  # the width of a figure, and the runs that stand out
+
+
 class Format(str, Enum):
     """How results are written."""
 
@@ -96,6 +99,16 @@ def compare(
             "deltas:AP=ap.png. Can be repeated.",
         ),
     ] = [],  # noqa: B006  typer does not change it
+    figure: Annotated[
+        str | None,
+        typer.Option(
+            help="Draw --plot as a figure of a paper, as wide as a column or the text: column, text or points."
+        ),
+    ] = None,
+    highlight: Annotated[
+        list[str],
+        typer.Option(help="Runs that stand out in --plot, while the others are grey. Can be repeated."),
+    ] = [],  # noqa: B006  typer does not change it
     queries: options.Queries = None,
     format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.table,  # noqa: A002
     output: options.Output = None,
@@ -113,8 +126,8 @@ def compare(
     texts = query_texts(queries, qrels, "compare") if needs_texts else {}
     found = compare_files(qrels, runs, policy=policy, **settings)
     shown = _printout(found, texts, most, document, *(pair or (None, None)))
-    for name, measure, file in planned:
-        _draw(found, name, measure, file, *(pair or (None, None)))
+    for plan in planned:
+        _draw(found, plan, pair or (None, None), (figure, highlight))
     if format is Format.table and out.is_standard_output(output):
         from ranklens.tables import terminal
 
@@ -145,11 +158,16 @@ def _planned(plot: str) -> tuple[str, str | None, Path]:
 
 
 def _draw(
-    found: Comparison, name: str, measure: str | None, file: Path, a: str | None, b: str | None
+    found: Comparison, plan: tuple[str, str | None, Path], pair: tuple[str | None, str | None], look: _Look
 ) -> None:
-    from ranklens.report import charts
+    from ranklens.report import charts, figures
 
-    charts.save(charts.draw(found, name, a, b, measure), file)
+    name, measure, file = plan
+    width, highlight = look
+    points = float(width) if width is not None and width.replace(".", "", 1).isdecimal() else width
+    figure = figures.Figure.of(points, width is None, None, highlight or None)
+    with figures.drawn_as(figure):
+        charts.save(charts.draw(found, name, *pair, measure), file)
 
 
 def _printout(
