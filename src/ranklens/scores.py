@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from ranklens.arrays import FloatArray
     from ranklens.explanation.failing import Failing
+    from ranklens.formulas.methods import Citations, Methods
     from ranklens.judging.judged import Applied, Judged
     from ranklens.matching.rules import Matching
     from ranklens.policy import Policy
@@ -230,6 +231,22 @@ class Scores:
         said = [*details(self.judged, self.measures), *_methods(found)]
         cut = any(around.clipped for around in found.values())
         return [*said, "intervals are clipped to the measure's range"] if cut else said
+
+    def methods(self, cite: Citations = "names") -> Methods:
+        r"""The methods paragraph of a paper: measures with parameters and references, what was averaged over, the version.
+
+        ``cite="latex"`` writes LaTeX with ``\cite``; ``.bibtex`` of the result holds the references.
+
+        >>> import ranklens as rl
+        >>> print(rl.evaluate({"q": {"a"}}, {"q": ["a"]}, "RBP").methods())
+        We report RBP (p = 0.8; gain = binary; Moffat and Zobel 2008). 1 query averaged; ties by document id, descending. ...
+        """
+        from ranklens import __version__
+        from ranklens.formulas.methods import written
+
+        said = "; ".join(details(self.judged, self.measures))
+        sentences = [f"{said}.", f"Values were computed with RankLens {__version__}."]
+        return written(self.measures, self.judged.max_grade, sentences, cite)
 
     def __str__(self) -> str:
         return str(self.table())

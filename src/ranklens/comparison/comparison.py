@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ranklens.comparison.contrasts import Contrasts
     from ranklens.comparison.pairs import PairResult, Pairs
     from ranklens.comparison.settings import Settings
+    from ranklens.formulas.methods import Citations, Methods
     from ranklens.policy import Policy
     from ranklens.registry import Measure
     from ranklens.report.charts import ComparisonPlots
@@ -280,6 +281,19 @@ class Comparison:
         from ranklens.comparison.paper import PaperTable, latex
 
         return latex(self, PaperTable(**table))
+
+    def methods(self, cite: Citations = "names") -> Methods:
+        """The methods paragraph of a paper: measures, tests, corrections, policies and the version, with references."""
+        from ranklens import __version__
+        from ranklens.comparison.tables import note
+        from ranklens.formulas.methods import written
+        from ranklens.registry import parse
+
+        known = [parse(name) for name in self.measures if self.quantity(name).is_known]
+        highest = max((scores.judged.max_grade for scores in self.scores.values()), default=None)
+        sentences = [*note(self), f"Values were computed with RankLens {__version__}."]
+        tested = ("smucker2007",) if len(self.pairs) and "randomization" in self.test else ()
+        return written(known, highest, [sentences[-1], *sentences[:-1]], cite, tested)
 
     def _printout(self) -> Printout:
         from ranklens.comparison.tables import printout

@@ -137,6 +137,36 @@ class Measure:
         values[judged.total(judged.policy.rel) == 0] = 1.0
         return values
 
+    @property
+    def formula(self) -> str:
+        r"""The formula in LaTeX; empty for a measure that was defined elsewhere.
+
+        >>> import ranklens as rl
+        >>> print(rl.measure("RR").formula)
+        \max_{i \le k} \frac{r_i}{i}
+        """
+        from ranklens.formulas.literature import entry_of
+
+        return entry_of(self.name).formula
+
+    @property
+    def bibtex(self) -> str:
+        """Where the measure comes from, for a bibliography; empty if that is not known.
+
+        >>> import ranklens as rl
+        >>> print(rl.measure("RBP").bibtex)
+        @article{moffat2008,
+          author = {Moffat, Alistair and Zobel, Justin},
+          title = {{Rank-biased precision for measurement of retrieval effectiveness}},
+          journal = {ACM Transactions on Information Systems},
+          year = {2008},
+          doi = {10.1145/1416950.1416952},
+        }
+        """
+        from ranklens.formulas.literature import references_of
+
+        return "\n\n".join(reference.bibtex for reference in references_of(self.name))
+
     def __matmul__(self, at: float) -> Measure:
         if self.definition.at is None:
             raise MeasureError(f"{self.name} takes no @.")

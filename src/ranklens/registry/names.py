@@ -131,7 +131,7 @@ def stated(measure: str | Measure, max_grade: float | None = None) -> list[str]:
     ``max_grade`` is the highest grade of the judgments, which some measures take where none is given.
 
     >>> stated("RBP"), stated("RBP(p=0.5)"), stated("ERR@20", 4)
-    (['p = 0.8'], [], ['gain = exp', 'max_grade = 4'])
+    (['p = 0.8', 'gain = binary'], ['gain = binary'], ['max_grade = 4', 'gain = exp'])
     """
     found = parse(measure) if isinstance(measure, str) else measure
     given, told = dict(found.params), []

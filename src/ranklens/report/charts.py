@@ -433,11 +433,10 @@ def significance(comparison: Comparison, measure: MeasureName = None) -> Chart:
         else "Blue: the row is better, orange: worse; filled"
     )
     step, tall = (82, 54) if has_room else (22, 22)
-    height = tall * len(order)
+    height: float = tall * len(order)
     if figure.width is not None:
-        height = (
-            min(28 * len(order) + 20, figures.TALLEST) if has_room else min(figure.width, figures.TALLEST)
-        )
+        height = 28 * len(order) + 20 if has_room else max(0.8 * figure.width, 7 * len(order) + 10)
+        height = min(height, figures.TALLEST)
     return drawing.styled(
         alt.layer(cells, *(texts if has_room else [])),
         f"{comparison.shown(name)}: row − column",
