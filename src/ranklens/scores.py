@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ranklens.errors import MeasureError, MissingExtraError, nearest
-from ranklens.registry import Aggregate, Measure, parse, spellings
+from ranklens.registry import Aggregate, Measure, parse, spellings, stated
 from ranklens.stats.intervals import Bounds, Interval, interval
 from ranklens.words import counted, finite, percent, several
 
@@ -323,8 +323,18 @@ def details(judged: Judged, measures: Sequence[Measure], *, done: str = "average
         policy.describe() + _ties_at_cutoffs(judged, measures),
         _judged_share(judged, measures),
         *spellings(measures),
+        *_parameters(judged, measures),
     ]
     return [part for part in parts if part]
+
+
+def _parameters(judged: Judged, measures: Sequence[Measure]) -> list[str]:
+    """What defaults stand for that change from paper to paper; a gain is told where it is not that of the name."""
+    told = []
+    for measure in measures:
+        parts = [part for part in stated(measure, judged.max_grade) if not part.startswith("gain")]
+        told += [f"{measure.shown} with {', '.join(parts)}"] if parts else []
+    return told
 
 
 def _among_the_queries(applied: Applied, policy: Policy) -> list[tuple[int, str]]:

@@ -21,7 +21,15 @@ GOLDEN = Path(__file__).parents[1] / "golden"
 
 
 # What is rare, and slow enough anyway.
-LEFT_TO_TYPER = {"--queries", "--failing", "--failing-measure", "--map", "--match", "--abstain-below"}
+LEFT_TO_TYPER = {
+    "--queries",
+    "--failing",
+    "--failing-measure",
+    "--map",
+    "--match",
+    "--abstain-below",
+    "--load",
+}
 
 
 def test_it_knows_every_option_and_no_other():

@@ -137,7 +137,7 @@ def test_the_caption_is_short_or_full_or_ones_own(track):
         ({"order": "name"}, "order='name'"),
         ({"align": "left"}, "align='left'"),
         ({"notes": "long"}, "notes='long'"),
-        ({"digits": 20}, "digits=20: from 0 to 10"),
+        ({"digits": 20}, "digits=20 is not allowed: from 0 to 10"),
         ({"marks": "dagger"}, "needs a system to compare with"),
         ({"delta": True}, "delta needs a system"),
         ({"against": "MU03"}, "is not a system"),

@@ -249,6 +249,19 @@ class Comparison:
 
         return to_json(self, indent=indent)
 
+    @staticmethod
+    def from_json(text: str) -> Comparison:
+        """The comparison that :meth:`to_json` wrote, made again from its values: the same numbers, without the rankings.
+
+        >>> import ranklens as rl
+        >>> found = rl.compare_scores({"a": {"q1": {"RR": 1.0}, "q2": {"RR": 0.5}}, "b": {"q1": {"RR": 0.5}, "q2": {"RR": 0.5}}})
+        >>> rl.Comparison.from_json(found.to_json()).pair("RR", "a", "b").difference
+        -0.25
+        """
+        from ranklens.comparison.recall import comparison_from_json
+
+        return comparison_from_json(text)
+
     def table(self) -> Table:
         """One row per measure and system: mean, interval, and letters for systems that cannot be told apart."""
         from ranklens.comparison.tables import leaders

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ranklens.comparison import tables, verdicts
 from ranklens.comparison.groups import label
-from ranklens.errors import InputError, nearest
+from ranklens.errors import Given, InputError, Option, nearest
 from ranklens.registry import stated
 from ranklens.tables.table import escape_latex, in_a_cell
 from ranklens.words import counted
@@ -55,9 +55,9 @@ class PaperTable:
         ):  # fmt: skip
             value = getattr(self, name)
             if value not in allowed and not (name == "marks" and value is None):
-                raise InputError(f"{name}={value!r}: {nearest(str(value), allowed)}")
+                raise InputError(Given(name, value), f" is not known: {nearest(str(value), allowed)}")
         if not 0 <= self.digits <= _MOST_DIGITS:
-            raise InputError(f"digits={self.digits}: from 0 to {_MOST_DIGITS}.")
+            raise InputError(Given("digits", self.digits), f" is not allowed: from 0 to {_MOST_DIGITS}.")
 
     def given(self) -> list[str]:
         """The names of what is not as by default."""
@@ -87,10 +87,13 @@ class _Page:
         if name is None:
             return baseline
         if name not in self.comparison.systems:
-            raise InputError(f"against={name!r} is not a system: {nearest(name, self.comparison.systems)}")
+            raise InputError(
+                Given("against", name), f" is not a system: {nearest(name, self.comparison.systems)}"
+            )
         if baseline is not None and name != baseline:
             raise InputError(
-                f"against={name!r}: only pairs with {baseline} were tested; compare without a baseline, or with {name} as such."
+                Given("against", name),
+                f": only pairs with {baseline} were tested; compare without a baseline, or with {name} as such.",
             )
         return name
 
@@ -101,12 +104,22 @@ class _Page:
         else:
             chosen = "dagger" if self.against is not None else "letters"
         if chosen in _BETTER_AND_WORSE and self.against is None:
-            raise InputError(f"marks={chosen!r} needs a system to compare with: give against, or a baseline.")
+            raise InputError(
+                Given("marks", chosen),
+                " needs a system to compare with: give ",
+                Option("against"),
+                ", or a baseline.",
+            )
         return chosen if len(self.comparison.pairs) else "none"
 
     def text(self) -> str:
         if self.asked.delta and self.against is None:
-            raise InputError("delta needs a system to compare with: give against, or a baseline.")
+            raise InputError(
+                Option("delta"),
+                " needs a system to compare with: give ",
+                Option("against"),
+                ", or a baseline.",
+            )
         kind = "table*" if self.asked.wide else "table"
         said = self.asked.caption if self.asked.caption is not None else self._caption()
         lettered = self.marks == "letters"
