@@ -302,7 +302,7 @@ def _first_relevant_of_many(comparison: Comparison, rows: list[dict[str, Any]]) 
     )
     shade = alt.Scale(
         domain=[0, max(row["share"] for row in rows) or 1.0],
-        range=["#ffffff", drawing.COLOURS[0]],
+        range=list(palette.NONE_TO_ALL),
         interpolate="rgb",
     )
     cells = base.mark_rect(stroke=drawing.LINE).encode(color=alt.Color("share:Q", scale=shade, legend=None))

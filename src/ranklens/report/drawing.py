@@ -25,7 +25,7 @@ SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross"
 DASHES = [list(dash) for dash in palette.DASHES]
 FORMATS = ("png", "svg", "pdf", "html")
 FONT = "Helvetica Neue, Helvetica, Arial, Liberation Sans, DejaVu Sans, sans-serif"
-GREY = "#b4b9bf"  # systems that do not stand out
+GREY = palette.BEHIND
 _STAND_IN = "\ufdd0"  # no text contains it: Unicode reserves it for such use
 INK, MUTED, LINE = (palette.LIGHT[name] for name in ("ink", "muted", "line"))
 
