@@ -19,6 +19,7 @@ from ranklens.comparison.effort import Size, affordable
 from ranklens.comparison.margins import margins_of
 from ranklens.comparison.pairs import Pairs
 from ranklens.comparison.settings import Settings
+from ranklens.comparison.values import by_system
 from ranklens.errors import InputError, MeasureError, RankLensWarning, about_each, nearest, warn
 from ranklens.evaluation import evaluate
 from ranklens.files.collection import Collection, is_path, open_collection
@@ -145,7 +146,7 @@ def _logged(logs: Mapping[str, Log]) -> dict[str, Any]:
 
 
 def compare_scores(
-    scores: Mapping[str, Any],
+    scores: Any,
     measures: str | Measure | Sequence[str | Measure] | None = None,
     *,
     baseline: str | None = None,
@@ -164,7 +165,9 @@ def compare_scores(
     missing: str | None = None,
     rng: Rng = 0,
 ) -> Comparison:
-    """Compare values that exist already: Scores, tables by query, or ``{query: {measure: value}}``.
+    """Compare values that exist already: Scores, tables by query, ``{query: {measure: value}}``, or files of ``trec_eval -q``.
+
+    One long table with ``query, measure, system, value``, such as :meth:`Comparison.queries_frame`, holds all systems.
 
     ``measures`` defaults to all that the systems have in common; ``missing`` says what happens to a query that a system lacks
     (``zero``, ``skip``, ``error``). Of a column that RankLens does not know, higher values are better unless ``better`` says
@@ -179,7 +182,7 @@ def compare_scores(
     if missing is not None:
         make_policy(None, {"missing": missing})  # refuses an unknown policy
     return _compared(
-        _checked(scores), measures, settings, Asked(by, queries, margin, clusters), missing, better
+        _checked(by_system(scores)), measures, settings, Asked(by, queries, margin, clusters), missing, better
     )
 
 
