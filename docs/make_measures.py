@@ -8,6 +8,7 @@ from pathlib import Path
 
 import ranklens as rl
 from ranklens import registry
+from ranklens.formulas.literature import entry_of, references_of
 
 PAGE = Path(__file__).parent / "measures.md"
 
@@ -57,7 +58,9 @@ HEAD = """<!-- Generated from the registry by scripts/docs. Do not edit. -->
 Write a measure as `Name(parameter=value, …)@k`: `nDCG@10`, `P(rel=2)@5`, `RBP(p=0.5)`. The spellings of trec_eval, pytrec_eval, BEIR
 and others are understood and printed in this form: `ndcg_cut_10`, `map`, `MRR@10`, `hit_rate@5`, `P_5`, `recall_5`.
 
-Notation: R is the number of relevant documents of a query (grade at least `rel`, default 1); ranks start at 1. A ratio of 0/0 (no
+Notation: R is the number of relevant documents of a query (grade at least `rel`, default 1), n that of retrieved ones; ranks start at 1. In formulas,
+$r_i$ is 1 if the document at rank i is relevant and 0 otherwise, $g_i$ is its grade (0 if it is not judged), $\\gamma$ the gain of a grade, $P_i$ and $R_i$ are
+precision and recall at rank i, and a star marks the ideal ranking. Without a cutoff, k is n. `ranklens measures NAME --bibtex` prints references.
 relevant documents, nothing retrieved) is 0. Every measure also takes `judged_only=true`, which first removes unjudged documents from
 the ranking.
 
@@ -85,12 +88,28 @@ def page() -> str:
             lines += [
                 f"### `{_signature(definition)}`",
                 "",
+                *_formula(definition),
                 definition.description,
                 "",
                 _facts(definition),
                 "",
+                *_references(definition),
             ]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _formula(definition: registry.Definition) -> list[str]:
+    formula = entry_of(definition.name).formula
+    return ["$$", formula, "$$", ""] if formula else []
+
+
+def _references(definition: registry.Definition) -> list[str]:
+    found = references_of(definition.name)
+    linked = [
+        f"{r.cited}: [{r.title}](https://doi.org/{r.doi})" if r.doi else f"{r.cited}: {r.title}, {r.venue}"
+        for r in found
+    ]
+    return [f"From {'; '.join(linked)}.", ""] if found else []
 
 
 def _signature(definition: registry.Definition) -> str:

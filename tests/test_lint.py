@@ -15,7 +15,7 @@ def kinds(tmp_path):
     def kinds(qrels, run):
         (tmp_path / "q").write_text(qrels)
         (tmp_path / "r").write_text(run)
-        return {finding.kind: finding.matters for finding in lint(tmp_path / "q", tmp_path / "r")}
+        return {finding.kind: finding.severity for finding in lint(tmp_path / "q", tmp_path / "r")}
 
     return kinds
 
@@ -25,32 +25,32 @@ def test_good_data_has_nothing_to_report(kinds):
 
 
 CASES = {
-    "duplicates": (GOOD_QRELS, GOOD_RUN + "q2 Q0 a 2 0.5 t\n", True),
-    "ties": (GOOD_QRELS, GOOD_RUN.replace("q1 Q0 b 2 1", "q1 Q0 b 2 2"), True),
-    "missing queries": (GOOD_QRELS + "q3 0 a 1\n", GOOD_RUN, True),
-    "unjudged queries": (GOOD_QRELS, GOOD_RUN + "q3 Q0 a 1 1 t\n", False),
-    "no relevant document": (GOOD_QRELS + "q3 0 a 0\n", GOOD_RUN + "q3 Q0 a 1 1 t\n", False),
-    "scores": (GOOD_QRELS, GOOD_RUN.replace("q2 Q0 a 1 1", "q2 Q0 a 1 nan"), True),
-    "ranks": (GOOD_QRELS, GOOD_RUN.replace("q1 Q0 b 2 1", "q1 Q0 b 2 3"), True),
+    "duplicates": (GOOD_QRELS, GOOD_RUN + "q2 Q0 a 2 0.5 t\n", "error"),
+    "ties": (GOOD_QRELS, GOOD_RUN.replace("q1 Q0 b 2 1", "q1 Q0 b 2 2"), "note"),
+    "missing queries": (GOOD_QRELS + "q3 0 a 1\n", GOOD_RUN, "warning"),
+    "unjudged queries": (GOOD_QRELS, GOOD_RUN + "q3 Q0 a 1 1 t\n", "note"),
+    "no relevant document": (GOOD_QRELS + "q3 0 a 0\n", GOOD_RUN + "q3 Q0 a 1 1 t\n", "note"),
+    "scores": (GOOD_QRELS, GOOD_RUN.replace("q2 Q0 a 1 1", "q2 Q0 a 1 nan"), "error"),
+    "ranks": (GOOD_QRELS, GOOD_RUN.replace("q1 Q0 b 2 1", "q1 Q0 b 2 3"), "warning"),
     "32 bits": (
         GOOD_QRELS,
         GOOD_RUN.replace("a 1 2 t", "a 1 1.00000002 t").replace("b 2 1 t", "b 2 1.00000001 t"),
-        True,
+        "warning",
     ),
-    "query among documents": (GOOD_QRELS + "q2 0 q2 1\n", GOOD_RUN + "q2 Q0 q2 2 0.5 t\n", True),
-    "queries": (GOOD_QRELS, GOOD_RUN.replace("q1", "1").replace("q2", "2"), True),
-    "holes": (GOOD_QRELS, GOOD_RUN + "q2 Q0 unknown 2 0.5 t\n", False),
+    "query among documents": (GOOD_QRELS + "q2 0 q2 1\n", GOOD_RUN + "q2 Q0 q2 2 0.5 t\n", "warning"),
+    "queries": (GOOD_QRELS, GOOD_RUN.replace("q1", "1").replace("q2", "2"), "error"),
+    "holes": (GOOD_QRELS, GOOD_RUN + "q2 Q0 unknown 2 0.5 t\n", "note"),
 }
 
 
 @pytest.mark.parametrize("kind", CASES)
 def test_each_kind_is_found_alone(kinds, kind):
-    qrels, run, matters = CASES[kind]
-    assert kinds(qrels, run) == {kind: matters}
+    qrels, run, severity = CASES[kind]
+    assert kinds(qrels, run) == {kind: severity}
 
 
 def test_repeated_judgments(kinds):
-    assert kinds(GOOD_QRELS + "q1 0 a 2\n", GOOD_RUN) == {"duplicates": True}
+    assert kinds(GOOD_QRELS + "q1 0 a 2\n", GOOD_RUN) == {"duplicates": "error"}
 
 
 def test_what_is_repeated_is_counted_without_the_first(tmp_path):
@@ -74,11 +74,14 @@ def test_no_query_in_common_is_told_as_evaluate_tells_it(tmp_path):
     assert "in the run: '1'" in finding.message
 
 
-def test_status_is_1_only_if_results_would_change(tmp_path, capsys):
-    for name, (qrels, run, matters) in {**CASES, "good": (GOOD_QRELS, GOOD_RUN, False)}.items():
+def test_status_is_1_for_errors_and_with_strict_for_warnings(tmp_path, capsys):
+    for name, (qrels, run, severity) in {**CASES, "good": (GOOD_QRELS, GOOD_RUN, "note")}.items():
         (tmp_path / "q").write_text(qrels)
         (tmp_path / "r").write_text(run)
-        assert main(["lint", str(tmp_path / "q"), str(tmp_path / "r")]) == int(matters), name
+        files = [str(tmp_path / "q"), str(tmp_path / "r")]
+        assert main(["lint", *files, "--strict"]) == int(severity != "note"), name
+        capsys.readouterr()
+        assert main(["lint", *files]) == int(severity == "error"), name
         out = capsys.readouterr().out
         assert name in out if name != "good" else "nothing to report" in out
 
@@ -93,7 +96,7 @@ def test_ranks_of_tables_are_looked_at_too(tmp_path):
 
 def test_repeated_documents_that_stand_far_apart(kinds):
     run = "".join(f"q{i} Q0 a 1 2 t\nq{i} Q0 b 2 1 t\n" for i in (1, 2)) + "q1 Q0 a 3 0.5 t\n"
-    assert kinds(GOOD_QRELS, run)["duplicates"] is True
+    assert kinds(GOOD_QRELS, run)["duplicates"] == "error"
 
 
 def test_json_and_standard_input(tmp_path, monkeypatch, capsys):
@@ -114,7 +117,7 @@ def test_unjudged_share_at_several_depths(tmp_path):
 
 
 def test_nothing_judged_matters(kinds):
-    assert kinds(GOOD_QRELS, "q1 Q0 x 1 1 t\nq2 Q0 y 1 1 t\n") == {"holes": True}
+    assert kinds(GOOD_QRELS, "q1 Q0 x 1 1 t\nq2 Q0 y 1 1 t\n") == {"holes": "error"}
 
 
 def test_candidates_that_look_sampled(tmp_path):

@@ -345,3 +345,14 @@ def test_columns_that_are_no_measure_are_named(tmp_path):
     (tmp_path / "x.csv").write_text("query,RR,latency_ms\nq1,0.5,120\n")
     with pytest.warns(rl.RankLensWarning, match="latency_ms left out"):
         assert rl.read_scores(tmp_path / "x.csv")["x"].mean == {"RR": 0.5}
+
+
+def test_what_is_not_known_of_a_file_is_not_stated(tmp_path):
+    """The highest grade, and parameters of a column that any tool may have written."""
+    scores = rl.evaluate({"q": {"a": 3}}, {"q": ["a"]}, "ERR, RBP")
+    assert "ERR with max_grade = 3; RBP with p = 0.8" in scores.note
+    recalled = rl.Scores.from_json(scores.to_json())
+    assert "max_grade" not in recalled.note + str(recalled.methods())
+    assert "RBP with p = 0.8" in recalled.note
+    scores.per_query.write_csv(tmp_path / "x.csv")
+    assert "with p" not in rl.read_scores(tmp_path / "x.csv")["x"].note

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from ranklens.exchange.ir_datasets import from_ir_datasets
     from ranklens.exchange.mteb import read_mteb
     from ranklens.explanation.walk import Explanation, explain
+    from ranklens.formulas.gain import cumulated_gain_from
+    from ranklens.formulas.own import measure_from
     from ranklens.formulas.user_models import user_model
     from ranklens.gates.checking import gate
     from ranklens.history.store import History
@@ -95,6 +97,8 @@ _HOME = {
     "exchange.ir_datasets": "from_ir_datasets",
     "exchange.mteb": "read_mteb",
     "explanation.walk": "Explanation explain",
+    "formulas.gain": "cumulated_gain_from",
+    "formulas.own": "measure_from",
     "gates.checking": "gate",
     "history.store": "History",
     "formulas.user_models": "user_model",
@@ -158,6 +162,7 @@ __all__ = [
     "compare",
     "compare_scores",
     "convention",
+    "cumulated_gain_from",
     "dcg_at_k",
     "evaluate",
     "evaluate_embeddings",
@@ -178,6 +183,7 @@ __all__ = [
     "k_sweep",
     "mean_reciprocal_rank",
     "measure",
+    "measure_from",
     "measures",
     "ndcg_at_k",
     "plan",

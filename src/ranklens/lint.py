@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -22,17 +22,28 @@ if TYPE_CHECKING:
 
     from ranklens.judging.judged import Judged
 
+Severity = Literal["error", "warning", "note"]
 CUTOFFS = (1, 5, 10, 20, 100)
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 DEPTHS = (5, 10, 100)  # at which unjudged documents are counted
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One observation; ``matters`` if another tool or policy would give different results because of it."""
+    """One observation, and how severe it is.
+
+    An error is wrong data, whatever the tool. A warning says that another tool or policy would give different numbers. A note is
+    ordinary, and good to know.
+    """
 
     kind: str
     message: str
-    matters: bool
+    severity: Severity
+
+    @property
+    def matters(self) -> bool:
+        """Whether it is more than a note."""
+        return self.severity != "note"
 
 
 def lint(
@@ -93,14 +104,14 @@ def _judgments(gold: pl.DataFrame) -> Iterator[Finding]:
     if len(rows):
         judging = counted(len(rows), "row judges a document of its", "rows judge a document of their")
         message = f"judgments: {judging} query again (first: {_where(rows)})."
-        yield Finding("duplicates", message, matters=True)
+        yield Finding("duplicates", message, "error")
     best = gold.group_by("query", maintain_order=True).max()
     empty = best.filter(best["grade"] < 1)["query"]
     if len(empty):
         yield Finding(
             "no relevant document",
             f"{counted(len(empty), 'query has', 'queries have')} none, e.g. {empty[0]!r}; counted as 0.",
-            matters=False,
+            "note",
         )
 
 
@@ -145,25 +156,26 @@ def _rows(tables: Iterable[pl.DataFrame]) -> Iterator[Finding]:
         coarse.add(_tied_in_32_bits(table))
     if repeated.count:
         message = f"run: {_repeat(repeated.count)} (first: {repeated.first})."
-        yield Finding("duplicates", message, matters=True)
-    for name, seen, matters in (("NaN", nan, True), ("infinite", infinite, False)):
+        yield Finding("duplicates", message, "error")
+    scores_seen: list[tuple[str, _Seen, Severity]] = [("NaN", nan, "error"), ("infinite", infinite, "note")]
+    for name, seen, severity in scores_seen:
         if seen.count:
             scores = counted(seen.count, "score is", "scores are")
-            yield Finding("scores", f"{scores} {name}, the first for {seen.first}.", matters)
+            yield Finding("scores", f"{scores} {name}, the first for {seen.first}.", severity)
     if contradicted.count:
         where = f"{counted(contradicted.count, 'query')}, first at {contradicted.first}"
         message = f"The rank column contradicts the scores in {where}; the scores are used."
-        yield Finding("ranks", message, matters=True)
+        yield Finding("ranks", message, "warning")
     if coarse.count:
         message = (
             f"{counted(coarse.count, 'query has', 'queries have')} scores that tie only in 32 bits, first at "
             f"{coarse.first}; trec_eval 9 and pytrec_eval order these documents by id."
         )
-        yield Finding("32 bits", message, matters=True)
+        yield Finding("32 bits", message, "warning")
     if own.count:
         queries = counted(own.count, "query retrieves", "queries retrieve")
         message = f"{queries} a document with their own id, e.g. {own.first}; BEIR's tools drop these."
-        yield Finding("query among documents", message, matters=True)
+        yield Finding("query among documents", message, "warning")
 
 
 def _tied_in_32_bits(table: pl.DataFrame) -> pl.DataFrame:
@@ -194,22 +206,22 @@ def _together(gold: Any, ranked: Any) -> Iterator[Finding]:
         judged = judge(gold, ranked, nan="last")
     if judged.applied.duplicates:  # also those that are far apart
         message = f"run: {_repeat(judged.applied.duplicates)}."
-        yield Finding("duplicates", message, matters=True)
+        yield Finding("duplicates", message, "error")
     if judged.applied.ignored and judged.applied.missing == len(judged.queries):
         message = nothing_in_common(judged.queries[0], _first_query(ranked))
-        yield Finding("queries", message, matters=True)
+        yield Finding("queries", message, "error")
         return
     if judged.applied.missing:
         yield Finding(
             "missing queries",
             f"{counted(judged.applied.missing, 'judged query is', 'judged queries are')} not in the run; counted as 0.",
-            matters=True,
+            "warning",
         )
     if judged.applied.ignored:
         yield Finding(
             "unjudged queries",
             f"{counted(judged.applied.ignored, 'query of the run is', 'queries of the run are')} not judged; ignored.",
-            matters=False,
+            "note",
         )
     reached = {k: judged.ties.reaching(k) for k in CUTOFFS} if judged.ties else {}
     told = [f"{k} in {counted(n, 'query')}" for k, n in reached.items() if n]
@@ -217,14 +229,14 @@ def _together(gold: Any, ranked: Any) -> Iterator[Finding]:
         yield Finding(
             "ties",
             f"Ties among judged documents cross the cutoff {', '.join(told)}; consider --ties average.",
-            matters=True,
+            "note",
         )
     if _looks_sampled(judged):
         yield Finding(
             "sampled",
             "Every query ranks its one relevant document among 99 or 100 others, as if these were drawn at random: values are higher than "
             "over all documents, and may order systems differently (ranklens.sampled_metric says how much).",
-            matters=True,
+            "warning",
         )
     yield from _holes(judged)
 
@@ -240,13 +252,12 @@ def _holes(judged: Judged) -> Iterator[Finding]:
     """The share of unjudged documents among the first, over the queries that retrieved anything."""
     retrieved = judged.retrieved > 0
     if not retrieved.any() or not len(judged.hits):
-        matters = bool(retrieved.any())
-        if matters:
+        if retrieved.any():
             message = "None of the retrieved documents is judged, so every value is 0. Do the document ids have the same format?"
-            yield Finding("holes", message, matters=True)
+            yield Finding("holes", message, "error")
         return
     shares = [(k, 1 - float(np.mean(judged_share(judged, k=k)[retrieved]))) for k in DEPTHS]
     holes = [f"{percent(share)} of the top {k}" for k, share in shares if share > 0]
     if holes:
         message = f"Unjudged documents: {', '.join(holes)}; they count as not relevant."
-        yield Finding("holes", message, matters=False)
+        yield Finding("holes", message, "note")

@@ -14,7 +14,7 @@ from ranklens import __version__
 from ranklens.errors import InputError, MeasureError, MissingExtraError, nearest, warn
 from ranklens.judging.judged import Applied, Copied, Judged, Recalled
 from ranklens.policy import Policy
-from ranklens.registry import Aggregate, Measure, parse, spellings
+from ranklens.registry import Aggregate, Measure, parse, spellings, stated
 from ranklens.stats.intervals import Bounds, Interval, interval
 from ranklens.words import counted, finite, percent, several
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from ranklens.arrays import FloatArray
     from ranklens.explanation.failing import Failing
+    from ranklens.formulas.methods import Citations, Methods
     from ranklens.matching.rules import Matching
     from ranklens.residual.ranges import Range
     from ranklens.stats.inputs import Rng
@@ -308,6 +309,21 @@ class Scores:
         cut = any(around.clipped for around in found.values())
         return [*said, "intervals are clipped to the measure's range"] if cut else said
 
+    def methods(self, cite: Citations = "names") -> Methods:
+        r"""The methods paragraph of a paper: measures with parameters and references, what was averaged over, the version.
+
+        ``cite="latex"`` writes LaTeX with ``\cite``; ``.bibtex`` of the result holds the references.
+
+        >>> import ranklens as rl
+        >>> print(rl.evaluate({"q": {"a"}}, {"q": ["a"]}, "RBP").methods())
+        We report RBP (p = 0.8; gain = binary; Moffat and Zobel 2008). 1 query averaged; ties by document id, descending. ...
+        """
+        from ranklens.formulas.methods import written
+
+        said = "; ".join(details(self.judged, self.measures))
+        sentences = [f"{said}.", f"Values were computed with RankLens {__version__}."]
+        return written(self.measures, highest_grade([self.judged]), sentences, cite)
+
     def __str__(self) -> str:
         return str(self.table())
 
@@ -513,8 +529,23 @@ def details(judged: Judged, measures: Sequence[Measure], *, done: str = "average
         "" if isinstance(judged, Copied) else policy.describe() + _ties_at_cutoffs(judged, measures),
         _judged_share(judged, measures),
         *spellings(measures),
+        *([] if isinstance(judged, Copied) else _parameters(judged, measures)),
     ]
     return [part for part in parts if part]
+
+
+def _parameters(judged: Judged, measures: Sequence[Measure]) -> list[str]:
+    """What defaults stand for that change from paper to paper; a gain is told where it is not that of the name."""
+    told = []
+    for measure in measures:
+        parts = [part for part in stated(measure, highest_grade([judged])) if not part.startswith("gain")]
+        told += [f"{measure.shown} with {', '.join(parts)}"] if parts else []
+    return told
+
+
+def highest_grade(several_judged: Iterable[Judged]) -> float | None:
+    """The highest grade of all, as far as it is known; of scores that were read from a file it is not."""
+    return max((one.max_grade for one in several_judged if not isinstance(one, Recalled)), default=None)
 
 
 def _among_the_queries(applied: Applied, policy: Policy) -> list[tuple[int, str]]:

@@ -258,3 +258,17 @@ def test_a_bar_is_shown_on_a_terminal_only(monkeypatch, capsys):
     assert capsys.readouterr().err == ""
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     assert list(bars.progress([1, 2])) == [1, 2]
+
+
+def test_the_table_of_a_paper_has_its_options(capsys):
+    found = rl.compare("qrels.txt", {"bad": "run.bad.txt", "good": "run.good.txt"}, "RR", baseline="bad")
+    wishes = {"marks": "triangles", "digits": 2, "label": "tab:rr", "caption": "Ours.", "order": "given"}
+    flags = [part for name, value in wishes.items() for part in (f"--{name}", str(value))]
+    status, out, err = run(capsys, "--baseline", "bad", "--format", "latex", "--delta", "--wide", *flags)
+    assert (status, err) == (0, "")
+    assert out == found.to_latex(**wishes, delta=True, wide=True) + "\n"
+    assert r"\begin{table*}" in out
+    status, out, err = run(capsys, "--marks", "dagger")
+    assert (status, out) == (2, "")
+    assert "--marks concerns the table of a paper; it needs --format latex" in err
+    assert "did you mean 'dagger'" in run(capsys, "--format", "latex", "--marks", "daggers")[2]

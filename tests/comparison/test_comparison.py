@@ -630,7 +630,7 @@ def test_the_same_values_in_another_order_have_the_same_mean():
     assert found.pair("RR", "a", "b").difference == found.pair("RR", "b", "a").difference == 0
     assert len({str(row[2]) for row in found.table().rows}) == 1
     text = found.to_latex()
-    assert text.count(r"\textbf{0.0750") == 2
+    assert text.count(r"\textbf{0} & \textbf{0750") == 2
     assert "0.0000" in str(found)
     assert "-0.0000 " not in str(found)
 

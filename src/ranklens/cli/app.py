@@ -32,6 +32,8 @@ _COMMANDS = {
     "convert": "convert",
     "demo": "demo",
 }
+# Those that name measures, which may be the user's own.
+_WITH_MEASURES = ("evaluate", "compare", "bench", "gate", "plan", "explain", "report", "measures")
 
 
 def make_app(names: Iterable[str] = _COMMANDS) -> typer.Typer:
@@ -51,6 +53,7 @@ def make_app(names: Iterable[str] = _COMMANDS) -> typer.Typer:
             app.add_typer(found, name=name, epilog=module.EXAMPLES)
             continue
         command = options.with_policy(found)
+        command = options.with_load(command) if name in _WITH_MEASURES else command
         command = command if name == "measures" else options.with_manners(command)
         app.command(name=name, epilog=module.EXAMPLES)(command)
     passed_on = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}

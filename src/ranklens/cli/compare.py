@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ranklens.cli import formats, options
+from ranklens.cli.latex import with_paper_table
 from ranklens.cli.settings import compare_files, inputs, with_settings
 from ranklens.cli.texts import query_texts
 from ranklens.errors import InputError
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from ranklens.comparison.comparison import Comparison
+    from ranklens.comparison.paper import PaperTable
     from ranklens.tables.table import Printout
 
 EXAMPLES = """
@@ -33,12 +35,17 @@ Examples:
 
   ranklens compare qrels.txt runs/*.txt --test tukey --format latex -o table.tex
 
+  ranklens compare qrels.txt runs/*.txt --baseline bm25 --format latex --marks triangles --delta --digits 3 --wide
+
   ranklens compare beir/ a.txt b.txt --by type --most 10
 
   ranklens compare qrels.txt a.txt b.txt --by queries.csv:language --format csv --rows pairs
 
   ranklens compare qrels.txt a.txt b.txt --plot leaderboard.pdf --plot deltas=deltas.png
 """
+
+
+_Look = tuple[str | None, list[str]]  # the width of a figure, and the runs that stand out
 
 
 class Format(str, Enum):
@@ -63,11 +70,13 @@ class Rows(str, Enum):
 
 
 @with_settings
+@with_paper_table
 def compare(
     qrels: options.Qrels,
     runs: options.Runs,
     policy: Policy,
     settings: dict[str, Any],
+    paper: dict[str, Any],
     most: Annotated[int, typer.Option(min=0, metavar="N", help="Show the N queries that differ most.")] = 0,
     document: Annotated[
         str | None, typer.Option("--documents", help="Show the two rankings of this query side by side.")
@@ -92,6 +101,16 @@ def compare(
             "deltas:AP=ap.png. Can be repeated.",
         ),
     ] = [],  # noqa: B006  typer does not change it
+    figure: Annotated[
+        str | None,
+        typer.Option(
+            help="Draw --plot as a figure of a paper, as wide as a column or the text: column, text or points."
+        ),
+    ] = None,
+    highlight: Annotated[
+        list[str],
+        typer.Option(help="Runs that stand out in --plot, while the others are grey. Can be repeated."),
+    ] = [],  # noqa: B006  typer does not change it
     queries: options.Queries = None,
     format: Annotated[Format | None, typer.Option("--format", help=formats.HELP)] = None,  # noqa: A002
     output: options.Output = None,
@@ -101,6 +120,9 @@ def compare(
     """Compare runs on the same queries: which is better, by how much, and how certain that is."""
     written = formats.format_of(format, output, Format)
     _refuse_what_is_not_shown(written, rows, shows_more=bool(most) or document is not None)
+    table = _paper_table(paper)
+    if written is not Format.latex and (unused := table.given()):
+        raise InputError(f"--{unused[0]} concerns the table of a paper; it needs --format latex.")
     planned = [_planned(plot) for plot in plots]
     for file in [output, *(file for _, _, file in planned)]:
         out.check_output(file, inputs(qrels, runs, settings["by"]))
@@ -108,8 +130,8 @@ def compare(
     texts = query_texts(queries, qrels, "compare") if needs_texts else {}
     found = compare_files(qrels, runs, policy=policy, **settings)
     shown = _printout(found, texts, most, document, *(pair or (None, None)))
-    for name, measure, file in planned:
-        _draw(found, name, measure, file, *(pair or (None, None)))
+    for plan in planned:
+        _draw(found, plan, pair or (None, None), (figure, highlight))
     if written is Format.table and out.is_standard_output(output):
         from ranklens.tables import terminal
 
@@ -117,7 +139,7 @@ def compare(
     elif written is Format.parquet:
         formats.write_parquet(_frame(found, texts, rows), output)
     else:
-        out.write_text(_render(found, shown, texts, written, rows, spreadsheet), output)
+        out.write_text(_render(found, shown, texts, written, rows, spreadsheet, table), output)
     if save:
         from ranklens.cli.history import keep
 
@@ -135,6 +157,12 @@ def _refuse_what_is_not_shown(format: Format, rows: Rows, *, shows_more: bool) -
         )
 
 
+def _paper_table(chosen: dict[str, Any]) -> PaperTable:
+    from ranklens.comparison.paper import PaperTable
+
+    return PaperTable(**chosen)
+
+
 def _planned(plot: str) -> tuple[str, str | None, Path]:
     from ranklens.report import charts
 
@@ -142,11 +170,16 @@ def _planned(plot: str) -> tuple[str, str | None, Path]:
 
 
 def _draw(
-    found: Comparison, name: str, measure: str | None, file: Path, a: str | None, b: str | None
+    found: Comparison, plan: tuple[str, str | None, Path], pair: tuple[str | None, str | None], look: _Look
 ) -> None:
-    from ranklens.report import charts
+    from ranklens.report import charts, figures
 
-    charts.save(charts.draw(found, name, a, b, measure), file)
+    name, measure, file = plan
+    width, highlight = look
+    points = float(width) if width is not None and width.replace(".", "", 1).isdecimal() else width
+    figure = figures.Figure.of(points, width is None, None, highlight or None)
+    with figures.drawn_as(figure):
+        charts.save(charts.draw(found, name, *pair, measure), file)
 
 
 def _printout(
@@ -169,11 +202,14 @@ def _render(
     format: Format,  # noqa: A002
     rows: Rows,
     guarded: bool,
+    paper: PaperTable,
 ) -> str:
     if format is Format.json:
         return found.to_json(indent=2) + "\n"
     if format is Format.latex:
-        return found.to_latex() + "\n"
+        from ranklens.comparison.paper import latex
+
+        return latex(found, paper) + "\n"
     if format is Format.markdown:
         return shown.to_markdown() + "\n"
     if format is Format.table:

@@ -220,7 +220,7 @@ def export(
     typer.echo(visible(f"{path}: {counted(number, 'row')}"), err=True)
 
 
-app.command(name="add")(options.with_policy(add))
+app.command(name="add")(options.with_load(options.with_policy(add)))
 app.command(name="list")(list_entries)
 app.command(name="show")(show)
 app.command(name="trend")(trend)

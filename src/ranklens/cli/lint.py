@@ -23,7 +23,11 @@ EXAMPLES = (
     "\n\nExamples:\n\n  ranklens lint qrels.txt run.txt\n\n  ranklens lint qrels.txt runs/*.txt\n"
     "\n  ranklens lint qrels.txt run.txt && ranklens evaluate qrels.txt run.txt\n"
 )
-_LEGEND = "! changes results: another tool or policy would give different numbers."
+_MARKS = {"error": "!", "warning": "~", "note": " "}
+_LEGENDS = {
+    "error": "! wrong, whatever the tool.",
+    "warning": "~ another tool or policy would give different numbers.",
+}
 
 
 def lint(
@@ -32,8 +36,10 @@ def lint(
     qrels_format: options.QrelsFormat = None,
     run_format: options.RunFormat = None,
     places: options.Map = None,
+    strict: bool = False,  # an option of every command
 ) -> None:
-    """Check judgments and runs for problems; exit status 1 if one would change results."""
+    """Check judgments and runs for problems; exit status 1 if something is wrong."""
+    from ranklens.lint import SEVERITIES
     from ranklens.lint import lint as look
     from ranklens.tables.terminal import terminal
 
@@ -42,14 +48,26 @@ def lint(
         names = Names.of(columns_of(places))
         data = open_collection(qrels, runs, qrels_format, run_format, names)
         for name, run in data.runs.items():
-            found[visible(name)] = sorted(look(data.qrels, run), key=lambda finding: not finding.matters)
+            found[visible(name)] = sorted(
+                look(data.qrels, run), key=lambda finding: SEVERITIES.index(finding.severity)
+            )
     console = terminal()
     if console is None:
         sys.stdout.write(_text(found))
     else:
         _show(found, console)
-    if any(finding.matters for findings in found.values() for finding in findings):
+    failing = {"error", "warning"} if strict else {"error"}
+    if failing & _severities(found):
         raise typer.Exit(1)
+
+
+def _severities(found: dict[str, list[Finding]]) -> set[str]:
+    return {finding.severity for findings in found.values() for finding in findings}
+
+
+def _legend(found: dict[str, list[Finding]]) -> list[str]:
+    """What the marks mean that were used."""
+    return [text for severity, text in _LEGENDS.items() if severity in _severities(found)]
 
 
 def _text(found: dict[str, list[Finding]]) -> str:
@@ -57,9 +75,9 @@ def _text(found: dict[str, list[Finding]]) -> str:
     lines = []
     for name, findings in found.items():
         lines.append(f"{name}:" + (" nothing to report" if not findings else ""))
-        lines += [f"  {'!' if f.matters else ' '} {f.kind}: {visible(f.message)}" for f in findings]
-    matters = any(finding.matters for findings in found.values() for finding in findings)
-    return "\n".join([*lines, *(["", _LEGEND] if matters else [])]) + "\n"
+        lines += [f"  {_MARKS[f.severity]} {f.kind}: {visible(f.message)}" for f in findings]
+    legend = _legend(found)
+    return "\n".join([*lines, *(["", *legend] if legend else [])]) + "\n"
 
 
 def _show(found: dict[str, list[Finding]], console: Console) -> None:
@@ -71,9 +89,9 @@ def _show(found: dict[str, list[Finding]], console: Console) -> None:
         console.print(Text(name, style="bold"), Text("" if findings else "nothing to report", style="green"))
         table = Table.grid(padding=(0, 1))
         for finding in findings:
-            style = "bold red" if finding.matters else "dim"
-            mark = Text("  !" if finding.matters else "  ·", style=style)
+            style = {"error": "bold red", "warning": "yellow", "note": "dim"}[finding.severity]
+            mark = Text(f"  {_MARKS[finding.severity].strip() or '·'}", style=style)
             table.add_row(mark, Text(finding.kind, style=style), Text(visible(finding.message)))
         console.print(table)
-    if any(finding.matters for findings in found.values() for finding in findings):
-        console.print(Text(f"\n{_LEGEND}", style="dim"))
+    if legend := _legend(found):
+        console.print(Text("\n" + "\n".join(legend), style="dim"))

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ranklens.errors import InputError
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ranklens.registry import Definition, Measure
     from ranklens.tables.table import Lines, Printout, Table
 
-EXAMPLES = (
-    "\n\nExamples:\n\n  ranklens measures\n\n  ranklens measures nDCG\n\n  ranklens measures --for rag\n"
-)
+EXAMPLES = "\n\nExamples:\n\n  ranklens measures\n\n  ranklens measures nDCG\n\n  ranklens measures RBP --bibtex\n\n  ranklens measures --for rag\n"
 
 GUIDE = (
     "To find everything: recall (R@k).",
@@ -59,11 +59,17 @@ def list_measures(
         str | None,
         typer.Option("--for", help=f"Recommend measures for a purpose: {', '.join(ADVICE)}."),
     ] = None,
+    bibtex: Annotated[
+        bool, typer.Option("--bibtex", help="Print where the measure comes from, for a bibliography.")
+    ] = False,
 ) -> None:
     """List, describe and recommend measures."""
     from ranklens import registry
     from ranklens.tables import terminal
 
+    if bibtex:
+        _print_references(name)
+        return
     if name is not None:
         shown = _description(registry.look_up(name))
     elif purpose is not None:
@@ -71,6 +77,22 @@ def list_measures(
     else:
         shown = _list(registry.measures(), registry.PRESETS)
     terminal.show(shown)
+
+
+def _print_references(name: str | None) -> None:
+    """Of one measure, or of all."""
+    import sys
+
+    from ranklens import registry
+    from ranklens.formulas.literature import REFERENCES, references_of
+
+    if name is None:
+        sys.stdout.write("\n\n".join(reference.bibtex for reference in REFERENCES.values()) + "\n")
+        return
+    found = references_of(registry.look_up(name).name)
+    if not found:
+        raise InputError(f"No publication is known for {registry.look_up(name).name}.")
+    sys.stdout.write("\n\n".join(reference.bibtex for reference in found) + "\n")
 
 
 def _advice(purpose: str, measures: Sequence[Measure]) -> Printout:
@@ -96,6 +118,7 @@ def _table(measures: Sequence[Measure]) -> Table:
 
 
 def _description(definition: Definition) -> Printout:
+    from ranklens.formulas.literature import entry_of, references_of
     from ranklens.tables.table import Lines, Printout, Table
 
     parameters = [[p.name, f"{p.allowed()}{p.default_in_words()}"] for p in definition.parameters.values()]
@@ -103,6 +126,11 @@ def _description(definition: Definition) -> Printout:
     parts: list[Table | Lines] = [Lines(definition.name, described)]
     if parameters:
         parts.append(Table(["parameter", "allowed"], parameters, left=2))
+    entry, sources = entry_of(definition.name), references_of(definition.name)
+    if entry.formula:
+        parts.append(Lines("Formula (LaTeX)", [entry.formula]))
+    if sources:
+        parts.append(Lines("References", [str(source) for source in sources]))
     if definition.aliases:
         parts.append(Lines("Also called", [", ".join(definition.aliases)]))
     return Printout(parts)

@@ -60,6 +60,14 @@ QrelsFormat = Annotated[str | None, typer.Option(help="Format of the judgments, 
 RunFormat = Annotated[str | None, typer.Option(help="Format of the runs, if it is not recognised.")]
 
 
+Load = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--load",
+        metavar="FILE",
+        help="Run this Python file first; it registers measures of your own. Can be repeated.",
+    ),
+]
 Map = Annotated[
     list[str] | None,
     typer.Option(
@@ -100,6 +108,19 @@ def _plain(kind: Any) -> Any:
     return str if get_origin(kind) is Literal else kind
 
 
+def with_load(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with ``--load``, which registers measures of the user's own before anything else."""
+
+    @wraps(command)
+    def run(*, load: list[str], **arguments: Any) -> None:
+        from ranklens.cli.own_measures import load_measures
+
+        load_measures(load or ())
+        command(**arguments)
+
+    return _signed(run, command, {"load": (Load, None)})
+
+
 def with_options(
     command: Callable[..., None],
     argument: str,
@@ -117,13 +138,14 @@ def with_options(
 
 
 def with_manners(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with ``--quiet`` and ``--strict``."""
+    """The command with ``--quiet`` and ``--strict``; one that has warnings of its own takes ``strict`` as an argument."""
+    own = [name for name in _MANNERS if name in inspect.signature(command).parameters]
 
     @wraps(command)
     def run(**arguments: Any) -> None:
         told = {name: arguments.pop(name) for name in _MANNERS}
         with loudness(**told):
-            command(**arguments)
+            command(**arguments, **{name: told[name] for name in own})
 
     return _signed(run, command, _MANNERS)
 
@@ -149,7 +171,8 @@ def _signed(
     names = {"typer": typer, "options": sys.modules[__name__], "Policy": Policy}
     signature = inspect.signature(command, locals=names, eval_str=True)
     only = inspect.Parameter.KEYWORD_ONLY
-    own = [p.replace(kind=only) for p in signature.parameters.values() if p.name != without]
+    left_out = {without, *added}
+    own = [p.replace(kind=only) for p in signature.parameters.values() if p.name not in left_out]
     options = [
         inspect.Parameter(name, only, default=default, annotation=kind)
         for name, (kind, default) in added.items()

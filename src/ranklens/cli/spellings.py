@@ -10,6 +10,7 @@ _INSTEAD = {
     ("", "--metric"): "Did you mean --measures (-m)?",
     ("evaluate", "--queries"): "--queries takes a file with the texts of the queries; for one row per query use --per-query (-q).",
     ("compare", "--queries"): "--queries takes a file with the texts of the queries; for the queries that differ most use --most N.",
+    ("", "-c"): "All judged queries count already, as with trec_eval -c; --missing skip averages over those of the run.",
     ("compare", "-q"): "For the queries that differ most use --most N.",
 }  # fmt: skip
 

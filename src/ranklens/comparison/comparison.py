@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ranklens.comparison.pairs import PairResult, Pairs
     from ranklens.comparison.sensitivity import Sensitivity
     from ranklens.comparison.settings import Settings
+    from ranklens.formulas.methods import Citations, Methods
     from ranklens.policy import Policy
     from ranklens.registry import Measure
     from ranklens.report.charts import ComparisonPlots
@@ -321,11 +322,32 @@ class Comparison:
         """All that ``print`` shows, as Markdown."""
         return self._printout().to_markdown()
 
-    def to_latex(self) -> str:
-        """A table for a paper (booktabs): systems × measures, the best in bold, raised letters for significance."""
-        from ranklens.comparison.tables import paper
+    def to_latex(self, **table: Any) -> str:
+        """A table for a paper (booktabs): systems × measures, the best in bold, the second best underlined, marks for significance.
 
-        return paper(self).to_latex()
+        ``order`` is ``mean`` (of the first measure) or ``given``. ``marks`` are ``letters`` (of the systems that one beats),
+        ``dagger`` or ``triangles`` (better and worse than ``against``, by default the baseline), or ``none``. ``delta=True`` adds
+        the difference in percent, ``digits`` are those behind the point, ``align`` is ``decimal`` or ``right``. ``caption`` and
+        ``label`` are yours; ``wide=True`` spans two columns. ``notes`` says how much the caption tells: ``short`` (details follow
+        as comments), ``full`` or ``none``.
+        """
+        from ranklens.comparison.paper import PaperTable, latex
+
+        return latex(self, PaperTable(**table))
+
+    def methods(self, cite: Citations = "names") -> Methods:
+        """The methods paragraph of a paper: measures, tests, corrections, policies and the version, with references."""
+        from ranklens import __version__
+        from ranklens.comparison.tables import note
+        from ranklens.formulas.methods import written
+        from ranklens.registry import parse
+        from ranklens.scores import highest_grade
+
+        known = [parse(name) for name in self.measures if self.quantity(name).is_known]
+        highest = highest_grade(scores.judged for scores in self.scores.values())
+        sentences = [*note(self), f"Values were computed with RankLens {__version__}."]
+        tested = ("smucker2007",) if len(self.pairs) and "randomization" in self.test else ()
+        return written(known, highest, [sentences[-1], *sentences[:-1]], cite, tested)
 
     def _printout(self) -> Printout:
         from ranklens.comparison.tables import printout

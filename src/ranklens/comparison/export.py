@@ -172,9 +172,7 @@ def _content(comparison: Comparison) -> dict[str, Any]:
         "systems": list(comparison.systems),
         "measures": [_measure(comparison, name) for name in comparison.measures],
         "queries": list(comparison.query_ids),
-        "settings": {
-            name: value for name, value in asdict(comparison.settings).items() if name != "is_default"
-        },
+        "settings": asdict(comparison.settings),
         "results": [_system(result) for result in comparison.results],
         "pairs": comparison.pairs,
         "slices": [

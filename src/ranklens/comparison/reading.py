@@ -41,7 +41,7 @@ def _compared(content: Mapping[str, Any]) -> Comparison:
         _systems(content),
         [row["asked"] for row in measures],
         baseline=settings["baseline"],
-        test=settings["test"],
+        test=None if settings["is_default"] else settings["test"],
         correction=settings["correction"],
         alpha=settings["alpha"],
         level=settings["level"],

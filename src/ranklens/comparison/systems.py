@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from ranklens.comparison.margins import margins_of
 from ranklens.comparison.pairs import Pairs
 from ranklens.comparison.settings import Settings
 from ranklens.comparison.teams import teams_of
+from ranklens.comparison.values import by_system
 from ranklens.errors import InputError, MeasureError, nearest, warn
 from ranklens.evaluation import Each, evaluate, evaluate_each
 from ranklens.files.collection import Bad, Collection, is_path, open_collection
@@ -154,7 +155,7 @@ def _logged(logs: Mapping[str, Log]) -> dict[str, Any]:
 
 
 def compare_scores(
-    scores: Mapping[str, Any],
+    scores: Any,
     measures: str | Measure | Sequence[str | Measure] | None = None,
     *,
     baseline: str | None = None,
@@ -173,7 +174,9 @@ def compare_scores(
     missing: str | None = None,
     rng: Rng = 0,
 ) -> Comparison:
-    """Compare values that exist already: Scores, tables by query, or ``{query: {measure: value}}``.
+    """Compare values that exist already: Scores, tables by query, ``{query: {measure: value}}``, or files of ``trec_eval -q``.
+
+    One long table with ``query, measure, system, value``, such as :meth:`Comparison.queries_frame`, holds all systems.
 
     ``measures`` defaults to all that the systems have in common; ``missing`` says what happens to a query that a system lacks
     (``zero``, ``skip``, ``error``). Of a column that RankLens does not know, higher values are better unless ``better`` says
@@ -188,7 +191,7 @@ def compare_scores(
     if missing is not None:
         make_policy(None, {"missing": missing})  # refuses an unknown policy
     return _compared(
-        _checked(scores), measures, settings, Asked(by, queries, margin, clusters), missing, better
+        _checked(by_system(scores)), measures, settings, Asked(by, queries, margin, clusters), missing, better
     )
 
 
@@ -320,7 +323,7 @@ def _evaluated(
 
 def _named_runs(qrels: Any, runs: Any, names: Names, bad: Bad) -> tuple[Any, dict[str, Any]]:
     """Runs by name, and the judgments, which are read if runs are paths: these may hold several systems each."""
-    paths = [runs] if is_path(runs) else runs
+    paths = [runs] if is_path(runs) else list(runs) if isinstance(runs, Iterator) else runs
     if isinstance(paths, (list, tuple)) and paths and all(map(is_path, paths)):
         opened = open_collection(qrels, [os.fspath(path) for path in paths], names=names, bad=bad)
         return opened.qrels, opened.runs
@@ -339,7 +342,7 @@ def _is_table(runs: Any) -> bool:
 def _checked(systems: Any) -> dict[str, Any]:
     if not isinstance(systems, Mapping):
         raise InputError(
-            f"The systems are a {type(systems).__name__}; pass {{name: run}}, one entry per system."
+            f"The systems are a {type(systems).__name__}; pass {{name: run}}, one entry per system, a list of paths, or a pattern such as 'runs/*.txt'."
         )
     named = {str(name): system for name, system in systems.items()}
     if len(named) < len(systems):

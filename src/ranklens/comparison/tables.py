@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ranklens.comparison import openness, verdicts
-from ranklens.comparison.groups import label
 from ranklens.comparison.teams import best_of_teams
 from ranklens.scores import details
 from ranklens.stats.effects import METHODS
@@ -80,7 +79,7 @@ def leaders(comparison: Comparison) -> Table:
 
 def _behind(comparison: Comparison, measure: str, ranked: Sequence[str]) -> set[str]:
     """The systems that are not bold."""
-    if not _is_rated(comparison, measure):
+    if not is_rated(comparison, measure):
         return set(ranked)
     if comparison.baseline is None:
         return comparison.told_apart(measure, ranked[0])
@@ -88,7 +87,7 @@ def _behind(comparison: Comparison, measure: str, ranked: Sequence[str]) -> set[
     return {system for system in ranked if mean[system] != mean[ranked[0]]}
 
 
-def _is_rated(comparison: Comparison, measure: str) -> bool:
+def is_rated(comparison: Comparison, measure: str) -> bool:
     """Whether systems are tested by this measure, and one can be better than another."""
     quantity = comparison.quantity(measure)
     return quantity.is_tested and quantity.better != "neither"
@@ -172,47 +171,6 @@ def documents(
     return Table(found.columns, rows, title=title)
 
 
-def paper(comparison: Comparison) -> Table:
-    """Systems × measures with a letter for each system; raised letters name the systems that one significantly beats."""
-    columns = [_paper_column(comparison, name) for name in comparison.measures]
-    rows = [
-        [label(i), system, *(column[i] for column in columns)] for i, system in enumerate(comparison.systems)
-    ]
-    return Table(
-        ["", "system", *map(comparison.shown, comparison.measures)], rows, left=2, note=caption(comparison)
-    )
-
-
-def _paper_column(comparison: Comparison, measure: str) -> list[Cell]:
-    quantity, ranked = comparison.quantity(measure), comparison.ranked(measure)
-    is_rated = _is_rated(comparison, measure)
-    place = {system: i for i, system in enumerate(ranked)}
-    separator = "," if len(ranked) > 26 else ""
-    cells = []
-    for system in comparison.systems:
-        beaten = comparison.told_apart(measure, system) if is_rated else set()
-        marks = [
-            label(i)
-            for i, other in enumerate(comparison.systems)
-            if other in beaten and place[other] > place[system]
-        ]
-        mean = comparison.result(measure, system).mean
-        best = is_rated and mean == comparison.result(measure, ranked[0]).mean
-        cells.append(Cell(_number(mean, quantity.aggregate), strong=best, raised=separator.join(marks)))
-    return cells
-
-
-def caption(comparison: Comparison) -> str:
-    """What the numbers and marks of a paper's table mean."""
-    said = f"Means over {counted(len(comparison.query_ids), 'query')}; the best is bold."
-    if not len(comparison.pairs):
-        return said
-    return (
-        f"{said} A raised letter marks a mean that is significantly better than that of the system with this letter "
-        f"({method(comparison)}, alpha = {comparison.alpha:g}).{_only_with_baseline(comparison)}"
-    )
-
-
 def method(comparison: Comparison) -> str:
     """The test and the correction in words."""
     family = comparison.pairs.parts[0].family
@@ -269,7 +227,7 @@ def note(comparison: Comparison) -> list[str]:
         grouped = (
             " Systems that share a group letter could not be told apart."
             if has_letters
-            else _only_with_baseline(comparison)
+            else only_with_baseline(comparison)
         )
         lines.append(
             f"{text[0].upper()}{text[1:]}, alpha = {comparison.alpha:g}, seed {comparison.seed}.{grouped} {_intervals(comparison)}"
@@ -296,7 +254,8 @@ def _margins(comparison: Comparison) -> str:
     )
 
 
-def _only_with_baseline(comparison: Comparison) -> str:
+def only_with_baseline(comparison: Comparison) -> str:
+    """That other pairs were not tested, if so."""
     if comparison.baseline is None or len(comparison.systems) < 3:
         return ""
     return f" Only pairs with {comparison.baseline} were tested."

@@ -90,9 +90,9 @@ def _module(name: str) -> Any:
                 f"there is no module {error.name!r}. RankLens looked in the folder of the configuration, the "
                 "current folder and the installed packages."
             ) from None
-        raise InputError(f"the module {name!r} cannot be imported: {_told(error)}") from None
+        raise InputError(f"the module {name!r} cannot be imported: {told(error)}") from None
     except (Exception, SystemExit) as error:  # noqa: BLE001  whatever a module does when it is imported
-        raise InputError(f"the module {name!r} cannot be imported: {_told(error)}") from None
+        raise InputError(f"the module {name!r} cannot be imported: {told(error)}") from None
 
 
 def _made(name: str, factory: Any, params: Mapping[str, Any]) -> Any:
@@ -103,10 +103,10 @@ def _made(name: str, factory: Any, params: Mapping[str, Any]) -> Any:
     try:
         return factory(**params)
     except (Exception, SystemExit) as error:  # noqa: BLE001  whatever a factory does
-        raise InputError(f"{name!r} did not create a retriever: {_told(error)}") from None
+        raise InputError(f"{name!r} did not create a retriever: {told(error)}") from None
 
 
-def _told(error: BaseException) -> str:
+def told(error: BaseException) -> str:
     """What went wrong, and on which line of somebody's code."""
     what = "".join(traceback.format_exception_only(type(error), error)).strip().splitlines()[-1]
     frames = [f for f in traceback.extract_tb(error.__traceback__) if "importlib" not in f.filename]

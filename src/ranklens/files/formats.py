@@ -84,6 +84,7 @@ def _trec_judgments(source: Source, kind: str) -> Any:
     _refuse_run(source)
     if kind == "trec-diversity" or (kind == "trec" and trec.has_subtopics(source)):
         return _by_subtopic(source)
+    _refuse_samples(source)
     return trec.read_fields(source, trec.TREC_QRELS, {"query": False, "doc": False, "grade": True})
 
 
@@ -336,6 +337,17 @@ def _refuse_run(source: Source) -> None:
     if _has_rank_and_score(fields) or (len(fields) == len(trec.TREC_RUN) and fields[1].upper() == "Q0"):
         raise InputError(
             f"{source.name} looks like a run (six fields: {', '.join(trec.TREC_RUN)}); pass the judgments first."
+        )
+
+
+def _refuse_samples(source: Source) -> None:
+    """Judgments of sampled pools, whose fifth field says how a document was drawn: without it every mean is biased."""
+    fields = trec.first_fields(source)
+    if len(fields) == 5:
+        raise InputError(
+            f"{source.name} has five fields, as judgments of sampled pools have: query, document, grade, method and probability (prels), "
+            f"or query, 0, document, stratum and grade. Measures for samples are not known here; to use the grades as they are, keep "
+            f"{', '.join(trec.TREC_QRELS)}."
         )
 
 

@@ -41,12 +41,16 @@ def read_values(path: Any) -> dict[str, Values]:
     if _is_printed(source):
         return _printed(source, name)
     table = _table(path, source)
-    found: dict[str, Values] = {}
+    return values_by_run(table, source.name) or {name: _values(table, source.name)}
+
+
+def values_by_run(table: pl.DataFrame, name: str) -> dict[str, Values]:
+    """The values of each run of a table that says whose they are, in a column ``run`` or ``system``; else nothing."""
     run = next((column for column in table.columns if plain(column) in _RUNS), None)
-    parts = {(name,): table} if run is None else table.partition_by(run, as_dict=True, maintain_order=True)
-    for key, part in parts.items():
-        found[str(key[0])] = _values(part if run is None else part.drop(run), source.name)
-    return found
+    if run is None:
+        return {}
+    parts = table.partition_by(run, as_dict=True, maintain_order=True, include_key=False)
+    return {str(key[0]): _values(part, name) for key, part in parts.items()}
 
 
 def _table(path: Any, source: Source) -> pl.DataFrame:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from ranklens.errors import MeasureError
 from ranklens.formulas.ratio import ratio
 from ranklens.judging.hits import Hits
 from ranklens.judging.judged import Judged
-from ranklens.registry import Above, Cutoff, Gains, Rel, measure
+from ranklens.registry import Above, Cutoff, Gains, Measure, Rel, measure, parse
 
 Gain: TypeAlias = Literal["linear", "exp"]
 Discount: TypeAlias = Literal["burges", "jk", "ms"]
@@ -208,3 +208,56 @@ def _best_first(ideal: Hits) -> Hits:
     if not falling.all():
         ideal = replace(ideal, grade=ideal.grade[np.lexsort((-ideal.grade, ideal.query))])
     return replace(ideal, rank=ideal.ordinal())
+
+
+def cumulated_gain_from(
+    name: str,
+    gain: Callable[[float], float] | None = None,
+    discount: Callable[[int], float] | None = None,
+    *,
+    normalised: bool = True,
+) -> Measure:
+    """A cumulated gain of one's own, known under its name from then on: gains by grade, divided by a discount by rank.
+
+    ``gain`` is called with a grade, ``discount`` with a rank from 1; by default they are those of nDCG. ``normalised`` divides by
+    the value of the ideal ranking, cut at k.
+
+    >>> import ranklens as rl
+    >>> rl.cumulated_gain_from("Steep", gain=lambda grade: 3**grade - 1, discount=lambda rank: rank)
+    measure('Steep')
+    >>> rl.evaluate({"q": {"a": 1, "b": 2}}, {"q": ["a", "b"]}, "Steep@10").mean
+    {'Steep@10': 0.666...}
+    >>> rl.registry.unregister("Steep")
+    """
+    if not name.isidentifier():
+        raise MeasureError(f"A measure needs a name such as 'Steep', not {name!r}.")
+
+    def cumulated(judged: Judged, *, k: Cutoff = None) -> FloatArray:
+        grades = dict.fromkeys([*judged.hits.grade.tolist(), *judged.ideal.grade.tolist()])
+        table = None if gain is None else {g: _number(name, gain, g) if g > 0 else 0.0 for g in grades}
+        value = _divided(worth(judged.hits, "linear", table).top(k), name, discount)
+        if not normalised:
+            return value
+        return ratio(value, _divided(_ideal(judged, k, "linear", table), name, discount))
+
+    cumulated.__doc__ = "Cumulated gain with gains and discounts of one's own" + (
+        ", divided by that of the ideal ranking." if normalised else "."
+    )
+    measure(name, high=1.0 if normalised else np.inf, average_ties=True)(cumulated)
+    return parse(name)
+
+
+def _divided(hits: Hits, name: str, discount: Callable[[int], float] | None) -> FloatArray:
+    if discount is None:
+        return _dcg(hits, None, None)
+    by = {rank: _number(name, discount, rank, least=1e-300) for rank in {*hits.rank.tolist()}}
+    return hits.sum(hits.grade / np.array([by[rank] for rank in hits.rank.tolist()]))
+
+
+def _number(name: str, function: Callable[[Any], float], given: float, least: float = 0.0) -> float:
+    """What a function of the user gives: a finite number of at least ``least``."""
+    value = function(int(given) if float(given).is_integer() else given)
+    if not isinstance(value, (int, float, np.number)) or not least <= float(value) < np.inf:
+        what = "a number from 0" if not least else "a number above 0"
+        raise MeasureError(f"{name}: the function returned {value!r} for {given:g}; it must return {what}.")
+    return float(value)

@@ -15,7 +15,7 @@ from ranklens.registry.catalog import (
     measure,
     unregister,
 )
-from ranklens.registry.names import look_up, measures, parse, parse_many, preset, spellings
+from ranklens.registry.names import look_up, measures, parse, parse_many, preset, spellings, stated
 from ranklens.registry.parameters import (
     Above,
     Chance,
@@ -58,5 +58,6 @@ __all__ = [
     "parse_many",
     "preset",
     "spellings",
+    "stated",
     "unregister",
 ]

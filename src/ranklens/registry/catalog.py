@@ -9,6 +9,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from ranklens.errors import MeasureError, nearest, warn
+from ranklens.registry.checks import checked, is_built_in, refuse_taken
 from ranklens.registry.parameters import Nested, Parameter, Value, as_argument, parameters_of, shown, view_of
 
 if TYPE_CHECKING:
@@ -44,6 +45,11 @@ class Definition:
         """What judgments must know besides grades: ``"subtopics"``, for example."""
         found: str | None = getattr(self.view, "needs", None)
         return found
+
+    @cached_property
+    def is_foreign(self) -> bool:
+        """Whether it was defined outside this package, so that its values are checked."""
+        return not is_built_in(self.function)
 
     @property
     def description(self) -> str:
@@ -119,6 +125,8 @@ class Measure:
         known = self.definition
         seen = judged if known.view is None else known.view.of(judged, str(self))
         values = known.function(seen, **self._arguments)
+        if known.is_foreign:
+            values = checked(values, known, judged)
         return self._with_ones(values, judged) if judged.policy.empty == "one" else values
 
     @cached_property
@@ -141,6 +149,36 @@ class Measure:
         values = values.copy()
         values[judged.total(judged.policy.rel) == 0] = 1.0
         return values
+
+    @property
+    def formula(self) -> str:
+        r"""The formula in LaTeX; empty for a measure that was defined elsewhere.
+
+        >>> import ranklens as rl
+        >>> print(rl.measure("RR").formula)
+        \max_{i \le k} \frac{r_i}{i}
+        """
+        from ranklens.formulas.literature import entry_of
+
+        return entry_of(self.name).formula
+
+    @property
+    def bibtex(self) -> str:
+        """Where the measure comes from, for a bibliography; empty if that is not known.
+
+        >>> import ranklens as rl
+        >>> print(rl.measure("RBP").bibtex)
+        @article{moffat2008,
+          author = {Moffat, Alistair and Zobel, Justin},
+          title = {{Rank-biased precision for measurement of retrieval effectiveness}},
+          journal = {ACM Transactions on Information Systems},
+          year = {2008},
+          doi = {10.1145/1416950.1416952},
+        }
+        """
+        from ranklens.formulas.literature import references_of
+
+        return "\n\n".join(reference.bibtex for reference in references_of(self.name))
 
     def __matmul__(self, at: float) -> Measure:
         if self.definition.at is None:
@@ -223,14 +261,11 @@ def measure(
             like,
             view_of(function),
         )
-        if not function.__module__.startswith("ranklens.formulas"):
+        if not is_built_in(function):
             load_further()  # whose names are taken
         for spelling in (name, *table):
             known = by_spelling().get(spelling.lower())
-            if known and known[0] != name:
-                raise MeasureError(
-                    f"The name {spelling!r} is taken by the measure {known[0]}; choose another."
-                )
+            refuse_taken(name, spelling, function, _DEFINITIONS[known[0]] if known else None)
         if name in _DEFINITIONS:
             by_spelling.cache_clear()
         _DEFINITIONS[name] = new

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -144,6 +145,36 @@ def spellings(measures: Iterable[Measure]) -> list[str]:
     ['hit@5 is Success@5', 'mrr is RR']
     """
     return [f"{m.shown} is {m}" for m in measures if m.shown.lower() != str(m).lower()]
+
+
+# What a paper must state, whatever the default is.
+_STATED = ("p", "alpha", "beta", "gamma", "T", "gain", "max_grade")
+
+
+def stated(measure: str | Measure, max_grade: float | None = None) -> list[str]:
+    """Parameters that a reader must know and that the canonical name leaves out, because they have their default.
+
+    ``max_grade`` is the highest grade of the judgments, which some measures take where none is given.
+
+    >>> stated("RBP"), stated("RBP(p=0.5)"), stated("ERR@20", 4)
+    (['p = 0.8', 'gain = binary'], ['gain = binary'], ['max_grade = 4', 'gain = exp'])
+    """
+    found = parse(measure) if isinstance(measure, str) else measure
+    given, told = dict(found.params), []
+    for name, parameter in found.definition.parameters.items():
+        if name not in _STATED or name in given or (name == "gain" and "gains" in given):
+            continue
+        if name == "max_grade" and "binary" in (given.get("gain"), _default(found, "gain")):
+            continue
+        value = max_grade if name == "max_grade" and parameter.default is None else parameter.default
+        if value is not None and value is not inspect.Parameter.empty:
+            told.append(f"{name} = {value:g}" if isinstance(value, (int, float)) else f"{name} = {value}")
+    return told
+
+
+def _default(measure: Measure, name: str) -> Any:
+    parameter = measure.definition.parameters.get(name)
+    return None if parameter is None or name in dict(measure.params) else parameter.default
 
 
 _NAME = re.compile(r"\s*([^\s()@]+)\s*(?:\((.*)\))?\s*(?:@\s*([^\s@()]+))?\s*$", re.DOTALL)

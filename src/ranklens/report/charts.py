@@ -6,15 +6,16 @@ readable in greyscale. The numbers are those of :mod:`ranklens.report.chart_data
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial, wraps
 from itertools import combinations
-from math import isfinite, log10
+from math import ceil, floor, isfinite, log10
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ranklens.comparison import verdicts
 from ranklens.errors import InputError, nearest
-from ranklens.report import chart_data, drawing, palette
+from ranklens.report import chart_data, drawing, figures, palette
 from ranklens.report.drawing import save
 from ranklens.words import counted, several
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     MeasureName: TypeAlias = str | Measure | None
 
+_CELLS_WITH_TEXT, _MOST_NAMES = 8, 40  # systems across a matrix
 _CROWD = 9  # queries at one place from which on a point grows no larger
 
 __all__ = ["CHARTS", "ComparisonPlots", "deltas", "differences", "draw", "first_relevant", "latency", "leaderboard", "over_k", "planned",
@@ -39,7 +41,7 @@ __all__ = ["CHARTS", "ComparisonPlots", "deltas", "differences", "draw", "first_
 def leaderboard(comparison: Comparison, measure: MeasureName = None) -> Chart:
     """Means with their intervals, the best system first; systems that share a letter cannot be told apart."""
     alt, name = drawing.altair(), chart_data.main_measure(comparison, measure)
-    rows = chart_data.leaderboard(comparison, name).to_dicts()
+    rows = figures.kept(comparison, chart_data.leaderboard(comparison, name).to_dicts())
     rows = [
         {**row, "label": f"{row['mean']:.4f}  {row['group']}", "end": row["high"] if isfinite(row["high"]) else row["mean"]}
         for row in rows
@@ -48,15 +50,21 @@ def leaderboard(comparison: Comparison, measure: MeasureName = None) -> Chart:
     base = alt.Chart(drawing.inline(rows)).encode(
         y=alt.Y("system:N", sort=order, title=None), color=drawing.colour(comparison, legend=False)
     )
-    # Room for the label right of the longest interval, in units of the axis: a sixth of the width.
+    # Room for the label right of the longest interval, in units of the axis: what its letters take of the width.
     ends = [row[end] for row in rows for end in ("mean", "low", "high") if isfinite(row[end])]
     lowest, highest = min(ends), max(ends)
-    room = 0.2 * ((highest - lowest) or abs(highest) or 1.0)
-    scale = alt.Scale(zero=False, nice=False, padding=10, domain=[lowest, highest + room])
-    x = alt.X("mean:Q", title=comparison.shown(name), scale=scale, axis=alt.Axis(tickCount=6))
-    reach = base.mark_rule(strokeWidth=7, opacity=0.28, strokeCap="round").encode(x="low:Q", x2="high:Q")
-    points = base.mark_point(filled=True, size=90, opacity=1)
-    text = base.mark_text(align="left", dx=8, color=drawing.INK).encode(
+    figure = figures.current()
+    share = _share_of_width(max(len(row["label"]) for row in rows), max(map(len, order)))
+    room = share / (1 - share) * ((highest - lowest) or abs(highest) or 1.0)
+    scale = alt.Scale(zero=False, nice=False, padding=figure.small(10, 4), domain=[lowest, highest + room])
+    x = alt.X(
+        "mean:Q", title=comparison.shown(name), scale=scale, axis=alt.Axis(tickCount=figure.small(6, 4))
+    )
+    reach = base.mark_rule(strokeWidth=figure.small(7, 4), opacity=0.28, strokeCap="round").encode(
+        x="low:Q", x2="high:Q"
+    )
+    points = base.mark_point(filled=True, size=figures.current().small(90, 22), opacity=1)
+    text = base.mark_text(align="left", dx=figures.current().small(8, 4), color=drawing.INK).encode(
         x="end:Q", text="label:N", color=alt.value(drawing.INK)
     )
     letters = (
@@ -66,21 +74,31 @@ def leaderboard(comparison: Comparison, measure: MeasureName = None) -> Chart:
         alt.layer(reach, points.encode(x=x, shape=drawing.shape(comparison, legend=False)), text),
         f"{comparison.shown(name)} by system",
         f"{_averaged(comparison)}{letters}",
-        height=34 * len(rows) + 10,
+        height=figures.current().rows(len(rows)),
     )
 
 
 def differences(comparison: Comparison, measure: MeasureName = None) -> Chart:
     """The difference of each pair with its interval: those with the baseline, or with the best; a margin is drawn as a band."""
     alt, name = drawing.altair(), chart_data.main_measure(comparison, measure)
-    rows = chart_data.differences(comparison, name).to_dicts()
+    rows = figures.kept(comparison, chart_data.differences(comparison, name).to_dicts())
     base = alt.Chart(drawing.inline(rows)).encode(
         y=alt.Y("pair:N", sort=[row["pair"] for row in rows], title=None),
         color=drawing.colour(comparison, "b", legend=False),
     )
-    x = alt.X("difference:Q", title=f"difference in {name}", axis=alt.Axis(tickCount=6))
-    reach = base.mark_rule(strokeWidth=7, opacity=0.28, strokeCap="round").encode(x="low:Q", x2="high:Q")
-    text = base.mark_text(align="left", dx=8, color=drawing.INK).encode(
+    ends = [0.0, *(row[end] for row in rows for end in ("low", "high", "difference") if isfinite(row[end]))]
+    share = _share_of_width(max(len(row["label"]) for row in rows), max(len(row["pair"]) for row in rows))
+    reaching = max(ends) + share / (1 - share) * ((max(ends) - min(ends)) or 1.0)
+    x = alt.X(
+        "difference:Q",
+        title=f"difference in {name}",
+        axis=alt.Axis(values=_ticks(min(ends), max(ends))),
+        scale=alt.Scale(domain=[min(ends), reaching], nice=False, padding=figures.current().small(10, 4)),
+    )
+    reach = base.mark_rule(strokeWidth=figures.current().small(7, 4), opacity=0.28, strokeCap="round").encode(
+        x="low:Q", x2="high:Q"
+    )
+    text = base.mark_text(align="left", dx=figures.current().small(8, 4), color=drawing.INK).encode(
         x="high:Q", text="label:N", color=alt.value(drawing.INK)
     )
     layers = [alt.Chart(drawing.inline([{"zero": 0}])).mark_rule(color=drawing.MUTED).encode(x="zero:Q")]
@@ -91,12 +109,32 @@ def differences(comparison: Comparison, measure: MeasureName = None) -> Chart:
     about = f"{_averaged(comparison)}" + (
         f". Band: the margin of {comparison.settings.margins[name]}" if sizes else ""
     )
-    points = base.mark_point(filled=True, size=90, opacity=1).encode(x=x)
+    points = base.mark_point(filled=True, size=figures.current().small(90, 22), opacity=1).encode(x=x)
     return drawing.styled(
-        alt.layer(*layers, reach, points, text), f"Differences in {name}", about, height=34 * len(rows) + 10
+        alt.layer(*layers, reach, points, text),
+        f"Differences in {name}",
+        about,
+        height=figures.current().rows(len(rows)),
     )
 
 
+def _of_two(chart: Callable[..., Chart]) -> Callable[..., Chart]:
+    """A chart of two systems: both stand out, though others may be better."""
+
+    @wraps(chart)
+    def draw(
+        comparison: Comparison, measure: MeasureName = None, a: str | None = None, b: str | None = None
+    ) -> Chart:
+        if figures.standing_out(comparison) is None:
+            return chart(comparison, measure, a, b)
+        _, _, first, second = _two_systems(comparison, measure, a, b)
+        with figures.drawn_as(replace(figures.current(), systems=None, highlight=(first, second))):
+            return chart(comparison, measure, a, b)
+
+    return draw
+
+
+@_of_two
 def deltas(
     comparison: Comparison, measure: MeasureName = None, a: str | None = None, b: str | None = None
 ) -> Chart:
@@ -133,16 +171,17 @@ def deltas(
         )
     )
     line = alt.Chart(drawing.inline([{"mean": mean}])).encode(y="mean:Q")
-    label = line.mark_text(align="right", dy=-7, color=drawing.INK).encode(
-        x=alt.value("width"), text=alt.value(f"mean {mean:+.4f}")
-    )
+    placed = line.encode(x=alt.value("width"), text=alt.value(f"mean {mean:+.4f}"))
+    halo = placed.mark_text(align="right", dy=-7, stroke="white", strokeWidth=3)
+    label = placed.mark_text(align="right", dy=-7, color=drawing.INK)
     return drawing.styled(
-        alt.layer(bars, line.mark_rule(strokeDash=[5, 3], color=drawing.INK), label),
+        alt.layer(bars, line.mark_rule(strokeDash=[5, 3], color=drawing.INK), halo, label),
         f"{comparison.shown(name)}: {second} − {first}",
         f"{higher:,} queries higher, {len(rows) - higher - lower:,} equal, {lower:,} lower",
     )
 
 
+@_of_two
 def scatter(
     comparison: Comparison, measure: MeasureName = None, a: str | None = None, b: str | None = None
 ) -> Chart:
@@ -169,13 +208,19 @@ def scatter(
         .encode(
             size=alt.Size(
                 "queries:Q",
-                scale=alt.Scale(domain=[0, _CROWD], range=[0, 55 * _CROWD], clamp=True),
+                scale=alt.Scale(
+                    domain=[0, _CROWD], range=[0, figures.current().small(55, 16) * _CROWD], clamp=True
+                ),
                 legend=None,
             ),
             x=alt.X("a:Q", title=f"A: {first}", axis=alt.Axis(offset=8, tickCount=6)),
             y=alt.Y("b:Q", title=f"B: {second}", axis=alt.Axis(offset=8, tickCount=6)),
-            color=alt.Color("higher:N", scale=alt.Scale(**side, range=colours), title="higher"),
-            shape=alt.Shape("higher:N", scale=alt.Scale(**side, range=shapes), title="higher"),
+            color=alt.Color(
+                "higher:N", scale=alt.Scale(**side, range=colours), legend=drawing.legend_of("higher")
+            ),
+            shape=alt.Shape(
+                "higher:N", scale=alt.Scale(**side, range=shapes), legend=drawing.legend_of("higher")
+            ),
             tooltip=[
                 alt.Tooltip("query:N", title="queries"),
                 alt.Tooltip("a:Q", format=".4f"),
@@ -192,6 +237,7 @@ def scatter(
         f"Above the line, {second} is higher" + (". Larger points: several queries" if most > 1 else ""),
         width=380,
         height=380,
+        square=True,
     )
 
 
@@ -207,10 +253,16 @@ def first_relevant(comparison: Comparison) -> Chart:
     """The rank of the first relevant document, as a histogram with a bar for queries where none was found."""
     alt = drawing.altair()
     table = chart_data.first_relevant(comparison)
+    systems, figure = figures.shown(comparison), figures.current()
+    if len(systems) > figures.MOST_LOOKS:
+        return _first_relevant_of_many(comparison, figures.kept(comparison, table.to_dicts()))
     labels = table["rank"].unique(maintain_order=True).to_list()
-    base = alt.Chart(drawing.inline(table.to_dicts())).encode(
+    base = alt.Chart(drawing.inline(figures.kept(comparison, table.to_dicts()))).encode(
         x=alt.X(
-            "rank:N", sort=labels, title="rank of the first relevant document", axis=alt.Axis(labelAngle=0)
+            "rank:N",
+            sort=labels,
+            title="rank of the first relevant document",
+            axis=alt.Axis(labelAngle=figures.current().small(0, -35)),
         ),
         y=alt.Y("share:Q", title=None, axis=None),
     )
@@ -221,11 +273,52 @@ def first_relevant(comparison: Comparison) -> Chart:
         fillOpacity=alt.condition(missing, alt.value(0.18), alt.value(1)),
         strokeWidth=alt.condition(missing, alt.value(1.2), alt.value(0)),
     )
-    text = base.transform_filter("datum.queries > 0").mark_text(dy=-6, fontSize=10, color=drawing.MUTED)
+    text = base.transform_filter("datum.queries > 0").mark_text(
+        dy=figure.small(-6, -4), fontSize=figure.small(10, 6), color=drawing.MUTED
+    )
     text = text.encode(text=alt.Text("share:Q", format=".0%"))
-    row = alt.Row("system:N", sort=list(comparison.systems), title=None, header=drawing.header())
-    chart = alt.layer(bars, text).properties(width=520, height=58).facet(row=row)
+    row = alt.Row("system:N", sort=systems, title=None, header=drawing.header())
+    inner = 520 if figure.width is None else figure.width - 6
+    parts = alt.layer(bars, text).properties(width=inner, height=figure.small(58, 30))
+    chart = parts.facet(row=row, spacing=figure.small(20, 4))
     return drawing.styled(chart, "Rank of the first relevant document", "Share of queries", size=False)
+
+
+def _first_relevant_of_many(comparison: Comparison, rows: list[dict[str, Any]]) -> Chart:
+    """One row of cells per system in place of one histogram each."""
+    alt, figure = drawing.altair(), figures.current()
+    labels = list(dict.fromkeys(row["rank"] for row in rows))
+    order = [
+        system for system in comparison.ranked(comparison.measures[0]) if system in figures.shown(comparison)
+    ]
+    base = alt.Chart(drawing.inline(rows)).encode(
+        x=alt.X(
+            "rank:N",
+            sort=labels,
+            title="rank of the first relevant document",
+            axis=alt.Axis(labelAngle=figures.current().small(0, -35)),
+        ),
+        y=alt.Y("system:N", sort=order, title=None),
+    )
+    shade = alt.Scale(
+        domain=[0, max(row["share"] for row in rows) or 1.0],
+        range=list(palette.NONE_TO_ALL),
+        interpolate="rgb",
+    )
+    cells = base.mark_rect(stroke=drawing.LINE).encode(color=alt.Color("share:Q", scale=shade, legend=None))
+    dark = alt.condition(
+        f"datum.share > {0.6 * (max(row['share'] for row in rows) or 1)}",
+        alt.value("white"),
+        alt.value(drawing.INK),
+    )
+    text = base.transform_filter("datum.queries > 0").mark_text(fontSize=figure.small(10, 6))
+    text = text.encode(text=alt.Text("share:Q", format=".0%"), color=dark)
+    return drawing.styled(
+        alt.layer(cells, text),
+        "Rank of the first relevant document",
+        "Share of queries",
+        height=figure.rows(len(order)),
+    )
 
 
 def precision_recall(comparison: Comparison) -> Chart:
@@ -247,7 +340,7 @@ def over_k(comparison: Comparison, measure: MeasureName = None, ks: Sequence[int
 def latency(comparison: Comparison, measure: MeasureName = None) -> Chart:
     """Quality against seconds per query (median, a line to p95), with the Pareto front: systems that no other beats in both."""
     alt, name = drawing.altair(), chart_data.main_measure(comparison, measure)
-    rows = chart_data.latency(comparison, name).to_dicts()
+    rows = figures.kept(comparison, chart_data.latency(comparison, name).to_dicts())
     words = "datum.value < 1 ? format(1000 * datum.value, '~g') + ' ms' : format(datum.value, '~g') + ' s'"
     axis = alt.Axis(values=_round_times(rows), grid=False, labelExpr=words)
     scale = alt.Scale(type="log", nice=False, padding=24)
@@ -262,7 +355,7 @@ def latency(comparison: Comparison, measure: MeasureName = None) -> Chart:
     )
     across = base.mark_rule(strokeWidth=2, opacity=0.6).encode(x=x, x2="p95:Q", y=y)
     upright = base.mark_rule(strokeWidth=2, opacity=0.6).encode(x=x, y="low:Q", y2="high:Q")
-    points = base.mark_point(filled=True, size=130, opacity=1).encode(
+    points = base.mark_point(filled=True, size=figures.current().small(130, 36), opacity=1).encode(
         x=x, y=y, shape=drawing.shape(comparison, legend=crowded)
     )
     text = alt.Chart(drawing.inline(rows)).encode(x=x, y=y, text="system:N")
@@ -301,57 +394,92 @@ def significance(comparison: Comparison, measure: MeasureName = None) -> Chart:
          "shade": row["difference"] if row["significant"] else 0.0, "star": "★" if row["significant"] else ""}
         for row in chart_data.significance(comparison, name).to_dicts()
     ]  # fmt: skip
-    order = comparison.ranked(name)
-    tested = {(row["a"], row["b"]) for row in rows}
-    others = [{"a": a, "b": b} for a in order for b in order if a != b and (a, b) not in tested]
+    rows = figures.kept(comparison, rows)
+    if comparison.baseline is not None:  # the only one that the others were tested against
+        rows = [row for row in rows if row["a"] == comparison.baseline]
+    order = [system for system in comparison.ranked(name) if any(row["b"] == system for row in rows)]
+    across = [system for system in comparison.ranked(name) if any(row["a"] == system for row in rows)]
+    figure = figures.current()
+    most_cells = (
+        _CELLS_WITH_TEXT if figure.width is None else min(_CELLS_WITH_TEXT, (figure.width - 60) // 40)
+    )
+    has_room = len(across) <= most_cells
     most = max((abs(row["difference"]) for row in rows), default=1.0) or 1.0
     shade = alt.Scale(domain=[-most, 0, most], range=list(palette.WORSE_TO_BETTER), interpolate="rgb")
+    turned = -30 if has_room and figure.width is None else -90
+    named = {"labels": len(across) <= _MOST_NAMES, "ticks": len(across) <= _MOST_NAMES}
     base = alt.Chart(drawing.inline(rows)).encode(
-        x=alt.X("a:N", sort=order, title=None, axis=alt.Axis(orient="top", labelAngle=-30)),
-        y=alt.Y("b:N", sort=order, title=None),
+        x=alt.X("a:N", sort=across, title=None, axis=alt.Axis(orient="top", labelAngle=turned, **named)),
+        y=alt.Y(
+            "b:N",
+            sort=order,
+            title=None,
+            **({"axis": alt.Axis(labelFontSize=6)} if len(order) > _MOST_NAMES else {}),
+        ),
     )
-    cells = base.mark_rect(stroke=drawing.LINE).encode(color=alt.Color("shade:Q", scale=shade, legend=None))
+    cells = base.mark_rect(stroke=drawing.LINE, strokeWidth=figure.small(1, 0.4)).encode(
+        color=alt.Color("shade:Q", scale=shade, legend=None)
+    )
+    lines: Sequence[tuple[str, int, int]] = (("label:N", -6, 12), ("chance:N", 8, 10), ("star:N", -19, 10))
+    if figure.width is not None:
+        lines = (("label:N", -4, 7), ("chance:N", 4, 6))
     texts = [
         base.mark_text(dy=dy, fontSize=size, color=drawing.INK).encode(text=field)
-        for field, dy, size in (("label:N", -6, 12), ("chance:N", 8, 10), ("star:N", -19, 10))
+        for field, dy, size in lines
     ]
-    return drawing.styled(
-        alt.layer(cells, *texts, *_not_tested(others, order)),
-        f"{comparison.shown(name)}: row − column",
-        f"Adjusted p below the difference. Filled: significant at {comparison.alpha:g}",
-        width=82 * len(order),
-        height=54 * len(order),
+    about = (
+        "Adjusted p below the difference. Filled"
+        if has_room
+        else "Blue: the row is better, orange: worse; filled"
     )
-
-
-def _not_tested(pairs: list[dict[str, Any]], order: Sequence[str]) -> list[Any]:
-    """A word in the cells of pairs that were left out, because another system is the baseline."""
-    alt = drawing.altair()
-    if not pairs:
-        return []
-    cells = alt.Chart(drawing.inline(pairs)).encode(x=alt.X("a:N", sort=order), y=alt.Y("b:N", sort=order))
-    return [cells.mark_text(fontSize=10, color=drawing.MUTED).encode(text=alt.value("not tested"))]
+    step, tall = (82, 54) if has_room else (22, 22)
+    height: float = tall * len(order)
+    if figure.width is not None:
+        height = 28 * len(order) + 20 if has_room else max(0.8 * figure.width, 7 * len(order) + 10)
+        height = min(height, figures.TALLEST)
+    return drawing.styled(
+        alt.layer(cells, *(texts if has_room else [])),
+        f"{comparison.shown(name)}: row − column",
+        f"{about}: significant at {comparison.alpha:g}",
+        width=step * max(len(across), 4 if has_room else 1),
+        height=height,
+    )
 
 
 def slices(comparison: Comparison, measure: MeasureName = None) -> Chart:
     """Means with their intervals in every slice of the queries."""
     alt, name = drawing.altair(), chart_data.main_measure(comparison, measure)
-    rows = chart_data.slices(comparison, name).to_dicts()
+    rows = figures.kept(comparison, chart_data.slices(comparison, name).to_dicts())
+    first = figures.standing_out(comparison)
+    if first is not None and figures.current().systems is None:
+        rows = [row for row in rows if row["system"] in first]
+    systems, figure = {row["system"] for row in rows}, figures.current()
     rows = [{**row, "part": f"{row['slice']} ({row['n']:,})"} for row in rows]
     base = alt.Chart(drawing.inline(rows)).encode(
-        y=alt.Y("system:N", sort=comparison.ranked(name), title=None),
+        y=alt.Y("system:N", sort=[s for s in comparison.ranked(name) if s in systems], title=None),
         color=drawing.colour(comparison, legend=False),
     )
     # Flat ends: round ones would stick out where an interval ends at 0 or 1.
-    reach = base.mark_rule(strokeWidth=6, opacity=0.28).encode(x="low:Q", x2="high:Q")
-    points = base.mark_point(filled=True, size=75, opacity=1).encode(
+    reach = base.mark_rule(strokeWidth=figure.small(6, 3.5), opacity=0.28).encode(x="low:Q", x2="high:Q")
+    points = base.mark_point(filled=True, size=figure.small(75, 20), opacity=1).encode(
         x=alt.X("mean:Q", title=comparison.shown(name), scale=alt.Scale(zero=False)),
         shape=drawing.shape(comparison, legend=False),
     )
     parts = list(dict.fromkeys(row["part"] for row in rows))
-    chart = alt.layer(reach, points).properties(width=460, height=20 * len(comparison.systems))
-    faceted = chart.facet(row=alt.Row("part:N", sort=parts, title=None, header=drawing.header()))
-    return drawing.styled(faceted, f"{comparison.shown(name)} by slice", _averaged(comparison), size=False)
+    beside = _letters(max(map(len, systems))) + 8
+    inner = 460 if figure.width is None else figure.width - beside
+    chart = alt.layer(reach, points).properties(width=inner, height=figure.small(20, 10) * len(systems))
+    faceted = chart.facet(
+        spacing=figure.small(20, 4), row=alt.Row("part:N", sort=parts, title=None, header=drawing.header())
+    )
+    some = (
+        f"{len(systems)} of {len(comparison.systems)} systems. "
+        if len(systems) < len(comparison.systems)
+        else ""
+    )
+    return drawing.styled(
+        faceted, f"{comparison.shown(name)} by slice", some + _averaged(comparison), size=False
+    )
 
 
 @dataclass(frozen=True)
@@ -390,6 +518,25 @@ class ComparisonPlots:
     def slices(self, measure: MeasureName = None) -> Chart:
         return slices(self.comparison, measure)
 
+
+def _repeatable(chart: Callable[..., Chart]) -> Callable[..., Chart]:
+    """The function, whose charts can be drawn again as figures."""
+
+    @wraps(chart)
+    def draw(*args: Any, **options: Any) -> Chart:
+        from ranklens.report.notebook import repeatable
+
+        return repeatable(chart(*args, **options), partial(chart, *args, **options))
+
+    return draw
+
+
+leaderboard, differences, deltas, scatter, first_relevant = map(
+    _repeatable, (leaderboard, differences, deltas, scatter, first_relevant)
+)
+precision_recall, over_k, latency, significance, slices = map(
+    _repeatable, (precision_recall, over_k, latency, significance, slices)
+)
 
 _OF_TWO = ("deltas", "scatter")  # show two systems
 _WITHOUT_MEASURE = ("first_relevant", "precision_recall")
@@ -451,19 +598,96 @@ def _curves(
     *,
     logarithmic: bool = False,
 ) -> Any:
-    alt = drawing.altair()
-    scale = alt.Scale(type="log", nice=False) if logarithmic else alt.Scale(nice=False)
+    alt, figure = drawing.altair(), figures.current()
+    rows, first = figures.kept(comparison, rows), figures.standing_out(comparison)
     ticks = sorted({row[key] for row in rows})
-    x = alt.X(f"{key}:Q", title=across, scale=scale, axis=alt.Axis(values=ticks, grid=False, format="~g"))
-    base = alt.Chart(drawing.inline(rows)).encode(x=x, color=drawing.colour(comparison))
-    band = base.mark_area(opacity=0.1).encode(y="low:Q", y2="high:Q")
-    line = base.mark_line(strokeWidth=2).encode(
-        y=alt.Y("mean:Q", title=upright), strokeDash=drawing.dash(comparison)
+    domain = {}
+    if first is not None:  # names stand behind the lines
+        longest = max((len(system) for system in first), default=0)
+        domain = {"domain": [ticks[0], _with_room(ticks, _share_of_width(longest), logarithmic=logarithmic)]}
+    scale = alt.Scale(**({"type": "log"} if logarithmic else {}), nice=False, **domain)
+    x = alt.X(
+        f"{key}:Q", title=across, scale=scale, axis=alt.Axis(values=_spaced(ticks), grid=False, format="~g")
     )
-    points = base.mark_point(filled=True, size=55, opacity=1).encode(
-        y="mean:Q", shape=drawing.shape(comparison)
+
+    def lines(some: list[dict[str, Any]], width: float, *, legend: bool) -> tuple[Any, Any, Any]:
+        base = alt.Chart(drawing.inline(some)).encode(x=x, color=drawing.colour(comparison, legend=legend))
+        band = base.mark_area(opacity=0.1).encode(y="low:Q", y2="high:Q")
+        line = base.mark_line(strokeWidth=width).encode(
+            y=alt.Y("mean:Q", title=upright),
+            strokeDash=drawing.dash(comparison, legend=legend),
+            detail="system:N",
+        )
+        points = base.mark_point(filled=True, size=figure.small(55, 14), opacity=1).encode(
+            y="mean:Q", shape=drawing.shape(comparison, legend=legend)
+        )
+        return band, line, points
+
+    if first is None:
+        band, line, points = lines(rows, figure.small(2, 1.2), legend=True)
+        return alt.layer(*([band] if len(figures.shown(comparison)) <= _MOST_BANDS else []), line, points)
+    behind = [row for row in rows if row["system"] not in first]
+    before = [row for row in rows if row["system"] in first]
+    grey = lines(behind, figure.small(1.2, 0.6), legend=False)[1]
+    _, line, points = lines(before, figure.small(2, 1.2), legend=False)
+    return alt.layer(grey, line, points, _names_behind(comparison, before, key))
+
+
+_MOST_BANDS = 4  # bands over each other that can still be told apart
+
+
+def _names_behind(comparison: Comparison, rows: Sequence[dict[str, Any]], key: str) -> Any:
+    """The name of each line at its end, moved apart where lines end close together."""
+    alt, figure = drawing.altair(), figures.current()
+    last = max((row[key] for row in rows), default=0)
+    ends = sorted((row for row in rows if row[key] == last), key=lambda row: row["mean"])
+    tallest = max((row["mean"] for row in rows), default=1.0) or 1.0
+    gap = 1.25 * figure.font * tallest / (300 if figure.width is None else 0.45 * figure.width)
+    places: list[float] = []
+    for row in ends:
+        places.append(max(row["mean"], places[-1] + gap) if places else row["mean"])
+    over = max((places[-1] - tallest) if places else 0.0, 0.0)  # not above the chart
+    labels = [
+        {"system": row["system"], key: last, "mean": max(place - over, 0.0)}
+        for row, place in zip(ends, places, strict=True)
+    ]
+    text = alt.Chart(drawing.inline(labels)).mark_text(align="left", dx=figure.small(8, 4))
+    return text.encode(
+        x=f"{key}:Q", y="mean:Q", text="system:N", color=drawing.colour(comparison, legend=False)
     )
-    return alt.layer(band, line, points)
+
+
+def _with_room(ticks: Sequence[float], share: float, *, logarithmic: bool) -> float:
+    """The end of an axis that leaves a share of its width behind the last tick."""
+    first, last = ticks[0], ticks[-1]
+    if logarithmic:
+        return float(last * (last / first if last > first else 2.0) ** (share / (1 - share)))
+    return float(last + (last - first or 1.0) * share / (1 - share))
+
+
+def _spaced(ticks: Sequence[float]) -> list[float]:
+    """Fewer ticks in a narrow figure."""
+    return list(ticks) if figures.current().width is None or len(ticks) < 8 else list(ticks[::2])
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Round numbers between the ends, and none in the room for labels."""
+    span, wanted = (high - low) or abs(high) or 1.0, figures.current().small(6, 4)
+    base = 10.0 ** floor(log10(span / wanted))
+    step = next(base * factor for factor in (1, 2, 5, 10) if span / (base * factor) <= wanted)
+    return [round(i * step, 12) for i in range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)]
+
+
+def _letters(count: int) -> float:
+    """About how wide so many letters are."""
+    return 0.56 * figures.current().font * count
+
+
+def _share_of_width(letters: int, beside: int = 0) -> float:
+    """The share of a chart's width that a label takes, where names as long as ``beside`` stand left of it."""
+    figure = figures.current()
+    inner = 520.0 if figure.width is None else max(figure.width - _letters(beside) - 10, 60)
+    return min((_letters(letters) + 12) / inner, 0.5)
 
 
 def _averaged(comparison: Comparison) -> str:

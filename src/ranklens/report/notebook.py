@@ -10,9 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
+from ranklens.errors import InputError
 from ranklens.report import drawing
+from ranklens.report.figures import Figure, drawn_as
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from ranklens.report.drawing import Chart
 
 
@@ -23,6 +27,24 @@ class _SelfContained:
         if alt.renderers.active != "default":
             return super()._repr_mimebundle_(*args, **kwargs)  # type: ignore[misc]
         return bundle(self)  # type: ignore[arg-type]
+
+    def figure(
+        self,
+        width: str | float | None = "column",
+        *,
+        title: bool = False,
+        systems: Sequence[str] | None = None,
+        highlight: str | Sequence[str] | None = None,
+    ) -> Chart:
+        """The chart as a figure of a paper, ``"column"`` or ``"text"`` wide, or as many points.
+
+        ``systems`` draws some only; those in ``highlight`` stand out, and the others are grey.
+        """
+        again: Callable[[], Chart] | None = self.__dict__.get("_again")
+        if again is None:
+            raise InputError("This chart was changed after it was drawn; call figure() first.")
+        with drawn_as(Figure.of(width, title, systems, highlight)):
+            return again()
 
 
 class SingleChart(_SelfContained, alt.Chart):
@@ -38,6 +60,12 @@ class FacetChart(_SelfContained, alt.FacetChart):
 
 
 _KINDS: dict[type, type] = {alt.Chart: SingleChart, alt.LayerChart: LayerChart, alt.FacetChart: FacetChart}
+
+
+def repeatable(chart: Chart, again: Callable[[], Chart]) -> Chart:
+    """The chart with what draws it again, for :meth:`_SelfContained.figure`."""
+    object.__setattr__(chart, "_again", again)
+    return chart
 
 
 def self_contained(chart: Chart) -> Chart:

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping
 SYSTEMS = ("#0072b2", "#d55e00", "#00805c", "#b04b8b", "#735300", "#4b2a9b", "#2f8ec4", "#7a1238")
 _SYSTEMS_IN_THE_DARK = ("#5cb4ea", "#f58b4c", "#35c497", "#e695c6", "#e8b23a", "#9a86ff", "#b8e2ff", "#ff5c7f")  # fmt: skip
 DASHES = ((1, 0), (7, 3), (2, 3), (9, 3, 2, 3), (4, 2), (12, 3), (1, 2), (6, 2, 1, 2))
+BEHIND = "#b4b9bf"  # systems that do not stand out where there are many
+NONE_TO_ALL = ("#ffffff", SYSTEMS[0])
 WORSE_TO_BETTER = ("#e59a6c", "#ffffff", "#7fb6dd")
 
 LIGHT: Mapping[str, str] = {

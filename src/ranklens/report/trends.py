@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ranklens.report import drawing
+from ranklens.report import drawing, palette
 from ranklens.words import counted
 
 if TYPE_CHECKING:
     from ranklens.history.trend import Trend
     from ranklens.report.drawing import Chart
 
-_DROP, _RISE = "#D55E00", "#009E73"  # after Okabe and Ito
+_DROP, _RISE = palette.SYSTEMS[1], palette.SYSTEMS[2]
 
 
 def trend_chart(trend: Trend) -> Chart:

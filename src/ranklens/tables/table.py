@@ -88,13 +88,14 @@ class Table:
         return "\n".join(before + lines + (["", _harmless(self.note)] if self.note else []))
 
     def to_latex(self) -> str:
-        """A table with booktabs, the note as its caption."""
+        """A table with booktabs, the note as its caption above it."""
         lines = [_latex_row(row) for row in (self.header, *self.rows)]
         columns = "l" * self.left + "r" * (len(self.header) - self.left)
         return "\n".join(
             [
                 r"\begin{table}",
                 r"\centering",
+                *([rf"\caption{{{_latex(self.note)}}}"] if self.note else []),
                 rf"\begin{{tabular}}{{{columns}}}",
                 r"\toprule",
                 lines[0],
@@ -102,7 +103,6 @@ class Table:
                 *lines[1:],
                 r"\bottomrule",
                 r"\end{tabular}",
-                rf"\caption{{{_latex(self.note)}}}",
                 r"\end{table}",
             ]
         )
@@ -252,13 +252,14 @@ def _latex_row(cells: Sequence[str]) -> str:
 
 def _latex(cell: str) -> str:
     strong, raised = _marks(cell)
-    text = _escape_latex(cell)
+    text = escape_latex(cell)
     return (rf"\textbf{{{text}}}" if strong else text) + (
-        rf"\textsuperscript{{{_escape_latex(raised)}}}" if raised else ""
+        rf"\textsuperscript{{{escape_latex(raised)}}}" if raised else ""
     )
 
 
-def _escape_latex(text: str) -> str:
+def escape_latex(text: str) -> str:
+    """Text as LaTeX prints it."""
     special = {
         "\\": r"\textbackslash{}",
         "~": r"\textasciitilde{}",

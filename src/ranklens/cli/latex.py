@@ -1,0 +1,49 @@
+"""How the LaTeX table of ``compare`` looks: its options, as :class:`~ranklens.comparison.paper.PaperTable` names them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ranklens.cli import options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_PANEL = "LaTeX (--format latex)"
+
+
+def _option(text: str, kind: Any, default: Any) -> tuple[Any, Any]:
+    return Annotated[kind, typer.Option(help=text, rich_help_panel=_PANEL)], default
+
+
+_TABLE: dict[str, tuple[Any, Any]] = {
+    "order": _option("Rows by mean (of the first measure) or as given.", str, "mean"),
+    "marks": _option(
+        "Marks of significant differences: letters, dagger, triangles or none.", str | None, None
+    ),
+    "against": _option(
+        "The run that dagger, triangles and --delta refer to; by default the baseline.", str | None, None
+    ),
+    "delta": (
+        Annotated[bool, typer.Option("--delta", help="Add differences in percent.", rich_help_panel=_PANEL)],
+        False,
+    ),
+    "digits": _option("Digits behind the point.", int, 4),
+    "align": _option("Numbers by their point (decimal) or to the right (right).", str, "decimal"),
+    "caption": _option("Caption, in place of one that says what was tested.", str | None, None),
+    "label": _option("Label, for references.", str | None, None),
+    "wide": (
+        Annotated[
+            bool, typer.Option("--wide", help="Span both columns of the page.", rich_help_panel=_PANEL)
+        ],
+        False,
+    ),
+    "notes": _option("What the caption tells: short (details as comments), full or none.", str, "short"),
+}
+
+
+def with_paper_table(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with all options of the table in place of its argument ``paper``."""
+    return options.with_options(command, "paper", _TABLE, dict)

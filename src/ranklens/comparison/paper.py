@@ -1,0 +1,330 @@
+"""The table of a paper, in LaTeX: systems × measures, with marks for what was shown.
+
+It needs ``booktabs`` and nothing else: decimals are aligned by two columns that meet at the point, so that bold digits and raised
+marks do not move it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from ranklens.comparison import tables, verdicts
+from ranklens.comparison.groups import label
+from ranklens.errors import Given, InputError, Option, nearest
+from ranklens.registry import stated
+from ranklens.scores import highest_grade
+from ranklens.tables.table import escape_latex, in_a_cell
+from ranklens.words import counted
+
+if TYPE_CHECKING:
+    from ranklens.comparison.comparison import Comparison
+
+ORDERS = ("mean", "given")
+MARKS = ("letters", "dagger", "triangles", "none")
+ALIGNMENTS = ("decimal", "right")
+NOTES = ("short", "full", "none")
+_MOST_DIGITS = 10
+_SMALL_FROM = 12  # systems from which on a table is set in small type
+_NARROW_FROM = 6  # columns of numbers, likewise
+_BETTER_AND_WORSE = {
+    "dagger": (r"$^{\dagger}$", r"$^{\ddagger}$"),
+    "triangles": (r"$^{\bigtriangleup}$", r"$^{\bigtriangledown}$"),
+}
+
+
+@dataclass(frozen=True)
+class PaperTable:
+    """What a paper's table shows and how; a caption may hold LaTeX. :meth:`ranklens.Comparison.to_latex` takes the same by name."""
+
+    order: str = "mean"
+    marks: str | None = None  # daggers where systems are compared with one, else letters
+    against: str | None = None
+    delta: bool = False
+    digits: int = 4
+    align: str = "decimal"
+    caption: str | None = None
+    label: str | None = None
+    wide: bool = False
+    notes: str = "short"
+
+    def __post_init__(self) -> None:
+        for name, allowed in (
+            ("order", ORDERS), ("marks", MARKS), ("align", ALIGNMENTS), ("notes", NOTES),
+        ):  # fmt: skip
+            value = getattr(self, name)
+            if value not in allowed and not (name == "marks" and value is None):
+                raise InputError(Given(name, value), f" is not known: {nearest(str(value), allowed)}")
+        if not 0 <= self.digits <= _MOST_DIGITS:
+            raise InputError(Given("digits", self.digits), f" is not allowed: from 0 to {_MOST_DIGITS}.")
+
+    def given(self) -> list[str]:
+        """The names of what is not as by default."""
+        return [field.name for field in fields(self) if getattr(self, field.name) != field.default]
+
+
+def latex(comparison: Comparison, table: PaperTable) -> str:
+    """The table as LaTeX."""
+    return _Page(comparison, table).text()
+
+
+@dataclass(frozen=True)
+class _Page:
+    comparison: Comparison
+    asked: PaperTable
+
+    @cached_property
+    def systems(self) -> list[str]:
+        if self.asked.order == "given":
+            return list(self.comparison.systems)
+        return self.comparison.ranked(self.comparison.measures[0])
+
+    @cached_property
+    def against(self) -> str | None:
+        """The system that daggers, triangles and differences refer to."""
+        name, baseline = self.asked.against, self.comparison.baseline
+        if name is None:
+            return baseline
+        if name not in self.comparison.systems:
+            raise InputError(
+                Given("against", name), f" is not a system: {nearest(name, self.comparison.systems)}"
+            )
+        if baseline is not None and name != baseline:
+            raise InputError(
+                Given("against", name),
+                f": only pairs with {baseline} were tested; compare without a baseline, or with {name} as such.",
+            )
+        return name
+
+    @cached_property
+    def marks(self) -> str:
+        if self.asked.marks is not None:
+            chosen = self.asked.marks
+        else:
+            chosen = "dagger" if self.against is not None else "letters"
+        if chosen in _BETTER_AND_WORSE and self.against is None:
+            raise InputError(
+                Given("marks", chosen),
+                " needs a system to compare with: give ",
+                Option("against"),
+                ", or a baseline.",
+            )
+        return chosen if len(self.comparison.pairs) else "none"
+
+    def text(self) -> str:
+        if self.asked.delta and self.against is None:
+            raise InputError(
+                Option("delta"),
+                " needs a system to compare with: give ",
+                Option("against"),
+                ", or a baseline.",
+            )
+        kind = "table*" if self.asked.wide else "table"
+        said = self.asked.caption if self.asked.caption is not None else self._caption()
+        lettered = self.marks == "letters"
+        columns = ["l" if lettered else "", "l", *map(self._column, self.comparison.measures)]
+        return "\n".join(
+            [
+                *self._details(),
+                rf"\begin{{{kind}}}",
+                r"\centering",
+                # Some classes leave room only above a caption.
+                *([rf"\caption{{{said}}}", r"\smallskip"] if said else []),
+                *([rf"\label{{{self.asked.label}}}"] if self.asked.label else []),
+                *self._size(),
+                rf"\begin{{tabular}}{{{''.join(columns)}}}",
+                r"\toprule",
+                _row([*([""] if lettered else []), "system", *map(self._heading, self.comparison.measures)]),
+                r"\midrule",
+                *self._rows(),
+                r"\bottomrule",
+                r"\end{tabular}",
+                rf"\end{{{kind}}}",
+            ]
+        )
+
+    def _size(self) -> list[str]:
+        """Small type for many systems, smaller still for many columns."""
+        columns = sum(1 + self._has_delta(measure) for measure in self.comparison.measures)
+        if columns > _NARROW_FROM:
+            return [r"\footnotesize", r"\setlength{\tabcolsep}{2.5pt}"]
+        return [r"\small", r"\setlength{\tabcolsep}{4pt}"] if len(self.systems) > _SMALL_FROM else []
+
+    def _column(self, measure: str) -> str:
+        number = "r@{.}l" if self._has_point(measure) else "r"
+        return number + ("r" if self._has_delta(measure) else "")
+
+    def _has_point(self, measure: str) -> bool:
+        is_whole = self.comparison.quantity(measure).aggregate == "sum" or not self.asked.digits
+        return self.asked.align == "decimal" and not is_whole
+
+    def _has_delta(self, measure: str) -> bool:
+        return self.asked.delta and tables.is_rated(self.comparison, measure)
+
+    def _heading(self, measure: str) -> str:
+        name = escape_latex(self.comparison.shown(measure))
+        name = rf"\multicolumn{{2}}{{c}}{{{name}}}" if self._has_point(measure) else name
+        return name + (r" & $\Delta$\%" if self._has_delta(measure) else "")
+
+    def _rows(self) -> list[str]:
+        columns = [self._cells(measure) for measure in self.comparison.measures]
+        return [
+            _row(
+                [
+                    *([label(i)] if self.marks == "letters" else []),
+                    escape_latex(system),
+                    *(column[i] for column in columns),
+                ]
+            )
+            for i, system in enumerate(self.systems)
+        ]
+
+    def _cells(self, measure: str) -> list[str]:
+        rated = tables.is_rated(self.comparison, measure)
+        means = {system: self.comparison.result(measure, system).mean for system in self.systems}
+        ranked = [means[system] for system in self.comparison.ranked(measure)]
+        places = list(dict.fromkeys(ranked))
+        second = places[1] if len(places) > 1 and len(ranked) > 2 else None
+        cells = []
+        for system in self.systems:
+            value = means[system]
+            look = ""
+            if rated and value == places[0]:
+                look = r"\textbf"
+            elif rated and value == second:
+                look = r"\underline"
+            cell = self._number(measure, value, look) + (self._mark(measure, system) if rated else "")
+            cells.append(cell + (f" & {self._delta(means, system)}" if self._has_delta(measure) else ""))
+        return cells
+
+    def _number(self, measure: str, value: float, look: str) -> str:
+        if self.comparison.quantity(measure).aggregate == "sum":
+            return f"{value:,.0f}"
+        whole, point, part = f"{abs(value):.{self.asked.digits}f}".partition(".")
+        sign = "$-$" if value < 0 else ""
+        if not self._has_point(measure):
+            text = f"{whole}{point}{part}"
+            return sign + (f"{look}{{{text}}}" if look else text)
+        if not look:
+            return f"{sign}{whole} & {part}"
+        # The point stands between the columns; below it, the line under the digits goes on.
+        under = r"\rlap{\underline{\phantom{.}}}" if look == r"\underline" else ""
+        return f"{sign}{look}{{{whole}}}{under} & {look}{{{part}}}"
+
+    def _mark(self, measure: str, system: str) -> str:
+        if self.marks == "none":
+            return ""
+        place = {name: i for i, name in enumerate(self.comparison.ranked(measure))}
+        apart = self.comparison.told_apart(measure, system)
+        if self.marks == "letters":
+            beaten = [
+                i for i, other in enumerate(self.systems) if other in apart and place[other] > place[system]
+            ]
+            return rf"\textsuperscript{{{_ranges(beaten)}}}" if beaten else ""
+        if self.against not in apart:
+            return ""
+        better, worse = _BETTER_AND_WORSE[self.marks]
+        return better if place[system] < place[str(self.against)] else worse
+
+    def _delta(self, means: dict[str, float], system: str) -> str:
+        base = means[str(self.against)]
+        if system == self.against or not base:
+            return "--"
+        change = 100 * (means[system] - base) / abs(base)
+        return f"{'$-$' if change < 0 else '$+$'}{abs(change):.1f}"
+
+    def _caption(self) -> str:
+        """Text, with marks as LaTeX has them."""
+        if self.asked.notes == "none":
+            return ""
+        tested = bool(len(self.comparison.pairs))
+        method = (
+            (tables.method if self.asked.notes == "full" else _briefly)(self.comparison) if tested else ""
+        )
+        if method:
+            method += f", p < {self.comparison.alpha:g}"
+        return escape_latex(" ".join(self._said(method))).translate(_SYMBOLS)
+
+    def _said(self, method: str) -> list[str]:
+        look = "best in bold" + (", second best underlined" if len(self.systems) > 2 else "")
+        said = [f"Means over {counted(len(self.comparison.query_ids), 'query')}; {look}."]
+        if self.marks == "letters":
+            said.append(
+                f"Raised letters: significantly better than the systems with these letters ({method})."
+            )
+        elif self.marks != "none":
+            better, worse = {"dagger": ("†", "‡"), "triangles": ("△", "▽")}[self.marks]
+            said.append(
+                f"{better} and {worse}: significantly better and worse than {self.against} ({method})."
+            )
+        if self.asked.delta:
+            said.append(f"Δ%: relative to {self.against}.")
+        if self.marks == "letters":
+            said.append(tables.only_with_baseline(self.comparison).strip())
+        parameters = stated_parameters(self.comparison)
+        said += [f"Parameters: {'; '.join(parameters)}."] if parameters else []
+        return [text for text in said if text]
+
+    def _details(self) -> list[str]:
+        """What the caption leaves out, as comments."""
+        if self.asked.notes == "none":
+            return []
+        return [
+            "% Needs \\usepackage{booktabs}.",
+            *(f"% {in_a_cell(line)}" for line in tables.note(self.comparison)),
+        ]
+
+
+_SYMBOLS = str.maketrans(
+    {
+        "†": r"$\dagger$",
+        "‡": r"$\ddagger$",
+        "△": r"$\bigtriangleup$",
+        "▽": r"$\bigtriangledown$",
+        "Δ": r"$\Delta$",
+    }
+)
+
+
+def stated_parameters(comparison: Comparison) -> list[str]:
+    """Parameters that a paper must state and that the names of its measures do not show: ``RBP: p = 0.8``."""
+    highest = highest_grade(scores.judged for scores in comparison.scores.values())
+    return [
+        f"{comparison.shown(name)}: {', '.join(parts)}"
+        for name in comparison.measures
+        if comparison.quantity(name).is_known and (parts := stated(name, highest))
+    ]
+
+
+def _briefly(comparison: Comparison) -> str:
+    """The test, the correction and the level, in a few words."""
+    tests = dict.fromkeys(part.terms.done for part in comparison.pairs.parts)
+    parts = [verdicts.name_of_test(test) for test in tests]
+    family = comparison.pairs.parts[0].family
+    if family.pairs > 1 and not comparison.settings.is_tukey:
+        parts.append(verdicts.name_of_correction(comparison.correction) or "not corrected")
+    return ", ".join(parts)
+
+
+def _ranges(places: Sequence[int]) -> str:
+    """Letters, with a dash where three or more follow each other: ``ac--g``."""
+    runs: list[list[int]] = []
+    for place in places:
+        if runs and place == runs[-1][-1] + 1:
+            runs[-1].append(place)
+        else:
+            runs.append([place])
+    separator = "," if places and places[-1] >= 26 else ""
+    told = [
+        f"{label(run[0])}--{label(run[-1])}" if len(run) > 2 else separator.join(map(label, run))
+        for run in runs
+    ]
+    return separator.join(told)
+
+
+def _row(cells: Sequence[str]) -> str:
+    line = " & ".join(cells) + r" \\"
+    # At the start of a line these would belong to the line break before.
+    return f"{{}}{line}" if line.startswith(("[", "*")) else line
