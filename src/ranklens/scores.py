@@ -320,7 +320,7 @@ class Scores:
         """
         from ranklens.formulas.methods import written
 
-        said = "; ".join(details(self.judged, self.measures))
+        said = "; ".join(details(self.judged, self.measures, parameters=False))
         sentences = [f"{said}.", f"Values were computed with RankLens {__version__}."]
         return written(self.measures, highest_grade([self.judged]), sentences, cite)
 
@@ -519,8 +519,10 @@ def describe(judged: Judged, measures: Sequence[Measure], *, done: str = "averag
     return "; ".join(details(judged, measures, done=done))
 
 
-def details(judged: Judged, measures: Sequence[Measure], *, done: str = "averaged") -> list[str]:
-    """The parts of :func:`describe`, one by one."""
+def details(
+    judged: Judged, measures: Sequence[Measure], *, done: str = "averaged", parameters: bool = True
+) -> list[str]:
+    """The parts of :func:`describe`, one by one; without ``parameters`` where these are told anyway."""
     applied, policy = judged.applied, judged.policy
     among = ", ".join(_if_any(_among_the_queries(applied, policy)))
     parts = [
@@ -529,7 +531,7 @@ def details(judged: Judged, measures: Sequence[Measure], *, done: str = "average
         "" if isinstance(judged, Copied) else policy.describe() + _ties_at_cutoffs(judged, measures),
         _judged_share(judged, measures),
         *spellings(measures),
-        *([] if isinstance(judged, Copied) else _parameters(judged, measures)),
+        *(_parameters(judged, measures) if parameters and not isinstance(judged, Copied) else []),
     ]
     return [part for part in parts if part]
 

@@ -53,6 +53,7 @@ def test_methods_name_measures_parameters_tests_and_versions():
     told = found.methods()
     for said in ("gain = linear; Järvelin and Kekäläinen 2002", "RBP (p = 0.8", "max_grade = 2", "randomisation test", "10 queries", rl.__version__):  # fmt: skip
         assert said in str(told)
+    assert str(told).count("p = 0.8") == 1
     assert {r.key for r in told.references} >= {"jarvelin2002", "moffat2008", "chapelle2009", "smucker2007"}
     assert told.bibtex.count("@") == len(told.references)
     latex = str(found.methods(cite="latex"))

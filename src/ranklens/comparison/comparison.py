@@ -345,7 +345,7 @@ class Comparison:
 
         known = [parse(name) for name in self.measures if self.quantity(name).is_known]
         highest = highest_grade(scores.judged for scores in self.scores.values())
-        sentences = [*note(self), f"Values were computed with RankLens {__version__}."]
+        sentences = [*note(self, parameters=False), f"Values were computed with RankLens {__version__}."]
         tested = ("smucker2007",) if len(self.pairs) and "randomization" in self.test else ()
         return written(known, highest, [sentences[-1], *sentences[:-1]], cite, tested)
 

@@ -218,9 +218,9 @@ def _intervals(comparison: Comparison) -> str:
     return f"Intervals of means are {of_means}; of differences {of_differences}, not corrected for the number of pairs."
 
 
-def note(comparison: Comparison) -> list[str]:
-    """What was averaged over, what retrievers answered, and how differences were tested."""
-    lines = [*_described(comparison), *_answered(comparison)]
+def note(comparison: Comparison, *, parameters: bool = True) -> list[str]:
+    """What was averaged over, with the ``parameters`` of measures, what retrievers answered, and how differences were tested."""
+    lines = [*_described(comparison, parameters=parameters), *_answered(comparison)]
     if len(comparison.pairs):
         text = method(comparison)
         has_letters = any(result.group for result in comparison.results)
@@ -278,24 +278,24 @@ def _corrected(comparison: Comparison, family: Family) -> str:
     return f", {name} over {over}" if name else f", not corrected for {pairs:,} pairs"
 
 
-def _described(comparison: Comparison) -> list[str]:
+def _described(comparison: Comparison, *, parameters: bool) -> list[str]:
     """What was evaluated for each system, once for those that share it; what all share is said once."""
     lines = []
     if comparison.aligned.left_out:
         n = counted(len(comparison.query_ids), "query")
         lines.append(f"{n} compared, which all systems have; means are over these.")
-    said = said_once({name: _evaluated(comparison, name) for name in comparison.systems}, MOST_NOTES)
-    return [*lines, *said]
+    found = {name: _evaluated(comparison, name, parameters=parameters) for name in comparison.systems}
+    return [*lines, *said_once(found, MOST_NOTES)]
 
 
-def _evaluated(comparison: Comparison, system: str) -> tuple[str, ...]:
+def _evaluated(comparison: Comparison, system: str, *, parameters: bool) -> tuple[str, ...]:
     """What a system's means are over, and what was decided on the way."""
     scores = comparison.scores.get(system)
     if scores is None:
         return (f"{counted(len(comparison.query_ids), 'query')} averaged", "values as given")
     # The mean of a system is over the queries that all have, which can be fewer than it was evaluated on.
     done = "evaluated" if comparison.aligned.left_out else "averaged"
-    return tuple(details(scores.judged, scores.measures, done=done))
+    return tuple(details(scores.judged, scores.measures, done=done, parameters=parameters))
 
 
 def _answered(comparison: Comparison) -> list[str]:
