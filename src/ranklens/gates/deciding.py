@@ -5,8 +5,6 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ranklens.stats import Clusters, Interval
 from ranklens.stats.margins import careful_p
 
@@ -28,10 +26,11 @@ def decide(
 ) -> Status:
     """Whether the mean of ``gain`` (new minus old, positive where the new is better) is above ``-allowed`` times that of ``unit``.
 
-    It passes if the one-sided test says so at this confidence, fails if the opposite test does, and is undecided otherwise, so
-    each mistake has at most a probability of one minus the confidence. Where no query changed, there is nothing to decide: it
-    passes.
+    It passes if the one-sided test of :func:`~ranklens.stats.margin_test` says so at this confidence, fails if the opposite test
+    does, and is undecided otherwise, so each mistake has about a probability of one minus the confidence at most. Where no query
+    changed, there is nothing to decide: it passes.
 
+    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> gain, one = rng.normal(-0.1, 0.2, 200), np.ones(200)
     >>> [decide(gain, one, allowed, 0.95) for allowed in (0.01, 0.1, 0.2)]
@@ -40,9 +39,9 @@ def decide(
     if not gain.any():
         return "passed"
     gain, unit = _by_cluster(gain, unit, clusters)
-    if p_above(gain, allowed * unit) <= 1 - confidence:
+    if careful_p(gain, allowed * unit) <= 1 - confidence:
         return "passed"
-    return "failed" if p_above(-gain, -allowed * unit) <= 1 - confidence else "undecided"
+    return "failed" if careful_p(-gain, -allowed * unit) <= 1 - confidence else "undecided"
 
 
 def change_interval(
@@ -60,25 +59,6 @@ def change_interval(
     return Interval(low, high, level, "one-sided tests")
 
 
-def p_above(gain: FloatArray, reach: FloatArray) -> float:
-    """The p-value of the claim that the mean of ``gain + reach`` is above 0.
-
-    Beyond what :func:`~ranklens.stats.margins.careful_p` does, it has as many degrees of freedom as queries changed, less one:
-    most changes touch a few queries, and the others say nothing about how many more could be touched, or how hard. For losses of one
-    size, from about five on, the bound is then that of a Poisson count; for fewer it is wider.
-    """
-    from scipy.special import stdtr
-
-    values = gain + reach
-    deviation = float(values.std(ddof=1)) if len(values) > 1 else 0.0
-    careful = float(careful_p(gain, reach))
-    if deviation <= 0:
-        return careful
-    t = float(values.mean()) * len(values) ** 0.5 / deviation
-    freedom = max(int(np.count_nonzero(gain)) - 1, 1)
-    return max(careful, float(stdtr(freedom, -t)))
-
-
 def _by_cluster(
     gain: FloatArray, unit: FloatArray, clusters: Clusters | None
 ) -> tuple[FloatArray, FloatArray]:
@@ -92,7 +72,7 @@ def _bound(gain: FloatArray, unit: FloatArray, alpha: float) -> float:
         return -inf
 
     def surely_above(share: float) -> bool:
-        return p_above(gain, -share * unit) <= alpha
+        return bool(careful_p(gain, -share * unit) <= alpha)
 
     top: float = float(gain.mean()) / scale
     step: float = max(float(gain.std()) / len(gain) ** 0.5 / scale, 1e-12)

@@ -79,7 +79,7 @@ def margin_test(a: Any, b: Any, margin: float | str | Margin, *, method: str = "
 
     ``t`` takes two one-sided paired t tests. With skewed differences, or few other than 0, these let an inferior system pass far
     too often; ``careful`` corrects for skewness (Hall 1992) and imagines one win and one loss of the usual size that the
-    queries do not show, as Agresti and Min do for proportions.
+    queries do not show, as Agresti and Min do for proportions. Only queries that differ give degrees of freedom.
 
     >>> test = margin_test([0.5, 0.6, 0.4, 0.7, 0.5], [0.51, 0.6, 0.41, 0.69, 0.5], 0.05, method="t")
     >>> round(test.p_no_worse, 5), round(test.p_equivalent, 5)
@@ -104,16 +104,17 @@ def student_p(change: FloatArray, reach: FloatArray) -> FloatArray:
 
 
 def careful_p(change: FloatArray, reach: FloatArray) -> FloatArray:
-    """The same where differences may be skewed, or few other than 0: the larger p-value of two corrected t tests."""
+    """The same where differences may be skewed, or few other than 0: the largest p-value of the t test and three corrected ones."""
     values = change + reach
     n = values.shape[-1]
     if n < 2:
         return np.ones(values.shape[:-1])
-    mean, deviation = values.mean(axis=-1), values.std(axis=-1, ddof=1)
-    unskewed = _tail(_without_skew(_t(mean, deviation, n), values, mean), n)
-    return np.maximum(
-        np.maximum(_tail(_t(mean, deviation, n), n), unskewed), _with_imagined_pair(change, values)
-    )
+    mean = values.mean(axis=-1)
+    t = _t(mean, values.std(axis=-1, ddof=1), n)
+    changed = np.count_nonzero(change, axis=-1)
+    unskewed, few = _tail(_without_skew(t, values, mean), n), _tail(t, np.maximum(changed, 2))
+    pair = _with_imagined_pair(change, values)
+    return np.asarray(np.maximum.reduce([_tail(t, n), unskewed, few, pair]))
 
 
 def _with_imagined_pair(change: FloatArray, values: FloatArray) -> FloatArray:
@@ -142,7 +143,7 @@ def _t(mean: FloatArray, deviation: FloatArray, n: int) -> FloatArray:
     return t
 
 
-def _tail(t: FloatArray, n: int) -> FloatArray:
+def _tail(t: FloatArray, n: int | FloatArray) -> FloatArray:
     from scipy.special import stdtr
 
     return np.asarray(stdtr(n - 1, -t))
