@@ -3,6 +3,7 @@
 ``scripts/test --all`` sets ``RANKLENS_TEST_ALL=1``, which runs everything. Both say at the end what they did.
 """
 
+import logging
 import os
 
 import pytest
@@ -22,6 +23,12 @@ settings.load_profile("full" if ALL else "quick")
 def no_job_of_github(monkeypatch):
     """Commands append to the summary of a job; that of the job that runs the tests is not theirs."""
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+
+
+@pytest.fixture(autouse=True)
+def nobody_listens():
+    """Progress goes to Python's logging where somebody listens; some integration packages set the root logger to that for good."""
+    logging.getLogger().setLevel(logging.WARNING)
 
 
 @pytest.hookimpl(trylast=True)  # after -k and -m, so that only what was asked for is counted

@@ -207,7 +207,7 @@ def test_docstrings_read_as_prose(pages):
 @pytest.mark.slow
 def test_the_live_examples_are_the_librarys_own(site):
     assert "Content-Security-Policy" in (site / "examples" / "report.html").read_text(encoding="utf-8")
-    assert len(list((site / "examples").glob("*.svg"))) == 9
+    assert len(list((site / "examples").glob("*.svg"))) == 10
     assert '<iframe class="live-report" src="examples/report.html"' in (site / "examples.html").read_text(
         encoding="utf-8"
     )

@@ -95,6 +95,7 @@ def test_settings_reach_the_comparison(capsys):
     assert content["settings"] | {"resamples": 0} == {
         "baseline": "good", "test": "sign", "correction": "bh", "alpha": 0.01, "level": 0.9, "seed": 5, "resamples": 0,
         "family": "all", "primary": "RR", "intervals": "separate", "margins": {"RR": {"size": 0.02, "relative": True}},
+            "is_default": False,
     }  # fmt: skip
     assert content["policy"]["ties"] == "average"
     assert content["pairs"][0]["a"] == "good"
