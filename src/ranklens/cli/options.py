@@ -113,9 +113,10 @@ def with_load(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def run(*, load: list[str], **arguments: Any) -> None:
-        from ranklens.cli.own_measures import load_measures
+        if load:
+            from ranklens.cli.own_measures import load_measures
 
-        load_measures(load or ())
+            load_measures(load)
         command(**arguments)
 
     return _signed(run, command, {"load": (Load, None)})

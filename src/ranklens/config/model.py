@@ -113,6 +113,10 @@ def _margin(value: Any) -> Any:
     return value
 
 
+def _as_text(value: object) -> str:  # ``str`` itself has no signature, which older Pydantic wants
+    return str(value)
+
+
 Place = Annotated[Path, AfterValidator(_beside_the_file)]
 Above0 = Annotated[float, Field(gt=0)]
 From1 = Annotated[int, Field(ge=1)]
@@ -120,8 +124,8 @@ Named = Annotated[str, AfterValidator(_measure)]  # a measure
 Matched = Annotated[InstanceOf[Matching], BeforeValidator(matching)]
 Floor = Annotated[float, BeforeValidator(_floor)]
 Allowance = Annotated[float | str, BeforeValidator(_margin)]
-Allowed = Annotated[InstanceOf[Limit], BeforeValidator(Limit.parse), PlainSerializer(str)]
-Ruled = Annotated[InstanceOf[Rule], BeforeValidator(Rule.parse), PlainSerializer(str)]
+Allowed = Annotated[InstanceOf[Limit], BeforeValidator(Limit.parse), PlainSerializer(_as_text)]
+Ruled = Annotated[InstanceOf[Rule], BeforeValidator(Rule.parse), PlainSerializer(_as_text)]
 
 
 class Part(BaseModel):
