@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ranklens.errors import Option, PolicyError, RankLensError, RankLensWarning, about_each, hearing
-from ranklens.files.blocks import SIZE
-from ranklens.files.collection import RunFile
-from ranklens.files.streams import ahead
 from ranklens.judging.assembly import judge
 from ranklens.policy import make_policy
 from ranklens.registry import Measure, parse_many
@@ -90,15 +85,13 @@ def evaluate_each(
     skip_bad: bool = False,
     into: Each | None = None,
 ) -> Each:
-    """Evaluate several runs, small files side by side; an error names the run.
+    """Evaluate several runs; an error names the run. Threads read the blocks of each, and threads around threads gained nothing.
 
     ``skip_bad`` leaves out runs that cannot be evaluated, unless none is left. ``into`` is filled as far as it goes.
     """
     found, several = into or Each(), len(runs) > 1
-    tasks = (partial(_one, evaluated, runs[name]) for name in runs)
-    # Files of one block each gain nothing from the threads that read blocks.
-    results = ahead(tasks) if several and all(map(_is_small, runs.values())) else (task() for task in tasks)
-    for name, (scored, heard) in zip(progress(list(runs)), results, strict=True):
+    for name in progress(list(runs)):
+        scored, heard = _one(evaluated, runs[name])
         if isinstance(scored, RankLensError):
             if several and str(runs[name]) not in str(scored) and not str(scored).startswith(f"{name}: "):
                 scored.prefix(f"{name}: ")
@@ -120,14 +113,6 @@ def _one(
             return evaluated(run), heard
         except RankLensError as error:
             return error, heard
-
-
-def _is_small(run: Any) -> bool:
-    """Whether this is a plain file that is read in one go."""
-    try:
-        return isinstance(run, RunFile) and os.path.isfile(run) and os.path.getsize(run) <= 2 * SIZE
-    except (OSError, ValueError):
-        return False
 
 
 def score(judged: Judged, measures: str | Measure | Sequence[str | Measure]) -> Scores:
