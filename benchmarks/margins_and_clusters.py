@@ -36,7 +36,7 @@ SHAPES = {
     "p = 0.98": lambda latent: (latent > -2.3).astype(float),
     "low": lambda latent: np.where(latent > 1.2, np.clip(0.3 * latent, 0, 1), 0.0),
 }
-# Differences of other kinds, which nobody looked at when the tests were made.
+# Differences of other kinds, on which no constant was fitted; most were seen while choosing among tests.
 FRESH = {
     "exponential losses": lambda rng, size: -rng.exponential(0.1, size),
     "lognormal losses": lambda rng, size: -np.minimum(np.exp(rng.normal(-2.5, 1, size)), 1),

@@ -1,4 +1,4 @@
-"""Raw responses of engines, recorded from their documentation and as their clients return them, become ids and scores."""
+"""Raw responses of engines, written after their documentation and as their clients return them, become ids and scores."""
 
 import json
 import sqlite3
