@@ -109,7 +109,7 @@ def bench(
         from ranklens.config.execution import records_of
 
         kept = records_of(result.scores, None, result.benchmark, digested=True)
-        keep(kept, "bench", loaded.model_dump(mode="json", fallback=str))
+        keep(kept, "bench", loaded.model_dump(mode="json"))
     for line in _failures(result):
         typer.echo(visible(f"ranklens: {line}"), err=True)
     if not result.passed:
