@@ -1,6 +1,8 @@
 """Many runs at once: patterns and lists of paths, threads, runs that cannot be read."""
 
 import warnings
+from concurrent.futures import ThreadPoolExecutor
+from threading import current_thread, main_thread
 
 import pytest
 
@@ -59,6 +61,29 @@ def test_threads_change_nothing(track, monkeypatch):
         monkeypatch.setenv("RANKLENS_THREADS", threads)
         found.append(rl.compare(track / "qrels.txt", str(track / "runs" / "*"), "RR,AP").to_frame())
     assert found[0].equals(found[1])
+
+
+def test_small_files_are_read_side_by_side_in_one_layer_of_threads(track, monkeypatch):
+    """A thread that reads a run starts no threads of its own, so none can wait for another."""
+    from ranklens.files import streams
+
+    started = []
+
+    class Pool(ThreadPoolExecutor):
+        def __init__(self, *given):
+            started.append(current_thread() is main_thread())
+            super().__init__(*given)
+
+    monkeypatch.setattr(streams, "ThreadPoolExecutor", Pool)
+    monkeypatch.setenv("RANKLENS_THREADS", "3")
+    rl.compare(track / "qrels.txt", str(track / "runs" / "*"), "RR")
+    assert started
+    assert all(started)
+    inner = list(
+        streams.ahead(lambda: list(streams.ahead(lambda i=i: i for i in range(3))) for _ in range(4))
+    )
+    assert inner == [[0, 1, 2]] * 4
+    assert all(started)
 
 
 def test_warnings_of_runs_that_are_read_side_by_side_are_told_once_and_by_name(track):
