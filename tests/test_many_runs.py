@@ -30,6 +30,8 @@ def test_a_pattern_and_a_list_of_paths_name_the_runs(track):
     qrels, paths = track / "qrels.txt", sorted((track / "runs").iterdir())
     one = rl.compare(qrels, str(track / "runs" / "*"), "RR")
     other = rl.compare(qrels, paths, "RR")
+    assert rl.compare(qrels, str(track / "runs" / "*0?"), "RR").systems == one.systems[:10]
+    assert rl.compare(qrels, str(track / "runs" / "*[14]"), "RR").systems == ("team01", "team04", "team11")
     by_hand = rl.compare(qrels, {path.name.removeprefix("input."): path for path in paths}, "RR")
     assert one.systems == other.systems == by_hand.systems
     assert [one.result("RR", s).mean for s in one.systems] == [
