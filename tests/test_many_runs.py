@@ -1,7 +1,9 @@
 """Many runs at once: patterns and lists of paths, threads, runs that cannot be read."""
 
+import json
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from importlib.resources import files
 from threading import current_thread, main_thread
 
 import pytest
@@ -137,3 +139,21 @@ def test_a_judgments_error_is_not_a_bad_run(track):
 def test_something_else_than_runs_is_refused():
     with pytest.raises(rl.InputError, match="a list of paths"):
         rl.compare({"q": {"a": 1}}, [{"q": ["a"]}], "RR")
+
+
+def test_teams_are_in_frames_files_and_json(track, tmp_path):
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = json.loads((files("ranklens.comparison") / "comparison.schema.json").read_text(encoding="utf-8"))
+    teams = {f"team{s:02d}": "odd" if s % 2 else "even" for s in range(12)}
+    found = rl.compare(track / "qrels.txt", str(track / "runs" / "*"), "RR", teams=teams)
+    frame = found.to_frame()
+    assert dict(zip(frame["system"], frame["team"], strict=True)) == teams
+    assert "team" not in rl.compare(track / "qrels.txt", str(track / "runs" / "*"), "RR").to_frame().columns
+    content = json.loads(found.to_json())
+    jsonschema.validate(content, schema)
+    again = rl.Comparison.from_json(found.to_json())
+    assert again.teams == content["teams"] == teams
+    assert str(again) == str(found)
+    paths = [str(track / "qrels.txt"), str(track / "runs" / "*")]
+    assert main(["compare", *paths, "-m", "RR", "--by-team", "tag", "-o", str(tmp_path / "x.csv")]) == 0
+    assert (tmp_path / "x.csv").read_text().splitlines()[0].endswith(",team")
