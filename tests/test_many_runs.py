@@ -112,7 +112,10 @@ def test_a_bad_run_is_named_and_skipped_only_on_request(track, content, capsys):
         rl.compare(track / "qrels.txt", pattern, "RR")
     with pytest.warns(rl.RankLensWarning, match=r"team99.* was skipped"):
         found = rl.compare(track / "qrels.txt", pattern, "RR", skip_bad=True)
-    assert len(found.systems) == 12
+    assert found.systems == tuple(f"team{s:02d}" for s in range(12))  # as without the bad one
+    assert not any(
+        caution.partition(" was skipped: ")[2].startswith("team99: ") for caution in found.cautions
+    )
     assert any("skipped" in caution for caution in found.cautions)
     for command in ("evaluate", "compare"):
         words = [command, str(track / "qrels.txt"), pattern, "-m", "RR"]

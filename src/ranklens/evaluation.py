@@ -101,16 +101,23 @@ def evaluate_each(
     )
     for name, (scored, heard) in zip(progress(list(runs)), results, strict=True):
         if isinstance(scored, RankLensError):
-            if several and str(runs[name]) not in str(scored) and not str(scored).startswith(f"{name}: "):
-                scored.prefix(f"{name}: ")
             if not (skip_bad and several):
-                raise scored
+                raise _about(scored, name, runs[name]) if several else scored
             found.bad[name] = scored
             continue
         found.scores[name], found.heard[name] = scored, heard
     if found.bad and not found.scores:
-        raise next(iter(found.bad.values()))
+        name, error = next(iter(found.bad.items()))
+        raise _about(error, name, runs.get(name, name))  # a path, if it could not even be opened
     return found
+
+
+def _about(error: RankLensError, name: str, run: Any) -> RankLensError:
+    """The error with the name of its run, unless it begins with that or the file's."""
+    place = os.fspath(run) if isinstance(run, (str, os.PathLike)) else name
+    if not str(error).startswith((f"{name}: ", f"{place}:")):
+        error.prefix(f"{name}: ")
+    return error
 
 
 def _side_by_side(tasks: Iterator[Callable[[], T]]) -> Iterator[T]:

@@ -28,6 +28,19 @@ _SUFFIXES = {
     ".tex": "latex",
     ".html": "html",
 }
+_OF_OTHERS = (
+    ".arrow",
+    ".docx",
+    ".feather",
+    ".ipc",
+    ".ods",
+    ".pdf",
+    ".xls",
+    ".xlsx",
+    ".xml",
+    ".yaml",
+    ".yml",
+)  # never plain text for a person
 
 
 def format_of(asked: Format | None, output: Path | None, known: type[Format]) -> Format:
@@ -40,7 +53,8 @@ def format_of(asked: Format | None, output: Path | None, known: type[Format]) ->
     """
     if asked is not None:
         return asked
-    named = _SUFFIXES.get("" if output is None else output.suffix.lower())
+    suffix = "" if output is None else output.suffix.lower()
+    named = _SUFFIXES.get(suffix, suffix.removeprefix(".") if suffix in _OF_OTHERS else None)
     if named is None:
         return known("table")
     choices = {one.value: one for one in known}

@@ -190,6 +190,11 @@ def trec_tag(place: PathLike) -> str | None:
     return tag if 0 < len(tag) <= 40 and not tag.replace(".", "").isdigit() else None
 
 
+def has_trec_fields(place: PathLike) -> bool:
+    """Whether the first line has as many fields as those of a TREC run."""
+    return len(trec.first_fields(open_source(place))) >= len(trec.TREC_RUN)
+
+
 def stream_table(path: PathLike, kind: str) -> Any:
     """A table with all its columns, as text where the format does not know types; a dict where it holds records."""
     if kind == "jsonl" and _holds_records(open_source(path)):
