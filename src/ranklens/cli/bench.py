@@ -142,7 +142,7 @@ def _render(result: BenchResult, format: Format) -> str:  # noqa: A002
     render = {
         Format.table: result.__str__,
         Format.json: result.to_json,
-        Format.jsonl: lambda: formats.as_jsonl(result.to_frame()),
+        Format.jsonl: lambda: formats.as_rows(result.to_frame(), format),
         Format.markdown: result.to_markdown,
         Format.csv: result.to_csv,
         Format.latex: result.to_latex,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_origin, get_type_
 
 import typer
 
+from ranklens.cli import formats
 from ranklens.manners import loudness
 from ranklens.policy import Policy
 
@@ -41,6 +42,7 @@ Queries = Annotated[
         help="Texts of the queries: JSONL, CSV, TSV, JSON or Parquet. A BEIR folder brings its own.",
     ),
 ]
+Written = Annotated[formats.Format | None, typer.Option("--format", help=formats.HELP)]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="File to write; - is standard output.")]
 Spreadsheet = Annotated[
     bool,
