@@ -66,8 +66,10 @@ class _Held(NamedTuple):
     update: bool
 
 
+@options.with_asking
 def gate(
     policy: Policy,
+    asking: dict[str, Any],
     rules: Annotated[
         list[str] | None,
         typer.Argument(
@@ -120,13 +122,6 @@ def gate(
         list[str] | None,
         typer.Option("-m", "--measures", help="Further measures that --update keeps. Can be repeated."),
     ] = None,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Ask every query again; use no stored answer.")
-    ] = False,
-    keep_going: Annotated[
-        bool, typer.Option("--keep-going", help="Keep asking, even if every call fails with the same error.")
-    ] = False,
-    no_code: Annotated[bool, typer.Option("--no-code", help="Refuse configurations that name code.")] = False,
     format: Annotated[Format | None, typer.Option("--format", help=formats.HELP)] = None,  # noqa: A002
     output: options.Output = None,
     junit: options.Junit = None,
@@ -150,7 +145,6 @@ def gate(
     for file in (output, junit):
         out.check_output(file, [config, qrels, *(runs or ())])
     if config is not None:
-        asking = {"fresh": fresh, "keep_going": keep_going, "code": not no_code}
         found = _by_config(config, held, asking)
     else:
         how = {"qrels_format": qrels_format, "run_format": run_format, "places": places, "match": match}
@@ -204,7 +198,7 @@ def _by_files(
     return check(held.rules, results.records, Terms(against, undecided, fields, cluster, held.common))
 
 
-def _by_config(path: Path, held: _Held, asking: Mapping[str, bool]) -> Outcome | None:
+def _by_config(path: Path, held: _Held, asking: Mapping[str, Any]) -> Outcome | None:
     """What a configuration describes, with its gates and further rules."""
     from ranklens.config import load
     from ranklens.config.execution import Asking, measure, records_of

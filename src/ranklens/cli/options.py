@@ -124,6 +124,51 @@ def with_load(command: Callable[..., None]) -> Callable[..., None]:
     return _signed(run, command, {"load": (Load, None)})
 
 
+_ASKING = {
+    "fresh": (
+        Annotated[bool, typer.Option("--fresh", help="Ask every query again; use no stored answer.")],
+        False,
+    ),
+    "max_age": (
+        Annotated[
+            str | None,
+            typer.Option(
+                "--max-age",
+                metavar="AGE",
+                help="Use no stored answer older than this: 7d, 12h, 30m, or seconds.",
+            ),
+        ],
+        None,
+    ),
+    "keep_going": (
+        Annotated[
+            bool,
+            typer.Option("--keep-going", help="Keep asking, even if every call fails with the same error."),
+        ],
+        False,
+    ),
+    "no_code": (
+        Annotated[
+            bool,
+            typer.Option(
+                "--no-code",
+                help="Refuse configurations that name code or an address; runs are compared and gated.",
+            ),
+        ],
+        False,
+    ),
+}
+
+
+def with_asking(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with options for how retrievers are asked in place of its argument ``asking``: those of ``config.execution.Asking``."""
+
+    def built(chosen: dict[str, Any]) -> dict[str, Any]:
+        return {"code": not chosen.pop("no_code"), **chosen}
+
+    return with_options(command, "asking", _ASKING, built)
+
+
 def with_options(
     command: Callable[..., None],
     argument: str,
