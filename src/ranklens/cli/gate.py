@@ -74,7 +74,7 @@ def gate(
         list[str] | None,
         typer.Argument(
             help="Rules, such as 'nDCG@10 >= 0.42', 'nDCG@10 drop <= 0.01 @ 95%', 'failed <= 0', 'p95 <= 200ms' or, for a slice, "
-            "'nDCG@10[type=how-to] >= 0.4'. With --config, they are added to its gates."
+            "'nDCG@10\\[type=how-to] >= 0.4'. With --config, they are added to its gates."
         ),
     ] = None,
     config: Annotated[
@@ -132,8 +132,7 @@ def gate(
 ) -> None:
     """Hold results against rules and a baseline; exit status 1 if a rule fails, 2 if nothing could be checked.
 
-    A baseline is a file that is committed and that only --update changes. If its queries, judgments or policy differ, nothing is
-    compared.
+    A baseline is a file that is committed and that only --update changes. If its queries, judgments or policy differ, nothing is compared.
     """
     from ranklens.gates.rules import Rule
 
