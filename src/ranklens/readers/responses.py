@@ -98,7 +98,8 @@ class Reading:
     id_from: IdFrom = None
     score_from: str | Callable[[Any], Any] | None = None
     subject: str = "The retriever returned"  # how a message about the answer begins
-    in_file: bool = False  # the answer is read, not called for: another option says where the ids are
+    in_file: bool = False  # the answer is read, not called for: its pairs are no rows of a database
+    option: str = "id_from"  # what says where the ids are
 
     def collect(self, value: Any) -> Any:
         """Take what an iterator yields, up to one more than needed; this is part of the call, because the work is done here."""
@@ -205,7 +206,7 @@ class Reading:
         there = f" It has {', '.join(places[:12])}." if places else ""
         example = next(iter([*likely, *places]), "metadata.source")
         how = InPython(f'id_from="{example}", or id_from=lambda item: …')
-        if self.in_file:
+        if self.option == "columns":
             how = InPython(f'columns={{"doc": "{example}"}}', f"--map doc={example}")
         return ["Say where the id is: ", how, f".{there}"]
 
