@@ -199,7 +199,7 @@ def trend(
     elif format is Format.csv:
         out.write_text(found.to_frame().write_csv(), output)
     else:
-        _write(found.table(), format, output)
+        _write(found.printout(), format, output)
 
 
 def export(
@@ -282,11 +282,25 @@ def _details(entry: Entry, queries: int) -> Printout:
         f"policy: {policy}",
         f"versions: {versions}",
     ]
+    if entry.config:
+        lines.append(f"configuration: {_configured(entry.config)}")
     if entry.latency:
         times = ", ".join(f"{name} {1000 * seconds:,.1f} ms" for name, seconds in entry.latency.items())
         lines.append(f"latency: {times}; {counted(entry.failed or 0, 'failed call')}")
     table = Table(["measure", "mean", "95% interval"], rows, title=entry.name)
     return Printout([table, Lines("Where it comes from", lines)])
+
+
+def _configured(config: Mapping[str, Any]) -> str:
+    """What was set, in a line; JSON has all of it."""
+    said = [f"{key} {_short(value)}" for key, value in config.items() if value not in (None, False, [], {})]
+    return ", ".join(said)
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, list):
+        return " ".join(map(_short, value))
+    return "{…}" if isinstance(value, dict) else str(value)
 
 
 def _by_query(record: Record) -> Table:
