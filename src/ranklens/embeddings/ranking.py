@@ -10,6 +10,7 @@ import numpy as np
 
 from ranklens.arrays import IntArray
 from ranklens.embeddings import host
+from ranklens.embeddings.coarse import coarse_sieve
 from ranklens.embeddings.corpus import Corpus
 from ranklens.embeddings.counting import Counter, Reader, read_blocks
 from ranklens.embeddings.model import Model
@@ -64,7 +65,9 @@ class Ranking:
         counter = Counter(space, wanted, order)
         best = None if self.top is None else Nearest(space, self.top + self._most_excluded(), order)
         readers: list[Reader] = [counter, *([best] if best else [])]
-        read_blocks(space, corpus.blocks(step), readers, self._document_not_finite)
+        # The best documents need scores that are as good as the judged ones' anyway.
+        sieve = None if best else coarse_sieve(space, counter, len(corpus), asked=self.device == "cpu")
+        read_blocks(space, corpus.blocks(step), readers, self._document_not_finite, sieve)
         self._leave_out(counter.places, space, wanted, corpus, step)
         return counter.places, None if best is None else best.best(corpus, step)
 
