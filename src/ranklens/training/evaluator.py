@@ -14,6 +14,7 @@ from ranklens.embeddings.similarity import Similarity
 from ranklens.errors import InputError
 from ranklens.policy import Policy
 from ranklens.registry import Measure, parse_many
+from ranklens.trackers.destinations import find
 
 # The measures that sentence-transformers reports, and its words for them.
 _USUAL = [
@@ -85,6 +86,8 @@ class Evaluator:
         self.measures, policy = read(parse_many(_USUAL) if measures is None else measures, convention, policy)
         self.name, self.similarity, self.batch_size = name, similarity, batch_size
         self.truncate_dim, self.write_csv, self.log_to = truncate_dim, write_csv, log_to
+        if log_to is not None:
+            find(log_to)  # one that cannot be used is refused before the training
         self._policy, self._options = policy, options
         self._primary = _choose_primary(self.measures, primary)
         self.primary_metric: str | None = None
