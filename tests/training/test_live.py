@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from whole_numbers import RECORDED, WholeNumbers, whole_numbers
 
 import ranklens as rl
 from ranklens import training
@@ -182,6 +183,30 @@ def test_equal_to_the_evaluator_of_sentence_transformers(sentence_model, tmp_pat
     assert (tmp_path / "ours" / name).read_text().splitlines()[0] == (
         tmp_path / "theirs" / name
     ).read_text().splitlines()[0]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning")
+def test_what_was_recorded_of_sentence_transformers_still_holds():
+    """The values that ``test_training`` compares with where sentence-transformers is not installed."""
+    need("sentence_transformers", "sentence-transformers")
+    import torch
+    from sentence_transformers.evaluation import InformationRetrievalEvaluator
+
+    class Model(WholeNumbers):
+        def encode_query(self, texts, **_):
+            return torch.from_numpy(self.encode(texts))
+
+        encode_document = encode_query
+
+    asked, corpus, qrels = whole_numbers()
+    theirs = InformationRetrievalEvaluator(
+        asked, corpus, qrels, name="dev", score_functions={"dot": lambda a, b: a @ b.T}
+    )
+    values = theirs.compute_metrices(Model())["dot"]
+    found = {
+        f"{name.removesuffix('@k')}@{k}": value for name, by_k in values.items() for k, value in by_k.items()
+    }
+    assert found == pytest.approx(RECORDED, abs=1e-9), found
 
 
 @pytest.mark.filterwarnings("ignore")

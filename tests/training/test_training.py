@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from whole_numbers import RECORDED, WholeNumbers, whole_numbers
 
 import ranklens as rl
 from ranklens import training
@@ -233,3 +234,14 @@ def test_the_evaluator_takes_the_names_of_a_convention():
     assert [str(one) for one in evaluator.measures] == ["nDCG@10", "AP(norm=min)@100", "Success@1"]
     (scores,) = evaluator.history.values()
     assert (scores.judged.policy.ties, scores.judged.policy.empty) == ("ascending", "skip")
+
+
+def test_the_values_of_sentence_transformers():
+    asked, corpus, qrels = whole_numbers()
+    evaluator = training.Evaluator(asked, corpus, qrels, similarity="dot", convention="sentence-transformers")
+    found = {name.removeprefix("dot_"): value for name, value in evaluator(WholeNumbers()).items()}
+    assert found == pytest.approx(RECORDED, abs=1e-9)
+    usual = training.Evaluator(asked, corpus, qrels, similarity="dot")(WholeNumbers())
+    assert usual["dot_mrr@10"] != pytest.approx(
+        RECORDED["mrr@10"], abs=1e-3
+    )  # ties and the empty query matter here
