@@ -67,7 +67,7 @@ class AnnRecall(Shown):
                     name,
                     f"{self.approximate.mean[name]:.4f}",
                     f"{self.exact.mean[name]:.4f} exact",
-                    f"{-lost:+.4f}",
+                    f"{0.0 - lost:+.4f}",
                 ]
             )
         return Table(["measure", "approximate", "95% interval, or exact", "difference"], rows)
