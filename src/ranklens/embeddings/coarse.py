@@ -19,6 +19,7 @@ from ranklens.embeddings.spaces import Dense, Opened, Space
 from ranklens.embeddings.transfer import load_torch
 
 _ROUNDING = 2.0**-8  # of a bfloat16
+_SAMPLE = 512  # documents that queries are tried on first
 _SMALL = 1 << 30  # multiplications of an evaluation that takes no time anyway
 _FEW = 8  # documents near a judged one; if more come near, and more than one in 1,024, float32 is faster
 
@@ -52,6 +53,7 @@ class CoarseSieve:
         self._queries = self._rounded(space.single)
         lost = self._queries.double() - self.torch.from_numpy(space.single.vectors)
         self._lost = self.torch.linalg.vector_norm(lost, dim=1).numpy() * 1.001
+        self._tried = np.zeros(len(space), bool)
         self._hard = np.zeros(len(space), bool)  # queries that too many documents come near
         self._block: Opened | None = None
         self._documents: Any = None
@@ -59,14 +61,14 @@ class CoarseSieve:
 
     def read(self, block: Opened, rows: IntArray, first_doc: int, documents: Any) -> IntArray:
         """Count a block for some queries; returns those that are left to float32."""
+        if block.double:
+            return rows
+        self._try(block, rows[~self._tried[rows]])
         easy = rows[~self._hard[rows]]
-        if block.double or not len(easy):
+        if not len(easy):
             return rows
         bits = self._product(block, easy)
-        pair, row = self.counter.pairs(easy)
-        centre, margin = self.counter.wanted.score[pair], self._margin(block.documents, easy)[row]
-        margin += _ROUNDING * (np.abs(centre) + margin) + 2.0**-125  # scores are rounded, too
-        low, high = around(centre, margin, np.dtype(np.float32))
+        pair, row, low, high = self._intervals(block, easy)
         reached = np.zeros(len(easy), bool)
         reached[row[_highest(bits)[row] >= low]] = True
         some = np.flatnonzero(reached[row])
@@ -82,18 +84,36 @@ class CoarseSieve:
             self.counter.add(pair[some[told]], above[told], near, doc, unsure, first_doc, documents)
         return rows[self._hard[rows]]
 
-    def _product(self, block: Opened, rows: IntArray) -> Any:
+    def _try(self, block: Opened, rows: IntArray) -> None:
+        """Queries on a few documents: those that many of these come near are not worth a look at the rest."""
+        self._tried[rows] = True
+        if not len(rows):
+            return
+        scores = _widened(self._product(block, rows, _SAMPLE))
+        _, row, low, high = self._intervals(block, rows)
+        near = ((scores[row] >= low[:, None]) & (scores[row] <= high[:, None])).sum(axis=1)
+        self._hard[rows] = np.bincount(row, near, len(rows)) > _FEW
+
+    def _intervals(self, block: Opened, rows: IntArray) -> tuple[IntArray, IntArray, Any, Any]:
+        """The wanted pairs of some queries, whose they are, and where a score cannot be told from theirs."""
+        pair, row = self.counter.pairs(rows)
+        centre, margin = self.counter.wanted.score[pair], self._margin(block.documents, rows)[row]
+        margin += _ROUNDING * (np.abs(centre) + margin) + 2.0**-125  # scores are rounded, too
+        return pair, row, *around(centre, margin, np.dtype(np.float32))
+
+    def _product(self, block: Opened, rows: IntArray, most: int | None = None) -> Any:
         """The bits of coarse scores, in memory that the next block takes again."""
         if self._block is not block:
             self._block, self._documents = block, self._rounded(block.documents, self._documents)
-        shape = (len(rows), len(self._documents))
+        documents = self._documents[:most]
+        shape = (len(rows), len(documents))
         if len(self._buffer) < shape[0] * shape[1]:
             self._buffer = self.torch.empty(shape[0] * shape[1], dtype=self.torch.bfloat16)
         scores = self._buffer[: shape[0] * shape[1]].reshape(shape)
         queries = self._queries[rows[0] : rows[-1] + 1]
         if len(queries) != len(rows):
             queries = self._queries[self.torch.from_numpy(rows)]
-        self.torch.mm(queries, self._documents.T, out=scores)
+        self.torch.mm(queries, documents.T, out=scores)
         return scores.view(self.torch.int16).numpy()
 
     def _rounded(self, vectors: Prepared, buffer: Any = None) -> Any:

@@ -160,7 +160,7 @@ class Ranking:
             if gone:
                 kept = [i for i, doc in enumerate(listed) if (place, doc) not in gone]
                 listed, values = [listed[i] for i in kept], [values[i] for i in kept]
-            run[name] = dict(zip(map(self.doc_ids.name, listed[: self.top]), values, strict=False))
+            run[name] = dict(zip(self.doc_ids.of(listed[: self.top]), values, strict=False))
         return run
 
     def _query_not_finite(self, place: int) -> InputError:

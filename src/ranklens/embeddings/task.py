@@ -56,6 +56,10 @@ class Ids:
             is_name &= np.fromiter(map(str.isascii, names), bool, len(names))
         return np.where(is_name & (found >= 0) & (found < self.rows), found, -1)
 
+    def of(self, rows: Iterable[int]) -> Iterable[str]:
+        """The names of rows."""
+        return map(str if self.names is None else self.names.__getitem__, rows)
+
     def name(self, row: int) -> str:
         return str(row) if self.names is None else self.names[row]
 
