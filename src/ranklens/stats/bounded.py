@@ -63,10 +63,9 @@ def is_binary(values: FloatArray, low: float, high: float) -> bool:
     return bool(np.isfinite(high - low) and ((values == low) | (values == high)).all())
 
 
-def is_sparse(changes: FloatArray) -> BoolArray:
-    """Whether so few queries differ (rows are pairs) that the variance of the differences is hardly known; or all by the same."""
-    differ, n = np.count_nonzero(changes, axis=-1), changes.shape[-1]
-    return np.asarray(((differ <= _FEW) & (2 * differ <= n)) | (np.ptp(changes, axis=-1) == 0))
+def is_sparse(differ: IntArray, spread: FloatArray, n: int) -> BoolArray:
+    """Whether so few of n queries differ that the variance of the differences is hardly known; or all by the same."""
+    return np.asarray(((differ <= _FEW) & (2 * differ <= n)) | (spread == 0))
 
 
 def sparse_ends(changes: FloatArray, level: float, reach: float) -> Ends:
