@@ -44,6 +44,7 @@ _METHODS = {
     "welch": "Welch's t",
     "bonett-price": "Bonett and Price's for paired proportions",
     "wilson": "Wilson's",
+    "modified wilson": "Wilson's modified near the ends",
     "score": "Wilson's with the scores' own variance",
     "t of logs": "Student's t of logarithms",
     "cluster t": "Student's t by cluster",

