@@ -75,13 +75,19 @@ def score_ends(values: FloatArray, level: float, low: float, high: float) -> End
     added to the variance, as what has not been seen yet; without it, a sample that misses the rare values would be too sure.
     """
     n, span = values.shape[-1], high - low
-    mean = (values.mean(axis=-1) - low) / span
-    total = n + _PSEUDO
-    squares = (((values - low) / span) ** 2).sum(axis=-1) + _PSEUDO / 2
-    centre = (n * mean + _PSEUDO / 2) / total
-    ratio = np.clip((squares / total - centre**2) / (centre * (1 - centre)), 0, 1)
-    ends = wilson(np.clip(mean, 0, 1), n / ratio, t_quantile(n - 1, (1 + level) / 2))
+    shares = (values - low) / span
+    quantile = t_quantile(n - 1, (1 + level) / 2)
+    ends = moment_ends(shares.mean(axis=-1), (shares**2).mean(axis=-1), n, quantile)
     return low + span * ends[0], low + span * ends[1]
+
+
+def moment_ends(mean: FloatArray, square: FloatArray, n: float, quantile: float) -> Ends:
+    """The same for values between 0 and 1 of which the means of n, and of their squares, are known."""
+    total = n + _PSEUDO
+    centre = (n * mean + _PSEUDO / 2) / total
+    variance = (n * square + _PSEUDO / 2) / total - centre**2
+    ratio = np.clip(variance / (centre * (1 - centre)), 0, 1)
+    return wilson(np.clip(mean, 0, 1), n / ratio, quantile)
 
 
 def is_near(mean: FloatArray, half: FloatArray, low: float, high: float) -> BoolArray:
