@@ -242,6 +242,7 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--queries", type=int, default=100)
     parser.add_argument("--only", choices=[*PARTS], help="one part; all take half an hour on two cores")
+    parser.add_argument("--kind", choices=[*KINDS], help="one kind of scores in rates and gate")
     options = parser.parse_args()
     print(f"{options.experiments:,} experiments, seed {options.seed}, alpha {ALPHA}")
     chosen = [options.only] if options.only else [*PARTS]
@@ -252,7 +253,7 @@ def main():
 
 def of_every_kind(part):
     def each(options, pool):
-        kept = [part(kind, options, pool) for kind in KINDS]
+        kept = [part(kind, options, pool) for kind in ([options.kind] if options.kind else KINDS)]
         return all(kept)
 
     return each
