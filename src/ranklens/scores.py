@@ -359,7 +359,10 @@ class Scores:
         return rows
 
 
-_METHODS = {"wilson": "Wilson"}  # that are not written as they are called
+_METHODS = {
+    "wilson": "Wilson",
+    "modified wilson": "modified Wilson",
+}  # that are not written as they are called
 _NUMBERS = ("mean", "low", "high")
 
 

@@ -216,9 +216,8 @@ class Comparison:
     @cached_property
     def cheap_bounds(self) -> dict[str, dict[str, tuple[float, float]]]:
         """By measure and system, the lowest and highest mean that complete judgments could give, where that takes no time."""
-        from ranklens.comparison.openness import cheap_ranges
-
-        return cheap_ranges(self)
+        unjudged = next((part.terms.unjudged for part in self.pairs.parts), None)
+        return {} if unjudged is None else unjudged.ranges
 
     @cached_property
     def open_pairs(self) -> dict[str, list[tuple[str, str]]]:

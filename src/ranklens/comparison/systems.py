@@ -16,6 +16,7 @@ from ranklens.comparison.clusters import by_label, clusters_of
 from ranklens.comparison.comparison import SPENT, Comparison, Evidence
 from ranklens.comparison.effort import Size, affordable
 from ranklens.comparison.margins import margins_of
+from ranklens.comparison.openness import Unjudged
 from ranklens.comparison.pairs import Pairs
 from ranklens.comparison.settings import Settings
 from ranklens.comparison.teams import teams_of
@@ -227,11 +228,12 @@ def _compared(
     clusters: Mapping[str | None, Clusters] | None = (
         None if cluster_of is None else {None: by_label(cluster_of, in_order.query_ids)}
     )
-    results, pairs = analyse(aligned, {None: in_order.values}, settings, clusters)[None]
+    evaluated = {name: s for name, s in scores.items() if isinstance(s, Scores)}
+    unjudged = Unjudged(aligned, evaluated)
+    results, pairs = analyse(aligned, {None: in_order.values}, settings, clusters, unjudged)[None]
     sliced = (
         Sliced() if given.by is None else analyse_slices(in_order, given.by, given.queries, asked, cluster_of)
     )
-    evaluated = {name: s for name, s in scores.items() if isinstance(s, Scores)}
     tested = [part for found in (pairs, *(one.pairs for one in sliced.slices)) for part in found.parts]
     return Comparison(
         aligned,
