@@ -126,7 +126,9 @@ class Hits:
         """1 for the first of these rows in each query, else 0; over averaged ties, the chance of being the first."""
         if self.spread is not None:
             return self.survival(np.ones(len(self)))
-        return np.equal(self.position(), 1).astype(np.float64)
+        first = np.ones(len(self))
+        first[1:] = self.query[1:] != self.query[:-1]
+        return first
 
     def survival(self, stop: FloatArray) -> FloatArray:
         """The chance that a user who stops at each row with chance ``stop`` still looks when coming to this row."""
