@@ -28,7 +28,6 @@ _SUMS_OF_FEW = 1 << 13  # resamples of these at once
 _ADDED = 1 << 18  # of them at a time
 _TABLES = 1 << 20  # numbers in tables of sums, held at once
 _DEALT = 1 << 20  # totals of systems, held at once for each measure
-_SIGNS = np.array([1, -1])
 ALL_ORDERS = 6  # systems; their 720 orders are fewer than what is drawn from them
 
 
@@ -111,7 +110,7 @@ def _choices(drawn: Bytes) -> Iterator[IntArray]:
 def _signed_sums(steps: IntArray) -> IntArray:
     """For each row its sums under all ways to set the signs of its columns; the first sign is the highest bit."""
     if steps.shape[1] == 1:
-        return np.multiply(steps, _SIGNS)
+        return np.concatenate((steps, -steps), axis=1)
     half = steps.shape[1] // 2
     left, right = _signed_sums(steps[:, :half]), _signed_sums(steps[:, half:])
     return (left[:, :, None] + right[:, None]).reshape(len(steps), -1)
