@@ -9,6 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain, islice
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from ranklens.errors import InputError
@@ -80,8 +81,10 @@ def ahead(tasks: Iterable[Callable[[], T]]) -> Iterator[T]:
     >>> list(ahead(lambda i=i: i * i for i in range(4)))
     [0, 1, 4, 9]
     """
-    most = threads()
-    if most == 1:
+    most, tasks = threads(), iter(tasks)
+    first_two = list(islice(tasks, 2))
+    tasks = chain(first_two, tasks)
+    if most == 1 or len(first_two) < 2:  # a thread for one table takes longer than it saves
         yield from (task() for task in tasks)
         return
     waiting: deque[Future[T]] = deque()
