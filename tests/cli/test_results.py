@@ -57,6 +57,31 @@ def test_the_suffix_names_the_format(capsys, folder, command):
     assert [*found["csv"][0]] == [*found["parquet"][0]]
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["gate", "RR >= 0.1", "--qrels", "qrels.txt", "--run", "a.txt"],
+        ["plan", "--deviation", "0.2", "--detect", "0.05"],
+        ["history", "list"],
+        ["history", "show"],
+        ["history", "trend", "RR"],
+    ],
+)
+def test_a_suffix_is_never_ignored(capsys, folder, command):
+    for _ in range(2):
+        run(capsys, "history", "add", "qrels.txt", "a.txt", "-m", "RR")
+    assert run(capsys, *command, "-o", "x.json")[:2] == (0, "")
+    assert read(folder / "x.json")
+    assert run(capsys, *command, "-o", "x.md")[:2] == (0, "")
+    assert "|" in (folder / "x.md").read_text(encoding="utf-8") or command[0] == "plan"
+    status, _, err = run(capsys, *command, "-o", "x.parquet")
+    assert status == 2
+    assert err.startswith(
+        "ranklens: x.parquet: this command cannot write parquet. Choose a name that ends in .json"
+    )
+    assert not (folder / "x.parquet").exists()
+
+
 def test_an_explicit_format_and_other_suffixes(capsys, folder):
     run(capsys, *COMMANDS["evaluate"], "-o", "x.json", "--format", "csv")
     assert (folder / "x.json").read_text().startswith("run,measure,mean")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from ranklens.cli import options
+from ranklens.cli import formats, options
 from ranklens.errors import InputError
 from ranklens.files import output as out
 from ranklens.policy import Policy
@@ -127,7 +127,7 @@ def gate(
         bool, typer.Option("--keep-going", help="Keep asking, even if every call fails with the same error.")
     ] = False,
     no_code: Annotated[bool, typer.Option("--no-code", help="Refuse configurations that name code.")] = False,
-    format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.table,  # noqa: A002
+    format: Annotated[Format | None, typer.Option("--format", help=formats.HELP)] = None,  # noqa: A002
     output: options.Output = None,
     junit: options.Junit = None,
     qrels_format: options.QrelsFormat = None,
@@ -146,17 +146,18 @@ def gate(
         raise InputError("Say what to check: either --config FILE, or --qrels FILE and --run FILE.")
     chosen = None if undecided is None else undecided.value
     held = _Held([Rule.parse(rule) for rule in rules or ()], baseline, chosen, common, update)
+    written_as = formats.format_of(format, output, Format)
     for written in (output, junit):
         out.check_output(written, [config, qrels, *(runs or ())])
     if config is not None:
         asking = {"fresh": fresh, "keep_going": keep_going, "code": not no_code}
         found = _by_config(config, held, asking)
     else:
-        formats = {"qrels_format": qrels_format, "run_format": run_format, "places": places, "match": match}
-        found = _by_files(str(qrels), runs or [], held, policy, measures or [], queries, cluster, formats)
+        read_as = {"qrels_format": qrels_format, "run_format": run_format, "places": places, "match": match}
+        found = _by_files(str(qrels), runs or [], held, policy, measures or [], queries, cluster, read_as)
     if found is not None:
         _for_ci(found, junit)
-        _tell(found, format, output, config)
+        _tell(found, written_as, output, config)
 
 
 def _by_files(
@@ -167,7 +168,7 @@ def _by_files(
     measures: Sequence[str],
     queries: str | None,
     cluster: str | None,
-    formats: Mapping[str, Any],
+    read_as: Mapping[str, Any],
 ) -> Outcome | None:
     """Runs and logs against judgments."""
     from ranklens.cli.places import columns_of, match_of
@@ -184,9 +185,9 @@ def _by_files(
     wanted = list(dict.fromkeys([*ruled, *(parse_many(measures) if measures else [])]))
     if not held.rules and not (held.update and wanted):
         raise InputError("There is no rule to check; write one, such as 'nDCG@10 >= 0.4'.")
-    matching = match_of(formats["match"])
-    names = Names.of(columns_of(formats["places"]), matching)
-    data = open_collection(qrels, runs, formats["qrels_format"], formats["run_format"], names).with_logs()
+    matching = match_of(read_as["match"])
+    names = Names.of(columns_of(read_as["places"]), matching)
+    data = open_collection(qrels, runs, read_as["qrels_format"], read_as["run_format"], names).with_logs()
     scores = {
         name: evaluate(data.qrels, run, wanted or ["RR"], policy, match=matching)
         for name, run in data.runs.items()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ranklens.cli import options
+from ranklens.cli import formats, options
 from ranklens.errors import InputError
 from ranklens.files import output as out
 from ranklens.policy import Policy
@@ -65,7 +65,7 @@ class Rows(str, Enum):
     entries = "entries"
 
 
-Written = Annotated[Format, typer.Option("--format", help="Output format.")]
+Written = Annotated[Format | None, typer.Option("--format", help=formats.HELP)]
 app = typer.Typer(
     help="Keep results and see them over time: add, list, show, trend, export.",
     no_args_is_help=True,
@@ -129,19 +129,20 @@ def list_entries(
     system: System = None,
     last: Last = None,
     store: Store = None,
-    format: Written = Format.table,  # noqa: A002
+    format: Written = None,  # noqa: A002
     output: options.Output = None,
 ) -> None:
     """List the entries, oldest first: what was measured, when, and at which commit."""
     from ranklens.history.store import History
 
+    written = formats.format_of(format, output, Format)
     entries = History(store).entries(system=system, last=last)
-    if format is Format.json:
+    if written is Format.json:
         out.write_text(
             json.dumps([_told(entry) for entry in entries], indent=2, ensure_ascii=False) + "\n", output
         )
         return
-    _write(_table(entries), format, output)
+    _write(_table(entries), written, output)
 
 
 def show(
@@ -150,23 +151,24 @@ def show(
     ] = "last",
     per_query: Annotated[bool, typer.Option("-q", "--per-query", help="All queries, one row each.")] = False,
     store: Store = None,
-    format: Written = Format.table,  # noqa: A002
+    format: Written = None,  # noqa: A002
     output: options.Output = None,
 ) -> None:
     """Show an entry: means with intervals, where it comes from, and the values per query."""
     from ranklens.history.store import History
 
+    written = formats.format_of(format, output, Format)
     history = History(store)
     entry = history.find(ref)
     record = history.record(entry)
-    if format is Format.json:
+    if written is Format.json:
         values = {name: found.tolist() for name, found in record.values.items()}
         content = {**_told(entry), "queries": list(record.queries), "values": values}
         out.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", output)
     elif per_query:
-        _write(_by_query(record), format, output)
+        _write(_by_query(record), written, output)
     else:
-        _write(_details(entry, len(record.queries)), format, output)
+        _write(_details(entry, len(record.queries)), written, output)
 
 
 def trend(
@@ -180,26 +182,27 @@ def trend(
         Path | None, typer.Option("--plot", metavar="FILE", help="Draw it as .png, .svg, .pdf or .html.")
     ] = None,
     store: Store = None,
-    format: Written = Format.table,  # noqa: A002
+    format: Written = None,  # noqa: A002
     output: options.Output = None,
 ) -> None:
     """Show a measure over time; drops are found by a paired test on the queries in common, not by the eye."""
     from ranklens.history.store import History
 
+    written = formats.format_of(format, output, Format)
     out.check_output(plot)
     found = History(store).trend(measure, system=system, last=last)
     if plot is not None:
         from ranklens.report.drawing import save
 
         save(found.chart(), plot)
-    if format is Format.json:
+    if written is Format.json:
         rows = [{**row, "at": row["at"].isoformat()} for row in found.to_frame().to_dicts()]
         content = {"measure": str(found.measure), "alpha": found.alpha, "entries": rows}
         out.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", output)
-    elif format is Format.csv:
+    elif written is Format.csv:
         out.write_text(found.to_frame().write_csv(), output)
     else:
-        _write(found.table(), format, output)
+        _write(found.table(), written, output)
 
 
 def export(

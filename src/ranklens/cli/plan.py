@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ranklens.cli import options
+from ranklens.cli import formats, options
 from ranklens.errors import InputError
 from ranklens.files import output as out
 from ranklens.policy import Policy
@@ -74,12 +74,13 @@ def plan(
         Path | None,
         typer.Option(metavar="FILE", help="Draw power over queries as .png, .svg, .pdf or .html."),
     ] = None,
-    format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.table,  # noqa: A002
+    format: Annotated[Format | None, typer.Option("--format", help=formats.HELP)] = None,  # noqa: A002
     output: options.Output = None,
 ) -> None:
     """Plan an evaluation: how many queries show a difference that matters."""
     from ranklens.comparison.planning import plan as make_plan
 
+    written = formats.format_of(format, output, Format)
     for file in (output, plot):
         out.check_output(file, [qrels, *(runs or [])])
     found = make_plan(
@@ -97,13 +98,13 @@ def plan(
 
         save(found.chart(), plot)
     shown = found.printout()
-    if format is Format.table and out.is_standard_output(output):
+    if written is Format.table and out.is_standard_output(output):
         from ranklens.tables import terminal
 
         terminal.show(shown)
         return
-    text = json.dumps(found.to_dict(), indent=2) if format is Format.json else str(shown)
-    out.write_text((shown.to_markdown() if format is Format.markdown else text) + "\n", output)
+    text = json.dumps(found.to_dict(), indent=2) if written is Format.json else str(shown)
+    out.write_text((shown.to_markdown() if written is Format.markdown else text) + "\n", output)
 
 
 def _pilot(
