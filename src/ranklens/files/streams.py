@@ -26,7 +26,8 @@ def threads() -> int:
     """How many tables are worked on at a time: ``RANKLENS_THREADS``, else one more than this process may use processors.
 
     One more, because while one table is in Python, the others keep all processors busy; not many more, because each is held in
-    memory. Polars knows the processors that affinity and the limits of a container leave.
+    memory. Polars knows the processors that affinity and the CPU quota of a container (cgroups) leave: it asks Rust's
+    ``available_parallelism``.
     """
     import polars as pl
 
