@@ -34,7 +34,17 @@ class Format(str, Enum):
 
 Known = TypeVar("Known", bound=Enum)
 
-HELP = "Output format; by default that of the suffix of -o, else table."
+
+def asked(known: type[Enum]) -> Any:
+    """The option ``--format``; its choices stand in the help, where they do not widen a column."""
+    import typer
+
+    choices = ", ".join(one.value for one in known)
+    return typer.Option(
+        "--format", metavar="FORMAT", help=f"{choices}; by default that of the suffix of -o, else table."
+    )
+
+
 _SUFFIXES = {
     ".json": "json",
     ".jsonl": "jsonl",
