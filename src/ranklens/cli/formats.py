@@ -56,6 +56,17 @@ _SUFFIXES = {
     ".tex": "latex",
     ".html": "html",
 }
+_OF_OTHERS = (
+    ".arrow",
+    ".docx",
+    ".feather",
+    ".ipc",
+    ".ods",
+    ".pdf",
+    ".xls",
+    ".xlsx",
+    ".xml",
+)  # never plain text for a person
 
 
 def format_of(asked: Known | None, output: Path | None, known: type[Known]) -> Known:
@@ -66,7 +77,8 @@ def format_of(asked: Known | None, output: Path | None, known: type[Known]) -> K
     """
     if asked is not None:
         return asked
-    named = _SUFFIXES.get("" if output is None else output.suffix.lower())
+    suffix = "" if output is None else output.suffix.lower()
+    named = _SUFFIXES.get(suffix, suffix.removeprefix(".") if suffix in _OF_OTHERS else None)
     if named is None:
         return known("table")
     choices = {one.value: one for one in known}

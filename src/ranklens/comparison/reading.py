@@ -62,6 +62,7 @@ def _compared(content: Mapping[str, Any]) -> Comparison:
         untold=tuple,
         status=content["status"],
         latencies=content["latencies"],
+        teams=content.get("teams"),  # what older versions wrote lacks them
     )
 
 
