@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -127,8 +128,7 @@ def compare(
         from ranklens.history import saving
 
         saving.save(found.scores, save, "compare", asdict(settings))
-    told = (*said, *found.cautions)
-    return replace(found, evidence=evidence, cautions=told, teams=belonging, **_logged(logs))
+    return replace(found, evidence=evidence, told=tuple(said), teams=belonging, **_logged(logs))
 
 
 def _matched(data: Collection, policy: Policy, match: Matching) -> Collection:
@@ -244,7 +244,7 @@ def _compared(
         macro=sliced.macro,
         slice_of=sliced.slice_of,
         cluster_of=cluster_of,
-        cautions=tuple(cautions(aligned, asked, tested, evaluated, sliced.slice_of)),
+        untold=partial(cautions, aligned, asked, tested, evaluated, sliced.slice_of),
         scores=evaluated,
     )
 
