@@ -248,7 +248,8 @@ def main():
     print(f"{options.experiments:,} experiments, seed {options.seed}, alpha {ALPHA}")
     chosen = [options.only] if options.only else [*PARTS]
     with ProcessPoolExecutor() as pool:
-        fine = all([PARTS[part](options, pool) for part in chosen])
+        results = [PARTS[part](options, pool) for part in chosen]
+    fine = all(results)
     what = f"statistics in {options.experiments:,} simulated experiments"
     kept = "kept" if fine else "not kept"
     record(what, kept, "false positives, coverage and power as promised", fine)
