@@ -312,20 +312,16 @@ def _with_details(qrels: Mapping[Any, Any]) -> Mapping[Any, Any]:
 
 def _read_parts(qrels: judgments.Judgments) -> judgments.Judgments:
     """Judgments whose subtopics or intents are in files, read."""
-    if not is_path(qrels.subtopics) and not is_path(qrels.intents):
+    if not is_path(qrels.intents) and (qrels.table is not None or not is_path(qrels.subtopics)):
         return qrels
     from ranklens.files import formats
 
-    subtopics, intents = qrels.subtopics, qrels.intents
-    if is_path(subtopics):
-        subtopics = formats.read_qrels(subtopics, "trec-diversity").subtopics
-    if is_path(intents):
-        intents = formats.read_intents(intents)
-    grades = None if is_path(qrels.subtopics) else dict(qrels)
-    return judgments.Judgments(
-        grades, subtopics=subtopics, evidence=qrels.evidence, junk=qrels.junk, intents=intents, documents=qrels.documents,
-        preferences=qrels.preferences,
-    )  # fmt: skip
+    parts: dict[str, Any] = {}
+    if is_path(qrels.subtopics):
+        parts["subtopics"] = formats.read_qrels(qrels.subtopics, "trec-diversity").subtopics
+    if is_path(qrels.intents):
+        parts["intents"] = formats.read_intents(qrels.intents)
+    return qrels.replace(**parts)
 
 
 def _name_and_path(run: str) -> tuple[str | None, str]:

@@ -17,7 +17,7 @@ from ranklens.judging.gold import Ideal
 from ranklens.judging.hits import Hits
 from ranklens.judging.inputs import NOTHING, Facts, facts, read_inputs
 from ranklens.judging.judged import Applied, Judged, TieGroups
-from ranklens.judging.prepared import index_of
+from ranklens.judging.prepared import PreparedJudgments, index_of
 from ranklens.judging.standing import Standings
 from ranklens.policy import Policy, make_policy
 from ranklens.readers import frames
@@ -103,13 +103,13 @@ def _judge_details(qrels: Judgments, run: Any, policy: Policy, known: Facts) -> 
     """The same where judgments know more than a grade."""
     from ranklens.judging.enriched import stand
 
-    def rank(numbered: Mapping[Any, Any]) -> Standings:
+    def rank(numbers: PreparedJudgments) -> Standings:
         if isinstance(run, Mapping):
-            return from_dicts(numbered, run, policy)
+            return from_dicts(numbers.index.for_dicts, run, policy)
         from ranklens.files.pieces import tables_of
         from ranklens.judging.tables import from_frames
 
-        return from_frames(numbered, tables_of(run), policy, None)
+        return from_frames(numbers, tables_of(run), policy, None)
 
     found, details = stand(qrels, policy, rank)
     if qrels.documents is not None:
