@@ -48,7 +48,7 @@ def stand(judgments: Judgments, policy: Policy, rank: Rank) -> tuple[Standings, 
 
 
 def _details(facts: Known, judgments: Judgments, found: Standings, policy: Policy) -> Details:
-    row = facts.offset[found.query] + found.grade.astype(np.int64)
+    row = facts.row[facts.offset[found.query] + found.grade.astype(np.int64)]
     place, start, size = (np.zeros(len(facts.query), np.int64) for _ in range(3))
     place[row], start[row], size[row] = found.rank, found.start, found.size
     return Details(

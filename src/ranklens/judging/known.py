@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, count
@@ -24,11 +23,13 @@ from ranklens.readers.mappings import Repaired
 class Known:
     """All documents that something is known about, by query, and what is known.
 
-    ``numbers`` are judgments with the number of each document within its query for a grade: they are looked up in a run.
+    ``numbers`` are judgments with a number for a grade, which are looked up in a run: with the ``offset`` of its query, the number of
+    a document is its place in ``row``, which holds its row here.
     """
 
     numbers: PreparedJudgments
-    offset: IntArray  # the row of each query's first document
+    offset: IntArray
+    row: IntArray
     query: IntArray
     names: Sequence[Any]
     grade: FloatArray  # 0 where a document is known for something else
@@ -51,7 +52,7 @@ def known(judgments: Judgments) -> Known:
     if judgments.table is not None:  # then nothing else is known
         from ranklens.judging.known_tables import number_table
 
-        found = number_table(judgments)
+        found = number_table(judgments, judgments.table)
     else:
         found = _number(judgments)
     if judgments.keeps:
@@ -60,36 +61,39 @@ def known(judgments: Judgments) -> Known:
 
 
 class _Numbers:
-    """The documents of each query, numbered as they are first met."""
+    """A number for each document of each query: how many had been met with it when it first was."""
 
     def __init__(self, queries: Sequence[Any]) -> None:
         self.queries = queries
-        self.by_query: list[defaultdict[Any, int]] = [defaultdict(count().__next__) for _ in queries]
+        self.by_query: list[dict[Any, int]] = [{} for _ in queries]
+        self.met = np.zeros(len(queries), np.int64)
 
-    def of(self, owner: Iterable[int], tables: Sequence[Collection[Any]]) -> IntArray:
-        """The number of each document of these tables, each of which belongs to a query."""
-        look_up = (self.by_query[i].__getitem__ for i in owner)
-        return np.fromiter(chain.from_iterable(map(map, look_up, tables)), np.int64, sum(map(len, tables)))
+    def of(self, docs: Iterable[Iterable[Any]], sizes: IntArray) -> IntArray:
+        """The numbers of these documents, of which each query has so many."""
+        first_met = (numbers.setdefault for numbers in self.by_query)
+        found = chain.from_iterable(map(map, first_met, docs, map(count, self.met.tolist())))
+        self.met = self.met + sizes
+        return np.fromiter(found, np.int64, int(sizes.sum()))
 
     def labels(self, by_query: Sequence[Collection[Collection[Any]]]) -> Labels:
         """Each table of documents as a label of its query, of grade 1."""
-        tables = list(chain.from_iterable(by_query))
         owner = np.repeat(np.arange(len(by_query)), _sizes(by_query))
-        doc = self.of(owner.tolist(), tables)
-        label = np.repeat(np.arange(len(tables)), _sizes(tables))
+        sizes = _sizes(list(chain.from_iterable(by_query)))
+        per_query = np.bincount(owner, sizes, len(by_query)).astype(np.int64)
+        doc = self.of(map(chain.from_iterable, by_query), per_query)
+        label = np.repeat(np.arange(len(sizes)), sizes)
         return Labels(owner, np.ones(len(owner)), doc, label, np.ones(len(doc)))
 
-    def judgments(self, sizes: IntArray, offset: IntArray) -> PreparedJudgments:
+    def judgments(self, number: IntArray, sizes: IntArray) -> PreparedJudgments:
         """The numbers for grades, ready for look-ups."""
         source = dict(zip(self.queries, self.by_query, strict=True))
         gold = GoldDicts.of(Repaired(source), keeps=True)
-        query = np.repeat(np.arange(len(sizes)), sizes)
-        number = np.arange(len(query)) - offset[query]
+        query, grade = np.repeat(np.arange(len(sizes)), sizes), number.astype(np.float64)
         # Nobody asks which number is the highest, so they need not be sorted.
-        ideal = Ideal(Hits(query, number + 1, number.astype(np.float64), len(sizes)), np.zeros(len(sizes)))
-        vars(gold).update(lengths=sizes, grades=number.astype(np.float64), ideal=ideal)
+        ideal = Ideal(Hits(query, number + 1, grade, len(sizes)), np.zeros(len(sizes)))
+        vars(gold).update(lengths=sizes, grades=grade, ideal=ideal)  # as a cached_property keeps what it made
         index = Index(source, copies=False)
-        vars(index)["for_dicts"] = gold  # as a cached_property keeps what it made
+        vars(index)["for_dicts"] = gold
         return PreparedJudgments(index)
 
 
@@ -99,11 +103,11 @@ def _sizes(tables: Sequence[Collection[Any]]) -> IntArray:
 
 def _number(judgments: Judgments) -> Known:
     queries = judgments.queries()
-    numbers, every = _Numbers(queries), range(len(queries))
-    given = list(judgments.values()) if judgments.has_grades else []
-    numbers.of(every, given)  # so the graded documents of a query are its first
-    first = _sizes(numbers.by_query)
-    names, every_subtopic = _subtopics(judgments, numbers)
+    numbers = _Numbers(queries)
+    given = list(judgments.grades.values()) if judgments.has_grades else [{}] * len(queries)
+    numbers.of(given, _sizes(given))  # so the graded documents of a query are its first
+    graded = _sizes(numbers.by_query)
+    names, subtopics = _subtopics(judgments, numbers)
     evidence = preferences = junk = None
     if judgments.evidence is not None:
         evidence = numbers.labels([judgments.evidence.get(query, ()) for query in queries])
@@ -112,28 +116,28 @@ def _number(judgments: Judgments) -> Known:
         preferences = numbers.labels([[[*chain.from_iterable(pairs)] for pairs in of] for of in groups])
     if judgments.junk:
         junk = numbers.labels([(judgments.junk.get(query, ()),) for query in queries])
-    sizes = _sizes(numbers.by_query)
-    offset = np.cumsum(sizes) - sizes
-    every_subtopic, evidence, preferences, junk = (
-        one and replace(one, doc=one.doc + offset[one.query[one.label]])
-        for one in (every_subtopic, evidence, preferences, junk)
+    sizes, offset = _sizes(numbers.by_query), np.cumsum(numbers.met) - numbers.met
+    query = np.repeat(np.arange(len(queries)), sizes)
+    found = numbers.judgments(
+        np.fromiter(chain.from_iterable(map(dict.values, numbers.by_query)), np.int64), sizes
     )
-    found = Known(
-        numbers.judgments(sizes, offset),
-        offset,
-        np.repeat(np.arange(len(queries)), sizes),
-        list(chain.from_iterable(numbers.by_query)),
-        np.full(int(sizes.sum()), -np.inf),
-        np.zeros(0, np.int64),
-        evidence=evidence,
-        preferences=preferences,
+    place = offset[query] + found.index.for_dicts.grades.astype(np.int64)
+    row = np.zeros(int(numbers.met.sum()), np.int64)
+    row[place] = np.arange(len(place))
+    subtopics, evidence, preferences, junk = (
+        one and replace(one, doc=row[offset[one.query[one.label]] + one.doc])
+        for one in (subtopics, evidence, preferences, junk)
     )
+    grade = np.full(len(query), -np.inf)
     if judgments.has_grades:
-        rows = np.flatnonzero(np.arange(len(found.query)) - offset[found.query] < first[found.query])
-        found.grade[rows] = grades(queries, given)
+        grade[np.arange(len(query)) - (np.cumsum(sizes) - sizes)[query] < graded[query]] = grades(
+            queries, given
+        )
     else:
-        grade_by_labels(found.grade, every_subtopic, evidence)
-    return completed(found, judgments, every_subtopic, names, junk)
+        grade_by_labels(grade, subtopics, evidence)
+    every = list(chain.from_iterable(numbers.by_query))
+    whole = Known(found, offset, row, query, every, grade, row, None, subtopics, evidence, preferences)
+    return completed(whole, judgments, names, junk)
 
 
 def grade_by_labels(grade: FloatArray, subtopics: Labels | None, evidence: Labels | None = None) -> None:
@@ -145,10 +149,8 @@ def grade_by_labels(grade: FloatArray, subtopics: Labels | None, evidence: Label
         grade[here] = 1
 
 
-def completed(
-    found: Known, judgments: Judgments, every: Labels | None, names: Sequence[Any], junk: Labels | None
-) -> Known:
-    """With which documents have a grade, and the subtopics that count."""
+def completed(found: Known, judgments: Judgments, names: Sequence[Any], junk: Labels | None = None) -> Known:
+    """With which documents have a grade, and the subtopics that count; ``names`` are those of all subtopics."""
     graded = found.grade != -np.inf
     found.grade[~graded] = 0
     is_junk = None
@@ -156,6 +158,7 @@ def completed(
         is_junk = np.zeros(len(graded), dtype=bool)
         is_junk[junk.doc] = True
         graded &= ~is_junk
+    every = found.subtopics
     subtopics = None if every is None else _weighted(_with_positives(every), judgments, names, every)
     return replace(found, graded=np.flatnonzero(graded), junk=is_junk, subtopics=subtopics)
 

@@ -12,6 +12,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ranklens.errors import InputError
+from ranklens.words import counted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -53,7 +54,8 @@ class Judgments(Mapping[Any, Mapping[Any, float]]):
         from ranklens.readers import mappings
 
         self.has_grades = grades is not None
-        self._grades = None if grades is None else mappings.judgments(grades).by_query
+        given = {} if grades is None else mappings.judgments(grades).by_query
+        self._grades: dict[Any, dict[Any, float]] | None = dict(given) if self.has_grades else None
         if isinstance(subtopics, Mapping):
             subtopics = {query: _topics(query, topics) for query, topics in subtopics.items()}
         self._subtopics, self.evidence, self.junk = subtopics, evidence, junk
@@ -89,12 +91,31 @@ class Judgments(Mapping[Any, Mapping[Any, float]]):
     def grades(self) -> dict[Any, dict[Any, float]]:
         """The grade of each document of each query: as given, else what follows from subtopics and evidence."""
         if self._grades is None:
-            topics = self.subtopics if isinstance(self.subtopics, Mapping) else {}
-            self._grades = dict.fromkeys(self.queries(), {}) | _grades(topics, self.evidence or {})
+            self._grades = {query: self._grades_of(query) for query in self.queries()}
         return self._grades
 
     def __getitem__(self, query: Any) -> dict[Any, float]:
+        if self._grades is None and query in self:
+            return self._grades_of(
+                query
+            )  # a few are looked at now and then; all of them take as long as judging
         return self.grades[query]
+
+    def __contains__(self, query: object) -> bool:
+        if self._grades is not None or self.table is not None:
+            return query in self.grades
+        parts = (self.subtopics, self.evidence, self.preferences)
+        return any(isinstance(part, Mapping) and query in part for part in parts)
+
+    def _grades_of(self, query: Any) -> dict[Any, float]:
+        found: dict[Any, float] = {}
+        topics = self.subtopics if isinstance(self.subtopics, Mapping) else {}
+        for docs in topics.get(query, {}).values():
+            for doc, grade in docs.items():
+                found[doc] = max(grade, found.get(doc, grade))
+        for doc in chain.from_iterable((self.evidence or {}).get(query, ())):
+            found.setdefault(doc, 1)
+        return found
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.queries())
@@ -104,7 +125,7 @@ class Judgments(Mapping[Any, Mapping[Any, float]]):
 
     def __repr__(self) -> str:
         given = [name for name in _PARTS if getattr(self, name) is not None]
-        return f"Judgments({len(self):,} queries with {', '.join(given) or 'grades'})"
+        return f"Judgments({counted(len(self), 'query', 'queries')} with {', '.join(given) or 'grades'})"
 
     def prepared(self, *, copies: bool = False) -> Judgments:
         """The same, which keeps what is made of it for further runs; copied, if later changes of what was given must not matter."""
@@ -132,7 +153,9 @@ class Judgments(Mapping[Any, Mapping[Any, float]]):
             found = copy(self)
             vars(found).update(parts)
             return found
-        own = {"grades": self.grades if self.has_grades else None} | {name: getattr(self, name) for name in _PARTS}
+        own = {"grades": self.grades if self.has_grades else None} | {
+            name: getattr(self, name) for name in _PARTS
+        }
         return Judgments(**{**own, **parts})
 
     def under_text_ids(self) -> Judgments:
@@ -146,26 +169,13 @@ def _by_text(by_query: Mapping[Any, Any] | None) -> dict[Any, Any] | None:
     return None if by_query is None else {str(query): value for query, value in by_query.items()}
 
 
-def _grades(subtopics: Subtopics, evidence: Evidence) -> dict[Any, dict[Any, float]]:
-    found: dict[Any, dict[Any, float]] = {}
-    for query, topics in subtopics.items():
-        grades = found.setdefault(query, {})
-        for doc, grade in chain.from_iterable(docs.items() for docs in topics.values()):
-            grades[doc] = max(grade, grades.get(doc, grade))
-    for query, sets in evidence.items():
-        grades = found.setdefault(query, {})
-        for doc in chain.from_iterable(sets):
-            grades.setdefault(doc, 1)
-    return found
-
-
 def enriched(qrels: Any) -> Any:
     """:class:`Judgments` where ``qrels`` holds subtopics or evidence sets in one of the shapes for it; else as it is.
 
     >>> enriched({"q": {"s1": {"a": 1}}}).subtopics
     {'q': {'s1': {'a': 1}}}
     >>> enriched({"q": [{"a", "b"}, {"c"}]})
-    {'q': {...}}
+    Judgments(1 query with evidence)
     """
     if isinstance(qrels, Judgments):
         return qrels
