@@ -99,7 +99,7 @@ class RunFile(os.PathLike[str]):
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """Svmlight judgments: a file with one score per line is a run for them."""
+    """Svmlight judgments: one score per line is a run for them, in a file or an array."""
 
     name: str
     lines: pl.DataFrame
@@ -213,6 +213,11 @@ def _run(run: Any, format: str | None, scored: Scored | None, names: Names) -> A
     run = _opened(run)
     if is_path(run) or hasattr(run, "packing"):
         return RunFile(run, format, scored, names)
+    if scored is not None:
+        from ranklens.files import svmlight
+
+        if svmlight.are_scores(run):
+            return svmlight.with_scores(run, scored.lines, scored.name)
     return _records(run, names, "log")
 
 

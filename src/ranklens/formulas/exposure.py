@@ -8,8 +8,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from ranklens.arrays import FloatArray
+from ranklens.errors import MeasureError
 from ranklens.judging.views import Described
-from ranklens.registry import Cutoff, measure
+from ranklens.registry import Chance, Cutoff, Rel, measure
 
 Target: TypeAlias = Literal["uniform", "relevant"]
 
@@ -54,6 +55,23 @@ def _distances(features: list[Any], distance: str) -> FloatArray:
     apart = table[:, None, :] - table[None, :, :]
     found = (apart != 0).mean(axis=2) if distance == "hamming" else np.sqrt((apart**2).sum(axis=2))
     return np.asarray(found, dtype=np.float64)
+
+
+@measure("uRBP", "urbp")
+def understandability_biased_precision(
+    described: Described, *, p: Chance = 0.8, k: Cutoff = None, rel: Rel = 1
+) -> FloatArray:
+    """Understandability-biased RBP: what a relevant document adds to RBP is multiplied with how well it is understood (Zuccon 2016).
+
+    That is its property ``understandability``, from 0 to 1; 0 for a document without it.
+    """
+    listing = described.listing.top(k)
+    known = np.array([value or 0.0 for value in described.values("understandability")], dtype=np.float64)
+    wrong = known[(known < 0) | (known > 1)]
+    if len(wrong):
+        raise MeasureError(f"{described.name}: an understandability of {wrong[0]:g} is not allowed; it is from 0 to 1.")
+    worth = listing.marked(described.judged.relevant(rel))
+    return (1 - p) * listing.sum(worth * known[listing.doc] * np.power(p, listing.rank - 1.0))
 
 
 @measure("AWRF")

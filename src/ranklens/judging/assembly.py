@@ -71,7 +71,7 @@ def judge(
         gold = qrels if isinstance(qrels, Mapping) else frames.by_query(frames.qrels_frame(qrels))
         index = index_of(qrels)
         found = from_dicts(gold if index is None else index.for_dicts, run, policy)
-        judged = assemble(found, policy, known)
+        judged = assemble(found, policy, known, source=(qrels, run))
         if not len(judged.hits):
             _hint_at_chunks(gold, run)
         return judged
@@ -82,7 +82,8 @@ def judge(
     tables = tables_of(run)
     small = None if isinstance(tables, TableStream) else _small(qrels, tables[0])
     found = from_dicts(*small, policy) if small else from_frames(qrels, tables, policy, None)
-    return assemble(found, policy, known)
+    once = isinstance(tables, TableStream) and tables.once
+    return assemble(found, policy, known, source=None if once else (qrels, run))
 
 
 def _small(qrels: Any, run: pl.DataFrame) -> tuple[Any, Mapping[Any, Any]] | None:
@@ -116,7 +117,7 @@ def _judge_details(qrels: Judgments, run: Any, policy: Policy, known: Facts) -> 
         from ranklens.judging.listing import listing
 
         details = replace(details, listing=listing(qrels, run, policy, found.queries))
-    return assemble(found, policy, known, details)
+    return assemble(found, policy, known, details, (qrels, run))
 
 
 def _hint_at_chunks(qrels: Mapping[Any, Any], run: Mapping[Any, Any]) -> None:
@@ -146,7 +147,11 @@ def chunks(separator: str, system: str = "") -> RankLensWarning:
 
 
 def assemble(
-    found: Standings, policy: Policy, known: Facts = NOTHING, details: Details | None = None
+    found: Standings,
+    policy: Policy,
+    known: Facts = NOTHING,
+    details: Details | None = None,
+    source: tuple[Any, Any] | None = None,
 ) -> Judged:
     """Apply the policies that come after ranking: which queries count, how ties are spread, how deep to look."""
     ideal = found.ideal
@@ -182,6 +187,7 @@ def assemble(
         _tie_groups(found),
         details,
         _prepared=(ideal.hits, ideal.kept),
+        _source=source,
     )
     judged = judged if keep is None or averaged == n else _some_queries(judged, keep)
     return judged.condensed() if policy.judged_only else judged

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ranklens.arrays import FloatArray, IntArray
+from ranklens.judging.hits import Hits
 from ranklens.policy import Policy
 
 
@@ -41,6 +42,11 @@ class Listing:
             kept = self.rank[row] <= upto[query]
             row, query = row[kept], query[kept]
         return Listing(len(queries), query, self.rank[row], self.doc[row], self.names)
+
+    def marked(self, hits: Hits) -> FloatArray:
+        """1 for each row that is one of these hits, else 0."""
+        width = int(max(self.rank.max(initial=0), hits.rank.max(initial=0))) + 1
+        return np.isin(self.query * width + self.rank, hits.query * width + hits.rank).astype(np.float64)
 
     def sum(self, values: FloatArray) -> FloatArray:
         """The sum of values for each query."""

@@ -228,6 +228,31 @@ class Preferring:
 
 
 @dataclass(frozen=True)
+class Surveyed:
+    """Whole rankings, and which of their documents are judged for any query at all."""
+
+    needs: ClassVar[str] = "rankings"
+
+    judged: Judged
+    listing: Listing
+    judged_anywhere: BoolArray  # by place among the names of the listing
+
+    @classmethod
+    def of(cls, judged: Judged, name: str) -> Self:
+        if judged.source is None:
+            raise MeasureError(
+                f"{name} looks at documents that nobody judged: pass a run that can be read twice, such as a dict, a table or a file."
+            )
+        from ranklens.judging.documents import judgments
+        from ranklens.judging.listing import listing
+
+        qrels, run = judged.source
+        found = listing(qrels, run, judged.policy, judged.queries)
+        known = {*judgments(qrels)["doc"].to_list()}
+        return cls(judged, found, np.array([doc in known for doc in found.names], dtype=bool))
+
+
+@dataclass(frozen=True)
 class Described:
     """Whole rankings of documents with properties, such as a group or features."""
 
@@ -287,8 +312,5 @@ class Recommended:
                 f"{name} needs training data: use ranklens.recommend.evaluate(train, test, recommendations, …)."
             )
         hits = judged.relevant(judged.policy.rel)
-        width = int(details.listing.rank.max(initial=0)) + 1
-        wanted = np.isin(
-            details.listing.query * width + details.listing.rank, hits.query * width + hits.rank
-        ).astype(np.float64)
+        wanted = details.listing.marked(hits)
         return cls(judged, details.listing, details.train, wanted)
