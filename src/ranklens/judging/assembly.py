@@ -116,7 +116,10 @@ def _judge_details(qrels: Judgments, run: Any, policy: Policy, known: Facts) -> 
     if qrels.documents is not None:
         from ranklens.judging.listing import listing
 
-        details = replace(details, listing=listing(qrels, run, policy, found.queries))
+        whole = listing(qrels, run, policy, found.queries)
+        if qrels.junk:
+            whole = whole.without({str(query): docs for query, docs in qrels.junk.items()}, found.queries)
+        details = replace(details, listing=whole)
     return assemble(found, policy, known, details, (qrels, run))
 
 

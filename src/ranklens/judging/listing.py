@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,15 @@ class Listing:
             return self
         kept = self.rank <= k
         return Listing(self.n_queries, self.query[kept], self.rank[kept], self.doc[kept], self.names)
+
+    def without(self, junk: Mapping[str, Collection[Any]], queries: Sequence[str]) -> Listing:
+        """The same after junk is taken out: what is below it moves up."""
+        out = {(query, str(doc)) for query in queries for doc in junk.get(query, ())}
+        pairs = zip(self.query.tolist(), self.doc.tolist(), strict=True)
+        kept = np.array([(queries[q], self.names[d]) not in out for q, d in pairs], dtype=bool)
+        query = self.query[kept]
+        rank = np.arange(1, len(query) + 1) - np.searchsorted(query, query)
+        return Listing(self.n_queries, query, rank, self.doc[kept], self.names)
 
     def take(self, queries: IntArray, upto: IntArray | None) -> Listing:
         """The rankings of these queries, which may repeat, down to a rank of each."""
