@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         RankLensError,
         RankLensWarning,
     )
-    from ranklens.evaluation import evaluate
+    from ranklens.evaluation import evaluate, evaluate_rankings
     from ranklens.exchange.ir_datasets import from_ir_datasets
     from ranklens.exchange.mteb import read_mteb
     from ranklens.explanation.walk import Explanation, explain
@@ -93,7 +93,7 @@ _HOME = {
     "embeddings.score_arrays": "evaluate_scores",
     "conventions": "Convention convention",
     "errors": "InputError MeasureError MissingExtraError PolicyError RankLensError RankLensWarning",
-    "evaluation": "evaluate",
+    "evaluation": "evaluate evaluate_rankings",
     "exchange.ir_datasets": "from_ir_datasets",
     "exchange.mteb": "read_mteb",
     "explanation.walk": "Explanation explain",
@@ -166,6 +166,7 @@ __all__ = [
     "dcg_at_k",
     "evaluate",
     "evaluate_embeddings",
+    "evaluate_rankings",
     "evaluate_scores",
     "explain",
     "f1_at_k",

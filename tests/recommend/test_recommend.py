@@ -129,3 +129,13 @@ def test_asking_without_training_data_is_one_clear_sentence():
         rl.evaluate({"q": {"a": 1}}, {"q": ["a"]}, "Novelty")
     with pytest.raises(rl.InputError, match="train: pass"):
         rl.recommend.evaluate(7, TEST, LISTS, "Novelty@2")
+
+
+def test_serendipity_of_recommenders():
+    """The data and the value of its own tests (conftest.py, python_evaluation)."""
+    train = {"1": {"1", "2", "4"}, "2": {"3", "4"}, "3": {"3", "4", "5"}}
+    test = {"1": {"3"}, "2": {"2", "5"}, "3": {"1"}}
+    lists = {"1": ["3", "5"], "2": ["2", "5"], "3": ["1", "2"]}
+    found = rl.recommend.evaluate(train, test, lists, "Serendipity(kind=history)@2")
+    assert found.mean["Serendipity(kind=history)@2"] == pytest.approx(0.43408, abs=1e-5)
+    assert found.interval("Serendipity(kind=history)@2").low >= 0

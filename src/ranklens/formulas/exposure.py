@@ -13,6 +13,8 @@ from ranklens.judging.views import Described
 from ranklens.registry import Chance, Cutoff, Rel, measure
 
 Target: TypeAlias = Literal["uniform", "relevant"]
+# Measures of what groups get over all rankings of a query, which is not the mean of what they get in each.
+OVER_RANKINGS = frozenset({"AWRF", "EE_D", "EE_R", "EE_L"})
 
 
 @measure("ILD", "intra_list_diversity", high=np.inf)

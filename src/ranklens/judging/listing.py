@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,12 +22,27 @@ class Listing:
     rank: IntArray
     doc: IntArray
     names: Sequence[str]
+    share: float = 1.0  # how often each row is shown, where rankings of one query take turns
+
+    @classmethod
+    def taking_turns(cls, rankings: Sequence[Listing]) -> Listing:
+        """Several rankings of the same queries, each shown equally often; rows are those of all."""
+        names: dict[str, int] = {}
+        docs = []
+        for one in rankings:
+            number = np.array([names.setdefault(name, len(names)) for name in one.names], np.int64)
+            docs.append(number[one.doc])
+        query = np.concatenate([one.query for one in rankings])
+        order = np.argsort(query, kind="stable")
+        rank, doc = np.concatenate([one.rank for one in rankings]), np.concatenate(docs)
+        share = 1 / len(rankings)
+        return cls(rankings[0].n_queries, query[order], rank[order], doc[order], list(names), share)
 
     def top(self, k: int | None) -> Listing:
         if k is None:
             return self
         kept = self.rank <= k
-        return Listing(self.n_queries, self.query[kept], self.rank[kept], self.doc[kept], self.names)
+        return replace(self, query=self.query[kept], rank=self.rank[kept], doc=self.doc[kept])
 
     def without(self, junk: Mapping[str, Collection[Any]], queries: Sequence[str]) -> Listing:
         """The same after junk is taken out: what is below it moves up."""
@@ -59,18 +74,16 @@ class Listing:
 
     def sum(self, values: FloatArray) -> FloatArray:
         """The sum of values for each query."""
-        return np.bincount(self.query, values, self.n_queries).astype(np.float64, copy=False)
+        return self.share * np.bincount(self.query, values, self.n_queries).astype(np.float64, copy=False)
 
     def mean(self, values: FloatArray) -> FloatArray:
         """The mean of values for each query; 0 if nothing was retrieved."""
         count = np.bincount(self.query, minlength=self.n_queries)
-        return self.sum(values) / np.maximum(count, 1)
+        return self.sum(values) / (self.share * np.maximum(count, 1))
 
 
 def listing(qrels: Any, run: Any, policy: Policy, queries: Sequence[str]) -> Listing:
     """The rankings of these queries."""
-    from dataclasses import replace
-
     from ranklens.judging.documents import ranking
 
     ties = "descending" if policy.ties == "average" else policy.ties

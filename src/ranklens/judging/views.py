@@ -291,6 +291,7 @@ class Interactions:
     count: FloatArray  # of each item, by its place among the names of the listing
     history: Sequence[frozenset[str]]  # of each user that is evaluated
     popularity: Mapping[str, int]  # of all items
+    users_of: Mapping[str, frozenset[str]]  # who used each item
 
 
 @dataclass(frozen=True)
