@@ -6,7 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from ranklens.errors import InputError, Option, PolicyError, RankLensError, RankLensWarning, about_each, hearing
+from ranklens.errors import (
+    InputError,
+    Option,
+    PolicyError,
+    RankLensError,
+    RankLensWarning,
+    about_each,
+    hearing,
+)
 from ranklens.judging.assembly import judge
 from ranklens.policy import make_policy
 from ranklens.registry import Measure, parse_many
@@ -97,7 +105,9 @@ def evaluate_rankings(
     each = [judge(gold, run, chosen) for run in runs]
     first = each[0]
     if any(one.queries != first.queries for one in each):
-        raise InputError("Not all runs have the same queries; each must rank every query, or choose missing='zero'.")
+        raise InputError(
+            "Not all runs have the same queries; each must rank every query, or choose missing='zero'."
+        )
     listings = [one.details.listing for one in each if one.details and one.details.listing]
     if first.details is not None and len(listings) == len(each):
         together = replace(first.details, listing=Listing.taking_turns(listings), _cache={})

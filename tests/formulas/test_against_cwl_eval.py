@@ -96,7 +96,9 @@ def test_a_continuation_of_ones_own():
     rl.registry.unregister("MyUser")
 
 
-@pytest.mark.parametrize("name", ["TBG(halflife=10)", "UMeasure(L=20)", "IFT(kind=rate)", "BPM(T=1.5)@7", "TrAP", "INST"])
+@pytest.mark.parametrize(
+    "name", ["TBG(halflife=10)", "UMeasure(L=20)", "IFT(kind=rate)", "BPM(T=1.5)@7", "TrAP", "INST"]
+)
 def test_costs_of_documents_equal_those_of_cwl_eval(name):
     qrels, run = collection(name)
     rng = random.Random(name)

@@ -90,4 +90,6 @@ def test_understandability_by_hand():
     assert list(found.values())[:3] == pytest.approx(wanted)
     assert found["uRBP"] <= found["RBP"]
     with pytest.raises(rl.MeasureError, match="from 0 to 1"):
-        rl.evaluate(rl.Judgments({"q": {"a": 1}}, documents={"a": {"understandability": 7}}), {"q": ["a"]}, "uRBP")
+        rl.evaluate(
+            rl.Judgments({"q": {"a": 1}}, documents={"a": {"understandability": 7}}), {"q": ["a"]}, "uRBP"
+        )

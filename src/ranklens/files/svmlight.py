@@ -56,7 +56,11 @@ def are_scores(value: Any) -> bool:
     """Whether these are plain numbers, one after the other."""
     if isinstance(value, (list, tuple)):
         return bool(value) and all(isinstance(one, (int, float)) for one in value)
-    return len(getattr(value, "shape", ())) in (1, 2) and hasattr(value, "__array__") and not hasattr(value, "columns")
+    return (
+        len(getattr(value, "shape", ())) in (1, 2)
+        and hasattr(value, "__array__")
+        and not hasattr(value, "columns")
+    )
 
 
 def _parse(content: bytes) -> pl.DataFrame:

@@ -71,7 +71,9 @@ def understandability_biased_precision(
     known = np.array([value or 0.0 for value in described.values("understandability")], dtype=np.float64)
     wrong = known[(known < 0) | (known > 1)]
     if len(wrong):
-        raise MeasureError(f"{described.name}: an understandability of {wrong[0]:g} is not allowed; it is from 0 to 1.")
+        raise MeasureError(
+            f"{described.name}: an understandability of {wrong[0]:g} is not allowed; it is from 0 to 1."
+        )
     worth = listing.marked(described.judged.relevant(rel))
     return (1 - p) * listing.sum(worth * known[listing.doc] * np.power(p, listing.rank - 1.0))
 

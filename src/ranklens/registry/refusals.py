@@ -48,7 +48,9 @@ _AMBIGUOUS = {
 
 
 _OF_SESSIONS = "is of sessions, not of single queries: use ranklens.judge_sessions(qrels, run, sessions)"
-_OF_SYSTEMS = "is of all recommendations together: use ranklens.recommend.evaluate(train, test, recommendations, …)"
+_OF_SYSTEMS = (
+    "is of all recommendations together: use ranklens.recommend.evaluate(train, test, recommendations, …)"
+)
 _OF_RISK = "is of a system against others, not of single queries: use ranklens.stats.{}"
 # Well-known names of what is not one value per query.
 _ELSEWHERE = {
