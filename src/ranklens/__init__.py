@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ranklens.exchange.ir_datasets import from_ir_datasets
     from ranklens.exchange.mteb import read_mteb
     from ranklens.explanation.walk import Explanation, explain
+    from ranklens.formulas.exposure import diversity_from
     from ranklens.formulas.gain import cumulated_gain_from
     from ranklens.formulas.own import measure_from
     from ranklens.formulas.user_models import user_model
@@ -101,6 +102,7 @@ _HOME = {
     "formulas.own": "measure_from",
     "gates.checking": "gate",
     "history.store": "History",
+    "formulas.exposure": "diversity_from",
     "formulas.user_models": "user_model",
     "items": "AveragePrecisionAtK DatasetItem F1AtK HitRateAtK MeanReciprocalRank MetricRunner NDCGAtK PrecisionAtK RecallAtK",
     "judging.assembly": "judge",
@@ -164,6 +166,7 @@ __all__ = [
     "convention",
     "cumulated_gain_from",
     "dcg_at_k",
+    "diversity_from",
     "evaluate",
     "evaluate_embeddings",
     "evaluate_rankings",

@@ -202,7 +202,7 @@ def test_scores_in_memory_are_a_run_for_a_letor_file(tmp_path):
         assert rl.evaluate(path, given, ["nDCG@3", "RR"]).mean == wanted
     arrays = rl.evaluate_scores(scores, [2, 0, 1, 0, 1], [3, 2], ["nDCG@3", "RR"]).mean
     assert arrays == pytest.approx(wanted)
-    with pytest.raises(rl.InputError, match="There are 2 scores, but .* holds 5 documents"):
+    with pytest.raises(rl.InputError, match=r"There are 2 scores, but .* holds 5 documents"):
         rl.evaluate(path, [0.1, 0.2], "RR")
 
 

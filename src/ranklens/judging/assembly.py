@@ -63,15 +63,17 @@ def judge(
     (array([2, 3]), array([1., 2.]))
     """
     policy = make_policy(policy, options)
+    given = qrels, run  # files are read again, rather than kept in memory
     qrels, run = read_inputs(qrels, run, policy, columns=columns, match=match)
+    source = given if columns is None and match is None else (qrels, run)
     known = facts(qrels, run, abstain_below)
     if isinstance(qrels, Judgments):
-        return _judge_details(qrels, run, policy, known)
+        return _judge_details(qrels, run, policy, known, source)
     if isinstance(run, Mapping):
         gold = qrels if isinstance(qrels, Mapping) else frames.by_query(frames.qrels_frame(qrels))
         index = index_of(qrels)
         found = from_dicts(gold if index is None else index.for_dicts, run, policy)
-        judged = assemble(found, policy, known, source=(qrels, run))
+        judged = assemble(found, policy, known, source=source)
         if not len(judged.hits):
             _hint_at_chunks(gold, run)
         return judged
@@ -83,7 +85,7 @@ def judge(
     small = None if isinstance(tables, TableStream) else _small(qrels, tables[0])
     found = from_dicts(*small, policy) if small else from_frames(qrels, tables, policy, None)
     once = isinstance(tables, TableStream) and tables.once
-    return assemble(found, policy, known, source=None if once else (qrels, run))
+    return assemble(found, policy, known, source=None if once else source)
 
 
 def _small(qrels: Any, run: pl.DataFrame) -> tuple[Any, Mapping[Any, Any]] | None:
@@ -100,7 +102,9 @@ def _small(qrels: Any, run: pl.DataFrame) -> tuple[Any, Mapping[Any, Any]] | Non
     return None if gold is None or ranked is None else (gold, ranked)
 
 
-def _judge_details(qrels: Judgments, run: Any, policy: Policy, known: Facts) -> Judged:
+def _judge_details(
+    qrels: Judgments, run: Any, policy: Policy, known: Facts, source: tuple[Any, Any]
+) -> Judged:
     """The same where judgments know more than a grade."""
     from ranklens.judging.enriched import stand
 
@@ -116,11 +120,8 @@ def _judge_details(qrels: Judgments, run: Any, policy: Policy, known: Facts) -> 
     if qrels.documents is not None:
         from ranklens.judging.listing import listing
 
-        whole = listing(qrels, run, policy, found.queries)
-        if qrels.junk:
-            whole = whole.without({str(query): docs for query, docs in qrels.junk.items()}, found.queries)
-        details = replace(details, listing=whole)
-    return assemble(found, policy, known, details, (qrels, run))
+        details = replace(details, listing=listing(qrels, run, policy, found.queries))
+    return assemble(found, policy, known, details, source)
 
 
 def _hint_at_chunks(qrels: Mapping[Any, Any], run: Mapping[Any, Any]) -> None:

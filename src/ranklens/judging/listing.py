@@ -11,6 +11,7 @@ import numpy as np
 from ranklens.arrays import FloatArray, IntArray
 from ranklens.judging.hits import Hits
 from ranklens.policy import Policy
+from ranklens.readers.judgments import Judgments
 
 
 @dataclass(frozen=True)
@@ -92,10 +93,13 @@ def listing(qrels: Any, run: Any, policy: Policy, queries: Sequence[str]) -> Lis
     names: dict[str, int] = {}
     doc = [names.setdefault(name, len(names)) for name in rows["doc"]]
     query = [number[one] for one in rows["query"]]
-    return Listing(
+    found = Listing(
         len(queries),
         np.array(query, np.int64),
         rows["rank"].to_numpy().astype(np.int64),
         np.array(doc, np.int64),
         list(names),
     )
+    if not isinstance(qrels, Judgments) or not qrels.junk:
+        return found
+    return found.without({str(query): docs for query, docs in qrels.junk.items()}, queries)
