@@ -652,7 +652,7 @@ def interval_of(
 ) -> Interval | None:
     """The interval that belongs to :func:`total`; None for a sum."""
     if kind == "median":
-        return median_interval(values, level) if method == "auto" else None
+        return median_interval(values, level, bounds) if method == "auto" else None
     if kind not in ("mean", "geometric"):
         return None
     if kind == "mean":

@@ -29,6 +29,20 @@ def test_holes_are_those_of_beir(k):
     assert found[f"Hole@{k}"] <= found[f"Unjudged@{k}"]
 
 
+def test_holes_are_explained_rank_by_rank():
+    found = rl.explain("Hole@3", QRELS, RUN, query="q1").to_frame()
+    assert found["contribution"].to_list() == pytest.approx([0, 0, 1 / 3])
+    assert rl.explain("Hole@3", QRELS, {"q1": ["x", "a", "y"]}, query="q1").to_frame()[
+        "contribution"
+    ].to_list() == pytest.approx([1 / 3, 0, 1 / 3])
+
+
+def test_medians_are_shown_but_not_tested():
+    compared = rl.compare(QRELS, {"a": RUN, "b": {"q1": ["x", "a"]}}, "MedR")
+    assert "A median: shown, but not tested." in compared.verdict()
+    assert '"median"' in compared.to_json()
+
+
 def test_holes_of_random_runs_from_every_input(tmp_path):
     rng = random.Random(3)
     docs = [f"d{i}" for i in range(40)]
@@ -65,8 +79,8 @@ def test_the_interval_of_a_median_covers_it_as_often_as_it_says():
         low <= true <= high for low, high in (median_interval(rng.exponential(size=30)) for _ in range(2000))
     ]
     assert 0.94 <= np.mean(covered) <= 0.98
-    few = median_interval(np.array([1.0, 2.0, 3.0]))
-    assert (few.low, few.high) == (-np.inf, np.inf)
+    few = rl.evaluate({"q": {"a"}}, {"q": ["a"]}, "MedR").interval("MedR")
+    assert (few.low, few.high) == (1, np.inf)
 
 
 def test_image_text_in_both_directions():

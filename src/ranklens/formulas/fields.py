@@ -29,7 +29,7 @@ def mean_rank(judged: Judged, *, rel: Rel = 1) -> FloatArray:
     return np.where(found > 0, found, judged.retrieved + 1.0)
 
 
-@measure("MedR", "median_rank", "med_r", aggregate="median", high=np.inf, better="lower")
+@measure("MedR", "median_rank", "med_r", aggregate="median", low=1, high=np.inf, better="lower")
 def median_rank(judged: Judged, *, rel: Rel = 1) -> FloatArray:
     """The rank of the first relevant document, as in MnR; over queries, the median is taken, not the mean.
 

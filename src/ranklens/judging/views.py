@@ -247,7 +247,10 @@ class Surveyed:
         from ranklens.judging.listing import listing
 
         qrels, run = judged.source
-        found = listing(qrels, run, judged.policy, judged.queries)
+        place = {query: i for i, query in enumerate(dict.fromkeys(judged.queries))}
+        whole = listing(qrels, run, judged.policy, list(place))
+        # The same query may be there several times, down to different ranks.
+        found = whole.take(np.array([place[query] for query in judged.queries], np.int64), judged.retrieved)
         known = {*judgments(qrels)["doc"].to_list()}
         return cls(judged, found, np.array([doc in known for doc in found.names], dtype=bool))
 
