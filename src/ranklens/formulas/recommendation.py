@@ -24,15 +24,18 @@ def novelty(
     recommended: Recommended,
     *,
     k: Cutoff = 10,
-    kind: Literal["miuf", "surprisal", "self-information", "unseen", "epc"] = "miuf",
+    kind: Literal["miuf", "surprisal", "self-information", "unseen", "unpopularity", "efd", "epc"] = "miuf",
 ) -> FloatArray:
     """How unknown the recommended items are; the mean over the top k.
 
     It is -log2 of the share of users who used the item (``miuf``, RecTools). An item that nobody used counts as if one had.
 
     ``kind=surprisal`` divides that by log2 of the number of users (RePlay). ``kind=self-information`` is -log2 of the item's share of
-    all interactions (recommenders), ``kind=unseen`` the share of items that the user has not used (RePlay's Novelty), ``kind=epc`` 1
-    minus the share of users (Elliot's EPC without relevance and discount).
+    all interactions (recommenders), ``kind=unseen`` the share of items that the user has not used (RePlay's Novelty), ``kind=unpopularity``
+    1 minus the share of users.
+
+    ``kind=efd`` and ``kind=epc`` (Vargas and Castells 2011, as in Elliot) take self-information and unpopularity of the wanted items alone, with the discount
+    1 / log2(rank + 1), divided by the sum of discounts.
     """
     listing, train = recommended.listing.top(k), recommended.train
     if kind == "unseen":
@@ -47,9 +50,14 @@ def novelty(
         "miuf": -np.log2(np.minimum(count / users, 1)),
         "surprisal": -np.log2(np.minimum(count / users, 1)) / np.log2(users),
         "self-information": -np.log2(count / max(train.total, 1)),
-        "epc": 1 - np.minimum(count / users, 1),
+        "unpopularity": 1 - np.minimum(count / users, 1),
     }
-    return listing.mean(values[kind])
+    if kind not in ("efd", "epc"):
+        return listing.mean(values[kind])
+    discount = 1 / np.log2(listing.rank + 1)
+    wanted = listing.marked(recommended.judged.relevant(recommended.judged.policy.rel))
+    worth = values["self-information" if kind == "efd" else "unpopularity"]
+    return ratio(listing.sum(wanted * discount * worth), listing.sum(discount))
 
 
 @measure("Popularity", "avg_rec_popularity", "AvgRecPopularity", high=np.inf, better="neither")
