@@ -8,9 +8,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+import typer.main
 from command_line import GOLDEN, run
+from rich.text import Text
 
 import ranklens as rl
+from ranklens.cli.app import make_app
 from ranklens.cli.measures import ADVICE
 from ranklens.errors import Given, Option, PolicyError
 from ranklens.manners import in_options
@@ -297,3 +300,20 @@ def test_a_reader_that_leaves_early_gets_no_complaint():
     done = subprocess.run(command, shell=True, cwd=GOLDEN, capture_output=True, text=True, check=False)
     assert done.stderr == ""
     assert len(done.stdout.splitlines()) == 1
+
+
+def _commands(group):
+    for command in group.commands.values():
+        yield from _commands(command) if hasattr(command, "commands") else (command,)
+
+
+def test_no_help_is_taken_for_markup():
+    texts = [
+        text
+        for command in _commands(typer.main.get_command(make_app()))
+        for text in (command.help, *(getattr(parameter, "help", None) for parameter in command.params))
+        if text
+    ]
+    assert len(texts) > 200
+    for text in texts:
+        assert Text.from_markup(text).plain == text.replace("\\[", "[")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -389,3 +390,34 @@ def test_the_commands_of_the_history(files, capsys, tmp_path):
     for wrong, told in ((["show", "9"], "no such entry"), (["add", "qrels.txt", "good.txt", "--at", "soon"], "not a date"), (["trend", "foo"], "There is no measure")):  # fmt: skip
         status, _, err = run(capsys, "history", *wrong)
         assert (status, told in err) == (2, True), err
+
+
+COMMANDS = (
+    "history list",
+    "history show 1",
+    "history show 1 -q",
+    "history trend",
+    "plan --deviation 0.25 --detect 0.1",
+    "sensitivity qrels.txt bad.txt good.txt -m RR",
+    "evaluate qrels.txt bad.txt good.txt -m RR",
+    "compare qrels.txt bad.txt good.txt -m RR",
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_suffix_decides_the_format_in_every_command(files, capsys, tmp_path, command):
+    run(capsys, "history", "add", "qrels.txt", "good.txt", "-m", "RR")
+    for suffix in ("json", "jsonl", "csv", "tsv", "parquet", "md", "tex", "txt"):
+        assert run(capsys, *command.split(), "-o", f"out.{suffix}")[0] == 0, suffix
+    tables = [
+        pl.read_parquet("out.parquet"),
+        pl.read_csv("out.csv"),
+        pl.read_csv("out.tsv", separator="\t"),
+        pl.read_ndjson("out.jsonl"),
+    ]
+    assert len({(len(table), *table.columns) for table in tables}) == 1
+    assert len(tables[0]) > 0
+    assert json.loads((tmp_path / "out.json").read_text())
+    assert re.search(r"^\|[ :|-]+\|$", (tmp_path / "out.md").read_text(), re.MULTILINE)
+    assert r"\begin{tabular}" in (tmp_path / "out.tex").read_text()
+    assert "\\" not in (tmp_path / "out.txt").read_text()

@@ -33,7 +33,17 @@ _COMMANDS = {
     "demo": "demo",
 }
 # Those that name measures, which may be the user's own.
-_WITH_MEASURES = ("evaluate", "compare", "bench", "gate", "plan", "explain", "report", "measures")
+_WITH_MEASURES = (
+    "evaluate",
+    "compare",
+    "bench",
+    "gate",
+    "plan",
+    "sensitivity",
+    "explain",
+    "report",
+    "measures",
+)
 
 
 def make_app(names: Iterable[str] = _COMMANDS) -> typer.Typer:

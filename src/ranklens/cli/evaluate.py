@@ -9,11 +9,11 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ranklens.cli import formats
 from ranklens.cli.bars import progress, reading
+from ranklens.cli.formats import Format
 from ranklens.cli.mismatch import queries_in_common
 from ranklens.cli.places import columns_of, match_of
 from ranklens.cli.texts import query_texts
@@ -52,19 +52,6 @@ Examples:
 """
 
 
-class Format(str, Enum):
-    """How results are written."""
-
-    table = "table"
-    json = "json"
-    jsonl = "jsonl"
-    csv = "csv"
-    tsv = "tsv"
-    parquet = "parquet"
-    markdown = "markdown"
-    latex = "latex"
-
-
 def evaluate(
     qrels: options.Qrels,
     runs: options.Runs,
@@ -83,7 +70,7 @@ def evaluate(
         str | None, typer.Option(help="Measure for --failing; by default the first.")
     ] = None,
     queries: options.Queries = None,
-    format: Annotated[Format | None, typer.Option("--format", help=formats.HELP)] = None,  # noqa: A002
+    format: options.Written = None,  # noqa: A002
     output: options.Output = None,
     spreadsheet: options.Spreadsheet = False,
     skip_bad: options.SkipBad = False,

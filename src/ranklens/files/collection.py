@@ -82,19 +82,19 @@ class RunFile(os.PathLike[str]):
     @cached_property
     def tag(self) -> str | None:
         """What a TREC run calls itself, unless that is a mere number or too long to be a name."""
-        from ranklens.files import formats
+        from ranklens.files import recognition
 
         if _can_be_read_once(self.path) or self._located[1] != "trec":
             return None
-        return formats.trec_tag(self._located[0])
+        return recognition.trec_tag(self._located[0])
 
     @cached_property
     def _located(self) -> tuple[PathLike, str]:
-        from ranklens.files import formats
+        from ranklens.files import recognition
 
         if self.scored is not None and self.format is None:
-            return formats.locate_scores(self.path)
-        return formats.locate(self.path, self.format, "run")
+            return recognition.locate_scores(self.path)
+        return recognition.locate(self.path, self.format, "run")
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,9 +289,9 @@ def _judgments(qrels: Any, format: str | None, names: Names) -> tuple[Any, Score
     qrels = _opened(qrels)
     if not is_path(qrels) and not hasattr(qrels, "packing"):
         return _given(qrels, names), None
-    from ranklens.files import formats
+    from ranklens.files import formats, recognition
 
-    place, kind = formats.locate(qrels, format, "qrels")
+    place, kind = recognition.locate(qrels, format, "qrels")
     gold = formats.judgments_in(place, kind, names)
     return gold, Scored(str(qrels), gold) if kind == "svmlight" else None
 
