@@ -42,8 +42,7 @@ def _help(command: typer.core.TyperCommand, name: str) -> str:
         default = ",".join(default) if isinstance(default, list) else default
         has_default = is_option and default not in (None, "") and default is not False
         default = f" [{default}]" if has_default else ""
-        text = (getattr(parameter, "help", "") or "").replace("\\[", "[")  # which Rich would take for markup
-        lines.append(f"  {spelling:<24} {text}{default}")
+        lines.append(f"  {spelling:<24} {getattr(parameter, 'help', '') or ''}{default}")
     lines += ["", *[line for line in (command.epilog or "").strip().splitlines() if line.strip()]]
     return "\n".join(lines).rstrip()
 

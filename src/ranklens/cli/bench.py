@@ -55,7 +55,7 @@ def bench(
         bool, typer.Option("--init", help="Create a commented example instead of running a benchmark.")
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file (with --init).")] = False,
-    format: Annotated[Format | None, typer.Option("--format", help=formats.HELP)] = None,  # noqa: A002
+    format: Annotated[Format | None, formats.asked(Format)] = None,  # noqa: A002
     output: options.Output = None,
     junit: options.Junit = None,
     save: options.Save = False,

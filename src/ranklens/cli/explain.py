@@ -78,7 +78,7 @@ def explain(
     ] = None,
     queries: options.Queries = None,
     rows: Annotated[int, typer.Option(help="Approximate number of rows to show.")] = 20,
-    format: Annotated[Format | None, typer.Option("--format", help=formats.HELP)] = None,  # noqa: A002
+    format: Annotated[Format | None, formats.asked(Format)] = None,  # noqa: A002
     output: options.Output = None,
     qrels_format: options.QrelsFormat = None,
     run_format: options.RunFormat = None,

@@ -34,7 +34,17 @@ class Format(str, Enum):
 
 Known = TypeVar("Known", bound=Enum)
 
-HELP = "Output format; by default that of the suffix of -o, else table."
+
+def asked(known: type[Enum]) -> Any:
+    """The option ``--format``; its choices stand in the help, where they do not widen a column."""
+    import typer
+
+    choices = ", ".join(one.value for one in known)
+    return typer.Option(
+        "--format", metavar="FORMAT", help=f"{choices}; by default that of the suffix of -o, else table."
+    )
+
+
 _SUFFIXES = {
     ".json": "json",
     ".jsonl": "jsonl",
@@ -46,6 +56,17 @@ _SUFFIXES = {
     ".tex": "latex",
     ".html": "html",
 }
+_OF_OTHERS = (
+    ".arrow",
+    ".docx",
+    ".feather",
+    ".ipc",
+    ".ods",
+    ".pdf",
+    ".xls",
+    ".xlsx",
+    ".xml",
+)  # never plain text for a person
 
 
 def format_of(asked: Known | None, output: Path | None, known: type[Known]) -> Known:
@@ -56,7 +77,8 @@ def format_of(asked: Known | None, output: Path | None, known: type[Known]) -> K
     """
     if asked is not None:
         return asked
-    named = _SUFFIXES.get("" if output is None else output.suffix.lower())
+    suffix = "" if output is None else output.suffix.lower()
+    named = _SUFFIXES.get(suffix, suffix.removeprefix(".") if suffix in _OF_OTHERS else None)
     if named is None:
         return known("table")
     choices = {one.value: one for one in known}

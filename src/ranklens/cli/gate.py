@@ -74,7 +74,7 @@ def gate(
         list[str] | None,
         typer.Argument(
             help="Rules, such as 'nDCG@10 >= 0.42', 'nDCG@10 drop <= 0.01 @ 95%', 'failed <= 0', 'p95 <= 200ms' or, for a slice, "
-            "'nDCG@10\\[type=how-to] >= 0.4'. With --config, they are added to its gates."
+            "'nDCG@10[type=how-to] >= 0.4'. With --config, they are added to its gates."
         ),
     ] = None,
     config: Annotated[
@@ -122,7 +122,7 @@ def gate(
         list[str] | None,
         typer.Option("-m", "--measures", help="Further measures that --update keeps. Can be repeated."),
     ] = None,
-    format: Annotated[Format | None, typer.Option("--format", help=formats.HELP)] = None,  # noqa: A002
+    format: Annotated[Format | None, formats.asked(Format)] = None,  # noqa: A002
     output: options.Output = None,
     junit: options.Junit = None,
     qrels_format: options.QrelsFormat = None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
 from enum import Enum
 from pathlib import Path
@@ -60,6 +60,7 @@ class Rows(str, Enum):
 app = typer.Typer(
     help="Keep results and see them over time: add, list, show, trend, export.",
     no_args_is_help=True,
+    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -221,11 +222,15 @@ def export(
     typer.echo(visible(f"{path}: {counted(number, 'row')}"), err=True)
 
 
-app.command(name="add")(options.with_load(options.with_policy(add)))
-app.command(name="list")(list_entries)
-app.command(name="show")(show)
-app.command(name="trend")(trend)
-app.command(name="export")(export)
+_COMMANDS: dict[str, Callable[..., None]] = {
+    "add": options.with_load(options.with_policy(add)),
+    "list": list_entries,
+    "show": show,
+    "trend": trend,
+    "export": export,
+}
+for _name, _command in _COMMANDS.items():
+    app.command(name=_name, short_help=options.first_line(_command))(_command)
 
 
 def _time(text: str) -> float:

@@ -42,7 +42,7 @@ Queries = Annotated[
         help="Texts of the queries: JSONL, CSV, TSV, JSON or Parquet. A BEIR folder brings its own.",
     ),
 ]
-Written = Annotated[formats.Format | None, typer.Option("--format", help=formats.HELP)]
+Written = Annotated[formats.Format | None, formats.asked(formats.Format)]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="File to write; - is standard output.")]
 Spreadsheet = Annotated[
     bool,
@@ -86,6 +86,11 @@ Match = Annotated[
         help="How retrieved items match expected ones: parent:#, field:metadata.source, text, text:overlap:0.7, spans:0.5 or groups:FILE.",
     ),
 ]
+
+
+def first_line(command: Callable[..., None]) -> str:
+    """What the list of commands says of one: its first sentence as a whole, which Typer would cut."""
+    return (command.__doc__ or "").partition("\n")[0]
 
 
 def with_policy(command: Callable[..., None]) -> Callable[..., None]:

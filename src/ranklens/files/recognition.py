@@ -54,6 +54,11 @@ def trec_tag(place: PathLike) -> str | None:
     return tag if 0 < len(tag) <= 40 and not tag.replace(".", "").isdigit() else None
 
 
+def has_trec_fields(place: PathLike) -> bool:
+    """Whether the first line has as many fields as those of a TREC run."""
+    return len(trec.first_fields(open_source(place))) >= len(trec.TREC_RUN)
+
+
 def _folder_format(place: Path, what: str) -> str:
     """BEIR, or that of the parts; a run is never BEIR."""
     if what == "qrels" and place.is_dir() and ((place / "qrels").is_dir() or any(place.glob("*.tsv"))):
