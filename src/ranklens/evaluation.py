@@ -73,7 +73,8 @@ def evaluate(
     if save:
         from ranklens.history import saving
 
-        saving.save({saving.name_of(run): found}, save, "evaluate")
+        asked = {**saving.paths(qrels=qrels, run=run), "measures": [measure.shown for measure in wanted]}
+        saving.save({saving.name_of(run): found}, save, "evaluate", asked)
     return found
 
 

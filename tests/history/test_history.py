@@ -133,6 +133,18 @@ def test_save_keeps_what_python_measures(history):
 # Trends.
 
 
+def test_a_log_in_a_file_is_kept_with_its_times_and_where_it_is(history, tmp_path, monkeypatch):
+    monkeypatch.setenv("RANKLENS_HISTORY", str(history.path))
+    golden, log = tmp_path / "golden.jsonl", tmp_path / "log.jsonl"
+    golden.write_text(json.dumps({"id": "q1", "question": "why?", "expected_ids": ["a"]}))
+    log.write_text(json.dumps({"question_id": "q1", "retrieved": [{"id": "a"}], "latency_ms": 80}))
+    rl.evaluate(golden, log, "mrr", save="v1")
+    entry = history.find("v1")
+    assert entry.latency["p95"] == pytest.approx(0.08)
+    assert entry.failed == 0
+    assert entry.config == {"qrels": str(golden), "run": str(log), "measures": ["mrr"]}
+
+
 def test_a_drop_is_found_by_a_paired_test(history):
     some = list(QRELS)[:15]
     for worse in ([], ["q1"], some, some):
@@ -189,7 +201,9 @@ def test_what_differs_is_never_compared_silently(history):
     )
     assert told in str(history.trend("RR"))
     assert (policy.step.change, policy.step.p_value, policy.step.flag) == (None, None, "")
-    assert "not compared with #2: depth was None, and is 1" in str(history.trend("RR"))
+    table, _, notes = str(history.trend("RR")).partition("What else changed\n")
+    assert "- #3: not compared with #2: depth was None, and is 1" in notes
+    assert max(map(len, table.splitlines()[:6])) < 120  # notes do not widen the table
     assert apart.step.p_value is None
 
 
@@ -235,6 +249,9 @@ def test_duckdb_reads_an_export_as_it_is(history, tmp_path):
     write_parquet(history, tmp_path / "out.parquet")
     sql = f"SELECT system, avg(value) FROM '{tmp_path / 'out.parquet'}' WHERE measure = 'RR' GROUP BY system ORDER BY system"
     assert duckdb.sql(sql).fetchall() == [("a", pytest.approx(scores("q1").mean["RR"])), ("b", 1.0)]
+    table = pl.read_parquet(tmp_path / "out.parquet")
+    for column in table.columns:  # none is a reserved word, in any version
+        assert len(duckdb.sql(f"SELECT {column} FROM '{tmp_path / 'out.parquet'}'").pl()) == len(table)
 
 
 # The file.

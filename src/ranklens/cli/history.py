@@ -182,7 +182,6 @@ def trend(
 ) -> None:
     """Show a measure over time; drops are found by a paired test on the queries in common, not by the eye."""
     from ranklens.history.store import History
-    from ranklens.tables.table import Printout
 
     written = _format(format, output)
     out.check_output(plot)
@@ -192,7 +191,7 @@ def trend(
 
         save(found.chart(), plot)
     formats.write(
-        Printout([found.table()]),
+        found.printout(),
         written,
         output,
         rows=found.to_frame,
@@ -288,11 +287,25 @@ def _details(entry: Entry, queries: int) -> Printout:
         f"policy: {policy}",
         f"versions: {versions}",
     ]
+    if entry.config:
+        lines.append(f"configuration: {_configured(entry.config)}")
     if entry.latency:
         times = ", ".join(f"{name} {1000 * seconds:,.1f} ms" for name, seconds in entry.latency.items())
         lines.append(f"latency: {times}; {counted(entry.failed or 0, 'failed call')}")
     table = Table(["measure", "mean", "95% interval"], rows, title=entry.name)
     return Printout([table, Lines("Where it comes from", lines)])
+
+
+def _configured(config: Mapping[str, Any]) -> str:
+    """What was set, in a line; JSON has all of it."""
+    said = [f"{key} {_short(value)}" for key, value in config.items() if value not in (None, False, [], {})]
+    return ", ".join(said)
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, list):
+        return " ".join(map(_short, value))
+    return "{…}" if isinstance(value, dict) else str(value)
 
 
 def _by_query(record: Record) -> Table:

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from ranklens.arrays import BoolArray, FloatArray, IntArray
-from ranklens.conventions import Convention
-from ranklens.conventions import read as read_convention
+from ranklens.conventions import Convention, read
 from ranklens.embeddings import host
 from ranklens.embeddings.groups import Groups
 from ranklens.embeddings.places import TieOrder
@@ -21,7 +20,7 @@ from ranklens.judging.judged import Applied
 from ranklens.judging.order import nan_last, not_a_number
 from ranklens.judging.standing import Standings
 from ranklens.policy import Policy, make_policy
-from ranklens.registry import Measure
+from ranklens.registry import Measure, parse_many
 from ranklens.scores import Scores, Sources
 
 
@@ -46,9 +45,8 @@ def evaluate_scores(
     one column per document, where ``mask`` says which are documents at all. Flat ones need ``queries``: the query of each
     document, or how many documents each query has (their sum is the number of documents), or where each query starts and
     the last one ends (from 0 to the number of documents). Where that could be two of these, ``sizes`` or ``offsets`` says it.
-    ``query_ids`` names the queries, ``doc_ids`` the documents; without names they are numbers. Ties, NaN and the other policies
-    are those of :func:`ranklens.evaluate`; every document counts as judged. ``convention="lightgbm"`` takes measures and policy as
-    that tool does (:func:`ranklens.convention`).
+    ``query_ids`` names the queries, ``doc_ids`` the documents; without names they are numbers. Ties, NaN and the other policies, and
+    ``convention``, are those of :func:`ranklens.evaluate`; every document counts as judged.
 
     >>> import numpy as np
     >>> scores = np.array([0.9, 0.2, 0.5, 0.1, 0.7])
@@ -57,9 +55,9 @@ def evaluate_scores(
     >>> evaluate_scores(np.array([[0.1, 0.8], [0.6, 0.4]]), [[1, 0], [1, 0]], measures="RR").mean
     {'RR': 0.75}
     """
-    measures, policy = read_convention(measures, convention, policy)
+    measures, policy = read(measures, convention, policy)
     chosen = make_policy(policy, options)
-    wanted = [with_rel(measure, chosen.rel) for measure in measures]
+    wanted = [with_rel(measure, chosen.rel) for measure in parse_many(measures)]
     rows = _flat(scores, labels, mask, Groups(queries, sizes, offsets, query_ids))
     if doc_ids is not None and len(doc_ids) != len(rows.score):
         raise InputError(
