@@ -111,8 +111,8 @@ class Scores:
     @cached_property
     def mean(self) -> dict[str, float]:
         """Each measure over all queries: the mean; the sum for counts, the geometric mean for ``gm_`` measures."""
-        kept = [m for m in self.measures if m.definition.aggregate != "none"]
-        return Means({str(m): total(m.definition.aggregate, self[m]) for m in kept})
+        kinds = ((m, m.definition.aggregate) for m in self.measures)
+        return Means({str(m): total(kind, self[m]) for m, kind in kinds if kind != "none"})
 
     @cached_property
     def per_query(self) -> pl.DataFrame:
@@ -359,7 +359,10 @@ class Scores:
         return rows
 
 
-_METHODS = {"wilson": "Wilson"}  # that are not written as they are called
+_METHODS = {
+    "wilson": "Wilson",
+    "modified wilson": "modified Wilson",
+}  # that are not written as they are called
 _NUMBERS = ("mean", "low", "high")
 
 

@@ -164,12 +164,12 @@ def assemble(
     has_relevant = ideal.best >= policy.rel
     keep = _kept(found, has_relevant, policy)
     n, averaged = len(found.queries), len(found.queries) if keep is None else int(keep.sum())
-    in_run = int(found.in_run.sum())
+    in_run = int(np.count_nonzero(found.in_run))  # faster than a sum
     applied = Applied(
         queries=averaged,
         missing=n - in_run - known.failed,
         ignored=found.applied.ignored - known.unanswerable,
-        empty=n - int(has_relevant.sum()),
+        empty=n - int(np.count_nonzero(has_relevant)),
         duplicates=found.applied.duplicates,
         duplicate_judgments=found.applied.duplicate_judgments,
         failed=known.failed,
@@ -257,7 +257,7 @@ def _hits(found: Standings, policy: Policy) -> Hits:
 
 def _tie_groups(found: Standings) -> TieGroups:
     """Each once, by query and first rank."""
-    tied = np.flatnonzero(found.size > 1)
+    tied = (found.size > 1).nonzero()[0]
     if not len(tied):
         return TieGroups(tied, tied, tied)
     query, start = found.query[tied], found.start[tied]

@@ -102,7 +102,7 @@ def _refuse_swapped(qrels: Any, run: Any) -> None:
     """Scores where grades should be, and grades where scores should be: a mistake that gives numbers all the same."""
     if not isinstance(qrels, Mapping) or not isinstance(run, Mapping):
         return
-    given = [docs for docs in islice(qrels.values(), _LOOKED_AT) if isinstance(docs, Mapping)]
+    given = [docs for docs in islice(qrels.values(), _LOOKED_AT) if isinstance(docs, (dict, Mapping))]
     if len(given) == _LOOKED_AT and {type(next(iter(docs.values()), 0)) for docs in given} == {int}:
         return  # no search engine gives its best documents whole numbers, query after query
     numbers = [*chain.from_iterable(map(_some, given))]

@@ -61,7 +61,8 @@ def interval(
 ) -> Interval:
     """The interval of a mean; ``method`` of the result names how it was made.
 
-    - ``auto``: ``wilson`` if all scores are at one of the two ``bounds``, ``score`` if the mean is near one of them, else ``t``.
+    - ``auto``: ``wilson`` if all scores are at one of the two ``bounds`` (``modified wilson`` if one to three are at the other:
+      the end next to them is then farther out), ``score`` if the mean is near one of them, else ``t``.
     - ``t``: Student's. ``wilson``: of the share of scores at the upper bound. ``score``: the same for scores in between, with
       their own variance; it never leaves the bounds.
     - ``percentile`` and ``bca``: of the bootstrap. ``bca`` needs variation and otherwise falls back to ``percentile``.
@@ -130,7 +131,7 @@ def _analytic(values: FloatArray, method: str, level: float, bounds: Bounds) -> 
     if not is_finite and method in ("wilson", "score"):
         raise InputError(f"method={method!r} needs the range of the scores: pass bounds=Bounds(low, high).")
     if method == "wilson" or (method == "auto" and bounded.is_binary(values, *bounds)):
-        return _wilson(values, level, bounds)
+        return _of_share(values, method, level, bounds)
     low, high = student_ends(values, level)
     is_near = inputs.constant(values) or bounded.is_near((low + high) / 2, (high - low) / 2, *bounds)
     if method == "score" or (method == "auto" and is_finite and is_near):
@@ -139,16 +140,21 @@ def _analytic(values: FloatArray, method: str, level: float, bounds: Bounds) -> 
     return Interval(float(low), float(high), level)
 
 
-def _wilson(values: FloatArray, level: float, bounds: Bounds) -> Interval:
+def _of_share(values: FloatArray, method: str, level: float, bounds: Bounds) -> Interval:
+    """Wilson's interval; unless that was asked for, as it was modified for shares next to an end."""
     for position in np.flatnonzero((values != bounds.low) & (values != bounds.high))[:1]:
         raise InputError(
             f"scores[{position}] is {values[position]:g}, but method='wilson' is for scores that are "
             f"{bounds.low:g} or {bounds.high:g}: choose 'score' or 't'."
         )
-    share = float((values == bounds.high).mean())
-    low, high = bounded.wilson_ends(np.asarray(share), len(values), level)
+    hits, n = int((values == bounds.high).sum()), len(values)
+    low, high = (float(end) for end in bounded.wilson_ends(np.asarray(hits / n), n, level))
+    if method == "auto" and (modified := bounded.modified_wilson_ends(hits, n, level)) != (low, high):
+        (low, high), method = modified, "modified wilson"
+    else:
+        method = "wilson"
     span = bounds.high - bounds.low
-    return Interval(float(bounds.low + span * low), float(bounds.low + span * high), level, "wilson")
+    return Interval(bounds.low + span * low, bounds.low + span * high, level, method)
 
 
 def _bootstrap(values: FloatArray, method: str, level: float, rng: Rng, resamples: int) -> Interval:
