@@ -15,7 +15,7 @@ from ranklens.errors import InputError, MeasureError, MissingExtraError, nearest
 from ranklens.judging.judged import Applied, Copied, Judged, Recalled
 from ranklens.policy import Policy
 from ranklens.registry import Aggregate, Measure, parse, spellings, stated
-from ranklens.stats.intervals import Bounds, Interval, interval
+from ranklens.stats.intervals import Bounds, Interval, interval, median_interval
 from ranklens.words import counted, finite, percent, several
 
 if TYPE_CHECKING:
@@ -635,11 +635,13 @@ def _deepest(measures: Sequence[Measure]) -> int | None:
 
 
 def total(kind: Aggregate, values: FloatArray) -> float:
-    """Values combined over queries as the measure requires: mean, geometric mean or sum; 0 without queries."""
+    """Values combined over queries as the measure requires: mean, median, geometric mean or sum; 0 without queries."""
     if not len(values):
         return 0.0
     if kind == "geometric":
         return float(np.exp(logs_with_floor(values).mean()))
+    if kind == "median":
+        return float(np.median(values))
     # One after the other, as trec_eval adds: numpy.sum rounds differently.
     added = float(values.cumsum()[-1])
     return added if kind == "sum" else added / len(values)
@@ -654,7 +656,9 @@ def interval_of(
     method: str = "auto",
     rng: Rng = None,
 ) -> Interval | None:
-    """The interval that belongs to :func:`total`; None for what is not a mean."""
+    """The interval that belongs to :func:`total`; None for a sum."""
+    if kind == "median":
+        return median_interval(values, level, bounds) if method == "auto" else None
     if kind not in ("mean", "geometric"):
         return None
     if kind == "mean":

@@ -124,7 +124,8 @@ def of_measure(comparison: Comparison, measure: str, *, intervals: bool = True) 
 def _of_measure(comparison: Comparison, measure: str, *, intervals: bool) -> Verdict:
     quantity, ranked = comparison.quantity(measure), comparison.ranked(measure)
     if not quantity.is_tested:
-        return Verdict("A count", ": ", "shown, but not tested.")
+        kind = "A median" if quantity.aggregate == "median" else "A count"
+        return Verdict(kind, ": ", "shown, but not tested.")
     if len(ranked) == 1:
         found = comparison.result(measure, ranked[0])
         around = f" {found.interval}" if intervals else ""

@@ -85,6 +85,8 @@ class Judged:
     _cache: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
     # The ideal of prepared judgments, with what was made of it.
     _prepared: tuple[Hits, dict[Any, Any]] | None = field(default=None, repr=False, compare=False)
+    # Judgments and run, for the few measures that look at documents nobody judged.
+    _source: tuple[Any, Any] | None = field(default=None, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.queries)
@@ -121,6 +123,11 @@ class Judged:
     def condensed(self) -> Judged:
         """The same without the unjudged documents: ranks count judged documents only (trec_eval's ``-J``)."""
         return self if self.policy.judged_only else self._once("condensed", self._condense)
+
+    @property
+    def source(self) -> tuple[Any, Any] | None:
+        """The judgments and the run that were judged, where they can be read again."""
+        return self._source
 
     def evaluate(self, measures: str | Measure | Sequence[str | Measure]) -> Scores:
         """Score more measures on the same ranking."""

@@ -184,3 +184,21 @@ def _corrected_ends(ends: FloatArray, values: FloatArray, means: FloatArray) -> 
     reach = bias + ndtri(ends)
     stretch = 1 - acceleration * reach
     return np.asarray(ndtr(bias + reach / stretch)) if (stretch > 0).all() else None
+
+
+def median_interval(values: FloatArray, level: float = 0.95, bounds: Bounds = Bounds()) -> Interval:  # noqa: B008  immutable
+    """Where the median over all queries like these lies: between two of the values, whatever their distribution.
+
+    These are the order statistics that enclose it with at least this chance; with very few values there are none, and the interval
+    covers the whole range of the measure.
+
+    >>> median_interval(np.arange(1.0, 21.0))
+    Interval(low=6.0, high=15.0, level=0.95, method='order statistics', clipped=False)
+    """
+    from scipy.stats import binom
+
+    n, ordered = len(values), np.sort(values)
+    below = int(binom.ppf((1 - level) / 2, n, 0.5)) if n else 0
+    if below == 0:
+        return Interval(*bounds, level, "order statistics")
+    return Interval(float(ordered[below - 1]), float(ordered[n - below]), level, "order statistics")
