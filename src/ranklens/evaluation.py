@@ -112,7 +112,9 @@ def evaluate_rankings(
     first = each[0]
     if any(one.queries != first.queries for one in each):
         raise InputError(
-            "Not all runs have the same queries; each must rank every query, or choose missing='zero'."
+            "Not all runs have the same queries; each must rank every query, or choose ",
+            Option("missing", "zero"),
+            ".",
         )
     listings = [one.details.listing for one in each if one.details and one.details.listing]
     if first.details is not None and len(listings) == len(each):

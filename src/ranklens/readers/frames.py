@@ -102,8 +102,18 @@ def run_frame(
     number = _numbers(frame, name, "run", complete=complete).alias("score")
     number = -number if score is None else number
     number = number.fill_null(float("nan")) if number.null_count() else number
-    kept = [frame[rank].cast(pl.Float64, strict=False).alias("rank")] if ranks and score and rank else []
+    kept = [_ranks(frame[rank]).alias("rank")] if ranks and score and rank else []
     return _check_ids(pl.DataFrame([query, doc, number, *kept]), "run")
+
+
+def _ranks(column: pl.Series) -> pl.Series:
+    """Numbers, and null for anything else, whole columns of it included."""
+    import polars as pl
+
+    try:
+        return column.cast(pl.Float64, strict=False)
+    except pl.exceptions.InvalidOperationError:  # lists, bytes
+        return pl.repeat(None, len(column), dtype=pl.Float64, eager=True)
 
 
 def qrels_frame(value: Any, columns: Columns | None = None, *, complete: bool = False) -> pl.DataFrame:
