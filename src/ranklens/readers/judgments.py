@@ -5,7 +5,7 @@ They are a dict ``{query: {document: grade}}`` like any other, so that measures 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import chain, repeat
 from math import inf
@@ -75,19 +75,25 @@ class Judgments(dict[Any, dict[Any, float]]):
 
     def under_text_ids(self) -> Judgments:
         """The same with text for queries' ids, as measures name them."""
-        return Judgments(
-            _by_text(self),
-            subtopics=_by_text(self.subtopics),
-            evidence=_by_text(self.evidence),
-            junk=_by_text(self.junk),
-            intents=_by_text(self.intents),
-            documents=self.documents,
-            preferences=_by_text(self.preferences),
+        return self._with_each(
+            lambda by_query: {str(query): value for query, value in by_query.items()},
         )
 
+    def only(self, queries: Collection[Any]) -> Judgments:
+        """The same for some of the queries."""
+        return self._with_each(
+            lambda by_query: {query: by_query[query] for query in queries if query in by_query}
+        )
 
-def _by_text(by_query: Mapping[Any, Any] | None) -> dict[Any, Any] | None:
-    return None if by_query is None else {str(query): value for query, value in by_query.items()}
+    def _with_each(self, change: Callable[[Mapping[Any, Any]], dict[Any, Any]]) -> Judgments:
+        """All that is known by query, changed in the same way."""
+        parts = {
+            name: getattr(self, name) for name in ("subtopics", "evidence", "junk", "intents", "preferences")
+        }
+        changed = {name: None if part is None else change(part) for name, part in parts.items()}
+        found = Judgments(change(self), documents=self.documents, **changed)
+        found.complete = self.complete
+        return found
 
 
 def _grades(subtopics: Subtopics, evidence: Evidence) -> dict[Any, dict[Any, float]]:

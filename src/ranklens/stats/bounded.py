@@ -22,6 +22,11 @@ _PSEUDO = 0.5  # of a query, half of it at each end, is added to the variance
 _FEW = 15  # queries that differ; with more, t is fine
 
 
+def student_half(deviation: FloatArray, n: int, level: float) -> FloatArray:
+    """Half the width of Student's interval of a mean of n values with this standard deviation."""
+    return np.asarray(t_quantile(n - 1, (1 + level) / 2) * deviation / n**0.5)
+
+
 def wilson_ends(share: FloatArray, n: float | FloatArray, level: float) -> Ends:
     """Both ends of Wilson's interval of each share of n."""
     return wilson(np.asarray(share), n, normal_quantile((1 + level) / 2))
@@ -45,12 +50,17 @@ def score_ends(values: FloatArray, level: float, low: float, high: float) -> End
     """
     n, span = values.shape[-1], high - low
     mean = (values.mean(axis=-1) - low) / span
+    ends = score_ends_of(n, mean, (((values - low) / span) ** 2).sum(axis=-1), level)
+    return low + span * ends[0], low + span * ends[1]
+
+
+def score_ends_of(n: int, mean: FloatArray, squares: FloatArray, level: float) -> Ends:
+    """The same from the mean and the sum of squares of n values between 0 and 1."""
     total = n + _PSEUDO
-    squares = (((values - low) / span) ** 2).sum(axis=-1) + _PSEUDO / 2
+    squares = squares + _PSEUDO / 2
     centre = (n * mean + _PSEUDO / 2) / total
     ratio = np.clip((squares / total - centre**2) / (centre * (1 - centre)), 0, 1)
-    ends = wilson(np.clip(mean, 0, 1), n / ratio, t_quantile(n - 1, (1 + level) / 2))
-    return low + span * ends[0], low + span * ends[1]
+    return wilson(np.clip(mean, 0, 1), n / ratio, t_quantile(n - 1, (1 + level) / 2))
 
 
 def is_near(mean: FloatArray, half: FloatArray, low: float, high: float) -> BoolArray:

@@ -9,7 +9,6 @@ import numpy as np
 
 from ranklens.errors import InputError
 from ranklens.stats import bounded, inputs
-from ranklens.stats.student import t_quantile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,6 +88,11 @@ def interval(
         found = _analytic(values, method, level, bounds)
     else:
         found = _bootstrap(values, method, level, rng, resamples)
+    return within(bounds, found)
+
+
+def within(bounds: Bounds, found: Interval) -> Interval:
+    """The interval, cut where it leaves the range of the measure."""
     low, high = max(bounds.low, found.low), min(bounds.high, found.high)
     return replace(
         found, low=float(low), high=float(high), clipped=bool(low > found.low or high < found.high)
@@ -118,10 +122,7 @@ def bootstrap_weights(n: int, rng: np.random.Generator, resamples: int) -> Itera
 def student_ends(values: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
     """Both ends of Student's t interval over the last axis."""
     n = values.shape[-1]
-    mean, half = (
-        values.mean(axis=-1),
-        t_quantile(n - 1, (1 + level) / 2) * values.std(axis=-1, ddof=1) / n**0.5,
-    )
+    mean, half = values.mean(axis=-1), bounded.student_half(values.std(axis=-1, ddof=1), n, level)
     return mean - half, mean + half
 
 
