@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from ranklens.arrays import BoolArray, FloatArray, IntArray
     from ranklens.stats.inputs import Rng
+    from ranklens.stats.moments import Moments
 
 _KNOTS = 300  # more intervals of Hedges' g than this are interpolated between so many
 # How an interval of differences was made; the names of :attr:`Interval.method`.
@@ -229,6 +230,25 @@ def effect_sizes(changes: FloatArray, *, level: float, bounds: Bounds) -> Effect
         wins=wins,
         losses=losses,
     )
+
+
+def effect_of_moments(moments: Moments, wins: int, losses: int, *, level: float, bounds: Bounds) -> EffectSize:
+    """The same from the moments of very many differences, where Student's interval holds and which system each value is of is not known.
+
+    Cliff's delta, which compares each value of one system with each of the other, is not a number then.
+    """
+    reach, mean, deviation = bounds.high - bounds.low, moments.mean, moments.deviation
+    if moments.is_constant:
+        deviation, dz = 0.0, 0.0 if not mean else float(np.copysign(np.inf, mean))
+    else:
+        dz = mean / deviation
+    around = moments.interval(level, Bounds(-reach, reach), "t")
+    one: dict[str, Any] = {
+        "difference": mean, "deviation": deviation, "low": around.low, "high": around.high, "clipped": around.clipped,
+        "method": _STUDENT, "cohen_dz": dz, "wins": wins, "losses": losses,
+    }  # fmt: skip
+    found = EffectSizes(n=moments.n, level=level, **{name: np.array([value]) for name, value in one.items()})
+    return replace(found.at(0), cliff_delta=float("nan"))
 
 
 def _ends(

@@ -13,7 +13,7 @@ from ranklens.stats import bounded, inputs
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ranklens.arrays import FloatArray
+    from ranklens.arrays import FloatArray, IntArray
     from ranklens.stats.inputs import Rng
 
 INTERVALS = ("auto", "t", "wilson", "score", "percentile", "bca")
@@ -155,27 +155,38 @@ def _wilson(values: FloatArray, level: float, bounds: Bounds) -> Interval:
 def _bootstrap(values: FloatArray, method: str, level: float, rng: Rng, resamples: int) -> Interval:
     drawn = bootstrap_samples(values, inputs.generator(rng), inputs.count(resamples, "resamples"))
     means = np.concatenate([part.mean(axis=1) for part in drawn])
+    return bootstrap_ends(values, means, method, level)
+
+
+def bootstrap_ends(
+    values: FloatArray, means: FloatArray, method: str, level: float, counts: IntArray | None = None
+) -> Interval:
+    """The interval from the means of samples; ``counts`` says how often each value was there, by default once."""
     ends = np.array([(1 - level) / 2, (1 + level) / 2])
     if method == "bca":
-        corrected = _corrected_ends(ends, values, means)
+        corrected = _corrected_ends(ends, values, means, counts)
         method, ends = ("percentile", ends) if corrected is None else ("bca", corrected)
     low, high = np.quantile(means, ends)
     return Interval(low, high, level, method)
 
 
-def _corrected_ends(ends: FloatArray, values: FloatArray, means: FloatArray) -> FloatArray | None:
+def _corrected_ends(
+    ends: FloatArray, values: FloatArray, means: FloatArray, counts: IntArray | None
+) -> FloatArray | None:
     """Efron's correction for bias and acceleration; None where it is not defined.
 
     The acceleration of a mean, by the jackknife, is the skewness / (6 sqrt n).
     """
     from scipy.special import ndtr, ndtri
 
-    mean, noise = values.mean(), inputs.NOISE * np.abs(values).max()
+    weights = np.ones(len(values)) if counts is None else counts
+    mean, noise = np.average(values, weights=weights), inputs.NOISE * np.abs(values).max()
     below = ((means < mean - noise).mean() + (means <= mean + noise).mean()) / 2  # equal ones count half
     if inputs.constant(values) or not 0 < below < 1:
         return None
     centred = (values - mean) / np.abs(values - mean).max()  # the cube of a tiny number is 0
-    bias, acceleration = ndtri(below), (centred**3).sum() / (6 * (centred**2).sum() ** 1.5)
+    bias = ndtri(below)
+    acceleration = (weights * centred**3).sum() / (6 * (weights * centred**2).sum() ** 1.5)
     reach = bias + ndtri(ends)
     stretch = 1 - acceleration * reach
     return np.asarray(ndtr(bias + reach / stretch)) if (stretch > 0).all() else None
