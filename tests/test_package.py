@@ -76,7 +76,7 @@ FLOORS = [
     {"history"},
     {"evaluation", "single", "trec", "lint"},
     {"comparison", "explanation", "items", "pipeline", "pytrec_eval", "recommend", "sessions"},
-    {"retrieval", "embeddings", "exchange"},
+    {"retrieval", "embeddings", "exchange", "spark"},
     {"report", "gates", "training", "trackers"},
     {"config", "demo", "testing"},
     {"cli"},
@@ -88,6 +88,8 @@ DOORS = {
     ("scores", "exchange"),
     ("scores", "trackers"),
     ("comparison", "report"),
+    ("comparison", "spark"),
+    ("evaluation", "spark"),
     ("history", "report"),
     ("registry", "formulas"),
 }

@@ -632,6 +632,7 @@ def _names_only_the_expected(judged: Judged) -> bool:
 
 
 def deepest(measures: Sequence[Measure]) -> int | None:
+    """The largest cutoff; None if no measure has one."""
     return max((m.k for m in measures if m.k is not None), default=None)
 
 

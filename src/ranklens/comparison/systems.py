@@ -102,12 +102,12 @@ def compare(
         how = {"policy": chosen, "columns": columns, "match": match}
         evaluated = _evaluated_on_spark(qrels, runs, measures, progress, how)
         asked = Asked(by, queries, margin, clusters)
-        found = _compared_on_spark(evaluated, measures, settings, asked, chosen.missing)
+        on_spark: Comparison = _compared_on_spark(evaluated, measures, settings, asked, chosen.missing)
         if save:
             from ranklens.history import saving
 
             saving.save(evaluated, save, "compare", asdict(settings))
-        return found
+        return on_spark
     bad: Bad = {} if skip_bad else None
     qrels, given = _named_runs(qrels, runs, Names.of(columns, match), bad)
     rankings = {name: run for name, run in given.items() if not _holds_values(run, columns)}

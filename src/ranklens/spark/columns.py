@@ -17,7 +17,9 @@ _INSIDE = {"run": (*names.SCORES, "rating"), "qrels": frames.GRADE_NAMES}  # num
 ROW = "row"  # where a row stood, if that decides ties
 
 
-def run_rows(given: DataFrame, columns: Mapping[str, str] | None = None, *, keep_order: bool = False) -> DataFrame:
+def run_rows(
+    given: DataFrame, columns: Mapping[str, str] | None = None, *, keep_order: bool = False
+) -> DataFrame:
     """A run as ``query, doc, score``; a null document stands for an empty list."""
     from pyspark.sql import functions as F  # noqa: N812  as everyone calls it
 
@@ -26,7 +28,9 @@ def run_rows(given: DataFrame, columns: Mapping[str, str] | None = None, *, keep
         query, doc, number = _named(given, "run", columns)
         score = _number(given, number)
         is_rank = names.plain(number) in names.RANKS or "rank" in _own(columns, number)
-        found = given.select(_text(query, "query"), _text(doc, "doc"), (-score if is_rank else score).alias("score"))
+        found = given.select(
+            _text(query, "query"), _text(doc, "doc"), (-score if is_rank else score).alias("score")
+        )
     return found.withColumn(ROW, F.monotonically_increasing_id()) if keep_order else found
 
 
@@ -112,7 +116,7 @@ def _lists(given: DataFrame, what: str, columns: Mapping[str, str] | None) -> Da
         return None
     query = _query_column(given, what, columns)
     number = "grade" if what == "qrels" else "score"
-    element = given.schema[column].dataType.elementType  # type: ignore[attr-defined]
+    element = given.schema[column].dataType.elementType
     rows = given.select(_text(query, "query"), F.posexplode_outer(_quoted(column)).alias("place", "one"))
     if element.typeName() != "struct":
         _check_ids(element.typeName(), column, what)
@@ -127,10 +131,14 @@ def _list_column(given: DataFrame, what: str, columns: Mapping[str, str] | None)
     role = "expected" if what == "qrels" else "retrieved"
     own = names.Names.of(columns).own.get(role, ())
     arrays = [one.name for one in given.schema.fields if one.dataType.typeName() == "array"]
-    usual = [name for name in arrays if names.plain(name) in (*names.ROLES[role], "recommendations", "prediction")]
+    usual = [
+        name for name in arrays if names.plain(name) in (*names.ROLES[role], "recommendations", "prediction")
+    ]
     for name in own:
         if name not in arrays:
-            raise InputError(f"columns: {role} should be {name!r}, which is no array; the columns are {given.columns}.")
+            raise InputError(
+                f"columns: {role} should be {name!r}, which is no array; the columns are {given.columns}."
+            )
     found = [*own] or usual or arrays
     if len(found) > 1:
         raise InputError(
@@ -156,7 +164,9 @@ def _query_column(given: DataFrame, what: str, columns: Mapping[str, str] | None
 
 def _check_ids(kind: str, name: str, what: str) -> None:
     if kind not in ("string", "byte", "short", "integer", "long", "varchar", "char"):
-        raise InputError(f"{what}: the ids in column {name!r} are of type {kind}; make them text or integers.")
+        raise InputError(
+            f"{what}: the ids in column {name!r} are of type {kind}; make them text or integers."
+        )
 
 
 def _fields(element: Any, column: str, what: str) -> tuple[str, str]:
@@ -164,7 +174,9 @@ def _fields(element: Any, column: str, what: str) -> tuple[str, str]:
     fields: Sequence[str] = element.fieldNames()
     by_plain = {names.plain(name): name for name in fields}
     doc = next((by_plain[name] for name in names.DOCS_INSIDE if name in by_plain), None)
-    number = next((by_plain[name] for name in _INSIDE[what] if name in by_plain and by_plain[name] != doc), None)
+    number = next(
+        (by_plain[name] for name in _INSIDE[what] if name in by_plain and by_plain[name] != doc), None
+    )
     others = [name for name in fields if name not in (doc, number)]
     doc = doc or next(iter(others), None)
     number = number or next((name for name in others if name != doc), None)

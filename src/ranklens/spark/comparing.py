@@ -34,7 +34,21 @@ if TYPE_CHECKING:
 COLLECTED = 1_000_000  # queries whose values come to the driver, for all that a comparison can tell; more stay on the cluster
 TESTS = ("randomization", "t", "sign", "mcnemar", "bootstrap")
 _RESAMPLES = 10_000
-_COLUMNS = ("measure", "a", "b", "n", "difference", "low", "high", "p_value", "adjusted_p", "significant", "wins", "ties", "losses")
+_COLUMNS = (
+    "measure",
+    "a",
+    "b",
+    "n",
+    "difference",
+    "low",
+    "high",
+    "p_value",
+    "adjusted_p",
+    "significant",
+    "wins",
+    "ties",
+    "losses",
+)
 
 
 @dataclass(frozen=True)
@@ -74,13 +88,17 @@ class LargeComparison:
                 return one
             if (one.measure, one.a, one.b) == (name, b, a):
                 return _turned(one)
-        raise InputError(f"{a} and {b} were not compared on {name}; the pairs are {[(p.a, p.b) for p in self.pairs]}.")
+        raise InputError(
+            f"{a} and {b} were not compared on {name}; the pairs are {[(p.a, p.b) for p in self.pairs]}."
+        )
 
     def ranked(self, measure: str | Measure) -> list[str]:
         """The systems, best first."""
         name = self._measure(measure)
         quantity = next(one for one in self.quantities if one.name == name)
-        return [self.systems[i] for i in quantity.best_first([self.result(name, s).mean for s in self.systems])]
+        return [
+            self.systems[i] for i in quantity.best_first([self.result(name, s).mean for s in self.systems])
+        ]
 
     def verdict(self, measure: str | Measure | None = None) -> str:
         """What to conclude, in words: a line for each pair."""
@@ -98,7 +116,11 @@ class LargeComparison:
         import polars as pl
 
         rows = [
-            {**{name: getattr(one, name, None) for name in _COLUMNS}, "low": one.interval.low, "high": one.interval.high}
+            {
+                **{name: getattr(one, name, None) for name in _COLUMNS},
+                "low": one.interval.low,
+                "high": one.interval.high,
+            }
             for one in self.pairs
         ]
         return pl.DataFrame(rows)
@@ -106,10 +128,13 @@ class LargeComparison:
     @cached_property
     def _printout(self) -> Printout:
         rows = [
-            [one.measure, one.system, f"{one.mean:.4f}", str(one.interval) if one.interval else ""] for one in self.results
+            [one.measure, one.system, f"{one.mean:.4f}", str(one.interval) if one.interval else ""]
+            for one in self.results
         ]
         note = f"{self.results[0].n:,} queries on the cluster.\n{self.verdict()}" if self.results else ""
-        return Printout([Table(["measure", "system", "mean", f"{self.settings.level:.0%} interval"], rows, note=note)])
+        return Printout(
+            [Table(["measure", "system", "mean", f"{self.settings.level:.0%} interval"], rows, note=note)]
+        )
 
     def to_markdown(self) -> str:
         """All that ``print`` shows, as Markdown."""
@@ -171,11 +196,17 @@ def compare_large(scores: Mapping[str, SparkScores], settings: Settings, missing
             ".",
         )
     systems = tuple(scores)
-    measures = [m for m in next(iter(scores.values())).measures if m.definition.aggregate in ("mean", "geometric")]
+    measures = [
+        m for m in next(iter(scores.values())).measures if m.definition.aggregate in ("mean", "geometric")
+    ]
     quantities = tuple(Quantity.named(measure) for measure in measures)
     frame = _joined(list(scores.values()), len(measures), missing, [str(m) for m in measures]).persist()
     pairs = _pairs(systems, settings.baseline)
-    columns = [_column(quantity, i, place, scores) for i, quantity in enumerate(quantities) for place in range(len(systems))]
+    columns = [
+        _column(quantity, i, place, scores)
+        for i, quantity in enumerate(quantities)
+        for place in range(len(systems))
+    ]
     each = [(i * len(systems) + a, i * len(systems) + b) for i in range(len(quantities)) for a, b in pairs]
     moments, differences = added_up(frame, AddUp(columns, each))
     found = _Sums(systems, quantities, settings, columns, each, moments, differences, frame)
@@ -206,12 +237,18 @@ def _joined(scores: Sequence[SparkScores], measures: int, missing: str, names: S
     parts = []
     for place, one in enumerate(scores):
         wanted = [list(map(str, one.measures)).index(name) for name in names]
-        parts.append(one.frame.selectExpr("query", *(f"m{at} as s{place}_{i}" for i, at in enumerate(wanted))))
+        parts.append(
+            one.frame.selectExpr("query", *(f"m{at} as s{place}_{i}" for i, at in enumerate(wanted)))
+        )
     found = reduce(lambda left, right: left.join(right, "query", how), parts)
     values = [f"s{place}_{i}" for place in range(len(scores)) for i in range(measures)]
     lacking = " or ".join(f"{name} is null" for name in values)
     if missing == "error" and (absent := found.filter(lacking).limit(1).collect()):
-        raise InputError(f"Query {absent[0]['query']!r} is not in all systems. Add it, or choose ", Option("missing", "zero", "skip"), ".")
+        raise InputError(
+            f"Query {absent[0]['query']!r} is not in all systems. Add it, or choose ",
+            Option("missing", "zero", "skip"),
+            ".",
+        )
     return found.na.fill(0.0, values)
 
 
@@ -234,7 +271,9 @@ class _Sums:
             for place, system in enumerate(self.systems):
                 one = self.moments[i * len(self.systems) + place]
                 method = "t" if quantity.is_geometric else "auto"
-                around = quantity.interval_back(one.interval(self.settings.level, quantity.test_bounds, method))
+                around = quantity.interval_back(
+                    one.interval(self.settings.level, quantity.test_bounds, method)
+                )
                 mean = settled(quantity.back(one.mean))
                 found.append(SystemResult(quantity.name, system, None, one.n, mean, around))
         return found
@@ -245,9 +284,12 @@ class _Sums:
         p_values = np.array([self._p(at, test) for at, test in enumerate(done)])
         adjusted = p_values.copy()
         for start in range(0, len(p_values), tests):
-            adjusted[start : start + tests] = adjust(p_values[start : start + tests], method=self.settings.correction)
+            adjusted[start : start + tests] = adjust(
+                p_values[start : start + tests], method=self.settings.correction
+            )
         return [
-            self._pair(at, done[at], float(p_values[at]), float(adjusted[at]), tests) for at in range(len(self.each))
+            self._pair(at, done[at], float(p_values[at]), float(adjusted[at]), tests)
+            for at in range(len(self.each))
         ]
 
     def _test(self, at: int) -> str:
@@ -265,12 +307,20 @@ class _Sums:
         if test == "sign" or found.moments.is_constant:
             return sign_p(found.wins, found.losses)
         if test == "t":
-            return float(student_of(np.asarray(found.moments.mean), np.asarray(found.moments.deviation), found.moments.n)[1])
+            return float(
+                student_of(
+                    np.asarray(found.moments.mean), np.asarray(found.moments.deviation), found.moments.n
+                )[1]
+            )
         first, second = (self.columns[place] for place in self.each[at])
-        values, counts = counts_of(self.frame.selectExpr(f"{_sql(second)} - {_sql(first)} as change"), "change", found.moments)
+        values, counts = counts_of(
+            self.frame.selectExpr(f"{_sql(second)} - {_sql(first)} as change"), "change", found.moments
+        )
         values = np.where(np.abs(values) <= first.noise, 0.0, values)
         of_counts = sign_flip_p_of_counts if test == "randomization" else bootstrap_p_of_counts
-        return of_counts(values, counts, inputs.generator(self.settings.seed), min(self.settings.resamples, _RESAMPLES))
+        return of_counts(
+            values, counts, inputs.generator(self.settings.seed), min(self.settings.resamples, _RESAMPLES)
+        )
 
     def _pair(self, at: int, test: str, p: float, adjusted: float, tests: int) -> PairResult:
         quantity = self.quantities[at // (len(self.each) // len(self.quantities))]
@@ -278,7 +328,9 @@ class _Sums:
         ends = Bounds() if quantity.is_geometric else quantity.test_bounds
         effect = effect_of_moments(found.moments, found.wins, found.losses, level=settings.level, bounds=ends)
         deviation = found.moments.deviation
-        detectable = float(detectable_difference(1.0, found.moments.n, alpha=settings.hardest(tests))) * deviation
+        detectable = (
+            float(detectable_difference(1.0, found.moments.n, alpha=settings.hardest(tests))) * deviation
+        )
         means = [settled(quantity.back(self.moments[place].mean)) for place in (first, second)]
         family = Family(len(self.systems), tests, 1, len(self.quantities) if settings.family == "all" else 1)
         names: dict[str, Any] = {

@@ -25,7 +25,6 @@ from ranklens.spark.scores import SparkScores
 from ranklens.spark.tasks import JudgeAbsent, JudgeRows, JudgeTogether, Judging, empty_lists_apart
 
 if TYPE_CHECKING:
-    import polars as pl
     from pyspark.sql import DataFrame
 
     from ranklens.matching.rules import Matching
@@ -39,7 +38,9 @@ class Plan:
     carried: int = 1_000_000  # judgments that travel with every task; more are shuffled next to the run
     in_place: bool = True  # judge queries whose rows are together where they are
     few: int = 100_000  # queries whose rows are picked out to be shuffled; if there are more, all rows are
-    longest: int = 2_000_000  # rows of a query that one task holds; those of longer ones are counted where they are
+    longest: int = (
+        2_000_000  # rows of a query that one task holds; those of longer ones are counted where they are
+    )
 
 
 USUAL = Plan()
@@ -104,7 +105,10 @@ def _carried(
         scattered = _only(run, rest["query"].to_list()) if in_place else run
         parts.append(_by_query(scattered).mapInArrow(JudgeRows(judging, gold, None, lists), judging.schema))
     present = {*where.judged["query"].to_list()}
-    absent = pl.DataFrame({"query": [name for name in gold.judgments.names() if name not in present]}, schema={"query": pl.String})
+    absent = pl.DataFrame(
+        {"query": [name for name in gold.judgments.names() if name not in present]},
+        schema={"query": pl.String},
+    )
     if len(absent):
         numbers = run.sparkSession.range(0, len(absent), 1, len(absent) // 50_000 + 1)
         parts.append(numbers.mapInArrow(JudgeAbsent(judging, gold, Packed.of(absent)), judging.schema))
@@ -134,7 +138,12 @@ def _together(
         *(F.lit(0).cast("long").alias(name) for name in order),
     )  # fmt: skip
     retrieved = run.select(
-        "query", F.lit(1).alias("kind"), "doc", F.col("score").alias("number"), nothing.alias("subtopic"), *order
+        "query",
+        F.lit(1).alias("kind"),
+        "doc",
+        F.col("score").alias("number"),
+        nothing.alias("subtopic"),
+        *order,
     )
     rows = judged.unionByName(retrieved).repartition("query").sortWithinPartitions("query", *order)
     task = JudgeTogether(judging, any(map(has_lists, given)))
@@ -190,7 +199,7 @@ def _highest_grade(judgments: Any) -> float:
 
 def _require_arrow() -> None:
     try:
-        import pyarrow  # noqa: F401
+        import pyarrow as pa  # noqa: F401
     except ImportError:
         raise MissingExtraError(
             "Spark hands rows over as Arrow batches, which needs pyarrow: pip install 'ranklens[spark]'"

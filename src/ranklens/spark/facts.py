@@ -37,9 +37,13 @@ class Facts:
     applied: Applied = field(default_factory=Applied)
     moments: dict[str, Moments] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
-    judged_of_each: Counter[int] = field(default_factory=Counter)  # how many queries have so many judged documents
+    judged_of_each: Counter[int] = field(
+        default_factory=Counter
+    )  # how many queries have so many judged documents
     longest: int = 0
-    first: dict[str, str] = field(default_factory=dict)  # examples for messages: the first by id, wherever it was met
+    first: dict[str, str] = field(
+        default_factory=dict
+    )  # examples for messages: the first by id, wherever it was met
     errors: list[str] = field(default_factory=list)
 
     @classmethod
@@ -99,7 +103,10 @@ class Facts:
         ends = np.cumsum([n for _, n in sizes])
         if not len(ends):
             return False
-        middle = [sizes[int(np.searchsorted(ends, at, side="right"))][0] for at in ((ends[-1] - 1) // 2, ends[-1] // 2)]
+        middle = [
+            sizes[int(np.searchsorted(ends, at, side="right"))][0]
+            for at in ((ends[-1] - 1) // 2, ends[-1] // 2)
+        ]
         return sum(middle) / 2 <= FEW_EXPECTED
 
     def complain(self, policy: Policy) -> None:
@@ -108,7 +115,9 @@ class Facts:
         if errors:
             raise min(errors, key=lambda error: (str(error.query), str(error)))
         applied = self.applied
-        check_duplicates("qrels", applied.duplicate_judgments, self.first.get("repeated in qrels", ""), policy)
+        check_duplicates(
+            "qrels", applied.duplicate_judgments, self.first.get("repeated in qrels", ""), policy
+        )
         check_duplicates("run", applied.duplicates, self.first.get("repeated in run", ""), policy)
         check_unjudged(applied.ignored, policy, lambda: self.first["unjudged query"])
         if policy.missing == "error" and applied.missing:
@@ -118,7 +127,11 @@ class Facts:
         elif applied.missing == self.counts["judged queries"] and applied.ignored:
             warn(nothing_in_common(self.first["missing query"], self.first["unjudged query"]))
         elif not self.counts["hits"] and self.counts["answered"] >= _TELLING and self.counts["judgments"]:
-            warn(none_is_judged(self.first.get("judged document", ""), self.first.get("retrieved document", "")))
+            warn(
+                none_is_judged(
+                    self.first.get("judged document", ""), self.first.get("retrieved document", "")
+                )
+            )
 
 
 def _error(text: str) -> RankLensError:

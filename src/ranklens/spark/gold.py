@@ -45,7 +45,10 @@ class Packed:
     @property
     def judgments(self) -> Carried:
         """Judgments, a table ``query, doc, grade`` or by query."""
-        return self._opened("judgments", lambda given: (Dicts if isinstance(given, Mapping) else Table)(given))
+        found: Carried = self._opened(
+            "judgments", lambda given: (Dicts if isinstance(given, Mapping) else Table)(given)
+        )
+        return found
 
     @property
     def table(self) -> pl.DataFrame:
@@ -120,7 +123,9 @@ class Dicts(Carried):
     """Judgments by query, also such that know more than a grade."""
 
     def __init__(self, judgments: Mapping[Any, Any]) -> None:
-        self.judgments = judgments.under_text_ids() if isinstance(judgments, Judgments) else _by_text(judgments)
+        self.judgments = (
+            judgments.under_text_ids() if isinstance(judgments, Judgments) else _by_text(judgments)
+        )
 
     def names(self) -> Sequence[str]:
         return list(self.judgments)
@@ -137,4 +142,3 @@ class Dicts(Carried):
 
 def _by_text(judgments: Mapping[Any, Any]) -> dict[str, Any]:
     return {str(query): docs for query, docs in judgments.items()}
-

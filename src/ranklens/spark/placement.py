@@ -27,9 +27,8 @@ class Placement:
 
 def placement(run: DataFrame, gold: Packed) -> Placement:
     """One walk over the column of queries; what is shuffled is one row per query and piece."""
-    from pyspark.sql import functions as F  # noqa: N812
-
     import polars as pl
+    from pyspark.sql import functions as F  # noqa: N812
 
     pieces = run.select("query").mapInArrow(pieces_of, "query string, rows long")
     counted = pieces.groupBy("query").agg(F.sum("rows").alias("rows"), F.count("*").alias("pieces"))
@@ -51,7 +50,9 @@ def pieces_of(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         # The last stretch of the batch before may continue in this one.
         if len(held) and len(runs) and held["query"][0] == runs["query"][0]:
             runs = runs.with_columns(
-                rows=pl.when(pl.int_range(pl.len()) == 0).then(pl.col("rows") + held["rows"][0]).otherwise(pl.col("rows"))
+                rows=pl.when(pl.int_range(pl.len()) == 0)
+                .then(pl.col("rows") + held["rows"][0])
+                .otherwise(pl.col("rows"))
             )
         elif len(held):
             yield _batch(held)

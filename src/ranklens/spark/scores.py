@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from ranklens.errors import MeasureError
-from ranklens.judging.judged import Counted
 from ranklens.judging.hits import Hits
+from ranklens.judging.judged import Counted
 from ranklens.registry import parse
 from ranklens.scores import LOG_BOUNDS, Means, Scores, of_logs, usual_of_logs
 from ranklens.spark.collecting import collected
@@ -40,7 +40,9 @@ class SparkScores(Scores):
     source: DataFrame  # what is kept on the cluster, with facts among the values
 
     @classmethod
-    def of(cls, measures: Sequence[Measure], source: DataFrame, facts: Facts, policy: Policy, max_grade: float) -> SparkScores:
+    def of(
+        cls, measures: Sequence[Measure], source: DataFrame, facts: Facts, policy: Policy, max_grade: float
+    ) -> SparkScores:
         """From what tasks gave back."""
         from pyspark.sql import functions as F  # noqa: N812
 
@@ -125,7 +127,10 @@ class _Held:
         return collected(self._frame).sort("query")
 
     def queries(self, count: int) -> _Queries:
-        return _Queries(count, lambda: self.table["query"].to_list())
+        return _Queries(count, self._ids)
+
+    def _ids(self) -> list[str]:
+        return self.table["query"].to_list()
 
 
 class _Queries(Sequence[str]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,11 +52,15 @@ def bootstrap_interval(
     column = f"m{list(map(str, scores.measures)).index(str(measure))}"
     definition = measure.definition
     is_geometric = definition.aggregate == "geometric"
-    of_values = Moments(lowest=definition.low, highest=definition.high) if is_geometric else scores.moments(measure)
+    of_values = (
+        Moments(lowest=definition.low, highest=definition.high) if is_geometric else scores.moments(measure)
+    )
     values, counts = counts_of(scores.frame, column, of_values)
     how: dict[str, Any] = {"level": level, "method": method, "rng": rng}
     if is_geometric:
-        return of_logs(bootstrap_interval_of_counts(logs_with_floor(values), counts, bounds=LOG_BOUNDS, **how))
+        return of_logs(
+            bootstrap_interval_of_counts(logs_with_floor(values), counts, bounds=LOG_BOUNDS, **how)
+        )
     return bootstrap_interval_of_counts(values, counts, bounds=Bounds(definition.low, definition.high), **how)
 
 
@@ -64,7 +68,7 @@ def bootstrap_interval(
 class Difference:
     """Of two systems on one measure: the moments of the differences by query, and who wins how often."""
 
-    moments: Moments = Moments()
+    moments: Moments = field(default_factory=Moments)
     wins: int = 0
     losses: int = 0
 
@@ -100,7 +104,9 @@ class AddUp:
         pairs = [Difference() for _ in self.pairs]
         for batch in batches:
             values = [column.read(batch) for column in self.columns]
-            moments = [one + Moments.of(v, c.bounds) for one, v, c in zip(moments, values, self.columns, strict=True)]
+            moments = [
+                one + Moments.of(v, c.bounds) for one, v, c in zip(moments, values, self.columns, strict=True)
+            ]
             pairs = [one + self._differ(values, i, j) for one, (i, j) in zip(pairs, self.pairs, strict=True)]
         content = {
             "moments": [one.to_dict() for one in moments],

@@ -70,7 +70,9 @@ class Judging:
     def told(self, facts: Facts) -> pa.RecordBatch:
         return self._batch([None], [[None]] * len(self.measures), facts.to_json())
 
-    def _batch(self, queries: Sequence[str | None], columns: Sequence[Any], facts: str | None) -> pa.RecordBatch:
+    def _batch(
+        self, queries: Sequence[str | None], columns: Sequence[Any], facts: str | None
+    ) -> pa.RecordBatch:
         import pyarrow as pa
 
         kinds = [pa.string() if m.definition.aggregate == "none" else pa.float64() for m in self.measures]
@@ -99,11 +101,13 @@ class JudgeRows:
     def _judged(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import polars as pl
 
-        expected = self.rows_of and self.rows_of.table
+        expected = None if self.rows_of is None else self.rows_of.table
         for rows in _whole_queries(batches):
             runs = rows["query"].rle().struct.unnest()
             if expected is not None:
-                here = runs.join(expected, left_on="value", right_on="query", how="left", maintain_order="left")
+                here = runs.join(
+                    expected, left_on="value", right_on="query", how="left", maintain_order="left"
+                )
                 _check_counts(here)
                 keep = here["rows"].is_not_null()
                 rows = rows.filter(pl.Series(np.repeat(keep.to_numpy(), runs["len"].to_numpy())))  # noqa: PLW2901
@@ -120,7 +124,9 @@ class JudgeRows:
             **_first("judged document", _documents(gold)),
         }
         run = rows.select("query", "doc", "score")
-        yield from self.judging.values(gold, empty_lists_apart(run) if self.has_lists else run, first, len(judged))
+        yield from self.judging.values(
+            gold, empty_lists_apart(run) if self.has_lists else run, first, len(judged)
+        )
 
 
 @dataclass(frozen=True)
@@ -200,7 +206,7 @@ def _safely(judging: Judging, results: Iterator[pa.RecordBatch]) -> Iterator[pa.
         yield from results
     except RankLensError as error:
         if isinstance(error, frames.RowError):  # whose number is one of these rows only
-            error = InputError(f"{str(error).partition(':')[0]}: {error.message}")  # noqa: PLW2901
+            error = InputError(f"{str(error).partition(':')[0]}: {error.message}")
         yield judging.told(Facts.of_error(error))
 
 

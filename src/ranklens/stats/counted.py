@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 _DRAWN = 1 << 20  # numbers at once
 
 
-def sign_flip_p_of_counts(values: FloatArray, counts: IntArray, rng: np.random.Generator, resamples: int) -> float:
+def sign_flip_p_of_counts(
+    values: FloatArray, counts: IntArray, rng: np.random.Generator, resamples: int
+) -> float:
     """The share of random signs with a sum at least as far from 0 as the observed one, which is counted with them.
 
     >>> values, counts = np.array([-0.1, 0.1, 0.2]), np.array([300, 310, 20])
@@ -42,7 +44,9 @@ def sign_flip_p_of_counts(values: FloatArray, counts: IntArray, rng: np.random.G
     return (far + 1) / (resamples + 1)
 
 
-def bootstrap_p_of_counts(values: FloatArray, counts: IntArray, rng: np.random.Generator, resamples: int) -> float:
+def bootstrap_p_of_counts(
+    values: FloatArray, counts: IntArray, rng: np.random.Generator, resamples: int
+) -> float:
     """How often a sample of the values, shifted to mean 0, has a t as far off as the observed one."""
     n = int(counts.sum())
     mean = float(values @ counts) / n

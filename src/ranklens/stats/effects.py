@@ -10,7 +10,8 @@ import numpy as np
 
 from ranklens.stats import bounded, inputs
 from ranklens.stats.distributions import shift_of_tail
-from ranklens.stats.intervals import Bounds, Interval, interval, student_ends
+from ranklens.stats.intervals import Bounds, Interval, interval, student_ends, within
+from ranklens.stats.moments import Moments, exact_sum
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
     from ranklens.arrays import BoolArray, FloatArray, IntArray
     from ranklens.stats.inputs import Rng
-    from ranklens.stats.moments import Moments
 
 _KNOTS = 300  # more intervals of Hedges' g than this are interpolated between so many
 # How an interval of differences was made; the names of :attr:`Interval.method`.
@@ -232,7 +232,9 @@ def effect_sizes(changes: FloatArray, *, level: float, bounds: Bounds) -> Effect
     )
 
 
-def effect_of_moments(moments: Moments, wins: int, losses: int, *, level: float, bounds: Bounds) -> EffectSize:
+def effect_of_moments(
+    moments: Moments, wins: int, losses: int, *, level: float, bounds: Bounds
+) -> EffectSize:
     """The same from the moments of very many differences, where Student's interval holds and which system each value is of is not known.
 
     Cliff's delta, which compares each value of one system with each of the other, is not a number then.
@@ -243,9 +245,14 @@ def effect_of_moments(moments: Moments, wins: int, losses: int, *, level: float,
     else:
         dz = mean / deviation
     around = moments.interval(level, Bounds(-reach, reach), "t")
+    if np.isfinite(reach) and moments.squares == (wins + losses) * exact_sum(np.array([reach**2])):
+        low, high = bounded.paired_proportion_ends(np.array(wins), np.array(losses), moments.n, level)
+        around = within(
+            Bounds(-reach, reach), Interval(reach * float(low), reach * float(high), level, "bonett-price")
+        )
     one: dict[str, Any] = {
         "difference": mean, "deviation": deviation, "low": around.low, "high": around.high, "clipped": around.clipped,
-        "method": _STUDENT, "cohen_dz": dz, "wins": wins, "losses": losses,
+        "method": METHODS.index(around.method), "cohen_dz": dz, "wins": wins, "losses": losses,
     }  # fmt: skip
     found = EffectSizes(n=moments.n, level=level, **{name: np.array([value]) for name, value in one.items()})
     return replace(found.at(0), cliff_delta=float("nan"))

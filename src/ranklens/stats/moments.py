@@ -6,6 +6,7 @@ the number of machines. Here values are added as whole numbers, which is exact; 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -101,7 +102,7 @@ class Moments:
         if self.n < 2 or self.lowest == self.highest:
             return 0.0
         apart = _as_fraction(self.squares) - _as_fraction(self.total) ** 2 / self.n
-        return max(float(apart / (self.n - 1)), 0.0) ** 0.5
+        return math.sqrt(max(float(apart / (self.n - 1)), 0.0))
 
     @property
     def is_constant(self) -> bool:
@@ -152,7 +153,8 @@ class Moments:
         ends = bounded.score_ends_of(
             self.n, np.asarray(float(mean)), np.asarray(float(squares / span**2)), level
         )
-        return Interval(*(float(bounds.low + float(span) * end) for end in ends), level, "score")
+        start, end = (float(bounds.low + float(span) * end) for end in ends)
+        return Interval(start, end, level, "score")
 
     def to_dict(self) -> dict[str, Any]:
         return {one.name: getattr(self, one.name) for one in fields(self)}
