@@ -18,6 +18,7 @@ from ranklens.readers.judgments import Judgments, of_table
 from ranklens.readers.names import Names
 from ranklens.spark.collecting import collected
 from ranklens.spark.columns import ROW, gold_rows, has_lists, run_rows
+from ranklens.spark.counting import judge_counted
 from ranklens.spark.facts import Facts, sum_of
 from ranklens.spark.gold import Packed
 from ranklens.spark.placement import placement
@@ -65,7 +66,7 @@ def evaluate(
     rows = run_rows(run, columns, keep_order=policy.ties == "input")
     gold = gold_rows(qrels, columns) if frames.is_spark(qrels) else None
     if gold is not None and gold.limit(plan.carried + 1).count() > plan.carried:
-        return _together(gold, rows, measures, policy, match, (qrels, run))
+        return _together(gold, rows, measures, policy, match, (qrels, run), plan)
     given = _local(qrels, columns) if gold is None else _few(gold)
     return _carried(given, rows, measures, policy, match, has_lists(run), plan)
 
@@ -94,16 +95,23 @@ def _carried(
     judging = Judging(tuple(measures), policy, _highest_grade(judgments), match)
     gold = Packed.of(judgments)
     where = placement(run, gold)
-    whole = where.judged.filter((pl.col("pieces") == 1) & (pl.col("rows") <= plan.longest))
-    rest = where.judged.filter((pl.col("pieces") > 1) & (pl.col("rows") <= plan.longest))
+    is_long = pl.col("rows") > plan.longest
+    whole = where.judged.filter(~is_long & (pl.col("pieces") == 1))
+    rest = where.judged.filter(~is_long & (pl.col("pieces") > 1))
+    long = where.judged.filter(is_long)["query"]
     in_place = plan.in_place and len(rest) <= plan.few and whole["rows"].sum() >= rest["rows"].sum()
     parts = []
-    if in_place:
+    if len(long):
+        parts.append(
+            judge_counted(_only(run, long.to_list()), _by_query_id(gold.judgments.some(long)[0]), judging)
+        )
+        run = _only(run, long.to_list(), "left_anti")
+    if in_place and len(whole):
         expected = Packed.of(whole.select("query", "rows"))
         parts.append(run.mapInArrow(JudgeRows(judging, gold, expected, lists), judging.schema))
-    if len(rest) or not in_place:
-        scattered = _only(run, rest["query"].to_list()) if in_place else run
-        parts.append(_by_query(scattered).mapInArrow(JudgeRows(judging, gold, None, lists), judging.schema))
+    scattered = _only(run, rest["query"].to_list()) if in_place else run
+    if len(rest) or (len(whole) and not in_place):
+        parts.append(_sorted(scattered).mapInArrow(JudgeRows(judging, gold, None, lists), judging.schema))
     present = {*where.judged["query"].to_list()}
     absent = pl.DataFrame(
         {"query": [name for name in gold.judgments.names() if name not in present]},
@@ -112,6 +120,8 @@ def _carried(
     if len(absent):
         numbers = run.sparkSession.range(0, len(absent), 1, len(absent) // 50_000 + 1)
         parts.append(numbers.mapInArrow(JudgeAbsent(judging, gold, Packed.of(absent)), judging.schema))
+    if not parts:  # nothing is judged
+        parts.append(run.limit(0).mapInArrow(JudgeRows(judging, gold, None, lists), judging.schema))
     first = {} if where.first_unjudged is None else {"unjudged query": where.first_unjudged}
     known = Facts(Applied(ignored=where.unjudged), first=first)
     return _scores(parts, judging, known)
@@ -124,16 +134,35 @@ def _together(
     policy: Policy,
     match: Matching | None,
     given: tuple[DataFrame, DataFrame],
+    plan: Plan,
 ) -> SparkScores:
     """Judgments and run are shuffled by query, so that both are in the same task."""
     from pyspark.sql import functions as F  # noqa: N812
 
     highest = gold.agg(F.max("grade")).collect()[0][0]
     judging = Judging(tuple(measures), policy, max(float(highest or 0.0), 0.0), match)
+    sizes = run.groupBy("query").count().filter(F.col("count") > plan.longest)
+    long = [row["query"] for row in sizes.collect()]
+    parts, known = [], Facts()
+    if long:
+        of_long = _few(_only(gold, long))
+        table = _by_query_id(of_long)
+        judged = (
+            {query: table[query] for query in long if query in table}
+            if not isinstance(table, Judgments)
+            else table
+        )
+        unjudged = [query for query in long if query not in judged]
+        known = Facts(
+            Applied(ignored=len(unjudged)), first={"unjudged query": min(unjudged)} if unjudged else {}
+        )
+        if judged:
+            parts.append(judge_counted(_only(run, list(judged)), judged, judging))
+        run, gold = (_only(one, long, "left_anti") for one in (run, gold))
     nothing = F.lit(None).cast("string")
     subtopic = F.col("subtopic") if "subtopic" in gold.columns else nothing
     order = [ROW] if ROW in run.columns else []
-    judged = gold.select(
+    judgments = gold.select(
         "query", F.lit(0).alias("kind"), "doc", F.col("grade").alias("number"), subtopic.alias("subtopic"),
         *(F.lit(0).cast("long").alias(name) for name in order),
     )  # fmt: skip
@@ -145,23 +174,27 @@ def _together(
         nothing.alias("subtopic"),
         *order,
     )
-    rows = judged.unionByName(retrieved).repartition("query").sortWithinPartitions("query", *order)
+    rows = judgments.unionByName(retrieved).repartition("query").sortWithinPartitions("query", *order)
     task = JudgeTogether(judging, any(map(has_lists, given)))
-    return _scores([rows.mapInArrow(task, judging.schema)], judging, Facts())
+    return _scores([*parts, rows.mapInArrow(task, judging.schema)], judging, known)
 
 
-def _by_query(run: DataFrame) -> DataFrame:
+def _sorted(run: DataFrame) -> DataFrame:
     """Rows of the same query next to each other, in their order where that decides ties."""
     order = [ROW] if ROW in run.columns else []
     return run.repartition("query").sortWithinPartitions("query", *order)
 
 
-def _only(run: DataFrame, queries: Sequence[str]) -> DataFrame:
-    """The rows of some queries, which each machine looks up."""
+def _only(run: DataFrame, queries: Sequence[str], how: str = "left_semi") -> DataFrame:
+    """The rows of some queries, which each machine looks up; or of all others, with ``left_anti``."""
     from pyspark.sql import functions as F  # noqa: N812
 
     wanted = run.sparkSession.createDataFrame([(query,) for query in queries], "query string")
-    return run.join(F.broadcast(wanted), "query", "left_semi")
+    return run.join(F.broadcast(wanted), "query", how)
+
+
+def _by_query_id(judgments: Any) -> Mapping[str, Any]:
+    return judgments if isinstance(judgments, Mapping) else frames.by_query(judgments)
 
 
 def _local(qrels: Any, columns: Mapping[str, str] | None) -> Any:

@@ -21,7 +21,7 @@ from ranklens.judging.order import check_duplicates
 from ranklens.judging.standing import check_unjudged
 from ranklens.scores import FEW_EXPECTED, cutoffs_of, deepest, logs_with_floor
 from ranklens.stats.intervals import Bounds
-from ranklens.stats.moments import Moments
+from ranklens.stats.moments import Moments, exact_sum, value_of
 
 if TYPE_CHECKING:
     from ranklens.policy import Policy
@@ -96,7 +96,7 @@ class Facts:
         retrieved = self.counts["retrieved"]
         if not retrieved or policy.judged_only or (not self.counts["not relevant"] and self._is_golden_set()):
             return None
-        return self.counts["judged and retrieved"] / retrieved
+        return value_of(self.counts["judged and retrieved"]) / retrieved
 
     def _is_golden_set(self) -> bool:
         sizes = sorted(self.judged_of_each.items())
@@ -148,7 +148,7 @@ def facts_of(
     ideal = np.bincount(judged.ideal.query, minlength=len(judged)) if len(judged) else np.zeros(0, np.int64)
     counts: dict[str, int] = {
         "retrieved": int(retrieved.sum()),
-        "judged and retrieved": round(float(found.sum())),
+        "judged and retrieved": exact_sum(found),  # no whole number where ties are averaged
         "not relevant": int((judged.ideal.grade <= 0).sum()),
         "hits": len(judged.hits),
         "answered": int(np.count_nonzero(judged.retrieved)),

@@ -102,7 +102,7 @@ class JudgeRows:
         import polars as pl
 
         expected = None if self.rows_of is None else self.rows_of.table
-        for rows in _whole_queries(batches):
+        for rows in _whole_queries(map(self._of_judged_queries, batches)):
             runs = rows["query"].rle().struct.unnest()
             if expected is not None:
                 here = runs.join(
@@ -114,6 +114,15 @@ class JudgeRows:
                 runs = runs.filter(keep)
             if len(rows):
                 yield from self._chunk(rows, runs["value"])
+
+    def _of_judged_queries(self, batch: pa.RecordBatch) -> pl.DataFrame:
+        """Only these are held: a query that nobody judged may be of any length."""
+        import polars as pl
+
+        rows = _table(batch)
+        runs = rows["query"].rle().struct.unnest()
+        judged = self.gold.judgments.is_judged(runs["value"])
+        return rows if judged.all() else rows.filter(pl.Series(np.repeat(judged, runs["len"].to_numpy())))
 
     def _chunk(self, rows: pl.DataFrame, queries: pl.Series) -> Iterator[pa.RecordBatch]:
         gold, judged = self.gold.judgments.some(queries)
@@ -161,7 +170,7 @@ class JudgeTogether:
         return _safely(self.judging, self._judged(batches))
 
     def _judged(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for rows in _whole_queries(batches):
+        for rows in _whole_queries(map(_table, batches)):
             yield from self._chunk(rows)
 
     def _chunk(self, rows: pl.DataFrame) -> Iterator[pa.RecordBatch]:
@@ -210,16 +219,22 @@ def _safely(judging: Judging, results: Iterator[pa.RecordBatch]) -> Iterator[pa.
         yield judging.told(Facts.of_error(error))
 
 
-def _whole_queries(batches: Iterable[pa.RecordBatch]) -> Iterator[pl.DataFrame]:
-    """Rows of some queries at a time; the last query of a batch waits, since it may continue in the next."""
+def _table(batch: pa.RecordBatch) -> pl.DataFrame:
+    import polars as pl
+
+    table = pl.DataFrame(pl.from_arrow(batch))
+    if table["query"].null_count():
+        raise InputError("The query is missing in a row; give every row one.")
+    return table
+
+
+def _whole_queries(tables: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    """Rows of some queries at a time; the last query of a table waits, since it may continue in the next."""
     import polars as pl
 
     held: list[pl.DataFrame] = []
     size, enough = 0, _ROWS
-    for batch in batches:
-        table = pl.DataFrame(pl.from_arrow(batch))
-        if table["query"].null_count():
-            raise InputError("The query is missing in a row; give every row one.")
+    for table in tables:
         held.append(table)
         size += len(table)
         if size < enough:

@@ -89,7 +89,7 @@ class Moments:
 
     @property
     def sum(self) -> float:
-        return _rounded(self.total)
+        return value_of(self.total)
 
     @property
     def mean(self) -> float:
@@ -168,5 +168,6 @@ def _as_fraction(units: int) -> Fraction:
     return Fraction(units, 1 << _LOWEST_BIT)
 
 
-def _rounded(units: int) -> float:
+def value_of(units: int) -> float:
+    """What :func:`exact_sum` gives, as a float."""
     return float(_as_fraction(units))
