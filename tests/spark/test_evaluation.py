@@ -132,7 +132,7 @@ def test_mistakes_that_need_no_job(spark):
     with pytest.raises(rl.InputError, match="floating-point"):
         rl.evaluate({"q": {"a": 1}}, floats, "RR")
     with pytest.raises(rl.InputError, match="no doc among the columns"):
-        rl.evaluate({"q": {"a": 1}}, floats.drop("doc"), "RR")
+        rl.evaluate({"q": {"a": 1}}, floats.selectExpr("'q' as query", "score"), "RR")
     with pytest.raises(rl.InputError, match="the run is not"):
         rl.evaluate(floats, {"q": ["a"]}, "RR")
     with pytest.raises(rl.InputError, match="only evaluate and compare"):
