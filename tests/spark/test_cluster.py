@@ -144,13 +144,7 @@ def test_example_job(cluster, tmp_path):
 
 def test_worker_killed_in_the_middle(cluster, tmp_path):
     (tmp_path / "slow.py").write_text(SLOW)
-    job = cluster.submit(
-        "--conf",
-        "spark.network.timeout=20s",
-        "--conf",
-        "spark.executor.heartbeatInterval=5s",
-        tmp_path / "slow.py",
-    )
+    job = cluster.submit(tmp_path / "slow.py")
     assert job.stdout.readline().strip() == "ready"
     time.sleep(5)
     cluster.kill(cluster.processes[2])
