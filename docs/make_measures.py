@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import math
 from itertools import groupby
 from pathlib import Path
 
 import ranklens as rl
 from ranklens import registry
+from ranklens.conventions import CONVENTIONS
+from ranklens.conventions.differences import told
 from ranklens.formulas.literature import entry_of, references_of
 
 PAGE = Path(__file__).parent / "measures.md"
@@ -60,9 +63,11 @@ and others are understood and printed in this form: `ndcg_cut_10`, `map`, `MRR@1
 
 Notation: R is the number of relevant documents of a query (grade at least `rel`, default 1), n that of retrieved ones; ranks start at 1. In formulas,
 $r_i$ is 1 if the document at rank i is relevant and 0 otherwise, $g_i$ is its grade (0 if it is not judged), $\\gamma$ the gain of a grade, $P_i$ and $R_i$ are
-precision and recall at rank i, and a star marks the ideal ranking. Without a cutoff, k is n. `ranklens measures NAME --bibtex` prints references.
+precision and recall at rank i, and a star marks the ideal ranking. Without a cutoff, k is n. A ratio without a denominator (no
 relevant documents, nothing retrieved) is 0. Every measure also takes `judged_only=true`, which first removes unjudged documents from
-the ranking.
+the ranking. `ranklens measures NAME --bibtex` prints references.
+
+Tools that compute a measure otherwise are named with it; [`convention="xgboost"`](conventions.md) gives their number.
 
 Which one to use? To find everything: recall (`R@k`). If order matters and there are grades: `nDCG@k`. If one answer is enough: `RR`. If
 any hit in the first k counts: `Success@k`. Otherwise: `P@k`.
@@ -94,7 +99,16 @@ def page() -> str:
                 _facts(definition),
                 "",
                 *_references(definition),
+                *_otherwise(definition),
             ]
+    lines += [
+        "",
+        "## Tools that compute all measures otherwise",
+        "",
+        "| tool | what differs |",
+        "| --- | --- |",
+    ]
+    lines += [f"| {name} | {tool.why['']} |" for name, tool in CONVENTIONS.items() if "" in tool.why]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -110,6 +124,11 @@ def _references(definition: registry.Definition) -> list[str]:
         for r in found
     ]
     return [f"From {'; '.join(linked)}.", ""] if found else []
+
+
+def _otherwise(definition: registry.Definition) -> list[str]:
+    found = told(definition.name)
+    return ["Computed otherwise:", "", *(f"- {line}" for line in found), ""] if found else []
 
 
 def _signature(definition: registry.Definition) -> str:
@@ -137,15 +156,21 @@ def _facts(definition: registry.Definition) -> str:
     facts += [f"`{p.name}` is one of " + ", ".join(f"`{c}`" for c in p.choices) for p in choices]
     required = [p.name for p in definition.parameters.values() if p.default is inspect.Parameter.empty]
     facts += [f"`{name}` is required" for name in required]
-    facts.append(
-        f"From {definition.low:g} to {definition.high:g}" if definition.aggregate != "none" else "Text"
-    )
+    facts.append(_range(definition))
     how = {"sum": "summed over queries", "geometric": "geometric mean over queries", "none": "not averaged"}
     facts += [how[definition.aggregate]] if definition.aggregate in how else []
     if definition.needs:
         facts.append(f"Needs {definition.needs}")
     facts.append('`ties="average"` ' + ("is exact" if definition.average_ties else "is refused"))
     return ". ".join(facts) + "."
+
+
+def _range(definition: registry.Definition) -> str:
+    if definition.aggregate == "none":
+        return "Text"
+    if definition.high == math.inf:
+        return "Any number" if definition.low == -math.inf else f"{definition.low:g} or more"
+    return f"From {definition.low:g} to {definition.high:g}"
 
 
 if __name__ == "__main__":

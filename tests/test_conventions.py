@@ -7,7 +7,10 @@ import pytest
 from sklearn.metrics import dcg_score, ndcg_score
 
 import ranklens as rl
+from ranklens import registry
+from ranklens.cli.main import main
 from ranklens.conventions import CONVENTIONS
+from ranklens.conventions.differences import differences, told
 
 
 def lists(seed, queries=20, positives=True):
@@ -147,3 +150,26 @@ def test_wrong_names_get_one_clear_error():
         rl.convention("xgbost")
     with pytest.raises(rl.MeasureError, match="lightgbm has no measure 'recall@5'"):
         rl.evaluate({"q": {"a": 1}}, {"q": ["a"]}, "recall@5", convention="lightgbm")
+
+
+def test_who_computes_a_measure_otherwise():
+    assert {found.tool for found in differences("nDCG")} == {
+        "lightgbm", "xgboost", "tf-ranking", "torchmetrics", "sklearn", "spark", "elasticsearch", "gdeval",
+    }  # fmt: skip
+    (lrap,) = [found for found in differences("map") if found.tool == "torchmetrics"]
+    assert str(lrap.ours) == "LRAP"
+    assert "map is what is called LRAP here." in lrap.reasons
+    assert told("Rprec") == []
+    assert told("R") == ["Without a cutoff, only the first documents count: 10 in elasticsearch."]
+
+
+def test_every_reason_of_a_tool_is_told_with_some_measure():
+    said = " ".join(line for name in registry.definitions() for line in told(name))
+    for tool in CONVENTIONS.values():
+        for called, reason in tool.why.items():
+            assert not called or reason in said, (tool.name, called)
+
+
+def test_the_command_tells_them(capsys):
+    assert main(["measures", "err"]) == 0
+    assert "gdeval (`ERR(max_grade=4)`): The highest grade is 4" in capsys.readouterr().out

@@ -1,6 +1,10 @@
 """Many runs at once: patterns and lists of paths, threads, runs that cannot be read."""
 
+import json
 import warnings
+from concurrent.futures import ThreadPoolExecutor
+from importlib.resources import files
+from threading import current_thread, main_thread
 
 import pytest
 
@@ -28,6 +32,8 @@ def test_a_pattern_and_a_list_of_paths_name_the_runs(track):
     qrels, paths = track / "qrels.txt", sorted((track / "runs").iterdir())
     one = rl.compare(qrels, str(track / "runs" / "*"), "RR")
     other = rl.compare(qrels, paths, "RR")
+    assert rl.compare(qrels, str(track / "runs" / "*0?"), "RR").systems == one.systems[:10]
+    assert rl.compare(qrels, str(track / "runs" / "*[14]"), "RR").systems == ("team01", "team04", "team11")
     by_hand = rl.compare(qrels, {path.name.removeprefix("input."): path for path in paths}, "RR")
     assert one.systems == other.systems == by_hand.systems
     assert [one.result("RR", s).mean for s in one.systems] == [
@@ -61,6 +67,29 @@ def test_threads_change_nothing(track, monkeypatch):
     assert found[0].equals(found[1])
 
 
+def test_small_files_are_read_side_by_side_in_one_layer_of_threads(track, monkeypatch):
+    """A thread that reads a run starts no threads of its own, so none can wait for another."""
+    from ranklens.files import streams
+
+    started = []
+
+    class Pool(ThreadPoolExecutor):
+        def __init__(self, *given):
+            started.append(current_thread() is main_thread())
+            super().__init__(*given)
+
+    monkeypatch.setattr(streams, "ThreadPoolExecutor", Pool)
+    monkeypatch.setenv("RANKLENS_THREADS", "3")
+    rl.compare(track / "qrels.txt", str(track / "runs" / "*"), "RR")
+    assert started
+    assert all(started)
+    inner = list(
+        streams.ahead(lambda: list(streams.ahead(lambda i=i: i for i in range(3))) for _ in range(4))
+    )
+    assert inner == [[0, 1, 2]] * 4
+    assert all(started)
+
+
 def test_warnings_of_runs_that_are_read_side_by_side_are_told_once_and_by_name(track):
     for s in (3, 7):
         path = track / "runs" / f"input.team{s:02d}"
@@ -83,7 +112,10 @@ def test_a_bad_run_is_named_and_skipped_only_on_request(track, content, capsys):
         rl.compare(track / "qrels.txt", pattern, "RR")
     with pytest.warns(rl.RankLensWarning, match=r"team99.* was skipped"):
         found = rl.compare(track / "qrels.txt", pattern, "RR", skip_bad=True)
-    assert len(found.systems) == 12
+    assert found.systems == tuple(f"team{s:02d}" for s in range(12))  # as without the bad one
+    assert not any(
+        caution.partition(" was skipped: ")[2].startswith("team99: ") for caution in found.cautions
+    )
     assert any("skipped" in caution for caution in found.cautions)
     for command in ("evaluate", "compare"):
         words = [command, str(track / "qrels.txt"), pattern, "-m", "RR"]
@@ -110,3 +142,21 @@ def test_a_judgments_error_is_not_a_bad_run(track):
 def test_something_else_than_runs_is_refused():
     with pytest.raises(rl.InputError, match="a list of paths"):
         rl.compare({"q": {"a": 1}}, [{"q": ["a"]}], "RR")
+
+
+def test_teams_are_in_frames_files_and_json(track, tmp_path):
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = json.loads((files("ranklens.comparison") / "comparison.schema.json").read_text(encoding="utf-8"))
+    teams = {f"team{s:02d}": "odd" if s % 2 else "even" for s in range(12)}
+    found = rl.compare(track / "qrels.txt", str(track / "runs" / "*"), "RR", teams=teams)
+    frame = found.to_frame()
+    assert dict(zip(frame["system"], frame["team"], strict=True)) == teams
+    assert "team" not in rl.compare(track / "qrels.txt", str(track / "runs" / "*"), "RR").to_frame().columns
+    content = json.loads(found.to_json())
+    jsonschema.validate(content, schema)
+    again = rl.Comparison.from_json(found.to_json())
+    assert again.teams == content["teams"] == teams
+    assert str(again) == str(found)
+    paths = [str(track / "qrels.txt"), str(track / "runs" / "*")]
+    assert main(["compare", *paths, "-m", "RR", "--by-team", "tag", "-o", str(tmp_path / "x.csv")]) == 0
+    assert (tmp_path / "x.csv").read_text().splitlines()[0].endswith(",team")

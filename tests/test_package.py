@@ -1,6 +1,7 @@
 """What ``import ranklens`` loads and offers, and which room may import which."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import ranklens as rl
 from ranklens import stats
 
 SOURCE = Path(rl.__file__).parent
+ROOT = Path(__file__).parent.parent
 HEAVY = {"numpy", "polars", "scipy", "pandas", "pyarrow", "altair", "rich", "typer", "pydantic", "jinja2"}
 
 
@@ -159,3 +161,9 @@ def test_the_walk_of_a_document_is_short(tmp_path):
     seen = walk(tmp_path)
     assert len(seen.hops) <= 40
     assert seen.modules(seen.hops) <= 21
+
+
+def test_version_citation_and_release_notes_agree():
+    cited = re.search(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), re.MULTILINE)
+    latest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert rl.__version__ == cited[1] == latest[1]

@@ -171,6 +171,23 @@ def test_every_measure_is_described():
         assert m.definition.family
 
 
+def test_numbers_after_a_comma_belong_to_the_name_before_as_in_trec_eval():
+    found = registry.parse_many("ndcg_cut.5,10,map P.5,10,15,iprec_at_recall.0.1,0.2")
+    assert [str(m) for m in found] == [
+        "nDCG@5",
+        "nDCG@10",
+        "AP",
+        "P@5",
+        "P@10",
+        "P@15",
+        "IPrec@0.1",
+        "IPrec@0.2",
+    ]
+    for wrong in ("10", "map,10", "nDCG@5,10"):
+        with pytest.raises(rl.MeasureError, match="There is no measure '10'"):
+            registry.parse_many(wrong)
+
+
 def test_the_spelling_asked_for_is_kept_and_makes_no_difference():
     asked = rl.measure(" hit@5 ")
     assert (asked.shown, str(asked), repr(asked)) == ("hit@5", "Success@5", "measure('Success@5')")

@@ -152,7 +152,7 @@ def test_tables_and_frames_show_measures_as_they_were_asked_for():
     assert scores.per_query.columns == ["query", *asked]
     assert scores.to_pandas().columns.to_list() == asked
     assert scores.note.endswith(
-        "descending; hit@5 is Success@5; mrr is RR; intervals by Wilson (hit@5), score (mrr, ndcg@10 and P@2)."
+        "descending; hit@5 is Success@5; mrr is RR; ndcg@10 with gain = linear; intervals by Wilson (hit@5), score (mrr, ndcg@10 and P@2)."
     )
     assert scores.mean["hit@5"] == scores.mean["Success@5"] == scores.mean["hit_rate@5"] == 1
     found = json.loads(scores.to_json())
@@ -350,9 +350,18 @@ def test_columns_that_are_no_measure_are_named(tmp_path):
 def test_what_is_not_known_of_a_file_is_not_stated(tmp_path):
     """The highest grade, and parameters of a column that any tool may have written."""
     scores = rl.evaluate({"q": {"a": 3}}, {"q": ["a"]}, "ERR, RBP")
-    assert "ERR with max_grade = 3; RBP with p = 0.8" in scores.note
+    assert "ERR with max_grade = 3, gain = exp; RBP with p = 0.8, gain = binary" in scores.note
     recalled = rl.Scores.from_json(scores.to_json())
     assert "max_grade" not in recalled.note + str(recalled.methods())
     assert "RBP with p = 0.8" in recalled.note
     scores.per_query.write_csv(tmp_path / "x.csv")
     assert "with p" not in rl.read_scores(tmp_path / "x.csv")["x"].note
+
+
+def test_a_gain_is_stated_where_it_matters():
+    graded, binary = {"q": {"a": 2, "b": 1}}, {"q": {"a": 1, "b": 0}}
+    assert "nDCG@5 and DCG@5 with gain = linear" in rl.evaluate(graded, {"q": ["a"]}, "nDCG@5, DCG@5").note
+    assert "RBP(p=0.5) with gain = binary" in rl.evaluate(graded, {"q": ["a"]}, "RBP(p=0.5)").note
+    told = rl.evaluate(binary, {"q": ["a"]}, "nDCG@5, RBP").note
+    assert "gain" not in told
+    assert "RBP with p = 0.8" in told

@@ -19,6 +19,7 @@ import pytest
 import yaml
 
 import ranklens as rl
+from ranklens.formulas.literature import ENTRIES
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -228,7 +229,7 @@ def address(site):
 
 
 @pytest.mark.slow
-def test_a_reader_searches_and_opens_the_report_without_a_request_outside(address):
+def test_a_reader_searches_sees_formulas_and_opens_the_report_without_a_request_outside(address):
     sync_api = pytest.importorskip("playwright.sync_api")
     chromium = next(
         filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None
@@ -245,6 +246,13 @@ def test_a_reader_searches_and_opens_the_report_without_a_request_outside(addres
         page.get_by_role("button", name="Search").first.click()
         page.get_by_placeholder("Search").fill("wilcoxon")
         sync_api.expect(page.get_by_text("paired_test").first).to_be_visible()
+        page.goto(f"{address}/measures.html")
+        page.locator(".arithmatex .katex").first.wait_for()
+        formulas = page.locator(".arithmatex")
+        assert formulas.count() > len(ENTRIES)  # and those of the notation
+        assert page.locator(".arithmatex .katex-html").count() == formulas.count()
+        assert page.locator(".katex-error").count() == 0
+        assert page.evaluate("document.fonts.check('16px KaTeX_Math')")
         page.goto(f"{address}/examples.html")
         page.frame_locator("iframe.live-report").locator("html[data-ready]").wait_for(state="attached")
         browser.close()

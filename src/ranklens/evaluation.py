@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ranklens.errors import Option, PolicyError, RankLensError, RankLensWarning, about_each, hearing
 from ranklens.judging.assembly import judge
@@ -13,7 +16,7 @@ from ranklens.registry import Measure, parse_many
 from ranklens.scores import Scores, Sources
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from typing_extensions import Unpack
 
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
     from ranklens.judging.judged import Judged
     from ranklens.matching.rules import Matching
     from ranklens.policy import Policy, PolicyOptions
+
+T = TypeVar("T")
 
 
 def evaluate(
@@ -63,7 +68,8 @@ def evaluate(
     if save:
         from ranklens.history import saving
 
-        saving.save({saving.name_of(run): found}, save, "evaluate")
+        asked = {**saving.paths(qrels=qrels, run=run), "measures": [measure.shown for measure in wanted]}
+        saving.save({saving.name_of(run): found}, save, "evaluate", asked)
     return found
 
 
@@ -104,24 +110,53 @@ def evaluate_each(
     skip_bad: bool = False,
     into: Each | None = None,
 ) -> Each:
-    """Evaluate several runs; an error names the run. Threads read the blocks of each, and threads around threads gained nothing.
+    """Evaluate several runs, small files side by side; an error names the run.
 
     ``skip_bad`` leaves out runs that cannot be evaluated, unless none is left. ``into`` is filled as far as it goes.
     """
     found, several = into or Each(), len(runs) > 1
-    for name in progress(list(runs)):
-        scored, heard = _one(evaluated, runs[name])
+    tasks = (partial(_one, evaluated, run) for run in runs.values())
+    results = (
+        _side_by_side(tasks) if several and all(map(_is_small, runs.values())) else (task() for task in tasks)
+    )
+    for name, (scored, heard) in zip(progress(list(runs)), results, strict=True):
         if isinstance(scored, RankLensError):
-            if several and str(runs[name]) not in str(scored) and not str(scored).startswith(f"{name}: "):
-                scored.prefix(f"{name}: ")
             if not (skip_bad and several):
-                raise scored
+                raise _about(scored, name, runs[name]) if several else scored
             found.bad[name] = scored
             continue
         found.scores[name], found.heard[name] = scored, heard
     if found.bad and not found.scores:
-        raise next(iter(found.bad.values()))
+        name, error = next(iter(found.bad.items()))
+        raise _about(error, name, runs.get(name, name))  # a path, if it could not even be opened
     return found
+
+
+def _about(error: RankLensError, name: str, run: Any) -> RankLensError:
+    """The error with the name of its run, unless it begins with that or the file's."""
+    place = os.fspath(run) if isinstance(run, (str, os.PathLike)) else name
+    if not str(error).startswith((f"{name}: ", f"{place}:")):
+        error.prefix(f"{name}: ")
+    return error
+
+
+def _side_by_side(tasks: Iterator[Callable[[], T]]) -> Iterator[T]:
+    """The first alone, which indexes the judgments for all others."""
+    from ranklens.files.streams import ahead
+
+    yield from (task() for task in islice(tasks, 1))
+    yield from ahead(tasks)
+
+
+def _is_small(run: Any) -> bool:
+    """Whether this is a file of a block or two, which gains little from the threads that read blocks."""
+    from ranklens.files.blocks import SIZE
+    from ranklens.files.collection import RunFile
+
+    try:
+        return isinstance(run, RunFile) and os.path.isfile(run) and os.path.getsize(run) <= 2 * SIZE
+    except (OSError, ValueError):
+        return False
 
 
 def _one(

@@ -195,6 +195,13 @@ class Scores:
             ) from None
         return pd.DataFrame(self._columns(), index=pd.Index(self.queries, name="query"))
 
+    def to_spark(self) -> Any:
+        """The per-query values as a Spark DataFrame that stays on its cluster, if the run was one."""
+        raise InputError(
+            "These scores were made on this machine, so there is no cluster that holds them; spark.createDataFrame(scores.to_pandas()) "
+            "brings them to one."
+        )
+
     def to_json(self, *, level: float = 0.95) -> str:
         """Everything, with a format version: means, intervals, values per query, the policy and what it did.
 
@@ -537,12 +544,15 @@ def details(
 
 
 def _parameters(judged: Judged, measures: Sequence[Measure]) -> list[str]:
-    """What defaults stand for that change from paper to paper; a gain is told where it is not that of the name."""
-    told = []
+    """What defaults stand for that change from paper to paper; a gain, where grades are more than 0 and 1."""
+    grades = judged.ideal.grade
+    is_binary = not isinstance(judged, Recalled) and ((grades <= 0) | (grades == 1)).all()
+    by_parts: dict[str, list[str]] = {}
     for measure in measures:
-        parts = [part for part in stated(measure, highest_grade([judged])) if not part.startswith("gain")]
-        told += [f"{measure.shown} with {', '.join(parts)}"] if parts else []
-    return told
+        found = stated(measure, highest_grade([judged]))
+        if parts := [part for part in found if not (is_binary and part.startswith("gain"))]:
+            by_parts.setdefault(", ".join(parts), []).append(measure.shown)
+    return [f"{several(names, len(names))} with {parts}" for parts, names in by_parts.items()]
 
 
 def highest_grade(several_judged: Iterable[Judged]) -> float | None:

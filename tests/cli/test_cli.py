@@ -8,9 +8,11 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+import typer.main
 from command_line import GOLDEN, run
 
 import ranklens as rl
+from ranklens.cli.app import make_app
 from ranklens.cli.measures import ADVICE
 from ranklens.errors import Given, Option, PolicyError
 from ranklens.manners import in_options
@@ -297,3 +299,26 @@ def test_a_reader_that_leaves_early_gets_no_complaint():
     done = subprocess.run(command, shell=True, cwd=GOLDEN, capture_output=True, text=True, check=False)
     assert done.stderr == ""
     assert len(done.stdout.splitlines()) == 1
+
+
+def _commands(group, *path):
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from _commands(command, *path, name)
+        elif name != "trec-eval":  # which has a help of its own
+            yield (*path, name), command
+
+
+@pytest.mark.parametrize(("path", "command"), list(_commands(typer.main.get_command(make_app()))))
+def test_help_says_all_there_is_to_say(capsys, path, command):
+    status, printed, _ = run(capsys, *path, "--help")
+    shown = re.sub(r"\s", "", printed)
+    texts = [command.help, *(getattr(parameter, "help", None) for parameter in command.params)]
+    assert (status, len(texts) > 2) == (0, True)
+    for text in filter(None, texts):
+        assert re.sub(r"\s", "", text) in shown
+
+
+@pytest.mark.parametrize("group", [(), ("history",)])
+def test_the_list_of_commands_cuts_no_sentence(capsys, group):
+    assert "..." not in run(capsys, *group, "--help")[1].partition("Commands:")[2]

@@ -54,7 +54,7 @@ Verdict
   after Holm over 3 pairs. Choose hybrid.
 
 What was compared
-- 24 queries averaged; ties by document id, descending.
+- 24 queries averaged; ties by document id, descending; nDCG@3 with gain = linear.
 - Randomisation test with 100,000 resamples (exact where at most 20 queries differ), two-sided, n = 24, Holm
   over the 3 pairs of each measure, alpha = 0.05, seed 0. Systems that share a group letter could not be told
   apart. Intervals of means are Student's t, Wilson's with the scores' own variance and Wilson's; of

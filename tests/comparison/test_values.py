@@ -59,3 +59,4 @@ def test_a_table_of_one_system_is_told_from_one_of_several(tmp_path):
     found.write_csv(tmp_path / "all.csv")
     with pytest.raises(rl.InputError, match=r"holds the values of 3 systems \(bm25, dense, hybrid\)"):
         rl.compare_scores({"mine": tmp_path / "all.csv"})
+    assert str(rl.compare_scores(tmp_path / "all.csv")) == str(rl.compare_scores(found))

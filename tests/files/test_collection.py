@@ -10,7 +10,7 @@ import pytest
 from command_line import run
 
 import ranklens as rl
-from ranklens.files import formats, svmlight
+from ranklens.files import recognition, svmlight
 from ranklens.files.collection import names_of, open_collection
 from ranklens.files.sources import Source
 from ranklens.lint import lint
@@ -182,4 +182,4 @@ def test_functions_take_files_and_what_was_read_from_them(folder):
 )
 def test_a_line_of_data_is_told_from_a_header(tmp_path, content, kind):
     (tmp_path / "file").write_text(content)
-    assert formats.locate(tmp_path / "file", None, "run")[1] == kind
+    assert recognition.locate(tmp_path / "file", None, "run")[1] == kind

@@ -12,6 +12,7 @@ import pytest
 
 import ranklens as rl
 from ranklens.cli.main import main
+from ranklens.errors import InputError
 from ranklens.files import formats, trec
 from ranklens.files.rows import read_rows
 from ranklens.files.sources import most_unpacked, open_source
@@ -339,3 +340,23 @@ def test_a_forked_process_reads_or_says_why_not(write, tmp_path, kind, before):
         capture_output=True, text=True, timeout=50, check=False,
     )  # fmt: skip
     assert ("spawn" if before == "used" else "[1.0, 1.0, 1.0, 1.0]") in found.stdout, found.stderr
+
+
+@pytest.mark.parametrize("start", [b"x\x01", b"\x1f\x8b", b"x\x9c", b"x\xda", b"\x28\xb5\x2f\xfd"])
+@pytest.mark.parametrize("kind", ["txt", "csv", "tsv", "jsonl"])
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_an_id_that_begins_as_packed_files_do_is_an_id(tmp_path, start, kind, mark):
+    """The table engine unpacks what it is given, although it has been unpacked: an id was no gzip header (an internal error)."""
+    line = {
+        "txt": start + b"q Q0 d1 1 2.5 t\n",
+        "csv": b"query,doc,score\n" + start + b"q,d1,2.5\n",
+        "tsv": b"query\tdoc\tscore\n" + start + b"q\td1\t2.5\n",
+        "jsonl": start + b"\n" + b'{"query": "q", "doc": "d1", "score": 2.5}\n',
+    }[kind]
+    path = tmp_path / f"run.{kind}"
+    path.write_bytes(mark + line)
+    if kind != "jsonl" and start == b"x\x01":
+        assert formats.as_table(formats.read_run(path), "score").row(0)[:2] == ("x\x01q", "d1")
+    else:
+        with pytest.raises(InputError, match=r"run\.\w+"):
+            formats.read_run(path)

@@ -33,8 +33,16 @@ def test_references_are_known_and_well_formed():
         assert key == reference.key
         assert str(reference.year) in key
         assert re.fullmatch(r"@\w+\{\w+,\n(  \w+ = \{.+\},\n)+\}", reference.bibtex)
-        assert not reference.doi or re.fullmatch(r"10\.\d{4,5}/\S+", reference.doi)
+        assert reference.doi is None or re.fullmatch(r"10\.\d{4,5}/\S+", reference.doi)
         assert reference.cited.endswith(f"({reference.year})")
+
+
+def test_what_has_no_doi_is_known_by_name():
+    """A DOI is never left out by mistake."""
+    without = {key for key, reference in REFERENCES.items() if reference.doi is None}
+    assert without == {"voorhees1999", "buckley2005", "vanrijsbergen1979", "sakai2008"}
+    assert "publisher = {Butterworths}" in REFERENCES["vanrijsbergen1979"].bibtex
+    assert "booktitle = {TREC: Experiment" in REFERENCES["buckley2005"].bibtex
 
 
 def test_the_command_prints_them(capsys):

@@ -51,6 +51,53 @@ def test_junit_has_one_case_per_rule(outcome, lenient):
     assert skipped.findall("testcase")[1].find("skipped") is not None
 
 
+TEXT = (set(), {"type", "message"}, set())  # what must be there, what may, and which elements are inside
+SCHEMA = {  # Jenkins' junit-10.xsd, the strictest of those in use, as far as it concerns us
+    "testsuites": (set(), {"name", "time", "tests", "failures", "errors"}, {"testsuite"}),
+    "testsuite": (
+        {"name", "tests", "failures", "errors"},
+        {"group", "time", "skipped", "timestamp", "hostname", "id", "package", "file", "log", "url"},
+        {"testsuite", "properties", "testcase", "system-out", "system-err"},
+    ),
+    "testcase": (
+        {"name"},
+        {"time", "classname", "group"},
+        {"skipped", "error", "failure", "system-out", "system-err"},
+    ),
+    "failure": TEXT,
+    "skipped": TEXT,
+    "system-out": (set(), set(), set()),
+}
+
+
+def test_the_xml_follows_the_schema_of_jenkins(outcome, lenient):
+    for document in (outcome, lenient, Outcome(())):
+        root = ET.fromstring(document.to_junit())
+        assert root.tag == "testsuites"
+        for element in root.iter():
+            required, optional, inside = SCHEMA[element.tag]
+            assert required <= set(element.attrib) <= required | optional
+            assert {child.tag for child in element} <= inside
+            if len(element):
+                assert not (element.text or "").strip()  # no text between elements
+            if "time" in element.attrib:
+                assert float(element.get("time")) >= 0
+
+
+def test_a_parser_reads_the_xml_back(outcome, lenient, tmp_path):
+    junitparser = pytest.importorskip("junitparser")
+    (tmp_path / "gate.xml").write_text(outcome.to_junit(), encoding="utf-8")
+    read = junitparser.JUnitXml.fromfile(str(tmp_path / "gate.xml"))
+    assert (read.tests, read.failures, read.errors) == (3, 2, 0)
+    cases = [case for suite in read for case in suite]
+    assert [case.name for case in cases] == RULES
+    assert [case.is_passed for case in cases] == [True, False, False]
+    assert "0.9417 < required 0.99" in cases[1].result[0].message
+    (tmp_path / "gate.xml").write_text(lenient.to_junit(), encoding="utf-8")
+    skipped = [case for suite in junitparser.JUnitXml.fromfile(str(tmp_path / "gate.xml")) for case in suite]
+    assert [case.is_skipped for case in skipped] == [False, True]
+
+
 def hostile(text):
     qrels = {text: {"a": 1}}
     return rl.gate(rl.evaluate(qrels, {text: ["b"]}, "RR"), "RR >= 0.5")

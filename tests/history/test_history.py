@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -132,6 +133,18 @@ def test_save_keeps_what_python_measures(history):
 # Trends.
 
 
+def test_a_log_in_a_file_is_kept_with_its_times_and_where_it_is(history, tmp_path, monkeypatch):
+    monkeypatch.setenv("RANKLENS_HISTORY", str(history.path))
+    golden, log = tmp_path / "golden.jsonl", tmp_path / "log.jsonl"
+    golden.write_text(json.dumps({"id": "q1", "question": "why?", "expected_ids": ["a"]}))
+    log.write_text(json.dumps({"question_id": "q1", "retrieved": [{"id": "a"}], "latency_ms": 80}))
+    rl.evaluate(golden, log, "mrr", save="v1")
+    entry = history.find("v1")
+    assert entry.latency["p95"] == pytest.approx(0.08)
+    assert entry.failed == 0
+    assert entry.config == {"qrels": str(golden), "run": str(log), "measures": ["mrr"]}
+
+
 def test_a_drop_is_found_by_a_paired_test(history):
     some = list(QRELS)[:15]
     for worse in ([], ["q1"], some, some):
@@ -188,7 +201,9 @@ def test_what_differs_is_never_compared_silently(history):
     )
     assert told in str(history.trend("RR"))
     assert (policy.step.change, policy.step.p_value, policy.step.flag) == (None, None, "")
-    assert "not compared with #2: depth was None, and is 1" in str(history.trend("RR"))
+    table, _, notes = str(history.trend("RR")).partition("What else changed\n")
+    assert "- #3: not compared with #2: depth was None, and is 1" in notes
+    assert max(map(len, table.splitlines()[:6])) < 120  # notes do not widen the table
     assert apart.step.p_value is None
 
 
@@ -234,6 +249,9 @@ def test_duckdb_reads_an_export_as_it_is(history, tmp_path):
     write_parquet(history, tmp_path / "out.parquet")
     sql = f"SELECT system, avg(value) FROM '{tmp_path / 'out.parquet'}' WHERE measure = 'RR' GROUP BY system ORDER BY system"
     assert duckdb.sql(sql).fetchall() == [("a", pytest.approx(scores("q1").mean["RR"])), ("b", 1.0)]
+    table = pl.read_parquet(tmp_path / "out.parquet")
+    for column in table.columns:  # none is a reserved word, in any version
+        assert len(duckdb.sql(f"SELECT {column} FROM '{tmp_path / 'out.parquet'}'").pl()) == len(table)
 
 
 # The file.
@@ -389,3 +407,34 @@ def test_the_commands_of_the_history(files, capsys, tmp_path):
     for wrong, told in ((["show", "9"], "no such entry"), (["add", "qrels.txt", "good.txt", "--at", "soon"], "not a date"), (["trend", "foo"], "There is no measure")):  # fmt: skip
         status, _, err = run(capsys, "history", *wrong)
         assert (status, told in err) == (2, True), err
+
+
+COMMANDS = (
+    "history list",
+    "history show 1",
+    "history show 1 -q",
+    "history trend",
+    "plan --deviation 0.25 --detect 0.1",
+    "sensitivity qrels.txt bad.txt good.txt -m RR",
+    "evaluate qrels.txt bad.txt good.txt -m RR",
+    "compare qrels.txt bad.txt good.txt -m RR",
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_suffix_decides_the_format_in_every_command(files, capsys, tmp_path, command):
+    run(capsys, "history", "add", "qrels.txt", "good.txt", "-m", "RR")
+    for suffix in ("json", "jsonl", "csv", "tsv", "parquet", "md", "tex", "txt"):
+        assert run(capsys, *command.split(), "-o", f"out.{suffix}")[0] == 0, suffix
+    tables = [
+        pl.read_parquet("out.parquet"),
+        pl.read_csv("out.csv"),
+        pl.read_csv("out.tsv", separator="\t"),
+        pl.read_ndjson("out.jsonl"),
+    ]
+    assert len({(len(table), *table.columns) for table in tables}) == 1
+    assert len(tables[0]) > 0
+    assert json.loads((tmp_path / "out.json").read_text())
+    assert re.search(r"^\|[ :|-]+\|$", (tmp_path / "out.md").read_text(), re.MULTILINE)
+    assert r"\begin{tabular}" in (tmp_path / "out.tex").read_text()
+    assert "\\" not in (tmp_path / "out.txt").read_text()

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from strategies import examples
 
 import ranklens as rl
-from ranklens.files import formats, trec
+from ranklens.files import recognition, trec
 from ranklens.files.blocks import blocks
 from ranklens.files.collection import open_collection
 from ranklens.files.sources import open_source
@@ -201,7 +201,7 @@ def test_pipes_are_read_whole(tmp_path):
     source = open_source(pipe)
     writer.join()
     assert source.read() == content
-    assert formats.locate(source, None, "run") == (source, "trec")
+    assert recognition.locate(source, None, "run") == (source, "trec")
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "txt"])

@@ -1,5 +1,7 @@
-"""Raw responses of engines, written after their documentation and as their clients return them, become ids and scores."""
+"""Raw responses of engines become ids and scores: recorded from those that run in Python, written after the documentation of others,
+and as clients return them."""
 
+import importlib.util
 import json
 import sqlite3
 from collections import UserDict
@@ -8,6 +10,7 @@ from types import SimpleNamespace
 from uuid import UUID
 
 import pytest
+from servers import search_server
 
 import ranklens as rl
 from ranklens.errors import RankLensWarning
@@ -70,6 +73,110 @@ def test_recorded_responses(name, expected):
 def test_errors_of_engines_are_told(name, message):
     with pytest.raises(ResponseError, match=message):
         rl.hits(recorded(name))
+
+
+NEAR, FAR = {"login#2": "7", "billing#1": "8", "team#3": "9"}, [0.02, 0.58, 1.62]
+COSINE = [0.99388373, 0.68467550, 0.11043155]
+RUNS_HERE = {  # by record_engines.py
+    "qdrant_cosine": (NEAR.values(), COSINE),
+    "qdrant_euclid": (NEAR.values(), [-(distance**0.5) for distance in FAR]),
+    "qdrant_groups": (NEAR.values(), COSINE),
+    "qdrant_batch": (NEAR.values(), COSINE),
+    "chroma": (NEAR, [-distance for distance in FAR]),
+    "milvus_cosine": (NEAR, COSINE),
+    "milvus_l2": (NEAR, [-distance for distance in FAR]),
+    "lance": (NEAR, [-distance for distance in FAR]),
+}
+
+
+@pytest.mark.parametrize(("name", "expected"), RUNS_HERE.items())
+def test_engines_that_run_in_python(name, expected):
+    found = rl.hits(recorded(f"recorded/{name}"))
+    assert [hit.id for hit in found] == list(expected[0])
+    assert [hit.score for hit in found] == pytest.approx(expected[1], abs=1e-6)
+
+
+@pytest.mark.parametrize(("name", "expected"), RUNS_HERE.items())
+def test_engines_as_they_are_installed(name, expected):
+    package = {"qdrant": "qdrant_client", "chroma": "chromadb", "milvus": "milvus_lite", "lance": "lancedb"}
+    pytest.importorskip(package[name.partition("_")[0]])
+    path = Path(__file__).parent / "record_engines.py"
+    spec = importlib.util.spec_from_file_location("record_engines", path)
+    record = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(record)
+    found = rl.hits(record.ANSWERS[name]())  # the client's own objects
+    assert [hit.id for hit in found] == list(expected[0])
+    assert [hit.score for hit in found] == pytest.approx(expected[1], abs=1e-6)
+    if name == "lance":
+        assert all(rl.hits(record.lance(form)) == found for form in ("to_arrow", "to_pandas", "to_polars"))
+
+
+ELASTIC = {"Content-Type": "application/json", "X-Elastic-Product": "Elasticsearch"}
+
+
+def test_elasticsearchs_client():
+    elasticsearch = pytest.importorskip("elasticsearch")
+    from elasticsearch.dsl import Search
+
+    with search_server(recorded("elasticsearch"), headers=ELASTIC) as server:
+        client = elasticsearch.Elasticsearch(server.url)
+        assert rl.hits(client.search(index="docs", query={"match_all": {}})) == FOUND["elasticsearch"]
+        assert rl.hits(Search(using=client, index="docs").execute()) == FOUND["elasticsearch"]
+        client.close()
+
+
+def test_opensearchs_client():
+    opensearch = pytest.importorskip("opensearchpy")
+    with search_server(recorded("elasticsearch"), headers=ELASTIC) as server:
+        client = opensearch.OpenSearch(server.url)
+        assert rl.hits(client.search(index="docs", body={})) == FOUND["elasticsearch"]
+        assert rl.hits(opensearch.Search(using=client, index="docs").execute()) == FOUND["elasticsearch"]
+        client.close()
+
+
+def test_pinecones_client():
+    pinecone = pytest.importorskip("pinecone")
+    asked = {"inputs": {"text": "why?"}, "top_k": 2}
+    with search_server(
+        lambda request: recorded("pinecone_records" if "search" in request["path"] else "pinecone")
+    ) as server:
+        index = pinecone.Pinecone(api_key="key").Index(host=server.url)
+        assert rl.hits(index.query(vector=[0.1, 0.2], top_k=2)) == FOUND["pinecone"]
+        assert rl.hits(index.search_records(namespace="docs", query=asked)) == FOUND["pinecone_records"]
+
+
+def test_weaviates_objects():
+    weaviate = pytest.importorskip("weaviate.collections.classes.internal")
+
+    def answer(**metadata):
+        known = weaviate.MetadataReturn(**metadata)
+        found = weaviate.Object(
+            uuid=UUID(int=7), metadata=known, properties={}, references=None, vector={}, collection="Docs"
+        )
+        return weaviate.QueryReturn(objects=[found])
+
+    assert rl.hits(answer(distance=0.25)) == [(str(UUID(int=7)), -0.25)]
+    assert rl.hits(answer(score=0.75)) == [(str(UUID(int=7)), 0.75)]
+
+
+class Fields:
+    """An object that gives the names of its fields when it is iterated over, as Pinecone's do."""
+
+    def __init__(self, **fields):
+        self.__dict__.update(fields)
+
+    def keys(self):
+        return self.__dict__.keys()
+
+    def __iter__(self):
+        return iter(self.__dict__)
+
+
+def test_the_names_of_fields_are_no_hits():
+    hits = [SimpleNamespace(id="rec3", score=0.5)]
+    assert rl.hits(Fields(result=SimpleNamespace(hits=hits), usage=1)) == [("rec3", 0.5)]
+    with pytest.raises(rl.InputError, match="The response is a Fields"):
+        rl.hits(Fields(vectors={}, usage=1))
 
 
 def weaviate_object(uuid, **metadata):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import beta
 from statsmodels.stats.weightstats import ttost_paired
 
 from ranklens.errors import InputError
@@ -59,6 +60,36 @@ def test_eight_ties_do_not_show_that_all_are_ties():
     assert margin_test(ties, ties, 0.05).p_no_worse > 0.3
     many = np.full(1000, 0.5)
     assert margin_test(many, many, 0.05).p_equivalent < 0.001
+
+
+@pytest.mark.parametrize("size", [0.25, 1.0])
+@pytest.mark.parametrize("losses", [3, 5, 10, 11, 20, 40])
+def test_equal_losses_are_bounded_like_their_number(losses, size):
+    """Clopper and Pearson's bound is exact. Ours is not below it, above it by a twentieth at most, and grows with every loss."""
+    change = -size * (np.arange(200) < losses)
+    exact = size * beta.ppf(0.95, losses + 1, 200 - losses)
+    assert careful_p(change, np.full(200, 0.995 * exact)) > 0.05
+    assert careful_p(change, np.full(200, 1.06 * exact)) < 0.05
+
+
+@pytest.mark.parametrize("size", ["equal", "of all sizes"])
+@pytest.mark.parametrize("expected", [5, 10, 20])
+def test_rare_losses_as_large_as_the_margin_pass_one_time_in_twenty_or_less(expected, size):
+    rng = np.random.default_rng(expected)
+    lost = rng.random((10_000, 200)) < expected / 200
+    change = -np.where(lost, 1.0 if size == "equal" else rng.random(lost.shape), 0.0)
+    margin = expected / 200 / (1 if size == "equal" else 2)
+    passes = careful_p(change, np.full(200, margin)) <= 0.05
+    assert passes[change.any(axis=1)].mean() <= 0.05
+
+
+@pytest.mark.parametrize(("size", "often"), [("equal", 0.7), ("of all sizes", 0.5)])
+def test_rare_losses_that_are_half_of_the_margin_mostly_pass(size, often):
+    rng = np.random.default_rng(1)
+    lost = rng.random((10_000, 200)) < 10 / 200
+    change = -np.where(lost, 1.0 if size == "equal" else rng.random(lost.shape), 0.0)
+    margin = 20 / 200 / (1 if size == "equal" else 2)
+    assert (careful_p(change, np.full(200, margin)) <= 0.05).mean() >= often
 
 
 def test_rows_are_tested_each_for_itself():

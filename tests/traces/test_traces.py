@@ -1,5 +1,6 @@
-"""Production traces as runs: examples in the shapes in which platforms export them."""
+"""Production traces as runs: what instrumented frameworks wrote, and examples in the shapes in which platforms export them."""
 
+import importlib.util
 import json
 from pathlib import Path
 from types import SimpleNamespace
@@ -31,6 +32,66 @@ def test_retrievers_and_rerankers_become_runs_with_texts():
     assert traces.texts[ASKED] == ASKED
     with pytest.raises(rl.InputError, match="hold 3 runs; choose one by name: 'VectorStoreRetriever', "):
         _ = traces.run
+
+
+QUESTION, LOGIN, BROKEN = "When are invoices sent?", "Who can log in?", "Can I pay in bitcoin?"
+LISTED = ["login#2", "billing#1", "team#3"]
+WRITTEN = {  # by record.py: what instrumented frameworks really write
+    "langchain.jsonl": {"HelpCentre": {QUESTION.lower(): LISTED, LOGIN: LISTED}},
+    "llama_index.jsonl": {
+        "HelpCentre.retrieve": {QUESTION: LISTED},
+        "Turned._postprocess_nodes before": {QUESTION: LISTED},
+        "Turned._postprocess_nodes after": {QUESTION: ["billing#1", "login#2"]},
+    },
+    "haystack.jsonl": {
+        "InMemoryBM25Retriever.run": {"invoices sent": ["billing#1", "team#3"]},
+        "MetaFieldRanker.run before": {"invoices sent": ["billing#1", "team#3"]},
+        "MetaFieldRanker.run after": {"invoices sent": ["team#3", "billing#1"]},
+    },
+    "gen_ai.otlp.json": {"retrieval help-centre": {QUESTION: LISTED, LOGIN: LISTED[:1]}},
+}
+WRITTEN["llama_index.otlp.json"] = WRITTEN["llama_index.jsonl"]
+FAILED = {"langchain.jsonl", "llama_index.jsonl", "llama_index.otlp.json"}
+
+
+@pytest.mark.parametrize(("name", "runs"), WRITTEN.items())
+def test_what_instrumented_frameworks_write(name, runs):
+    traces = rl.from_traces(RECORDED / name)
+    assert traces == runs
+    first = next(iter(traces.values()))
+    assert first.failed == ({BROKEN: "TimeoutError: upstream"} if name in FAILED else {})
+    seconds = [entry.seconds for run in traces.values() for entry in run.entries.values()]
+    assert all(0 < taken < 60 for taken in seconds)
+
+
+def test_a_chain_that_rewrites_the_question():
+    traces = rl.from_traces(RECORDED / "langchain.jsonl", query="root")
+    assert traces.run == {QUESTION: LISTED, LOGIN: LISTED}
+    by_source = rl.from_traces(RECORDED / "langchain.jsonl", id_from="metadata.source")
+    assert by_source.run[LOGIN] == ["login.md", "billing.md", "team.md"]
+    assert (
+        rl.from_traces(RECORDED / "langchain.jsonl", id_from="content").run[LOGIN][0].startswith("You log in")
+    )
+
+
+def test_scores_of_frameworks():
+    traces = rl.from_traces(RECORDED / "llama_index.jsonl")
+    assert traces["HelpCentre.retrieve"].entries[QUESTION].scores == (0.83, 0.81, 0.7)
+    assert traces["Turned._postprocess_nodes after"].entries[QUESTION].scores == (0.9, 0.4)
+
+
+@pytest.mark.parametrize("framework", ["langchain", "llama_index", "haystack"])
+def test_frameworks_as_they_are_installed(framework):
+    """What they write today is read like what they wrote when it was recorded, from the objects of the SDK."""
+    pytest.importorskip("opentelemetry.sdk.trace")
+    pytest.importorskip(f"openinference.instrumentation.{framework}")
+    spec = importlib.util.spec_from_file_location("record", Path(__file__).parent / "record.py")
+    record = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(record)
+    traces = rl.from_traces(getattr(record, f"{framework}_spans")())
+    assert traces == WRITTEN[f"{framework}.jsonl"]
+    expected = {BROKEN: "TimeoutError: upstream"} if f"{framework}.jsonl" in FAILED else {}
+    assert next(iter(traces.values())).failed == expected
 
 
 def test_traces_are_measured_against_a_golden_set_by_text():
@@ -186,7 +247,7 @@ def test_documents_are_known_by_what_the_user_says():
     spans = [retriever("why?", *documents)]
     assert rl.from_traces(spans, id_from="metadata.source").run == {"why?": ["a.md", "b.md"]}
     assert rl.from_traces(spans, id_from="content").run == {"why?": ["x", "y"]}
-    with pytest.raises(rl.InputError, match=r"metadata\.source"):
+    with pytest.raises(rl.InputError, match=r'id_from="metadata\.source"'):
         rl.from_traces(spans)
 
 

@@ -33,7 +33,17 @@ _COMMANDS = {
     "demo": "demo",
 }
 # Those that name measures, which may be the user's own.
-_WITH_MEASURES = ("evaluate", "compare", "bench", "gate", "plan", "explain", "report", "measures")
+_WITH_MEASURES = (
+    "evaluate",
+    "compare",
+    "bench",
+    "gate",
+    "plan",
+    "sensitivity",
+    "explain",
+    "report",
+    "measures",
+)
 
 
 def make_app(names: Iterable[str] = _COMMANDS) -> typer.Typer:
@@ -43,6 +53,7 @@ def make_app(names: Iterable[str] = _COMMANDS) -> typer.Typer:
         no_args_is_help=True,
         add_completion=True,
         pretty_exceptions_enable=False,
+        rich_markup_mode=None,  # two columns, which leave room for words at the width of a terminal
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_main)
@@ -50,12 +61,12 @@ def make_app(names: Iterable[str] = _COMMANDS) -> typer.Typer:
         module = import_module(f"ranklens.cli.{name}")
         found = getattr(module, _COMMANDS[name])
         if isinstance(found, typer.Typer):  # a command with commands of its own
-            app.add_typer(found, name=name, epilog=module.EXAMPLES)
+            app.add_typer(found, name=name, epilog=module.EXAMPLES, short_help=found.info.help or "")
             continue
         command = options.with_policy(found)
         command = options.with_load(command) if name in _WITH_MEASURES else command
         command = command if name == "measures" else options.with_manners(command)
-        app.command(name=name, epilog=module.EXAMPLES)(command)
+        app.command(name=name, epilog=module.EXAMPLES, short_help=options.first_line(found))(command)
     passed_on = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
     app.command(name="trec-eval", context_settings=passed_on, add_help_option=False)(trec_eval)
     return app

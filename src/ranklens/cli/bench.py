@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -45,7 +45,9 @@ class Format(str, Enum):
     github = "github"
 
 
+@options.with_asking
 def bench(
+    asking: dict[str, Any],
     config: Annotated[
         Path | None, typer.Argument(help="Configuration, YAML or TOML; with --init, the file to write.")
     ] = None,
@@ -53,28 +55,9 @@ def bench(
         bool, typer.Option("--init", help="Create a commented example instead of running a benchmark.")
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file (with --init).")] = False,
-    format: Annotated[Format | None, typer.Option("--format", help=formats.HELP)] = None,  # noqa: A002
+    format: Annotated[Format | None, formats.asked(Format)] = None,  # noqa: A002
     output: options.Output = None,
     junit: options.Junit = None,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Ask every query again; use no stored answer.")
-    ] = False,
-    max_age: Annotated[
-        str | None,
-        typer.Option(
-            "--max-age", metavar="AGE", help="Use no stored answer older than this: 7d, 12h, 30m, or seconds."
-        ),
-    ] = None,
-    keep_going: Annotated[
-        bool, typer.Option("--keep-going", help="Keep asking, even if every call fails with the same error.")
-    ] = False,
-    no_code: Annotated[
-        bool,
-        typer.Option(
-            "--no-code",
-            help="Refuse configurations that name code or an address; runs are compared and gated.",
-        ),
-    ] = False,
     save: options.Save = False,
 ) -> None:
     """Run the retrievers in a configuration, compare them and check the gates; exit status 1 if a gate fails.
@@ -93,8 +76,7 @@ def bench(
     loaded = load(config)
     for file in (output, junit):
         check_output(file, inputs(loaded))
-    asking = Asking(fresh=fresh, max_age=max_age, keep_going=keep_going, code=not no_code)
-    result = measure(loaded, asking)
+    result = measure(loaded, Asking(**asking))
     # Before the files of the configuration, of which one may not be writable.
     if written is Format.parquet:
         formats.write_parquet(result.to_frame(), output)
@@ -142,7 +124,7 @@ def _render(result: BenchResult, format: Format) -> str:  # noqa: A002
     render = {
         Format.table: result.__str__,
         Format.json: result.to_json,
-        Format.jsonl: lambda: formats.as_jsonl(result.to_frame()),
+        Format.jsonl: lambda: formats.as_rows(result.to_frame(), format),
         Format.markdown: result.to_markdown,
         Format.csv: result.to_csv,
         Format.latex: result.to_latex,

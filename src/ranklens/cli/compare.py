@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ranklens.cli import formats, options
+from ranklens.cli.formats import Format
 from ranklens.cli.latex import with_paper_table
 from ranklens.cli.settings import compare_files, inputs, with_settings
 from ranklens.cli.texts import query_texts
@@ -46,19 +47,6 @@ Examples:
 
 
 _Look = tuple[str | None, list[str]]  # the width of a figure, and the runs that stand out
-
-
-class Format(str, Enum):
-    """How results are written."""
-
-    table = "table"
-    json = "json"
-    jsonl = "jsonl"
-    csv = "csv"
-    tsv = "tsv"
-    parquet = "parquet"
-    markdown = "markdown"
-    latex = "latex"
 
 
 class Rows(str, Enum):
@@ -112,7 +100,7 @@ def compare(
         typer.Option(help="Runs that stand out in --plot, while the others are grey. Can be repeated."),
     ] = [],  # noqa: B006  typer does not change it
     queries: options.Queries = None,
-    format: Annotated[Format | None, typer.Option("--format", help=formats.HELP)] = None,  # noqa: A002
+    format: options.Written = None,  # noqa: A002
     output: options.Output = None,
     spreadsheet: options.Spreadsheet = False,
     save: options.Save = False,
@@ -215,9 +203,7 @@ def _render(
     if format is Format.table:
         return str(shown) + "\n"
     frame = _frame(found, texts, rows)
-    if format is Format.jsonl:
-        return formats.as_jsonl(frame)
-    return (_guarded(frame) if guarded else frame).write_csv(separator="," if format is Format.csv else "\t")
+    return formats.as_rows(_guarded(frame) if guarded and format is not Format.jsonl else frame, format)
 
 
 def _frame(found: Comparison, texts: Mapping[str, str], rows: Rows) -> pl.DataFrame:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from ranklens.cli import formats
 from ranklens.cli.bars import progress, reading
+from ranklens.cli.formats import Format
 from ranklens.cli.mismatch import queries_in_common
 from ranklens.cli.places import columns_of, match_of
 from ranklens.cli.texts import query_texts
@@ -54,19 +55,6 @@ Examples:
 """
 
 
-class Format(str, Enum):
-    """How results are written."""
-
-    table = "table"
-    json = "json"
-    jsonl = "jsonl"
-    csv = "csv"
-    tsv = "tsv"
-    parquet = "parquet"
-    markdown = "markdown"
-    latex = "latex"
-
-
 class Engine(str, Enum):
     """Where evaluation runs."""
 
@@ -92,7 +80,7 @@ def evaluate(
         str | None, typer.Option(help="Measure for --failing; by default the first.")
     ] = None,
     queries: options.Queries = None,
-    format: Annotated[Format | None, typer.Option("--format", help=formats.HELP)] = None,  # noqa: A002
+    format: options.Written = None,  # noqa: A002
     output: options.Output = None,
     spreadsheet: options.Spreadsheet = False,
     skip_bad: options.SkipBad = False,

@@ -78,7 +78,7 @@ def explain(
     ] = None,
     queries: options.Queries = None,
     rows: Annotated[int, typer.Option(help="Approximate number of rows to show.")] = 20,
-    format: Annotated[Format | None, typer.Option("--format", help=formats.HELP)] = None,  # noqa: A002
+    format: Annotated[Format | None, formats.asked(Format)] = None,  # noqa: A002
     output: options.Output = None,
     qrels_format: options.QrelsFormat = None,
     run_format: options.RunFormat = None,
@@ -125,8 +125,7 @@ def _render(found: Explanation, format: Format) -> str:  # noqa: A002
     if format is Format.table:
         return str(found)
     if format in (Format.csv, Format.jsonl):
-        frame = found.to_frame()
-        return frame.write_csv() if format is Format.csv else formats.as_jsonl(frame)
+        return formats.as_rows(found.to_frame(), format)
     return found.to_markdown() if format is Format.markdown else found.to_json()
 
 

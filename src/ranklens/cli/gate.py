@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from ranklens.cli import options
+from ranklens.cli import formats, options
 from ranklens.errors import InputError
 from ranklens.files import output as out
 from ranklens.policy import Policy
@@ -66,8 +66,10 @@ class _Held(NamedTuple):
     update: bool
 
 
+@options.with_asking
 def gate(
     policy: Policy,
+    asking: dict[str, Any],
     rules: Annotated[
         list[str] | None,
         typer.Argument(
@@ -120,14 +122,7 @@ def gate(
         list[str] | None,
         typer.Option("-m", "--measures", help="Further measures that --update keeps. Can be repeated."),
     ] = None,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Ask every query again; use no stored answer.")
-    ] = False,
-    keep_going: Annotated[
-        bool, typer.Option("--keep-going", help="Keep asking, even if every call fails with the same error.")
-    ] = False,
-    no_code: Annotated[bool, typer.Option("--no-code", help="Refuse configurations that name code.")] = False,
-    format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.table,  # noqa: A002
+    format: Annotated[Format | None, formats.asked(Format)] = None,  # noqa: A002
     output: options.Output = None,
     junit: options.Junit = None,
     qrels_format: options.QrelsFormat = None,
@@ -137,8 +132,7 @@ def gate(
 ) -> None:
     """Hold results against rules and a baseline; exit status 1 if a rule fails, 2 if nothing could be checked.
 
-    A baseline is a file that is committed and that only --update changes. If its queries, judgments or policy differ, nothing is
-    compared.
+    A baseline is a file that is committed and that only --update changes. If its queries, judgments or policy differ, nothing is compared.
     """
     from ranklens.gates.rules import Rule
 
@@ -146,17 +140,17 @@ def gate(
         raise InputError("Say what to check: either --config FILE, or --qrels FILE and --run FILE.")
     chosen = None if undecided is None else undecided.value
     held = _Held([Rule.parse(rule) for rule in rules or ()], baseline, chosen, common, update)
-    for written in (output, junit):
-        out.check_output(written, [config, qrels, *(runs or ())])
+    written = formats.format_of(format, output, Format)
+    for file in (output, junit):
+        out.check_output(file, [config, qrels, *(runs or ())])
     if config is not None:
-        asking = {"fresh": fresh, "keep_going": keep_going, "code": not no_code}
         found = _by_config(config, held, asking)
     else:
-        formats = {"qrels_format": qrels_format, "run_format": run_format, "places": places, "match": match}
-        found = _by_files(str(qrels), runs or [], held, policy, measures or [], queries, cluster, formats)
+        how = {"qrels_format": qrels_format, "run_format": run_format, "places": places, "match": match}
+        found = _by_files(str(qrels), runs or [], held, policy, measures or [], queries, cluster, how)
     if found is not None:
         _for_ci(found, junit)
-        _tell(found, format, output, config)
+        _tell(found, written, output, config)
 
 
 def _by_files(
@@ -167,7 +161,7 @@ def _by_files(
     measures: Sequence[str],
     queries: str | None,
     cluster: str | None,
-    formats: Mapping[str, Any],
+    how: Mapping[str, Any],
 ) -> Outcome | None:
     """Runs and logs against judgments."""
     from ranklens.cli.places import columns_of, match_of
@@ -184,9 +178,9 @@ def _by_files(
     wanted = list(dict.fromkeys([*ruled, *(parse_many(measures) if measures else [])]))
     if not held.rules and not (held.update and wanted):
         raise InputError("There is no rule to check; write one, such as 'nDCG@10 >= 0.4'.")
-    matching = match_of(formats["match"])
-    names = Names.of(columns_of(formats["places"]), matching)
-    data = open_collection(qrels, runs, formats["qrels_format"], formats["run_format"], names).with_logs()
+    matching = match_of(how["match"])
+    names = Names.of(columns_of(how["places"]), matching)
+    data = open_collection(qrels, runs, how["qrels_format"], how["run_format"], names).with_logs()
     scores = {
         name: evaluate(data.qrels, run, wanted or ["RR"], policy, match=matching)
         for name, run in data.runs.items()
@@ -203,7 +197,7 @@ def _by_files(
     return check(held.rules, results.records, Terms(against, undecided, fields, cluster, held.common))
 
 
-def _by_config(path: Path, held: _Held, asking: Mapping[str, bool]) -> Outcome | None:
+def _by_config(path: Path, held: _Held, asking: Mapping[str, Any]) -> Outcome | None:
     """What a configuration describes, with its gates and further rules."""
     from ranklens.config import load
     from ranklens.config.execution import Asking, measure, records_of

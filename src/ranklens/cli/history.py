@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
 from enum import Enum
 from pathlib import Path
@@ -11,13 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ranklens.cli import options
+from ranklens.cli import formats, options
 from ranklens.errors import InputError
 from ranklens.files import output as out
 from ranklens.policy import Policy
 from ranklens.words import counted, visible
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from ranklens.history.entries import Entry
     from ranklens.history.record import Record
     from ranklens.scores import Scores
@@ -49,15 +50,6 @@ System = Annotated[str | None, typer.Option("--system", help="Only this system."
 Last = Annotated[int | None, typer.Option("--last", min=1, metavar="N", help="Only the last N entries.")]
 
 
-class Format(str, Enum):
-    """How results are written."""
-
-    table = "table"
-    json = "json"
-    csv = "csv"
-    markdown = "markdown"
-
-
 class Rows(str, Enum):
     """What the rows of an export are."""
 
@@ -65,10 +57,10 @@ class Rows(str, Enum):
     entries = "entries"
 
 
-Written = Annotated[Format, typer.Option("--format", help="Output format.")]
 app = typer.Typer(
     help="Keep results and see them over time: add, list, show, trend, export.",
     no_args_is_help=True,
+    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -129,19 +121,22 @@ def list_entries(
     system: System = None,
     last: Last = None,
     store: Store = None,
-    format: Written = Format.table,  # noqa: A002
+    format: options.Written = None,  # noqa: A002
     output: options.Output = None,
 ) -> None:
     """List the entries, oldest first: what was measured, when, and at which commit."""
     from ranklens.history.store import History
+    from ranklens.tables.table import Printout
 
+    written = _format(format, output)
     entries = History(store).entries(system=system, last=last)
-    if format is Format.json:
-        out.write_text(
-            json.dumps([_told(entry) for entry in entries], indent=2, ensure_ascii=False) + "\n", output
-        )
-        return
-    _write(_table(entries), format, output)
+    formats.write(
+        Printout([_table(entries)]),
+        written,
+        output,
+        rows=lambda: _frame([_row(entry) for entry in entries]),
+        content=lambda: [_told(entry) for entry in entries],
+    )
 
 
 def show(
@@ -150,23 +145,25 @@ def show(
     ] = "last",
     per_query: Annotated[bool, typer.Option("-q", "--per-query", help="All queries, one row each.")] = False,
     store: Store = None,
-    format: Written = Format.table,  # noqa: A002
+    format: options.Written = None,  # noqa: A002
     output: options.Output = None,
 ) -> None:
     """Show an entry: means with intervals, where it comes from, and the values per query."""
     from ranklens.history.store import History
+    from ranklens.tables.table import Printout
 
+    written = _format(format, output)
     history = History(store)
     entry = history.find(ref)
     record = history.record(entry)
-    if format is Format.json:
-        values = {name: found.tolist() for name, found in record.values.items()}
-        content = {**_told(entry), "queries": list(record.queries), "values": values}
-        out.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", output)
-    elif per_query:
-        _write(_by_query(record), format, output)
-    else:
-        _write(_details(entry, len(record.queries)), format, output)
+    values = {name: found.tolist() for name, found in record.values.items()}
+    formats.write(
+        Printout([_by_query(record)]) if per_query else _details(entry, len(record.queries)),
+        written,
+        output,
+        rows=lambda: _frame({"query": list(record.queries), **values} if per_query else _measures(entry)),
+        content=lambda: {**_told(entry), "queries": list(record.queries), "values": values},
+    )
 
 
 def trend(
@@ -180,26 +177,30 @@ def trend(
         Path | None, typer.Option("--plot", metavar="FILE", help="Draw it as .png, .svg, .pdf or .html.")
     ] = None,
     store: Store = None,
-    format: Written = Format.table,  # noqa: A002
+    format: options.Written = None,  # noqa: A002
     output: options.Output = None,
 ) -> None:
     """Show a measure over time; drops are found by a paired test on the queries in common, not by the eye."""
     from ranklens.history.store import History
 
+    written = _format(format, output)
     out.check_output(plot)
     found = History(store).trend(measure, system=system, last=last)
     if plot is not None:
         from ranklens.report.drawing import save
 
         save(found.chart(), plot)
-    if format is Format.json:
-        rows = [{**row, "at": row["at"].isoformat()} for row in found.to_frame().to_dicts()]
-        content = {"measure": str(found.measure), "alpha": found.alpha, "entries": rows}
-        out.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", output)
-    elif format is Format.csv:
-        out.write_text(found.to_frame().write_csv(), output)
-    else:
-        _write(found.table(), format, output)
+    formats.write(
+        found.printout(),
+        written,
+        output,
+        rows=found.to_frame,
+        content=lambda: {
+            "measure": str(found.measure),
+            "alpha": found.alpha,
+            "entries": found.to_frame().to_dicts(),
+        },
+    )
 
 
 def export(
@@ -220,11 +221,15 @@ def export(
     typer.echo(visible(f"{path}: {counted(number, 'row')}"), err=True)
 
 
-app.command(name="add")(options.with_load(options.with_policy(add)))
-app.command(name="list")(list_entries)
-app.command(name="show")(show)
-app.command(name="trend")(trend)
-app.command(name="export")(export)
+_COMMANDS: dict[str, Callable[..., None]] = {
+    "add": options.with_load(options.with_policy(add)),
+    "list": list_entries,
+    "show": show,
+    "trend": trend,
+    "export": export,
+}
+for _name, _command in _COMMANDS.items():
+    app.command(name=_name, short_help=options.first_line(_command))(_command)
 
 
 def _time(text: str) -> float:
@@ -282,11 +287,25 @@ def _details(entry: Entry, queries: int) -> Printout:
         f"policy: {policy}",
         f"versions: {versions}",
     ]
+    if entry.config:
+        lines.append(f"configuration: {_configured(entry.config)}")
     if entry.latency:
         times = ", ".join(f"{name} {1000 * seconds:,.1f} ms" for name, seconds in entry.latency.items())
         lines.append(f"latency: {times}; {counted(entry.failed or 0, 'failed call')}")
     table = Table(["measure", "mean", "95% interval"], rows, title=entry.name)
     return Printout([table, Lines("Where it comes from", lines)])
+
+
+def _configured(config: Mapping[str, Any]) -> str:
+    """What was set, in a line; JSON has all of it."""
+    said = [f"{key} {_short(value)}" for key, value in config.items() if value not in (None, False, [], {})]
+    return ", ".join(said)
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, list):
+        return " ".join(map(_short, value))
+    return "{…}" if isinstance(value, dict) else str(value)
 
 
 def _by_query(record: Record) -> Table:
@@ -305,16 +324,28 @@ def _told(entry: Entry) -> dict[str, Any]:
     return {**asdict(entry), "at": datetime.fromtimestamp(entry.at, tz=timezone.utc).isoformat()}
 
 
-def _write(shown: Table | Printout, format: Format, output: Path | None) -> None:  # noqa: A002
-    from ranklens.tables import terminal
-    from ranklens.tables.table import Printout, Table
+def _row(entry: Entry) -> dict[str, Any]:
+    """One row of the list, with all digits."""
+    known = ("id", "at", "system", "kind", "commit", "dirty", "label", "judgments")
+    return {name: _told(entry)[name] for name in known} | {
+        name: one.mean for name, one in entry.measures.items()
+    }
 
-    if format is Format.csv:
-        table = shown if isinstance(shown, Table) else next(p for p in shown.parts if isinstance(p, Table))
-        out.write_text(table.to_csv(), output)
-    elif format is Format.markdown:
-        out.write_text(shown.to_markdown() + "\n", output)
-    elif out.is_standard_output(output):
-        terminal.show(shown if isinstance(shown, Printout) else Printout([shown]))
-    else:
-        out.write_text(f"{shown}\n", output)
+
+def _measures(entry: Entry) -> list[dict[str, Any]]:
+    return [
+        {"measure": name, "mean": one.mean, "low": one.low, "high": one.high}
+        for name, one in entry.measures.items()
+    ]
+
+
+def _frame(rows: Any) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def _format(asked: formats.Format | None, output: Path | None) -> formats.Format:
+    """Before any work, because the name of the file may be wrong."""
+    out.check_output(output)
+    return formats.format_of(asked, output, formats.Format)

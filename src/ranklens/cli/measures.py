@@ -118,6 +118,7 @@ def _table(measures: Sequence[Measure]) -> Table:
 
 
 def _description(definition: Definition) -> Printout:
+    from ranklens.conventions.differences import told
     from ranklens.formulas.literature import entry_of, references_of
     from ranklens.tables.table import Lines, Printout, Table
 
@@ -131,6 +132,8 @@ def _description(definition: Definition) -> Printout:
         parts.append(Lines("Formula (LaTeX)", [entry.formula]))
     if sources:
         parts.append(Lines("References", [str(source) for source in sources]))
+    if otherwise := told(definition.name):
+        parts.append(Lines("Computed otherwise", otherwise))
     if definition.aliases:
         parts.append(Lines("Also called", [", ".join(definition.aliases)]))
     return Printout(parts)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_origin, get_type_
 
 import typer
 
+from ranklens.cli import formats
 from ranklens.manners import loudness
 from ranklens.policy import Policy
 
@@ -41,6 +42,7 @@ Queries = Annotated[
         help="Texts of the queries: JSONL, CSV, TSV, JSON or Parquet. A BEIR folder brings its own.",
     ),
 ]
+Written = Annotated[formats.Format | None, formats.asked(formats.Format)]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="File to write; - is standard output.")]
 Spreadsheet = Annotated[
     bool,
@@ -86,6 +88,11 @@ Match = Annotated[
 ]
 
 
+def first_line(command: Callable[..., None]) -> str:
+    """What the list of commands says of one: its first sentence as a whole, which Typer would cut."""
+    return (command.__doc__ or "").partition("\n")[0]
+
+
 def with_policy(command: Callable[..., None]) -> Callable[..., None]:
     """The command with one option for each field of :class:`~ranklens.policy.Policy` in place of its argument ``policy``, if it has one."""
     if "policy" not in inspect.signature(command).parameters:
@@ -120,6 +127,51 @@ def with_load(command: Callable[..., None]) -> Callable[..., None]:
         command(**arguments)
 
     return _signed(run, command, {"load": (Load, None)})
+
+
+_ASKING = {
+    "fresh": (
+        Annotated[bool, typer.Option("--fresh", help="Ask every query again; use no stored answer.")],
+        False,
+    ),
+    "max_age": (
+        Annotated[
+            str | None,
+            typer.Option(
+                "--max-age",
+                metavar="AGE",
+                help="Use no stored answer older than this: 7d, 12h, 30m, or seconds.",
+            ),
+        ],
+        None,
+    ),
+    "keep_going": (
+        Annotated[
+            bool,
+            typer.Option("--keep-going", help="Keep asking, even if every call fails with the same error."),
+        ],
+        False,
+    ),
+    "no_code": (
+        Annotated[
+            bool,
+            typer.Option(
+                "--no-code",
+                help="Refuse configurations that name code or an address; runs are compared and gated.",
+            ),
+        ],
+        False,
+    ),
+}
+
+
+def with_asking(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with options for how retrievers are asked in place of its argument ``asking``: those of ``config.execution.Asking``."""
+
+    def built(chosen: dict[str, Any]) -> dict[str, Any]:
+        return {"code": not chosen.pop("no_code"), **chosen}
+
+    return with_options(command, "asking", _ASKING, built)
 
 
 def with_options(

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ranklens.cli import options
+from ranklens.cli import formats, options
 from ranklens.errors import InputError
 from ranklens.files import output as out
 from ranklens.policy import Policy
@@ -31,14 +29,6 @@ Examples:
 
   ranklens plan --deviation 0.25 --detect 0.02 --per-cluster 5 --correlation 0.3
 """
-
-
-class Format(str, Enum):
-    """How the plan is written."""
-
-    table = "table"
-    json = "json"
-    markdown = "markdown"
 
 
 def plan(
@@ -74,12 +64,13 @@ def plan(
         Path | None,
         typer.Option(metavar="FILE", help="Draw power over queries as .png, .svg, .pdf or .html."),
     ] = None,
-    format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.table,  # noqa: A002
+    format: options.Written = None,  # noqa: A002
     output: options.Output = None,
 ) -> None:
     """Plan an evaluation: how many queries show a difference that matters."""
     from ranklens.comparison.planning import plan as make_plan
 
+    written = formats.format_of(format, output, formats.Format)
     for file in (output, plot):
         out.check_output(file, [qrels, *(runs or [])])
     found = make_plan(
@@ -96,14 +87,7 @@ def plan(
         from ranklens.report.drawing import save
 
         save(found.chart(), plot)
-    shown = found.printout()
-    if format is Format.table and out.is_standard_output(output):
-        from ranklens.tables import terminal
-
-        terminal.show(shown)
-        return
-    text = json.dumps(found.to_dict(), indent=2) if format is Format.json else str(shown)
-    out.write_text((shown.to_markdown() if format is Format.markdown else text) + "\n", output)
+    formats.write(found.printout(), written, output, rows=lambda: found.curve, content=found.to_dict)
 
 
 def _pilot(

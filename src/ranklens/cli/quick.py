@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from ranklens.cli import evaluate
+from ranklens.cli.formats import Format
 from ranklens.policy import Policy
 
 _NUMBERS = {"depth": (r"[0-9]{1,9}", int), "rel": (r"[0-9]{1,9}(?:\.[0-9]{1,9})?", float)}
-FORMATS = {choice.value: choice for choice in evaluate.Format}
+FORMATS = {choice.value: choice for choice in Format}
 # What each option sets, and to what where it takes no value.
 OPTIONS: dict[str, tuple[str, bool | None]] = {
     "-m": ("measures", None),

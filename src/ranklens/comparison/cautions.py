@@ -8,13 +8,13 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.stats import t as student_t
 
 from ranklens.comparison import clusters
 from ranklens.comparison.effort import corrected_away
 from ranklens.comparison.slices import NONE
 from ranklens.comparison.verdicts import name_of_test
 from ranklens.scores import share_judged
+from ranklens.stats.student import t_quantile
 from ranklens.words import counted, percent, several
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def _significant_within_own_interval(found: Contrasts) -> Iterator[tuple[int, in
         return
     values, reach = (
         found.quantity.for_tests(found.values),
-        student_t.ppf((1 + found.settings.level) / 2, n - 1),
+        t_quantile(n - 1, (1 + found.settings.level) / 2),
     )
     for a in np.unique(found.first[found.significant]):
         others = found.second[found.significant & (found.first == a)]

@@ -75,15 +75,17 @@ class Contrasts:
     def place(self, a: str, b: str) -> int:
         """Where the pair is, whatever its order."""
         i, j = self.systems.index(a), self.systems.index(b)
-        known = self._where
-        if (i, j) not in known and (j, i) not in known:
+        found = max(int(self._where[i, j]), int(self._where[j, i]))
+        if found < 0:
             raise InputError(f"{a} and {b} were not compared: only pairs with the baseline were.")
-        return known.get((i, j), known.get((j, i), 0))
+        return found
 
     @cached_property
-    def _where(self) -> dict[tuple[int, int], int]:
-        pairs = zip(self.first.tolist(), self.second.tolist(), strict=True)
-        return {pair: i for i, pair in enumerate(pairs)}
+    def _where(self) -> IntArray:
+        """Systems × systems: where each pair is; -1 where there is none."""
+        found = np.full((len(self.systems), len(self.systems)), -1)
+        found[self.first, self.second] = np.arange(len(self))
+        return found
 
     @cached_property
     def different(self) -> BoolArray:

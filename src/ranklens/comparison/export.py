@@ -38,7 +38,7 @@ MOST_SENTENCES = (
 
 
 def systems_frame(comparison: Comparison) -> pl.DataFrame:
-    """One row per measure, system and slice; the slice is null for all queries together."""
+    """One row per measure, system and slice; the slice is null for all queries together. Teams are a column, if they are known."""
     import polars as pl
 
     text, number = pl.String, pl.Float64
@@ -55,7 +55,11 @@ def systems_frame(comparison: Comparison) -> pl.DataFrame:
     }
     sliced = (result for part in comparison.slices for result in part.results)
     rows = [_system(result) for result in (*comparison.results, *sliced, *comparison.macro)]
-    return _as_asked(comparison, pl.DataFrame(rows, schema=schema))
+    found = _as_asked(comparison, pl.DataFrame(rows, schema=schema))
+    if comparison.teams is None:
+        return found
+    teams = [comparison.teams[system] for system in found["system"]]
+    return found.with_columns(pl.Series("team", teams, dtype=text))
 
 
 def pairs_frame(comparison: Comparison, columns: Sequence[str] | None = None) -> pl.DataFrame:
@@ -170,6 +174,7 @@ def _content(comparison: Comparison) -> dict[str, Any]:
         "format_version": FORMAT_VERSION,
         "versions": _versions(),
         "systems": list(comparison.systems),
+        "teams": dict(comparison.teams) if comparison.teams is not None else None,
         "measures": [_measure(comparison, name) for name in comparison.measures],
         "queries": list(comparison.query_ids),
         "settings": asdict(comparison.settings),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -27,7 +29,8 @@ def groups(different: BoolArray) -> list[list[int]] | None:
     ([[0, 1], [1, 2]], ['a', 'ab', 'b'])
     """
     n = len(different)
-    alike = [sum(1 << j for j in range(n) if not row[j]) for row in different.tolist()]
+    packed = np.packbits(~different, axis=1, bitorder="little")
+    alike = [int.from_bytes(row.tobytes(), "little") for row in packed]
     found: list[int] = []  # sets of systems, as bits
     together = [1 << i for i in range(n)]  # which systems already share a group
     for i in range(n):

@@ -124,7 +124,7 @@ class _Page:
         kind = "table*" if self.asked.wide else "table"
         said = self.asked.caption if self.asked.caption is not None else self._caption()
         lettered = self.marks == "letters"
-        columns = ["l" if lettered else "", "l", *map(self._column, self.comparison.measures)]
+        columns = ["l" if lettered else "", "l", self._columns()]
         return "\n".join(
             [
                 *self._details(),
@@ -152,9 +152,14 @@ class _Page:
             return [r"\footnotesize", r"\setlength{\tabcolsep}{2.5pt}"]
         return [r"\small", r"\setlength{\tabcolsep}{4pt}"] if len(self.systems) > _SMALL_FROM else []
 
-    def _column(self, measure: str) -> str:
-        number = "r@{.}l" if self._has_point(measure) else "r"
-        return number + ("r" if self._has_delta(measure) else "")
+    def _columns(self) -> str:
+        """A difference stands nearer to its own measure than to the next."""
+        found, near, far = "", r"@{\hspace{\tabcolsep}}", r"@{\hspace{3\tabcolsep}}"
+        for measure in self.comparison.measures:
+            found += far if found.endswith(f"{near}r") else ""
+            found += "r@{.}l" if self._has_point(measure) else "r"
+            found += f"{near}r" if self._has_delta(measure) else ""
+        return found
 
     def _has_point(self, measure: str) -> bool:
         is_whole = self.comparison.quantity(measure).aggregate == "sum" or not self.asked.digits

@@ -61,6 +61,7 @@ def _compared(content: Mapping[str, Any]) -> Comparison:
         cautions=tuple(content["cautions"]),
         status=content["status"],
         latencies=content["latencies"],
+        teams=content.get("teams"),  # what older versions wrote lacks them
     )
 
 

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 
 def by_system(given: Any) -> Any:
-    """Systems by name, from a table with a column ``system`` or from a mapping, some of whose values may be files."""
+    """Systems by name, from a table with a column ``system``, as such or in a file, or from a mapping, some of whose values may be files."""
+    if is_path(given):
+        return {name: _table(values) for name, values in read_values(given).items()}
     if isinstance(given, Mapping):
         return {name: _read(system) if is_path(system) else system for name, system in given.items()}
     if not frames.is_frame(given):

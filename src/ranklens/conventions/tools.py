@@ -139,10 +139,7 @@ CONVENTIONS: Mapping[str, Convention] = {
                 "bpref": "Bpref",
                 **{f"rbp.{p}": f"RBP(p=0.{p}, gain=raw)" for p in ("5", "8", "9", "95", "99")},
             },
-            {
-                "": "ranx has no rule for ties; here they keep the order of the input.",
-                "precision": "Precision is divided by k, or without a cutoff by the documents retrieved.",
-            },
+            {"": "ranx has no rule for ties; here they keep the order of the input."},
         ),
         Convention(
             "recbole",

@@ -63,12 +63,16 @@ class Convention:
     def reasons(self, text: str) -> list[str]:
         """Why its number differs from the usual one, in sentences."""
         base, k = _taken_apart(text)
-        found = [self.why[key] for key in ("", base) if key in self.why]
+        found = [self.why[""], *self.own_reasons(text)] if "" in self.why else self.own_reasons(text)
         if k is None and base in self.bare:
             found.append(f"Without a cutoff it looks at the first {self.bare[base]} documents.")
-        if base in self.tied:
-            found.append("Tied documents are averaged over all their orders.")
         return found
+
+    def own_reasons(self, text: str) -> list[str]:
+        """Those of one measure, without what holds for all of the tool's."""
+        base, _ = _taken_apart(text)
+        found = [self.why[base]] if base in self.why else []
+        return [*found, "Tied documents are averaged over all their orders."] if base in self.tied else found
 
 
 def _taken_apart(text: str) -> tuple[str, int | None]:

@@ -82,19 +82,28 @@ class RunFile(os.PathLike[str]):
     @cached_property
     def tag(self) -> str | None:
         """What a TREC run calls itself, unless that is a mere number or too long to be a name."""
-        from ranklens.files import formats
+        from ranklens.files import recognition
 
-        if _can_be_read_once(self.path) or self._located[1] != "trec":
-            return None
-        return formats.trec_tag(self._located[0])
+        return recognition.trec_tag(self._located[0]) if self._is_trec else None
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether this would be a TREC run, but its first line is none."""
+        from ranklens.files import recognition
+
+        return self._is_trec and not recognition.has_trec_fields(self._located[0])
+
+    @property
+    def _is_trec(self) -> bool:
+        return not _can_be_read_once(self.path) and self._located[1] == "trec"
 
     @cached_property
     def _located(self) -> tuple[PathLike, str]:
-        from ranklens.files import formats
+        from ranklens.files import recognition
 
         if self.scored is not None and self.format is None:
-            return formats.locate_scores(self.path)
-        return formats.locate(self.path, self.format, "run")
+            return recognition.locate_scores(self.path)
+        return recognition.locate(self.path, self.format, "run")
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,9 +293,9 @@ def _judgments(qrels: Any, format: str | None, names: Names) -> tuple[Any, Score
     qrels = _opened(qrels)
     if not is_path(qrels) and not hasattr(qrels, "packing"):
         return _given(qrels, names), None
-    from ranklens.files import formats
+    from ranklens.files import formats, recognition
 
-    place, kind = formats.locate(qrels, format, "qrels")
+    place, kind = recognition.locate(qrels, format, "qrels")
     gold = formats.judgments_in(place, kind, names)
     return gold, Scored(str(qrels), gold) if kind == "svmlight" else None
 
@@ -342,8 +351,13 @@ def _printable(name: str) -> str:
 
 
 def _named(files: Sequence[tuple[str | None, RunFile]]) -> dict[str, Any]:
-    """By the given name, else by tag if every file without a name has its own tag, else by file name."""
-    tagged = [(name or file.tag, file) for name, file in files]
+    """By the given name, else by tag if every file without a name has its own tag, else by file name.
+
+    A file that is no run after all goes by its path, so that the others keep their tags.
+    """
+    tagged = [
+        (name or file.tag or (str(file.path) if file.is_broken else None), file) for name, file in files
+    ]
     if all(name for name, _ in tagged) and len({name for name, _ in tagged}) == len(files):
         return {str(name): file for name, file in tagged}
     names = _by_file([(name, str(file.path)) for name, file in files])

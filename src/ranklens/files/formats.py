@@ -16,23 +16,22 @@ svmlight        ``grade qid:7 1:0.3 … # document``; the run is a file with one
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
-from glob import glob
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from ranklens.errors import InputError, nearest
+from ranklens.errors import InputError
 from ranklens.files import tables, trec
 from ranklens.files.forking import polars_is_used
-from ranklens.files.json_reading import RepeatedKeyError, loads_ids
-from ranklens.files.parts import is_in_parts, one_after_the_other, parts_kind
-from ranklens.files.remote import is_remote, remote_kind, scan
-from ranklens.files.sources import PathLike, Source, open_source, without_bom
+from ranklens.files.json_files import json_document, json_lines
+from ranklens.files.parts import is_in_parts, one_after_the_other
+from ranklens.files.recognition import locate, refuse_judgments, refuse_run, refuse_samples
+from ranklens.files.remote import is_remote, scan
+from ranklens.files.sources import PathLike, Source, open_source
 from ranklens.files.streams import TableStream
-from ranklens.files.systems import OneSystem, several, system_folders, systems_in, systems_of_scan
+from ranklens.files.systems import OneSystem, systems_in, systems_of_scan
 from ranklens.readers import frames, mappings
 from ranklens.readers.names import USUAL, Names, plain
 from ranklens.words import brief
@@ -41,11 +40,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 Half = Literal["golden", "log"]
-FORMATS = ("trec", "trec-diversity", "msmarco", "csv", "tsv", "jsonl", "json", "parquet", "beir", "svmlight")
 
-_BY_SUFFIX = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".parquet": "parquet", ".svm": "svmlight",
-              ".svmlight": "svmlight", ".letor": "svmlight"}  # fmt: skip
-_KNOWN_COLUMNS = {*frames.QUERY_NAMES, *frames.DOC_NAMES}
 _TREC_RUN_FIELDS = {"query": False, "doc": False, "score": True}
 _MSMARCO_FIELDS = {"query": False, "doc": False, "rank": True}
 
@@ -81,10 +76,10 @@ def judgments_in(place: PathLike, kind: str, names: Names = USUAL) -> Any:
 
 
 def _trec_judgments(source: Source, kind: str) -> Any:
-    _refuse_run(source)
+    refuse_run(source)
     if kind == "trec-diversity" or (kind == "trec" and trec.has_subtopics(source)):
         return _by_subtopic(source)
-    _refuse_samples(source)
+    refuse_samples(source)
     return trec.read_fields(source, trec.TREC_QRELS, {"query": False, "doc": False, "grade": True})
 
 
@@ -129,7 +124,7 @@ def run_in(
         )
     source = open_source(place)
     if kind == "trec":
-        _refuse_judgments(source)
+        refuse_judgments(source)
         stream = trec.stream_fields(
             source, trec.TREC_RUN, _TREC_RUN_FIELDS | ({"rank": False} if ranks else {})
         )
@@ -173,21 +168,6 @@ def _whole_ranks(name: str, table: pl.DataFrame) -> pl.DataFrame:
 def read_run(path: PathLike, format: str | None = None) -> Any:  # noqa: A002
     """A run from a file, as a table ``query, doc, score`` or a dict."""
     return _whole(run_in(*locate(path, format, "run")))
-
-
-def locate_scores(path: PathLike) -> tuple[PathLike, str]:
-    """What to read as a run for svmlight judgments, and its format: a file of bare scores is svmlight too."""
-    place, kind = locate(path, None, "run")
-    fields = trec.first_fields(place) if isinstance(place, Source) else []
-    bare = len(fields) == 1 and (kind == "trec" or _is_number(fields[0]))
-    return place, "svmlight" if bare else kind
-
-
-def trec_tag(place: PathLike) -> str | None:
-    """What a TREC run calls itself in its sixth field, unless that is a mere number or too long to be a name."""
-    fields = trec.first_fields(open_source(place))
-    tag = fields[5] if len(fields) == len(trec.TREC_RUN) else ""
-    return tag if 0 < len(tag) <= 40 and not tag.replace(".", "").isdigit() else None
 
 
 def stream_table(path: PathLike, kind: str) -> Any:
@@ -236,36 +216,6 @@ def _not_a_number(value: Any, name: str, query: Any, doc: Any) -> InputError:
     return InputError(f"the {name} of document {of} for query {brief(repr(query))} is {shown}, not a number.")
 
 
-def locate(path: PathLike, given: str | None, what: str) -> tuple[PathLike, str]:
-    """What to read, and its format; the content helps to recognise it."""
-    if given is not None and given not in FORMATS:
-        raise InputError(f"there is no format {given!r}: {nearest(given, FORMATS)}")
-    if is_remote(path):
-        return path, given or remote_kind(str(path))
-    if not isinstance(path, Source) and str(path) != "-" and is_in_parts(path):
-        folders = system_folders(path) if what == "run" else {}
-        if len(folders) > 1:
-            raise several(str(path), folders)
-        return path, given or _folder_format(Path(path), what)
-    source = open_source(path)
-    return source, given or _BY_SUFFIX.get(source.suffix) or _by_content(source, what)
-
-
-def _folder_format(place: Path, what: str) -> str:
-    """BEIR, or that of the parts; a run is never BEIR."""
-    if what == "qrels" and place.is_dir() and ((place / "qrels").is_dir() or any(place.glob("*.tsv"))):
-        return "beir"
-    kind = parts_kind(place)
-    if kind is not None:
-        return kind
-    if not place.is_dir():
-        found = glob(str(place), recursive=True)
-        what_is = "matches no Parquet, CSV, TSV or JSONL files" if found else "does not exist"
-        raise InputError(f"{place} {what_is}.")
-    lacks = "BEIR's qrels or Parquet files" if what == "qrels" else "Parquet files"
-    raise InputError(f"{place} is a folder without {lacks}; pass the file itself.")
-
-
 def _stream_parts(
     path: PathLike, kind: str, convert: tables.Convert, half: Half, names: Names
 ) -> TableStream:
@@ -290,85 +240,6 @@ def _stream_parquet(place: PathLike, convert: tables.Convert, **options: bool) -
     )  # a source, as long as it is there, keeps a temporary copy
 
 
-# What follows distinguishes JSON from an id in brackets.
-_JSON_START = re.compile(rb"""\{\s*["}]|\[\s*["{\[\]]""")
-
-
-def _by_content(source: Source, what: str) -> str:
-    head = source.head().lstrip(b"\xef\xbb\xbf \t\r\n")
-    if head.startswith(b"PAR1"):
-        return "parquet"
-    if _JSON_START.match(head):
-        first_line = head.partition(b"\n")[0].strip()
-        is_row = first_line.startswith(b"{") and first_line.endswith(b"}") and _is_row(first_line)
-        return "jsonl" if is_row else "json"
-    fields = trec.first_fields(source)
-    if len(fields) > 1 and fields[1].startswith("qid:"):
-        return "svmlight"
-    if _has_grade(fields) or _has_rank_and_score(fields):
-        return "trec"
-    separator = "\t" if b"\t" in head.partition(b"\n")[0] else ","
-    found = {plain(name) for name in tables.header(head, separator)}
-    if len(found & _KNOWN_COLUMNS) >= 2:
-        return "tsv" if separator == "\t" else "csv"
-    return "msmarco" if what == "run" and len(fields) == 3 else "trec"
-
-
-def _is_row(line: bytes) -> bool:
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
-        return False
-    return not all(isinstance(value, (dict, list)) for value in row.values())
-
-
-def _has_grade(fields: Sequence[str]) -> bool:
-    """Whether this is a line of TREC judgments, not a header."""
-    return len(fields) == len(trec.TREC_QRELS) and _is_number(fields[3])
-
-
-def _has_rank_and_score(fields: Sequence[str]) -> bool:
-    """Whether this is a line of a TREC run, not a header."""
-    return len(fields) == len(trec.TREC_RUN) and _is_number(fields[3]) and _is_number(fields[4])
-
-
-def _refuse_run(source: Source) -> None:
-    fields = trec.first_fields(source)
-    if _has_rank_and_score(fields) or (len(fields) == len(trec.TREC_RUN) and fields[1].upper() == "Q0"):
-        raise InputError(
-            f"{source.name} looks like a run (six fields: {', '.join(trec.TREC_RUN)}); pass the judgments first."
-        )
-
-
-def _refuse_samples(source: Source) -> None:
-    """Judgments of sampled pools, whose fifth field says how a document was drawn: without it every mean is biased."""
-    fields = trec.first_fields(source)
-    if len(fields) == 5:
-        raise InputError(
-            f"{source.name} has five fields, as judgments of sampled pools have: query, document, grade, method and probability (prels), "
-            f"or query, 0, document, stratum and grade. Measures for samples are not known here; to use the grades as they are, keep "
-            f"{', '.join(trec.TREC_QRELS)}."
-        )
-
-
-def _refuse_judgments(source: Source) -> None:
-    fields = trec.first_fields(source)
-    if _has_grade(fields):
-        raise InputError(
-            f"{source.name} looks like judgments (four fields: {', '.join(trec.TREC_QRELS)}); pass the run second."
-        )
-    if len(fields) == 1 and _is_number(fields[0]):
-        raise InputError(f"{source.name} holds bare scores, which belong to svmlight judgments.")
-
-
-def _is_number(field: str) -> bool:
-    try:
-        float(field)
-    except ValueError:
-        return False
-    return True
-
-
 def _whole(read: Any) -> Any:
     """A stream as one table, everything else as it is."""
     return _as_one(read) if isinstance(read, TableStream) else read
@@ -387,7 +258,7 @@ def _stream_table(source: Source, kind: str, convert: tables.Convert, half: Half
         return tables.stream_table(source, kind, partial(_with_name, source, convert), numbers=numbers)
     if kind == "jsonl" and not _holds_records(source, names):
         return tables.stream_table(source, kind, partial(_with_name, source, convert))
-    rows = _json_lines(source) if kind == "jsonl" else _json(source)
+    rows = json_lines(source) if kind == "jsonl" else json_document(source)
     if isinstance(rows, Mapping):
         _check_texts(source, rows, "grade" if half == "golden" else "score")
         return rows
@@ -448,48 +319,6 @@ def _says_documents(row: Mapping[str, Any], names: Names) -> bool:
 
 def _is_table_row(row: Mapping[str, Any]) -> bool:
     return bool({plain(key) for key in row} & {*frames.DOC_NAMES})
-
-
-def _json_lines(source: Source) -> list[Any]:
-    rows: list[Any] = []
-    for number, line in enumerate(_decode(source).split("\n"), 1):
-        if line.strip():
-            try:
-                rows.append(loads_ids(line))
-            except RepeatedKeyError as error:
-                raise InputError(f"{source.name}:{number}: {error}.", path=source.name, line=number) from None
-            except ValueError as error:
-                raise InputError(
-                    f"{source.name}:{number}: this is not JSON: {error}.", path=source.name, line=number
-                ) from None
-    return rows
-
-
-def _json(source: Source) -> Any:
-    source.check_json()
-    content = _decode(source)
-    try:
-        found = loads_ids(content)
-    except json.JSONDecodeError as error:
-        raise InputError(
-            f"{source.name}:{error.lineno}: this is not JSON: {error.msg}.",
-            path=source.name,
-            line=error.lineno,
-        ) from None
-    except ValueError as error:
-        raise InputError(f"{source.name} cannot be read as JSON: {error}.", path=source.name) from None
-    if isinstance(found, Mapping) and not found:
-        raise InputError(f"{source.name}: there is nothing in it.", path=source.name)
-    return found
-
-
-def _decode(source: Source) -> str:
-    try:
-        return trec.decode(without_bom(source.read()))
-    except trec.WrongLine as wrong:
-        raise InputError(
-            f"{source.name}:{wrong.line}: {wrong.message}", path=source.name, line=wrong.line
-        ) from None
 
 
 def _beir_qrels(folder: Path) -> Path:

@@ -15,6 +15,7 @@ from ranklens.errors import InputError
 from ranklens.files.streams import TableStream
 
 KINDS = {".parquet": "parquet", ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+_WILD = re.compile(r"[*?[]")  # what the patterns of shells are made of
 _PACKINGS = (".gz", ".zst", ".xz", ".bz2")
 
 
@@ -22,7 +23,7 @@ def is_in_parts(path: Any) -> bool:
     """Whether this is a folder or, if nothing is called so, a pattern."""
     if not isinstance(path, (str, os.PathLike)) or str(path) == "-":
         return False
-    return os.path.isdir(path) or ("*" in str(path) and not os.path.exists(path))
+    return os.path.isdir(path) or (bool(_WILD.search(str(path))) and not os.path.exists(path))
 
 
 def part_files(path: Any, kind: str | None = None) -> list[Path]:

@@ -44,6 +44,19 @@ _MAGIC: dict[bytes, str] = {
 _SUFFIXES = (".gz", ".zst", ".xz", ".bz2")
 
 
+# How gzip, zlib and Zstandard begin; "x" and a control character may also begin an id.
+_UNPACKED_BY_POLARS = (b"\x1f\x8b", b"x\x01", b"x\x9c", b"x\xda", b"\x28\xb5\x2f\xfd")
+
+
+def would_be_unpacked(content: bytes) -> bool:
+    r"""Whether Polars would take content that is unpacked already for something packed.
+
+    >>> would_be_unpacked(b"x\x01 Q0 d1"), would_be_unpacked(b"q1 Q0 d1")
+    (True, False)
+    """
+    return content.startswith(_UNPACKED_BY_POLARS)
+
+
 def without_bom(content: bytes) -> bytes:
     """What follows the byte-order marks; some tools put one before the one that is there.
 

@@ -6,7 +6,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextvars import copy_context
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 ReadTable: TypeAlias = "Callable[[], pl.DataFrame]"
+_in_a_thread: ContextVar[bool] = ContextVar("in_a_thread", default=False)  # of :func:`ahead`
 
 
 def threads() -> int:
@@ -77,18 +78,22 @@ def _apply(function: Callable[[pl.DataFrame], T], read: ReadTable) -> tuple[int,
 def ahead(tasks: Iterable[Callable[[], T]]) -> Iterator[T]:
     """The results of the tasks in order; a few of them are begun before they are asked for.
 
+    There is one layer of threads: a task that itself goes ahead does so in its own thread, so none of them ever waits for another.
+
     >>> list(ahead(lambda i=i: i * i for i in range(4)))
     [0, 1, 4, 9]
     """
     most = threads()
-    if most == 1:
+    if most == 1 or _in_a_thread.get():
         yield from (task() for task in tasks)
         return
     waiting: deque[Future[T]] = deque()
     with ThreadPoolExecutor(most) as pool:
         try:
             for task in tasks:
-                waiting.append(pool.submit(copy_context().run, task))  # where warnings are heard
+                context = copy_context()  # where warnings are heard
+                context.run(_in_a_thread.set, True)
+                waiting.append(pool.submit(context.run, task))
                 if len(waiting) > most:
                     yield waiting.popleft().result()
             while waiting:

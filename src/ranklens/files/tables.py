@@ -20,7 +20,7 @@ from ranklens.files import limits
 from ranklens.files.blocks import Block, blocks, lines_before
 from ranklens.files.forking import polars_is_used
 from ranklens.files.json_reading import RepeatedKeyError, has_each_key_once, is_deep, loads
-from ranklens.files.sources import BOM, without_bom
+from ranklens.files.sources import BOM, without_bom, would_be_unpacked
 from ranklens.files.streams import TableStream
 from ranklens.files.trec import WrongLine, decode, parse_block
 from ranklens.readers.frames import RowError
@@ -144,16 +144,8 @@ def _parse_delimited(
     import polars as pl
 
     try:
-        scan = pl.scan_csv(
-            content,
-            has_header=False,
-            separator=dialect.separator,
-            quote_char=dialect.quote,
-            schema=dialect.schema(names, content),
-        )
-        table = scan.collect()
-        # Else a line may have been cut short, or an id lacks the byte-order mark at its beginning.
-        if table[names[-1]].null_count() == 0 and not content.startswith(BOM):
+        table = _split_fast(dialect, names, content)
+        if table is not None:
             # Polars takes an empty field for no value, but not one in quotes.
             may_be_empty = b'"' in content and b'""' in content  # the first look takes no time
             return _converted(table, convert) if may_be_empty else convert(table)
@@ -164,6 +156,23 @@ def _parse_delimited(
         return _converted(_texts(rows, names), convert)
     except RowError as wrong:
         raise WrongLine(lines[wrong.row], wrong.message) from None
+
+
+def _split_fast(dialect: _Dialect, names: list[str], content: bytes) -> pl.DataFrame | None:
+    """All rows; None where a line may have been cut short, or where Polars takes the beginning for something else."""
+    import polars as pl
+
+    if content.startswith(BOM) or would_be_unpacked(content):
+        return None
+    scan = pl.scan_csv(
+        content,
+        has_header=False,
+        separator=dialect.separator,
+        quote_char=dialect.quote,
+        schema=dialect.schema(names, content),
+    )
+    table = scan.collect()
+    return None if table[names[-1]].null_count() else table
 
 
 def _split_carefully(
@@ -212,7 +221,7 @@ def _parse_rows(convert: Convert, all_keys: bool, content: bytes) -> pl.DataFram
 
     # Polars reads half a surrogate pair as a NUL, and brackets without end exhaust its stack.
     halves = b"\\" in content and (b"\\ud" in content or b"\\uD" in content)
-    if not halves and not is_deep(content):
+    if not halves and not is_deep(content) and not would_be_unpacked(content):
         for sample in [None] if all_keys else [_SAMPLE, None]:
             with suppress(pl.exceptions.PolarsError, InputError):
                 table = pl.read_ndjson(content, infer_schema_length=sample)

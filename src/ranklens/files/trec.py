@@ -19,7 +19,7 @@ import numpy as np
 from ranklens.errors import InputError
 from ranklens.files import limits
 from ranklens.files.blocks import Block, blocks, lines_before
-from ranklens.files.sources import BOM, endless_line, no_data, without_bom
+from ranklens.files.sources import BOM, endless_line, no_data, without_bom, would_be_unpacked
 from ranklens.files.streams import TableStream
 
 if TYPE_CHECKING:
@@ -170,6 +170,8 @@ def read_fast(block: bytes, names: Sequence[str], wanted: Mapping[str, bool]) ->
 
     if not block.isascii() and (block.startswith(BOM) or not _is_text(block)):
         return None  # Polars leaves out a byte-order mark at the beginning, which belongs to an id here
+    if would_be_unpacked(block):
+        return None
     if b"#" in block and (block.startswith(b"#") or b"\n#" in block):
         return None  # comments
     separator = (

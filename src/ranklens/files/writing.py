@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ranklens.errors import InputError, nearest, warn
-from ranklens.files import formats, limits, trec
+from ranklens.files import formats, limits, recognition, trec
 from ranklens.files.output import write_whole
 from ranklens.files.sources import open_source
 from ranklens.files.streams import TableStream
@@ -121,7 +121,7 @@ def _format(target: Path) -> str:
 
 def _read(source: PathLike, kind: str | None) -> tuple[Any, str]:
     """A stream or a table with every column, and what it holds."""
-    place, format = formats.locate(source, None, kind or "run")  # noqa: A001
+    place, format = recognition.locate(source, None, kind or "run")  # noqa: A001
     if format == "trec":
         opened = open_source(place)
         what = kind or ("qrels" if len(trec.first_fields(opened)) == 4 else "run")

@@ -2,7 +2,7 @@ r"""What each measure is in mathematics, and where it comes from: one entry per 
 
 In formulas, :math:`r_i` is 1 if the document at rank i is relevant and 0 otherwise, :math:`g_i` its grade (0 if it is not judged),
 :math:`\gamma` the gain of a grade, :math:`R` the number of relevant documents, :math:`n` that of retrieved ones; a star marks the
-ideal ranking. Without a cutoff, k is n. Entries without a DOI have none, or none that was checked.
+ideal ranking. Without a cutoff, k is n.
 """
 
 from __future__ import annotations
@@ -19,19 +19,21 @@ class Reference:
     title: str
     venue: str
     year: int
-    doi: str = ""
+    doi: str | None  # None if there is none: books, and proceedings that never got one
     kind: str = "inproceedings"
+    publisher: str = ""
 
     @property
     def bibtex(self) -> str:
         """An entry for a bibliography."""
-        where = {"article": "journal", "inproceedings": "booktitle"}.get(self.kind, "howpublished")
+        where = {"article": "journal", "book": "publisher"}.get(self.kind, "booktitle")
         fields = {
             "author": self.authors,
             "title": f"{{{self.title}}}",
             where: self.venue,
             "year": str(self.year),
         }
+        fields |= {"publisher": self.publisher} if self.publisher else {}
         fields |= {"doi": self.doi} if self.doi else {}
         lines = [f"  {name} = {{{value}}}," for name, value in fields.items()]
         return "\n".join([f"@{self.kind}{{{self.key},", *lines, "}"])
@@ -73,19 +75,19 @@ REFERENCES = _all(
     Reference("clarke2021", "Clarke, Charles L. A. and Vtyurina, Alexandra and Smucker, Mark D.", "Assessing top-k preferences", TOIS, 2021, "10.1145/3451161", "article"),
     Reference("buckley2004", "Buckley, Chris and Voorhees, Ellen M.", "Retrieval evaluation with incomplete information", SIGIR, 2004, "10.1145/1008992.1009000"),
     Reference("yilmaz2006", "Yilmaz, Emine and Aslam, Javed A.", "Estimating average precision with incomplete and imperfect judgments", CIKM, 2006, "10.1145/1183614.1183633"),
-    Reference("robertson2006", "Robertson, Stephen", "On GMAP: and other transformations", CIKM, 2006),
-    Reference("robertson2012", "Robertson, Stephen", "On smoothing average precision", "Proceedings of ECIR", 2012),
-    Reference("voorhees1999", "Voorhees, Ellen M.", "The TREC-8 question answering track report", "Proceedings of TREC", 1999),
-    Reference("buckley2005", "Buckley, Chris and Voorhees, Ellen M.", "Retrieval system evaluation", "TREC: Experiment and Evaluation in Information Retrieval, MIT Press", 2005, "", "incollection"),
-    Reference("vanrijsbergen1979", "van Rijsbergen, C. J.", "Information retrieval", "Butterworths", 1979, "", "book"),
+    Reference("robertson2006", "Robertson, Stephen", "On GMAP: and other transformations", CIKM, 2006, "10.1145/1183614.1183630"),
+    Reference("robertson2012", "Robertson, Stephen", "On smoothing average precision", "Proceedings of ECIR", 2012, "10.1007/978-3-642-28997-2_14"),
+    Reference("voorhees1999", "Voorhees, Ellen M.", "The TREC-8 question answering track report", "Proceedings of TREC", 1999, None),
+    Reference("buckley2005", "Buckley, Chris and Voorhees, Ellen M.", "Retrieval system evaluation", "TREC: Experiment and Evaluation in Information Retrieval", 2005, None, "incollection", "MIT Press"),
+    Reference("vanrijsbergen1979", "van Rijsbergen, C. J.", "Information retrieval", "Butterworths", 1979, None, "book"),
     Reference("sakai2007", "Sakai, Tetsuya", "On the reliability of information retrieval metrics based on graded relevance", "Information Processing and Management", 2007, "10.1016/j.ipm.2006.07.020", "article"),
-    Reference("sakai2008", "Sakai, Tetsuya and Robertson, Stephen", "Modelling a user population for designing information retrieval metrics", "Proceedings of EVIA", 2008),
-    Reference("sakai2011", "Sakai, Tetsuya and Song, Ruihua", "Evaluating diversified search results using per-intent graded relevance", SIGIR, 2011),
+    Reference("sakai2008", "Sakai, Tetsuya and Robertson, Stephen", "Modelling a user population for designing information retrieval metrics", "Proceedings of EVIA", 2008, None),
+    Reference("sakai2011", "Sakai, Tetsuya and Song, Ruihua", "Evaluating diversified search results using per-intent graded relevance", SIGIR, 2011, "10.1145/2009916.2010055"),
     Reference("sakai2013", "Sakai, Tetsuya and Dou, Zhicheng", "Summaries, ranked retrieval and sessions: a unified framework for information access evaluation", SIGIR, 2013, "10.1145/2484028.2484031"),
-    Reference("sakai2019", "Sakai, Tetsuya and Zeng, Zhaohao", "Which diversity evaluation measures are good?", SIGIR, 2019),
+    Reference("sakai2019", "Sakai, Tetsuya and Zeng, Zhaohao", 'Which diversity evaluation measures are "good"?', SIGIR, 2019, "10.1145/3331184.3331215"),
     Reference("smucker2012", "Smucker, Mark D. and Clarke, Charles L. A.", "Time-based calibration of effectiveness measures", SIGIR, 2012, "10.1145/2348283.2348300"),
     Reference("moffat2015", "Moffat, Alistair and Bailey, Peter and Scholer, Falk and Thomas, Paul", "INST: an adaptive metric for information retrieval evaluation", "Proceedings of ADCS", 2015, "10.1145/2838931.2838938"),
-    Reference("moffat2012", "Moffat, Alistair and Scholer, Falk and Thomas, Paul", "Models and metrics: IR evaluation as a user process", "Proceedings of ADCS", 2012),
+    Reference("moffat2012", "Moffat, Alistair and Scholer, Falk and Thomas, Paul", "Models and metrics: IR evaluation as a user process", "Proceedings of ADCS", 2012, "10.1145/2407085.2407092"),
     Reference("zhang2017", "Zhang, Fan and Liu, Yiqun and Li, Xin and Zhang, Min and Xu, Yinghui and Ma, Shaoping", "Evaluating web search with a bejeweled player model", SIGIR, 2017, "10.1145/3077136.3080841"),
     Reference("azzopardi2018", "Azzopardi, Leif and Thomas, Paul and Craswell, Nick", "Measuring the utility of search engine result pages: an information foraging based measure", SIGIR, 2018, "10.1145/3209978.3210027"),
     Reference("azzopardi2019", "Azzopardi, Leif and Thomas, Paul and Moffat, Alistair", "cwl_eval: an evaluation tool for information retrieval", SIGIR, 2019, "10.1145/3331184.3331398"),
@@ -97,7 +99,7 @@ REFERENCES = _all(
     Reference("vargas2011", "Vargas, Saúl and Castells, Pablo", "Rank and relevance in novelty and diversity metrics for recommender systems", "Proceedings of RecSys", 2011, "10.1145/2043932.2043955"),
     Reference("steck2018", "Steck, Harald", "Calibrated recommendations", "Proceedings of RecSys", 2018, "10.1145/3240323.3240372"),
     Reference("musgrave2020", "Musgrave, Kevin and Belongie, Serge and Lim, Ser-Nam", "A metric learning reality check", "Proceedings of ECCV", 2020, "10.1007/978-3-030-58595-2_41"),
-    Reference("petroni2021", "Petroni, Fabio and Piktus, Aleksandra and Fan, Angela and Lewis, Patrick and others", "KILT: a benchmark for knowledge intensive language tasks", "Proceedings of NAACL", 2021),
+    Reference("petroni2021", "Petroni, Fabio and Piktus, Aleksandra and Fan, Angela and Lewis, Patrick and Yazdani, Majid and De Cao, Nicola and Thorne, James and Jernite, Yacine and Karpukhin, Vladimir and Maillard, Jean and Plachouras, Vassilis and Rocktäschel, Tim and Riedel, Sebastian", "KILT: a benchmark for knowledge intensive language tasks", "Proceedings of NAACL", 2021, "10.18653/v1/2021.naacl-main.200"),
     Reference("smucker2007", "Smucker, Mark D. and Allan, James and Carterette, Ben", "A comparison of statistical significance tests for information retrieval evaluation", CIKM, 2007, "10.1145/1321440.1321528"),
 )  # fmt: skip
 

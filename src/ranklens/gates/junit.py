@@ -17,15 +17,13 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 def to_junit(outcome: Outcome) -> str:
     """A document with one suite; a rule that is undecided but passes is a skipped test."""
-    counts = {
-        "tests": len(outcome.verdicts),
-        "failures": len(outcome.failed),
-        "errors": 0,
-        "skipped": sum(verdict.passed and verdict.status != "passed" for verdict in outcome.verdicts),
-    }
+    skipped = sum(verdict.passed and verdict.status != "passed" for verdict in outcome.verdicts)
+    counts = {"tests": len(outcome.verdicts), "failures": len(outcome.failed), "errors": 0}
     attributes = {name: str(number) for name, number in counts.items()}
     root = ET.Element("testsuites", {"name": SUITE, **attributes})
-    suite = ET.SubElement(root, "testsuite", {"name": SUITE, **attributes, "time": "0"})
+    suite = ET.SubElement(
+        root, "testsuite", {"name": SUITE, **attributes, "skipped": str(skipped), "time": "0"}
+    )
     for verdict in outcome.verdicts:
         _case(suite, verdict)
     about = [*([outcome.about] if outcome.about else []), *outcome.notes]

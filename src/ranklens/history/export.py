@@ -69,7 +69,7 @@ def _columns(entry: Entry) -> dict[str, tuple[Any, Any]]:
     return {
         "entry": (pl.Int64, entry.id),
         "run": (pl.String, entry.run),
-        "at": (pl.Datetime("us", "UTC"), at),
+        "time": (pl.Datetime("us", "UTC"), at),  # "at" is a reserved word of DuckDB
         "kind": (pl.String, entry.kind),
         "system": (pl.String, entry.system),
         "label": (pl.String, entry.label),

@@ -56,7 +56,7 @@ class Record:
         """What scores say; ``digests`` are those of :func:`digests_of`, if they are known already."""
         numbers = [str(m) for m in scores.measures if m.definition.aggregate != "none"]
         known = digests_of(scores) if digests is None else digests
-        run = scores.sources.run if scores.sources is not None else None
+        run = _logged(scores)
         errors = (scores.sources.failed if scores.sources is not None else None) or getattr(
             run, "failed", None
         )
@@ -106,6 +106,18 @@ class Record:
     def judgments(self) -> str:
         """One digest of all queries and their judgments, whatever their order."""
         return _digest(*(f"{query}\0{self.digests.get(query, '')}" for query in sorted(self.queries)))
+
+
+def _logged(scores: Scores) -> Any:
+    """The run; where it is a file that holds a log, the log, which also tells how long requests took."""
+    from ranklens.files.collection import is_path, open_collection
+    from ranklens.readers.names import Names
+
+    known = scores.sources
+    if known is None or not is_path(known.run) or str(known.run) == "-":
+        return None if known is None else known.run
+    names = Names.of(known.columns, known.match)
+    return open_collection(known.qrels, {"run": known.run}, names=names).with_logs().runs["run"]
 
 
 def _knows_failures(run: Any, scores: Scores) -> bool:

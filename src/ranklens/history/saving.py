@@ -36,6 +36,15 @@ def records(results: Mapping[str, Scores | Record]) -> dict[str, Record]:
     }
 
 
+def paths(**given: Any) -> dict[str, str]:
+    """Those of these that are files, by name.
+
+    >>> paths(qrels="qrels.txt", run={"q": ["a"]})
+    {'qrels': 'qrels.txt'}
+    """
+    return {name: str(value) for name, value in given.items() if isinstance(value, (str, Path))}
+
+
 def name_of(run: Any) -> str:
     """What a run is called: its file, else ``run``.
 

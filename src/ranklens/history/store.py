@@ -140,7 +140,7 @@ class History:
         if not meant:
             known = dict.fromkeys(name for entry in entries for name in (entry.label, entry.system) if name)
             raise InputError(
-                f"history:{ref}: there is no such entry. Give a number, last, a label, a commit or a system: {nearest(ref, known)}"
+                f"history:{ref}: there is no such entry: {nearest(ref, known)} A number, last and a commit work too."
             )
         own = [entry for entry in meant if entry.system == system]
         return (own or meant)[-1]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ranklens.history.record import Record
     from ranklens.history.store import History
     from ranklens.report.drawing import Chart
-    from ranklens.tables.table import Table
+    from ranklens.tables.table import Printout, Table
 
 Flag = Literal["drop", "rise", ""]
 _BAR = 20  # letters
@@ -84,16 +84,24 @@ class Trend:
             "date",
             "system",
             "commit",
+            "label",
             "",
             self.measure.shown,
             "95% interval",
             "change",
             "p",
             "",
-            "note",
         ]
         rows = [_row(point, high) for point in self.points]
-        return Table(header, rows, note=self._note(), left=5)
+        return Table(header, rows, note=self._note(), left=6)
+
+    def printout(self) -> Printout:
+        """The table, and what else changed between entries."""
+        from ranklens.tables.table import Lines, Printout
+
+        noted = [(point.entry.id, _apart(point.step)) for point in self.points if point.step is not None]
+        lines = [f"#{number}: {note}" for number, note in noted if note]
+        return Printout([self.table(), *([Lines("What else changed", lines)] if lines else [])])
 
     def to_frame(self) -> pl.DataFrame:
         """One row per entry: entry, at, system, commit, label, mean, low, high, before, queries, change, p_value, flag, note."""
@@ -113,10 +121,10 @@ class Trend:
         return trend_chart(self)
 
     def __str__(self) -> str:
-        return str(self.table())
+        return str(self.printout())
 
     def _repr_html_(self) -> str:
-        return self.table().to_html()
+        return self.printout().to_html()
 
     def _note(self) -> str:
         steps = [point.step for point in self.points if point.step is not None]
@@ -221,13 +229,13 @@ def _row(point: Point, high: float) -> list[str]:
         cells["at"].strftime("%Y-%m-%d %H:%M"),
         point.entry.system,
         _commit(point.entry),
+        point.entry.label or "",
         "█" * filled + "░" * (_BAR - filled),
         f"{point.mean:.4f}",
         around,
         "" if change is None else f"{change:+.4f}",
         "" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}",
         cells["flag"].upper(),
-        " · ".join(part for part in (point.entry.label or "", cells["note"]) if part),
     ]
 
 

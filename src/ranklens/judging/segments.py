@@ -134,6 +134,13 @@ class Ranked:
     def starts(self) -> IntArray:
         return np.cumsum(self.lengths) - self.lengths
 
+    @cached_property
+    def is_best_first(self) -> bool:
+        """Whether scores never rise within a ranking."""
+        rises = self.scores[1:] > self.scores[:-1]
+        rises[self.starts[1:] - 1] = False
+        return not rises.any()
+
     def hashes(self, seed: int) -> Hashes:
         return hashes_of(self.docs, seed)
 
@@ -180,7 +187,7 @@ def _rank(ranked: Ranked, gold: Gold, policy: Policy) -> Part:
     above, same = _places(ranked, row, segment)
     place = above + 1
     if policy.ties != "average" and (same > 1).any():
-        place = place + _places_in_ties(ranked, row, segment, same > 1, policy)
+        place = place + _places_in_ties(ranked, row, segment, above, same, policy)
     query = ranked.codes[segment]
     return Part(ranked.codes, ranked.lengths, query, place, grade, above + 1, same, repeated, first)
 
@@ -275,11 +282,9 @@ def _unique_keys(hashes: Hashes, owner: IntArray, rankings: int) -> tuple[Hashes
 def _places(ranked: Ranked, row: IntArray, segment: IntArray) -> tuple[IntArray, IntArray]:
     """How many scores of its ranking are higher than that of each hit, and how many are the same."""
     scores, starts = ranked.scores, ranked.starts
-    rises = scores[1:] > scores[:-1]
-    rises[starts[1:] - 1] = False
-    if rises.any():
+    if not ranked.is_best_first:
         return standing(scores, ranked.lengths, segment, scores[row])
-    # Best first already: the row is the place.
+    # The row is the place.
     differs = np.ones(len(scores) + 1, dtype=bool)
     np.not_equal(scores[1:], scores[:-1], out=differs[1:-1])
     differs[starts] = True
@@ -293,21 +298,18 @@ def _places(ranked: Ranked, row: IntArray, segment: IntArray) -> tuple[IntArray,
 
 
 def _places_in_ties(
-    ranked: Ranked, row: IntArray, segment: IntArray, tied: BoolArray, policy: Policy
+    ranked: Ranked, row: IntArray, segment: IntArray, above: IntArray, same: IntArray, policy: Policy
 ) -> IntArray:
     """How many documents of its tie group come before each hit."""
     import polars as pl
 
-    starts, members, group = ranked.starts, [], []
-    groups = {
-        (int(s), float(score)) for s, score in zip(segment[tied], ranked.scores[row[tied]], strict=True)
-    }
-    for number, (s, score) in enumerate(groups):
-        around = ranked.scores[starts[s] : starts[s] + ranked.lengths[s]]
-        members.append(np.flatnonzero(around == score) + starts[s])
-        group.append(np.full(len(members[-1]), number))
-    rows = np.concatenate(members)
-    frame = pl.DataFrame({"row": rows, "group": np.concatenate(group), "doc": ranked.docs[rows]})
+    tied = np.flatnonzero(same > 1)
+    where, sizes = segment[tied], same[tied]
+    if ranked.is_best_first:
+        rows, group = _neighbours(ranked.starts[where] + above[tied], sizes)
+    else:
+        rows, group = _scattered(ranked, row[tied], where, sizes)
+    frame = pl.DataFrame({"row": rows, "group": group, "doc": ranked.docs[rows]})
     by, descending = tie_key(policy.ties)
     ordered = frame.sort(by, descending=descending)
     place = ordered.select("row", pl.int_range(pl.len()).over("group").alias("place"))
@@ -316,3 +318,25 @@ def _places_in_ties(
     out = np.zeros(len(row), np.int64)
     out[tied] = places[row[tied]]
     return out
+
+
+def _neighbours(first: IntArray, sizes: IntArray) -> tuple[IntArray, IntArray]:
+    """The rows of tie groups that begin at these rows, each group once, and the number of each row's group."""
+    first, once = np.unique(first, return_index=True)
+    sizes = sizes[once]
+    group = np.repeat(np.arange(len(first)), sizes)
+    return np.arange(len(group)) + (first - (np.cumsum(sizes) - sizes))[group], group
+
+
+def _scattered(
+    ranked: Ranked, row: IntArray, segment: IntArray, sizes: IntArray
+) -> tuple[IntArray, IntArray]:
+    """The same where rankings are in any order: each group is looked for in its ranking."""
+    keys = np.stack([segment, ranked.scores[row]])
+    _, once = np.unique(keys, axis=1, return_index=True)
+    members = []
+    for hit in once.tolist():
+        start, length = int(ranked.starts[segment[hit]]), int(ranked.lengths[segment[hit]])
+        around = ranked.scores[start : start + length]
+        members.append(np.flatnonzero(around == ranked.scores[row[hit]]) + start)
+    return np.concatenate(members), np.repeat(np.arange(len(once)), sizes[once])

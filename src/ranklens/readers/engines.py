@@ -4,7 +4,7 @@
 Elasticsearch, OpenSearch   ``hits.hits``, also one answer of a multi-search
 Solr                        ``response.docs``, and ``grouped``
 Vespa                       ``root.children``; of ``id:space:type::name`` the name is the id
-Qdrant                      ``result``, ``result.points`` or ``points``
+Qdrant                      ``result``, ``result.points`` or ``points``, also in ``groups``
 Weaviate                    ``data.Get.Class``, or ``objects`` with ``metadata``
 Chroma                      ``ids`` next to ``distances``
 Pinecone                    ``matches``, or ``result.hits``
@@ -12,7 +12,7 @@ Milvus                      one list in a list, or ``data``
 ==========================  ==================================================================
 
 Clients and plain JSON give the same. Scores rise with relevance: a distance is negated, unless it falls along the ranking, which
-is how Milvus reports similarities.
+is how Milvus reports similarities. What is called a score is negated if it rises, which is how Qdrant reports distances.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def hits_inside(response: Any) -> list[Any] | None:
     if isinstance(response, list):
         return _of_one_query(response)
     if not isinstance(response, Mapping):
-        return _in_columns(response)
+        return _of_a_client(response)
     if all(isinstance(value, Real) for value in response.values()):  # {document: score}
         return None
     if isinstance(response.get("responses"), list):
@@ -73,10 +73,26 @@ def hits_inside(response: Any) -> list[Any] | None:
     return found
 
 
+def _of_a_client(response: Any) -> list[Any] | None:
+    """Hits in objects: Pinecone's ``result.hits``, Qdrant's ``groups``, Chroma's columns."""
+    found = follow(response, "result.hits")
+    return found if isinstance(found, list) else _in_groups(response) or _in_columns(response)
+
+
+def _in_groups(response: Any) -> list[Any] | None:
+    """Qdrant's groups, in their order."""
+    groups = follow(response, "result.groups") or step(response, "groups")
+    if not isinstance(groups, list) or not all(isinstance(step(group, "hits"), list) for group in groups):
+        return None
+    return [hit for group in groups for hit in step(group, "hits")]
+
+
 def _of_one_query(rows: list[Any]) -> list[Any] | None:
     """Rows of a database that are neither dicts nor tuples, as dicts; several lists of hits are refused."""
     if len(rows) > 1 and all(isinstance(row, list) and row and isinstance(row[0], Mapping) for row in rows):
         _only(rows)
+    if rows and all(isinstance(step(row, "points"), list) for row in rows):  # Qdrant's batches
+        return list(step(_only(rows), "points"))
     is_row = rows and hasattr(rows[0], "keys") and not isinstance(rows[0], (Mapping, list, tuple))
     return [dict(row) for row in rows] if is_row else None  # asyncpg, sqlite3
 
@@ -88,7 +104,7 @@ def _listed(response: Mapping[str, Any]) -> list[Any] | None:
             return [hit for hit in found if not _is_group(hit)]
     if isinstance(response.get("root"), Mapping):  # Vespa leaves children out where there are none
         return []
-    return _of_the_only_class(response) or _grouped(response) or _in_columns(response)
+    return _of_the_only_class(response) or _grouped(response) or _in_groups(response) or _in_columns(response)
 
 
 def _has_another_list(response: Mapping[str, Any]) -> bool:
@@ -182,9 +198,14 @@ def own_id(hit: Any) -> Any:
         return found
     if _is_vespas(hit):
         return _vespa_name(hit)
-    return (
-        getattr(hit, "id", None) if hit.get("id") is None else None
-    )  # Milvus: the key has a name of its own
+    return _milvus_key(hit) if hit.get("id") is None else None
+
+
+def _milvus_key(hit: Mapping[str, Any]) -> Any:
+    """The primary key, which has a name of its own: what is next to ``distance`` and ``entity``; clients also have it as ``id``."""
+    others = [key for key in hit if key not in ("distance", "entity")]
+    alone = len(others) == 1 and "distance" in hit and "entity" in hit
+    return getattr(hit, "id", hit[others[0]] if alone else None)
 
 
 def _is_vespas(hit: Any) -> bool:

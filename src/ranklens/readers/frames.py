@@ -88,7 +88,7 @@ def _pandas_column(column: Any) -> pl.Series | list[Any]:
         if found.dtype.is_numeric() or found.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Boolean):
             return found
     values: list[Any] = column.tolist()
-    return [None if x is None or x != x else x for x in values]  # noqa: PLR0124
+    return [None if x is None or (not hasattr(x, "__len__") and x != x) else x for x in values]  # noqa: PLR0124
 
 
 def run_frame(

@@ -106,6 +106,7 @@ class Names:
     own: Mapping[str, Sequence[str]] = field(default_factory=dict)
     id_from: Any = None  # where a matching finds the id of a retrieved item
     by_text: bool = False  # what is expected are texts, not ids
+    option: str = "columns"  # what messages tell the user to set where an id is not found
 
     @classmethod
     def of(cls, columns: Mapping[str, str | Sequence[str]] | None, match: Any = None) -> Names:

@@ -98,7 +98,8 @@ class Reading:
     id_from: IdFrom = None
     score_from: str | Callable[[Any], Any] | None = None
     subject: str = "The retriever returned"  # how a message about the answer begins
-    in_file: bool = False  # the answer is read, not called for: another option says where the ids are
+    in_file: bool = False  # the answer is read, not called for: its scores stay as they are written
+    option: str = "id_from"  # what says where the ids are
 
     def collect(self, value: Any) -> Any:
         """Take what an iterator yields, up to one more than needed; this is part of the call, because the work is done here."""
@@ -150,7 +151,11 @@ class Reading:
             if not all(isinstance(score, Real) and isinstance(doc, (str, int)) for doc, score in scored):
                 raise self._not_a_list(inner)
             return _best_first(scored)
-        if isinstance(inner, (str, bytes, AbstractSet)) or not isinstance(inner, Iterable):
+        if (
+            isinstance(inner, (str, bytes, AbstractSet))
+            or not isinstance(inner, Iterable)
+            or _is_record(inner)
+        ):
             raise self._not_a_list(inner)
         return _by_rank(inner) if isinstance(inner, list) else inner
 
@@ -170,8 +175,7 @@ class Reading:
         found = [(item[1], False) if _is_scored(item) else engines.score_or_distance(item) for item in items]
         scores = [_finite(score) for score, _ in found]
         distances = any(is_distance for _, is_distance in found)
-        pairs = not self.in_file and all(map(_is_scored, items))  # rows of a database: (id, distance)
-        return engines.higher_is_better(scores, distances) if distances or pairs else scores
+        return engines.higher_is_better(scores, distances) if distances or not self.in_file else scores
 
     def _own_score(self, item: Any) -> Any:
         if callable(self.score_from):
@@ -205,7 +209,7 @@ class Reading:
         there = f" It has {', '.join(places[:12])}." if places else ""
         example = next(iter([*likely, *places]), "metadata.source")
         how = InPython(f'id_from="{example}", or id_from=lambda item: …')
-        if self.in_file:
+        if self.option == "columns":
             how = InPython(f'columns={{"doc": "{example}"}}', f"--map doc={example}")
         return ["Say where the id is: ", how, f".{there}"]
 
@@ -218,6 +222,11 @@ class Reading:
                 *self._advice(_document(item)),
             )
         return str(found)
+
+
+def _is_record(value: Any) -> bool:
+    """Whether iterating over this gives the names of its fields, as over Pydantic's and Pinecone's objects."""
+    return hasattr(value, "model_dump") or hasattr(value, "keys")
 
 
 def _finite(found: Any) -> float | None:

@@ -89,13 +89,26 @@ def _parse_each(given: str | Measure | Iterable[str | Measure]) -> list[Measure]
         for item in given:
             found += _parse_each(item)
     else:
-        for text in _split(given):
+        for text in _with_names(_split(given)):
             found += preset(text) if text.lower() in (*PRESETS, *PRESET_ALIASES) else [parse(text)]
     if not found:
         raise MeasureError(
             "No measures given; pass at least one, such as 'nDCG@10', or a preset such as 'rag'."
         )
     return list(dict.fromkeys(found))
+
+
+def _with_names(texts: list[str]) -> list[str]:
+    """trec_eval's ``P.5,10`` is ``P.5`` and ``P.10``: a number alone belongs to the name before it.
+
+    >>> _with_names(["ndcg_cut.5", "10", "map", "iprec_at_recall.0.1", "0.5"])
+    ['ndcg_cut.5', 'ndcg_cut.10', 'map', 'iprec_at_recall.0.1', 'iprec_at_recall.0.5']
+    """
+    found: list[str] = []
+    for text in texts:
+        before = re.fullmatch(r"([A-Za-z]\w*)\.[\d.]+", found[-1]) if found else None
+        found.append(f"{before[1]}.{text}" if before and re.fullmatch(r"\d+(\.\d+)?", text) else text)
+    return found
 
 
 def parse(text: Any) -> Measure:

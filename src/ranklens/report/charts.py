@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     MeasureName: TypeAlias = str | Measure | None
 
 _CELLS_WITH_TEXT, _MOST_NAMES = 8, 40  # systems across a matrix
+_MOST_HISTOGRAMS = 4  # one above the other in a figure
 _CROWD = 9  # queries at one place from which on a point grows no larger
 
 __all__ = ["CHARTS", "ComparisonPlots", "deltas", "differences", "draw", "first_relevant", "latency", "leaderboard", "over_k", "planned",
@@ -57,21 +58,21 @@ def leaderboard(comparison: Comparison, measure: MeasureName = None) -> Chart:
     share = _share_of_width(max(len(row["label"]) for row in rows), max(map(len, order)))
     room = share / (1 - share) * ((highest - lowest) or abs(highest) or 1.0)
     scale = alt.Scale(zero=False, nice=False, padding=figure.small(10, 4), domain=[lowest, highest + room])
-    x = alt.X(
-        "mean:Q", title=comparison.shown(name), scale=scale, axis=alt.Axis(tickCount=figure.small(6, 4))
-    )
+    axis = alt.Axis(values=_ticks(lowest, highest))
+    x = alt.X("mean:Q", title=comparison.shown(name), scale=scale, axis=axis)
     reach = base.mark_rule(strokeWidth=figure.small(7, 4), opacity=0.28, strokeCap="round").encode(
         x="low:Q", x2="high:Q"
     )
     points = base.mark_point(filled=True, size=figures.current().small(90, 22), opacity=1)
-    text = base.mark_text(align="left", dx=figures.current().small(8, 4), color=drawing.INK).encode(
-        x="end:Q", text="label:N", color=alt.value(drawing.INK)
-    )
     letters = (
         ". Systems that share a letter cannot be told apart" if any(row["group"] for row in rows) else ""
     )
     return drawing.styled(
-        alt.layer(reach, points.encode(x=x, shape=drawing.shape(comparison, legend=False)), text),
+        alt.layer(
+            reach,
+            points.encode(x=x, shape=drawing.shape(comparison, legend=False)),
+            *_labels(base.encode(x="end:Q")),
+        ),
         f"{comparison.shown(name)} by system",
         f"{_averaged(comparison)}{letters}",
         height=figures.current().rows(len(rows)),
@@ -82,6 +83,10 @@ def differences(comparison: Comparison, measure: MeasureName = None) -> Chart:
     """The difference of each pair with its interval: those with the baseline, or with the best; a margin is drawn as a band."""
     alt, name = drawing.altair(), chart_data.main_measure(comparison, measure)
     rows = figures.kept(comparison, chart_data.differences(comparison, name).to_dicts())
+    of = ""
+    if figures.current().width is not None and len({row["a"] for row in rows}) == 1:
+        of = f" from {rows[0]['a']}"  # once, where every row would repeat it
+        rows = [{**row, "pair": row["b"]} for row in rows]
     base = alt.Chart(drawing.inline(rows)).encode(
         y=alt.Y("pair:N", sort=[row["pair"] for row in rows], title=None),
         color=drawing.colour(comparison, "b", legend=False),
@@ -91,15 +96,12 @@ def differences(comparison: Comparison, measure: MeasureName = None) -> Chart:
     reaching = max(ends) + share / (1 - share) * ((max(ends) - min(ends)) or 1.0)
     x = alt.X(
         "difference:Q",
-        title=f"difference in {name}",
+        title=f"difference{of} in {comparison.shown(name)}",
         axis=alt.Axis(values=_ticks(min(ends), max(ends))),
         scale=alt.Scale(domain=[min(ends), reaching], nice=False, padding=figures.current().small(10, 4)),
     )
     reach = base.mark_rule(strokeWidth=figures.current().small(7, 4), opacity=0.28, strokeCap="round").encode(
         x="low:Q", x2="high:Q"
-    )
-    text = base.mark_text(align="left", dx=figures.current().small(8, 4), color=drawing.INK).encode(
-        x="high:Q", text="label:N", color=alt.value(drawing.INK)
     )
     layers = [alt.Chart(drawing.inline([{"zero": 0}])).mark_rule(color=drawing.MUTED).encode(x="zero:Q")]
     sizes = sorted({row["margin"] for row in rows if row["margin"] is not None})
@@ -111,11 +113,21 @@ def differences(comparison: Comparison, measure: MeasureName = None) -> Chart:
     )
     points = base.mark_point(filled=True, size=figures.current().small(90, 22), opacity=1).encode(x=x)
     return drawing.styled(
-        alt.layer(*layers, reach, points, text),
-        f"Differences in {name}",
+        alt.layer(*layers, reach, points, *_labels(base.encode(x="high:Q"))),
+        f"Differences in {comparison.shown(name)}",
         about,
         height=figures.current().rows(len(rows)),
     )
+
+
+def _labels(base: Any) -> list[Any]:
+    """Words behind the marks, legible over lines."""
+    alt, place = drawing.altair(), {"align": "left", "dx": figures.current().small(8, 4)}
+    halo = base.mark_text(**place, strokeWidth=figures.current().small(3, 2)).encode(
+        stroke=alt.value("white")
+    )
+    text = base.mark_text(**place)
+    return [one.encode(text="label:N", color=alt.value(drawing.INK)) for one in (halo, text)]
 
 
 def _of_two(chart: Callable[..., Chart]) -> Callable[..., Chart]:
@@ -195,13 +207,13 @@ def scatter(
     ]  # fmt: skip
     ends = [min(*table[first], *table[second], 0.0), max(*table[first], *table[second], 0.0)]
     most = max((row["queries"] for row in rows), default=1)
-    side = {"domain": [first, second, "equal"]}
-    colours = [
-        *(drawing.look(comparison, system, drawing.COLOURS) for system in (first, second)),
-        drawing.MUTED,
-    ]
+    side = {"domain": [first, second]}
+    colours = [drawing.look(comparison, system, drawing.COLOURS) for system in (first, second)]
     shapes = [drawing.look(comparison, system, drawing.SHAPES) for system in (first, second)]
-    shapes.append(next(shape for shape in drawing.SHAPES if shape not in shapes))
+    if any(row["higher"] == "equal" for row in rows):
+        side["domain"].append("equal")
+        colours.append(drawing.MUTED)
+        shapes.append(next(shape for shape in drawing.SHAPES if shape not in shapes))
     points = (
         alt.Chart(drawing.inline(rows))
         .mark_point(filled=True, opacity=0.65)
@@ -254,7 +266,7 @@ def first_relevant(comparison: Comparison) -> Chart:
     alt = drawing.altair()
     table = chart_data.first_relevant(comparison)
     systems, figure = figures.shown(comparison), figures.current()
-    if len(systems) > figures.MOST_LOOKS:
+    if len(systems) > figure.small(figures.MOST_LOOKS, _MOST_HISTOGRAMS):
         return _first_relevant_of_many(comparison, figures.kept(comparison, table.to_dicts()))
     labels = table["rank"].unique(maintain_order=True).to_list()
     base = alt.Chart(drawing.inline(figures.kept(comparison, table.to_dicts()))).encode(
@@ -406,7 +418,9 @@ def significance(comparison: Comparison, measure: MeasureName = None) -> Chart:
     has_room = len(across) <= most_cells
     most = max((abs(row["difference"]) for row in rows), default=1.0) or 1.0
     shade = alt.Scale(domain=[-most, 0, most], range=list(palette.WORSE_TO_BETTER), interpolate="rgb")
-    turned = -30 if has_room and figure.width is None else -90
+    longest = _letters(max((len(system) for system in across), default=0))
+    is_level = figure.width is not None and has_room and (longest + 6) * (len(across) + 1) <= figure.width
+    turned = 0 if is_level else -30 if has_room and figure.width is None else -90
     named = {"labels": len(across) <= _MOST_NAMES, "ticks": len(across) <= _MOST_NAMES}
     base = alt.Chart(drawing.inline(rows)).encode(
         x=alt.X("a:N", sort=across, title=None, axis=alt.Axis(orient="top", labelAngle=turned, **named)),
@@ -435,7 +449,8 @@ def significance(comparison: Comparison, measure: MeasureName = None) -> Chart:
     step, tall = (82, 54) if has_room else (22, 22)
     height: float = tall * len(order)
     if figure.width is not None:
-        height = 28 * len(order) + 20 if has_room else max(0.8 * figure.width, 7 * len(order) + 10)
+        above = 20 if is_level else longest + 14
+        height = 22 * len(order) + above if has_room else max(0.8 * figure.width, 7 * len(order) + 10)
         height = min(height, figures.TALLEST)
     return drawing.styled(
         alt.layer(cells, *(texts if has_room else [])),
@@ -454,9 +469,19 @@ def slices(comparison: Comparison, measure: MeasureName = None) -> Chart:
     if first is not None and figures.current().systems is None:
         rows = [row for row in rows if row["system"] in first]
     systems, figure = {row["system"] for row in rows}, figures.current()
+    # Facets cannot be fitted into a width, so the names beside them get a width of their own.
+    beside = min(1.1 * _letters(max(map(len, systems))) + 6, 90)
+    names = (
+        {} if figure.width is None else {"minExtent": beside, "maxExtent": beside, "labelLimit": beside - 4}
+    )
     rows = [{**row, "part": f"{row['slice']} ({row['n']:,})"} for row in rows]
     base = alt.Chart(drawing.inline(rows)).encode(
-        y=alt.Y("system:N", sort=[s for s in comparison.ranked(name) if s in systems], title=None),
+        y=alt.Y(
+            "system:N",
+            sort=[s for s in comparison.ranked(name) if s in systems],
+            title=None,
+            axis=alt.Axis(**names),
+        ),
         color=drawing.colour(comparison, legend=False),
     )
     # Flat ends: round ones would stick out where an interval ends at 0 or 1.
@@ -466,8 +491,7 @@ def slices(comparison: Comparison, measure: MeasureName = None) -> Chart:
         shape=drawing.shape(comparison, legend=False),
     )
     parts = list(dict.fromkeys(row["part"] for row in rows))
-    beside = _letters(max(map(len, systems))) + 8
-    inner = 460 if figure.width is None else figure.width - beside
+    inner = 460 if figure.width is None else figure.width - beside - 9
     chart = alt.layer(reach, points).properties(width=inner, height=figure.small(20, 10) * len(systems))
     faceted = chart.facet(
         spacing=figure.small(20, 4), row=alt.Row("part:N", sort=parts, title=None, header=drawing.header())
@@ -645,7 +669,7 @@ def _names_behind(comparison: Comparison, rows: Sequence[dict[str, Any]], key: s
     gap = 1.25 * figure.font * tallest / (300 if figure.width is None else 0.45 * figure.width)
     places: list[float] = []
     for row in ends:
-        places.append(max(row["mean"], places[-1] + gap) if places else row["mean"])
+        places.append(max(row["mean"], places[-1] + gap) if places else max(row["mean"], 0.6 * gap))
     over = max((places[-1] - tallest) if places else 0.0, 0.0)  # not above the chart
     labels = [
         {"system": row["system"], key: last, "mean": max(place - over, 0.0)}

@@ -152,7 +152,7 @@ def _with_looks(chart: Any, figure: figures.Figure) -> Any:
     upright = {
         "labelPadding": figure.small(8, 3),
         "titleX": figure.small(-26, -16),
-        "titleY": figure.small(-6, -4),
+        "titleY": figure.small(-6, -7),
     }
     return (
         chart.configure(font=FONT, padding=figure.small(14, 2), background="white")

@@ -183,6 +183,10 @@ class Printout:
     def to_markdown(self) -> str:
         return "\n\n".join(part.to_markdown() for part in self.parts)
 
+    def to_latex(self) -> str:
+        """The tables; sentences belong in the text."""
+        return "\n\n".join(part.to_latex() for part in self.parts if isinstance(part, Table))
+
     def to_html(self) -> str:
         return "".join(f"<div style='margin:1em 0'>{part.to_html()}</div>" for part in self.parts)
 

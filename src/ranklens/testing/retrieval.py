@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ranklens.errors import InputError
+from ranklens.errors import InputError, RankLensError
 from ranklens.gates.baselines import HISTORY, Baseline
 from ranklens.gates.checking import gate
 from ranklens.gates.results import records_of
@@ -62,6 +62,26 @@ class Retrieval:
         test apart, and is the name in the baseline file. The rest is as in :func:`ranklens.gate`.
         """
         __tracebackhide__ = True
+        try:
+            outcome = self._checked(results, rules, name, baseline, undecided, queries, clusters, common)
+        except RankLensError as error:
+            raise error.with_traceback(None) from None  # the user's line says more than ours
+        if not outcome.passed:
+            raise AssertionError("\n".join(lines(outcome)))  # its first line is in pytest's summary
+        return outcome
+
+    def _checked(
+        self,
+        results: Any,
+        rules: Sequence[str | Rule],
+        name: str | None,
+        baseline: Any,
+        undecided: Undecided | None,
+        queries: Any,
+        clusters: Any,
+        common: bool,
+    ) -> Outcome:
+        """The verdicts, which are also kept for the end of the run."""
         wanted = [Rule.parse(rule) for rule in rules or self.marked]
         if not wanted:
             raise InputError("There is no rule to check; pass one, such as 'nDCG@10 >= 0.4'.")
@@ -84,8 +104,6 @@ class Retrieval:
                 common=common,
             )
         self._tell(outcome, {keys[one]: record for one, record in found.records.items()})
-        if not outcome.passed:
-            raise AssertionError("\n".join(["retrieval is not good enough:", *lines(outcome)]))
         return outcome
 
     def _named(self, records: Mapping[str, Record], name: str | None) -> dict[str, str]:

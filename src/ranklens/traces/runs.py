@@ -63,14 +63,16 @@ def from_traces(source: Any, *, query: Asked = "span", id_from: str | None = Non
         raise InputError(Given("query", query), f" is not allowed: {nearest(str(query), get_args(Asked))}")
     spans = sorted(read_spans(_rows(source)), key=lambda span: span.start or 0)
     asked = _requests(spans) if query == "root" else {}
+    searched = _searches(spans)
     logged: dict[str, list[dict[str, Any]]] = {}
-    for span in spans:
+    for span in _outermost(spans):
         for name, row in _answers(span):
-            text = asked.get(span.trace) or row["question"]
-            logged.setdefault(name, []).append({**row, "question": text})
+            text = asked.get(span.trace) or row["question"] or searched.get(span.trace)
+            known = {} if text else {"query_id": span.trace or span.id}
+            logged.setdefault(name, []).append({**row, "question": text, **known})
     if not logged:
         raise InputError(_nothing(spans))
-    places = Names.of({"doc": id_from} if id_from else None)
+    places = Names(id_from=id_from, option="id_from")
     return Traces({name: read_log(rows, places) for name, rows in logged.items()})
 
 
@@ -95,9 +97,22 @@ def _listed(content: Any) -> Iterable[Any]:
     raise InputError(f"The traces are a {type(content).__name__}; pass a file, a table, or a list of spans.")
 
 
+def _outermost(spans: Sequence[Span]) -> Iterator[Span]:
+    """All spans but those without documents inside of a retriever's: LlamaIndex has one for ``retrieve`` and one for ``_retrieve``."""
+    retrievers = {(span.trace, span.id) for span in spans if _kind(span) == "RETRIEVER"}
+    for span in spans:
+        inside = (span.trace, span.parent) in retrievers and _kind(span) == "RETRIEVER"
+        if not inside or span.get("retrieval.documents") is not None:
+            yield span
+
+
+def _kind(span: Span) -> str:
+    return str(span.get("openinference.span.kind") or "").upper()
+
+
 def _answers(span: Span) -> Iterator[tuple[str, dict[str, Any]]]:
     """What a span found, as rows of a log: none, one, or for a reranker what it got and what it gave."""
-    kind = str(span.get("openinference.span.kind") or "").upper()
+    kind = _kind(span)
     if kind == "RERANKER":
         for when, place in ((BEFORE, "reranker.input_documents"), (AFTER, "reranker.output_documents")):
             yield f"{span.name} {when}", _row(span, _text(span, "reranker.query"), span.get(place))
@@ -113,10 +128,8 @@ def _answers(span: Span) -> Iterator[tuple[str, dict[str, Any]]]:
 def _row(span: Span, text: str | None, documents: Any) -> dict[str, Any]:
     row: dict[str, Any] = {
         "question": text,
-        "retrieved": [_document(entry) for entry in parsed(documents) or []],
+        "retrieved": _with_ids([_document(entry) for entry in parsed(documents) or []], span),
     }
-    if text is None:
-        row["query_id"] = span.trace or span.id
     if span.seconds is not None:
         row["seconds"] = span.seconds
     return {**row, "error": span.error} if span.error else row
@@ -130,15 +143,36 @@ def _document(entry: Any) -> Any:
     return {**inner, "metadata": parsed(inner["metadata"])} if "metadata" in inner else dict(inner)
 
 
+def _with_ids(documents: list[Any], span: Span) -> list[Any]:
+    """Documents with what the output says of them, if it lists as many: LangChain's instrumentation has their ids there alone."""
+    output = parsed(span.get("output.value"))
+    listed = given(output, ("documents",)) if isinstance(output, Mapping) else output
+    if not isinstance(listed, list) or len(listed) != len(documents):
+        return documents
+    pairs = zip(documents, listed, strict=True)
+    return [{**b, **a} if isinstance(a, dict) and isinstance(b, dict) else a for a, b in pairs]
+
+
 def _text(span: Span, *places: str) -> str | None:
     """What was asked: at one of the places, else the input, which may be JSON with the question in it."""
-    for place in (*places, "input.value"):
-        found = parsed(span.get(place))
-        if isinstance(found, Mapping):
-            found = given(found, QUERY_TEXTS) or next((v for v in found.values() if isinstance(v, str)), None)
-        if isinstance(found, str) and found:
-            return found
-    return None
+    texts = (_question(parsed(span.get(place))) for place in (*places, "input.value"))
+    return next((text for text in texts if text), None)
+
+
+def _question(value: Any) -> str | None:
+    """A question, or the one in a dict: under a known name, else in a dict inside of it, else its first text."""
+    if not isinstance(value, Mapping):
+        return value if isinstance(value, str) and value else None
+    inside = (_question(inner) for inner in value.values() if isinstance(inner, Mapping))
+    texts = (text for text in value.values() if isinstance(text, str) and text)
+    named = given(value, QUERY_TEXTS)
+    return named if isinstance(named, str) and named else next((t for t in (*inside, *texts) if t), None)
+
+
+def _searches(spans: Sequence[Span]) -> dict[str, str]:
+    """What each trace searched for last: the question of a reranker that was not told it, as in Haystack."""
+    asked = ((span.trace, _text(span)) for span in spans if _kind(span) == "RETRIEVER" and span.trace)
+    return {trace: text for trace, text in asked if text is not None}
 
 
 def _requests(spans: Sequence[Span]) -> dict[str, str]:

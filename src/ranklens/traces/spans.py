@@ -99,6 +99,7 @@ def _fields(span: Any) -> dict[str, Any]:
             "code": getattr(getattr(status, "status_code", None), "name", None),
             "message": getattr(status, "description", None),
         },
+        "events": list(getattr(span, "events", None) or []),
     }
 
 
@@ -211,7 +212,18 @@ def _error(status: Any, fields: Mapping[str, Any]) -> str | None:
     if str(code).lower() not in _FAILED:
         return None
     told = given(status, ("message", "description")) if isinstance(status, Mapping) else None
-    return str(told or given(fields, ("status_message",)) or "error")
+    return _exception(fields.get("events")) or str(told or given(fields, ("status_message",)) or "error")
+
+
+def _exception(events: Any) -> str | None:
+    """The last exception among the events of a span: some instrumentations put a whole traceback into the status."""
+    listed = parsed(events)
+    for event in reversed(listed if isinstance(listed, (list, tuple)) else []):
+        attributes = _attributes(event if isinstance(event, Mapping) else {"attributes": event.attributes})
+        kind, text = follow(attributes, "exception.type"), follow(attributes, "exception.message")
+        if kind or text:
+            return ": ".join(str(part) for part in (kind, text) if part)
+    return None
 
 
 def parsed(value: Any) -> Any:

@@ -1,0 +1,155 @@
+"""Which format a file has: by its suffix, else by its content."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from glob import glob
+from pathlib import Path
+
+from ranklens.errors import InputError, nearest
+from ranklens.files import tables, trec
+from ranklens.files.parts import is_in_parts, parts_kind
+from ranklens.files.remote import is_remote, remote_kind
+from ranklens.files.sources import PathLike, Source, open_source
+from ranklens.files.systems import several, system_folders
+from ranklens.readers import frames
+from ranklens.readers.names import plain
+
+FORMATS = ("trec", "trec-diversity", "msmarco", "csv", "tsv", "jsonl", "json", "parquet", "beir", "svmlight")
+
+_BY_SUFFIX = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".parquet": "parquet", ".svm": "svmlight",
+              ".svmlight": "svmlight", ".letor": "svmlight"}  # fmt: skip
+_KNOWN_COLUMNS = {*frames.QUERY_NAMES, *frames.DOC_NAMES}
+
+
+def locate(path: PathLike, given: str | None, what: str) -> tuple[PathLike, str]:
+    """What to read, and its format; the content helps to recognise it."""
+    if given is not None and given not in FORMATS:
+        raise InputError(f"there is no format {given!r}: {nearest(given, FORMATS)}")
+    if is_remote(path):
+        return path, given or remote_kind(str(path))
+    if not isinstance(path, Source) and str(path) != "-" and is_in_parts(path):
+        folders = system_folders(path) if what == "run" else {}
+        if len(folders) > 1:
+            raise several(str(path), folders)
+        return path, given or _folder_format(Path(path), what)
+    source = open_source(path)
+    return source, given or _BY_SUFFIX.get(source.suffix) or _by_content(source, what)
+
+
+def locate_scores(path: PathLike) -> tuple[PathLike, str]:
+    """What to read as a run for svmlight judgments, and its format: a file of bare scores is svmlight too."""
+    place, kind = locate(path, None, "run")
+    fields = trec.first_fields(place) if isinstance(place, Source) else []
+    bare = len(fields) == 1 and (kind == "trec" or _is_number(fields[0]))
+    return place, "svmlight" if bare else kind
+
+
+def trec_tag(place: PathLike) -> str | None:
+    """What a TREC run calls itself in its sixth field, unless that is a mere number or too long to be a name."""
+    fields = trec.first_fields(open_source(place))
+    tag = fields[5] if len(fields) == len(trec.TREC_RUN) else ""
+    return tag if 0 < len(tag) <= 40 and not tag.replace(".", "").isdigit() else None
+
+
+def has_trec_fields(place: PathLike) -> bool:
+    """Whether the first line has as many fields as those of a TREC run."""
+    return len(trec.first_fields(open_source(place))) >= len(trec.TREC_RUN)
+
+
+def _folder_format(place: Path, what: str) -> str:
+    """BEIR, or that of the parts; a run is never BEIR."""
+    if what == "qrels" and place.is_dir() and ((place / "qrels").is_dir() or any(place.glob("*.tsv"))):
+        return "beir"
+    kind = parts_kind(place)
+    if kind is not None:
+        return kind
+    if not place.is_dir():
+        found = glob(str(place), recursive=True)
+        what_is = "matches no Parquet, CSV, TSV or JSONL files" if found else "does not exist"
+        raise InputError(f"{place} {what_is}.")
+    lacks = "BEIR's qrels or Parquet files" if what == "qrels" else "Parquet files"
+    raise InputError(f"{place} is a folder without {lacks}; pass the file itself.")
+
+
+# What follows distinguishes JSON from an id in brackets.
+_JSON_START = re.compile(rb"""\{\s*["}]|\[\s*["{\[\]]""")
+
+
+def _by_content(source: Source, what: str) -> str:
+    head = source.head().lstrip(b"\xef\xbb\xbf \t\r\n")
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    if _JSON_START.match(head):
+        first_line = head.partition(b"\n")[0].strip()
+        is_row = first_line.startswith(b"{") and first_line.endswith(b"}") and _is_row(first_line)
+        return "jsonl" if is_row else "json"
+    fields = trec.first_fields(source)
+    if len(fields) > 1 and fields[1].startswith("qid:"):
+        return "svmlight"
+    if _has_grade(fields) or _has_rank_and_score(fields):
+        return "trec"
+    separator = "\t" if b"\t" in head.partition(b"\n")[0] else ","
+    found = {plain(name) for name in tables.header(head, separator)}
+    if len(found & _KNOWN_COLUMNS) >= 2:
+        return "tsv" if separator == "\t" else "csv"
+    return "msmarco" if what == "run" and len(fields) == 3 else "trec"
+
+
+def _is_row(line: bytes) -> bool:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return not all(isinstance(value, (dict, list)) for value in row.values())
+
+
+def _has_grade(fields: Sequence[str]) -> bool:
+    """Whether this is a line of TREC judgments, not a header."""
+    return len(fields) == len(trec.TREC_QRELS) and _is_number(fields[3])
+
+
+def _has_rank_and_score(fields: Sequence[str]) -> bool:
+    """Whether this is a line of a TREC run, not a header."""
+    return len(fields) == len(trec.TREC_RUN) and _is_number(fields[3]) and _is_number(fields[4])
+
+
+def refuse_run(source: Source) -> None:
+    """Say so where judgments were expected and this is a run."""
+    fields = trec.first_fields(source)
+    if _has_rank_and_score(fields) or (len(fields) == len(trec.TREC_RUN) and fields[1].upper() == "Q0"):
+        raise InputError(
+            f"{source.name} looks like a run (six fields: {', '.join(trec.TREC_RUN)}); pass the judgments first."
+        )
+
+
+def refuse_samples(source: Source) -> None:
+    """Judgments of sampled pools, whose fifth field says how a document was drawn: without it every mean is biased."""
+    fields = trec.first_fields(source)
+    if len(fields) == 5:
+        raise InputError(
+            f"{source.name} has five fields, as judgments of sampled pools have: query, document, grade, method and probability (prels), "
+            f"or query, 0, document, stratum and grade. Measures for samples are not known here; to use the grades as they are, keep "
+            f"{', '.join(trec.TREC_QRELS)}."
+        )
+
+
+def refuse_judgments(source: Source) -> None:
+    """Say so where a run was expected and this is something else."""
+    fields = trec.first_fields(source)
+    if _has_grade(fields):
+        raise InputError(
+            f"{source.name} looks like judgments (four fields: {', '.join(trec.TREC_QRELS)}); pass the run second."
+        )
+    if len(fields) == 1 and _is_number(fields[0]):
+        raise InputError(f"{source.name} holds bare scores, which belong to svmlight judgments.")
+
+
+def _is_number(field: str) -> bool:
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True
