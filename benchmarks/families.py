@@ -1,6 +1,6 @@
 """Diversity against pyndeval: alpha_nDCG@20 from Python objects, its greedy ideal included.
 
-Run with ``python benchmarks/families.py [queries]``; pyndeval must be installed. Times are processor time, the best of three.
+Run with ``python benchmarks/families.py [--quick]``. Times are processor time, the best of three.
 """
 
 from __future__ import annotations
@@ -9,8 +9,11 @@ import random
 import sys
 import time
 
+from goals import missing, record
+
 import ranklens as rl
 
+TIMES = 20  # as fast as pyndeval
 DOCUMENTS, SUBTOPICS, JUDGED, COVERING = 100, 5, 100, 10
 
 
@@ -34,29 +37,57 @@ def best_of(function, times: int = 3) -> tuple[float, float]:
 
 
 def main() -> None:
-    import pyndeval
+    import polars as pl
 
-    queries = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
+    try:
+        import pyndeval
+    except ImportError:
+        missing("pyndeval")
+        return
+    queries = 1_000 if "--quick" in sys.argv else 10_000
     qrels, run = collection(queries)
-    judged = [
-        pyndeval.SubtopicQrel(q, s, d, g)
-        for q, topics in qrels.items()
-        for s, docs in topics.items()
-        for d, g in docs.items()
-    ]
-    ranked = [pyndeval.ScoredDoc(q, d, s) for q, docs in run.items() for d, s in docs.items()]
+    measures = ["alpha-nDCG@20"]
 
-    def theirs() -> float:
-        values = pyndeval.ndeval(judged, ranked, measures=["alpha-nDCG@20"])
-        return sum(value["alpha-nDCG@20"] for value in values.values()) / len(values)
+    def judged() -> list:
+        return [
+            (q, s, d, g) for q, topics in qrels.items() for s, docs in topics.items() for d, g in docs.items()
+        ]
 
-    ours, mine = best_of(
-        lambda: rl.evaluate(qrels, run, "alpha_nDCG@20", ties="ascending").mean["alpha_nDCG@20"]
-    )
-    peer, value = best_of(theirs)
-    assert abs(mine - value) < 1e-9
+    def ranked() -> list:
+        return [(q, d, s) for q, docs in run.items() for d, s in docs.items()]
+
+    def mean(values: dict) -> float:
+        return sum(value[measures[0]] for value in values.values()) / len(values)
+
+    def mine(gold, found) -> float:
+        return rl.evaluate(gold, found, "alpha_nDCG@20", ties="ascending").mean["alpha_nDCG@20"]
+
+    gold, rows = judged(), ranked()
+    evaluator, prepared = pyndeval.RelevanceEvaluator(gold, measures), rl.judgments(qrels)
+    gold_table = pl.DataFrame(gold, schema=["query", "subtopic", "doc", "grade"], orient="row")
+    run_table = pl.DataFrame(rows, schema=["query", "doc", "score"], orient="row")
+    prepared_table = rl.judgments(gold_table)
+    ways = {
+        "from its own objects (dicts, tuples)": (lambda: mine(qrels, run), lambda: mean(pyndeval.ndeval(gold, rows, measures))),
+        "from dicts": (lambda: mine(qrels, run), lambda: mean(pyndeval.ndeval(judged(), ranked(), measures))),
+        "judgments prepared, from its own objects": (lambda: mine(prepared, run), lambda: mean(evaluator.evaluate(rows))),
+        "from tables": (
+            lambda: mine(gold_table, run_table),
+            lambda: mean(pyndeval.ndeval(gold_table.iter_rows(), run_table.iter_rows(), measures)),
+        ),
+        "judgments prepared, from tables": (
+            lambda: mine(prepared_table, run_table),
+            lambda: mean(evaluator.evaluate(run_table.iter_rows())),
+        ),
+    }  # fmt: skip
     print(f"{queries} queries x {DOCUMENTS} documents x {SUBTOPICS} subtopics, alpha_nDCG@20")
-    print(f"ranklens {ours:.3f} s, pyndeval {peer:.3f} s: {peer / ours:.1f} times as fast")
+    for way, (ours, theirs) in ways.items():
+        (seconds, value), (peer, other) = best_of(ours), best_of(theirs)
+        assert abs(value - other) < 1e-9
+        times = f"{peer / seconds:.1f}x as fast"
+        print(f"{way}: ranklens {seconds:.3f} s, pyndeval {peer:.3f} s: {times}")
+        what = f"alpha_nDCG@20, {queries:,} x {DOCUMENTS} x {SUBTOPICS} subtopics, {way}"
+        record(what, times, f"{TIMES}x pyndeval", peer >= TIMES * seconds, f"pyndeval {peer:.2f} s")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """Embeddings on a GPU: the same ranks as on the processor, and how far from the bare matrix product.
 
 Needs torch, Triton and NumPy only: ``PYTHONPATH=src python benchmarks/gpu.py``. Takes a few minutes on an H200; ``--quick`` leaves
-out the shape of MS MARCO. The exit status is 1 if ranks differ.
+out the shape of MS MARCO. ``--phases`` takes about a minute: whether ranks and the best documents are the same, where the time of
+a call goes, and the best 100. The exit status is 1 if anything differs.
 """
 
 import argparse
@@ -17,9 +18,15 @@ import torch
 from ranklens.embeddings import transfer
 from ranklens.embeddings.counting import Counter, read_blocks
 from ranklens.embeddings.device import DeviceCounter
+from ranklens.embeddings.device_nearest import _candidates, _exact, best_on_device
 from ranklens.embeddings.evaluation import evaluate_embeddings
 from ranklens.embeddings.places import TieOrder, Wanted
 from ranklens.embeddings.spaces import Dense
+from ranklens.embeddings.task import Ids, make_task
+from ranklens.evaluation import score
+from ranklens.judging.assembly import assemble
+from ranklens.policy import Policy
+from ranklens.registry import parse_many
 
 GPU = torch.device("cuda")
 ORDER = TieOrder("descending")
@@ -34,6 +41,7 @@ SHAPES = (
     {"BM": 64, "BN": 256, "warps": 4, "stages": 4},
 )
 NAMES = ("above", "same", "before")
+THEIRS = 10.158  # seconds that `single_precision` measured for sentence-transformers on an H200
 ROWS = []
 
 
@@ -158,17 +166,7 @@ def equality():
             label = "TF32" if kind == torch.float32 else str(kind).removeprefix("torch.")
             print(f"  near ties, {label}: a plain product gets {share:.0%} of the ranks wrong", flush=True)
     torch.set_float32_matmul_precision("highest")
-    for kind in (torch.float32, torch.bfloat16):
-        q, d = near_ties(kind)
-        qrels = {i: {i: 1} for i in range(len(q))}
-        best = [
-            evaluate_embeddings(x, y, qrels, "AP", top=20).run for x, y in ((q, d), (q.to(GPU), d.to(GPU)))
-        ]
-        if [list(docs.items()) for docs in best[0].values()] != [
-            list(docs.items()) for docs in best[1].values()
-        ]:
-            failures += 1
-            print(f"  DIFFERENT: the best 20, {kind}")
+    failures += the_same_best()
     print(f"ranks: {len(cases)} cases, each five ways; {failures} differ from the processor's", flush=True)
     with contextlib.suppress(ValueError):
         bad = torch.randn(100, 64, device=GPU)
@@ -179,6 +177,33 @@ def equality():
             print("  NaN was not refused")
         except ValueError as error:
             print(f"  NaN: {error}")
+    return failures
+
+
+def the_same_best():
+    """Number of failures: the best documents, in the same order and with the same scores to the last bit."""
+    failures = 0
+    for make in (near_ties, random_vectors):
+        for kind in (torch.float32, torch.bfloat16, torch.float16):
+            for similarity in ("dot", "cosine", "euclidean"):
+                q, d = make(kind)
+                qrels = {i: {i: 1} for i in range(len(q))}
+                options = {
+                    "similarity": similarity,
+                    "top": 20,
+                    "exclude": [(i, i + 1) for i in range(len(q))],
+                }
+                on_gpu, streamed, expected = (
+                    evaluate_embeddings(x, y, qrels, "AP", device=device, batch=700, **options).run
+                    for x, y, device in ((q.to(GPU), d.to(GPU), None), (q, d, "cuda"), (q, d, None))
+                )
+                for way, found in (("on the GPU", on_gpu), ("streamed", streamed)):
+                    if [list(docs.items()) for docs in found.values()] != [
+                        list(docs.items()) for docs in expected.values()
+                    ]:
+                        failures += 1
+                        print(f"  DIFFERENT: the best 20, {make.__name__} {kind} {similarity} {way}")
+    print(f"the best 20: 18 cases, each two ways; {failures} differ from the processor's", flush=True)
     return failures
 
 
@@ -260,9 +285,9 @@ def speed(documents, rate, settings):
         f"{whole / floor:.2f}x the floor, {whole / product:.2f}x the product",
     )
     print("  ", evaluate_embeddings(q, d, qrels, ["RR@10", "nDCG@10"]).mean)
+    best = timed(lambda: evaluate_embeddings(q, d, qrels, ["RR@10"], top=100), 1)
+    show(f"{name}: evaluate_embeddings, also the top 100", best)
     if documents <= HALF_MILLION:
-        best = timed(lambda: evaluate_embeddings(q, d, qrels, ["RR@10"], top=100), 1)
-        show(f"{name}: evaluate_embeddings, also the top 100", best)
         bulk = np.random.default_rng(3).integers(0, documents, QUERIES)
         hard = timed(lambda: count(q, d, make_wanted(q, d, bulk), settings), 2)
         show(f"{name}: judged documents at random, the worst case", hard, f"{hard / floor:.2f}x the floor")
@@ -291,6 +316,52 @@ def tune(q, d, wanted):
         if best is None or seconds < best[0]:
             best = seconds, settings
     return best[1]
+
+
+def phases(kind):
+    """Where the time of one call goes, and of one that also keeps the best 100."""
+    q, d, gold = embeddings(HALF_MILLION, kind)
+    qrels = {str(i): {str(g): 1} for i, g in enumerate(gold.tolist())}
+    name = f"{QUERIES:,} x {HALF_MILLION:,} x {SIZE} {str(kind).removeprefix('torch.')}"
+    policy, wanted_measures = Policy(), parse_many(["RR@10", "nDCG@10"])
+    ids = [Ids(None, len(x), "ids") for x in (q, d)]
+    clock = {}
+
+    def step(what, work):
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        found = work()
+        torch.cuda.synchronize()
+        clock.setdefault(what, []).append(time.perf_counter() - start)
+        return found
+
+    def call():
+        task = step("judgments to rows (host)", lambda: make_task(qrels, *ids, None, policy))
+        step("grades (host, while the device counts)", lambda: task.gold)
+        wanted = Wanted(task.pair_query, task.pair_doc, np.full(len(task.pair_doc), np.nan))
+        judged = step("judged vectors", lambda: d[torch.as_tensor(wanted.doc, device=GPU)])
+        counter = step("queries, targets", lambda: DeviceCounter(q, judged, wanted, "dot", ORDER, GPU))
+        chunk = step("lengths, rounding and counting", lambda: counter.start(0, d))
+        step("counts to ranks, near ties", lambda: counter.finish(chunk, refuse))
+        placed = step("ranks to values (host)", lambda: assemble(task.standings(counter.places), policy))
+        step("measures (host)", lambda: score(placed, wanted_measures))
+        chunks = lambda: transfer.resident_chunks(d)  # noqa: E731
+        query, doc, _ = step("best 100: candidates", lambda: _candidates(counter, chunks(), 100, refuse))
+        step("best 100: their exact scores", lambda: _exact(counter, chunks(), query, doc))
+        step("best 100: all of it, without names", lambda: best_on_device(counter, chunks, 100, refuse))
+
+    for _ in range(6):
+        call()
+    for what, seconds in clock.items():
+        show(f"{name}: {what}", statistics.median(seconds[1:]))
+    whole = timed(lambda: evaluate_embeddings(q, d, qrels, ["RR@10", "nDCG@10"]))
+    show(
+        f"{name}: evaluate_embeddings, all of it",
+        whole,
+        f"sentence-transformers takes {THEIRS / whole:.0f}x that",
+    )
+    best = timed(lambda: evaluate_embeddings(q, d, qrels, ["RR@10", "nDCG@10"], top=100), 3)
+    show(f"{name}: evaluate_embeddings, also the top 100", best)
 
 
 def single_precision():
@@ -356,6 +427,7 @@ def streaming(given):
 def main():
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--quick", action="store_true", help="leave out the shape of MS MARCO")
+    options.add_argument("--phases", action="store_true", help="only where the time goes, and the best 100")
     chosen = options.parse_args()
     print(torch.cuda.get_device_name(), "torch", torch.__version__, flush=True)
     failures = 0
@@ -373,6 +445,10 @@ def main():
             print(f"   [{time.perf_counter() - start:.0f} s]", flush=True)
 
     failures += attempt(equality) or 0
+    if chosen.phases:
+        for kind in (torch.bfloat16, torch.float32):
+            attempt(lambda kind=kind: phases(kind))
+        return 1 if failures else 0
     a = torch.randn(8192, 8192, device=GPU, dtype=torch.bfloat16)
     rate = 2 * 8192**3 / timed(lambda: a @ a, 20)
     print(f"an 8192-cube product: {rate / 1e12:.0f} TFLOP/s")

@@ -5,7 +5,7 @@ Scores look like those of real evaluations: between 0 and 1, skewed, with many z
 
 Each line counts how often something happened that should happen with a known probability: a test that rejects where there
 is nothing to find (5%), an interval that contains the true mean (95%), a test that finds the difference it promises to
-find (80%). Then come the verdicts of the gate on systems that are worse by a known amount, with the share that stays undecided:
+find (80%). ``coverage_of.py`` has the coverage of intervals near the ends of the range. Then come the verdicts of the gate on systems that are worse by a known amount, with the share that stays undecided:
 a rule with a confidence of 95% passes a drop as large as the limit, and fails one no larger, in at most 5% of cases. Tests draw
 9,999 permutations. The first line shows the time and memory of the largest test. The exit status is 1 if a rate is outside its
 limits.
@@ -19,27 +19,25 @@ from concurrent.futures import ProcessPoolExecutor
 from itertools import combinations
 
 import numpy as np
+from coverage_of import (
+    BETTER,
+    ndcg_like,
+    rr_like,
+    show_differences,
+    show_families,
+    show_macro,
+    show_means,
+    show_shares,
+)
+from goals import record
 
 from ranklens import stats
 from ranklens.gates.deciding import decide
-from ranklens.stats.effects import effect_sizes
-from ranklens.stats.inputs import differences
-from ranklens.stats.intervals import student_ends
 
 SYSTEMS, ALPHA = 5, 0.05
 PAIRED = [test for test in stats.TESTS if test not in ("welch", "mcnemar")]
 METHODS = ["t", "percentile", "bca"]
 CORRECTIONS = ["none", "bonferroni", "holm", "hochberg"]
-BETTER = 0.25  # the advantage of the better system, on the scale below
-
-
-def ndcg_like(latent):
-    return np.clip(0.1 + 0.35 * latent, 0, 1) ** 1.25
-
-
-def rr_like(latent):
-    rank = np.ceil(np.exp(1.2 - 1.3 * latent))
-    return np.where(rank <= 10, 1 / rank, 0.0)
 
 
 KINDS = {"nDCG-like": ndcg_like, "RR-like": rr_like}
@@ -120,117 +118,6 @@ def tests_of_five_equal_systems(rng, kind, queries):
 def tests_of_a_better_system(rng, kind, needed):
     a, b = draw(rng, kind, needed, better=BETTER)
     return {("difference found", test): rejects(a, b, rng, test) for test in ("randomization", "t")}
-
-
-SIZES = (10, 25, 50, 100, 1000)
-UNIT = stats.Bounds(0, 1)
-
-
-def sparse(rng, size, share, at, others):
-    """Values that are ``at`` in a share of the queries."""
-    return np.where(rng.random(size) < share, at, others)
-
-
-# Scores near an end of their range, as very good and very bad systems have them.
-SHAPES = {
-    "nDCG-like, many zeros": lambda rng, size: ndcg_like(rng.normal(0, 1.22, size)),
-    "nDCG-like, many ones": lambda rng, size: 1 - ndcg_like(rng.normal(0, 1.22, size)),
-    "AP-like, mean 0.05": lambda rng, size: rng.beta(0.25, 4.75, size),
-    "AP-like, 80% zeros": lambda rng, size: sparse(rng, size, 0.8, 0, rng.beta(1, 3, size)),
-    "RR-like, 88% zeros": lambda rng, size: sparse(rng, size, 0.88, 0, 1 / rng.integers(1, 11, size)),
-    "R-like, 96% ones": lambda rng, size: sparse(rng, size, 0.96, 1, rng.random(size)),
-    "Success, p = 0.98": lambda rng, size: sparse(rng, size, 0.98, 1, 0.0),
-    "Success, p = 0.05": lambda rng, size: sparse(rng, size, 0.95, 0, 1.0),
-}
-
-
-def low_and_high(rng, size, shift):
-    """Two systems of which the second is better, both near an end of the range."""
-    easy, luck = rng.normal(shift, 1, size), rng.normal(0, 0.7, (2, *size))
-    return np.clip(0.35 * (easy + luck[0]), 0, 1), np.clip(0.35 * (easy + luck[1] + BETTER), 0, 1)
-
-
-def paired_successes(rng, size, more, less):
-    """Two systems that succeed or fail; ``more`` and ``less``: how often only the one, only the other succeeds."""
-    drawn = rng.random(size)
-    return ((drawn < less) | (drawn > 0.6)) * 1.0, (
-        (drawn > 1 - 0.4) | ((drawn >= less) & (drawn < less + more))
-    ) * 1.0
-
-
-PAIRS = {
-    "nDCG-like": lambda rng, size: draw_pairs(rng, ndcg_like, size),
-    "RR-like": lambda rng, size: draw_pairs(rng, rr_like, size),
-    "nearly all zero": lambda rng, size: low_and_high(rng, size, -1.3),
-    "nearly all one": lambda rng, size: low_and_high(rng, size, 4.2),
-    "Success, 5% to 1%": lambda rng, size: paired_successes(rng, size, 0.05, 0.01),
-    "Success, 20% to 10%": lambda rng, size: paired_successes(rng, size, 0.2, 0.1),
-}
-
-
-def draw_pairs(rng, kind, size):
-    latent = rng.normal(0, 1, size) + rng.normal(0, 0.7, (2, *size))
-    return kind(latent[0]), kind(latent[1] + BETTER)
-
-
-def coverage_of_means(rng, shape, n, experiments, truth):
-    """Of Student's t, and of what is chosen by default."""
-    held = np.zeros(2)
-    for values in SHAPES[shape](rng, (experiments, n)):
-        found = (stats.interval(values, method=method, bounds=UNIT) for method in ("t", "auto"))
-        held += [low <= truth <= high for low, high in found]
-    return held / experiments
-
-
-def coverage_of_differences(rng, shape, n, experiments, truth):
-    a, b = PAIRS[shape](rng, (experiments, n))
-    changes = differences(a, b)
-    found = effect_sizes(changes, level=0.95, bounds=UNIT)
-    ends = [student_ends(changes, 0.95), (found.low, found.high)]
-    return [((low <= truth + 1e-12) & (truth <= high + 1e-12)).mean() for low, high in ends]
-
-
-def show_coverage(experiments, seed):
-    """Prints a table for means and one for differences; returns whether all rates from 25 queries on are at least 0.93.
-
-    Wilson's interval of p = 0.98 is excepted: it covers 0.91 and 0.92 with 25 and 50 queries, as is known of it.
-    """
-    fine = True
-    for what, shapes, measure in (
-        ("mean", SHAPES, coverage_of_means),
-        ("difference", PAIRS, coverage_of_differences),
-    ):
-        print(f"\ncoverage of a {what}: t, then the default, with {', '.join(map(str, SIZES))} queries\n")
-        for shape in shapes:
-            rng = np.random.default_rng(seed)
-            drawn = shapes[shape](rng, (1, 4_000_000))
-            truth = drawn.mean() if what == "mean" else (drawn[1] - drawn[0]).mean()
-            rates = [measure(rng, shape, n, experiments, truth) for n in SIZES]
-            wide = [rate[1] for n, rate in zip(SIZES, rates, strict=True) if n >= 25]
-            fine = fine and (min(wide) >= 0.93 or shape == "Success, p = 0.98")
-            print(f"{shape:24}" + "  ".join(f"{t:.3f} {default:.3f}" for t, default in rates))
-    return fine
-
-
-def show_families(experiments, seed):
-    """Prints how often equal systems over six measures are called different, and how often McNemar's test rejects equal ones."""
-    rng, found = np.random.default_rng(seed), {"each measure": 0, "all measures": 0, "mid-p": 0}
-    for _ in range(experiments):
-        scores = draw_pairs(rng, ndcg_like, (6, 50))
-        a, b = scores[0], draw_equal(rng, scores[0])
-        p = [stats.paired_test(x, y, method="t").p_value for x, y in zip(a, b, strict=True)]
-        found["each measure"] += min(p) <= ALPHA
-        found["all measures"] += stats.adjust(p).min() <= ALPHA
-        x, y = paired_successes(rng, (1, 50), 0.15, 0.15)
-        found["mid-p"] += stats.paired_test(x[0], y[0], method="mcnemar").p_value <= ALPHA
-    print("\nequal systems called different")
-    for how, count in found.items():
-        print(f"{how:24}{count / experiments:.4f}")
-
-
-def draw_equal(rng, a):
-    """A system with the same distribution of values, by query as unlike as two systems are."""
-    return ndcg_like(rng.normal(0, 1.22, a.shape))
 
 
 LIMITS = {
@@ -347,6 +234,7 @@ def largest_test():
     print(
         f"100,000 permutations of 10,000 queries: {seconds:.2f} s, {grown:.0f} MB in addition to the data\n"
     )
+    return True
 
 
 def main():
@@ -354,22 +242,43 @@ def main():
     parser.add_argument("--experiments", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--queries", type=int, default=100)
-    parser.add_argument("--gate", action="store_true", help="the verdicts of the gate alone")
+    parser.add_argument("--only", choices=[*PARTS], help="one part; all take half an hour on two cores")
+    parser.add_argument("--kind", choices=[*KINDS], help="one kind of scores in rates and gate")
     options = parser.parse_args()
-    if options.gate:
-        with ProcessPoolExecutor() as pool:
-            kept = [gate(kind, options, pool) for kind in KINDS]
-        sys.exit(not all(kept))
-    largest_test()
-    print(
-        f"{options.experiments:,} experiments of {options.queries} queries, five systems for multiple comparisons, alpha {ALPHA}"
-    )
-    covered = show_coverage(options.experiments, options.seed)
-    show_families(options.experiments, options.seed)
+    print(f"{options.experiments:,} experiments, seed {options.seed}, alpha {ALPHA}")
+    chosen = [options.only] if options.only else [*PARTS]
     with ProcessPoolExecutor() as pool:
-        fine = [covered] + [show(simulate(kind, options, pool), options.experiments) for kind in KINDS]
-        fine += [gate(kind, options, pool) for kind in KINDS]
-    sys.exit(not all(fine))
+        results = [PARTS[part](options, pool) for part in chosen]
+    fine = all(results)
+    what = f"statistics in {options.experiments:,} simulated experiments"
+    kept = "kept" if fine else "not kept"
+    record(what, kept, "false positives, coverage and power as promised", fine)
+    sys.exit(not fine)
+
+
+def of_every_kind(part):
+    def each(options, pool):
+        kept = [part(kind, options, pool) for kind in ([options.kind] if options.kind else KINDS)]
+        return all(kept)
+
+    return each
+
+
+def rates(kind, options, pool):
+    return show(simulate(kind, options, pool), options.experiments)
+
+
+# By name, what prints something and returns whether promises were kept.
+PARTS = {
+    "speed": lambda options, pool: largest_test(),
+    "shares": lambda options, pool: show_shares(),
+    "means": lambda options, pool: show_means(options.experiments, options.seed),
+    "differences": lambda options, pool: show_differences(options.experiments, options.seed),
+    "macro": lambda options, pool: show_macro(options.experiments, options.seed),
+    "families": lambda options, pool: show_families(options.experiments, options.seed),
+    "rates": of_every_kind(rates),
+    "gate": of_every_kind(gate),
+}
 
 
 if __name__ == "__main__":

@@ -21,6 +21,8 @@ RICH = {
     "Prefs": "preferences",
     "Prefs(over=any, by=group)": "preferences",
     "ILD@3": "documents",
+    "Hole@3": "rankings",
+    "uRBP@3": "documents",
     "AWRF@3": "documents",
     "EE_D@3": "documents",
     "EE_R@3": "documents",

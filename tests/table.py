@@ -93,6 +93,7 @@ NOT = {
     "relstring@4": {"tail", "ideal", "monotone"},
     "CMC": set(),
     "MnR": {"tail", "ideal", "monotone"},
+    "MedR": {"tail", "ideal", "monotone"},
     "AP_R": set(),
     "INST(max_n=50)": {"ideal", "monotone"},
     "INSQ(max_n=50)": {"ideal"},

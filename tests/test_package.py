@@ -79,8 +79,8 @@ FLOORS = [
     {"evaluation", "single", "trec", "lint"},
     {"comparison", "explanation", "items", "pipeline", "pytrec_eval", "recommend", "sessions"},
     {"retrieval", "embeddings", "exchange", "spark"},
-    {"report", "gates", "training", "trackers"},
-    {"config", "demo", "testing"},
+    {"report", "gates", "trackers"},
+    {"config", "demo", "testing", "training"},
     {"cli"},
 ]
 # What leads up, imported on use: methods of a result that hand it on, and the registry that is filled by the formulas.

@@ -211,3 +211,26 @@ def test_measures_of_contexts_have_a_nearest(name, nearest):
 def test_measures_of_answers_are_refused_with_the_reason(name):
     with pytest.raises(rl.MeasureError, match="RankLens measures retrieval, not generated answers"):
         rl.measure(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "where"),
+    [
+        ("sDCG", "judge_sessions"),
+        ("nsDCG@10", "judge_sessions"),
+        ("sRBP", "judge_sessions"),
+        ("URisk", r"stats\.urisk"),
+        ("GeoRisk", r"stats\.georisk"),
+        ("Coverage@10", r"recommend\.evaluate"),
+        ("GAUC", r"recommend\.evaluate"),
+        ("rsum", "both directions"),
+    ],
+)
+def test_names_of_what_is_no_value_per_query_say_where_it_is(name, where):
+    with pytest.raises(rl.MeasureError, match=where):
+        rl.measure(name)
+
+
+def test_what_differs_in_case_alone_is_not_mixed_up():
+    assert str(rl.measure("SDCG")) == "SDCG"
+    assert str(rl.measure("sdcg")) == "SDCG"

@@ -121,7 +121,7 @@ def test_print_states_what_was_averaged_over():
     assert text.splitlines()[-1] == (
         "4 queries averaged (1 missing from the run counts as 0, 1 without relevant documents); "
         "1 unjudged query of the run ignored; ties by document id, descending (judged documents tie in 1 query, across the cutoff 1 in 1); "
-        "67% of the top 1 judged; Wilson intervals."
+        "67% of the top 1 judged; modified Wilson intervals."
     )
 
 

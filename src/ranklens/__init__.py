@@ -28,10 +28,11 @@ if TYPE_CHECKING:
         RankLensError,
         RankLensWarning,
     )
-    from ranklens.evaluation import evaluate
+    from ranklens.evaluation import evaluate, evaluate_rankings
     from ranklens.exchange.ir_datasets import from_ir_datasets
     from ranklens.exchange.mteb import read_mteb
     from ranklens.explanation.walk import Explanation, explain
+    from ranklens.formulas.exposure import diversity_from
     from ranklens.formulas.gain import cumulated_gain_from
     from ranklens.formulas.own import measure_from
     from ranklens.formulas.user_models import user_model
@@ -93,7 +94,7 @@ _HOME = {
     "embeddings.score_arrays": "evaluate_scores",
     "conventions": "Convention convention",
     "errors": "InputError MeasureError MissingExtraError PolicyError RankLensError RankLensWarning",
-    "evaluation": "evaluate",
+    "evaluation": "evaluate evaluate_rankings",
     "exchange.ir_datasets": "from_ir_datasets",
     "exchange.mteb": "read_mteb",
     "explanation.walk": "Explanation explain",
@@ -101,6 +102,7 @@ _HOME = {
     "formulas.own": "measure_from",
     "gates.checking": "gate",
     "history.store": "History",
+    "formulas.exposure": "diversity_from",
     "formulas.user_models": "user_model",
     "items": "AveragePrecisionAtK DatasetItem F1AtK HitRateAtK MeanReciprocalRank MetricRunner NDCGAtK PrecisionAtK RecallAtK",
     "judging.assembly": "judge",
@@ -164,8 +166,10 @@ __all__ = [
     "convention",
     "cumulated_gain_from",
     "dcg_at_k",
+    "diversity_from",
     "evaluate",
     "evaluate_embeddings",
+    "evaluate_rankings",
     "evaluate_scores",
     "explain",
     "f1_at_k",

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ranklens.errors import Option, PolicyError, RankLensError, RankLensWarning, about_each, hearing
+from ranklens.errors import (
+    InputError,
+    Option,
+    PolicyError,
+    RankLensError,
+    RankLensWarning,
+    about_each,
+    hearing,
+)
 from ranklens.judging.assembly import judge
 from ranklens.policy import make_policy
 from ranklens.readers.frames import is_spark
@@ -16,7 +25,7 @@ from ranklens.registry import Measure, parse_many
 from ranklens.scores import Scores, Sources
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from typing_extensions import Unpack
 
@@ -86,6 +95,55 @@ def _on_spark(
     from ranklens.spark.evaluation import evaluate
 
     return evaluate(qrels, run, wanted, policy, columns=columns, match=match)
+
+
+def evaluate_rankings(
+    qrels: Any,
+    runs: Sequence[Any],
+    measures: str | Measure | Sequence[str | Measure],
+    policy: Policy | None = None,
+    **options: Unpack[PolicyOptions],
+) -> Scores:
+    """Score a system that has several rankings for each query and shows one after the other, each equally often.
+
+    ``runs`` are these rankings, each as :func:`evaluate` takes a run. Exposure (``AWRF``, ``EE_D``, ``EE_R``, ``EE_L``) is what groups get over
+    all of them together: a group that is first in every other ranking is not at a disadvantage. Any other measure is the mean over rankings.
+
+    >>> import ranklens as rl
+    >>> shops = rl.Judgments({"q": {"a": 1, "b": 1}}, documents={"a": {"group": "small"}, "b": {"group": "large"}, "c": {}})
+    >>> turns = [{"q": ["a", "c", "b"]}, {"q": ["b", "c", "a"]}]
+    >>> evaluate_rankings(shops, turns, ["EE_L", "RR"]).mean, round(evaluate(shops, turns[0], "EE_L").mean["EE_L"], 4)
+    ({'EE_L': 0.0, 'RR': 1.0}, 0.0681)
+    """
+    import numpy as np
+
+    from ranklens.formulas.exposure import OVER_RANKINGS
+    from ranklens.judging.listing import Listing
+    from ranklens.judging.prepared import kept
+    from ranklens.readers.judgments import enriched
+
+    if isinstance(runs, Mapping) or not runs:
+        raise InputError("runs: pass a list of runs, one for each ranking that a query has.")
+    chosen = make_policy(policy, options)
+    wanted = [with_rel(measure, chosen.rel) for measure in parse_many(measures)]
+    gold = kept(enriched(qrels))
+    each = [judge(gold, run, chosen) for run in runs]
+    first = each[0]
+    if any(one.queries != first.queries for one in each):
+        raise InputError(
+            "Not all runs have the same queries; each must rank every query, or choose missing='zero'."
+        )
+    listings = [one.details.listing for one in each if one.details and one.details.listing]
+    if first.details is not None and len(listings) == len(each):
+        together = replace(first.details, listing=Listing.taking_turns(listings), _cache={})
+        first = replace(first, details=together, _cache={})
+    values = {
+        str(measure): measure(first)
+        if measure.name in OVER_RANKINGS
+        else np.mean([measure(one) for one in each], axis=0)
+        for measure in wanted
+    }
+    return Scores(wanted, first, values)
 
 
 @dataclass(frozen=True)

@@ -100,7 +100,8 @@ class RelevanceEvaluator:
             raise TypeError("Expected object_relevance_per_qid dictionary and measures set.") from None
         if level < 1:
             raise TypeError("Argument relevance_level should be positive.")
-        self._level, self._judged_only = level, judged_docs_only_flag
+        self._level = level
+        self._policy = Policy(rel=level, judged_only=judged_docs_only_flag, nan="last")
         self._gold = GoldDicts.of(
             mappings.Repaired({query: dict(docs) for query, docs in judged.items()}), keeps=True
         )
@@ -115,23 +116,21 @@ class RelevanceEvaluator:
             return {}
         if not isinstance(scores, Mapping):
             raise TypeError("Argument object scores should be of type dictionary.")
-        plain = _check_scores(scores)
+        whole = list(scores) == self._gold.queries  # then there is no need to look at each query
+        plain = _check_scores(scores, are_text=whole)
         known = self._gold.place
         run: Mapping[str, Mapping[str, float]] = scores
-        if not plain or not scores.keys() <= known.keys():
+        if not plain or not (whole or scores.keys() <= known.keys()):
             run = {query: dict(docs) for query, docs in scores.items() if query in known}
         if not run:
             return {}
         # Judgments are used as they were prepared, unless few of their queries are asked for.
         gold = self._gold if 2 * len(run) >= len(known) else self._gold.only(list(run))
-        policy = Policy(rel=self._level, judged_only=self._judged_only, nan="last")
-        judged = assemble(from_dicts(gold, run, policy, in_32_bits=True), policy)
-        columns = [_values(measure, judged) for measure in self._columns.values()]
-        # In C loops, and row after row: as many tuples at a time would set off a search for cyclic garbage.
-        rows: Iterable[tuple[float, ...]] = zip(*columns, strict=True) if columns else repeat((), len(judged))
-        if len(run) < len(judged) or list(run) != gold.queries:
-            rows = map([*rows].__getitem__, map(gold.place.__getitem__, run))
-        return dict(zip(run, map(dict, map(zip, repeat(tuple(self._columns)), rows)), strict=True))
+        judged = assemble(from_dicts(gold, run, self._policy, in_32_bits=True), self._policy)
+        found = _rows(len(judged), {name: _values(one, judged) for name, one in self._columns.items()})
+        if not whole and (len(run) < len(judged) or list(run) != gold.queries):
+            found = [*map(found.__getitem__, map(gold.place.__getitem__, run))]
+        return dict(zip(run, found, strict=True))
 
     def _measure(self, line: Printed | str) -> Measure | None:
         if isinstance(line, str) or line.name.startswith("relstring"):
@@ -140,6 +139,15 @@ class RelevanceEvaluator:
         if self._level != 1 and "rel" in measure.definition.parameters:
             measure = measure.replace(rel=self._level)
         return measure.replace(rounding="trec9") if "rounding" in measure.definition.parameters else measure
+
+
+def _rows(count: int, columns: Mapping[str, list[float]]) -> list[dict[str, float]]:
+    """One dict per query; copies of one that has all keys already are made in half the time."""
+    rows = [*map(dict.copy, repeat(dict.fromkeys(columns, 0.0), count))]
+    for name, values in columns.items():
+        for row, value in zip(rows, values, strict=True):
+            row[name] = value
+    return rows
 
 
 def _values(measure: Measure | None, judged: Judged) -> list[float]:
@@ -203,13 +211,13 @@ def _check_judgments(query: Any, docs: Any) -> None:
         raise TypeError("Expected mapping of document id to query relevance or matching score.")
 
 
-def _check_scores(scores: Mapping[Any, Any]) -> bool:
-    """Refuse what pytrec_eval refuses; whether these are dicts of dicts.
+def _check_scores(scores: Mapping[Any, Any], *, are_text: bool) -> bool:
+    """Refuse what pytrec_eval refuses; whether these are dicts of dicts. ``are_text`` if the queries are known to be.
 
     Types as sets, over all documents: looking at each in Python would take longer than evaluating them.
     """
     tables = scores.values()
-    if {*map(type, scores)} <= {str} and {*map(type, tables)} <= {dict}:
+    if (are_text or {*map(type, scores)} <= {str}) and {*map(type, tables)} <= {dict}:
         ids, numbers = chain.from_iterable(tables), chain.from_iterable(map(dict.values, tables))
         if {*map(type, ids)} <= {str} and {*map(type, numbers)} <= {int, float, bool}:
             return isinstance(scores, dict)

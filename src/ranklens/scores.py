@@ -15,7 +15,7 @@ from ranklens.errors import InputError, MeasureError, MissingExtraError, nearest
 from ranklens.judging.judged import Applied, Copied, Counted, Judged, Recalled
 from ranklens.policy import Policy
 from ranklens.registry import Aggregate, Measure, parse, spellings, stated
-from ranklens.stats.intervals import Bounds, Interval, interval
+from ranklens.stats.intervals import Bounds, Interval, interval, median_interval
 from ranklens.words import counted, finite, percent, several
 
 if TYPE_CHECKING:
@@ -111,8 +111,8 @@ class Scores:
     @cached_property
     def mean(self) -> dict[str, float]:
         """Each measure over all queries: the mean; the sum for counts, the geometric mean for ``gm_`` measures."""
-        kept = [m for m in self.measures if m.definition.aggregate != "none"]
-        return Means({str(m): total(m.definition.aggregate, self[m]) for m in kept})
+        kinds = ((m, m.definition.aggregate) for m in self.measures)
+        return Means({str(m): total(kind, self[m]) for m, kind in kinds if kind != "none"})
 
     @cached_property
     def per_query(self) -> pl.DataFrame:
@@ -366,7 +366,10 @@ class Scores:
         return rows
 
 
-_METHODS = {"wilson": "Wilson"}  # that are not written as they are called
+_METHODS = {
+    "wilson": "Wilson",
+    "modified wilson": "modified Wilson",
+}  # that are not written as they are called
 _NUMBERS = ("mean", "low", "high")
 
 
@@ -647,11 +650,13 @@ def deepest(measures: Sequence[Measure]) -> int | None:
 
 
 def total(kind: Aggregate, values: FloatArray) -> float:
-    """Values combined over queries as the measure requires: mean, geometric mean or sum; 0 without queries."""
+    """Values combined over queries as the measure requires: mean, median, geometric mean or sum; 0 without queries."""
     if not len(values):
         return 0.0
     if kind == "geometric":
         return float(np.exp(logs_with_floor(values).mean()))
+    if kind == "median":
+        return float(np.median(values))
     # One after the other, as trec_eval adds: numpy.sum rounds differently.
     added = float(values.cumsum()[-1])
     return added if kind == "sum" else added / len(values)
@@ -666,7 +671,9 @@ def interval_of(
     method: str = "auto",
     rng: Rng = None,
 ) -> Interval | None:
-    """The interval that belongs to :func:`total`; None for what is not a mean."""
+    """The interval that belongs to :func:`total`; None for a sum."""
+    if kind == "median":
+        return median_interval(values, level, bounds) if method == "auto" else None
     if kind not in ("mean", "geometric"):
         return None
     if kind == "mean":

@@ -57,6 +57,30 @@ def test_the_suffix_names_the_format(capsys, folder, command):
     assert [*found["csv"][0]] == [*found["parquet"][0]]
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["gate", "RR >= 0.1", "--qrels", "qrels.txt", "--run", "a.txt"],
+        ["plan", "--deviation", "0.2", "--detect", "0.05"],
+        ["history", "list"],
+        ["history", "show"],
+        ["history", "trend", "RR"],
+    ],
+)
+def test_a_suffix_is_never_ignored(capsys, folder, command):
+    for _ in range(2):
+        run(capsys, "history", "add", "qrels.txt", "a.txt", "-m", "RR")
+    for suffix in ("json", "jsonl", "csv", "parquet"):
+        status, out, err = run(capsys, *command, "-o", f"x.{suffix}")
+        assert out == ""
+        if status == 0:
+            assert read(folder / f"x.{suffix}")
+        else:  # rather than something else under this name
+            assert (status, suffix == "json") == (2, False)
+            assert err.startswith(f"ranklens: x.{suffix}: this command cannot write {suffix}. Choose a name")
+            assert not (folder / f"x.{suffix}").exists()
+
+
 def test_an_explicit_format_and_other_suffixes(capsys, folder):
     run(capsys, *COMMANDS["evaluate"], "-o", "x.json", "--format", "csv")
     assert (folder / "x.json").read_text().startswith("run,measure,mean")
@@ -70,7 +94,7 @@ def test_an_explicit_format_and_other_suffixes(capsys, folder):
         "ranklens: x.html: this command cannot write html. Choose a name that ends in .json, .jsonl, .csv, .tsv, .parquet, .md "
         "or .tex, or --format.\n"
     )
-    status, _, err = run(capsys, *COMMANDS["evaluate"], "-o", "x.xlsx")  # rather than a table of text by that name
+    status, _, err = run(capsys, *COMMANDS["evaluate"], "-o", "x.xlsx")  # rather than text by that name
     assert status == 2
     assert "x.xlsx: this command cannot write xlsx" in err
     assert not (folder / "x.xlsx").exists()

@@ -138,8 +138,16 @@ def test_a_column_can_be_better_where_it_is_lower():
     assert any(c.startswith("Left out because a system lacks them: 2 queries") for c in found.cautions)
     with pytest.raises(rl.InputError, match="0 would be the best value"):
         rl.compare_scores(given, better={"latency_ms": "lower"}, missing="zero")
-    undeclared = rl.compare_scores({name: one[:28] for name, one in given.items()})
-    assert any("latency_ms counts as better where it is higher" in c for c in undeclared.cautions)
+    undeclared = rl.compare_scores(given)
+    assert undeclared.verdict("latency_ms").startswith("slow is higher than fast by ")
+    assert "Choose" not in undeclared.verdict()
+    assert len(undeclared.query_ids) == 28
+    assert any(
+        c.startswith("Nobody said which values of latency_ms are better, so nothing is advised")
+        for c in undeclared.cautions
+    )
+    said = rl.compare_scores(given, better={"latency_ms": "higher"}, missing="zero")
+    assert said.verdict("latency_ms").endswith("Choose slow.")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ def table(values):  # a column without a range
     return {f"q{i:02}": {"score": float(value)} for i, value in enumerate(values)}
 
 
-@pytest.mark.parametrize("test", ["randomization", "t", "sign", "wilcoxon", "bootstrap"])
+@pytest.mark.parametrize("test", ["randomization", "t", "sign", "wilcoxon", "bootstrap", "welch"])
 def test_the_verdict_changes_where_it_does_without_the_query(test):
     rng = np.random.default_rng(3)
     a = rng.random(12)
@@ -85,11 +85,50 @@ def test_the_queries_that_decide_are_those_without_which_nothing_is_left():
     for last, decisive in ((-0.05, None), (-0.06, ["q00", "q01"]), (-0.07, ["q00"])):
         values = {"a": table(np.full(12, 0.3)), "b": table(0.3 + np.r_[gains, last])}
         found = fragile(rl.compare_scores(values), "score", "a", "b")
-        assert (found and found[0]) == decisive
+        assert (found and found.names) == decisive
         for without in [decisive] if decisive else []:
             rest = {
                 name: {q: v for q, v in rows.items() if q not in without} for name, rows in values.items()
             }
             left = rl.compare_scores(rest).pairs[0]
             assert not left.significant
-            assert found[1] == pytest.approx(left.difference)
+            assert found.difference == pytest.approx(left.difference)
+
+
+@pytest.mark.parametrize("test", ["randomization", "t", "wilcoxon", "sign"])
+def test_of_clusters_whole_ones_are_left_out(test):
+    """Compared anew without the cluster that is named, the systems cannot be told apart; the verdict says so."""
+    rng = np.random.default_rng(7)
+    topic = {f"q{i:02}": f"topic {i // 4}" for i in range(40)}
+    by_topic = (
+        np.r_[0.2, np.full(8, 0.05), -0.02]
+        if test == "sign"
+        else np.r_[0.2, np.full(6, 0.05), 0.01, -0.02, -0.02]
+    )
+    a = rng.random(40)
+    values = {"a": table(a), "b": table(a + np.repeat(by_topic, 4) + rng.normal(0, 0.004, 40))}
+    whole = rl.compare_scores(values, clusters=topic, test=test)
+    found = fragile(whole, "score", "a", "b")
+    assert whole.pairs[0].significant
+    assert found is not None
+    assert found.are_clusters
+    rest = {n: {q: v for q, v in rows.items() if topic[q] not in found.names} for n, rows in values.items()}
+    left = rl.compare_scores(rest, clusters=topic, test=test).pairs[0]
+    assert not left.significant
+    assert found.difference == pytest.approx(left.difference)
+    assert f"without cluster{'s' if len(found.names) > 1 else ''} {found.names[0]}" in whole.verdict()
+
+
+def test_an_unpaired_result_can_rest_on_a_query_too():
+    rng = np.random.default_rng(1)
+    a, b = rng.normal(0.3, 0.05, 12), rng.normal(0.34, 0.05, 12)
+    b[0] = 0.6
+    for shift in np.linspace(0, 0.05, 40):
+        values = {"a": table(a), "b": table(b + shift)}
+        whole = rl.compare_scores(values, test="welch")
+        found = fragile(whole, "score", "a", "b")
+        if found is not None:
+            break
+    rest = {name: {q: v for q, v in rows.items() if q not in found.names} for name, rows in values.items()}
+    assert not rl.compare_scores(rest, test="welch").pairs[0].significant
+    assert "but with care: without quer" in whole.verdict()

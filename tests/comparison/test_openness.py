@@ -32,6 +32,15 @@ def test_a_pair_is_open_where_the_ranges_overlap():
         assert (low, high) == (expected.low, expected.high)
         assert low - 1e-9 <= mean <= high + 1e-9  # a mean has twelve digits
         assert other == ["new" if system == "old" else "old"]
+    pair = found.pair("P@5", "old", "new")
+    assert pair.is_open
+    assert pair.verdict.startswith("old is better than new by 0.445")
+    assert pair.verdict.endswith("; open, as unjudged documents could reverse their order")
+    assert [one.is_open for one in found.pairs] == [True, True]
+    assert found.pairs_frame()["verdict"].str.contains("; open, as").all()
+    assert found.verdict("P@5").endswith(
+        "Choose old, but with care: unjudged documents could reverse their order."
+    )
     assert "worse, open" in str(found) or "better, open" in str(found)
     assert "the order of the two is open although the test separates them" in str(found)
     content = json.loads(found.to_json())
@@ -42,7 +51,9 @@ def test_a_pair_is_open_where_the_ranges_overlap():
 @pytest.mark.filterwarnings("ignore::ranklens.RankLensWarning")
 def test_nothing_is_open_where_all_is_judged_or_gold_names_only_the_expected():
     run, worse = with_new(0, 0), {query: docs[::-1] for query, docs in JUDGED.items()}
-    assert rl.compare(QRELS, {"a": run, "b": worse}, "P@2").open_pairs == {"P@2": []}
+    closed = rl.compare(QRELS, {"a": run, "b": worse}, "P@2")
+    assert closed.open_pairs == {"P@2": []}
+    assert "open" not in closed.pair("P@2", "a", "b").verdict
     gold = {query: {"d1": 1} for query in QRELS}
     found = rl.compare(gold, {"a": with_new(0, 2), "b": with_new(4, 2)}, "RR")
     assert found.open_pairs == {}

@@ -10,15 +10,17 @@ import pytest
 import ranklens as rl
 from ranklens.embeddings.counting import Counter, read_blocks
 from ranklens.embeddings.places import TieOrder, Wanted
+from ranklens.embeddings.similarity import exact_scores
 from ranklens.embeddings.spaces import Dense
 
 torch = pytest.importorskip(
     "torch", reason="torch is not installed: pip install 'ranklens[gpu]'", exc_type=ImportError
 )
 
-from ranklens.embeddings import device, transfer  # noqa: E402
+from ranklens.embeddings import device, device_nearest, tensor_scores, transfer  # noqa: E402
 
 ORDER = TieOrder("descending")
+torch.set_num_threads(1)  # the tensors are small, and threads that wait for each other are slow
 
 
 def refuse(row):
@@ -33,6 +35,8 @@ def collection(rng, kind, dtype):
         q, d = q.round(), d.round()
     elif kind == "equal":
         d = d[torch.as_tensor(rng.integers(0, documents, documents))]
+    elif kind == "same":
+        d = d[:1].repeat(documents, 1)
     elif kind == "close":
         d = d[:1] * (1 + 1e-6 * d)
     elif kind == "zero":
@@ -71,7 +75,7 @@ def check(rng, kind, dtype, similarity):
 @pytest.mark.parametrize("similarity", ["dot", "cosine", "euclidean"])
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16, torch.int8])
 def test_the_same_places_as_numpy(dtype, similarity, strong_double, monkeypatch):
-    monkeypatch.setattr(device, "has_strong_double", lambda torch, chosen: strong_double)
+    monkeypatch.setattr(device, "has_strong_double", lambda torch, device: strong_double)
     rng = np.random.default_rng(0)
     for kind in ("any", "whole", "equal", "close", "zero"):
         for _ in range(4):
@@ -90,30 +94,62 @@ def test_tensors_are_read_as_they_are():
     assert rl.evaluate_scores(scores, torch.tensor([1, 0, 0]), torch.tensor([3]), "RR").mean == {"RR": 0.5}
 
 
-@pytest.mark.parametrize("similarity", ["dot", "cosine", "euclidean"])
-def test_the_best_documents_and_excluded_ones(similarity, monkeypatch):
+@pytest.mark.parametrize("chosen", ["dot", "cosine", "euclidean"])
+def test_the_formula_is_the_same_to_the_last_bit(chosen):
+    rng = np.random.default_rng(0)
+    for size in [*range(1, 140), 192, 255, 256, 384, 768, 1000, 1023, 1536, 3072]:
+        for rows in (1, 3, 200):
+            q, d = rng.normal(size=(2, rows, size)) * 10.0 ** rng.integers(-6, 6, (2, rows, size))
+            d[0] = 0
+            expected = exact_scores(q, d, chosen)
+            found = tensor_scores.exact_scores(torch.from_numpy(q), torch.from_numpy(d), chosen).numpy()
+            np.testing.assert_array_equal(found, expected, f"{rows} rows of {size} numbers")
+    assert tensor_scores.add(torch.zeros(2, 0)).tolist() == [0, 0]
+
+
+def widened(product, queries):
+    """What a GPU does with vectors in half precision: sums in float32."""
+    return queries.float() @ product.documents.float().T
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("chosen", ["dot", "cosine", "euclidean"])
+def test_the_best_documents_and_excluded_ones(chosen, dtype, monkeypatch):
     """A processor stands in for the GPU. Where more tie than are kept, all documents are looked at again."""
     monkeypatch.setattr(
         "ranklens.embeddings.ranking.Ranking._device", lambda self, model: torch.device("cpu")
     )
-    monkeypatch.setattr(device, "_MORE", 3)
+    monkeypatch.setattr(device_nearest, "_MORE", 3)
+    if dtype == torch.bfloat16:
+        monkeypatch.setattr(device, "widens", lambda *_: True)
+        monkeypatch.setattr("ranklens.embeddings.chunks.Product._multiply", widened)
     rng = np.random.default_rng(0)
-    for kind in ("any", "whole", "equal", "close", "zero"):
-        q, d, query, doc = collection(rng, kind, torch.float32)
+    looked_at_all = 0
+    for kind in ("any", "whole", "equal", "same", "close", "zero") * 2:
+        q, d, query, doc = collection(rng, kind, dtype)
         qrels = {str(i): {str(j): 1} for i, j in zip(query, doc, strict=True)}
         options = {
-            "similarity": similarity,
+            "similarity": chosen,
             "top": 4,
             "exclude": [(0, 1), (0, 2), (1, 5)],
             "ties": "ascending",
         }
+        with monkeypatch.context() as watched:
+            watched.setattr(
+                "ranklens.embeddings.ranking.read_blocks", lambda *_: pytest.fail("on the processor")
+            )
+            try:
+                found = rl.evaluate_embeddings(q, d, qrels, "AP", batch=17, **options)
+            except pytest.fail.Exception:
+                looked_at_all += 1
         found = rl.evaluate_embeddings(q, d, qrels, "AP", batch=17, **options)
         with monkeypatch.context() as original:
             original.setattr("ranklens.embeddings.ranking.Ranking._device", lambda self, model: None)
             expected = rl.evaluate_embeddings(q, d, qrels, "AP", **options)
         np.testing.assert_array_equal(found["AP"], expected["AP"])
-        assert found.run == expected.run
+        assert found.run == expected.run  # the same scores to the last bit
         assert [list(docs) for docs in found.run.values()] == [list(docs) for docs in expected.run.values()]
+    assert 0 < looked_at_all < 12  # both ways were taken
 
 
 def test_nan_is_refused_by_name():

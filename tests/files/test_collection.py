@@ -5,6 +5,7 @@ import os
 import threading
 from collections import Counter
 
+import numpy as np
 import polars as pl
 import pytest
 from command_line import run
@@ -183,3 +184,34 @@ def test_functions_take_files_and_what_was_read_from_them(folder):
 def test_a_line_of_data_is_told_from_a_header(tmp_path, content, kind):
     (tmp_path / "file").write_text(content)
     assert recognition.locate(tmp_path / "file", None, "run")[1] == kind
+
+
+def test_scores_in_memory_are_a_run_for_a_letor_file(tmp_path):
+    path = tmp_path / "test.svm"
+    path.write_text("2 qid:1 1:0.5\n0 qid:1 1:0.2\n1 qid:1 1:0.1\n0 qid:2 1:0.4\n1 qid:2 1:0.9\n")
+    (tmp_path / "scores.txt").write_text("0.1\n0.5\n0.9\n0.2\n0.3\n")
+    wanted = rl.evaluate(path, tmp_path / "scores.txt", ["nDCG@3", "RR"]).mean
+    scores = [0.1, 0.5, 0.9, 0.2, 0.3]
+    for given in (
+        scores,
+        tuple(scores),
+        np.array(scores),
+        np.array(scores, np.float32)[:, None],
+        pl.Series(scores),
+    ):
+        assert rl.evaluate(path, given, ["nDCG@3", "RR"]).mean == wanted
+    arrays = rl.evaluate_scores(scores, [2, 0, 1, 0, 1], [3, 2], ["nDCG@3", "RR"]).mean
+    assert arrays == pytest.approx(wanted)
+    with pytest.raises(rl.InputError, match=r"There are 2 scores, but .* holds 5 documents"):
+        rl.evaluate(path, [0.1, 0.2], "RR")
+
+
+def test_scores_in_memory_take_the_conventions_of_boosting(tmp_path):
+    path = tmp_path / "test.svm"
+    path.write_text("2 qid:1 1:0.5\n0 qid:1 1:0.2\n1 qid:1 1:0.1\n0 qid:2 1:0.4\n0 qid:2 1:0.9\n")
+    scores = [0.1, 0.5, 0.9, 0.2, 0.3]
+    for tool in ("lightgbm", "xgboost"):
+        one = rl.evaluate(path, scores, "ndcg@3", convention=tool).mean
+        other = rl.evaluate_scores(scores, [2, 0, 1, 0, 0], [3, 2], "ndcg@3", convention=tool).mean
+        assert list(one.values()) == pytest.approx(list(other.values()))
+        assert one != rl.evaluate(path, scores, "nDCG@3").mean

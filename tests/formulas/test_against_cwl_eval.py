@@ -94,3 +94,23 @@ def test_a_continuation_of_ones_own():
     )
     assert found.mean["MyUser"] == pytest.approx(found.mean["RBP"], abs=1e-9)
     rl.registry.unregister("MyUser")
+
+
+@pytest.mark.parametrize(
+    "name", ["TBG(halflife=10)", "UMeasure(L=20)", "IFT(kind=rate)", "BPM(T=1.5)@7", "TrAP", "INST"]
+)
+def test_costs_of_documents_equal_those_of_cwl_eval(name):
+    qrels, run = collection(name)
+    rng = random.Random(name)
+    costs = {doc: rng.choice([0.5, 1, 2, 3.5]) for docs in run.values() for doc in docs}
+    judged = rl.Judgments(qrels, documents={doc: {"cost": cost} for doc, cost in costs.items()})
+    for i, expect in enumerate(EXPECTED):
+        measure = rl.measure(name).replace(max_grade=4, expect=expect, max_n=100)
+        scores = rl.evaluate(judged, run, measure)
+        for q, value in zip(scores.queries, scores[measure], strict=True):
+            gains = np.array([qrels[q].get(doc, np.nan) / 4 for doc in run[q]])
+            ranking = cwl.Ranking(q, gains, np.array([costs[doc] for doc in run[q]]), max_n=100)
+            ranking.total_qrel_rels = float(sum(grade > 0 for grade in qrels[q].values()))
+            ranking.total_qrel_gain = sum(qrels[q].values()) / 4
+            MODELS[name].measure(ranking)
+            assert value == pytest.approx(MODELS[name].get_scores()[i], abs=1e-9), (expect, q)

@@ -116,7 +116,7 @@ def test_it_is_accepted_wherever_judgments_are():
     gold = rl.judgments(qrels)
     assert {**gold} == qrels
     assert len(gold) == 2
-    assert repr(gold) == "Judgments(2 queries, 3 judged documents)"
+    assert repr(gold) == "PreparedJudgments(2 queries, 3 judged documents)"
     comparison = rl.compare(gold, {"a": run, "b": {"q1": ["a"]}}, "RR")
     assert comparison.result("RR", "a").mean == 0.75
     assert rl.explain("RR", gold, run, query="q1").value == 0.5

@@ -213,3 +213,26 @@ def test_chunks_of_judged_documents_are_recognised():
     assert bench.cautions("RR") == []
     bench.run("chunks", lambda text: ["something-else"], k=5)
     assert bench.cautions("RR") == []
+
+
+def test_judgments_that_know_more_stay_what_they_are():
+    chunks = {"q": ["a#2", "x#1", "b#7"]}
+    by_parent = ByParent(separator="#")
+    topics = {"q": {"s1": {"a": 1}, "s2": {"b": 1}}}
+    whole = {"q": ["a", "x", "b"]}
+    measures = ["alpha_nDCG@3", "StRecall@1", "nDCG@3"]
+    assert (
+        rl.evaluate(topics, chunks, measures, match=by_parent).mean
+        == rl.evaluate(topics, whole, measures).mean
+    )
+    together = {"q": [{"a", "b"}]}
+    assert rl.evaluate(together, chunks, "AllRecall@2", match=by_parent).mean == {"AllRecall@2": 0.0}
+    assert rl.evaluate(together, chunks, "AllRecall@3", match=by_parent).mean == {"AllRecall@3": 1.0}
+    junk = rl.Judgments({"q": {"b": 1}}, junk={"q": {"a"}})
+    assert rl.evaluate(junk, chunks, "RR", match=by_parent).mean == {"RR": 0.5}
+
+
+def test_matchings_that_rename_documents_refuse_judgments_that_know_more():
+    groups = Groups([["a", "b"]])
+    with pytest.raises(rl.InputError, match="match=Groups gives documents other names"):
+        rl.evaluate({"q": {"s": {"a": 1, "b": 1}}}, {"q": ["a"]}, "StRecall@1", match=groups)

@@ -19,7 +19,10 @@ def mean(measures, **more):
 def test_five_meanings_of_novelty():
     """a was used by 4 of 4 users, b by 2, c by 1; there are 7 interactions."""
     found = mean(
-        [f"Novelty(kind={kind})@2" for kind in ("miuf", "surprisal", "self-information", "unseen", "epc")]
+        [
+            f"Novelty(kind={kind})@2"
+            for kind in ("miuf", "surprisal", "self-information", "unseen", "unpopularity")
+        ]
     )
     assert list(found.values()) == pytest.approx(
         [
@@ -28,6 +31,19 @@ def test_five_meanings_of_novelty():
             np.mean([-np.log2(1 / 7), -np.log2(4 / 7), -np.log2(4 / 7), -np.log2(2 / 7)]),
             (0.5 + 0.5) / 2,
             np.mean([0.75, 0, 0, 0.5]),
+        ]
+    )
+
+
+def test_expected_novelty_of_wanted_items():
+    """u1 wanted c, recommended first; u2 wanted b, recommended second; 4 users, 7 interactions."""
+    found = mean(["Novelty(kind=efd)@2", "Novelty(kind=epc)@2"])
+    second = 1 / np.log2(3)
+    first_share, second_share = 1 / (1 + second), second / (1 + second)
+    assert list(found.values()) == pytest.approx(
+        [
+            (first_share * -np.log2(1 / 7) + second_share * -np.log2(2 / 7)) / 2,
+            (first_share * 0.75 + second_share * 0.5) / 2,
         ]
     )
 
@@ -129,3 +145,13 @@ def test_asking_without_training_data_is_one_clear_sentence():
         rl.evaluate({"q": {"a": 1}}, {"q": ["a"]}, "Novelty")
     with pytest.raises(rl.InputError, match="train: pass"):
         rl.recommend.evaluate(7, TEST, LISTS, "Novelty@2")
+
+
+def test_serendipity_of_recommenders():
+    """The data and the value of its own tests (conftest.py, python_evaluation)."""
+    train = {"1": {"1", "2", "4"}, "2": {"3", "4"}, "3": {"3", "4", "5"}}
+    test = {"1": {"3"}, "2": {"2", "5"}, "3": {"1"}}
+    lists = {"1": ["3", "5"], "2": ["2", "5"], "3": ["1", "2"]}
+    found = rl.recommend.evaluate(train, test, lists, "Serendipity(kind=history)@2")
+    assert found.mean["Serendipity(kind=history)@2"] == pytest.approx(0.43408, abs=1e-5)
+    assert found.interval("Serendipity(kind=history)@2").low >= 0

@@ -85,6 +85,11 @@ def test_summary_holds_the_numbers_of_the_json(made, summary):
     for shown, truth in places:
         for kind in ("results", "pairs"):
             rows = [{"measure": m, **row} for m, found in shown[kind].items() for row in found]
+            for row in rows:
+                pairs = truth.get("open", {}).get(
+                    row["measure"], []
+                )  # over all queries, the better system first
+                assert row.pop("open", False) == ({row.get("a"), row.get("b")} in map(set, pairs))
             kept = {"measure", *(content.PAIR_FIELDS if kind == "pairs" else rows[0])}
             plain = [{k: v for k, v in row.items() if k in kept} for row in truth[kind]]
             assert kept <= truth[kind][0].keys()

@@ -111,6 +111,44 @@ def open_queries(page):
 # --- Numbers
 
 
+def unjudged(runs):
+    qrels = {f"q{i}": {f"d{j}": int(j < 5) for j in range(15)} for i in range(20)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return rl.compare(qrels, {name: dict.fromkeys(qrels, docs) for name, docs in runs.items()}, "P@4")
+
+
+def test_bounds_are_drawn_and_a_pair_that_they_leave_open_is_called_so(visit, tmp_path):
+    comparison = unjudged({"old": ["d0", "d9", "d1", "d2"], "new": ["d0", "x1", "x2", "d8"]})
+    assert comparison.open_pairs == {"P@4": [("old", "new")]}
+    page = visit(write_report(comparison, tmp_path / "open.html"))
+    table = page.locator("#trust table", has_text="What unjudged documents leave open, P@4")
+    bounds = comparison.bounds("P@4")
+    lowest, highest = bounds["low"].min(), bounds["high"].max()
+    for i, (system, mean, low, high, _) in enumerate(bounds.rows()):
+        row = table.locator("tbody tr").nth(i)
+        assert row.locator("th bdi").inner_text() == system
+        assert row.locator("td.num").all_inner_texts() == [f"{low:.4f}", f"{high:.4f}"]
+        assert row.locator("svg.interval").get_attribute("aria-label") == f"from {low:.4f} to {high:.4f}"
+        scale = [1 + 98 * (value - lowest) / (highest - lowest) for value in (low, high, mean)]
+        bar, line = row.locator("rect.difference"), row.locator("line.zero")
+        start, width = (float(bar.get_attribute(name).rstrip("%")) for name in ("x", "width"))
+        assert (start, width) == pytest.approx((scale[0], max(scale[1] - scale[0], 0.5)), abs=0.01)
+        assert float(line.get_attribute("x1").rstrip("%")) == pytest.approx(scale[2], abs=0.01)
+        assert bar.bounding_box()["width"] > 0
+    assert "the order of the two is open although the test separates them" in page.inner_text("#trust")
+    assert "Open: unjudged documents could reverse their order" in texts(page, ".tile .decision")
+    assert "but with care: unjudged documents could reverse their order" in page.inner_text("#verdict")
+
+
+def test_nothing_is_open_where_bounds_stay_apart(visit, tmp_path):
+    comparison = unjudged({"old": ["d0", "d1", "d2", "d3"], "new": ["d0", "x1", "d8", "d9"]})
+    assert comparison.pair("P@4", "old", "new").significant
+    page = visit(write_report(comparison, tmp_path / "closed.html"))
+    assert "What unjudged documents leave open" in page.inner_text("#trust")
+    assert page.locator(".tile .decision").count() == 0
+
+
 def test_leaderboard_shows_the_numbers_of_the_json(made, visit):
     comparison, path = made
     truth = json.loads(comparison.to_json())

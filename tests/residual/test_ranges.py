@@ -32,6 +32,7 @@ UNDEFINED = {
         "OPA",
         "CoverageError",
         "MnR",
+        "MedR",
     ),
     *(
         "Compat",

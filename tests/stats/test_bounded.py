@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binom, chi2
 from statsmodels.stats.proportion import proportion_confint
 
 from ranklens.stats import Bounds, effect_size, interval
@@ -12,7 +13,7 @@ from ranklens.stats.bounded import score_ends
 UNIT = Bounds(0, 1)
 
 
-@pytest.mark.parametrize(("hits", "n"), [(8, 8), (0, 8), (49, 50), (3, 7), (500, 1000)])
+@pytest.mark.parametrize(("hits", "n"), [(8, 8), (0, 8), (46, 50), (3, 7), (500, 1000)])
 def test_scores_of_0_or_1_get_wilsons_interval(hits, n):
     found = interval([1.0] * hits + [0.0] * (n - hits), bounds=UNIT)
     assert tuple(found) == pytest.approx(proportion_confint(hits, n, method="wilson"), abs=1e-12)
@@ -21,13 +22,48 @@ def test_scores_of_0_or_1_get_wilsons_interval(hits, n):
     assert tuple(stretched) == pytest.approx([3 + 2 * end for end in found])
 
 
+def of_share(hits, n, **options):
+    return interval([1.0] * hits + [0.0] * (n - hits), bounds=UNIT, **options)
+
+
+@pytest.mark.parametrize(("misses", "n"), [(1, 25), (2, 25), (3, 50), (1, 1000)])
+def test_next_to_an_end_wilsons_interval_reaches_farther(misses, n):
+    found, plain = of_share(n - misses, n), of_share(n - misses, n, method="wilson")
+    assert tuple(plain) == pytest.approx(proportion_confint(n - misses, n, method="wilson"), abs=1e-12)
+    assert (found.method, plain.method) == ("modified wilson", "wilson")
+    assert found.low == plain.low
+    assert found.high == pytest.approx(
+        1 - chi2.ppf(0.05, 2 * misses) / 2 / n, abs=1e-12
+    )  # Brown, Cai and DasGupta's
+    mirrored = of_share(misses, n)
+    assert (1 - mirrored.high, 1 - mirrored.low) == pytest.approx(tuple(found), abs=1e-12)
+
+
+@pytest.mark.parametrize("n", [25, 39, 50, 100, 250])
+def test_the_coverage_of_shares_is_counted_exactly(n):
+    hits, truth = np.arange(n + 1), np.array([0.02, 0.05, 0.5, 0.95, 0.98, 0.99])
+    low, high = np.array([tuple(of_share(int(k), n)) for k in hits]).T
+
+    def coverage(share):
+        return (
+            binom.pmf(hits, n, share[:, None]) * ((low <= share[:, None]) & (share[:, None] <= high))
+        ).sum(axis=1)
+
+    assert coverage(truth).min() >= 0.93
+    ends = np.concatenate([low, high])
+    worst = coverage(
+        np.concatenate([ends - 1e-9, ends + 1e-9]).clip(1e-9, 1 - 1e-9)
+    )  # it drops at the ends alone
+    assert worst.min() >= 0.918
+
+
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=40))
 def test_an_interval_has_width_holds_the_mean_and_stays_in_the_range(scores):
     found = interval(scores, bounds=UNIT)
     assert 0 <= found.low <= np.mean(scores) + 1e-12
     assert np.mean(scores) - 1e-12 <= found.high <= 1
     assert found.high > found.low
-    assert found.method in ("t", "wilson", "score")
+    assert found.method in ("t", "wilson", "modified wilson", "score")
 
 
 def test_far_from_the_ends_it_is_students_t():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from whole_numbers import RECORDED, WholeNumbers, whole_numbers
 
 import ranklens as rl
 from ranklens import training
@@ -19,7 +20,7 @@ def ranking_data(seed, queries=60, documents=12):
     rng = np.random.default_rng(seed)
     features = rng.normal(size=(queries * documents, 5))
     labels = np.digitize(features[:, 0] + 0.5 * rng.normal(size=len(features)), [0.5, 1.2, 2.0])
-    labels[::documents] = 3  # no query without a relevant document: the libraries give those 1
+    labels[: 2 * documents] = 0  # two queries without a relevant document: the libraries give those 1
     return features, labels, np.full(queries, documents)
 
 
@@ -39,7 +40,7 @@ def test_lightgbm_trains_and_stops(lightgbm):
         for features, labels, sizes in map(ranking_data, (0, 1))
     )
     valid.reference = train
-    metric = training.lightgbm_metric("nDCG(gain=exp)@5, AP(norm=min)@5", ties="input")
+    metric = training.lightgbm_metric("ndcg@5, map@5", convention="lightgbm")
     history = {}
     model = lightgbm.train(
         {
@@ -65,7 +66,7 @@ def test_lightgbm_trains_and_stops(lightgbm):
 def test_lightgbm_ranker(lightgbm):
     features, labels, sizes = ranking_data(0)
     model = lightgbm.LGBMRanker(n_estimators=5, verbosity=-1, n_jobs=1)
-    metric = training.lightgbm_metric("nDCG(gain=exp)@5", ties="input")
+    metric = training.lightgbm_metric("ndcg@5", convention="lightgbm")
     model.fit(
         features,
         labels,
@@ -91,7 +92,7 @@ def test_xgboost_trains_and_stops(xgboost):
         matrices[0],
         200,
         evals=[(matrices[1], "valid")],
-        custom_metric=training.xgboost_metric("nDCG(gain=exp)@5", ties="input"),
+        custom_metric=training.xgboost_metric("ndcg@5", convention="xgboost"),
         maximize=True,
         early_stopping_rounds=5,
         evals_result=history,
@@ -169,7 +170,8 @@ def test_equal_to_the_evaluator_of_sentence_transformers(sentence_model, tmp_pat
     from sentence_transformers.evaluation import InformationRetrievalEvaluator
 
     asked, corpus, qrels = texts()
-    ours = training.Evaluator(asked, corpus, qrels, name="dev", ties="ascending")
+    qrels["q3"] = set()  # left out there
+    ours = training.Evaluator(asked, corpus, qrels, name="dev", convention="sentence-transformers")
     theirs = InformationRetrievalEvaluator(asked, corpus, qrels, name="dev")
     found, expected = (
         ours(sentence_model, tmp_path / "ours"),
@@ -181,6 +183,30 @@ def test_equal_to_the_evaluator_of_sentence_transformers(sentence_model, tmp_pat
     assert (tmp_path / "ours" / name).read_text().splitlines()[0] == (
         tmp_path / "theirs" / name
     ).read_text().splitlines()[0]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning")
+def test_what_was_recorded_of_sentence_transformers_still_holds():
+    """The values that ``test_training`` compares with where sentence-transformers is not installed."""
+    need("sentence_transformers", "sentence-transformers")
+    import torch
+    from sentence_transformers.evaluation import InformationRetrievalEvaluator
+
+    class Model(WholeNumbers):
+        def encode_query(self, texts, **_):
+            return torch.from_numpy(self.encode(texts))
+
+        encode_document = encode_query
+
+    asked, corpus, qrels = whole_numbers()
+    theirs = InformationRetrievalEvaluator(
+        asked, corpus, qrels, name="dev", score_functions={"dot": lambda a, b: a @ b.T}
+    )
+    values = theirs.compute_metrices(Model())["dot"]
+    found = {
+        f"{name.removesuffix('@k')}@{k}": value for name, by_k in values.items() for k, value in by_k.items()
+    }
+    assert found == pytest.approx(RECORDED, abs=1e-9), found
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from whole_numbers import RECORDED, WholeNumbers, whole_numbers
 
 import ranklens as rl
 from ranklens import training
@@ -149,3 +150,98 @@ def test_a_best_step_within_noise_is_called_noise():
     )
     with pytest.raises(rl.InputError, match="needs the scores of two steps"):
         training.compare_checkpoints({"1": evaluator.history["step 100"]})
+
+
+class Writer:
+    """What a SummaryWriter is asked for."""
+
+    def __init__(self, folder):
+        self.log_dir, self.scalars, self.texts = folder, [], {}
+
+    def add_scalar(self, name, value, step):
+        self.scalars.append((name, value, step))
+
+    def add_histogram(self, name, values, step):
+        assert len(values)
+
+    def add_text(self, name, text, step):
+        self.texts[name] = text
+
+    def flush(self):
+        pass
+
+
+def test_each_call_is_logged_with_its_step(tmp_path):
+    writer = Writer(tmp_path)
+    evaluator = an_evaluator(measures="RR@10, nDCG@10", log_to=writer)
+    for step, noise in ((100, 1.0), (200, 0.021), (300, 0.02)):
+        evaluator(Lengths(noise), steps=step)
+    logged = {(name, step): value for name, value, step in writer.scalars}
+    assert {step for _, _, step in writer.scalars} == {100, 200, 300}
+    for step in (100, 200, 300):
+        assert logged["dev/nDCG_at_10", step] == evaluator.history[f"step {step}"].mean["nDCG@10"]
+    assert not list(tmp_path.iterdir())  # no report for every step
+    found = training.compare_checkpoints(evaluator, "RR@10")
+    found.log_to(writer)
+    assert writer.scalars[-1] == ("RR_at_10_best", found.comparison.result("RR@10", found.best).mean, None)
+    assert writer.texts["checkpoints"] == str(found)
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_calls_without_a_step_are_counted(tmp_path):
+    writer = Writer(tmp_path)
+    evaluator = an_evaluator(measures="RR@10", log_to=writer)
+    evaluator(Lengths(0.1))
+    evaluator(Lengths(0.1), epoch=2)
+    assert [step for name, _, step in writer.scalars if name == "dev/RR_at_10"] == [1, 2]
+    with pytest.raises(rl.InputError, match="There is no tracker 'mlfow'"):
+        an_evaluator(measures="RR@10", log_to="mlfow")
+
+
+def test_conventions_are_those_of_evaluate():
+    scores, labels = [0.1, 0.9, 0.5, 0.5, 0.2, 0.3], [2, 0, 0, 1, 0, 0]
+    queries = ["a", "a", "b", "b", "c", "c"]  # c has nothing relevant
+    qrels = {q: {} for q in queries}
+    run = {q: {} for q in queries}
+    for i, (query, score, label) in enumerate(zip(queries, scores, labels, strict=True)):
+        qrels[query][str(i)], run[query][str(i)] = label, score
+    expected = rl.evaluate(qrels, run, "ndcg@5", convention="lightgbm").mean
+    assert rl.evaluate_scores(scores, labels, queries, "ndcg@5", convention="lightgbm").mean == expected
+    meter = training.Meter("ndcg@5", convention="lightgbm")
+    meter.update(scores, labels, queries)
+    assert meter.compute().mean == expected
+    assert meter.gather().compute().mean == expected
+    value = expected["nDCG(gain=exp)@5"]
+    metric = training.catboost_metric("ndcg@5", queries, convention="lightgbm")
+    assert metric.evaluate([scores], labels, None) == (value, 1.0)
+    features = np.column_stack([np.repeat([0, 1, 2], 2), scores])
+
+    class Model:
+        def predict(self, features):
+            return features[:, 1]
+
+    assert training.scorer("ndcg@5", query=0, convention="lightgbm")(Model(), features, labels) == value
+    assert value > rl.evaluate_scores(scores, labels, queries, "nDCG(gain=exp)@5").mean["nDCG(gain=exp)@5"]
+
+
+def test_the_evaluator_takes_the_names_of_a_convention():
+    evaluator = an_evaluator(measures="ndcg@10, map@100, accuracy@1", convention="sentence-transformers")
+    assert list(evaluator(Lengths(0.02))) == [
+        "dev_cosine_ndcg@10",
+        "dev_cosine_map@100",
+        "dev_cosine_accuracy@1",
+    ]
+    assert [str(one) for one in evaluator.measures] == ["nDCG@10", "AP(norm=min)@100", "Success@1"]
+    (scores,) = evaluator.history.values()
+    assert (scores.judged.policy.ties, scores.judged.policy.empty) == ("ascending", "skip")
+
+
+def test_the_values_of_sentence_transformers():
+    asked, corpus, qrels = whole_numbers()
+    evaluator = training.Evaluator(asked, corpus, qrels, similarity="dot", convention="sentence-transformers")
+    found = {name.removeprefix("dot_"): value for name, value in evaluator(WholeNumbers()).items()}
+    assert found == pytest.approx(RECORDED, abs=1e-9)
+    usual = training.Evaluator(asked, corpus, qrels, similarity="dot")(WholeNumbers())
+    assert usual["dot_mrr@10"] != pytest.approx(
+        RECORDED["mrr@10"], abs=1e-3
+    )  # ties and the empty query matter here

@@ -37,7 +37,7 @@ ADVICE = {
     "P@5 how much of it distracts, RR whether the best chunk comes first. Set k to the number of chunks that you pass on.",
     "trec": "trec_eval's default output, to compare with published results. With shallow judgments, add Bpref; check "
     "Judged@10 before you compare systems that did not contribute to the pool.",
-    "image-text": "Recall at 1, 5 and 10 means a hit rate there: any of the captions, or the image, in the first k; MnR is the mean rank of the first "
+    "image-text": "Recall at 1, 5 and 10 means a hit rate there: any of the captions, or the image, in the first k; MedR and MnR are the median and the mean rank of the first "
     "hit. Evaluate both directions.",
     "re-id": "CMC@k is whether a right match is in the first k. Give images of the same person by the same camera as junk, and leave out queries "
     "without a match (--empty skip).",

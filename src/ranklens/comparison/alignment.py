@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 
 _ROUNDING = 1e-9  # by which values of other tools may leave a measure's range
 _FEW_IDS = 2_000
+# What a column is called if it counts time, money or faults.
+_COST = re.compile(
+    r"latency|duration|seconds|(^|_)(ms|sec|secs|time|cost|price|error|errors|tokens|loss|memory)($|_)"
+)
 
 
 @dataclass(frozen=True)
@@ -145,7 +150,7 @@ def align(
 
     ``missing`` says what happens to a query that one system has and another lacks: it counts as 0 (``"zero"``), is left
     out for all (``"skip"``) or is an error. The default is what the scores were evaluated with, else ``"zero"``; but 0 would be
-    the best value of a column that is ``better`` where it is ``"lower"``, so such queries are left out.
+    the best value of a column that is ``better`` where it is ``"lower"``, or is called like one, so such queries are left out.
 
     >>> aligned = align({"a": {"q1": {"RR": 1.0}, "q2": {"RR": 0.5}}, "b": {"q2": {"RR": 1.0}}})
     >>> aligned.query_ids, aligned.values["RR"].tolist(), dict(aligned.missing)
@@ -164,7 +169,14 @@ def align(
     lacking = _lacking(tables, every)
     directed = _directed([Quantity.named(spelled.get(name, name)) for name in kept], better or {})
     policy = missing or next((s.policy.missing for s in scores.values()), "zero")
-    lower = next((q.name for q in directed if q.better == "lower"), None)
+    lower = next(
+        (
+            q.name
+            for q in directed
+            if q.better == "lower" or (q.better == "neither" == _usual(q) and not q.is_known)
+        ),
+        None,
+    )
     if lower is not None and lacking and policy == "zero":
         if missing == "zero":
             raise InputError(
@@ -208,7 +220,21 @@ def _directed(quantities: Sequence[Quantity], better: Mapping[str, str]) -> list
             raise InputError(
                 f"better: {name} is a measure whose {known[name].better} values are better; rename the column."
             )
-    return [replace(q, better=cast("Better", said.get(q.name, q.better))) for q in quantities]
+    return [replace(q, better=cast("Better", said.get(q.name, _usual(q)))) for q in quantities]
+
+
+def _usual(quantity: Quantity) -> Better:
+    """Which values are better if nobody says: of a column that seems to count costs, neither."""
+    return "neither" if not quantity.is_known and is_cost(quantity.name) else quantity.better
+
+
+def is_cost(name: str) -> bool:
+    """Whether a column is called like one that counts time, money or faults, of which less is better.
+
+    >>> is_cost("latency_ms"), is_cost("timeliness")
+    (True, False)
+    """
+    return _COST.search(name.lower()) is not None
 
 
 def _bounded(quantity: Quantity, values: FloatArray) -> Quantity:

@@ -22,6 +22,7 @@ from ranklens.stats.strata import macro_interval
 if TYPE_CHECKING:
     from ranklens.arrays import FloatArray
     from ranklens.comparison.alignment import Aligned
+    from ranklens.comparison.openness import Unjudged
     from ranklens.stats import Clusters, Interval
 
 MACRO = "macro-average"
@@ -59,9 +60,10 @@ def analyse(
     parts: Mapping[str | None, Mapping[str, FloatArray]],
     settings: Settings,
     clusters: Mapping[str | None, Clusters] | None = None,
+    unjudged: Unjudged | None = None,
 ) -> dict[str | None, tuple[tuple[SystemResult, ...], Pairs]]:
     """Results and pairs for each part of the queries, corrected over all parts."""
-    tested = contrasts(aligned.quantities, aligned.systems, parts, settings, clusters)
+    tested = contrasts(aligned.quantities, aligned.systems, parts, settings, clusters, unjudged)
     found = {}
     for name, values in parts.items():
         letters_of = {one.quantity.name: _letters(one) for one in tested[name]}

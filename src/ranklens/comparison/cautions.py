@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ranklens.comparison import clusters
+from ranklens.comparison.alignment import is_cost
 from ranklens.comparison.effort import corrected_away
 from ranklens.comparison.slices import NONE
 from ranklens.comparison.verdicts import name_of_test
@@ -25,10 +25,6 @@ if TYPE_CHECKING:
 
 _FEW_QUERIES = 20
 _FEW_JUDGED = 2  # documents per query, where only the right ones are named
-# What a column is called if it counts time, money or faults.
-_COST = re.compile(
-    r"latency|duration|seconds|(^|_)(ms|sec|secs|time|cost|price|error|errors|tokens|loss|memory)($|_)"
-)
 _LOW_SHARE, _UNEVEN_SHARE = 0.5, 0.1  # of the top k judged; between two systems
 
 
@@ -171,11 +167,11 @@ def _significant_within_own_interval(found: Contrasts) -> Iterator[tuple[int, in
 
 
 def _costs(aligned: Aligned) -> Iterator[str]:
-    """Columns whose name says that less is better, but nobody said so."""
+    """Columns whose name suggests that less is better, but nobody said so."""
     for quantity in aligned.quantities:
-        if quantity.better == "higher" and not quantity.is_known and _COST.search(quantity.name.lower()):
+        if quantity.better == "neither" and not quantity.is_known and is_cost(quantity.name):
             yield (
-                f"{quantity.name} counts as better where it is higher. If less is better, "
+                f"Nobody said which values of {quantity.name} are better, so nothing is advised. If less is better, "
                 f'say so: better={{"{quantity.name}": "lower"}}.'
             )
 

@@ -66,7 +66,8 @@ class Comparison:
     macro: tuple[SystemResult, ...] = ()
     slice_of: Mapping[str, str] | None = None
     cluster_of: Mapping[str, str] | None = None
-    cautions: tuple[str, ...] = ()
+    told: tuple[str, ...] = ()  # cautions that were known before anything was compared
+    untold: Callable[[], Iterable[str]] = tuple  # makes the others, when somebody looks at them
     scores: Mapping[str, Scores] = field(default_factory=dict)
     evidence: Evidence | None = None
     latencies: Mapping[str, Sequence[float]] | None = None
@@ -76,6 +77,11 @@ class Comparison:
     teams: Mapping[str, str] | None = None  # by system
     # Of calls that failed, by system and query.
     errors: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    @cached_property
+    def cautions(self) -> tuple[str, ...]:
+        """What to keep in mind, in sentences."""
+        return (*self.told, *self.untold())
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -216,9 +222,8 @@ class Comparison:
     @cached_property
     def cheap_bounds(self) -> dict[str, dict[str, tuple[float, float]]]:
         """By measure and system, the lowest and highest mean that complete judgments could give, where that takes no time."""
-        from ranklens.comparison.openness import cheap_ranges
-
-        return cheap_ranges(self)
+        unjudged = next((part.terms.unjudged for part in self.pairs.parts), None)
+        return {} if unjudged is None else unjudged.ranges
 
     @cached_property
     def open_pairs(self) -> dict[str, list[tuple[str, str]]]:

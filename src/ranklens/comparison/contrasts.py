@@ -15,7 +15,7 @@ from ranklens.comparison.settings import smallest_p
 from ranklens.errors import InputError
 from ranklens.stats import Bounds, detectable_difference, inputs
 from ranklens.stats.clusters import cluster_ends
-from ranklens.stats.effects import METHODS, EffectSizes, cliff_deltas, effect_sizes
+from ranklens.stats.effects import METHODS, EffectSizes, cliff_deltas, effect_sizes, joined
 from ranklens.stats.randomization import EXACT_UP_TO
 
 if TYPE_CHECKING:
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 _SAME = 1e-12  # means that differ by less, relative to the larger, are equal
 _REMEMBERED = 5_000  # pairs that are not worked out again
-_CELLS = 1 << 18  # differences held at once
+_CELLS = 1 << 17  # differences held at once; more would not stay in the cache
+_ROWS, _MOST_CELLS = 1 << 11, 1 << 22  # pairs of a block, and their differences
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ class Contrasts:
     )
     _seen: dict[tuple[int, int], PairResult] = field(default_factory=dict, repr=False, compare=False)
     told: dict[int, list[str]] = field(default_factory=dict, repr=False, compare=False)  # verdicts, by block
+    _measured: dict[int, EffectSizes] = field(default_factory=dict, repr=False, compare=False)  # by block
 
     def __len__(self) -> int:
         return len(self.first)
@@ -196,10 +198,17 @@ class Contrasts:
         return np.asarray(np.abs(self.tested.mean(axis=1)))
 
     def blocks(self) -> Iterator[Block]:
-        """All pairs, so many at a time that memory stays bounded."""
-        at_once = max(1, _CELLS // self.values.shape[1])
+        """All pairs, so many at a time that tables of them stay small; their effects are kept for the next table."""
+        at_once = max(1, min(_ROWS, _MOST_CELLS // self.values.shape[1]))
         for start in range(0, len(self), at_once):
-            yield self._block(np.arange(start, min(start + at_once, len(self))))
+            index = np.arange(start, min(start + at_once, len(self)))
+            if start not in self._measured:
+                self._measured[start] = self._effects(index)
+            yield Block(self, index, self.first[index], self.second[index], self._measured[start])
+
+    def _effects(self, index: IntArray) -> EffectSizes:
+        pieces = np.array_split(index, -(-index.size * self.values.shape[1] // _CELLS))
+        return joined([self._block(piece).effects for piece in pieces if len(piece)])
 
     def _block(self, index: IntArray, *, turned: bool = False) -> Block:
         """Some pairs; ``turned`` with their systems exchanged."""

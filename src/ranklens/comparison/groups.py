@@ -80,15 +80,14 @@ def _grown(members: int, alike: Sequence[int]) -> int:
 
 def _without_idle(found: Sequence[int], n: int) -> list[int]:
     """The groups without those whose every pair shares another group too."""
-    kept = list(found)
+    kept, shared = list(found), np.zeros((n, n), dtype=int)  # how many groups two systems share
+    pairs = {group: np.ix_(members, members) for group in found if (members := _members(group))}
+    for group in found:
+        shared[pairs[group]] += 1
     for group in sorted(found, key=int.bit_count):
-        others = [other for other in kept if other is not group]
-        covered = [0] * n
-        for other in others:
-            for m in _members(other):
-                covered[m] |= other
-        if all(group & ~covered[m] == 0 for m in _members(group)):
-            kept = others
+        if (shared[pairs[group]] > 1).all():
+            shared[pairs[group]] -= 1
+            kept.remove(group)
     return kept
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ranklens.stats import adjust, influence, inputs, paired_test, probabilities
+from ranklens.comparison.testing import independent_values
+from ranklens.stats import Clusters, adjust, influence, inputs, paired_test, probabilities
 from ranklens.stats.influences import mean_without
 from ranklens.stats.randomization import EXACT_UP_TO
 
@@ -39,25 +42,53 @@ def influence_frame(comparison: Comparison, measure: str, a: str, b: str) -> pl.
     return pl.DataFrame(table).select(pl.all().gather(found.order.tolist()))
 
 
-def fragile(comparison: Comparison, measure: str, a: str, b: str) -> tuple[list[str], float] | None:
-    """The one or two queries without which a significant pair could not be told apart, and the mean difference without them.
+@dataclass(frozen=True)
+class Decisive:
+    """One or two queries, or clusters of them, without which a significant pair could not be told apart."""
 
-    None if there are none. Judged by t where counting all signs would take long.
+    names: list[str]
+    difference: float  # the mean difference without them
+    are_clusters: bool
+
+
+def fragile(comparison: Comparison, measure: str, a: str, b: str) -> Decisive | None:
+    """What a significant pair rests on; None if it would be told apart without any one or two queries.
+
+    Where queries belong together, whole clusters are left out, as these are what is independent. Judged by t where counting all
+    signs would take long.
     """
     part = comparison.contrasts(measure)
-    i, j = part.systems.index(a), part.systems.index(b)
-    change = inputs.differences(part.tested[i], part.tested[j])
-    is_simple = part.clusters is None and part.terms.done != "welch"
-    if not (is_simple and part.significant[part.place(a, b)] and len(change) >= _FEWEST):
+    values = part.tested[[part.systems.index(a), part.systems.index(b)]]
+    groups, change = part.clusters, inputs.differences(*values)
+    sums = change if groups is None else groups.sums(change)
+    if not part.significant[part.place(a, b)] or len(sums) < _FEWEST:
         return None
-    loudest, _ = mean_without(change)
-    ids = comparison.aligned.by_query_id().query_ids
+    loudest, _ = mean_without(sums)
     for most in (1, 2):
-        left = np.delete(change, loudest[:most])
-        p = paired_test(np.zeros_like(left), left, method=_quick(part, len(left)), rng=0).p_value
-        if not _significant(part, a, b, np.array([p]))[0]:
-            return [ids[place] for place in loudest[:most].tolist()], float(left.mean())
+        kept = ~np.isin(np.arange(len(sums)) if groups is None else groups.index, loudest[:most])
+        if not _significant(part, a, b, np.array([_p_of_some(part, values, kept)]))[0]:
+            names = _names(comparison, groups)
+            chosen = [names[place] for place in loudest[:most].tolist()]
+            return Decisive(chosen, float(change[kept].mean()), groups is not None)
     return None
+
+
+def _p_of_some(part: Contrasts, values: FloatArray, kept: BoolArray) -> float:
+    """The p-value of two rows of values over some queries."""
+    a, b = values[:, kept]
+    if part.clusters is not None:
+        groups = Clusters.of(part.clusters.index[kept].tolist())
+        a, b = independent_values(a, groups, part.terms.done), independent_values(b, groups, part.terms.done)
+    return paired_test(a, b, method=_quick(part, len(a)), rng=0).p_value
+
+
+def _names(comparison: Comparison, groups: Clusters | None) -> Sequence[str]:
+    """Of the queries, or of their clusters."""
+    ids = comparison.aligned.by_query_id().query_ids
+    if groups is None or comparison.cluster_of is None:
+        return ids
+    labels = dict(zip(groups.index.tolist(), (comparison.cluster_of[query] for query in ids), strict=True))
+    return [labels[place] for place in range(len(groups))]
 
 
 def told(comparison: Comparison, measure: str) -> str:
@@ -86,7 +117,7 @@ def _quick(part: Contrasts, n: int) -> str:
     done = part.terms.done
     return (
         done
-        if done in ("wilcoxon", "sign", "mcnemar") or (done == "randomization" and n <= EXACT_UP_TO)
+        if done in ("wilcoxon", "sign", "mcnemar", "welch") or (done == "randomization" and n <= EXACT_UP_TO)
         else "t"
     )
 

@@ -49,7 +49,9 @@ def of_measure(comparison: Comparison, measure: str) -> str:
         if (names := found.get(decision))
     ]
     if open_ := found.get("undecided"):
-        said.append(f"{several(open_)} {plural(len(open_), 'is', 'are')} undecided")
+        said.append(
+            f"it is undecided whether {several(open_)} {plural(len(open_), 'is', 'are')} as good as {reference}"
+        )
     return f" Up to the margin of {margin}, {'; '.join(said)}." if said else ""
 
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ranklens.errors import InputError
-from ranklens.residual.ranges import is_defined
 from ranklens.words import plural, several
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from ranklens.comparison.alignment import Aligned, Quantity
     from ranklens.comparison.comparison import Comparison
+    from ranklens.comparison.pairs import PairResult
+    from ranklens.registry import Measure
     from ranklens.residual.ranges import Range
+    from ranklens.scores import Scores
 
 _CHEAP = 20_000  # retrieved documents of all systems: what is found out unasked takes no time
 
@@ -48,37 +54,59 @@ def ranges_frame(comparison: Comparison, measure: str) -> pl.DataFrame:
 
 
 def open_pairs(
-    comparison: Comparison, measure: str, ends: dict[str, tuple[float, float]]
+    comparison: Comparison, measure: str, ends: Mapping[str, tuple[float, float]]
 ) -> list[tuple[str, str]]:
     """The pairs that the test separates while their ranges overlap, the better system first."""
-    is_lower = comparison.quantity(measure).better == "lower"
-
-    def overlap(ahead: str, behind: str) -> bool:
-        first, second = (behind, ahead) if is_lower else (ahead, behind)
-        return ends[first][0] <= ends[second][1]
-
-    return [pair for pair in comparison.pairs.won(measure) if overlap(*pair)]
+    quantity = comparison.quantity(measure)
+    return [pair for pair in comparison.pairs.won(measure) if _overlap(quantity, ends, *pair)]
 
 
-def cheap_ranges(comparison: Comparison) -> dict[str, dict[str, tuple[float, float]]]:
-    """By measure and system, where nobody has to wait for it and judgments say what is not relevant; else nothing.
+def _overlap(quantity: Quantity, ends: Mapping[str, tuple[float, float]], ahead: str, behind: str) -> bool:
+    """Whether the lowest value of the better system is not above the highest of the other."""
+    first, second = (behind, ahead) if quantity.better == "lower" else (ahead, behind)
+    return ends[first][0] <= ends[second][1]
 
-    A golden set names the expected documents alone: its unjudged documents are meant to be not relevant.
-    """
-    judged = [scores.judged for scores in comparison.scores.values()]
-    if len(judged) < max(2, len(comparison.systems)) or comparison.aligned.left_out:
-        return {}
-    if sum(int(one.retrieved.sum()) for one in judged) > _CHEAP:
-        return {}
-    if not any((one.ideal.grade == 0).any() for one in judged):
-        return {}
-    asked = next(iter(comparison.scores.values())).measures
-    known = [str(measure) for measure in asked if all(is_defined(measure, one) for one in judged)]
-    return {
-        measure: {name: (one.low, one.high) for name, one in ranges(comparison, measure).items()}
-        for measure in known
-        if measure in comparison.measures
-    }
+
+@dataclass(frozen=True, eq=False)
+class Unjudged:
+    """What unjudged documents leave open; worked out when somebody asks."""
+
+    aligned: Aligned
+    scores: Mapping[str, Scores]
+
+    @cached_property
+    def ranges(self) -> dict[str, dict[str, tuple[float, float]]]:
+        """By measure and system, where nobody has to wait for it and judgments say what is not relevant; else nothing.
+
+        A golden set names the expected documents alone: its unjudged documents are meant to be not relevant.
+        """
+        from ranklens.residual.ranges import is_defined
+
+        judged = [scores.judged for scores in self.scores.values()]
+        if len(judged) < max(2, len(self.aligned.systems)) or self.aligned.left_out:
+            return {}
+        if sum(int(one.retrieved.sum()) for one in judged) > _CHEAP:
+            return {}
+        if not any((one.ideal.grade == 0).any() for one in judged):
+            return {}
+        compared = {quantity.name for quantity in self.aligned.quantities}
+        return {
+            str(measure): {name: (found.low, found.high) for name, found in self._of(measure)}
+            for measure in next(iter(self.scores.values())).measures
+            if str(measure) in compared and all(is_defined(measure, one) for one in judged)
+        }
+
+    def _of(self, measure: Measure) -> Iterator[tuple[str, Range]]:
+        return ((name, self.scores[name].bounds(measure)) for name in self.aligned.systems)
+
+    def leaves_open(self, pair: PairResult) -> bool:
+        """Whether the two could be the other way round, although the test separates them; over all queries."""
+        if not pair.significant or pair.slice is not None or pair.measure not in self.ranges:
+            return False
+        quantity = pair.terms.quantity
+        is_a_ahead = (pair.difference < 0) != (quantity.better == "lower")
+        ahead, behind = (pair.a, pair.b) if is_a_ahead else (pair.b, pair.a)
+        return _overlap(quantity, self.ranges[pair.measure], ahead, behind)
 
 
 def told(comparison: Comparison, measure: str) -> str:
@@ -89,8 +117,11 @@ def told(comparison: Comparison, measure: str) -> str:
     ends = comparison.cheap_bounds[measure]
     ahead, behind = found[0]
     more = f" The same holds for {len(found) - 1:,} more." if len(found) > 1 else ""
-    (low, high), (other_low, other_high) = ends[ahead], ends[behind]
     return (
-        f"if unjudged documents were judged, {ahead} could have any mean in [{low:.3f}, {high:.3f}] and {behind} in "
-        f"[{other_low:.3f}, {other_high:.3f}], so the order of the two is open although the test separates them.{more}"
+        f"if unjudged documents were judged, the mean of {ahead} would be {_span(*ends[ahead])} and that of {behind} "
+        f"{_span(*ends[behind])}, so the order of the two is open although the test separates them.{more}"
     )
+
+
+def _span(low: float, high: float) -> str:
+    return f"{low:.3f}" if f"{low:.3f}" == f"{high:.3f}" else f"between {low:.3f} and {high:.3f}"

@@ -51,6 +51,15 @@ class PairResult:
     reverse_decision: Decision | None = None  # of a compared with b
 
     @cached_property
+    def is_open(self) -> bool:
+        """Whether unjudged documents could turn the difference round, although the test separates the two.
+
+        Only where judgments say what is not relevant and few documents were retrieved; :meth:`ranklens.Comparison.bounds` always answers.
+        """
+        unjudged = self.terms.unjudged
+        return unjudged is not None and unjudged.leaves_open(self)
+
+    @cached_property
     def verdict(self) -> str:
         """Which system is better, by how much and how surely, in words."""
         return verdicts.of_pair(self)

@@ -58,7 +58,8 @@ def _compared(content: Mapping[str, Any]) -> Comparison:
     return replace(
         found,
         aligned=aligned,
-        cautions=tuple(content["cautions"]),
+        told=tuple(content["cautions"]),
+        untold=tuple,
         status=content["status"],
         latencies=content["latencies"],
         teams=content.get("teams"),  # what older versions wrote lacks them

@@ -11,6 +11,7 @@ from ranklens.stats import CORRECTIONS, TESTS, inputs
 
 if TYPE_CHECKING:
     from ranklens.comparison.alignment import Quantity
+    from ranklens.comparison.openness import Unjudged
     from ranklens.stats import Margin
 
 _TUKEY = ("tukey", "tukey-randomized")  # correct for all pairs by themselves
@@ -124,6 +125,7 @@ class Terms:
     settings: Settings
     family: Family
     test: str = ""  # the one that was done; by default that of the settings
+    unjudged: Unjudged | None = None  # what documents that nobody judged leave open
 
     @property
     def done(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from ranklens.comparison.clusters import by_label, clusters_of
 from ranklens.comparison.comparison import SPENT, Comparison, Evidence
 from ranklens.comparison.effort import Size, affordable
 from ranklens.comparison.margins import margins_of
+from ranklens.comparison.openness import Unjudged
 from ranklens.comparison.pairs import Pairs
 from ranklens.comparison.settings import Settings
 from ranklens.comparison.teams import teams_of
@@ -137,8 +139,7 @@ def compare(
         from ranklens.history import saving
 
         saving.save(found.scores, save, "compare", asdict(settings))
-    told = (*said, *found.cautions)
-    return replace(found, evidence=evidence, cautions=told, teams=belonging, **_logged(logs))
+    return replace(found, evidence=evidence, told=tuple(said), teams=belonging, **_logged(logs))
 
 
 def _is_on_spark(qrels: Any, runs: Any) -> bool:
@@ -278,11 +279,12 @@ def _compared(
     clusters: Mapping[str | None, Clusters] | None = (
         None if cluster_of is None else {None: by_label(cluster_of, in_order.query_ids)}
     )
-    results, pairs = analyse(aligned, {None: in_order.values}, settings, clusters)[None]
+    evaluated = {name: s for name, s in scores.items() if isinstance(s, Scores)}
+    unjudged = Unjudged(aligned, evaluated)
+    results, pairs = analyse(aligned, {None: in_order.values}, settings, clusters, unjudged)[None]
     sliced = (
         Sliced() if given.by is None else analyse_slices(in_order, given.by, given.queries, asked, cluster_of)
     )
-    evaluated = {name: s for name, s in scores.items() if isinstance(s, Scores)}
     tested = [part for found in (pairs, *(one.pairs for one in sliced.slices)) for part in found.parts]
     return Comparison(
         aligned,
@@ -293,7 +295,7 @@ def _compared(
         macro=sliced.macro,
         slice_of=sliced.slice_of,
         cluster_of=cluster_of,
-        cautions=tuple(cautions(aligned, asked, tested, evaluated, sliced.slice_of)),
+        untold=partial(cautions, aligned, asked, tested, evaluated, sliced.slice_of),
         scores=evaluated,
     )
 

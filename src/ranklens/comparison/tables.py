@@ -359,8 +359,7 @@ def _pair(comparison: Comparison, pair: PairResult) -> list[str]:
         size, around = _signed(pair.difference), str(pair.interval)
     chance = verdicts.p_cell(pair.adjusted_p, comparison.alpha)
     counts = f"{pair.wins}/{pair.ties}/{pair.losses}"
-    is_open = {pair.a, pair.b} in map(set, comparison.open_pairs.get(pair.measure, []))
-    word = verdicts.in_a_word(pair, quantity) + (", open" if is_open else "")
+    word = verdicts.in_a_word(pair, quantity) + (", open" if pair.is_open else "")
     return [f"{pair.b} vs {pair.a}", size, around, chance, counts, word]
 
 

@@ -18,6 +18,7 @@ from ranklens.stats.randomization import range_p
 if TYPE_CHECKING:
     from ranklens.arrays import BoolArray, FloatArray, IntArray
     from ranklens.comparison.alignment import Quantity
+    from ranklens.comparison.openness import Unjudged
 
 
 def contrasts(
@@ -26,6 +27,7 @@ def contrasts(
     parts: Mapping[str | None, Mapping[str, FloatArray]],
     settings: Settings,
     clusters: Mapping[str | None, Clusters] | None = None,
+    unjudged: Unjudged | None = None,
 ) -> dict[str | None, list[Contrasts]]:
     """Test all pairs, or all with the baseline, in each part of the queries; correct over all tests of a family."""
     first, second = _pairs(systems, settings.baseline)
@@ -38,7 +40,7 @@ def contrasts(
     ]
     units = {
         name: [
-            _units(quantity.for_tests(values[quantity.name]), (clusters or {}).get(name), test)
+            independent_values(quantity.for_tests(values[quantity.name]), (clusters or {}).get(name), test)
             for quantity, test in zip(tested, done, strict=True)
         ]
         for name, values in parts.items()
@@ -52,7 +54,7 @@ def contrasts(
             numbers, corrected = values[quantity.name], adjusted[place][i]
             is_small = corrected <= settings.alpha
             is_small &= _speaks_for_the_better_mean(units[name][i], first, second, done[i], is_small)
-            terms = Terms(quantity, settings, family, done[i])
+            terms = Terms(quantity, settings, family, done[i], unjudged)
             p = p_values[place][i]
             together = joint[place][i] if joint else None
             belonging = (clusters or {}).get(name)
@@ -64,7 +66,7 @@ def contrasts(
     return with_decisions(found, settings, _adjusted)
 
 
-def _units(values: FloatArray, clusters: Clusters | None, test: str) -> FloatArray:
+def independent_values(values: FloatArray, clusters: Clusters | None, test: str) -> FloatArray:
     """What is independent: the values of queries, or what clusters add to the mean; tests of ranks and wins take their means."""
     if clusters is None:
         return values

@@ -44,6 +44,7 @@ _METHODS = {
     "welch": "Welch's t",
     "bonett-price": "Bonett and Price's for paired proportions",
     "wilson": "Wilson's",
+    "modified wilson": "Wilson's modified near the ends",
     "score": "Wilson's with the scores' own variance",
     "t of logs": "Student's t of logarithms",
     "cluster t": "Student's t by cluster",
@@ -52,6 +53,7 @@ _METHODS = {
 }
 # Tests that are not about the mean, and what they compare.
 _NOT_OF_MEANS = {"wilcoxon": "signed ranks", "sign": "wins"}
+_COULD_TURN = "unjudged documents could reverse their order"
 _SMALL = 0.001  # p-values below are not told apart
 _FAR = 100  # times as many queries: too far to plan for
 
@@ -86,8 +88,9 @@ class Verdict(NamedTuple):
 
 def of_pair(pair: PairResult, *, intervals: bool = True) -> str:
     """Which of two systems is better, by how much, how certain that is, and which differences are often missed."""
-    told, more = _of_pair(pair, intervals=intervals).text, margin_words.of_pair(pair)
-    return f"{told}; {more}" if more else told
+    is_open = f"open, as {_COULD_TURN}" if pair.is_open else ""
+    parts = (_of_pair(pair, intervals=intervals).text, margin_words.of_pair(pair), is_open)
+    return "; ".join(filter(None, parts))
 
 
 def _of_pair(pair: PairResult, *, intervals: bool) -> Verdict:
@@ -121,7 +124,8 @@ def of_measure(comparison: Comparison, measure: str, *, intervals: bool = True) 
 def _of_measure(comparison: Comparison, measure: str, *, intervals: bool) -> Verdict:
     quantity, ranked = comparison.quantity(measure), comparison.ranked(measure)
     if not quantity.is_tested:
-        return Verdict("A count", ": ", "shown, but not tested.")
+        kind = "A median" if quantity.aggregate == "median" else "A count"
+        return Verdict(kind, ": ", "shown, but not tested.")
     if len(ranked) == 1:
         found = comparison.result(measure, ranked[0])
         around = f" {found.interval}" if intervals else ""
@@ -203,23 +207,25 @@ def _against_baseline(
         below = word.replace("better", "worse").replace("higher", "lower")
         parts.append(f"{_are(worse)} {below} than {baseline}.")
     if is_rated and decides(comparison, measure):
-        equal = [system for system in better if system in margin_words.as_good(comparison, measure, baseline)]
-        if equal and len(better) == 1:
-            parts.append(_cheapest([*equal, baseline]).strip())
+        as_good = margin_words.as_good(comparison, measure, baseline)
+        if as_good and (not better or (len(better) == 1 and better[0] in as_good)):
+            equal = [*better, baseline] if better else [baseline, *as_good]
+            parts.append(_cheapest(equal, do_differ={*equal} <= different | {baseline}).strip())
         else:
-            parts.append(_advice_against_baseline(baseline, better, same))
+            care = _with_care(comparison, measure, baseline, better[0]) if len(better) == 1 else ""
+            parts.append(_advice_against_baseline(baseline, better, same, care))
     elif len(better) > 1:
         parts.append("Only pairs with the baseline were tested.")
     return Verdict(claim, joint, " ".join(parts)) if parts else Verdict(claim)
 
 
-def _advice_against_baseline(baseline: str, better: Sequence[str], same: Sequence[str]) -> str:
+def _advice_against_baseline(baseline: str, better: Sequence[str], same: Sequence[str], care: str) -> str:
     """Never about two systems of which neither is the baseline, as these were not tested."""
     if len(better) > 1:
         return "Only pairs with the baseline were tested: those that beat it may be equally good."
     if better:
         untested = f"; {several([*better, *same])} were not tested against each other" if same else ""
-        return f"Choose {better[0]} rather than {baseline}{untested}."
+        return f"Choose {better[0]} rather than {baseline}{care}{untested}."
     if len(same) > 1:
         return f"Nothing here justifies replacing {baseline}; the others were not tested against each other."
     return f"Nothing here justifies replacing {baseline}." if same else f"Choose {baseline}."
@@ -298,11 +304,13 @@ def _advice(comparison: Comparison, measure: str, ranked: Sequence[str]) -> str:
     if not rivals:
         return _choice(comparison, measure, best)
     if margin_words.equivalent(comparison, measure, best, rivals):
-        return f" Choose the cheapest of {several([best, *rivals])}: their differences do not matter."
+        return _cheapest([best, *rivals], do_differ=False)
     pair = comparison.pair(measure, best, rivals[0])
     if pair.adjusted_p <= pair.terms.settings.alpha:
         return ""  # a test of ranks or wins that speaks for the other one: more queries would not settle that
     to_whom = f" between {best} and {rivals[0]}" if len(rivals) > 1 else ""
+    if pair.decision not in (None, "undecided") or pair.reverse_decision not in (None, "undecided"):
+        to_whom = f" whether {best} or {rivals[0]} is better"  # not whether one of them is good enough
     needed = roughly_needed(comparison, pair)
     if needed is None:
         return f" It is undecided{to_whom}: these queries show neither a difference nor that there is none."
@@ -312,27 +320,36 @@ def _advice(comparison: Comparison, measure: str, ranked: Sequence[str]) -> str:
 def _choice(comparison: Comparison, measure: str, best: str) -> str:
     """Of a system that is better than all others, unless the margin makes some of them as good."""
     if equal := margin_words.as_good(comparison, measure, best):
-        return _cheapest([best, *equal])
+        return _cheapest([best, *equal], do_differ=True)
     closest = next(system for system in comparison.ranked(measure) if system != best)
-    return f" Choose {best}{_resting_on(comparison, measure, closest, best)}."
+    return f" Choose {best}{_with_care(comparison, measure, closest, best)}."
 
 
-def _cheapest(systems: Sequence[str]) -> str:
-    """Of systems that differ, but by less than the margin."""
+def _cheapest(systems: Sequence[str], *, do_differ: bool) -> str:
+    """Of systems that the margin makes as good as one of them, whether or not they were shown to differ."""
     least = "cheaper" if len(systems) == 2 else "cheapest"
-    return f" Choose the {least} of {several(systems)}: they differ, but by less than the margin."
+    why = "they differ, but" if do_differ else "if they differ at all, it is"
+    return f" Choose the {least} of {several(systems)}: {why} by less than the margin."
+
+
+def _with_care(comparison: Comparison, measure: str, behind: str, ahead: str) -> str:
+    """What speaks against trusting a choice: that one or two queries decide, or that unjudged documents could."""
+    reasons = [_resting_on(comparison, measure, behind, ahead)]
+    if comparison.pair(measure, behind, ahead).is_open:
+        reasons.append(_COULD_TURN)
+    told = ", and ".join(filter(None, reasons))
+    return f", but with care: {told}" if told else ""
 
 
 def _resting_on(comparison: Comparison, measure: str, behind: str, ahead: str) -> str:
-    """That one or two queries decide, if they do."""
     from ranklens.comparison.influence import fragile
 
     found = fragile(comparison, measure, behind, ahead)
     if found is None:
         return ""
-    queries, _ = found
-    alone = f"query {queries[0]} alone" if len(queries) == 1 else f"queries {several(queries)}"
-    return f", but with care: without {alone}, {ahead} and {behind} could not be told apart"
+    one, many = ("cluster", "clusters") if found.are_clusters else ("query", "queries")
+    alone = f"{one} {found.names[0]} alone" if len(found.names) == 1 else f"{many} {several(found.names)}"
+    return f"without {alone}, {ahead} and {behind} could not be told apart"
 
 
 def roughly_needed(comparison: Comparison, pair: PairResult) -> int | None:

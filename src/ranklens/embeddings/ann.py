@@ -11,6 +11,8 @@ import numpy as np
 from ranklens.arrays import FloatArray
 from ranklens.errors import InputError
 from ranklens.evaluation import evaluate
+from ranklens.judging.order import check_duplicates
+from ranklens.policy import Policy
 from ranklens.readers import mappings
 from ranklens.scores import Scores
 from ranklens.stats.intervals import Bounds, Interval, interval
@@ -35,7 +37,7 @@ class AnnRecall(Shown):
     @property
     def mean(self) -> float:
         """The mean share of the exact best k that was found."""
-        return float(self.values.mean()) if len(self.values) else 0.0
+        return float(self.values.mean())
 
     @property
     def interval(self) -> Interval:
@@ -65,7 +67,7 @@ class AnnRecall(Shown):
                     name,
                     f"{self.approximate.mean[name]:.4f}",
                     f"{self.exact.mean[name]:.4f} exact",
-                    f"{-lost:+.4f}",
+                    f"{0.0 - lost:+.4f}",
                 ]
             )
         return Table(["measure", "approximate", "95% interval, or exact", "difference"], rows)
@@ -81,8 +83,10 @@ def ann_recall(
 ) -> AnnRecall:
     """The share of the exact best ``k`` that an approximate index finds; with ``qrels`` also what measures lose by it.
 
-    Both are runs: ``{query: [documents, best first]}`` or ``{query: {document: score}}``. The exact one comes from
-    ``evaluate_embeddings(..., top=k).run``. A document that ties with the k-th exact one counts as found, where scores are known.
+    Both are runs: ``{query: [documents, best first]}`` or ``{query: {document: score}}``, with higher scores for better documents. The
+    exact one comes from ``evaluate_embeddings(..., top=k).run``; its queries are averaged, and one that the index did not answer counts
+    as 0. A document that ties with the k-th exact one may stand in for it, where scores are known. Where the exact side has fewer than
+    ``k`` documents, all of them are looked for; if it has none, the query counts as 1.
 
     >>> found = ann_recall({"q": ["a", "c"]}, {"q": ["a", "b"]}, k=2)
     >>> found.mean
@@ -90,10 +94,9 @@ def ann_recall(
     """
     if k < 1:
         raise InputError(f"k={k} is not allowed: it is a whole number from 1.")
-    near, right = (
-        mappings.as_text(mappings.rankings(_run(run, name)).by_query)
-        for run, name in ((approximate, "approximate"), (exact, "exact"))
-    )
+    near, right = _read(approximate, "approximate"), _read(exact, "exact")
+    if not right:
+        raise InputError("The exact run has no queries; evaluate_embeddings(..., top=k).run is one.")
     missing = [query for query in right if query not in near]
     if missing and len(missing) == len(right):
         raise InputError(
@@ -104,6 +107,22 @@ def ann_recall(
         (None, None) if qrels is None else (evaluate(qrels, near, measures), evaluate(qrels, right, measures))
     )
     return AnnRecall(k, tuple(right), values, *scores)
+
+
+def _read(run: Any, name: str) -> mappings.ByQuery:
+    """A run by query with text as ids, refused where a score is not a number."""
+    found = mappings.rankings(_run(run, name))
+    check_duplicates(name, found.duplicates, found.first_duplicate, Policy())
+    for query, docs in found.by_query.items():
+        for doc, score in docs.items():
+            number = mappings.as_number(score)
+            if number is None or number != number:  # noqa: PLR0124  NaN
+                raise InputError(
+                    f"{name}: the score of document {doc!r} for query {query!r} is {score!r}, not a number.",
+                    query=query,
+                    document=doc,
+                )
+    return mappings.as_text(found.by_query)
 
 
 def _run(run: Any, name: str) -> Mapping[Any, Any]:
@@ -124,6 +143,7 @@ def _overlap(approximate: Mapping[str, float], exact: Mapping[str, float], k: in
     best = sorted(exact.values(), reverse=True)[:k]
     if not best:
         return 1.0
-    allowed = {doc for doc, value in exact.items() if value >= best[-1]}
-    found = sorted(approximate, key=lambda doc: -approximate[doc])[:k]
-    return min(sum(doc in allowed for doc in found), len(best)) / len(best)
+    found = [exact[doc] for doc in sorted(approximate, key=lambda doc: -approximate[doc])[:k] if doc in exact]
+    # Whichever of the documents that tie with the last one were found, they take the places that are left to them.
+    better = sum(score > best[-1] for score in found)
+    return (better + min(sum(score == best[-1] for score in found), best.count(best[-1]))) / len(best)

@@ -38,15 +38,26 @@ class Product:
     unit: float
     device: Any
 
+    @property
+    def kind(self) -> Any:
+        """The number type of the scores: float32, or float64 if the vectors are."""
+        torch = load_torch()
+        return torch.float64 if self.documents.dtype == torch.float64 else torch.float32
+
     def scores(self, rows: IntArray) -> Iterator[tuple[IntArray, Any]]:
         """A few queries at a time: their rows, and the scores."""
-        torch, kind = load_torch(), self.documents.dtype
+        torch = load_torch()
         step = max(_SCORES // max(len(self.documents), 1), 1)
         for begin in range(0, len(rows), step):
             some = rows[begin : begin + step]
-            scores = self.queries[torch.as_tensor(some, device=self.device)] @ self.documents.T
+            scores = self._multiply(self.queries[torch.as_tensor(some, device=self.device)])
             if self.scale is not None:
-                scores *= self.scale.to(kind)
+                scores *= self.scale.to(scores.dtype)
             if self.bias is not None:
-                scores = 2 * scores - self.bias.to(kind)
+                scores = 2 * scores - self.bias.to(scores.dtype)
             yield some, scores
+
+    def _multiply(self, queries: Any) -> Any:
+        if self.documents.dtype == self.kind:
+            return queries @ self.documents.T
+        return load_torch().mm(queries, self.documents.T, out_dtype=self.kind)

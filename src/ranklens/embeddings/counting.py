@@ -18,7 +18,15 @@ _MANY_WANTED = 24  # of one query: from here on, sorting a row of scores is fast
 class Reader(Protocol):
     """Whoever looks at every block of scores."""
 
-    def read(self, scores: ScoreBlock, first_query: int, first_doc: int, documents: Any) -> None: ...
+    def read(self, scores: ScoreBlock, rows: IntArray, first_doc: int, documents: Any) -> None:
+        """``rows`` are the queries that the rows of the block belong to, rising."""
+
+
+class Sieve(Protocol):
+    """Whoever looks at a block before it is scored in full."""
+
+    def read(self, block: Any, rows: IntArray, first_doc: int, documents: Any) -> IntArray:
+        """The queries that are left to score."""
 
 
 def read_blocks(
@@ -26,6 +34,7 @@ def read_blocks(
     blocks: Iterable[tuple[int, Any]],
     readers: Iterable[Reader],
     refuse: Callable[[int], Exception],
+    sieve: Sieve | None = None,
 ) -> None:
     """Show all scores to the readers, block by block; ``refuse`` makes the error for a document that is not a number."""
     for first_doc, documents in blocks:
@@ -34,13 +43,15 @@ def read_blocks(
         except NotFiniteError as wrong:
             raise refuse(first_doc + wrong.row) from None
         for rows in _slices(len(space)):
-            scores = space.scores(opened, rows)
-            for reader in readers:
-                reader.read(scores, rows.start, first_doc, documents)
+            left = rows if sieve is None else sieve.read(opened, rows, first_doc, documents)
+            if len(left):
+                scores = space.scores(opened, left)
+                for reader in readers:
+                    reader.read(scores, left, first_doc, documents)
 
 
-def _slices(size: int) -> Iterator[slice]:
-    return (slice(first, min(first + QUERY_ROWS, size)) for first in range(0, size, QUERY_ROWS))
+def _slices(size: int) -> Iterator[IntArray]:
+    return (np.arange(first, min(first + QUERY_ROWS, size)) for first in range(0, size, QUERY_ROWS))
 
 
 class Counter:
@@ -50,30 +61,43 @@ class Counter:
         self.space, self.wanted, self.order = space, wanted, order
         self.places = Places(len(wanted))
 
-    def read(self, scores: ScoreBlock, first_query: int, first_doc: int, documents: Any) -> None:
-        end = first_query + len(scores.values)
-        first, last = np.searchsorted(self.wanted.query, [first_query, end]).tolist()
-        row = self.wanted.query[first:last] - first_query
-        centre = self.wanted.score[first:last] + scores.shift[row]
-        low, high = _around(centre, scores.margin[row], scores.values.dtype)
-        above, near, doc = _compare(scores.values, row, low, high)
-        self.places.above[first:last] += above
-        if len(near):
-            unsure = scores.margin[row[near]] > 0
-            self._look_again(near + first, doc, unsure, first_doc, documents)
+    def read(self, scores: ScoreBlock, rows: IntArray, first_doc: int, documents: Any) -> None:
+        pair, row = self.pairs(rows)
+        low, high = around(
+            self.wanted.score[pair] + scores.shift[row], scores.margin[row], scores.values.dtype
+        )
+        above, near, doc = compare(scores.values, row, low, high)
+        self.add(pair, above, near, doc, scores.margin[row[near]] > 0, first_doc, documents)
 
-    def _look_again(
-        self, pair: IntArray, doc: IntArray, unsure: BoolArray, first_doc: int, documents: Any
+    def pairs(self, rows: IntArray) -> tuple[IntArray, IntArray]:
+        """The wanted pairs of some queries, and which of these queries each belongs to."""
+        first, last = (np.searchsorted(self.wanted.query, rows, side) for side in ("left", "right"))
+        row = np.repeat(np.arange(len(rows)), last - first)
+        return np.arange(len(row)) + (first - np.cumsum(last - first) + last - first)[row], row
+
+    def add(
+        self,
+        pair: IntArray,
+        above: IntArray,
+        near: IntArray,
+        doc: IntArray,
+        unsure: BoolArray,
+        first_doc: int,
+        documents: Any,
     ) -> None:
-        """Documents whose scores are too close to tell: score them again, in float64. A document ties with itself."""
-        itself = doc + first_doc == self.wanted.doc[pair]
-        score = self.wanted.score[pair].copy()
+        """Add what :func:`compare` found. Documents whose scores are too close to tell are scored again, in float64."""
+        self.places.above[pair] += above
+        if not len(near):
+            return
+        close = pair[near]
+        itself = doc + first_doc == self.wanted.doc[close]  # a document ties with itself
+        score = self.wanted.score[close].copy()
         others = np.flatnonzero(unsure & ~itself)
-        score[others] = self.space.exact(documents, self.wanted.query[pair[others]], doc[others])
-        self.places.settle(self.wanted, pair, doc + first_doc, score, self.order)
+        score[others] = self.space.exact(documents, self.wanted.query[close[others]], doc[others])
+        self.places.settle(self.wanted, close, doc + first_doc, score, self.order)
 
 
-def _around(centre: FloatArray, margin: FloatArray, kind: Any) -> tuple[Any, Any]:
+def around(centre: FloatArray, margin: FloatArray, kind: Any) -> tuple[Any, Any]:
     """The interval in which a score cannot be told from the wanted one, in the number type of the scores, rounded outwards."""
     low, high = (centre - margin).astype(kind), (centre + margin).astype(kind)
     exact = (margin == 0) & (low == centre)  # whole numbers: only the same score is the same
@@ -83,14 +107,17 @@ def _around(centre: FloatArray, margin: FloatArray, kind: Any) -> tuple[Any, Any
     )
 
 
-def _compare(values: Any, row: IntArray, low: Any, high: Any) -> tuple[IntArray, IntArray, IntArray]:
+def compare(values: Any, row: IntArray, low: Any, high: Any) -> tuple[IntArray, IntArray, IntArray]:
     """How many scores lie above each interval; and which lie within: the interval's number, and the column."""
     above = np.zeros(len(row), np.int64)
     pairs: list[int] = []
     columns: list[IntArray] = []
     buffer = np.empty(values.shape[1], bool)
     often = np.bincount(row, minlength=len(values))[row] >= _MANY_WANTED
-    for i in np.flatnonzero(~often).tolist():
+    reached = (
+        values.max(axis=1)[row] >= low
+    )  # few blocks have a document as good as the judged ones, if these rank high
+    for i in np.flatnonzero(reached & ~often).tolist():
         scores = values[row[i]]
         above[i] = np.count_nonzero(np.greater(scores, high[i], out=buffer))
         if np.count_nonzero(np.greater_equal(scores, low[i], out=buffer)) > above[i]:

@@ -1,8 +1,8 @@
 """Ranks by counting on a GPU, with torch: the same ranks as on the processor, in three steps of rising precision.
 
 1. A fast product counts the scores that lie clearly above each judged document's, and those too close to tell.
-2. Where there are any of the latter, a product in float32 or float64 finds them, and a sum in float64 decides most.
-3. What remains, ties above all, is decided by the formula in float64 that defines the score, on the host.
+2. Where there are any of the latter, a product in float32 or float64 finds them.
+3. The formula in float64 that defines the score decides.
 """
 
 from __future__ import annotations
@@ -12,17 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from ranklens.arrays import FloatArray, IntArray
+from ranklens.arrays import IntArray
 from ranklens.embeddings import host
-from ranklens.embeddings import similarity as exact
 from ranklens.embeddings.chunks import Chunk, Product
 from ranklens.embeddings.places import Places, TieOrder, Wanted
 from ranklens.embeddings.similarity import DOUBLE, SINGLE, Similarity
-from ranklens.embeddings.transfer import has_strong_double, input_rounding, load_kernel, load_torch
+from ranklens.embeddings.tensor_scores import exact_scores
+from ranklens.embeddings.transfer import has_strong_double, input_rounding, load_kernel, load_torch, widens
 
 Refuse = Callable[[int], Exception]
 _PAIRS = 1 << 25  # numbers of the vectors that are scored again at once
-_MORE = 64  # candidates beyond those asked for, among which ties can be found
 _LARGE = 2.0**50  # lengths beyond this may overflow float32 when they are multiplied
 _TENSOR_CORES = 4.0  # their sums are cut off rather than rounded, after every few products
 
@@ -30,7 +29,7 @@ _TENSOR_CORES = 4.0  # their sums are cut off rather than rounded, after every f
 class DeviceCounter:
     """Counts on a device; documents come as tensors there, chunk by chunk.
 
-    ``judged`` has the vector of each wanted document. The exact scores of wanted pairs are computed only where they decide.
+    ``judged`` has the vector of each wanted document; the scores of wanted pairs need not be known.
     """
 
     def __init__(
@@ -45,18 +44,18 @@ class DeviceCounter:
         fused: bool = True,
     ) -> None:
         self.torch = load_torch()
-        self.queries, self.judged, self.wanted = queries, judged, wanted
+        self.wanted = wanted
         self.similarity, self.order, self.device = similarity, order, device
         self.kernel = load_kernel(device) if fused else None
         self.settings: dict[str, int] = {}  # of the kernel
         self.strong_double = has_strong_double(self.torch, device)
         self.places = Places(len(wanted))
-        self._place_queries()
-        self._place_targets()
+        self._place_queries(self._on_device(queries))
+        self._place_targets(self._on_device(judged))
 
-    def _place_queries(self) -> None:
+    def _place_queries(self, double: Any) -> None:
         torch = self.torch
-        double = self._on_device(self.queries)
+        self.queries = double
         norms = torch.linalg.vector_norm(double, dim=1)
         self.shift = norms**2 if self.similarity == "euclidean" else torch.zeros_like(norms)
         if self.similarity == "cosine":
@@ -65,14 +64,14 @@ class DeviceCounter:
         self.double, self.norms = double, norms
         self._rounded: dict[Any, tuple[Any, Any]] = {}
 
-    def _place_targets(self) -> None:
+    def _place_targets(self, judged: Any) -> None:
         """The scores to compare with: one column for each judged document of a query, infinite where there is none."""
         torch, wanted = self.torch, self.wanted
         self.column = wanted.ordinal()
         width = int(self.column.max(initial=-1)) + 1
         self.width = 1 << max(width - 1, 0).bit_length()
         query = torch.as_tensor(wanted.query, device=self.device)
-        self.target = self._score_pairs(query, self._on_device(self.judged))
+        self.target = self.exact(query, judged)
         self.centre = torch.full((len(self.double), self.width), float("inf"), device=self.device).double()
         self.centre[query, torch.as_tensor(self.column, device=self.device)] = self.target
         self.centre += self.shift[:, None]
@@ -90,17 +89,29 @@ class DeviceCounter:
             self._rounded[kind] = (low, lost)
         return self._rounded[kind]
 
-    def read(self, chunks: Iterable[tuple[int, Any]], refuse: Refuse, *, resident: bool) -> None:
-        """Count all chunks. Where they stay in memory, all are started before any is waited for; else one is, ahead."""
+    def read(
+        self,
+        chunks: Iterable[tuple[int, Any]],
+        refuse: Refuse,
+        *,
+        resident: bool,
+        meanwhile: Callable[[], object] = lambda: None,
+    ) -> None:
+        """Count all chunks. Where they stay in memory, all are started before any is waited for; else one is, ahead.
+
+        ``meanwhile`` is what the host can do while the device counts.
+        """
         pending: list[Chunk] = []
         for first, documents in chunks:
-            pending.append(self._start(first, documents))
+            pending.append(self.start(first, documents))
             while len(pending) > 1 and not (resident and pending[0].counts is not None):
-                self._finish(pending.pop(0), refuse)
+                self.finish(pending.pop(0), refuse)
+        meanwhile()
         for chunk in pending:
-            self._finish(chunk, refuse)
+            self.finish(chunk, refuse)
 
-    def _start(self, first: int, documents: Any, *, count: bool = True) -> Chunk:
+    def start(self, first: int, documents: Any, *, count: bool = True) -> Chunk:
+        """A chunk with its lengths and, if wanted, with step 1 under way."""
         torch = self.torch
         documents = (documents if documents.is_floating_point() else documents.float()).contiguous()
         kind = torch.float64 if documents.dtype == torch.float64 else torch.float32
@@ -133,7 +144,7 @@ class DeviceCounter:
         size = chunk.longest.double() * 1.0001
         margin = lost * size
         if documents is not chunk.documents:
-            spoilt = torch.linalg.vector_norm(documents.float() - chunk.documents, dim=1)
+            spoilt = torch.linalg.vector_norm(documents - chunk.documents, dim=1)
             spoilt = (spoilt if chunk.scale is None else spoilt * chunk.scale).max().double() * 1.0001
             # |q·d - q'·d'| is at most |q - q'||d| + |q'||d - d'|.
             margin = margin + (self.norms + lost) * spoilt
@@ -164,11 +175,10 @@ class DeviceCounter:
             margin = before + steps * self.norms * size
         return (margin + n * 2.0**-126 * (1 + self.norms + size)).nan_to_num(nan=float("inf"))
 
-    def _finish(self, chunk: Chunk, refuse: Refuse) -> None:
+    def finish(self, chunk: Chunk, refuse: Refuse) -> None:
         """Take the counts of a chunk, and decide what they leave open."""
         wanted = self.wanted
-        if not np.isfinite(float(chunk.longest)):
-            self._measure_again(chunk, refuse)
+        self.check(chunk, refuse)
         if chunk.counts is None:
             self._decide(chunk, np.arange(len(wanted)))
             return
@@ -182,8 +192,10 @@ class DeviceCounter:
         if unsure.any():
             self._decide(chunk, np.flatnonzero(unsure))
 
-    def _measure_again(self, chunk: Chunk, refuse: Refuse) -> None:
-        """A length that float32 cannot hold: the vector is not a number, or its numbers are large."""
+    def check(self, chunk: Chunk, refuse: Refuse) -> None:
+        """Where float32 cannot hold a length, the vector is not a number, or its numbers are large."""
+        if np.isfinite(float(chunk.longest)):
+            return
         self._measure(chunk, self.torch.float64)
         for row in (~chunk.norms.isfinite()).nonzero()[:1, 0].tolist():
             raise refuse(chunk.first + row)
@@ -191,58 +203,35 @@ class DeviceCounter:
 
     def _decide(self, chunk: Chunk, pairs: IntArray) -> None:
         """Step 2 for some of the judged documents, a few queries at a time."""
-        product = self._product(chunk)
-        bounds = self._bounds(product.before, product.size, product.unit, product.documents.dtype)
+        product = self.product(chunk, double=self.strong_double)
+        bounds = self._bounds(product.before, product.size, product.unit, product.kind)
         for rows, scores in product.scores(np.unique(self.wanted.query[pairs])):
             here = pairs[np.isin(self.wanted.query[pairs], rows)]
             self._compare(chunk, scores, here, np.searchsorted(rows, self.wanted.query[here]), bounds)
 
-    def _product(self, chunk: Chunk) -> Product:
-        """The product by torch: in float64 where that is fast or float32 might overflow."""
+    def product(self, chunk: Chunk, *, double: bool) -> Product:
+        """The product by torch; in float64 also where the vectors are, or float32 might overflow."""
         torch = self.torch
         large = max(float(chunk.longest), float(self.norms.max())) > _LARGE
-        double = chunk.documents.dtype == torch.float64 or large or self.strong_double
-        kind = torch.float64 if double else torch.float32
+        double = chunk.documents.dtype == torch.float64 or large or double
         if double and chunk.norms.dtype != torch.float64:
-            self._measure(chunk, kind)  # a product is as exact as the lengths in it
+            self._measure(chunk, torch.float64)  # a product is as exact as the lengths in it
+        kind = torch.float64 if double else torch.float32
+        given = chunk.documents.dtype
+        if not double and widens(torch, self.device, given) and not self._in_precision(given)[1].any():
+            kind = given  # as exact, since the queries lose nothing, and much faster
         queries, lost = self._in_precision(kind)
         size = chunk.longest.double() * 1.0001
-        if not double:
+        if kind == torch.float32:
             lost = lost + self.norms * 2.02 * input_rounding(torch, self.device)
         unit = DOUBLE if double else _TENSOR_CORES * SINGLE
         return Product(
             queries, chunk.documents.to(kind), chunk.scale, chunk.bias, lost * size, size, unit, self.device
         )
 
-    def best(self, chunks: Iterable[tuple[int, Any]], k: int, refuse: Refuse) -> list[IntArray | None]:
-        """Candidates for the best k of each query; None where so many tie that they cannot all be kept."""
-        torch, kept = self.torch, k + _MORE
-        values = torch.full((len(self.double), 0), 0.0, device=self.device, dtype=torch.float64)
-        docs = torch.zeros((len(self.double), 0), device=self.device, dtype=torch.int64)
-        margin = torch.zeros(len(self.double), device=self.device, dtype=torch.float64)
-        seen = 0
-        for first, documents in chunks:
-            chunk = self._start(first, documents, count=False)
-            if not np.isfinite(float(chunk.longest)):
-                self._measure_again(chunk, refuse)
-            product = self._product(chunk)
-            margin = torch.maximum(margin, self._margin(product.before, product.size, product.unit))
-            parts = [
-                scores.topk(min(kept, scores.shape[1]), 1)
-                for _, scores in product.scores(np.arange(len(self.double)))
-            ]
-            values = torch.cat([values, torch.cat([part.values for part in parts]).double()], 1)
-            docs = torch.cat([docs, torch.cat([part.indices for part in parts]) + first], 1)
-            values, order = values.topk(min(kept, values.shape[1]), 1)
-            docs, seen = docs.gather(1, order), seen + len(documents)
-        if not values.shape[1]:
-            return [np.zeros(0, np.int64) for _ in range(len(values))]
-        floor = values[:, min(k, values.shape[1]) - 1] - 2 * margin
-        cut_off = (values[:, -1] >= floor) & (seen > values.shape[1])
-        inside, found = (values >= floor[:, None]).cpu().numpy(), docs.cpu().numpy()
-        return [
-            None if lost else found[i][inside[i]] for i, lost in enumerate(cut_off.cpu().numpy().tolist())
-        ]
+    def margin(self, product: Product) -> Any:
+        """For each query: by how much the product's scores may differ from the formula, at most."""
+        return self._margin(product.before, product.size, product.unit)
 
     def _compare(
         self, chunk: Chunk, scores: Any, pairs: IntArray, row: IntArray, bounds: tuple[Any, Any]
@@ -265,54 +254,25 @@ class DeviceCounter:
             self._settle(chunk, members[near[:, 0].cpu().numpy()], near[:, 1])
 
     def _settle(self, chunk: Chunk, pair: IntArray, doc: Any) -> None:
-        """Documents that were too close to tell: by a sum in float64 here, and what is still too close on the host."""
+        """Step 3: documents that were too close to tell. A document ties with itself."""
         torch, wanted = self.torch, self.wanted
-        step = max(_PAIRS // max(self.double.shape[1], 1), 1)
+        step = self.pairs_at_once
         for begin in range(0, len(pair), step):
             some, rows = pair[begin : begin + step], doc[begin : begin + step]
             query = torch.as_tensor(wanted.query[some], device=self.device)
-            score = self._score_pairs(query, chunk.documents[rows].double())
-            margin = self._pair_margin(chunk, query, rows)
+            score = self.exact(query, chunk.documents[rows])
             target = self.target[torch.as_tensor(some, device=self.device)]
-            above = score > target + margin
-            np.add.at(self.places.above, some[above.cpu().numpy()], 1)
-            tied = (~above & (score >= target - margin)).nonzero()[:, 0]
-            self._settle_on_host(chunk, some[tied.cpu().numpy()], rows[tied])
-
-    def _score_pairs(self, query: Any, documents: Any) -> Any:
-        """Scores of pairs in float64, added in whatever order the device likes."""
-        queries = self.double[query]
-        if self.similarity == "euclidean":
-            return -((documents - queries) ** 2).sum(1)
-        score = (queries * documents).sum(1)
-        if self.similarity == "cosine":
-            lengths = self.torch.linalg.vector_norm(documents, dim=1)
-            score = self.torch.where(lengths > 0, score / lengths.clamp_min(1e-300), 0.0)
-        return score
-
-    def _pair_margin(self, chunk: Chunk, query: Any, doc: Any) -> Any:
-        """How far two scores of :meth:`_score_pairs` may be from the formula's, together."""
-        own, norms, n = self.norms[query], chunk.norms[doc].double() * 1.001, self.double.shape[1]
-        if self.similarity == "cosine":
-            norms = self.torch.ones_like(norms)
-        size = own**2 + norms**2 if self.similarity == "euclidean" else own * norms
-        return 16 * (n + 8) * DOUBLE * size + n * 2.0**-1000
-
-    def _settle_on_host(self, chunk: Chunk, pair: IntArray, doc: Any) -> None:
-        """Step 3: the formula itself, for the documents and for the judged ones that they are compared with."""
-        wanted = self.wanted
-        rows = doc.cpu().numpy() + chunk.first
-        itself = rows == wanted.doc[pair]
-        np.add.at(self.places.same, pair[itself], 1)  # a document ties with itself
-        others = np.flatnonzero(~itself)
-        if len(others):
-            pair, rows, vectors = pair[others], rows[others], chunk.documents[doc[host.rows_for(doc, others)]]
-            known = np.unique(pair)
-            wanted.score[known] = self._formula(
-                wanted.query[known], self.judged[host.rows_for(self.judged, known)]
+            np.add.at(self.places.above, some[(score > target).cpu().numpy()], 1)
+            tied = (score == target).nonzero()[:, 0]
+            self.places.tie(
+                wanted, some[tied.cpu().numpy()], rows[tied].cpu().numpy() + chunk.first, self.order
             )
-            self.places.settle(wanted, pair, rows, self._formula(wanted.query[pair], vectors), self.order)
 
-    def _formula(self, query: IntArray, documents: Any) -> FloatArray:
-        queries = host.as_array(self.queries[host.rows_for(self.queries, query)], "queries")
-        return exact.exact_scores(queries, host.as_array(documents, "documents"), self.similarity)
+    @property
+    def pairs_at_once(self) -> int:
+        """How many pairs :meth:`exact` may be asked for at once."""
+        return max(_PAIRS // max(int(self.queries.shape[1]), 1), 1)
+
+    def exact(self, query: Any, documents: Any) -> Any:
+        """The scores of pairs by the formula: rows of the queries, and a vector for each."""
+        return exact_scores(self.queries[query], documents.double(), self.similarity)

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, get_args
 
+from ranklens.conventions import Convention, read
 from ranklens.embeddings.model import Model, read_model
 from ranklens.embeddings.ranking import Ranking
 from ranklens.embeddings.similarity import Similarity
@@ -47,6 +48,7 @@ def evaluate_embeddings(
     batch: int | None = None,
     device: str | None = None,
     vectors: str | None = None,
+    convention: str | Convention | None = None,
     **options: Any,
 ) -> Any:
     """Score a model by its embeddings: every judged document is ranked among *all* documents, never a top k.
@@ -60,7 +62,8 @@ def evaluate_embeddings(
     ``"self"`` (the one with the query's id), ``{query: [documents]}`` or pairs. ``top=k`` also keeps the best k documents of each
     query, for the report and for :attr:`EmbeddingScores.run`. ``dims=[64, 768]`` evaluates vectors cut to their first numbers and
     returns a :class:`~ranklens.embeddings.matryoshka.Matryoshka`. ``batch`` is the number of documents compared at once.
-    ``device="cuda"`` counts on a GPU, which tensors that are there need not be told. Policies are given as everywhere.
+    ``device="cuda"`` counts on a GPU, which tensors that are there need not be told; ``device="cpu"`` lets torch help on a processor that is
+    fast at bfloat16, as it does anyway where it is loaded. Policies and ``convention`` are given as everywhere.
 
     >>> import numpy as np
     >>> documents = np.array([[1, 0], [0.9, 0.1], [0, 1]])
@@ -75,6 +78,7 @@ def evaluate_embeddings(
     for name, number in (("top", top), ("batch", batch)):
         if number is not None and number < 1:
             raise InputError(f"{name}={number} is not allowed: it is a whole number from 1.")
+    measures, policy = read(measures, convention, policy)
     chosen = make_policy(policy, options)
     wanted = [with_rel(measure, chosen.rel) for measure in parse_many(measures)]
     with ExitStack() as stack:

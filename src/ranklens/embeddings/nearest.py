@@ -24,15 +24,15 @@ class Nearest:
         self.space, self.k, self.order = space, k, order
         self._kept: list[_Candidates] = [_Candidates() for _ in range(len(space))]
 
-    def read(self, scores: ScoreBlock, first_query: int, first_doc: int, documents: Any) -> None:
-        for i, row in enumerate(scores.values):
-            kept, margin = self._kept[first_query + i], float(scores.margin[i])
+    def read(self, scores: ScoreBlock, rows: IntArray, first_doc: int, documents: Any) -> None:
+        for i, (query, row) in enumerate(zip(rows.tolist(), scores.values, strict=True)):
+            kept, margin = self._kept[query], float(scores.margin[i])
             kept.margin = max(kept.margin, margin)
             floor = kept.floor + scores.shift[i] - 2 * kept.margin
             found = np.flatnonzero(row >= below(floor, row.dtype))
             found = _best(row, found, self.k, 2 * margin)
             if len(found) > _SLACK * self.k:  # nearly all the same: only their exact scores tell
-                exact = self.space.exact(documents, np.full(len(found), first_query + i), found)
+                exact = self.space.exact(documents, np.full(len(found), query), found)
                 found = found[self._best_first(found + first_doc, exact)[: self.k]]
             if len(found):
                 kept.add(found + first_doc, row[found].astype(np.float64) - scores.shift[i])

@@ -51,14 +51,17 @@ class Places:
         """Take documents out again that do not belong to the ranking."""
         self._add(wanted, pair, doc, score, order, -1)
 
+    def tie(self, wanted: Wanted, pair: IntArray, doc: IntArray, order: TieOrder, step: int = 1) -> None:
+        """Count documents that have just the score of the wanted one."""
+        np.add.at(self.same, pair, step)
+        np.add.at(self.before, pair[order.precedes(doc, wanted.doc[pair])], step)
+
     def _add(
         self, wanted: Wanted, pair: IntArray, doc: IntArray, score: FloatArray, order: TieOrder, step: int
     ) -> None:
         higher, equal = score > wanted.score[pair], score == wanted.score[pair]
         np.add.at(self.above, pair[higher], step)
-        np.add.at(self.same, pair[equal], step)
-        first = order.precedes(doc[equal], wanted.doc[pair[equal]])
-        np.add.at(self.before, pair[equal][first], step)
+        self.tie(wanted, pair[equal], doc[equal], order, step)
 
 
 class TieOrder:

@@ -10,10 +10,11 @@ import numpy as np
 
 from ranklens.arrays import IntArray
 from ranklens.embeddings import host
+from ranklens.embeddings.coarse import coarse_sieve
 from ranklens.embeddings.corpus import Corpus
 from ranklens.embeddings.counting import Counter, Reader, read_blocks
 from ranklens.embeddings.model import Model
-from ranklens.embeddings.nearest import Best, Nearest, exact_best
+from ranklens.embeddings.nearest import Best, Nearest
 from ranklens.embeddings.places import Places, TieOrder, Wanted
 from ranklens.embeddings.spaces import NotFiniteError, Space
 from ranklens.embeddings.task import Ids, Task
@@ -43,6 +44,7 @@ class Ranking:
         queries = model.chosen(self.task.query_rows)
         device = self._device(model)
         if device is None:
+            _ = self.task.gold  # grades that are no numbers are refused before the work
             places, best = self._on_host(model, self._space(model, queries))
         else:
             places, best = self._on_device(model, queries, device)
@@ -63,13 +65,16 @@ class Ranking:
         counter = Counter(space, wanted, order)
         best = None if self.top is None else Nearest(space, self.top + self._most_excluded(), order)
         readers: list[Reader] = [counter, *([best] if best else [])]
-        read_blocks(space, corpus.blocks(step), readers, self._document_not_finite)
+        # The best documents need scores that are as good as the judged ones' anyway.
+        sieve = None if best else coarse_sieve(space, counter, len(corpus), asked=self.device == "cpu")
+        read_blocks(space, corpus.blocks(step), readers, self._document_not_finite, sieve)
         self._leave_out(counter.places, space, wanted, corpus, step)
         return counter.places, None if best is None else best.best(corpus, step)
 
     def _on_device(self, model: Model, queries: Any, device: Any) -> tuple[Places, list[Best] | None]:
         from ranklens.embeddings import transfer
         from ranklens.embeddings.device import DeviceCounter
+        from ranklens.embeddings.device_nearest import best_on_device
 
         task, corpus = self.task, model.corpus
         wanted = Wanted(task.pair_query, task.pair_doc, np.full(len(task.pair_doc), np.nan))
@@ -85,32 +90,25 @@ class Ranking:
                 return transfer.resident_chunks(corpus.tensor, self.batch or transfer.RESIDENT)
             return transfer.streamed_chunks(corpus.raw(self.batch or transfer.STREAMED), device)
 
-        counter.read(chunks(), self._document_not_finite, resident=resident)
-        if self.top is None and not len(task.excluded_doc):
-            return counter.places, None
-        space = self._space(model, queries)
+        counter.read(chunks(), self._document_not_finite, resident=resident, meanwhile=lambda: task.gold)
         if len(task.excluded_doc):
-            self._leave_out(counter.places, space, self._wanted(space, corpus, _BLOCK), corpus, _BLOCK)
+            scored = Wanted(wanted.query, wanted.doc, counter.target.cpu().numpy())
+            self._leave_out(counter.places, self._space(model, queries), scored, corpus, _BLOCK)
         if self.top is None:
             return counter.places, None
         k = self.top + self._most_excluded()
-        return counter.places, self._best(
-            model, counter.best(chunks(), k, self._document_not_finite), k, space
-        )
+        best, cut_off = best_on_device(counter, chunks, k, self._document_not_finite)
+        if len(cut_off):
+            self._look_at_all(model, best, cut_off, k)
+        return counter.places, best
 
-    def _best(self, model: Model, candidates: list[IntArray | None], k: int, space: Space) -> list[Best]:
-        """The best among the candidates of the device; where too many tied, the processor looks at all documents."""
-        order, corpus = TieOrder(self.ties, self.doc_ids.names), model.corpus
-        listed = [np.zeros(0, np.int64) if docs is None else docs for docs in candidates]
-        best = exact_best(space, listed, k, order, corpus, _BLOCK)
-        open_rows = np.array([i for i, docs in enumerate(candidates) if docs is None], dtype=np.int64)
-        if len(open_rows):
-            some = self._space(model, model.chosen(self.task.query_rows[open_rows]))
-            again = Nearest(some, k, order)
-            read_blocks(some, corpus.blocks(_BLOCK), [again], self._document_not_finite)
-            for row, found in zip(open_rows.tolist(), again.best(corpus, _BLOCK), strict=True):
-                best[row] = found
-        return best
+    def _look_at_all(self, model: Model, best: list[Best], rows: IntArray, k: int) -> None:
+        """Find the best of some queries on the processor: so many tie that the device could not keep them."""
+        space = self._space(model, model.chosen(self.task.query_rows[rows]))
+        nearest = Nearest(space, k, TieOrder(self.ties, self.doc_ids.names))
+        read_blocks(space, model.corpus.blocks(_BLOCK), [nearest], self._document_not_finite)
+        for row, found in zip(rows.tolist(), nearest.best(model.corpus, _BLOCK), strict=True):
+            best[row] = found
 
     def _device(self, model: Model) -> Any:
         """The GPU to count on: the one asked for, or the one that holds the documents; None for the processor."""
@@ -158,12 +156,11 @@ class Ranking:
         names = [name for name, there in zip(task.queries, task.present, strict=True) if there]
         run: Run = {}
         for place, (name, (docs, scores)) in enumerate(zip(names, best, strict=True)):
-            kept = [
-                (self.doc_ids.name(doc), value)
-                for doc, value in zip(docs.tolist(), scores.tolist(), strict=True)
-                if (place, doc) not in gone
-            ]
-            run[name] = dict(kept[: self.top])
+            listed, values = docs.tolist(), scores.tolist()
+            if gone:
+                kept = [i for i, doc in enumerate(listed) if (place, doc) not in gone]
+                listed, values = [listed[i] for i in kept], [values[i] for i in kept]
+            run[name] = dict(zip(self.doc_ids.of(listed[: self.top]), values, strict=False))
         return run
 
     def _query_not_finite(self, place: int) -> InputError:

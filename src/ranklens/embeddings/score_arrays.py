@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ranklens.arrays import BoolArray, FloatArray, IntArray
+from ranklens.conventions import Convention, read
 from ranklens.embeddings import host
 from ranklens.embeddings.groups import Groups
 from ranklens.embeddings.places import TieOrder
@@ -35,6 +36,7 @@ def evaluate_scores(
     mask: Any = None,
     query_ids: Sequence[Any] | None = None,
     doc_ids: Sequence[Any] | None = None,
+    convention: str | Convention | None = None,
     **options: Any,
 ) -> Scores:
     """Score a ranker by the scores that it gives to labelled documents.
@@ -43,8 +45,8 @@ def evaluate_scores(
     one column per document, where ``mask`` says which are documents at all. Flat ones need ``queries``: the query of each
     document, or how many documents each query has (their sum is the number of documents), or where each query starts and
     the last one ends (from 0 to the number of documents). Where that could be two of these, ``sizes`` or ``offsets`` says it.
-    ``query_ids`` names the queries, ``doc_ids`` the documents; without names they are numbers. Ties, NaN and the other policies
-    are those of :func:`ranklens.evaluate`; every document counts as judged.
+    ``query_ids`` names the queries, ``doc_ids`` the documents; without names they are numbers. Ties, NaN and the other policies, and
+    ``convention``, are those of :func:`ranklens.evaluate`; every document counts as judged.
 
     >>> import numpy as np
     >>> scores = np.array([0.9, 0.2, 0.5, 0.1, 0.7])
@@ -53,6 +55,7 @@ def evaluate_scores(
     >>> evaluate_scores(np.array([[0.1, 0.8], [0.6, 0.4]]), [[1, 0], [1, 0]], measures="RR").mean
     {'RR': 0.75}
     """
+    measures, policy = read(measures, convention, policy)
     chosen = make_policy(policy, options)
     wanted = [with_rel(measure, chosen.rel) for measure in parse_many(measures)]
     rows = _flat(scores, labels, mask, Groups(queries, sizes, offsets, query_ids))

@@ -74,6 +74,13 @@ class Prepared:
     def __len__(self) -> int:
         return len(self.vectors)
 
+    def __getitem__(self, rows: IntArray) -> Prepared:
+        """Some of the rows, without a copy where they are neighbours."""
+        if not len(rows) or rows[-1] - rows[0] + 1 != len(rows):
+            return Prepared(self.vectors[rows], self.lengths[rows], self.whole)
+        part = slice(rows[0], rows[-1] + 1)
+        return Prepared(self.vectors[part], self.lengths[part], self.whole)
+
 
 def prepare(vectors: Any, similarity: Similarity, norms: FloatArray, *, double: bool = False) -> Prepared:
     """Vectors for :func:`product`, in float32 or in float64; ``norms`` are their lengths."""

@@ -37,7 +37,7 @@ class Space(Protocol):
     def open(self, documents: Any) -> Any:
         """A block of documents, prepared once for all queries."""
 
-    def scores(self, block: Any, rows: slice) -> ScoreBlock:
+    def scores(self, block: Any, rows: IntArray) -> ScoreBlock:
         """The scores of some queries with all documents of a block."""
 
     def exact(self, documents: Any, query: IntArray, doc: IntArray) -> FloatArray:
@@ -59,7 +59,9 @@ def refuse_infinite(norms: FloatArray) -> None:
 
 
 @dataclass(frozen=True)
-class _Opened:
+class Opened:
+    """A block of dense documents; ``double`` where float32 might overflow."""
+
     documents: Prepared
     double: bool
 
@@ -71,39 +73,42 @@ class Dense:
         self.queries, self.similarity = queries, similarity
         self.norms = dense.lengths(queries)
         refuse_infinite(self.norms)
-        self._buffers: dict[Any, Any] = {}
+        self._buffer: Any = np.empty(0, np.float32)
 
     def __len__(self) -> int:
         return len(self.queries)
 
     @cached_property
-    def _single(self) -> Prepared:
+    def single(self) -> Prepared:
         return dense.prepare(self.queries, self.similarity, self.norms)
 
     @cached_property
     def _double(self) -> Prepared:
         return dense.prepare(self.queries, self.similarity, self.norms, double=True)
 
-    def open(self, documents: Any) -> _Opened:
+    def open(self, documents: Any) -> Opened:
         norms = dense.lengths(documents)
         refuse_infinite(norms)
         double = self.similarity != "cosine" and dense.needs_double(self.norms, norms)
-        return _Opened(dense.prepare(documents, self.similarity, norms, double=double), double)
+        return Opened(dense.prepare(documents, self.similarity, norms, double=double), double)
 
-    def scores(self, block: _Opened, rows: slice) -> ScoreBlock:
-        every = self._double if block.double else self._single
-        queries = Prepared(every.vectors[rows], every.lengths[rows], every.whole)
-        shape, kind = (len(queries), len(block.documents)), queries.vectors.dtype
-        if shape not in self._buffers or self._buffers[shape].dtype != kind:
-            self._buffers = {
-                shape: np.empty(shape, kind)
-            }  # memory that is new costs more than the comparison
-        values = dense.product(queries, block.documents, self.similarity, self._buffers[shape])
+    def scores(self, block: Opened, rows: IntArray) -> ScoreBlock:
+        queries = (self._double if block.double else self.single)[rows]
+        values = dense.product(
+            queries, block.documents, self.similarity, self._memory(len(queries), block.documents)
+        )
         return ScoreBlock(
             values,
             dense.shift(queries, self.similarity),
             dense.margin(queries, block.documents, self.similarity),
         )
+
+    def _memory(self, rows: int, documents: Prepared) -> Any:
+        """Room for the scores, the same for all blocks: memory that is new costs more than the comparison."""
+        size, kind = rows * len(documents), documents.vectors.dtype
+        if len(self._buffer) < size or self._buffer.dtype != kind:
+            self._buffer = np.empty(size, kind)
+        return self._buffer[:size].reshape(rows, len(documents))
 
     def exact(self, documents: Any, query: IntArray, doc: IntArray) -> FloatArray:
         return dense.pair_scores(self.queries, documents, query, doc, self.similarity)
@@ -128,7 +133,7 @@ class Sparse:
         refuse_infinite(squares)
         return rows.T.tocsr(), squares
 
-    def scores(self, block: tuple[Any, FloatArray], rows: slice) -> ScoreBlock:
+    def scores(self, block: tuple[Any, FloatArray], rows: IntArray) -> ScoreBlock:
         documents, squares = block
         found = (self.queries[rows] @ documents).toarray()
         values = self._scored(found, self.squares[rows, None], squares[None, :])
@@ -187,17 +192,18 @@ class LateInteraction:
         refuse_infinite(np.maximum.reduceat(norms, documents.starts[:-1]))
         return dense.prepare(documents.vectors, "dot", norms), documents.starts
 
-    def scores(self, block: tuple[Prepared, IntArray], rows: slice) -> ScoreBlock:
+    def scores(self, block: tuple[Prepared, IntArray], rows: IntArray) -> ScoreBlock:
         documents, starts = block
-        values = np.empty((rows.stop - rows.start, len(starts) - 1), np.float32)
+        start, stop = int(rows[0]), int(rows[-1]) + 1  # neighbours
+        values = np.empty((len(rows), len(starts) - 1), np.float32)
         margins = np.empty(len(values))
-        for first in range(rows.start, rows.stop, _TOKEN_QUERIES):
-            last = min(first + _TOKEN_QUERIES, rows.stop)
+        for first in range(start, stop, _TOKEN_QUERIES):
+            last = min(first + _TOKEN_QUERIES, stop)
             tokens = slice(*self.queries.starts[[first, last]].tolist())
             queries = Prepared(self._prepared.vectors[tokens], self.norms[tokens], self._prepared.whole)
             best = np.maximum.reduceat(dense.product(queries, documents, "dot"), starts[:-1], axis=1)
             begin = self.queries.starts[first:last] - tokens.start
-            here = slice(first - rows.start, last - rows.start)
+            here = slice(first - start, last - start)
             values[here] = np.add.reduceat(best, begin, axis=0)
             each = dense.margin(queries, documents, "dot")
             most = queries.lengths * documents.lengths.max(initial=0)

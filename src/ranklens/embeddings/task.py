@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -18,6 +19,8 @@ from ranklens.judging.order import check_duplicates
 from ranklens.judging.standing import Standings, check_unjudged
 from ranklens.policy import Policy
 from ranklens.readers import frames, mappings
+
+_POWERS = 10 ** np.arange(1, 19)  # of ten
 
 
 class Ids:
@@ -42,17 +45,27 @@ class Ids:
         """The row of each name, -1 where there is none."""
         if self.names is not None:
             return np.fromiter((self._row.get(name, -1) for name in names), np.int64, len(names))
-        numbers = [
-            int(name) if name.isascii() and name.isdigit() and len(name) < 19 else -1 for name in names
-        ]
+        try:
+            found = np.fromiter(map(int, names), np.int64, len(names))
+        except (ValueError, OverflowError):
+            found = np.array([_number(name) for name in names], dtype=np.int64)
         # "007" is not the name of row 7.
-        found = np.array(
-            [n if str(n) == name else -1 for n, name in zip(numbers, names, strict=True)], dtype=np.int64
-        )
-        return np.where(found < self.rows, found, -1)
+        digits = np.searchsorted(_POWERS, found, "right") + 1
+        is_name = digits == np.fromiter(map(len, names), np.int64, len(names))
+        if not "".join(names).isascii():  # other scripts have digits, too
+            is_name &= np.fromiter(map(str.isascii, names), bool, len(names))
+        return np.where(is_name & (found >= 0) & (found < self.rows), found, -1)
+
+    def of(self, rows: Iterable[int]) -> Iterable[str]:
+        """The names of rows."""
+        return map(str if self.names is None else self.names.__getitem__, rows)
 
     def name(self, row: int) -> str:
         return str(row) if self.names is None else self.names[row]
+
+
+def _number(name: str) -> int:
+    return int(name) if name.isascii() and name.isdigit() and len(name) < 19 else -1
 
 
 @dataclass(frozen=True)
@@ -63,7 +76,7 @@ class Task:
     present: BoolArray
     query_rows: IntArray  # of the present ones, in order
     gold_query: IntArray
-    gold: Grades
+    golds: list[dict[str, Any]]  # grades by document, of each query
     # Judged documents that have a vector: the query's place among the present, the document's row, and its grade's place.
     pair_query: IntArray
     pair_doc: IntArray
@@ -75,6 +88,11 @@ class Task:
     examples: tuple[
         str, str, str
     ]  # for messages: a query with a vector, a judged document, a document with a vector
+
+    @cached_property
+    def gold(self) -> Grades:
+        """All grades, query after query."""
+        return grades(self.queries, self.golds)
 
     def standings(self, places: Places) -> Standings:
         """The places in the form that every ranking comes to."""
@@ -122,7 +140,7 @@ def make_task(qrels: Any, queries: Ids, documents: Ids, exclude: Any, policy: Po
         present,
         rows[present],
         gold_query,
-        grades(names, golds),
+        golds,
         place[gold_query[found]],
         doc[found],
         found,

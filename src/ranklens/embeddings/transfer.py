@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from threading import Lock
 from typing import Any
 
@@ -71,6 +72,19 @@ def input_rounding(torch: Any, device: Any) -> float:
     if allowed == "medium" or newer == "bf16":
         return 2.0**-8
     return 0.0 if allowed == "highest" and newer in ("ieee", "none") else 2.0**-11
+
+
+@cache
+def widens(torch: Any, device: Any, kind: Any) -> bool:
+    """Whether a product of numbers in half precision can be had in float32: newer versions of torch, on a GPU."""
+    if kind not in (torch.bfloat16, torch.float16):
+        return False
+    little = torch.zeros((16, 16), device=device, dtype=kind)
+    try:
+        torch.mm(little, little, out_dtype=torch.float32)
+    except (TypeError, RuntimeError):
+        return False
+    return True
 
 
 def resident_chunks(documents: Any, step: int = RESIDENT) -> Iterator[tuple[int, Any]]:

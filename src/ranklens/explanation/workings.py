@@ -204,11 +204,13 @@ WORKINGS: Mapping[str, Working] = {
     # fields
     "CMC": Working("1 if a relevant document was found, else 0", columns.FOUND, ideal="grade"),
     "MnR": Working("the rank of the first relevant document", columns.FOUND),
+    "MedR": Working("the rank of the first relevant document", columns.FOUND),
     "AP_R": Working(
         "sum of the precision at each relevant document in the top R / all relevant",
         columns.PRECISION,
         ideal="grade",
     ),
+    "Hole": Working("retrieved documents that are judged for no query / k", every_rank_counts=True),
     # user_models
     **dict.fromkeys(
         (
@@ -251,6 +253,7 @@ WORKINGS: Mapping[str, Working] = {
     "EvidenceRprec": Working("the best share of an evidence set in as many ranks as it has documents"),
     # exposure
     "ILD": Working("mean distance of the pairs of documents"),
+    "uRBP": Working("(1 - p) · sum of p^(rank - 1) · understandability over relevant documents"),
     "AWRF": Working("1 - distance of the groups' shares of attention from their target"),
     "EE_D": Working("sum of the squared exposures of the groups"),
     "EE_R": Working("sum of exposure · target over the groups"),

@@ -108,7 +108,7 @@ class RunFile(os.PathLike[str]):
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """Svmlight judgments: a file with one score per line is a run for them."""
+    """Svmlight judgments: one score per line is a run for them, in a file or an array."""
 
     name: str
     lines: pl.DataFrame
@@ -222,6 +222,11 @@ def _run(run: Any, format: str | None, scored: Scored | None, names: Names) -> A
     run = _opened(run)
     if is_path(run) or hasattr(run, "packing"):
         return RunFile(run, format, scored, names)
+    if scored is not None:
+        from ranklens.files import svmlight
+
+        if svmlight.are_scores(run):
+            return svmlight.with_scores(run, scored.lines, scored.name)
     return _records(run, names, "log")
 
 
@@ -321,20 +326,16 @@ def _with_details(qrels: Mapping[Any, Any]) -> Mapping[Any, Any]:
 
 def _read_parts(qrels: judgments.Judgments) -> judgments.Judgments:
     """Judgments whose subtopics or intents are in files, read."""
-    if not is_path(qrels.subtopics) and not is_path(qrels.intents):
+    if not is_path(qrels.intents) and (qrels.table is not None or not is_path(qrels.subtopics)):
         return qrels
     from ranklens.files import formats
 
-    subtopics, intents = qrels.subtopics, qrels.intents
-    if is_path(subtopics):
-        subtopics = formats.read_qrels(subtopics, "trec-diversity").subtopics
-    if is_path(intents):
-        intents = formats.read_intents(intents)
-    grades = None if is_path(qrels.subtopics) else dict(qrels)
-    return judgments.Judgments(
-        grades, subtopics=subtopics, evidence=qrels.evidence, junk=qrels.junk, intents=intents, documents=qrels.documents,
-        preferences=qrels.preferences,
-    )  # fmt: skip
+    parts: dict[str, Any] = {}
+    if is_path(qrels.subtopics):
+        parts["subtopics"] = formats.read_qrels(qrels.subtopics, "trec-diversity").subtopics
+    if is_path(qrels.intents):
+        parts["intents"] = formats.read_intents(qrels.intents)
+    return qrels.replace(**parts)
 
 
 def _name_and_path(run: str) -> tuple[str | None, str]:

@@ -84,11 +84,11 @@ def _trec_judgments(source: Source, kind: str) -> Any:
 
 
 def _by_subtopic(source: Source) -> Any:
-    from ranklens.readers.judgments import of_subtopics
+    from ranklens.readers.judgments import Judgments
 
     names = ("query", "subtopic", "doc", "grade")
     rows = trec.read_fields(source, names, {name: name == "grade" for name in names})
-    return of_subtopics(rows.iter_rows())
+    return Judgments.of_table(rows.select(names))
 
 
 def read_intents(path: PathLike) -> dict[str, dict[str, float]]:

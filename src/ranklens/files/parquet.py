@@ -31,27 +31,41 @@ def stream_parquet(
 
 
 def _pieces(path: PathLike, convert: Convert, *, ranks: bool, whole: bool) -> Iterator[ReadTable]:
-    scan = scan_parquet(path)
-    rows = _rows(path, scan)
+    name, scan = str(path), scan_parquet(path)
     names = scan.collect_schema().names()
     scan = scan.select(names if whole else frames.useful(names, ranks=ranks))
+    # Most files end here; counting their rows would take as long as reading them.
+    first = _collect(name, scan.head(_ROWS))
+    rows = len(first) if len(first) < _ROWS else _rows(name, scan)
     place = _place(path)
     size = place.stat().st_size if place.is_file() else rows
-    for start in range(0, max(rows, 1), _ROWS):
-        yield partial(_collect, str(path), start, convert, scan.slice(start, _ROWS))
-        report(str(path), int(size * min((start + _ROWS) / max(rows, 1), 1)), size)
+    yield partial(_converted, name, 0, convert, first)
+    del first
+    for start in range(_ROWS, rows, _ROWS):
+        report(name, int(size * start / rows), size)
+        yield partial(_read, name, start, convert, scan.slice(start, _ROWS))
+    report(name, size, size)
 
 
-def _collect(name: str, start: int, convert: Convert, scan: pl.LazyFrame) -> pl.DataFrame:
+def _read(name: str, start: int, convert: Convert, scan: pl.LazyFrame) -> pl.DataFrame:
+    return _converted(name, start, convert, _collect(name, scan))
+
+
+def _collect(name: str, scan: pl.LazyFrame) -> pl.DataFrame:
     try:
-        return convert(scan.collect())
+        return scan.collect()
+    except _damages() as error:
+        raise _not_parquet(name, error) from None
+
+
+def _converted(name: str, start: int, convert: Convert, table: pl.DataFrame) -> pl.DataFrame:
+    try:
+        return convert(table)
     except frames.RowError as wrong:
         raise InputError(f"{name}: row {start + wrong.row + 1:,}: {wrong.message}") from None
     except InputError as error:
         error.prefix(f"{name}: ")
         raise
-    except _damages() as error:
-        raise _not_parquet(name, error) from None
 
 
 def scan_parquet(path: PathLike) -> pl.LazyFrame:
@@ -68,13 +82,10 @@ def scan_parquet(path: PathLike) -> pl.LazyFrame:
     return scan
 
 
-def _rows(path: PathLike, scan: pl.LazyFrame) -> int:
+def _rows(name: str, scan: pl.LazyFrame) -> int:
     import polars as pl
 
-    try:
-        return int(scan.select(pl.len()).collect().item())
-    except _damages() as error:
-        raise _not_parquet(str(path), error) from None
+    return int(_collect(name, scan.select(pl.len())).item())
 
 
 def _place(path: PathLike) -> Path:

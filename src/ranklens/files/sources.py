@@ -44,8 +44,8 @@ _MAGIC: dict[bytes, str] = {
 _SUFFIXES = (".gz", ".zst", ".xz", ".bz2")
 
 
-# How gzip, zlib and Zstandard begin; "x" and a control character may also begin an id.
-_UNPACKED_BY_POLARS = (b"\x1f\x8b", b"x\x01", b"x\x9c", b"x\xda", b"\x28\xb5\x2f\xfd")
+# How gzip, zlib and Zstandard begin; "x" with a control character or "^" may also begin an id.
+_UNPACKED_BY_POLARS = (b"\x1f\x8b", b"x\x01", b"x^", b"x\x9c", b"x\xda", b"\x28\xb5\x2f\xfd")
 
 
 def would_be_unpacked(content: bytes) -> bool:

@@ -9,6 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain, islice
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from ranklens.errors import InputError
@@ -26,7 +27,8 @@ def threads() -> int:
     """How many tables are worked on at a time: ``RANKLENS_THREADS``, else one more than this process may use processors.
 
     One more, because while one table is in Python, the others keep all processors busy; not many more, because each is held in
-    memory. Polars knows the processors that affinity and the limits of a container leave.
+    memory. Polars knows the processors that affinity and the CPU quota of a container (cgroups) leave: it asks Rust's
+    ``available_parallelism``.
     """
     import polars as pl
 
@@ -83,8 +85,11 @@ def ahead(tasks: Iterable[Callable[[], T]]) -> Iterator[T]:
     >>> list(ahead(lambda i=i: i * i for i in range(4)))
     [0, 1, 4, 9]
     """
-    most = threads()
-    if most == 1 or _in_a_thread.get():
+    most, tasks = threads(), iter(tasks)
+    first_two = list(islice(tasks, 2))
+    tasks = chain(first_two, tasks)
+    # A thread for one table takes longer than it saves.
+    if most == 1 or _in_a_thread.get() or len(first_two) < 2:
         yield from (task() for task in tasks)
         return
     waiting: deque[Future[T]] = deque()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ranklens.errors import InputError
 from ranklens.files import trec
@@ -36,6 +36,31 @@ def read_scores(run: PathLike, judged: pl.DataFrame, judgments: str) -> pl.DataF
             f"{source.name} holds {len(scores):,} scores, but {judgments} {len(judged):,} documents; give one score per line."
         )
     return judged.select("query", "doc").with_columns(scores["score"])
+
+
+def with_scores(scores: Any, judged: pl.DataFrame, judgments: str) -> pl.DataFrame:
+    """A run from one score for each line of the judgments: a list, or an array or tensor of one dimension."""
+    import numpy as np
+    import polars as pl
+
+    given = scores.detach().cpu() if hasattr(scores, "detach") else scores
+    numbers = np.asarray(given, dtype=np.float64).reshape(-1)
+    if len(numbers) != len(judged):
+        raise InputError(
+            f"There are {len(numbers):,} scores, but {judgments} holds {len(judged):,} documents; give one score for each, in the order of its lines."
+        )
+    return judged.select("query", "doc", pl.Series("score", numbers))
+
+
+def are_scores(value: Any) -> bool:
+    """Whether these are plain numbers, one after the other."""
+    if isinstance(value, (list, tuple)):
+        return bool(value) and all(isinstance(one, (int, float)) for one in value)
+    return (
+        len(getattr(value, "shape", ())) in (1, 2)
+        and hasattr(value, "__array__")
+        and not hasattr(value, "columns")
+    )
 
 
 def _parse(content: bytes) -> pl.DataFrame:

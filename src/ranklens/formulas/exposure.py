@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from ranklens.arrays import FloatArray
+from ranklens.errors import MeasureError
 from ranklens.judging.views import Described
-from ranklens.registry import Cutoff, measure
+from ranklens.registry import Chance, Cutoff, Measure, Rel, measure, parse
 
 Target: TypeAlias = Literal["uniform", "relevant"]
+# Measures of what groups get over all rankings of a query, which is not the mean of what they get in each.
+OVER_RANKINGS = frozenset({"AWRF", "EE_D", "EE_R", "EE_L"})
 
 
 @measure("ILD", "intra_list_diversity", high=np.inf)
@@ -23,8 +26,42 @@ def intra_list_diversity(
 ) -> FloatArray:
     """The mean distance of the pairs of documents in the top k, from their property ``features``: a vector, or a set for ``jaccard``.
 
-    Documents without features are left out; 0 where fewer than two are left.
+    Documents without features are left out; 0 where fewer than two are left. ``ranklens.diversity_from`` takes a distance of your own.
     """
+    return _mean_distance(described, k, lambda known: _distances(known, distance))
+
+
+def diversity_from(distance: Callable[[Any, Any], float], name: str | None = None) -> Measure:
+    """ILD with a distance of your own between the ``features`` of two documents, whatever they are; known by its name from then on.
+
+    >>> import ranklens as rl
+    >>> years = rl.diversity_from(lambda a, b: abs(a - b), "YearsApart")
+    >>> judged = rl.Judgments({"q": {"a": 1}}, documents={"a": {"features": 1990}, "b": {"features": 2020}})
+    >>> rl.evaluate(judged, {"q": ["a", "b"]}, ["YearsApart@10"]).mean
+    {'YearsApart@10': 30.0}
+    >>> rl.registry.unregister("YearsApart")
+    """
+    called = str(name or getattr(distance, "__name__", ""))
+    if not called.isidentifier():
+        raise MeasureError(f"A measure needs a name: diversity_from(function, name='Mine'), not {called!r}.")
+
+    def diversity(described: Described, *, k: Cutoff = None) -> FloatArray:
+        return _mean_distance(
+            described, k, lambda known: np.array([[distance(a, b) for b in known] for a in known])
+        )
+
+    diversity.__doc__ = (
+        distance.__doc__
+        or "The mean distance of the pairs of documents in the top k, by a function of one's own."
+    )
+    measure(called, low=-np.inf, high=np.inf)(diversity)
+    return parse(called)
+
+
+def _mean_distance(
+    described: Described, k: int | None, distances: Callable[[list[Any]], FloatArray]
+) -> FloatArray:
+    """The mean over the pairs of each query's documents, given the distances of each two."""
     listing = described.listing.top(k)
     features = described.values("features")
     out = np.zeros(listing.n_queries)
@@ -33,8 +70,8 @@ def intra_list_diversity(
             features[doc] for doc in listing.doc[listing.query == query].tolist() if features[doc] is not None
         ]
         if len(known) > 1:
-            table = _distances(known, distance)
-            out[query] = table.sum() / (len(known) * (len(known) - 1))
+            table = distances(known)
+            out[query] = (table.sum() - np.trace(table)) / (len(known) * (len(known) - 1))
     return out
 
 
@@ -54,6 +91,25 @@ def _distances(features: list[Any], distance: str) -> FloatArray:
     apart = table[:, None, :] - table[None, :, :]
     found = (apart != 0).mean(axis=2) if distance == "hamming" else np.sqrt((apart**2).sum(axis=2))
     return np.asarray(found, dtype=np.float64)
+
+
+@measure("uRBP", "urbp")
+def understandability_biased_precision(
+    described: Described, *, p: Chance = 0.8, k: Cutoff = None, rel: Rel = 1
+) -> FloatArray:
+    """Understandability-biased RBP: what a relevant document adds to RBP is multiplied with how well it is understood (Zuccon 2016).
+
+    That is its property ``understandability``, from 0 to 1; 0 for a document without it.
+    """
+    listing = described.listing.top(k)
+    known = np.array([value or 0.0 for value in described.values("understandability")], dtype=np.float64)
+    wrong = known[(known < 0) | (known > 1)]
+    if len(wrong):
+        raise MeasureError(
+            f"{described.name}: an understandability of {wrong[0]:g} is not allowed; it is from 0 to 1."
+        )
+    worth = listing.marked(described.judged.relevant(rel))
+    return (1 - p) * listing.sum(worth * known[listing.doc] * np.power(p, listing.rank - 1.0))
 
 
 @measure("AWRF")

@@ -1,4 +1,4 @@
-"""Measures of single fields: image-text retrieval, re-identification, landmarks."""
+"""Measures of single fields: image-text retrieval, re-identification, landmarks, zero-shot benchmarks."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from ranklens.arrays import FloatArray
 from ranklens.formulas.precision import success
 from ranklens.formulas.ratio import ratio
 from ranklens.judging.judged import Judged
+from ranklens.judging.views import Surveyed
 from ranklens.registry import Cutoff, Rel, measure
 
 
@@ -28,9 +29,29 @@ def mean_rank(judged: Judged, *, rel: Rel = 1) -> FloatArray:
     return np.where(found > 0, found, judged.retrieved + 1.0)
 
 
+@measure("MedR", "median_rank", "med_r", aggregate="median", low=1, high=np.inf, better="lower")
+def median_rank(judged: Judged, *, rel: Rel = 1) -> FloatArray:
+    """The rank of the first relevant document, as in MnR; over queries, the median is taken, not the mean.
+
+    Code that rounds the median down (vsepp, CLIP4Clip) differs where it lies halfway between two ranks.
+    """
+    return mean_rank(judged, rel=rel)
+
+
 @measure("AP_R", "map_at_r")
 def average_precision_at_r(judged: Judged, *, rel: Rel = 1) -> FloatArray:
     """AP within the first R ranks, R being the number of relevant documents: stricter than AP, and than precision at R."""
     total = judged.total(rel)
     hits = judged.relevant(rel).top(total.astype(np.int64))
     return ratio(hits.sum(hits.position() / hits.rank), total)
+
+
+@measure("Hole", "hole_rate", better="neither")
+def hole(surveyed: Surveyed, *, k: Cutoff = 10) -> FloatArray:
+    """The share of the top k that is judged for no query at all (BEIR's Hole), divided by k even if fewer were retrieved.
+
+    Unjudged@k asks for judgments of the same query, and is never lower.
+    """
+    listing = surveyed.listing.top(k)
+    holes = listing.sum((~surveyed.judged_anywhere[listing.doc]).astype(np.float64))
+    return ratio(holes, surveyed.judged.retrieved if k is None else float(k))

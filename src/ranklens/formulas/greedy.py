@@ -2,110 +2,129 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ranklens.arrays import FloatArray, IntArray
 from ranklens.judging.views import Diverse
 
+_AT_ONCE = (
+    1 << 18
+)  # documents times subtopics that are compared together, while they are in the processor's cache
+
+_UNEVEN = 4  # times as many places in a table of all queries as documents are not too many
+
 
 def ideal_gains(topics: Diverse, k: int, alpha: float, rel: float) -> FloatArray:
     """The gain at each of the first k ranks of the ideal ranking, one row per query."""
-    found: FloatArray = topics.details.once(("greedy", k, alpha, rel), lambda: _gains(topics, k, alpha, rel))
+    found: FloatArray = topics.details.once_for_all(
+        ("greedy", k, alpha, rel), lambda: _gains(topics, k, alpha, rel)
+    )
     return found
 
 
 def _gains(topics: Diverse, k: int, alpha: float, rel: float) -> FloatArray:
-    kinds = _Kinds.of(topics, rel)
     gains = np.zeros((len(topics), k))
-    if not len(kinds.query):
-        return gains
-    worth = kinds.weights(topics)  # of each subtopic of each query, less each time that it is seen
-    first = np.flatnonzero(np.diff(kinds.query, prepend=-1))
-    queries = kinds.query[first]
-    row = np.repeat(np.arange(len(queries)), np.diff(np.append(first, len(kinds.query))))
-    left, following = kinds.count.copy(), kinds.start.copy()
-    worth = worth[queries]
-    for rank in range(k):
-        gain = np.einsum("ks,ks->k", kinds.covers, worth[row])
-        gain[left == 0] = 0.0
-        best = np.maximum.reduceat(gain, first)
-        if not best.any():
-            break
-        gains[queries, rank] = best
-        place = np.where(gain == best[row], kinds.order[following], len(kinds.order))
-        chosen = _argmin(place, first, row)
-        alive = best > 0
-        chosen, here = chosen[alive], np.flatnonzero(alive)
-        left[chosen] -= 1
-        following[chosen] += left[chosen] > 0
-        worth[here] *= np.where(kinds.covers[chosen] > 0, 1 - alpha, 1.0)
+    for some in _portions(topics, rel):
+        ranks = min(k, some.covers.shape[2])
+        gains[some.queries, :ranks] = _choose(some, ranks, alpha)
     return gains
 
 
-def _argmin(values: IntArray, first: IntArray, row: IntArray) -> IntArray:
-    """The place of the lowest value of each segment; values are unique where they matter."""
-    lowest = np.minimum.reduceat(values, first)
-    place = np.flatnonzero(values == lowest[row])
-    return place[np.searchsorted(row[place], np.arange(len(first)))]
+@dataclass(frozen=True)
+class _Portion:
+    """Some queries, with a row per subtopic and a column per relevant document, the last by id first."""
+
+    queries: slice
+    worth: FloatArray  # (query, subtopic)
+    covers: FloatArray  # (query, subtopic, document): 1 if the document covers the subtopic, else 0
 
 
-class _Kinds:
-    """The relevant documents of each query by what they cover: those that cover the same are worth the same.
-
-    ``covers`` has one row per kind and one column per subtopic of its query; ``order`` holds the documents, kind by kind, as places
-    in the order of ids within the query, from the last id on; ``start`` and ``count`` say which are of which kind.
-    """
-
-    def __init__(
-        self, query: IntArray, covers: FloatArray, start: IntArray, count: IntArray, order: IntArray
-    ) -> None:
-        self.query, self.covers, self.start, self.count, self.order = query, covers, start, count, order
-
-    @classmethod
-    def of(cls, topics: Diverse, rel: float) -> _Kinds:
-        labels, details = topics.labels, topics.details
-        entry = np.flatnonzero(labels.grade >= rel)
-        doc, column = labels.doc[entry], _column(labels.query)[labels.label[entry]]
-        width = int(column.max(initial=0)) + 1
-        docs = np.flatnonzero(np.bincount(doc, minlength=len(details.query)))
-        covers = np.zeros((len(docs), width), dtype=bool)
-        covers[np.searchsorted(docs, doc), column] = True
-        order = _by_id(topics, docs)
-        query = details.query[docs]
-        pattern = np.packbits(covers, axis=1)
-        by_kind = np.lexsort((order, *pattern.T, query))
-        new = np.diff(query[by_kind], prepend=-1) != 0
-        new[1:] |= (pattern[by_kind][1:] != pattern[by_kind][:-1]).any(axis=1)
-        start = np.flatnonzero(new)
-        count = np.diff(np.append(start, len(docs)))
-        return cls(
-            query[by_kind][start], covers[by_kind][start].astype(np.float64), start, count, order[by_kind]
-        )
-
-    def weights(self, topics: Diverse) -> FloatArray:
-        """The weight of each subtopic, one row per query."""
-        table = np.zeros((len(topics), self.covers.shape[1]))
-        column = _column(topics.labels.query)
-        inside = column < table.shape[1]
-        table[topics.labels.query[inside], column[inside]] = topics.weight[inside]
-        return table
+def _choose(some: _Portion, ranks: int, alpha: float) -> FloatArray:
+    """The gains of the best documents, one after the other; who is chosen covers nothing any more."""
+    worth, left = some.worth, some.covers
+    query = np.arange(len(worth))
+    gains = np.zeros((len(worth), ranks))
+    for rank in range(ranks):
+        # Subtopics are added up in their order, so that a query's value does not depend on the queries around it.
+        gain = np.einsum("qs,qsd->qd", worth, left)
+        best = gain.argmax(axis=1)  # the first of equal ones
+        gains[:, rank] = gain[query, best]
+        worth = worth * (1 - alpha * left[query, :, best])
+        left[query, :, best] = 0
+    return gains
 
 
-def _column(query: IntArray) -> IntArray:
+def _portions(topics: Diverse, rel: float) -> Iterator[_Portion]:
+    labels, n = topics.labels, len(topics)
+    entry = np.flatnonzero(labels.grade >= rel)
+    doc, label = labels.doc[entry], labels.label[entry]
+    query, subtopic = labels.query[label], _within(labels.query)
+    column = _columns(topics, rel)[doc]
+    wide, deep = int(subtopic.max(initial=0)) + 1, int(column.max(initial=0)) + 1
+    weight, at_once = topics.weight, max(_AT_ONCE // (wide * deep), 1)
+    for first in range(0, n if len(entry) else 0, at_once):
+        last = min(first + at_once, n)
+        worth, covers = np.zeros((last - first, wide)), np.zeros((last - first, wide, deep))
+        here = slice(*np.searchsorted(labels.query, [first, last]).tolist())
+        worth[labels.query[here] - first, subtopic[here]] = weight[here]
+        here = slice(*np.searchsorted(query, [first, last]).tolist())
+        covers[query[here] - first, subtopic[label[here]], column[here]] = 1
+        yield _Portion(slice(first, last), worth, covers)
+
+
+def _within(query: IntArray) -> IntArray:
     """0, 1, 2 … within each query, which are sorted."""
     return np.arange(len(query)) - np.searchsorted(query, query)
 
 
-def _by_id(topics: Diverse, docs: IntArray) -> IntArray:
-    """The place of each document in the descending order of the ids of its query."""
-    names = topics.details.names
-    ids = list(map(str, map(names.__getitem__, docs.tolist())))
-    edges = np.flatnonzero(np.diff(topics.details.query[docs], prepend=-1, append=-1)).tolist()
-    order: list[int] = []
-    for first, last in pairwise(edges):
-        order += sorted(range(first, last), key=ids.__getitem__, reverse=True)
-    place = np.empty(len(ids), np.int64)
-    place[order] = np.arange(len(ids))
+def _columns(topics: Diverse, rel: float) -> IntArray:
+    """The place of each relevant document in the descending order of ids of its query."""
+    found: IntArray = topics.details.once_for_all(("by id", rel), lambda: _by_id(topics, rel))
+    return found
+
+
+def _by_id(topics: Diverse, rel: float) -> IntArray:
+    details, labels = topics.details, topics.labels
+    is_relevant = np.zeros(len(details.query), dtype=bool)
+    is_relevant[labels.doc[labels.grade >= rel]] = True
+    docs = np.flatnonzero(is_relevant)
+    order = _last_id_first(details.names, docs, details.query[docs])
+    place = np.zeros(len(details.query), np.int64)
+    place[order] = _within(details.query[docs])
     return place
+
+
+def _last_id_first(names: Sequence[Any], docs: IntArray, query: IntArray) -> IntArray:
+    """These documents, those of each query in descending order of their ids."""
+    ids = names if len(docs) == len(names) else [*map(names.__getitem__, docs.tolist())]
+    try:
+        lines = "\n".join([*ids, ""])
+    except TypeError:  # numbers, for example
+        ids = [*map(str, ids)]
+        lines = "\n".join([*ids, ""])
+    sizes = np.bincount(query)
+    if ids and lines.isascii() and len(sizes) * int(sizes.max()) <= _UNEVEN * len(ids):
+        letters = np.frombuffer(lines.encode(), np.uint8)
+        ends = np.flatnonzero(letters == ord("\n"))
+        width = int(ends[0]) + 1
+        if len(letters) == width * len(ids) and np.array_equal(ends, np.arange(1, len(ids) + 1) * width - 1):
+            return docs[_sorted_at_once(letters.view(f"S{width}"), query, sizes)]
+    order: list[int] = []
+    for first, last in pairwise(np.flatnonzero(np.diff(query, prepend=-1, append=-1)).tolist()):
+        order += sorted(range(first, last), key=ids.__getitem__, reverse=True)
+    return docs[order]
+
+
+def _sorted_at_once(ids: npt.NDArray[np.bytes_], query: IntArray, sizes: IntArray) -> IntArray:
+    """The same for ids of one length, which are sorted as they stand in memory, several times as fast."""
+    table = np.zeros((len(sizes), int(sizes.max())), ids.dtype)
+    table[query, _within(query)] = ids
+    falling = np.argsort(table, axis=1)[:, ::-1]  # what is empty comes last
+    rows: IntArray = (np.cumsum(sizes) - sizes)[:, None] + falling
+    return rows[np.arange(table.shape[1]) < sizes[:, None]]

@@ -45,7 +45,7 @@ def area_under_curve(judged: Judged, *, k: Cutoff = None, rel: Rel = 1) -> Float
     return np.where(judged.relevant(rel).top(k).sum() > 0, 1 - ranking_loss(judged, k=k, rel=rel), 0.0)
 
 
-@measure("RankingLoss", "label_ranking_loss", better="lower")
+@measure("RankingLoss", "label_ranking_loss", "ranking_loss", better="lower")
 def ranking_loss(judged: Judged, *, k: Cutoff = None, rel: Rel = 1) -> FloatArray:
     """The share of pairs of a relevant and another document in the top k that are in the wrong order: 1 - AUC.
 

@@ -24,15 +24,18 @@ def novelty(
     recommended: Recommended,
     *,
     k: Cutoff = 10,
-    kind: Literal["miuf", "surprisal", "self-information", "unseen", "epc"] = "miuf",
+    kind: Literal["miuf", "surprisal", "self-information", "unseen", "unpopularity", "efd", "epc"] = "miuf",
 ) -> FloatArray:
     """How unknown the recommended items are; the mean over the top k.
 
     It is -log2 of the share of users who used the item (``miuf``, RecTools). An item that nobody used counts as if one had.
 
     ``kind=surprisal`` divides that by log2 of the number of users (RePlay). ``kind=self-information`` is -log2 of the item's share of
-    all interactions (recommenders), ``kind=unseen`` the share of items that the user has not used (RePlay's Novelty), ``kind=epc`` 1
-    minus the share of users (Elliot's EPC without relevance and discount).
+    all interactions (recommenders), ``kind=unseen`` the share of items that the user has not used (RePlay's Novelty), ``kind=unpopularity``
+    1 minus the share of users.
+
+    ``kind=efd`` and ``kind=epc`` (Vargas and Castells 2011, as in Elliot) take self-information and unpopularity of the wanted items alone, with the discount
+    1 / log2(rank + 1), divided by the sum of discounts.
     """
     listing, train = recommended.listing.top(k), recommended.train
     if kind == "unseen":
@@ -47,9 +50,14 @@ def novelty(
         "miuf": -np.log2(np.minimum(count / users, 1)),
         "surprisal": -np.log2(np.minimum(count / users, 1)) / np.log2(users),
         "self-information": -np.log2(count / max(train.total, 1)),
-        "epc": 1 - np.minimum(count / users, 1),
+        "unpopularity": 1 - np.minimum(count / users, 1),
     }
-    return listing.mean(values[kind])
+    if kind not in ("efd", "epc"):
+        return listing.mean(values[kind])
+    discount = 1 / np.log2(listing.rank + 1)
+    wanted = listing.marked(recommended.judged.relevant(recommended.judged.policy.rel))
+    worth = values["self-information" if kind == "efd" else "unpopularity"]
+    return ratio(listing.sum(wanted * discount * worth), listing.sum(discount))
 
 
 @measure("Popularity", "avg_rec_popularity", "AvgRecPopularity", high=np.inf, better="neither")
@@ -88,11 +96,18 @@ def tail_share(
 
 
 @measure("Serendipity")
-def serendipity(recommended: Recommended, *, k: Cutoff = 10) -> FloatArray:
+def serendipity(
+    recommended: Recommended, *, k: Cutoff = 10, kind: Literal["popularity", "history"] = "popularity"
+) -> FloatArray:
     """How much of what was wanted could not be had by recommending what is popular (RecTools).
 
     The mean over k of max(p - pu, 0) for each wanted item: p falls evenly with the rank, pu with the rank of the item by popularity.
+
+    ``kind=history`` is how unlike the user's history the wanted items are (recommenders): 1 minus the mean cosine with the items of the
+    history, where items are alike if the same users have used them; averaged over all recommended items, 0 for those not wanted.
     """
+    if kind == "history":
+        return _unlike_history(recommended, k)
     listing, train = recommended.listing, recommended.train
     inside = np.ones(len(listing.rank), bool) if k is None else listing.rank <= k
     n = max(len(train.popularity), 1)
@@ -104,6 +119,23 @@ def serendipity(recommended: Recommended, *, k: Cutoff = 10) -> FloatArray:
     return ratio(
         listing.sum(value), float(k) if k else np.bincount(listing.query, minlength=listing.n_queries)
     )
+
+
+def _unlike_history(recommended: Recommended, k: int | None) -> FloatArray:
+    listing, train = recommended.listing.top(k), recommended.train
+    wanted = listing.marked(recommended.judged.relevant(recommended.judged.policy.rel))
+    unlike = np.zeros(len(wanted))
+    for row in np.flatnonzero(wanted).tolist():  # a few of each list
+        past = train.history[listing.query[row]]
+        alike = [_cosine(train.users_of, listing.names[listing.doc[row]], item) for item in past]
+        unlike[row] = 1 - sum(alike) / len(alike) if alike else 1.0
+    return listing.mean(unlike)
+
+
+def _cosine(users_of: Mapping[str, frozenset[str]], one: str, other: str) -> float:
+    """How alike the users of two items are."""
+    a, b = users_of.get(one, frozenset()), users_of.get(other, frozenset())
+    return float(len(a & b) / np.sqrt(len(a) * len(b))) if a and b else 0.0
 
 
 @measure("pAUC", "partial_auc")

@@ -30,7 +30,7 @@ class Seen:
 
     gain: FloatArray
     relevant: FloatArray  # how many relevant documents there are, retrieved or not
-    cost: float = 1.0
+    cost: FloatArray  # of each document; one row where all rankings cost the same
 
     @property
     def rank(self) -> FloatArray:
@@ -44,7 +44,12 @@ class Seen:
     @property
     def spent(self) -> FloatArray:
         """The cost down to each rank."""
-        return self.rank * self.cost
+        return np.cumsum(self.cost, axis=1)
+
+    @property
+    def before(self) -> FloatArray:
+        """The cost above each rank."""
+        return self.spent - self.cost
 
 
 @dataclass(frozen=True)
@@ -85,7 +90,23 @@ def _seen(judged: Judged, first: int, last: int, asked: Asked, *, best: bool) ->
     highest = highest_grade(judged, asked.max_grade)
     gain[hits.query - first, hits.rank - 1] = np.clip(hits.grade / highest, 0, 1)
     known = judged.total(float(np.nextafter(0, 1)))[first:last]
-    return Seen(gain, np.maximum(known, (gain > 0).sum(axis=1)) if best else known, asked.cost)
+    relevant = np.maximum(known, (gain > 0).sum(axis=1)) if best else known
+    return Seen(gain, relevant, _costs(judged, first, last, asked))
+
+
+def _costs(judged: Judged, first: int, last: int, asked: Asked) -> FloatArray:
+    """What each document costs: its property ``cost``, where documents have one, else the same for all."""
+    details = judged.details
+    if details is None or details.listing is None or details.documents is None:
+        return np.full((1, asked.max_n), float(asked.cost))
+    listing, out = details.listing, np.full((last - first, asked.max_n), float(asked.cost))
+    given = [details.documents.get(name, {}).get("cost", asked.cost) for name in listing.names]
+    each = np.array(given, dtype=np.float64)
+    if not (each > 0).all():
+        raise MeasureError(f"A document costs {each[~(each > 0)][0]:g}; costs must be above 0.")
+    here = np.flatnonzero((listing.query >= first) & (listing.query < last) & (listing.rank <= asked.max_n))
+    out[listing.query[here] - first, listing.rank[here] - 1] = each[listing.doc[here]]
+    return out
 
 
 def _value(seen: Seen, expect: Expected, going_on: Continuation, weights: Continuation | None) -> FloatArray:
@@ -100,7 +121,7 @@ def _value(seen: Seen, expect: Expected, going_on: Continuation, weights: Contin
     if expect == "ED":
         return 1 / share[:, 0]
     if expect in ("EU", "EC"):
-        worth, weight = seen.gain if expect == "EU" else np.full(seen.gain.shape, seen.cost), share
+        worth, weight = seen.gain if expect == "EU" else seen.cost, share
     else:
         worth, weight = seen.so_far if expect == "ETU" else seen.spent, _arriving(on) * (1 - on)
     found: FloatArray = np.sum(weight * worth, axis=1)
@@ -131,6 +152,7 @@ def inst(
 
     For all user models: the value is the expected utility for each document looked at. The gain of a document is grade / max_grade,
     which defaults to the highest grade in the judgments. Rankings are filled up with documents that gain nothing, as in cwl_eval.
+    A document costs 1, or what its property ``cost`` says.
 
     ``expect`` says what is expected: the utility for each document looked at (EU) or in total (ETU), the cost (EC, ETC), or
     how many documents are looked at (ED).
@@ -211,7 +233,7 @@ def time_biased_gain(
 ) -> FloatArray:
     """A user whose interest halves in ``halflife`` units of ``cost`` (Smucker and Clarke 2012)."""
     asked = Asked(expect, residual, max_grade, max_n, cost)
-    return expected(judged, asked, _ever, lambda seen: _normalised(np.exp2(-(seen.spent - cost) / halflife)))
+    return expected(judged, asked, _ever, lambda seen: _normalised(np.exp2(-seen.before / halflife)))
 
 
 @measure("UMeasure", "U_measure", "U-measure", high=np.inf, like="INST")
@@ -228,7 +250,7 @@ def u_measure(
     """A user whose interest falls evenly to 0 after L units of ``cost`` (Sakai and Dou 2013)."""
 
     def weights(seen: Seen) -> FloatArray:
-        fading = np.maximum(0.0, 1 - (seen.spent - cost) / L)
+        fading = np.maximum(0.0, 1 - seen.before / L)
         return _normalised(np.where(seen.rank < len(seen.rank), fading, 0.0))
 
     return expected(judged, Asked(expect, residual, max_grade, max_n, cost), _ever, weights)

@@ -17,7 +17,7 @@ from ranklens.judging.gold import Ideal
 from ranklens.judging.hits import Hits
 from ranklens.judging.inputs import NOTHING, Facts, facts, read_inputs
 from ranklens.judging.judged import Applied, Judged, TieGroups
-from ranklens.judging.prepared import index_of
+from ranklens.judging.prepared import PreparedJudgments, index_of
 from ranklens.judging.standing import Standings
 from ranklens.policy import Policy, make_policy
 from ranklens.readers import frames
@@ -64,15 +64,17 @@ def judge(
     (array([2, 3]), array([1., 2.]))
     """
     policy = make_policy(policy, options)
+    given = qrels, run  # files are read again, rather than kept in memory
     qrels, run = read_inputs(qrels, run, policy, columns=columns, match=match)
+    source = given if columns is None and match is None else (qrels, run)
     known = facts(qrels, run, abstain_below)
     if isinstance(qrels, Judgments):
-        return _judge_details(qrels, run, policy, known)
+        return _judge_details(qrels, run, policy, known, source)
     if isinstance(run, Mapping):
         gold = qrels if isinstance(qrels, Mapping) else frames.by_query(frames.qrels_frame(qrels))
         index = index_of(qrels)
         found = from_dicts(gold if index is None else index.for_dicts, run, policy)
-        judged = assemble(found, policy, known)
+        judged = assemble(found, policy, known, source=source)
         if not len(judged.hits):
             _hint_at_chunks(gold, run)
         return judged
@@ -83,7 +85,8 @@ def judge(
     tables = tables_of(run)
     small = None if isinstance(tables, TableStream) else _small(qrels, tables[0])
     found = from_dicts(*small, policy) if small else from_frames(qrels, tables, policy, None)
-    return assemble(found, policy, known)
+    once = isinstance(tables, TableStream) and tables.once
+    return assemble(found, policy, known, source=None if once else source)
 
 
 def _small(qrels: Any, run: pl.DataFrame) -> tuple[Any, Mapping[Any, Any]] | None:
@@ -100,24 +103,26 @@ def _small(qrels: Any, run: pl.DataFrame) -> tuple[Any, Mapping[Any, Any]] | Non
     return None if gold is None or ranked is None else (gold, ranked)
 
 
-def _judge_details(qrels: Judgments, run: Any, policy: Policy, known: Facts) -> Judged:
+def _judge_details(
+    qrels: Judgments, run: Any, policy: Policy, known: Facts, source: tuple[Any, Any]
+) -> Judged:
     """The same where judgments know more than a grade."""
     from ranklens.judging.enriched import stand
 
-    def rank(numbered: Mapping[Any, Any]) -> Standings:
+    def rank(numbers: PreparedJudgments) -> Standings:
         if isinstance(run, Mapping):
-            return from_dicts(numbered, run, policy)
+            return from_dicts(numbers.index.for_dicts, run, policy)
         from ranklens.files.pieces import tables_of
         from ranklens.judging.tables import from_frames
 
-        return from_frames(numbered, tables_of(run), policy, None)
+        return from_frames(numbers, tables_of(run), policy, None)
 
     found, details = stand(qrels, policy, rank)
     if qrels.documents is not None:
         from ranklens.judging.listing import listing
 
         details = replace(details, listing=listing(qrels, run, policy, found.queries))
-    return assemble(found, policy, known, details)
+    return assemble(found, policy, known, details, source)
 
 
 def _hint_at_chunks(qrels: Mapping[Any, Any], run: Mapping[Any, Any]) -> None:
@@ -147,7 +152,11 @@ def chunks(separator: str, system: str = "") -> RankLensWarning:
 
 
 def assemble(
-    found: Standings, policy: Policy, known: Facts = NOTHING, details: Details | None = None
+    found: Standings,
+    policy: Policy,
+    known: Facts = NOTHING,
+    details: Details | None = None,
+    source: tuple[Any, Any] | None = None,
 ) -> Judged:
     """Apply the policies that come after ranking: which queries count, how ties are spread, how deep to look."""
     ideal = found.ideal
@@ -156,12 +165,12 @@ def assemble(
     has_relevant = ideal.best >= policy.rel
     keep = _kept(found, has_relevant, policy)
     n, averaged = len(found.queries), len(found.queries) if keep is None else int(keep.sum())
-    in_run = int(found.in_run.sum())
+    in_run = int(np.count_nonzero(found.in_run))  # faster than a sum
     applied = Applied(
         queries=averaged,
         missing=n - in_run - known.failed,
         ignored=found.applied.ignored - known.unanswerable,
-        empty=n - int(has_relevant.sum()),
+        empty=n - int(np.count_nonzero(has_relevant)),
         duplicates=found.applied.duplicates,
         duplicate_judgments=found.applied.duplicate_judgments,
         failed=known.failed,
@@ -183,6 +192,7 @@ def assemble(
         _tie_groups(found),
         details,
         _prepared=(ideal.hits, ideal.kept),
+        _source=source,
     )
     judged = judged if keep is None or averaged == n else _some_queries(judged, keep)
     return judged.condensed() if policy.judged_only else judged
@@ -257,7 +267,7 @@ def _hits(found: Standings, policy: Policy) -> Hits:
 
 def _tie_groups(found: Standings) -> TieGroups:
     """Each once, by query and first rank."""
-    tied = np.flatnonzero(found.size > 1)
+    tied = (found.size > 1).nonzero()[0]
     if not len(tied):
         return TieGroups(tied, tied, tied)
     query, start = found.query[tied], found.start[tied]

@@ -58,11 +58,19 @@ class Details:
     listing: Listing | None = None  # whole rankings, where something is known about documents
     train: Interactions | None = None
     _cache: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
+    # What measures made of the judgments alone: those of prepared judgments serve all runs.
+    _kept: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def once(self, key: Any, compute: Callable[[], Any]) -> Any:
         if key not in self._cache:
             self._cache[key] = compute()
         return self._cache[key]
+
+    def once_for_all(self, key: Any, compute: Callable[[], Any]) -> Any:
+        """What follows from the judgments alone: once, however many rankings follow."""
+        if key not in self._kept:
+            self._kept[key] = compute()
+        return self._kept[key]
 
     def hits(self, labels: Labels, k: int | None = None) -> Hits:
         """The retrieved documents of each label, as if it were a query."""
@@ -118,6 +126,7 @@ class Details:
             preferences=self.preferences and _labels_of(self.preferences, self, queries, doc_of),
             listing=self.listing and self.listing.take(queries, upto),
             _cache={},
+            _kept={},
         )
 
 

@@ -6,10 +6,10 @@ C loops (``map``, ``chain``, ``fromiter``) and while it is still in the processo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, islice, repeat
-from math import isnan
+from math import isnan, nan
 from operator import attrgetter
 from struct import error as StructError  # noqa: N812
 from struct import pack, pack_into
@@ -38,10 +38,12 @@ from ranklens.readers import mappings
 
 _NOTHING = Applied()
 _CHUNK_ROWS = 1 << 16  # documents that are ranked at once
+_NANS = repeat(repeat(nan))
 _ABSENT: Documents = {}  # the ranking of a query that the run lacks; an empty answer is another dict
 _SHORT = 64  # documents or judgments of a query; longer ones are read one query at a time
 _FETCHED = 16  # queries whose ids fit the cache
 _WORTH_FETCHING = 16  # ids that can be fetched in the time that one look-up waits for memory
+_SORTED = 2_000  # hits; more of them are put in order faster by writing each to its place
 _LOOKED_AT = 64  # queries that tell whether rankings and judgments are short
 
 
@@ -113,24 +115,24 @@ def _first(tables: Iterable[Documents]) -> Any:
 
 
 class _Chunk(NamedTuple):
-    """Some queries that are ranked at once, and in which portions to read them."""
+    """Some queries that are ranked at once, and how to read them."""
 
     first: int
     queries: Sequence[Any]
     golds: Sequence[Documents]
     rankings: Sequence[Documents]
-    portion: int
+    portion: int  # queries that are read at once
     grades: Grades | None  # where they are known already
     in_32_bits: bool
     asks_gold: bool  # about each retrieved document, rather than the run about each judged one
 
-    def portions(self) -> Iterator[_Chunk]:
-        if len(self.queries) <= self.portion:
+    def portions(self, size: int) -> Iterator[_Chunk]:
+        if len(self.queries) <= size:
             yield self
             return
         row = 0
-        for i in range(0, len(self.queries), self.portion):
-            here = slice(i, i + self.portion)
+        for i in range(0, len(self.queries), size):
+            here = slice(i, i + size)
             golds = self.golds[here]
             rows = slice(row, row + sum(map(len, golds)))
             row = rows.stop
@@ -159,9 +161,7 @@ def _chunks(gold: GoldDicts, rankings: list[Documents], in_32_bits: bool) -> Ite
     portion = 1 if judged > _SHORT and not asks_gold else 512
     size = max(int(_CHUNK_ROWS * (16 if portion == 1 else 1) / max(documents, 1)), 1)
     known = gold.grades if gold.keeps else None
-    whole = _Chunk(0, queries, golds, rankings, size, known, in_32_bits, asks_gold)
-    for chunk in whole.portions():
-        yield chunk._replace(portion=portion)
+    return _Chunk(0, queries, golds, rankings, portion, known, in_32_bits, asks_gold).portions(size)
 
 
 class _Ranked(NamedTuple):
@@ -183,7 +183,7 @@ def _rank(chunk: _Chunk, policy: Policy) -> Iterator[_Ranked]:
         yield _rank_by_counting(chunk, policy)
         return
     done: list[_Sorted] = []
-    for one in chunk.portions():
+    for one in chunk.portions(1):
         if found := _rank_by_sorting(one, policy):
             done.append(found)
         else:
@@ -268,7 +268,7 @@ def _gather(done: Sequence[_Sorted], first: int) -> Iterator[_Ranked]:
 
 def _rank_by_counting(chunk: _Chunk, policy: Policy) -> _Ranked:
     """Count the documents above each one that is both judged and retrieved."""
-    portions = [_read(portion, policy) for portion in chunk.portions()]
+    portions = [_read(portion, policy) for portion in chunk.portions(chunk.portion)]
     read = portions[0] if len(portions) == 1 else _Read.joined(portions)
     query, grade = read.query - chunk.first if chunk.first else read.query, read.grade
     start = read.lengths.cumsum() - read.lengths
@@ -279,19 +279,19 @@ def _rank_by_counting(chunk: _Chunk, policy: Policy) -> _Ranked:
             rank, grade = _break_ties(chunk.golds, read, query, start, rank, same > 1, policy)
         place = start[query] + rank - 1
         if (place[1:] < place[:-1]).any():
-            # Ranks are unique now, so each hit has its own place in the concatenated rankings: no need to sort.
-            hit_at = np.full(len(read.scores), -1)
-            hit_at[place] = np.arange(len(query))
-            order = hit_at[hit_at >= 0]
-            query, rank, above, same, grade = (
-                query[order],
-                rank[order],
-                above[order],
-                same[order],
-                grade[order],
-            )
+            order = _in_order(place, len(read.scores))  # within queries, so these stay as they are
+            rank, above, same, grade = rank[order], above[order], same[order], grade[order]
     query = query + chunk.first if chunk.first else query
     return _Ranked(read.lengths, read.gold_lengths, read.gold, query, rank, grade, above + 1, same)
+
+
+def _in_order(place: IntArray, places: int) -> IntArray:
+    """Which hit comes first, second and so on; no two are at the same of all ``places``."""
+    if len(place) <= _SORTED:
+        return place.argsort()
+    hit_at = np.full(places, -1)
+    hit_at[place] = np.arange(len(place))
+    return hit_at[hit_at >= 0]
 
 
 def _places(read: _Read, query: IntArray, start: IntArray) -> tuple[IntArray, IntArray]:
@@ -339,20 +339,19 @@ def _read(chunk: _Chunk, policy: Policy) -> _Read:
     numbers = np.arange(chunk.first, chunk.first + n)
     if chunk.asks_gold:
         near = len(scores) * _WORTH_FETCHING > len(gold) > _SHORT * n
-        asked = _look_up_nearby(chunk.golds, rankings) if near else _look_up(chunk.golds, rankings)
-        answers = np.fromiter(asked, np.float64, len(scores))  # None becomes NaN
+        answers = _numbers(_look_up_nearby if near else _look_up, chunk.golds, rankings, count=len(scores))
         hit = (~np.isnan(answers)).nonzero()[0]
         query = numbers.repeat(lengths)[hit]
         return _Read(rankings, lengths, gold_lengths, gold, scores, query, scores[hit], answers[hit], hit)
-    answers = chunk.rounded(np.fromiter(_look_up(rankings, chunk.golds), np.float64, len(gold)))
+    answers = chunk.rounded(_numbers(_look_up, rankings, chunk.golds, count=len(gold)))
     hit = (~np.isnan(answers)).nonzero()[0]
     query = numbers.repeat(gold_lengths)[hit]
     return _Read(rankings, lengths, gold_lengths, gold, scores, query, answers[hit], gold[hit], None)
 
 
 def _look_up(tables: Sequence[Documents], keys: Sequence[Documents]) -> Iterator[Any]:
-    """``tables[i].get(key)`` for each key of ``keys[i]``, one after the other."""
-    return chain.from_iterable(map(map, map(attrgetter("get"), tables), keys))
+    """``tables[i].get(key, nan)`` for each key of ``keys[i]``, one after the other."""
+    return chain.from_iterable(map(map, map(attrgetter("get"), tables), keys, _NANS))
 
 
 def _look_up_nearby(tables: Sequence[Documents], keys: Sequence[Documents]) -> Iterator[Any]:
@@ -385,17 +384,24 @@ def _scores(chunk: _Chunk, count: int, policy: Policy) -> tuple[Sequence[Documen
 
 def _pack(rankings: Sequence[Documents], count: int) -> FloatArray:
     if count <= _SHORT * len(rankings):
-        return np.fromiter(values_of(rankings), np.float64, count)
-    # struct reads the numbers of a long ranking faster than NumPy does
+        return _numbers(values_of, rankings, count=count)
     buffer = bytearray(8 * count)
     offset = 0
     try:
         for ranking in rankings:
             pack_into(f"{len(ranking)}d", buffer, offset, *dict.values(ranking))
             offset += 8 * len(ranking)
-    except StructError:  # something that is not a number, but may be turned into one
+    except StructError:
         return np.fromiter(values_of(rankings), np.float64, count)
     return np.frombuffer(buffer)
+
+
+def _numbers(values: Callable[..., Iterable[Any]], *tables: Sequence[Documents], count: int) -> FloatArray:
+    """``values(*tables)`` as an array; struct reads numbers faster than NumPy does."""
+    try:
+        return np.frombuffer(pack(f"{count}d", *values(*tables)))
+    except StructError:  # something that is not a number, but may be turned into one
+        return np.fromiter(values(*tables), np.float64, count)
 
 
 def _break_ties(

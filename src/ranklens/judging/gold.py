@@ -46,12 +46,12 @@ class Ideal:
 
 def _descending(query: IntArray, grade: Grades, n: int) -> FloatArray:
     """The grades of each query from high to low."""
-    levels = int(grade.max(initial=0)) + 1
     if len(grade) <= _FEW and grade.dtype == np.uint8:
-        first = query * levels
+        first = query * 256
         falling = first - grade
         falling.sort()
         return (first - falling).astype(np.float64)
+    levels = int(grade.max(initial=0)) + 1
     if ((grade[1:] <= grade[:-1]) | (query[1:] != query[:-1])).all():
         return grade.astype(np.float64)
     if grade.dtype == np.uint8 and n * levels <= 4 * len(grade) + 1000:

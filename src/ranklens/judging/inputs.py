@@ -12,6 +12,7 @@ from ranklens.errors import InputError, warn
 from ranklens.files.collection import read_pair
 from ranklens.policy import Policy
 from ranklens.readers import frames
+from ranklens.readers.judgments import Judgments
 from ranklens.readers.names import Names
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def _refuse_swapped(qrels: Any, run: Any) -> None:
     """Scores where grades should be, and grades where scores should be: a mistake that gives numbers all the same."""
     if not isinstance(qrels, Mapping) or not isinstance(run, Mapping):
         return
-    given = [docs for docs in islice(qrels.values(), _LOOKED_AT) if isinstance(docs, Mapping)]
+    given = [docs for docs in islice(qrels.values(), _LOOKED_AT) if isinstance(docs, (dict, Mapping))]
     if len(given) == _LOOKED_AT and {type(next(iter(docs.values()), 0)) for docs in given} == {int}:
         return  # no search engine gives its best documents whole numbers, query after query
     numbers = [*chain.from_iterable(map(_some, given))]
@@ -143,7 +144,15 @@ def _matched(qrels: Any, run: Any, policy: Policy, match: Matching) -> tuple[Any
 
     if isinstance(match, ById):
         return qrels, run
-    gold: Any = match.judgments(_grades(qrels))
+    grades = _grades(qrels)
+    gold: Any = match.judgments(grades)
+    if isinstance(qrels, Judgments):
+        if gold != grades:
+            raise InputError(
+                f"match={type(match).__name__} gives documents other names, under which nothing is known of subtopics, evidence or junk; "
+                "use ByField, ByParent or ByText with such judgments."
+            )
+        gold = qrels.under_text_ids()
 
     def judged(query: str, ids: Sequence[str]) -> list[str]:
         # Of several items that are the same judged document the first counts, and those below move up.

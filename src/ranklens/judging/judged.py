@@ -85,6 +85,8 @@ class Judged:
     _cache: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
     # The ideal of prepared judgments, with what was made of it.
     _prepared: tuple[Hits, dict[Any, Any]] | None = field(default=None, repr=False, compare=False)
+    # Judgments and run, for the few measures that look at documents nobody judged.
+    _source: tuple[Any, Any] | None = field(default=None, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.queries)
@@ -135,6 +137,11 @@ class Judged:
     def tied_across(self, k: int) -> int:
         """In how many queries a tie group lies on both sides of the cutoff ``k``."""
         return 0 if self.ties is None else self.ties.reaching(k)
+
+    @property
+    def source(self) -> tuple[Any, Any] | None:
+        """The judgments and the run that were judged, where they can be read again."""
+        return self._source
 
     def evaluate(self, measures: str | Measure | Sequence[str | Measure]) -> Scores:
         """Score more measures on the same ranking."""

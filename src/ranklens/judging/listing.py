@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ranklens.arrays import FloatArray, IntArray
+from ranklens.judging.hits import Hits
 from ranklens.policy import Policy
+from ranklens.readers.judgments import Judgments
 
 
 @dataclass(frozen=True)
@@ -21,12 +23,36 @@ class Listing:
     rank: IntArray
     doc: IntArray
     names: Sequence[str]
+    share: float = 1.0  # how often each row is shown, where rankings of one query take turns
+
+    @classmethod
+    def taking_turns(cls, rankings: Sequence[Listing]) -> Listing:
+        """Several rankings of the same queries, each shown equally often; rows are those of all."""
+        names: dict[str, int] = {}
+        docs = []
+        for one in rankings:
+            number = np.array([names.setdefault(name, len(names)) for name in one.names], np.int64)
+            docs.append(number[one.doc])
+        query = np.concatenate([one.query for one in rankings])
+        order = np.argsort(query, kind="stable")
+        rank, doc = np.concatenate([one.rank for one in rankings]), np.concatenate(docs)
+        share = 1 / len(rankings)
+        return cls(rankings[0].n_queries, query[order], rank[order], doc[order], list(names), share)
 
     def top(self, k: int | None) -> Listing:
         if k is None:
             return self
         kept = self.rank <= k
-        return Listing(self.n_queries, self.query[kept], self.rank[kept], self.doc[kept], self.names)
+        return replace(self, query=self.query[kept], rank=self.rank[kept], doc=self.doc[kept])
+
+    def without(self, junk: Mapping[str, Collection[Any]], queries: Sequence[str]) -> Listing:
+        """The same after junk is taken out: what is below it moves up."""
+        out = {(query, str(doc)) for query in queries for doc in junk.get(query, ())}
+        pairs = zip(self.query.tolist(), self.doc.tolist(), strict=True)
+        kept = np.array([(queries[q], self.names[d]) not in out for q, d in pairs], dtype=bool)
+        query = self.query[kept]
+        rank = np.arange(1, len(query) + 1) - np.searchsorted(query, query)
+        return Listing(self.n_queries, query, rank, self.doc[kept], self.names)
 
     def take(self, queries: IntArray, upto: IntArray | None) -> Listing:
         """The rankings of these queries, which may repeat, down to a rank of each."""
@@ -42,20 +68,23 @@ class Listing:
             row, query = row[kept], query[kept]
         return Listing(len(queries), query, self.rank[row], self.doc[row], self.names)
 
+    def marked(self, hits: Hits) -> FloatArray:
+        """1 for each row that is one of these hits, else 0."""
+        width = int(max(self.rank.max(initial=0), hits.rank.max(initial=0))) + 1
+        return np.isin(self.query * width + self.rank, hits.query * width + hits.rank).astype(np.float64)
+
     def sum(self, values: FloatArray) -> FloatArray:
         """The sum of values for each query."""
-        return np.bincount(self.query, values, self.n_queries).astype(np.float64, copy=False)
+        return self.share * np.bincount(self.query, values, self.n_queries).astype(np.float64, copy=False)
 
     def mean(self, values: FloatArray) -> FloatArray:
         """The mean of values for each query; 0 if nothing was retrieved."""
         count = np.bincount(self.query, minlength=self.n_queries)
-        return self.sum(values) / np.maximum(count, 1)
+        return self.sum(values) / (self.share * np.maximum(count, 1))
 
 
 def listing(qrels: Any, run: Any, policy: Policy, queries: Sequence[str]) -> Listing:
     """The rankings of these queries."""
-    from dataclasses import replace
-
     from ranklens.judging.documents import ranking
 
     ties = "descending" if policy.ties == "average" else policy.ties
@@ -64,10 +93,13 @@ def listing(qrels: Any, run: Any, policy: Policy, queries: Sequence[str]) -> Lis
     names: dict[str, int] = {}
     doc = [names.setdefault(name, len(names)) for name in rows["doc"]]
     query = [number[one] for one in rows["query"]]
-    return Listing(
+    found = Listing(
         len(queries),
         np.array(query, np.int64),
         rows["rank"].to_numpy().astype(np.int64),
         np.array(doc, np.int64),
         list(names),
     )
+    if not isinstance(qrels, Judgments) or not qrels.junk:
+        return found
+    return found.without({str(query): docs for query, docs in qrels.junk.items()}, queries)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from copy import deepcopy
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,8 +11,8 @@ from ranklens.errors import InputError
 from ranklens.files.collection import read_judgments
 from ranklens.judging.gold import GoldDicts
 from ranklens.readers import frames, mappings
-from ranklens.readers import judgments as richer
 from ranklens.readers.golden_and_logs import Golden
+from ranklens.readers.judgments import Judgments
 from ranklens.readers.names import Names
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ class Index:
         return found
 
 
-class Judgments(Mapping[Any, Mapping[Any, float]]):
+class PreparedJudgments(Mapping[Any, Mapping[Any, float]]):
     """Judgments that were prepared with :func:`judgments`: ``{query: {document: grade}}``, for reading."""
 
     def __init__(self, index: Index) -> None:
@@ -56,7 +55,7 @@ class Judgments(Mapping[Any, Mapping[Any, float]]):
 
     def __repr__(self) -> str:
         gold = self.index.for_dicts
-        return f"Judgments({len(gold.queries):,} queries, {gold.documents:,} judged documents)"
+        return f"PreparedJudgments({len(gold.queries):,} queries, {gold.documents:,} judged documents)"
 
 
 class PreparedGolden(Golden):
@@ -67,7 +66,7 @@ class PreparedGolden(Golden):
 
 def judgments(
     qrels: Any, *, columns: Mapping[str, str] | None = None
-) -> Judgments | PreparedGolden | richer.Judgments:
+) -> PreparedJudgments | PreparedGolden | Judgments:
     """Read and index judgments once, to evaluate many runs against them.
 
     ``qrels`` is anything that :func:`ranklens.evaluate` takes, a path included; ``columns`` names columns that have other names.
@@ -77,15 +76,15 @@ def judgments(
     >>> import ranklens as rl
     >>> gold = judgments({"q1": {"a": 2, "b": 1}, "q2": {"c"}})
     >>> gold
-    Judgments(2 queries, 3 judged documents)
+    PreparedJudgments(2 queries, 3 judged documents)
     >>> [rl.evaluate(gold, run, "RR").mean["RR"] for run in ({"q1": ["a"], "q2": ["c"]}, {"q1": ["x", "b"]})]
     [1.0, 0.25]
     """
-    if isinstance(qrels, (Judgments, PreparedGolden)):
+    if isinstance(qrels, (PreparedJudgments, PreparedGolden)):
         return qrels
     found = read_judgments(qrels, Names.of(columns, None))
-    if isinstance(found, richer.Judgments):
-        return deepcopy(found)
+    if isinstance(found, Judgments):
+        return found.prepared(copies=True)
     if isinstance(found, Golden):
         golden = PreparedGolden(found, found.questions, found.unanswerable, found.fields)
         golden.index = Index(golden)
@@ -98,18 +97,20 @@ def judgments(
     index = Index(found if isinstance(found, Mapping) else frames.qrels_frame(found))
     if isinstance(found, Mapping):
         _ = index.for_dicts
-    return Judgments(index)
+    return PreparedJudgments(index)
 
 
 def kept(qrels: Any) -> Any:
-    """The same judgments, indexed once for all runs of a call; a golden set stays what it is, and so do judgments that know more than a grade."""
-    if isinstance(qrels, (Judgments, Golden, richer.Judgments)):
+    """The same judgments, indexed once for all runs of a call; a golden set stays what it is."""
+    if isinstance(qrels, (PreparedJudgments, Golden)):
         return qrels
+    if isinstance(qrels, Judgments):
+        return qrels.prepared()
     if isinstance(qrels, Mapping):
-        return Judgments(Index(qrels, copies=False))
-    return Judgments(Index(frames.qrels_frame(qrels))) if frames.is_frame(qrels) else qrels
+        return PreparedJudgments(Index(qrels, copies=False))
+    return PreparedJudgments(Index(frames.qrels_frame(qrels))) if frames.is_frame(qrels) else qrels
 
 
 def index_of(qrels: Any) -> Index | None:
     """The index of judgments that were prepared."""
-    return qrels.index if isinstance(qrels, (Judgments, PreparedGolden)) else None
+    return qrels.index if isinstance(qrels, (PreparedJudgments, PreparedGolden)) else None

@@ -79,8 +79,10 @@ def _compare(
     else:
         rankings = np.full((len(lengths), longest), np.nan)  # which is neither higher nor the same
         rankings[np.arange(longest) < lengths[:, None]] = scores
-    around, hit = rankings[query], wanted[:, None]
-    return (around > hit).sum(1), (around == hit).sum(1)
+    around, hit = rankings.take(query, 0), wanted[:, None]
+    equal = around == hit
+    tied = np.count_nonzero(equal) > len(wanted)  # each hit has its own score once
+    return (around > hit).sum(1), equal.sum(1) if tied else np.ones(len(wanted), np.int64)
 
 
 def _in_chunks(

@@ -111,9 +111,11 @@ def _judgments_of_table(table: pl.DataFrame) -> tuple[list[str], pl.DataFrame]:
         raise not_a_number("qrels", "grade", query, doc, grade)
     # Judgments mostly stand query by query: then there are few runs of equal queries, and ids need not be copied.
     runs = table["query"].rle().struct.unnest()
-    queries = runs["value"].unique(maintain_order=True)
-    codes = pl.DataFrame({"value": queries}).with_row_index("q")
-    number = runs.join(codes, on="value", maintain_order="left")["q"].to_numpy().astype(np.int64)
+    queries, number = runs["value"], np.arange(len(runs))
+    if queries.n_unique() < len(queries):
+        queries = queries.unique(maintain_order=True)
+        codes = pl.DataFrame({"value": queries}).with_row_index("q")
+        number = runs.join(codes, on="value", maintain_order="left")["q"].to_numpy().astype(np.int64)
     q = np.repeat(number, runs["len"].to_numpy())
     found = table.select(pl.Series("q", q), "doc", "grade")
     in_order = (number[1:] >= number[:-1]).all()

@@ -228,6 +228,34 @@ class Preferring:
 
 
 @dataclass(frozen=True)
+class Surveyed:
+    """Whole rankings, and which of their documents are judged for any query at all."""
+
+    needs: ClassVar[str] = "rankings"
+
+    judged: Judged
+    listing: Listing
+    judged_anywhere: BoolArray  # by place among the names of the listing
+
+    @classmethod
+    def of(cls, judged: Judged, name: str) -> Self:
+        if judged.source is None:
+            raise MeasureError(
+                f"{name} looks at documents that nobody judged: pass a run that can be read twice, such as a dict, a table or a file."
+            )
+        from ranklens.judging.documents import judgments
+        from ranklens.judging.listing import listing
+
+        qrels, run = judged.source
+        place = {query: i for i, query in enumerate(dict.fromkeys(judged.queries))}
+        whole = listing(qrels, run, judged.policy, list(place))
+        # The same query may be there several times, down to different ranks.
+        found = whole.take(np.array([place[query] for query in judged.queries], np.int64), judged.retrieved)
+        known = {*judgments(qrels)["doc"].to_list()}
+        return cls(judged, found, np.array([doc in known for doc in found.names], dtype=bool))
+
+
+@dataclass(frozen=True)
 class Described:
     """Whole rankings of documents with properties, such as a group or features."""
 
@@ -266,6 +294,7 @@ class Interactions:
     count: FloatArray  # of each item, by its place among the names of the listing
     history: Sequence[frozenset[str]]  # of each user that is evaluated
     popularity: Mapping[str, int]  # of all items
+    users_of: Mapping[str, frozenset[str]]  # who used each item
 
 
 @dataclass(frozen=True)
@@ -287,8 +316,5 @@ class Recommended:
                 f"{name} needs training data: use ranklens.recommend.evaluate(train, test, recommendations, …)."
             )
         hits = judged.relevant(judged.policy.rel)
-        width = int(details.listing.rank.max(initial=0)) + 1
-        wanted = np.isin(
-            details.listing.query * width + details.listing.rank, hits.query * width + hits.rank
-        ).astype(np.float64)
+        wanted = details.listing.marked(hits)
         return cls(judged, details.listing, details.train, wanted)

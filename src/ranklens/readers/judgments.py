@@ -1,17 +1,18 @@
 """Judgments that know more than a grade: subtopics, evidence sets, junk, and properties of documents.
 
-They are a dict ``{query: {document: grade}}`` like any other, so that measures of grades see nothing else.
+They are read as ``{query: {document: grade}}`` like any other judgments, so that measures of grades see nothing else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from itertools import chain, repeat
-from math import inf
+from copy import copy, deepcopy
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ranklens.errors import InputError
+from ranklens.words import counted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,10 +21,11 @@ Subtopics: TypeAlias = "Mapping[Any, Mapping[Any, Mapping[Any, float]]]"
 Evidence: TypeAlias = "Mapping[Any, Sequence[Collection[Any]]]"
 Junk: TypeAlias = "Mapping[Any, Collection[Any]]"
 
+_PARTS = ("subtopics", "evidence", "junk", "intents", "documents", "preferences")
 SUBTOPIC_NAMES = ("subtopic", "subtopic_id", "intent", "intent_id", "aspect", "facet")
 
 
-class Judgments(dict[Any, dict[Any, float]]):
+class Judgments(Mapping[Any, Mapping[Any, float]]):
     """Judgments with more than a grade; everything that takes judgments takes them.
 
     ``subtopics`` is ``{query: {subtopic: {document: grade}}}``, ``evidence`` ``{query: [{documents that answer together}, …]}``,
@@ -34,8 +36,8 @@ class Judgments(dict[Any, dict[Any, float]]):
     grade 1 in an evidence set.
 
     >>> judgments = Judgments(subtopics={"q": {"s1": {"a": 1}, "s2": {"a": 2, "b": 1}}}, junk={"q": {"x"}})
-    >>> judgments
-    {'q': {'a': 2, 'b': 1}}
+    >>> judgments["q"]
+    {'a': 2, 'b': 1}
     """
 
     def __init__(
@@ -49,17 +51,89 @@ class Judgments(dict[Any, dict[Any, float]]):
         documents: Mapping[Any, Mapping[str, Any]] | None = None,
         preferences: Mapping[Any, Any] | None = None,
     ) -> None:
-        if grades is not None:
-            from ranklens.readers.mappings import judgments
+        from ranklens.readers import mappings
 
-            super().__init__(judgments(grades).by_query)
-        else:
-            found = _grades(subtopics if isinstance(subtopics, Mapping) else {}, evidence or {})
-            super().__init__(found | {query: {} for query in preferences or () if query not in found})
-        # Then nothing is known about any other document.
-        self.complete = grades is None and not junk and not preferences
-        self.subtopics, self.evidence, self.junk = subtopics, evidence, junk
+        self.has_grades = grades is not None
+        given = {} if grades is None else mappings.judgments(grades).by_query
+        self._grades: dict[Any, dict[Any, float]] | None = dict(given) if self.has_grades else None
+        if isinstance(subtopics, Mapping):
+            subtopics = {query: _topics(query, topics) for query, topics in subtopics.items()}
+        self._subtopics, self.evidence, self.junk = subtopics, evidence, junk
         self.intents, self.documents, self.preferences = intents, documents, preferences
+        self.table: pl.DataFrame | None = None  # query, subtopic, doc, grade: where nothing else is known
+        self.keeps = False  # whether further runs follow
+        self.known: Any = None  # what is made for them, by ranklens.judging.known
+
+    @classmethod
+    def of_table(cls, table: pl.DataFrame) -> Judgments:
+        """From the columns query, subtopic, doc and grade; of a repeated document the highest grade."""
+        found = cls()
+        found.table = table
+        return found
+
+    @property
+    def subtopics(self) -> Any:
+        """``{query: {subtopic: {document: grade}}}``, or a path."""
+        if self._subtopics is None and self.table is not None:
+            self._subtopics = _by_subtopic(self.table.iter_rows())
+        return self._subtopics
+
+    def queries(self) -> list[Any]:
+        """The judged queries."""
+        if self._grades is not None:
+            return list(self._grades)
+        if self.table is not None:
+            return self.table["query"].unique(maintain_order=True).to_list()
+        topics = self.subtopics if isinstance(self.subtopics, Mapping) else {}
+        return list(dict.fromkeys(chain(topics, self.evidence or (), self.preferences or ())))
+
+    @property
+    def grades(self) -> dict[Any, dict[Any, float]]:
+        """The grade of each document of each query: as given, else what follows from subtopics and evidence."""
+        if self._grades is None:
+            self._grades = {query: self._grades_of(query) for query in self.queries()}
+        return self._grades
+
+    def __getitem__(self, query: Any) -> dict[Any, float]:
+        if self._grades is None and query in self:
+            return self._grades_of(
+                query
+            )  # a few are looked at now and then; all of them take as long as judging
+        return self.grades[query]
+
+    def __contains__(self, query: object) -> bool:
+        if self._grades is not None or self.table is not None:
+            return query in self.grades
+        parts = (self.subtopics, self.evidence, self.preferences)
+        return any(isinstance(part, Mapping) and query in part for part in parts)
+
+    def _grades_of(self, query: Any) -> dict[Any, float]:
+        found: dict[Any, float] = {}
+        topics = self.subtopics if isinstance(self.subtopics, Mapping) else {}
+        for docs in topics.get(query, {}).values():
+            for doc, grade in docs.items():
+                found[doc] = max(grade, found.get(doc, grade))
+        for doc in chain.from_iterable((self.evidence or {}).get(query, ())):
+            found.setdefault(doc, 1)
+        return found
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.queries())
+
+    def __len__(self) -> int:
+        return len(self.queries())
+
+    def __repr__(self) -> str:
+        given = [name for name in _PARTS if getattr(self, name) is not None]
+        return f"Judgments({counted(len(self), 'query', 'queries')} with {', '.join(given) or 'grades'})"
+
+    def prepared(self, *, copies: bool = False) -> Judgments:
+        """The same, which keeps what is made of it for further runs; copied, if later changes of what was given must not matter."""
+        if self.keeps:
+            return self
+        found = deepcopy(self) if copies else copy(self)
+        found.keeps = True
+        return found
 
     def groups_of(self, query: Any) -> Mapping[Any, Sequence[tuple[Any, Any]]]:
         """The preferences of a query by judgment group."""
@@ -73,54 +147,36 @@ class Judgments(dict[Any, dict[Any, float]]):
                 )
         return {name: pairs for name, pairs in groups.items() if pairs}
 
+    def replace(self, **parts: Any) -> Judgments:
+        """The same with other parts."""
+        if self.table is not None and {*parts} <= {"intents", "documents"}:
+            found = copy(self)
+            vars(found).update(parts)
+            return found
+        own = {"grades": self.grades if self.has_grades else None} | {
+            name: getattr(self, name) for name in _PARTS
+        }
+        return Judgments(**{**own, **parts})
+
     def under_text_ids(self) -> Judgments:
         """The same with text for queries' ids, as measures name them."""
-        return self._with_each(
-            lambda by_query: {str(query): value for query, value in by_query.items()},
-        )
+        names = ("subtopics", "evidence", "junk", "intents", "preferences")
+        parts = {name: _by_text(getattr(self, name)) for name in names}
+        return self.replace(grades=_by_text(self.grades), **parts)
 
     def only(self, queries: Collection[Any]) -> Judgments:
         """The same for some of the queries."""
-        return self._with_each(
-            lambda by_query: {query: by_query[query] for query in queries if query in by_query}
-        )
 
-    def _with_each(self, change: Callable[[Mapping[Any, Any]], dict[Any, Any]]) -> Judgments:
-        """All that is known by query, changed in the same way."""
-        parts = {
-            name: getattr(self, name) for name in ("subtopics", "evidence", "junk", "intents", "preferences")
-        }
-        changed = {name: None if part is None else change(part) for name, part in parts.items()}
-        found = Judgments(change(self), documents=self.documents, **changed)
-        found.complete = self.complete
-        return found
+        def some(by_query: Mapping[Any, Any] | None) -> dict[Any, Any] | None:
+            return None if by_query is None else {q: by_query[q] for q in queries if q in by_query}
+
+        names = ("subtopics", "evidence", "junk", "intents", "preferences")
+        parts = {name: some(getattr(self, name)) for name in names}
+        return self.replace(grades=some(self.grades) if self.has_grades else None, **parts)
 
 
-def _grades(subtopics: Subtopics, evidence: Evidence) -> dict[Any, dict[Any, float]]:
-    found: dict[Any, dict[Any, float]] = {}
-    for query, topics in subtopics.items():
-        found[query] = _highest(query, topics)
-    for query, sets in evidence.items():
-        grades = found.setdefault(query, {})
-        for doc in chain.from_iterable(sets):
-            grades.setdefault(doc, 1)
-    return found
-
-
-def _highest(query: Any, topics: Mapping[Any, Any]) -> dict[Any, float]:
-    """The highest grade of each document in any subtopic."""
-    found: dict[Any, float] = {}
-    try:
-        for docs in topics.values():
-            found |= docs
-        different = {*chain.from_iterable(map(dict.values, topics.values()))}
-    except TypeError:
-        wrong = next(name for name, docs in topics.items() if not isinstance(docs, dict))
-        _refuse(query, f"the subtopic {wrong!r} holds {topics[wrong]!r:.60}, not {{document: grade}}")
-    if len(different) > 1 and len(topics) > 1:
-        grades = (map(docs.get, found, repeat(-inf)) for docs in topics.values())
-        return dict(zip(found, map(max, *grades), strict=True))
-    return found
+def _by_text(by_query: Mapping[Any, Any] | None) -> dict[Any, Any] | None:
+    return None if by_query is None else {str(query): value for query, value in by_query.items()}
 
 
 def enriched(qrels: Any) -> Any:
@@ -129,14 +185,14 @@ def enriched(qrels: Any) -> Any:
     >>> enriched({"q": {"s1": {"a": 1}}}).subtopics
     {'q': {'s1': {'a': 1}}}
     >>> enriched({"q": [{"a", "b"}, {"c"}]})
-    {'q': {...}}
+    Judgments(1 query with evidence)
     """
     if isinstance(qrels, Judgments):
         return qrels
     if isinstance(qrels, Mapping):
         kind = next(filter(None, map(_kind, qrels.values())), None)
         if kind == "subtopics":
-            return Judgments(subtopics={query: _topics(query, value) for query, value in qrels.items()})
+            return Judgments(subtopics=qrels)
         if kind == "evidence":
             return Judgments(evidence={query: _sets(query, value) for query, value in qrels.items()})
         return qrels
@@ -165,9 +221,17 @@ def _is_set(item: Any) -> bool:
 def _topics(query: Any, value: Any) -> Any:
     if not isinstance(value, Mapping):
         _refuse(query, f"has {value!r:.60} where other queries have subtopics")
-    if {*map(type, value.values())} == {dict}:
+    if {*map(type, value.values())} <= {dict}:
         return value
-    return {s: dict.fromkeys(docs, 1) if isinstance(docs, AbstractSet) else docs for s, docs in value.items()}
+    return {name: _graded(query, name, docs) for name, docs in value.items()}
+
+
+def _graded(query: Any, name: Any, docs: Any) -> dict[Any, Any]:
+    if isinstance(docs, AbstractSet):
+        return dict.fromkeys(docs, 1)
+    if not isinstance(docs, Mapping):
+        _refuse(query, f"the subtopic {name!r} holds {docs!r:.60}, not {{document: grade}}")
+    return dict(docs)
 
 
 def _sets(query: Any, value: Any) -> list[frozenset[Any]]:
@@ -190,20 +254,21 @@ def _from_tuples(rows: Sequence[Any]) -> Any:
     if not {"query_id", "doc_id", "relevance"} <= {*fields}:
         return rows
     if "subtopic_id" in fields:
-        return of_subtopics((row.query_id, row.subtopic_id, row.doc_id, row.relevance) for row in rows)
+        given = ((row.query_id, row.subtopic_id, row.doc_id, row.relevance) for row in rows)
+        return Judgments(subtopics=_by_subtopic(given))
     found: dict[Any, dict[Any, float]] = {}
     for row in rows:
         found.setdefault(row.query_id, {})[row.doc_id] = row.relevance
     return found
 
 
-def of_subtopics(rows: Iterable[tuple[Any, Any, Any, float]]) -> Judgments:
+def _by_subtopic(rows: Iterable[tuple[Any, Any, Any, float]]) -> dict[Any, dict[Any, dict[Any, float]]]:
     """Rows of query, subtopic, document and grade; of a repeated document the highest grade."""
     found: dict[Any, dict[Any, dict[Any, float]]] = {}
     for query, subtopic, doc, grade in rows:
         docs = found.setdefault(query, {}).setdefault(subtopic, {})
         docs[doc] = max(grade, docs.get(doc, grade))
-    return Judgments(subtopics=found)
+    return found
 
 
 def subtopic_column(names: Iterable[str]) -> str | None:
@@ -221,8 +286,5 @@ def of_table(table: pl.DataFrame, column: str, columns: Any = None) -> Judgments
     from ranklens.readers.frames import qrels_frame
 
     plain = qrels_frame(table, columns)
-    return of_subtopics(
-        plain.insert_column(1, table[column].cast(pl.String).alias("subtopic"))
-        .select("query", "subtopic", "doc", "grade")
-        .iter_rows()
-    )
+    topics = table[column].cast(pl.String).alias("subtopic")
+    return Judgments.of_table(plain.insert_column(1, topics).select("query", "subtopic", "doc", "grade"))

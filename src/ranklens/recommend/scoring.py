@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -127,6 +128,15 @@ class _Used:
     by_user: Mapping[str, frozenset[str]]
     popularity: Mapping[str, int]
 
+    @cached_property
+    def users_of(self) -> Mapping[str, frozenset[str]]:
+        """Who used each item."""
+        found: dict[str, set[str]] = {item: set() for item in self.popularity}
+        for user, items in self.by_user.items():
+            for item in items:
+                found[item].add(user)
+        return {item: frozenset(users) for item, users in found.items()}
+
 
 def _interactions(train: Any) -> _Used:
     if isinstance(train, Mapping):
@@ -171,6 +181,7 @@ def _details(
         count=np.array([used.popularity.get(name, 0) for name in listed.names], dtype=np.float64),
         history=[used.by_user.get(user, frozenset()) for user in judged.queries],
         popularity=used.popularity,
+        users_of=used.users_of,
     )
     if judged.details is not None:
         return replace(judged.details, listing=listed, train=train, documents=properties)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ranklens.arrays import FloatArray
     from ranklens.judging.judged import Judged
 
-Aggregate = Literal["mean", "sum", "geometric", "none"]
+Aggregate = Literal["mean", "median", "sum", "geometric", "none"]
 Better = Literal["higher", "lower", "neither"]
 Function = TypeVar("Function", bound="Callable[..., Any]")
 

@@ -25,7 +25,7 @@ from ranklens.registry.catalog import (
 )
 from ranklens.registry.parameters import Nested
 from ranklens.registry.presets import PRESET_ALIASES, PRESETS
-from ranklens.registry.refusals import refuse_ambiguous, refuse_measures_of_answers
+from ranklens.registry.refusals import refuse_ambiguous, refuse_by_case, refuse_measures_of_answers
 
 
 def look_up(name: str) -> Definition:
@@ -254,6 +254,7 @@ def _find(name: str) -> tuple[str, Mapping[str, Any]]:
         load_further()
     if not _known(name):
         load_plugins()
+    refuse_by_case(name)
     found = by_spelling().get(name) or by_spelling().get(name.lower())
     if found:
         return found

@@ -14,7 +14,7 @@ PRESETS: Mapping[str, str] = {
     "trec": "NumQ NumRet NumRel NumRelRet AP gm_AP Rprec Bpref RR "
     + " ".join(f"IPrec@{level / 10:g}" for level in range(11))
     + "".join(f" P@{k}" for k in (5, 10, 15, 20, 30, 100, 200, 500, 1000)),
-    "image-text": "Success@1 Success@5 Success@10 MnR",
+    "image-text": "Success@1 Success@5 Success@10 MedR MnR",
     "re-id": "CMC@1 CMC@5 CMC@10 AP",
     "landmark": "AP(interpolation=trapezoid) P@1 P@5 P@10",
     "vidore": "nDCG@5 nDCG@10 R@5",

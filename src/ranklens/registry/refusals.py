@@ -47,9 +47,31 @@ _AMBIGUOUS = {
 }
 
 
+_OF_SESSIONS = "is of sessions, not of single queries: use ranklens.judge_sessions(qrels, run, sessions)"
+_OF_SYSTEMS = (
+    "is of all recommendations together: use ranklens.recommend.evaluate(train, test, recommendations, …)"
+)
+_OF_RISK = "is of a system against others, not of single queries: use ranklens.stats.{}"
+# Well-known names of what is not one value per query.
+_ELSEWHERE = {
+    **dict.fromkeys(("nsdcg", "srbp"), _OF_SESSIONS),
+    **dict.fromkeys(("coverage", "gini", "entropy", "gauc"), _OF_SYSTEMS),
+    **{name: _OF_RISK.format(name) for name in ("urisk", "trisk", "georisk")},
+    "rsum": "adds up R@1, R@5 and R@10 of both directions: evaluate each direction with the preset image-text and add the means",
+}
+
+
 def refuse_ambiguous(name: str) -> None:
-    """Refuse a name that means one thing here and another there, with the choices."""
+    """Refuse a name that means one thing here and another there, with the choices; or one that is found elsewhere."""
+    if name.lower() in _ELSEWHERE:
+        raise MeasureError(f"{name!r} {_ELSEWHERE[name.lower()]}.")
     if name.lower() in _AMBIGUOUS:
         raise MeasureError(
             f"{name!r} means different measures in different tools: {_AMBIGUOUS[name.lower()]}."
         )
+
+
+def refuse_by_case(name: str) -> None:
+    """Refuse a name that means something else than the same letters in other cases."""
+    if name == "sDCG":
+        raise MeasureError(f"'sDCG' {_OF_SESSIONS}. SDCG, in capitals, is scaled DCG, a user model.")

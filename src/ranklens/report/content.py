@@ -210,6 +210,8 @@ def _pair(pair: PairResult) -> dict[str, Any]:
     low, high = pair.interval
     known = {"low": low, "high": high}
     found = {name: known[name] if name in known else getattr(pair, name) for name in PAIR_FIELDS}
+    if pair.is_open:
+        found["open"] = True
     margin = pair.terms.settings.margins.get(pair.measure)
     if margin is None:
         return found

@@ -271,7 +271,7 @@ class Benchmark:
             status={name: result.status for name, result in finished.items()},
             spent=_spent_by_all(finished),
             errors={name: result.errors for name, result in finished.items() if result.failures},
-            cautions=(*cautions, *compared.cautions),
+            told=(*cautions, *compared.told),
         )
 
     def report(

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ranklens.stats.roots import root
+
 if TYPE_CHECKING:
     import numpy.typing as npt
 
@@ -46,7 +48,6 @@ def _tail_and_slope(limit: float, freedom: float, shift: float) -> tuple[float, 
 
 def shift_of_tail(limit: float, freedom: float, share: float) -> float:
     """The shift for which P(T > limit) is the share; the two ends of an interval of the shift, given an observed t."""
-    from scipy.optimize import brentq
     from scipy.special import ndtri
 
     if limit < 0:
@@ -63,7 +64,7 @@ def shift_of_tail(limit: float, freedom: float, share: float) -> float:
         if abs(step) <= 1e-8 * max(1.0, abs(shift)):  # the next one would be about the square of it
             return float(shift)
     farthest = _FAR + limit * (1 + _FAR / (2 * freedom) ** 0.5 + _FAR / freedom)
-    return float(brentq(lambda shift: noncentral_t_tail(limit, freedom, shift) - share, -_FAR, farthest))
+    return root(lambda shift: noncentral_t_tail(limit, freedom, shift) - share, -_FAR, farthest)
 
 
 def studentized_range_tail(limits: FloatArray, count: int, freedom: int) -> FloatArray:

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.polynomial import chebyshev
 
 from ranklens.stats import bounded, inputs
 from ranklens.stats.distributions import shift_of_tail
-from ranklens.stats.intervals import Bounds, Interval, interval, student_ends, within
+from ranklens.stats.intervals import Bounds, Interval, interval, within
 from ranklens.stats.moments import Moments, exact_sum
+from ranklens.stats.student import t_quantile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from scipy.interpolate import CubicSpline
+    from collections.abc import Callable, Iterator, Sequence
 
     from ranklens.arrays import BoolArray, FloatArray, IntArray
     from ranklens.stats.inputs import Rng
 
-_KNOTS = 300  # more intervals of Hedges' g than this are interpolated between so many
+_KNOTS = 128  # more intervals of Hedges' g than this are interpolated between so many
 # How an interval of differences was made; the names of :attr:`Interval.method`.
 METHODS = ("t", "adjusted t", "bonett-price", "welch", "cluster t", "simultaneous")
 _STUDENT, _ADJUSTED, _PROPORTIONS, _UNPAIRED = range(4)
@@ -210,9 +210,11 @@ def effect_sizes(changes: FloatArray, *, level: float, bounds: Bounds) -> Effect
     ends, method = (np.full(pairs, -reach), np.full(pairs, reach)), np.full(pairs, _STUDENT)
     wins, losses = (changes > 0).sum(axis=1), (changes < 0).sum(axis=1)
     if n > 1:
-        ends, method = _ends(changes, wins, losses, level, reach)
-        spread, largest = np.ptp(changes, axis=1), np.abs(changes).max(axis=1)
+        least, most = changes.min(axis=1), changes.max(axis=1)
+        spread, largest = most - least, np.maximum(most, -least)
         deviation = np.where(spread > 0, changes.std(axis=1, ddof=1), 0.0)
+        half = t_quantile(n - 1, (1 + level) / 2) * deviation / n**0.5
+        ends, method = _ends(changes, (mean - half, mean + half), spread, wins, losses, level, reach)
         constant = spread <= inputs.NOISE * largest
         dz[~constant] = mean[~constant] / deviation[~constant]
         dz[constant & (largest > 0)] = np.copysign(np.inf, changes[constant & (largest > 0), 0])
@@ -258,20 +260,34 @@ def effect_of_moments(
     return replace(found.at(0), cliff_delta=float("nan"))
 
 
+def joined(parts: Sequence[EffectSizes]) -> EffectSizes:
+    """The effect sizes of all parts in a row."""
+    if len(parts) == 1:
+        return parts[0]
+    names = (one.name for one in fields(EffectSizes) if one.name not in ("n", "level"))
+    arrays: dict[str, Any] = {name: np.concatenate([getattr(one, name) for one in parts]) for name in names}
+    return replace(parts[0], **arrays)
+
+
 def _ends(
-    changes: FloatArray, wins: IntArray, losses: IntArray, level: float, reach: float
+    changes: FloatArray,
+    student: tuple[FloatArray, FloatArray],
+    spread: FloatArray,
+    wins: IntArray,
+    losses: IntArray,
+    level: float,
+    reach: float,
 ) -> tuple[tuple[FloatArray, FloatArray], IntArray]:
-    """Both ends of the interval of each row's mean, and how they were found."""
-    low, high = student_ends(changes, level)
+    """Both ends of the interval of each row's mean, Student's if nothing speaks against them, and how they were found."""
+    low, high = student
     method = np.full(len(changes), _STUDENT)
-    sparse = bounded.is_sparse(changes)
+    sparse = bounded.is_sparse(wins + losses, spread, changes.shape[1])
     if np.isinf(reach):
         sparse &= changes.any(axis=1)  # differences of 0 alone say nothing of how large others may be
     if sparse.any():
         method[sparse] = _ADJUSTED
         low[sparse], high[sparse] = bounded.sparse_ends(changes[sparse], level, reach)
-    whole = np.abs(changes)
-    binary = ((whole == 0) | (whole == reach)).all(axis=1) if np.isfinite(reach) else np.zeros_like(sparse)
+    binary = _are_whole(changes, reach)
     if binary.any():
         method[binary] = _PROPORTIONS
         shares = bounded.paired_proportion_ends(wins[binary], losses[binary], changes.shape[1], level)
@@ -279,14 +295,30 @@ def _ends(
     return (low, high), method
 
 
-@lru_cache(maxsize=16)
-def _shifts(n: int, level: float, farthest: float) -> CubicSpline:
-    """The lower end of the shift as a function of t, from -farthest to farthest; the upper one is its mirror image."""
-    from scipy.interpolate import CubicSpline
+def _are_whole(changes: FloatArray, reach: float) -> BoolArray:
+    """Which rows differ by nothing or by all there is; most are ruled out by their first difference."""
+    found = np.zeros(len(changes), dtype=bool)
+    if np.isfinite(reach):
+        found[:] = np.isin(changes[:, 0], (0, reach, -reach))
+        found[found] = np.isin(changes[found], (0, reach, -reach)).all(axis=1)
+    return found
 
+
+@lru_cache(maxsize=16)
+def _shifts(n: int, level: float, farthest: float) -> Callable[[FloatArray], FloatArray]:
+    """The lower end of the shift as a function of t, from -farthest to farthest; the upper one is its mirror image.
+
+    Divided by the root of 1 + t² it is bounded and smooth in the inverse hyperbolic sine of t: a polynomial comes close.
+    """
     reach = np.arcsinh(farthest)
-    knots = np.sinh(np.linspace(-reach, reach, _KNOTS))
-    return CubicSpline(knots, [shift_of_tail(t, n - 1, (1 - level) / 2) for t in knots.tolist()])
+
+    def shares(place: FloatArray) -> Any:
+        t = np.sinh(reach * place)
+        shifts = [shift_of_tail(one, n - 1, (1 - level) / 2) for one in t.tolist()]
+        return shifts / np.hypot(1, t)
+
+    fitted = chebyshev.chebinterpolate(shares, _KNOTS - 1)
+    return lambda t: np.hypot(1, t) * chebyshev.chebval(np.arcsinh(t) / reach, fitted)
 
 
 @lru_cache(maxsize=64)

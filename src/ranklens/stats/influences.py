@@ -48,8 +48,8 @@ def influence(
 ) -> Influence:
     """What is left of the difference ``b - a`` without each query, and how significant it still is.
 
-    ``method`` is randomization, wilcoxon or sign; any other test is judged by t, which is close to it. Removing a query takes it
-    out of its cluster.
+    ``method`` is randomization, wilcoxon, sign or welch, which takes the query from both systems; any other test is judged by t, which
+    is close to it. Removing a query takes it out of its cluster.
 
     >>> found = influence([0.1, 0.2, 0.3, 0.4], [0.2, 0.2, 0.4, 1.0])
     >>> found.order[:2], found.difference_without.round(3)
@@ -65,6 +65,8 @@ def influence(
         p, base = _by_signs(change, groups, inputs.generator(rng), resamples)
     elif method in _BY_RANK:
         p, base = _by_rank(change, groups, method)
+    elif method == "welch":
+        p, base = _unpaired(*inputs.pair(a, b))
     else:
         p, base = _by_t(change, groups)
     return Influence(change, without, p, base)
@@ -110,6 +112,11 @@ def _by_rank(change: FloatArray, groups: Clusters, method: str) -> tuple[FloatAr
 
     each = [p_value(np.delete(change, i), np.delete(groups.index, i)) for i in range(len(change))]
     return np.array(each), p_value(change, groups.index)
+
+
+def _unpaired(a: FloatArray, b: FloatArray) -> tuple[FloatArray, float]:
+    each = [paired_test(np.delete(a, i), np.delete(b, i), method="welch").p_value for i in range(len(a))]
+    return np.array(each), paired_test(a, b, method="welch").p_value
 
 
 def _by_signs(

@@ -60,7 +60,8 @@ def interval(
 ) -> Interval:
     """The interval of a mean; ``method`` of the result names how it was made.
 
-    - ``auto``: ``wilson`` if all scores are at one of the two ``bounds``, ``score`` if the mean is near one of them, else ``t``.
+    - ``auto``: ``wilson`` if all scores are at one of the two ``bounds`` (``modified wilson`` if one to three are at the other:
+      the end next to them is then farther out), ``score`` if the mean is near one of them, else ``t``.
     - ``t``: Student's. ``wilson``: of the share of scores at the upper bound. ``score``: the same for scores in between, with
       their own variance; it never leaves the bounds.
     - ``percentile`` and ``bca``: of the bootstrap. ``bca`` needs variation and otherwise falls back to ``percentile``.
@@ -131,7 +132,7 @@ def _analytic(values: FloatArray, method: str, level: float, bounds: Bounds) -> 
     if not is_finite and method in ("wilson", "score"):
         raise InputError(f"method={method!r} needs the range of the scores: pass bounds=Bounds(low, high).")
     if method == "wilson" or (method == "auto" and bounded.is_binary(values, *bounds)):
-        return _wilson(values, level, bounds)
+        return _of_share(values, method, level, bounds)
     low, high = student_ends(values, level)
     is_near = inputs.constant(values) or bounded.is_near((low + high) / 2, (high - low) / 2, *bounds)
     if method == "score" or (method == "auto" and is_finite and is_near):
@@ -140,16 +141,25 @@ def _analytic(values: FloatArray, method: str, level: float, bounds: Bounds) -> 
     return Interval(float(low), float(high), level)
 
 
-def _wilson(values: FloatArray, level: float, bounds: Bounds) -> Interval:
+def _of_share(values: FloatArray, method: str, level: float, bounds: Bounds) -> Interval:
+    """Wilson's interval; unless that was asked for, as it was modified for shares next to an end."""
     for position in np.flatnonzero((values != bounds.low) & (values != bounds.high))[:1]:
         raise InputError(
             f"scores[{position}] is {values[position]:g}, but method='wilson' is for scores that are "
             f"{bounds.low:g} or {bounds.high:g}: choose 'score' or 't'."
         )
-    share = float((values == bounds.high).mean())
-    low, high = bounded.wilson_ends(np.asarray(share), len(values), level)
+    return interval_of_share(int((values == bounds.high).sum()), len(values), method, level, bounds)
+
+
+def interval_of_share(hits: int, n: int, method: str, level: float, bounds: Bounds) -> Interval:
+    """The same of so many scores at the upper bound among n that are all at one of the two."""
+    low, high = (float(end) for end in bounded.wilson_ends(np.asarray(hits / n), n, level))
+    if method == "auto" and (modified := bounded.modified_wilson_ends(hits, n, level)) != (low, high):
+        (low, high), method = modified, "modified wilson"
+    else:
+        method = "wilson"
     span = bounds.high - bounds.low
-    return Interval(float(bounds.low + span * low), float(bounds.low + span * high), level, "wilson")
+    return Interval(bounds.low + span * low, bounds.low + span * high, level, method)
 
 
 def _bootstrap(values: FloatArray, method: str, level: float, rng: Rng, resamples: int) -> Interval:
@@ -190,3 +200,21 @@ def _corrected_ends(
     reach = bias + ndtri(ends)
     stretch = 1 - acceleration * reach
     return np.asarray(ndtr(bias + reach / stretch)) if (stretch > 0).all() else None
+
+
+def median_interval(values: FloatArray, level: float = 0.95, bounds: Bounds = Bounds()) -> Interval:  # noqa: B008  immutable
+    """Where the median over all queries like these lies: between two of the values, whatever their distribution.
+
+    These are the order statistics that enclose it with at least this chance; with very few values there are none, and the interval
+    covers the whole range of the measure.
+
+    >>> median_interval(np.arange(1.0, 21.0))
+    Interval(low=6.0, high=15.0, level=0.95, method='order statistics', clipped=False)
+    """
+    from scipy.stats import binom
+
+    n, ordered = len(values), np.sort(values)
+    below = int(binom.ppf((1 - level) / 2, n, 0.5)) if n else 0
+    if below == 0:
+        return Interval(*bounds, level, "order statistics")
+    return Interval(float(ordered[below - 1]), float(ordered[n - below]), level, "order statistics")

@@ -15,7 +15,8 @@ import numpy as np
 
 from ranklens.errors import InputError
 from ranklens.stats import bounded, inputs
-from ranklens.stats.intervals import Bounds, Interval, within
+from ranklens.stats.intervals import Bounds, Interval, interval_of_share, within
+from ranklens.stats.student import t_quantile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -128,7 +129,11 @@ class Moments:
         is_finite = bool(np.isfinite(bounds.high - bounds.low))
         is_binary = is_finite and self.at_low + self.at_high == self.n
         if method == "wilson" or (method == "auto" and is_binary):
-            return self._wilson(level, bounds, is_binary=is_binary)
+            if not is_binary:
+                raise InputError(
+                    f"method='wilson' is for scores that are {bounds.low:g} or {bounds.high:g}: choose 'score' or 't'."
+                )
+            return interval_of_share(self.at_high, self.n, method, level, bounds)
         half = float(bounded.student_half(np.asarray(self.deviation), self.n, level))
         is_near = self.is_constant or bool(
             bounded.is_near(np.asarray(self.mean), np.asarray(half), *bounds).any()
@@ -137,22 +142,13 @@ class Moments:
             return self._score(level, bounds)
         return Interval(self.mean - half, self.mean + half, level)
 
-    def _wilson(self, level: float, bounds: Bounds, *, is_binary: bool) -> Interval:
-        if not is_binary:
-            raise InputError(
-                f"method='wilson' is for scores that are {bounds.low:g} or {bounds.high:g}: choose 'score' or 't'."
-            )
-        span = bounds.high - bounds.low
-        low, high = bounded.wilson_ends(np.asarray(self.at_high / self.n), self.n, level)
-        return Interval(float(bounds.low + span * low), float(bounds.low + span * high), level, "wilson")
-
     def _score(self, level: float, bounds: Bounds) -> Interval:
         low, span = Fraction(bounds.low), Fraction(bounds.high) - Fraction(bounds.low)
         mean = (_as_fraction(self.total) / self.n - low) / span
         squares = _as_fraction(self.squares) - 2 * low * _as_fraction(self.total) + self.n * low * low
-        ends = bounded.score_ends_of(
-            self.n, np.asarray(float(mean)), np.asarray(float(squares / span**2)), level
-        )
+        square = np.asarray(float(squares / self.n / span**2))
+        quantile = t_quantile(self.n - 1, (1 + level) / 2)
+        ends = bounded.moment_ends(np.asarray(float(mean)), square, self.n, quantile)
         start, end = (float(bounds.low + float(span) * end) for end in ends)
         return Interval(start, end, level, "score")
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ranklens.arrays import FloatArray, IntArray
     from ranklens.stats.inputs import Rng
 
-_CELLS = 1 << 18  # differences held at once
+_CELLS = 1 << 17  # differences held at once; more would not stay in the cache
 _NEARLY = 1e-9  # of the largest score
 
 
@@ -51,10 +51,11 @@ def pairwise_p(
 def _one_by_one(values: FloatArray, first: IntArray, second: IntArray, how: dict[str, Any]) -> FloatArray:
     p, rest = np.ones(len(first)), np.ones(len(first), dtype=bool)
     if how["method"] == "t" and values.shape[1] > 1:
+        nearly = _NEARLY * np.abs(values).max()
         for part in _parts(len(first), values.shape[1]):
             change = values[second[part]] - values[first[part]]
             # Differences that hardly vary are left to the test of single pairs, which knows what to do.
-            rest[part] = np.ptp(change, axis=1) <= _NEARLY * np.abs(values).max()
+            rest[part] = np.ptp(change, axis=1) <= nearly
             p[part][~rest[part]] = student(change[~rest[part]])[1]
     for pair in np.flatnonzero(rest):
         p[pair] = paired_test(values[first[pair]], values[second[pair]], **how).p_value

@@ -9,6 +9,7 @@ import numpy as np
 from ranklens.errors import Given, InputError
 from ranklens.stats import inputs
 from ranklens.stats.distributions import noncentral_t_tail
+from ranklens.stats.roots import root
 
 _MANY = 1_000_000  # queries, with which Student's t is normal to the last query
 
@@ -76,12 +77,10 @@ def power_of(difference: float, deviation: float, n: int, *, alpha: float = 0.05
 @lru_cache(maxsize=256)  # a comparison asks for the same queries again and again
 def _detectable_effect(n: int, alpha: float, power: float) -> float:
     """The smallest difference in standard deviations."""
-    from scipy.optimize import brentq
-
     high = n**-0.5
     while _power(high, n, alpha) < power:
         high *= 2
-    return float(brentq(lambda effect: _power(effect, n, alpha) - power, 0, high))
+    return root(lambda effect: _power(effect, n, alpha) - power, 0, high)
 
 
 def _power(effect: float, n: int, alpha: float) -> float:

@@ -93,7 +93,9 @@ def _random_sums_of_few(steps: IntArray, rng: np.random.Generator, resamples: in
 
 
 def _random_bytes(rng: np.random.Generator, width: int, resamples: int) -> Bytes:
-    return np.frombuffer(rng.bytes(width * resamples), np.uint8).reshape(width, -1)
+    """What ``rng.bytes`` gives, in half the time."""
+    words = rng.integers(0, 1 << 64, -(-width * resamples // 8), np.uint64).astype("<u8", copy=False)
+    return words.view(np.uint8)[: width * resamples].reshape(width, -1)
 
 
 def _choices(drawn: Bytes) -> Iterator[IntArray]:
@@ -107,10 +109,11 @@ def _choices(drawn: Bytes) -> Iterator[IntArray]:
 
 def _signed_sums(steps: IntArray) -> IntArray:
     """For each row its sums under all ways to set the signs of its columns; the first sign is the highest bit."""
-    sums = np.zeros((len(steps), 1), np.int64)
-    for step in steps.T[:, :, None]:
-        sums = np.stack((sums + step, sums - step), axis=2).reshape(len(steps), -1)
-    return sums
+    if steps.shape[1] == 1:
+        return np.concatenate((steps, -steps), axis=1)
+    half = steps.shape[1] // 2
+    left, right = _signed_sums(steps[:, :half]), _signed_sums(steps[:, half:])
+    return (left[:, :, None] + right[:, None]).reshape(len(steps), -1)
 
 
 def _add_rows(sums: IntArray, table: IntArray, chosen: npt.NDArray[Any]) -> None:

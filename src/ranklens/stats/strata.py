@@ -27,25 +27,26 @@ def macro_interval(
     """The interval of the mean of group means: Student's t with Welch's degrees of freedom, or Wilson's near an end of the range.
 
     The groups are taken as they are: other queries of the same groups are what it speaks about. Groups of fewer than five
-    queries share one variance, which counts once; where all have one query, the interval is that of the plain mean.
+    queries share one variance, which counts once. Where nearly all have one query, the interval is that of the groups' means.
 
     >>> macro_interval([np.array([0.2, 0.4, 0.3, 0.3, 0.4]), np.array([0.6, 0.8, 0.7, 0.6, 0.7])])
     Interval(low=0.4389..., high=0.5610..., level=0.95, method='t', clipped=False)
     """
     sizes = np.array([len(group) for group in groups])
     values = np.concatenate(list(groups))
-    if len(groups) == 1 or (sizes == 1).all() or inputs.constant(values):
+    if len(groups) == 1 or inputs.constant(values):
         return interval(values, level=level, bounds=bounds)
-    mean = float(np.mean([group.mean() for group in groups]))
-    variance, freedom = _variance_of_macro_mean(groups, sizes)
-    if not variance:  # groups that differ, each without variation
-        return interval(np.array([group.mean() for group in groups]), level=level, bounds=bounds)
+    means = np.array([group.mean() for group in groups])
+    mean, is_known = float(means.mean()), (sizes - 1).sum() >= min(_FEW, len(groups) - 1)
+    variance, freedom = _variance_of_macro_mean(groups, sizes) if is_known else (0.0, 1.0)
+    if not variance:  # how values vary within groups is hardly known, or they do not
+        return interval(means, level=level, bounds=bounds)
     quantile = t_quantile(freedom, (1 + level) / 2)
     half = variance**0.5 * quantile
     span = bounds.high - bounds.low
     if np.isfinite(span) and bounded.is_near(np.asarray(mean), np.asarray(half), *bounds):
-        share = (mean - bounds.low) / span
-        low, high = bounded.wilson(np.asarray(share), share * (1 - share) * span**2 / variance, quantile)
+        share, n = np.asarray((mean - bounds.low) / span), len(groups) ** 2 / float((1 / sizes).sum())
+        low, high = bounded.moment_ends(share, n * variance / span**2 + share**2, n, quantile)
         return Interval(float(bounds.low + span * low), float(bounds.low + span * high), level, "score")
     return Interval(mean - half, mean + half, level)
 

@@ -1,6 +1,7 @@
 """Metrics for gradient boosting: graded, by query, usable for early stopping.
 
-The libraries' own nDCG has exponential gain and gives 1 to a query without relevant documents, 0 here; ``nDCG(gain=exp)@10`` has their gain.
+The libraries' own nDCG has exponential gain and gives 1 to a query without relevant documents, 0 here; ``convention="lightgbm"`` and
+``convention="xgboost"`` take measures as they do.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from ranklens.conventions import read
 from ranklens.embeddings.score_arrays import evaluate_scores
 from ranklens.errors import InputError
 from ranklens.policy import Policy, make_policy
-from ranklens.registry import Measure, parse_many
+from ranklens.registry import Measure
 from ranklens.scores import Scores
 
 Measures = str | Measure | Sequence[str | Measure]
@@ -23,17 +25,23 @@ class _Metric:
     """What all of them share: the measures, the policy, and the scores of the last call."""
 
     def __init__(self, measures: Measures, policy: Policy | None, options: dict[str, Any]) -> None:
-        self.measures = parse_many(measures)
+        convention = options.pop("convention", None)
+        self.measures, policy = read(measures, convention, policy)
         self.policy = make_policy(policy, options)
         self.scores: Scores | None = None  # of the last call, query by query
-        self.__name__ = self.measures[0].shown  # libraries ask a function for its name
+        # Under a library's own names, its values and ours would come together in one list.
+        self.names = [str(one) if convention else one.shown for one in self.measures]
+        self.__name__ = self.names[0]  # libraries ask a function for its name
 
     def means(self, predictions: Any, labels: Any, **groups: Any) -> list[tuple[str, float]]:
         """Each measure's name and mean."""
         self.scores = evaluate_scores(
             np.asarray(predictions), np.asarray(labels), None, self.measures, self.policy, **groups
         )
-        return [(measure.shown, self.scores.mean[str(measure)]) for measure in self.measures]
+        return [
+            (name, self.scores.mean[str(measure)])
+            for name, measure in zip(self.names, self.measures, strict=True)
+        ]
 
 
 class _LightGBM(_Metric):
@@ -105,6 +113,8 @@ def lightgbm_metric(measures: Measures = "nDCG@10", policy: Policy | None = None
     ...     def get_group(self): return [2, 2]
     >>> lightgbm_metric("RR, AP")([0.1, 0.9, 0.2, 0.8], Data())
     [('RR', 0.75, True), ('AP', 0.75, True)]
+    >>> lightgbm_metric("ndcg@5", convention="lightgbm")([0.1, 0.9, 0.2, 0.8], Data())
+    [('nDCG(gain=exp)@5', 0.81546..., True)]
     """
     return _LightGBM(measures, policy, options)
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from ranklens.comparison.systems import compare_scores
 from ranklens.errors import InputError
+from ranklens.trackers.content import Content, plain_name
+from ranklens.trackers.destinations import find
 from ranklens.words import several
 
 if TYPE_CHECKING:
@@ -45,6 +47,12 @@ class Checkpoints:
     def is_noise(self) -> bool:
         """Whether the choice of the best step among others is noise."""
         return bool(self.within_noise)
+
+    def log_to(self, tracker: Any) -> None:
+        """Log the best mean, this verdict and the report of the comparison; ``tracker`` as in :meth:`ranklens.Scores.log_to`."""
+        mean = self.comparison.result(self.measure, self.best).mean
+        numbers = {f"{plain_name(self.measure)}_best": mean}
+        find(tracker)(Content(numbers, {}, {"checkpoints": str(self)}, self.comparison.to_html))
 
     def __str__(self) -> str:
         mean = self.comparison.result(self.measure, self.best).mean

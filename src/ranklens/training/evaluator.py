@@ -8,11 +8,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ranklens.conventions import Convention, read
 from ranklens.embeddings.evaluation import EmbeddingScores, evaluate_embeddings
 from ranklens.embeddings.similarity import Similarity
 from ranklens.errors import InputError
 from ranklens.policy import Policy
 from ranklens.registry import Measure, parse_many
+from ranklens.trackers.destinations import find
 
 # The measures that sentence-transformers reports, and its words for them.
 _USUAL = [
@@ -38,7 +40,8 @@ class Evaluator:
     sentence-transformers' ``InformationRetrievalEvaluator``, such as ``dev_cosine_ndcg@10``, so
     ``metric_for_best_model="eval_dev_cosine_ndcg@10"`` works; ``primary_metric`` is the name of ``primary``, by default the nDCG with the
     largest cutoff, or the first measure. Each call is kept in :attr:`history`, for :func:`~ranklens.training.compare_checkpoints`, and
-    written to a CSV file in ``output_path``. Without a ``similarity``, the model's own is used, or cosine. Policies, and ``exclude``,
+    written to a CSV file in ``output_path``. ``log_to="mlflow"``, ``"wandb"`` or ``"tensorboard:logs"`` logs each call with its step
+    (:meth:`ranklens.Scores.log_to`). Without a ``similarity``, the model's own is used, or cosine. Policies, ``convention``, and ``exclude``,
     ``batch`` and ``device``, are those of :func:`ranklens.evaluate_embeddings`.
 
     >>> class Model:
@@ -75,12 +78,16 @@ class Evaluator:
         batch_size: int = 32,
         truncate_dim: int | None = None,
         write_csv: bool = True,
+        log_to: Any = None,
+        convention: str | Convention | None = None,
         **options: Any,
     ) -> None:
         self.queries, self.corpus, self.qrels = dict(queries), dict(corpus), qrels
-        self.measures = parse_many(_USUAL if measures is None else measures)
+        self.measures, policy = read(parse_many(_USUAL) if measures is None else measures, convention, policy)
         self.name, self.similarity, self.batch_size = name, similarity, batch_size
-        self.truncate_dim, self.write_csv = truncate_dim, write_csv
+        self.truncate_dim, self.write_csv, self.log_to = truncate_dim, write_csv, log_to
+        if log_to is not None:
+            find(log_to)  # one that cannot be used is refused before the training
         self._policy, self._options = policy, options
         self._primary = _choose_primary(self.measures, primary)
         self.primary_metric: str | None = None
@@ -109,6 +116,9 @@ class Evaluator:
         self.greater_is_better = self._primary.definition.better != "lower"
         if output_path is not None and self.write_csv:
             self._write(Path(output_path), scores, similarity, epoch, steps)
+        if self.log_to is not None:  # without the report, which is large, for each of many steps
+            step = steps if steps != -1 else len(self.history)
+            scores.log_to(self.log_to, step=step, name=self.name, report=False)
         card = getattr(model, "model_card_data", None)
         if card is not None and hasattr(card, "set_evaluation_metrics"):
             card.set_evaluation_metrics(self, means, epoch, steps)

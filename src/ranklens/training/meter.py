@@ -8,16 +8,19 @@ from typing import Any
 
 import numpy as np
 
+from ranklens.conventions import Convention, read
 from ranklens.embeddings import host
 from ranklens.embeddings.score_arrays import evaluate_scores
 from ranklens.errors import InputError
 from ranklens.policy import Policy, make_policy
-from ranklens.registry import Measure, parse_many
+from ranklens.registry import Measure
 from ranklens.scores import Scores
 
 
 class Meter:
     """Takes scores and labels batch by batch and evaluates them all; the documents of a query may come in several batches.
+
+    ``meter.compute().log_to("wandb", step=step)`` hands the result to a tracker.
 
     >>> meter = Meter("RR")
     >>> meter.update([0.1, 0.9], [1, 0], ["a", "a"])
@@ -30,9 +33,12 @@ class Meter:
         self,
         measures: str | Measure | Sequence[str | Measure] = "nDCG@10",
         policy: Policy | None = None,
+        *,
+        convention: str | Convention | None = None,
         **options: Any,
     ) -> None:
-        self.measures, self.policy = parse_many(measures), make_policy(policy, options)
+        self.measures, policy = read(measures, convention, policy)
+        self.policy = make_policy(policy, options)
         self._scores: list[Any] = []
         self._labels: list[Any] = []
         self._queries: list[Any] = []

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from ranklens.conventions import Convention, read
 from ranklens.embeddings.score_arrays import evaluate_scores
 from ranklens.errors import InputError
 from ranklens.policy import Policy
-from ranklens.registry import Measure, parse
+from ranklens.registry import Measure
 
 
 class _Scorer:
@@ -33,7 +34,12 @@ class _Scorer:
 
 
 def scorer(
-    measure: str | Measure = "nDCG@10", *, query: Any, policy: Policy | None = None, **options: Any
+    measure: str | Measure = "nDCG@10",
+    *,
+    query: Any,
+    policy: Policy | None = None,
+    convention: str | Convention | None = None,
+    **options: Any,
 ) -> Any:
     """A scorer for ``cross_val_score`` and ``GridSearchCV``; ``query`` is the column of the features that names the query.
 
@@ -44,7 +50,8 @@ def scorer(
     >>> scorer("RR", query=0)(Model(), features, [1, 0, 1, 0])
     0.75
     """
-    return _Scorer(parse(measure) if isinstance(measure, str) else measure, query, policy, options)
+    measures, policy = read(measure, convention, policy)
+    return _Scorer(measures[0], query, policy, options)
 
 
 def _column(features: Any, name: Any) -> list[Any]:

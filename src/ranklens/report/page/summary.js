@@ -57,6 +57,7 @@ function pairTiles(state) {
             `${gapRange(m, p)}, `,
             el("span", { class: "together", text: `adjusted ${chance(p.adjusted_p)}` }),
             ...marginParts(p),
+            p.open ? el("div", { class: "decision", text: "Open: unjudged documents could reverse their order" }) : "",
           ],
           p.significant ? "strong" : "",
         )

@@ -1,0 +1,248 @@
+"""How often intervals hold the truth, near the ends of the range in particular, and how often families of tests find what is not there.
+
+Parts of ``simulation.py``, which runs them. Coverage of shares is counted, not simulated: all numbers of successes, with their probabilities.
+"""
+
+from itertools import combinations
+
+import numpy as np
+from scipy.stats import binom
+
+import ranklens as rl
+from ranklens import stats
+from ranklens.stats.effects import effect_sizes
+from ranklens.stats.inputs import differences
+from ranklens.stats.intervals import student_ends
+from ranklens.stats.strata import macro_interval
+
+SIZES = (10, 25, 50, 100, 1000)
+UNIT = stats.Bounds(0, 1)
+LEAST = 0.93  # coverage from 25 queries on
+BETTER = 0.25  # the advantage of the better system, on the scale of the latent quality
+
+
+def ndcg_like(latent):
+    return np.clip(0.1 + 0.35 * latent, 0, 1) ** 1.25
+
+
+def rr_like(latent):
+    rank = np.ceil(np.exp(1.2 - 1.3 * latent))
+    return np.where(rank <= 10, 1 / rank, 0.0)
+
+
+def sparse(rng, size, share, at, others):
+    """Values that are ``at`` in a share of the queries."""
+    return np.where(rng.random(size) < share, at, others)
+
+
+# Scores near an end of their range, as very good and very bad systems have them.
+SHAPES = {
+    "nDCG-like, many zeros": lambda rng, size: ndcg_like(rng.normal(0, 1.22, size)),
+    "nDCG-like, many ones": lambda rng, size: 1 - ndcg_like(rng.normal(0, 1.22, size)),
+    "AP-like, mean 0.05": lambda rng, size: rng.beta(0.25, 4.75, size),
+    "AP-like, 80% zeros": lambda rng, size: sparse(rng, size, 0.8, 0, rng.beta(1, 3, size)),
+    "RR-like, 88% zeros": lambda rng, size: sparse(rng, size, 0.88, 0, 1 / rng.integers(1, 11, size)),
+    "R-like, 96% ones": lambda rng, size: sparse(rng, size, 0.96, 1, rng.random(size)),
+}
+# Of successes, with the coverage that is expected from 25 queries on: that of a share goes up and down, as there are few numbers of successes.
+SHARES = {0.98: LEAST, 0.05: LEAST, 0.99: LEAST, 0.9: LEAST, 0.7: 0.92, 0.5: LEAST}
+
+
+def low_and_high(rng, size, shift):
+    """Two systems of which the second is better, both near an end of the range."""
+    easy, luck = rng.normal(shift, 1, size), rng.normal(0, 0.7, (2, *size))
+    return np.clip(0.35 * (easy + luck[0]), 0, 1), np.clip(0.35 * (easy + luck[1] + BETTER), 0, 1)
+
+
+def paired_successes(rng, size, more, less):
+    """Two systems that succeed or fail; ``more`` and ``less``: how often only the second, only the first succeeds."""
+    drawn = rng.random(size)
+    both = drawn > 0.6
+    return ((drawn < less) | both) * 1.0, (both | ((drawn >= less) & (drawn < less + more))) * 1.0
+
+
+def draw_pairs(rng, kind, size):
+    latent = rng.normal(0, 1, size) + rng.normal(0, 0.7, (2, *size))
+    return kind(latent[0]), kind(latent[1] + BETTER)
+
+
+PAIRS = {
+    "nDCG-like": lambda rng, size: draw_pairs(rng, ndcg_like, size),
+    "RR-like": lambda rng, size: draw_pairs(rng, rr_like, size),
+    "nearly all zero": lambda rng, size: low_and_high(rng, size, -1.3),
+    "nearly all one": lambda rng, size: low_and_high(rng, size, 4.2),
+    "Success, 5% to 1%": lambda rng, size: paired_successes(rng, size, 0.05, 0.01),
+    "Success, 20% to 10%": lambda rng, size: paired_successes(rng, size, 0.2, 0.1),
+}
+
+
+def show_shares():
+    """Prints the exact coverage of a share by t, by Wilson's interval and by what is chosen by default, and the worst over all shares."""
+    fine = True
+    print(
+        "\ncoverage of a share, exactly: t, Wilson, the default; last, over all shares between 0.0001 and 0.9999, the worst\n"
+    )
+    for n in SIZES:
+        hits, cells = np.arange(n + 1), []
+        ends = {method: ends_of_shares(n, method) for method in ("t", "wilson", "auto")}
+        for share, least in SHARES.items():
+            rates = [float(coverage(hits, n, *of, np.array([share]))[0]) for of in ends.values()]
+            fine = fine and (n < 25 or rates[-1] >= least)
+            cells.append(f"{share}: " + " ".join(f"{rate:.3f}" for rate in rates))
+        worst = []
+        for low, high in ends.values():
+            edges = np.concatenate([low, high])  # where the coverage drops
+            shares = np.concatenate([edges - 1e-9, edges + 1e-9])
+            shares = shares[(shares > 0.0001) & (shares < 0.9999)]
+            worst.append(coverage(hits, n, low, high, shares).min())
+        print(
+            f"n = {n:5}  " + "  ".join(cells) + "  worst: " + " ".join(f"{rate:.3f}" for rate in worst),
+            flush=True,
+        )
+    return fine
+
+
+def ends_of_shares(n, method):
+    found = [
+        stats.interval(np.repeat([1.0, 0.0], [hits, n - hits]), method=method, bounds=UNIT)
+        for hits in range(n + 1)
+    ]
+    return np.array([one.low for one in found]), np.array([one.high for one in found])
+
+
+def coverage(hits, n, low, high, share):
+    held = (low <= share[:, None]) & (share[:, None] <= high)
+    return (binom.pmf(hits, n, share[:, None]) * held).sum(axis=1)
+
+
+def show_means(experiments, seed):
+    """Prints the coverage of means by t and by what is chosen by default; returns whether it is at least 0.93 from 25 queries on."""
+    return _show("mean", SHAPES, _means, experiments, seed)
+
+
+def show_differences(experiments, seed):
+    """The same for differences."""
+    return _show("difference", PAIRS, _differences, experiments, seed)
+
+
+def _show(what, shapes, measure, experiments, seed):
+    fine = True
+    print(f"\ncoverage of a {what}: t, then the default, with {', '.join(map(str, SIZES))} queries\n")
+    for shape in shapes:
+        rng = np.random.default_rng(seed)
+        drawn = shapes[shape](rng, (1, 4_000_000))
+        truth = drawn.mean() if what == "mean" else (drawn[1] - drawn[0]).mean()
+        rates = [measure(rng, shape, n, experiments, truth) for n in SIZES]
+        fine = fine and min(rate[1] for n, rate in zip(SIZES, rates, strict=True) if n >= 25) >= LEAST
+        print(f"{shape:24}" + "  ".join(f"{t:.3f} {default:.3f}" for t, default in rates), flush=True)
+    return fine
+
+
+def _means(rng, shape, n, experiments, truth):
+    held = np.zeros(2)
+    for values in SHAPES[shape](rng, (experiments, n)):
+        found = (stats.interval(values, method=method, bounds=UNIT) for method in ("t", "auto"))
+        held += [low <= truth <= high for low, high in found]
+    return held / experiments
+
+
+def _differences(rng, shape, n, experiments, truth):
+    a, b = PAIRS[shape](rng, (experiments, n))
+    changes = differences(a, b)
+    found = effect_sizes(changes, level=0.95, bounds=UNIT)
+    ends = [student_ends(changes, 0.95), (found.low, found.high)]
+    return [((low <= truth + 1e-12) & (truth <= high + 1e-12)).mean() for low, high in ends]
+
+
+SLICES = {
+    "20 slices of 1 or 2": [1, 2] * 10,
+    "19 of 1, one of 2": [1] * 19 + [2],
+    "10 of 2": [2] * 10,
+    "10 of 1, 10 of 5": [1] * 10 + [5] * 10,
+    "6 of 1 to 60": [1, 2, 5, 10, 30, 60],
+    "5 of 20": [20] * 5,
+}
+# The means of slices lie between two numbers; the scores of a slice follow a beta distribution, or are successes.
+LEVELS = {
+    "0.2 to 0.8": (0.2, 0.8, 8),
+    "0.02 to 0.1": (0.02, 0.1, 6),
+    "0.9 to 0.98": (0.9, 0.98, 6),
+    "Success, 0.5 to 0.95": (0.5, 0.95, None),
+}
+
+
+def show_macro(experiments, seed):
+    """Prints how often the interval of a macro-average holds the mean of the slices' true means."""
+    rng, fine = np.random.default_rng(seed), True
+    print(f"\ncoverage of a macro-average, means of slices {'; '.join(LEVELS)}\n")
+    for name, sizes in SLICES.items():
+        rates = [
+            np.mean([_macro_holds(rng, sizes, *level) for _ in range(experiments)])
+            for level in LEVELS.values()
+        ]
+        fine = fine and min(rates) >= LEAST - 0.02
+        print(f"{name:24}" + "  ".join(f"{rate:.3f}" for rate in rates), flush=True)
+    return fine
+
+
+def _macro_holds(rng, sizes, low, high, weight):
+    means = rng.uniform(low, high, len(sizes))
+    groups = [
+        rng.binomial(1, mean, n).astype(float)
+        if weight is None
+        else rng.beta(weight * mean, weight * (1 - mean), n)
+        for mean, n in zip(means, sizes, strict=True)
+    ]
+    found = macro_interval(groups, bounds=UNIT)
+    return found.low <= means.mean() <= found.high
+
+
+MEASURES = ["nDCG@10", "AP", "RR", "R@100", "P@10", "nDCG@20"]
+
+
+def show_families(experiments, seed):
+    """Prints how often comparisons of equal systems by six measures find some difference, and whether families keep it below 0.06."""
+    rng, wrong = np.random.default_rng(seed), {}
+    print("\nsome pair of equal systems is called different, over six measures of 50 queries\n")
+    for systems, (kind, own) in [(s, k) for s in (2, 4) for k in (("alike", 0.4), ("independent", 3.0))]:
+        found = {"each measure": 0, "primary": 0, 'family="all"': 0}
+        for _ in range(experiments):
+            given = _equal_systems(rng, systems, own)
+            plain = rl.compare_scores(given, test="t", primary=MEASURES[0])
+            together = rl.compare_scores(given, test="t", family="all")
+            found["each measure"] += _any(plain)
+            found["primary"] += any(
+                plain.pair(MEASURES[0], *pair).significant for pair in combinations(given, 2)
+            )
+            found['family="all"'] += _any(together)
+        for how, count in found.items():
+            rate = count / experiments
+            error = (rate * (1 - rate) / experiments) ** 0.5
+            print(f"{systems} systems, {kind:14}{how:28}{rate:.4f} ± {error:.4f}", flush=True)
+            if how != "each measure":
+                wrong[systems, kind, how] = rate - 2 * error > 0.05
+    rejected = np.mean([_mid_p(rng) <= 0.05 for _ in range(experiments)])
+    print(f"McNemar's mid-p test on equal systems, 50 queries of which 30% differ: {rejected:.4f}")
+    return not any(wrong.values())
+
+
+def _mid_p(rng):
+    a, b = paired_successes(rng, (1, 50), 0.15, 0.15)
+    return stats.paired_test(a[0], b[0], method="mcnemar").p_value
+
+
+def _any(comparison):
+    return any(part.significant.any() for part in comparison.pairs.parts)
+
+
+def _equal_systems(rng, systems, own, queries=50):
+    """Queries are easy or hard, each system has its luck with each, and each measure sees that with noise of its own."""
+    import polars as pl
+
+    latent = rng.normal(0, 1, queries) + rng.normal(0, 0.7, (systems, queries))
+    seen = (latent[:, None] + rng.normal(0, own, (systems, len(MEASURES), queries))) / (1 + own**2) ** 0.5
+    ids = [f"q{i}" for i in range(queries)]
+    return {
+        f"s{i}": pl.DataFrame({"query": ids, **dict(zip(MEASURES, ndcg_like(rows), strict=True))})
+        for i, rows in enumerate(seen)
+    }
