@@ -50,7 +50,8 @@ def test_judgments_that_know_more(spark, knows):
         "evidence": {"q1": [{"a", "c"}, {"b"}], "q2": [{"d"}], "q3": [{"x"}]},
         "preferences": {"q1": [("a", "b"), ("c", "d")], "q2": [("d", "a")]},
         "documents": {
-            doc: {"group": "g" + str(i % 2), "features": [float(i), 1.0]} for i, doc in enumerate("abcde")
+            doc: {"group": "g" + str(i % 2), "features": [float(i), 1.0], "understandability": i / 5}
+            for i, doc in enumerate("abcde")
         },
     }[knows]
     grades = (

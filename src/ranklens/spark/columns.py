@@ -120,7 +120,11 @@ def _lists(given: DataFrame, what: str, columns: Mapping[str, str] | None) -> Da
     rows = given.select(_text(query, "query"), F.posexplode_outer(_quoted(column)).alias("place", "one"))
     if element.typeName() != "struct":
         _check_ids(element.typeName(), column, what)
-        value = F.lit(1.0) if what == "qrels" else -(F.col("place") + 1).cast("double")
+        value = (
+            F.when(F.col("place").isNotNull(), 1.0)
+            if what == "qrels"
+            else -(F.col("place") + 1).cast("double")
+        )
         return rows.select("query", F.col("one").cast("string").alias("doc"), value.alias(number))
     doc, beside = _fields(element, column, what)
     value = F.col(f"one.{_quoted(beside)}").cast("double")

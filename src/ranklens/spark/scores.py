@@ -12,7 +12,7 @@ from ranklens.errors import MeasureError
 from ranklens.judging.hits import Hits
 from ranklens.judging.judged import Counted
 from ranklens.registry import parse
-from ranklens.scores import LOG_BOUNDS, Means, Scores, of_logs, usual_of_logs
+from ranklens.scores import LOG_BOUNDS, Means, Scores, of_logs, total, usual_of_logs
 from ranklens.spark.collecting import collected
 from ranklens.stats.intervals import Bounds, Interval
 
@@ -71,7 +71,12 @@ class SparkScores(Scores):
     @cached_property
     def mean(self) -> dict[str, float]:
         kept = [m for m in self.measures if m.definition.aggregate != "none"]
-        return Means({str(m): _combined(m.definition.aggregate, self.moments(m)) for m in kept})
+        return Means({str(m): self._combined(m) for m in kept})
+
+    def _combined(self, measure: Measure) -> float:
+        """As :func:`ranklens.scores.total` does; sums do not tell a median, so that its values are collected."""
+        kind = measure.definition.aggregate
+        return total(kind, self[measure]) if kind == "median" else _combined(kind, self.moments(measure))
 
     def moments(self, measure: str | Measure) -> Moments:
         """How many values there are, and what they and their squares add up to; of their logarithms for a geometric mean."""
@@ -86,6 +91,8 @@ class SparkScores(Scores):
         """From the moments; the bootstrap counts equal values on the cluster and draws from the counts."""
         parsed = parse(measure) if isinstance(measure, str) else measure
         kind = parsed.definition.aggregate
+        if kind == "median":
+            return super().interval(parsed, level=level, method=method, rng=rng)
         if kind not in ("mean", "geometric"):
             raise MeasureError(f"{parsed} is not a mean, so it has no interval.")
         if method in ("percentile", "bca"):
