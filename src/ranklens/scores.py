@@ -548,8 +548,7 @@ def details(
 
 def _parameters(judged: Judged, measures: Sequence[Measure]) -> list[str]:
     """What defaults stand for that change from paper to paper; a gain, where grades are more than 0 and 1."""
-    grades = judged.ideal.grade
-    is_binary = not isinstance(judged, Recalled) and ((grades <= 0) | (grades == 1)).all()
+    is_binary = judged.graded == 0
     by_parts: dict[str, list[str]] = {}
     for measure in measures:
         found = stated(measure, highest_grade([judged]))

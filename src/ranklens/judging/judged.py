@@ -125,6 +125,11 @@ class Judged:
         return self if self.policy.judged_only else self._once("condensed", self._condense)
 
     @property
+    def graded(self) -> int | None:
+        """How many judgments are more than relevant or not; None where that is not known."""
+        return int(((self.ideal.grade > 0) & (self.ideal.grade != 1)).sum())
+
+    @property
     def longest(self) -> int:
         """The length of the longest ranking."""
         return int(self.retrieved.max(initial=0))
@@ -181,6 +186,10 @@ class Judged:
 class Recalled(Judged):
     """What is known of rankings whose scores were read from a file: the queries and the policy, but no document."""
 
+    @property
+    def graded(self) -> int | None:
+        return None
+
     @classmethod
     def of(cls, queries: Sequence[str], policy: Policy, applied: Applied) -> Recalled:
         n, none = len(queries), np.zeros(0, np.int64)
@@ -200,6 +209,10 @@ class Counted(Recalled):
 
     share: float | None = None  # of the retrieved documents that are judged, down to the deepest cutoff; None if it says nothing
     counts: Mapping[str, int] = field(default_factory=dict)  # "longest", "tied", and "across k" for each cutoff
+
+    @property
+    def graded(self) -> int | None:
+        return self.counts.get("graded", 0)
 
     @property
     def longest(self) -> int:

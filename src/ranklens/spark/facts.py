@@ -154,6 +154,7 @@ def facts_of(
         "answered": int(np.count_nonzero(judged.retrieved)),
         "judgments": len(judged.ideal),
         "tied": judged.tied,
+        "graded": judged.graded or 0,
         **{f"across {k}": judged.tied_across(k) for k in cutoffs_of(measures)},
     }
     return Facts(
