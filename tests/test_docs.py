@@ -8,6 +8,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from engines import spark_or_skip
 
 from ranklens import registry
 
@@ -31,11 +32,22 @@ def the_registry_stays_as_it_is(monkeypatch):
     registry.catalog.by_spelling.cache_clear()
 
 
+ON_SPARK = ROOT / "docs" / "scale.md"
+SLOWLY = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # of PySpark's sockets
+
+
 @pytest.mark.parametrize(
-    "page", [p for p in PAGES if any(b[0] == "python" for b in blocks(p))], ids=lambda p: p.name
+    "page",
+    [
+        pytest.param(p, id=p.name, marks=SLOWLY if p == ON_SPARK else ())
+        for p in PAGES
+        if any(b[0] == "python" for b in blocks(p))
+    ],
 )
 def test_python_blocks_run_in_order(page):
     """A block without a language that follows one that prints must show what it prints."""
+    if page == ON_SPARK:
+        spark_or_skip()
     names, printed = {"__name__": "docs"}, ""
     for language, code in blocks(page):
         if language == "python":

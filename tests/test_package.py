@@ -78,7 +78,7 @@ FLOORS = [
     {"history"},
     {"evaluation", "single", "trec", "lint"},
     {"comparison", "explanation", "items", "pipeline", "pytrec_eval", "recommend", "sessions"},
-    {"retrieval", "embeddings", "exchange"},
+    {"retrieval", "embeddings", "exchange", "spark"},
     {"report", "gates", "trackers"},
     {"config", "demo", "testing", "training"},
     {"cli"},
@@ -90,6 +90,8 @@ DOORS = {
     ("scores", "exchange"),
     ("scores", "trackers"),
     ("comparison", "report"),
+    ("comparison", "spark"),
+    ("evaluation", "spark"),
     ("history", "report"),
     ("registry", "formulas"),
 }

@@ -20,6 +20,7 @@ from ranklens.errors import (
 )
 from ranklens.judging.assembly import judge
 from ranklens.policy import make_policy
+from ranklens.readers.frames import is_spark
 from ranklens.registry import Measure, parse_many
 from ranklens.scores import Scores, Sources
 
@@ -51,7 +52,7 @@ def evaluate(
 ) -> Scores:
     """Score a run against judgments.
 
-    ``qrels`` and ``run`` are anything that :func:`ranklens.judge` takes. ``measures`` are names such as ``"nDCG@10"``,
+    ``qrels`` and ``run`` are anything that :func:`ranklens.judge` takes, or Spark DataFrames, which stay on their cluster. ``measures`` are names such as ``"nDCG@10"``,
     or a preset such as ``"rag"``, the default. Policies are given as a :class:`~ranklens.policy.Policy` or one by one
     (``ties="average"``, ``depth=100``, ``rel=2`` …). ``convention="xgboost"`` takes measures and policy as that tool does
     (:func:`ranklens.convention`). ``save=True`` keeps the scores in the history of the project (:class:`ranklens.History`),
@@ -68,14 +69,32 @@ def evaluate(
         measures, policy = read(measures, convention, policy)
     chosen = make_policy(policy, options)
     wanted = [with_rel(measure, chosen.rel) for measure in parse_many(measures)]
-    judged = judge(qrels, run, chosen, columns=columns, match=match, abstain_below=abstain_below)
-    found = _score(judged, wanted, Sources(qrels, run, columns, match))
+    if is_spark(run) or is_spark(qrels):
+        found = _on_spark(qrels, run, wanted, chosen, columns, match)
+    else:
+        judged = judge(qrels, run, chosen, columns=columns, match=match, abstain_below=abstain_below)
+        found = _score(judged, wanted, Sources(qrels, run, columns, match))
     if save:
         from ranklens.history import saving
 
         asked = {**saving.paths(qrels=qrels, run=run), "measures": [measure.shown for measure in wanted]}
         saving.save({saving.name_of(run): found}, save, "evaluate", asked)
     return found
+
+
+def _on_spark(
+    qrels: Any,
+    run: Any,
+    wanted: Sequence[Measure],
+    policy: Policy,
+    columns: Mapping[str, str] | None,
+    match: Matching | None,
+) -> Scores:
+    if policy.ties == "average":
+        _refuse_undefined(wanted)
+    from ranklens.spark.evaluation import evaluate
+
+    return evaluate(qrels, run, wanted, policy, columns=columns, match=match)
 
 
 def evaluate_rankings(

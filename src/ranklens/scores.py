@@ -12,7 +12,7 @@ import numpy as np
 
 from ranklens import __version__
 from ranklens.errors import InputError, MeasureError, MissingExtraError, nearest, warn
-from ranklens.judging.judged import Applied, Copied, Judged, Recalled
+from ranklens.judging.judged import Applied, Copied, Counted, Judged, Recalled
 from ranklens.policy import Policy
 from ranklens.registry import Aggregate, Measure, parse, spellings, stated
 from ranklens.stats.intervals import Bounds, Interval, interval, median_interval
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "ranklens.scores"  # src/ranklens/scores.schema.json
 FORMAT_VERSION = 1  # of to_json; 1: first version
-_FEW_EXPECTED = 2  # documents per query, as golden sets have
+FEW_EXPECTED = 2  # documents per query, as golden sets have
 GEOMETRIC_FLOOR = 0.00001  # trec_eval's MIN_GEO_MEAN
 
 
@@ -194,6 +194,13 @@ class Scores:
                 "to_pandas needs pandas, which is not installed: pip install pandas"
             ) from None
         return pd.DataFrame(self._columns(), index=pd.Index(self.queries, name="query"))
+
+    def to_spark(self) -> Any:
+        """The per-query values as a Spark DataFrame that stays on its cluster, if the run was one."""
+        raise InputError(
+            "These scores were made on this machine, so there is no cluster that holds them; spark.createDataFrame(scores.to_pandas()) "
+            "brings them to one."
+        )
 
     def to_json(self, *, level: float = 0.95) -> str:
         """Everything, with a format version: means, intervals, values per query, the policy and what it did.
@@ -541,8 +548,7 @@ def details(
 
 def _parameters(judged: Judged, measures: Sequence[Measure]) -> list[str]:
     """What defaults stand for that change from paper to paper; a gain, where grades are more than 0 and 1."""
-    grades = judged.ideal.grade
-    is_binary = not isinstance(judged, Recalled) and ((grades <= 0) | (grades == 1)).all()
+    is_binary = judged.graded == 0
     by_parts: dict[str, list[str]] = {}
     for measure in measures:
         found = stated(measure, highest_grade([judged]))
@@ -553,7 +559,8 @@ def _parameters(judged: Judged, measures: Sequence[Measure]) -> list[str]:
 
 def highest_grade(several_judged: Iterable[Judged]) -> float | None:
     """The highest grade of all, as far as it is known; of scores that were read from a file it is not."""
-    return max((one.max_grade for one in several_judged if not isinstance(one, Recalled)), default=None)
+    known = [one for one in several_judged if isinstance(one, Counted) or not isinstance(one, Recalled)]
+    return max((one.max_grade for one in known), default=None)
 
 
 def _among_the_queries(applied: Applied, policy: Policy) -> list[tuple[int, str]]:
@@ -592,20 +599,24 @@ def _if_any(facts: Sequence[tuple[int, str]]) -> list[str]:
 
 
 def _ties_at_cutoffs(judged: Judged, measures: Sequence[Measure]) -> str:
-    if judged.ties is None or not len(judged.ties.query):
+    tied = judged.tied
+    if not tied:
         return ""
-    tied = len({*judged.ties.query.tolist()})
-    cutoffs = sorted({m.k for m in measures if m.k is not None})
-    reached = [(k, judged.ties.reaching(k)) for k in cutoffs]
+    reached = [(k, judged.tied_across(k)) for k in cutoffs_of(measures)]
     told = [f"across the cutoff {k} in {n:,}" for k, n in reached if n]
     return f" (judged documents tie in {', '.join([counted(tied, 'query'), *told])})"
 
 
+def cutoffs_of(measures: Sequence[Measure]) -> list[int]:
+    """The cutoffs of all measures that have one."""
+    return sorted({m.k for m in measures if m.k is not None})
+
+
 def _judged_share(judged: Judged, measures: Sequence[Measure]) -> str:
-    share, k = share_judged(judged, measures), _deepest(measures)
+    share, k = share_judged(judged, measures), deepest(measures)
     if share is None:
         return ""
-    is_all = k is None or k >= judged.retrieved.max()
+    is_all = k is None or k >= judged.longest
     return f"{percent(share)} of {'the retrieved documents' if is_all else f'the top {k}'} judged"
 
 
@@ -614,9 +625,11 @@ def share_judged(judged: Judged, measures: Sequence[Measure], depth: int | None 
 
     It says nothing where gold is one or two relevant documents per query: the others were never meant to be judged.
     """
+    if isinstance(judged, Counted):
+        return judged.share
     from ranklens.formulas.counts import judged_of_retrieved
 
-    cuts = [cut for cut in (_deepest(measures), depth) if cut is not None]
+    cuts = [cut for cut in (deepest(measures), depth) if cut is not None]
     found, retrieved = judged_of_retrieved(judged, min(cuts, default=None))
     if not retrieved.any() or judged.policy.judged_only or _names_only_the_expected(judged):
         return None
@@ -627,10 +640,11 @@ def _names_only_the_expected(judged: Judged) -> bool:
     """Whether judgments are a golden set: no document judged not relevant, and two or fewer for the usual query."""
     if not len(judged) or (judged.ideal.grade <= 0).any():
         return False
-    return bool(np.median(judged.ideal.sum()) <= _FEW_EXPECTED)
+    return bool(np.median(judged.ideal.sum()) <= FEW_EXPECTED)
 
 
-def _deepest(measures: Sequence[Measure]) -> int | None:
+def deepest(measures: Sequence[Measure]) -> int | None:
+    """The largest cutoff; None if no measure has one."""
     return max((m.k for m in measures if m.k is not None), default=None)
 
 
@@ -663,13 +677,22 @@ def interval_of(
         return None
     if kind == "mean":
         return interval(values, method=method, level=level, bounds=bounds, rng=rng)
-    bounds = Bounds(np.log(GEOMETRIC_FLOOR), 0.0)
-    method = (
-        "t" if method == "auto" else method
-    )  # the floor is a convention, not an end that values come near to
-    logs = interval(logs_with_floor(values), method=method, level=level, bounds=bounds, rng=rng)
-    low, high = (float(np.exp(end)) for end in logs)
-    return Interval(low, high, level, f"{logs.method} of logs", logs.clipped)
+    method = usual_of_logs(method)
+    return of_logs(interval(logs_with_floor(values), method=method, level=level, bounds=LOG_BOUNDS, rng=rng))
+
+
+LOG_BOUNDS = Bounds(float(np.log(GEOMETRIC_FLOOR)), 0.0)  # of what a geometric mean averages
+
+
+def usual_of_logs(method: str) -> str:
+    """The floor is a convention, not an end that values come near to, so intervals of logarithms are Student's."""
+    return "t" if method == "auto" else method
+
+
+def of_logs(around: Interval) -> Interval:
+    """The interval of a geometric mean, from that of the logarithms."""
+    low, high = (float(np.exp(end)) for end in around)
+    return Interval(low, high, around.level, f"{around.method} of logs", around.clipped)
 
 
 def logs_with_floor(values: FloatArray) -> FloatArray:

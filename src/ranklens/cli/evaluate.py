@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ranklens.cli import formats
@@ -49,7 +50,16 @@ Examples:
   ranklens evaluate qrels.tsv run.jsonl -m rag -m nDCG@10 --ties average -q --format csv
 
   ranklens evaluate golden.jsonl log.jsonl -m hit@5 --failing 20 --format markdown
+
+  ranklens evaluate qrels.parquet s3a://bucket/run.parquet --engine spark --master spark://host:7077
 """
+
+
+class Engine(str, Enum):
+    """Where evaluation runs."""
+
+    local = "local"
+    spark = "spark"
 
 
 def evaluate(
@@ -85,6 +95,14 @@ def evaluate(
         ),
     ] = None,
     save: options.Save = False,
+    engine: Annotated[
+        Engine,
+        typer.Option(help="Where it is computed: on this machine, or by Spark, which also reads tables."),
+    ] = Engine.local,
+    master: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Spark's master, such as spark://host:7077, yarn or local[4]."),
+    ] = None,
 ) -> None:
     """Score one or several runs against judgments."""
     from ranklens.evaluation import Each
@@ -94,18 +112,27 @@ def evaluate(
     out.check_output(output, [qrels, *paths_of(runs)])
     written = formats.format_of(format, output, Format)
     _refuse_what_is_not_shown(per_query, failing, failing_measure, written)
+    _refuse_for_engine(engine, master, failing)
     texts = query_texts(queries, qrels, "evaluate") if queries or per_query or failing else {}
     each = Each()
     with _said(each):
         columns, matching = columns_of(places), match_of(match)
         names = Names.of(columns, matching)
-        data = open_collection(qrels, runs, qrels_format, run_format, names, each.bad if skip_bad else None)
+        if engine is Engine.spark:
+            from ranklens.spark.files import open_on_spark
+
+            data = open_on_spark(qrels, runs, qrels_format, run_format, master)
+        else:
+            data = open_collection(
+                qrels, runs, qrels_format, run_format, names, each.bad if skip_bad else None
+            )
         gold = kept(data.qrels) if len(data.runs) > 1 else data.qrels
         how: dict[str, Any] = {
             "measures": measures,
             "policy": policy,
             "match": matching,
             "abstain_below": abstain_below,
+            **({"columns": columns} if engine is Engine.spark else {}),  # files are read under these names
         }
         if len(data.runs) == 1:
             with reading(), queries_in_common():
@@ -140,6 +167,15 @@ def _refuse_what_is_not_shown(
         raise InputError("--failing needs another format than latex, such as markdown.")
     if failing is not None and per_query and format in (Format.csv, Format.tsv, Format.jsonl, Format.parquet):
         raise InputError(f"--failing and --per-query are two tables; {format.value} holds one of them.")
+
+
+def _refuse_for_engine(engine: Engine, master: str | None, failing: int | None) -> None:
+    if engine is Engine.local and master is not None:
+        raise InputError("--master is Spark's; add --engine spark.")
+    if engine is Engine.spark and failing is not None:
+        raise InputError(
+            "--failing looks at single rankings, which stay on the cluster; leave it out with --engine spark."
+        )
 
 
 def _score_each(

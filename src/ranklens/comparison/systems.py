@@ -88,7 +88,8 @@ def compare(
 
     ``margin`` is the largest difference that does not matter (0.01, ``"2%"``, or ``{measure: margin}``); every pair is then better,
     no worse, equivalent, worse or undecided. ``clusters`` says which queries belong together, as ``{query: cluster}`` or a
-    column of ``queries``: tests and intervals are then by cluster. ``intervals="simultaneous"`` makes the intervals of all
+    column of ``queries``: tests and intervals are then by cluster. Judgments and runs may be Spark DataFrames; from a million queries on
+    their values stay on the cluster, and the result is a :class:`ranklens.spark.comparing.LargeComparison`. ``intervals="simultaneous"`` makes the intervals of all
     differences hold together and agree with the tests. ``save=True`` keeps all systems in the history of the project
     (:class:`ranklens.History`), ``save="v1.2"`` under this label.
 
@@ -99,6 +100,16 @@ def compare(
     """
     chosen = make_policy(policy, options)
     settings = _settings(baseline, test, correction, alpha, level, rng, family, primary, intervals)
+    if _is_on_spark(qrels, runs):
+        how = {"policy": chosen, "columns": columns, "match": match}
+        evaluated = _evaluated_on_spark(qrels, runs, measures, progress, how)
+        asked = Asked(by, queries, margin, clusters)
+        on_spark: Comparison = _compared_on_spark(evaluated, measures, settings, asked, chosen.missing)
+        if save:
+            from ranklens.history import saving
+
+            saving.save(evaluated, save, "compare", asdict(settings))
+        return on_spark
     bad: Bad = {} if skip_bad else None
     qrels, given = _named_runs(qrels, runs, Names.of(columns, match), bad)
     rankings = {name: run for name, run in given.items() if not _holds_values(run, columns)}
@@ -129,6 +140,46 @@ def compare(
 
         saving.save(found.scores, save, "compare", asdict(settings))
     return replace(found, evidence=evidence, told=tuple(said), teams=belonging, **_logged(logs))
+
+
+def _is_on_spark(qrels: Any, runs: Any) -> bool:
+    return any(map(frames.is_spark, (qrels, runs, *(runs.values() if isinstance(runs, Mapping) else ()))))
+
+
+def _evaluated_on_spark(
+    qrels: Any,
+    runs: Any,
+    measures: Any,
+    progress: Callable[[Iterable[Any]], Iterable[Any]],
+    how: Mapping[str, Any],
+) -> dict[str, Scores]:
+    """Scores by system; those that were given as scores stay as they are."""
+    from ranklens.spark.comparing import runs_of
+
+    given = runs_of(runs)
+    scored = {name: run for name, run in given.items() if isinstance(run, Scores)}
+    rankings = {name: run for name, run in given.items() if name not in scored}
+    found = evaluate_each(rankings, lambda run: evaluate(qrels, run, measures, **how), progress=progress)
+    for told in found.told():
+        warn(told)
+    return {name: {**scored, **found.scores}[name] for name in given}
+
+
+def _compared_on_spark(
+    scores: Mapping[str, Scores], measures: Any, settings: Settings, given: Asked, missing: str
+) -> Any:
+    """By all values, if they are few enough to come here; else by their sums, as a :class:`ranklens.spark.comparing.LargeComparison`."""
+    from ranklens.spark.comparing import compare_large, is_large
+
+    wanted = list(next(iter(scores.values())).measures) if scores else measures
+    if not is_large(scores):
+        return _compared(scores, wanted, settings, given, missing)
+    if any(one is not None for one in (given.by, given.margin, given.clusters)) or settings.is_joint:
+        raise InputError(
+            "With so many queries their values stay on the cluster, where slices, margins, clusters and simultaneous intervals are not "
+            "available. Leave them out, or compare a sample of the queries."
+        )
+    return compare_large(scores, settings, missing)  # type: ignore[arg-type]  # all of them are on the cluster
 
 
 def _matched(data: Collection, policy: Policy, match: Matching) -> Collection:

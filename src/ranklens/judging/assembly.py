@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 _FEW_ROWS = 5_000
 
 
+NOTHING_JUDGED = "No query is judged, so there is nothing to average."
 NOTHING_IN_COMMON = "The run and the judgments have no query in common"  # for commands an error
 
 
@@ -212,25 +213,34 @@ def _kept(found: Standings, has_relevant: BoolArray, policy: Policy) -> BoolArra
 def _complain(applied: Applied, found: Standings, policy: Policy, known: Facts) -> None:
     lacking = applied.missing + applied.failed
     if policy.missing == "error" and lacking:
-        absent = found.queries[int(np.argmin(found.in_run))]
-        raise PolicyError(
-            f"{lacking} judged {'query is' if lacking == 1 else 'queries are'} not in the run "
-            f"(first: {absent!r}). Add the missing queries, or choose ",
-            Option("missing", "zero"),
-            " or ",
-            Option("missing", "skip"),
-            ".",
-            query=absent,
-        )
+        raise not_in_the_run(lacking, found.queries[int(np.argmin(found.in_run))])
     if not found.queries:
-        warn("No query is judged, so there is nothing to average.")
+        warn(NOTHING_JUDGED)
     elif applied.missing + applied.failed == len(found.queries) and applied.ignored:
         warn(nothing_in_common(found.queries[0], found.examples[0]))
     elif not len(found.query) and (found.retrieved > 0).sum() >= known.telling and len(found.gold):
-        warn(
-            f"None of the retrieved documents is judged (judged: {found.examples[1]!r}, retrieved: "
-            f"{found.examples[2]!r}): every value is 0. Do the document ids have the same format?"
-        )
+        warn(none_is_judged(*found.examples[1:]))
+
+
+def not_in_the_run(lacking: int, first: Any) -> PolicyError:
+    """The error for judged queries that a run lacks, where none may be missing."""
+    return PolicyError(
+        f"{lacking} judged {'query is' if lacking == 1 else 'queries are'} not in the run "
+        f"(first: {first!r}). Add the missing queries, or choose ",
+        Option("missing", "zero"),
+        " or ",
+        Option("missing", "skip"),
+        ".",
+        query=first,
+    )
+
+
+def none_is_judged(judged: Any, retrieved: Any) -> str:
+    """The warning for a run without any judged document, with a document of each."""
+    return (
+        f"None of the retrieved documents is judged (judged: {judged!r}, retrieved: "
+        f"{retrieved!r}): every value is 0. Do the document ids have the same format?"
+    )
 
 
 def nothing_in_common(judged: str, retrieved: str) -> str:

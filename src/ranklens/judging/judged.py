@@ -19,7 +19,7 @@ from ranklens.judging.hits import Hits
 from ranklens.policy import Policy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from ranklens.judging.details import Details
     from ranklens.registry import Measure
@@ -125,6 +125,25 @@ class Judged:
         return self if self.policy.judged_only else self._once("condensed", self._condense)
 
     @property
+    def graded(self) -> int | None:
+        """How many judgments are more than relevant or not; None where that is not known."""
+        return int(((self.ideal.grade > 0) & (self.ideal.grade != 1)).sum())
+
+    @property
+    def longest(self) -> int:
+        """The length of the longest ranking."""
+        return int(self.retrieved.max(initial=0))
+
+    @property
+    def tied(self) -> int:
+        """In how many queries judged documents tie, with each other or with others."""
+        return 0 if self.ties is None else len({*self.ties.query.tolist()})
+
+    def tied_across(self, k: int) -> int:
+        """In how many queries a tie group lies on both sides of the cutoff ``k``."""
+        return 0 if self.ties is None else self.ties.reaching(k)
+
+    @property
     def source(self) -> tuple[Any, Any] | None:
         """The judgments and the run that were judged, where they can be read again."""
         return self._source
@@ -167,6 +186,10 @@ class Judged:
 class Recalled(Judged):
     """What is known of rankings whose scores were read from a file: the queries and the policy, but no document."""
 
+    @property
+    def graded(self) -> int | None:
+        return None
+
     @classmethod
     def of(cls, queries: Sequence[str], policy: Policy, applied: Applied) -> Recalled:
         n, none = len(queries), np.zeros(0, np.int64)
@@ -178,6 +201,29 @@ class Recalled(Judged):
         raise InputError(
             f"These scores were read from a file, which holds values but no rankings, so {measures} cannot be added. Evaluate the run again."
         )
+
+
+@dataclass(frozen=True)
+class Counted(Recalled):
+    """What was counted of rankings that were judged elsewhere, a part at a time, as on a cluster."""
+
+    share: float | None = None  # of the retrieved documents that are judged, down to the deepest cutoff; None if it says nothing
+    counts: Mapping[str, int] = field(default_factory=dict)  # "longest", "tied", and "across k" for each cutoff
+
+    @property
+    def graded(self) -> int | None:
+        return self.counts.get("graded", 0)
+
+    @property
+    def longest(self) -> int:
+        return self.counts.get("longest", 0)
+
+    @property
+    def tied(self) -> int:
+        return self.counts.get("tied", 0)
+
+    def tied_across(self, k: int) -> int:
+        return self.counts.get(f"across {k}", 0)
 
 
 class Copied(Recalled):

@@ -32,7 +32,7 @@ def merge(parts: Sequence[Judged]) -> Judged:
         np.concatenate([part.retrieved for part in parts]),
         max(part.max_grade for part in parts),
         first.policy,
-        _added([part.applied for part in parts]),
+        added([part.applied for part in parts]),
         _ties([part.ties for part in parts], offsets),
     )
 
@@ -65,7 +65,8 @@ def _ties(parts: Sequence[TieGroups | None], offsets: Sequence[int]) -> TieGroup
     )
 
 
-def _added(parts: Sequence[Applied]) -> Applied:
+def added(parts: Sequence[Applied]) -> Applied:
+    """What happened to all parts together."""
     counts = [field.name for field in fields(Applied) if field.name != "joined"]
-    added = {name: sum(getattr(part, name) for part in parts) for name in counts}
-    return Applied(**added, joined="text" if any(part.joined == "text" for part in parts) else "id")
+    sums = {name: sum(getattr(part, name) for part in parts) for name in counts}
+    return Applied(**sums, joined="text" if any(part.joined == "text" for part in parts) else "id")

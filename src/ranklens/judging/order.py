@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ranklens.errors import InputError, Option, PolicyError, warn
+from ranklens.errors import InputError, Option, PolicyError, RankLensWarning, warn
 from ranklens.readers.mappings import as_number
 
 if TYPE_CHECKING:
@@ -99,8 +99,16 @@ def check_duplicates(what: str, count: int, first: str, policy: Policy) -> None:
     if not count:
         return
     refuse_duplicates(what, first, policy)
-    best = "highest grade" if what == "qrels" else "best place"
-    warn(
-        f"{what}: {count} repeated {'document was' if count == 1 else 'documents were'} dropped (first: {first}); "
-        f"only the {best} of each counts."
-    )
+    warn(Repeated(what, count, first))
+
+
+class Repeated(RankLensWarning):
+    """Repeated documents were dropped: how many, and the first of them."""
+
+    def __init__(self, what: str, count: int, first: str) -> None:
+        best = "highest grade" if what == "qrels" else "best place"
+        super().__init__(
+            f"{what}: {count} repeated {'document was' if count == 1 else 'documents were'} dropped (first: {first}); "
+            f"only the {best} of each counts."
+        )
+        self.what, self.count, self.first = what, count, first

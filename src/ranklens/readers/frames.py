@@ -42,6 +42,11 @@ def is_frame(value: Any) -> bool:
     return any(hasattr(type(value), name) for name in ("collect_schema", "columns", "column_names"))
 
 
+def is_spark(value: Any) -> bool:
+    """Whether ``value`` is a DataFrame on a Spark cluster, classic or through Spark Connect."""
+    return hasattr(type(value), "mapInArrow")
+
+
 def column_names(value: Any) -> list[str]:
     """The names of a table's columns, of whatever library it is."""
     if hasattr(value, "column_names"):  # Arrow
@@ -57,6 +62,10 @@ def to_polars(value: Any) -> pl.DataFrame:
 
     if isinstance(value, pl.LazyFrame):
         return value.collect()
+    if is_spark(value):
+        raise InputError(
+            "This is a Spark DataFrame, which only evaluate and compare take; collect what you need of it first: .toPandas()."
+        )
     if isinstance(value, pl.DataFrame):
         return value
     if type(value).__module__.partition(".")[0] == "pandas":

@@ -164,6 +164,16 @@ class Judgments(Mapping[Any, Mapping[Any, float]]):
         parts = {name: _by_text(getattr(self, name)) for name in names}
         return self.replace(grades=_by_text(self.grades), **parts)
 
+    def only(self, queries: Collection[Any]) -> Judgments:
+        """The same for some of the queries."""
+
+        def some(by_query: Mapping[Any, Any] | None) -> dict[Any, Any] | None:
+            return None if by_query is None else {q: by_query[q] for q in queries if q in by_query}
+
+        names = ("subtopics", "evidence", "junk", "intents", "preferences")
+        parts = {name: some(getattr(self, name)) for name in names}
+        return self.replace(grades=some(self.grades) if self.has_grades else None, **parts)
+
 
 def _by_text(by_query: Mapping[Any, Any] | None) -> dict[Any, Any] | None:
     return None if by_query is None else {str(query): value for query, value in by_query.items()}

@@ -26,6 +26,11 @@ _FEW = 15  # queries that differ; with more, t is fine
 _RARE = 3  # successes, or failures, that make Wilson's interval too sure of the end next to them
 
 
+def student_half(deviation: FloatArray, n: int, level: float) -> FloatArray:
+    """Half the width of Student's interval of a mean of n values with this standard deviation."""
+    return np.asarray(t_quantile(n - 1, (1 + level) / 2) * deviation / n**0.5)
+
+
 def wilson_ends(share: FloatArray, n: float | FloatArray, level: float) -> Ends:
     """Both ends of Wilson's interval of each share of n."""
     return wilson(np.asarray(share), n, normal_quantile((1 + level) / 2))

@@ -11,7 +11,8 @@ from numpy.polynomial import chebyshev
 
 from ranklens.stats import bounded, inputs
 from ranklens.stats.distributions import shift_of_tail
-from ranklens.stats.intervals import Bounds, Interval, interval
+from ranklens.stats.intervals import Bounds, Interval, interval, within
+from ranklens.stats.moments import Moments, exact_sum
 from ranklens.stats.student import t_quantile
 
 if TYPE_CHECKING:
@@ -231,6 +232,32 @@ def effect_sizes(changes: FloatArray, *, level: float, bounds: Bounds) -> Effect
         wins=wins,
         losses=losses,
     )
+
+
+def effect_of_moments(
+    moments: Moments, wins: int, losses: int, *, level: float, bounds: Bounds
+) -> EffectSize:
+    """The same from the moments of very many differences, where Student's interval holds and which system each value is of is not known.
+
+    Cliff's delta, which compares each value of one system with each of the other, is not a number then.
+    """
+    reach, mean, deviation = bounds.high - bounds.low, moments.mean, moments.deviation
+    if moments.is_constant:
+        deviation, dz = 0.0, 0.0 if not mean else float(np.copysign(np.inf, mean))
+    else:
+        dz = mean / deviation
+    around = moments.interval(level, Bounds(-reach, reach), "t")
+    if np.isfinite(reach) and moments.squares == (wins + losses) * exact_sum(np.array([reach**2])):
+        low, high = bounded.paired_proportion_ends(np.array(wins), np.array(losses), moments.n, level)
+        around = within(
+            Bounds(-reach, reach), Interval(reach * float(low), reach * float(high), level, "bonett-price")
+        )
+    one: dict[str, Any] = {
+        "difference": mean, "deviation": deviation, "low": around.low, "high": around.high, "clipped": around.clipped,
+        "method": METHODS.index(around.method), "cohen_dz": dz, "wins": wins, "losses": losses,
+    }  # fmt: skip
+    found = EffectSizes(n=moments.n, level=level, **{name: np.array([value]) for name, value in one.items()})
+    return replace(found.at(0), cliff_delta=float("nan"))
 
 
 def joined(parts: Sequence[EffectSizes]) -> EffectSizes:

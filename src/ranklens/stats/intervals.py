@@ -9,12 +9,11 @@ import numpy as np
 
 from ranklens.errors import InputError
 from ranklens.stats import bounded, inputs
-from ranklens.stats.student import t_quantile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ranklens.arrays import FloatArray
+    from ranklens.arrays import FloatArray, IntArray
     from ranklens.stats.inputs import Rng
 
 INTERVALS = ("auto", "t", "wilson", "score", "percentile", "bca")
@@ -90,6 +89,11 @@ def interval(
         found = _analytic(values, method, level, bounds)
     else:
         found = _bootstrap(values, method, level, rng, resamples)
+    return within(bounds, found)
+
+
+def within(bounds: Bounds, found: Interval) -> Interval:
+    """The interval, cut where it leaves the range of the measure."""
     low, high = max(bounds.low, found.low), min(bounds.high, found.high)
     return replace(
         found, low=float(low), high=float(high), clipped=bool(low > found.low or high < found.high)
@@ -119,10 +123,7 @@ def bootstrap_weights(n: int, rng: np.random.Generator, resamples: int) -> Itera
 def student_ends(values: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
     """Both ends of Student's t interval over the last axis."""
     n = values.shape[-1]
-    mean, half = (
-        values.mean(axis=-1),
-        t_quantile(n - 1, (1 + level) / 2) * values.std(axis=-1, ddof=1) / n**0.5,
-    )
+    mean, half = values.mean(axis=-1), bounded.student_half(values.std(axis=-1, ddof=1), n, level)
     return mean - half, mean + half
 
 
@@ -147,7 +148,11 @@ def _of_share(values: FloatArray, method: str, level: float, bounds: Bounds) -> 
             f"scores[{position}] is {values[position]:g}, but method='wilson' is for scores that are "
             f"{bounds.low:g} or {bounds.high:g}: choose 'score' or 't'."
         )
-    hits, n = int((values == bounds.high).sum()), len(values)
+    return interval_of_share(int((values == bounds.high).sum()), len(values), method, level, bounds)
+
+
+def interval_of_share(hits: int, n: int, method: str, level: float, bounds: Bounds) -> Interval:
+    """The same of so many scores at the upper bound among n that are all at one of the two."""
     low, high = (float(end) for end in bounded.wilson_ends(np.asarray(hits / n), n, level))
     if method == "auto" and (modified := bounded.modified_wilson_ends(hits, n, level)) != (low, high):
         (low, high), method = modified, "modified wilson"
@@ -160,27 +165,38 @@ def _of_share(values: FloatArray, method: str, level: float, bounds: Bounds) -> 
 def _bootstrap(values: FloatArray, method: str, level: float, rng: Rng, resamples: int) -> Interval:
     drawn = bootstrap_samples(values, inputs.generator(rng), inputs.count(resamples, "resamples"))
     means = np.concatenate([part.mean(axis=1) for part in drawn])
+    return bootstrap_ends(values, means, method, level)
+
+
+def bootstrap_ends(
+    values: FloatArray, means: FloatArray, method: str, level: float, counts: IntArray | None = None
+) -> Interval:
+    """The interval from the means of samples; ``counts`` says how often each value was there, by default once."""
     ends = np.array([(1 - level) / 2, (1 + level) / 2])
     if method == "bca":
-        corrected = _corrected_ends(ends, values, means)
+        corrected = _corrected_ends(ends, values, means, counts)
         method, ends = ("percentile", ends) if corrected is None else ("bca", corrected)
     low, high = np.quantile(means, ends)
     return Interval(low, high, level, method)
 
 
-def _corrected_ends(ends: FloatArray, values: FloatArray, means: FloatArray) -> FloatArray | None:
+def _corrected_ends(
+    ends: FloatArray, values: FloatArray, means: FloatArray, counts: IntArray | None
+) -> FloatArray | None:
     """Efron's correction for bias and acceleration; None where it is not defined.
 
     The acceleration of a mean, by the jackknife, is the skewness / (6 sqrt n).
     """
     from scipy.special import ndtr, ndtri
 
-    mean, noise = values.mean(), inputs.NOISE * np.abs(values).max()
+    weights = np.ones(len(values)) if counts is None else counts
+    mean, noise = np.average(values, weights=weights), inputs.NOISE * np.abs(values).max()
     below = ((means < mean - noise).mean() + (means <= mean + noise).mean()) / 2  # equal ones count half
     if inputs.constant(values) or not 0 < below < 1:
         return None
     centred = (values - mean) / np.abs(values - mean).max()  # the cube of a tiny number is 0
-    bias, acceleration = ndtri(below), (centred**3).sum() / (6 * (centred**2).sum() ** 1.5)
+    bias = ndtri(below)
+    acceleration = (weights * centred**3).sum() / (6 * (weights * centred**2).sum() ** 1.5)
     reach = bias + ndtri(ends)
     stretch = 1 - acceleration * reach
     return np.asarray(ndtr(bias + reach / stretch)) if (stretch > 0).all() else None

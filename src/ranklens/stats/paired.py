@@ -93,19 +93,27 @@ def _student(change: FloatArray) -> TestResult:
 
 def student(change: FloatArray) -> tuple[FloatArray, FloatArray]:
     """T and its two-sided p-value over the last axis."""
+    return student_of(change.mean(axis=-1), change.std(axis=-1, ddof=1), change.shape[-1])
+
+
+def student_of(mean: FloatArray, deviation: FloatArray, n: int) -> tuple[FloatArray, FloatArray]:
+    """The same from the mean and the standard deviation of n differences."""
     from scipy.special import stdtr
 
-    n = change.shape[-1]
-    t = change.mean(axis=-1) / (change.std(axis=-1, ddof=1) / n**0.5)
+    t = mean / (deviation / n**0.5)
     return t, 2 * stdtr(n - 1, -np.abs(t))
 
 
-def _sign(change: FloatArray) -> TestResult:
+def sign_p(wins: int, losses: int) -> float:
+    """Two-sided, of as many wins against losses, binomial."""
     from scipy.special import bdtr
 
+    return min(1.0, 2 * float(bdtr(min(wins, losses), wins + losses, 0.5))) if wins + losses else 1.0
+
+
+def _sign(change: FloatArray) -> TestResult:
     wins, losses = int((change > 0).sum()), int((change < 0).sum())
-    p = min(1.0, 2 * float(bdtr(min(wins, losses), wins + losses, 0.5))) if wins + losses else 1.0
-    return TestResult(p, float(wins - losses), "sign", len(change), exact=True)
+    return TestResult(sign_p(wins, losses), float(wins - losses), "sign", len(change), exact=True)
 
 
 def _mcnemar(change: FloatArray) -> TestResult:

@@ -1,0 +1,358 @@
+"""Systems with so many queries that their values stay on the cluster: compared by sums, and told in the same words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, reduce
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ranklens.comparison.alignment import Quantity, settled
+from ranklens.comparison.analysis import SystemResult
+from ranklens.comparison.pairs import PairResult
+from ranklens.comparison.settings import Family, Settings, Terms
+from ranklens.errors import InputError, MeasureError, Option, nearest
+from ranklens.readers import frames
+from ranklens.spark.statistics import AddUp, Column, Difference, added_up, counts_of
+from ranklens.stats import adjust, detectable_difference, inputs
+from ranklens.stats.counted import bootstrap_p_of_counts, sign_flip_p_of_counts
+from ranklens.stats.effects import effect_of_moments
+from ranklens.stats.intervals import Bounds
+from ranklens.stats.moments import Moments
+from ranklens.stats.paired import mid_p, sign_p, student_of
+from ranklens.tables.table import Printout, Table
+
+if TYPE_CHECKING:
+    import polars as pl
+    from pyspark.sql import DataFrame
+
+    from ranklens.registry import Measure
+    from ranklens.spark.scores import SparkScores
+
+COLLECTED = 1_000_000  # queries whose values come to the driver, for all that a comparison can tell; more stay on the cluster
+TESTS = ("randomization", "t", "sign", "mcnemar", "bootstrap")
+_RESAMPLES = 10_000
+_COLUMNS = (
+    "measure",
+    "a",
+    "b",
+    "n",
+    "difference",
+    "low",
+    "high",
+    "p_value",
+    "adjusted_p",
+    "significant",
+    "wins",
+    "ties",
+    "losses",
+)
+
+
+@dataclass(frozen=True)
+class LargeComparison:
+    """Systems compared over very many queries, whose values stay on the cluster; made by :func:`ranklens.compare`.
+
+    It has what sums can tell: results, pairs, verdicts and tables, as in :class:`ranklens.Comparison`; but no single queries.
+    """
+
+    systems: tuple[str, ...]
+    quantities: tuple[Quantity, ...]
+    settings: Settings
+    results: tuple[SystemResult, ...]
+    pairs: tuple[PairResult, ...]
+    scores: Mapping[str, SparkScores] = field(default_factory=dict, repr=False)
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        return tuple(quantity.name for quantity in self.quantities)
+
+    @property
+    def baseline(self) -> str | None:
+        return self.settings.baseline
+
+    def result(self, measure: str | Measure, system: str) -> SystemResult:
+        """One system on one measure."""
+        name = self._measure(measure)
+        if system not in self.systems:
+            raise InputError(f"There is no system {system!r}: {nearest(system, self.systems)}")
+        return next(one for one in self.results if (one.measure, one.system) == (name, system))
+
+    def pair(self, measure: str | Measure, a: str, b: str) -> PairResult:
+        """Two systems on one measure; signs follow the order asked for."""
+        name = self._measure(measure)
+        for one in self.pairs:
+            if (one.measure, one.a, one.b) == (name, a, b):
+                return one
+            if (one.measure, one.a, one.b) == (name, b, a):
+                return _turned(one)
+        raise InputError(
+            f"{a} and {b} were not compared on {name}; the pairs are {[(p.a, p.b) for p in self.pairs]}."
+        )
+
+    def ranked(self, measure: str | Measure) -> list[str]:
+        """The systems, best first."""
+        name = self._measure(measure)
+        quantity = next(one for one in self.quantities if one.name == name)
+        return [
+            self.systems[i] for i in quantity.best_first([self.result(name, s).mean for s in self.systems])
+        ]
+
+    def verdict(self, measure: str | Measure | None = None) -> str:
+        """What to conclude, in words: a line for each pair."""
+        names = self.measures if measure is None else (self._measure(measure),)
+        several = len(names) > 1
+        return "\n".join(
+            f"{one.measure}: {one.verdict}." if several else f"{one.verdict}."
+            for name in names
+            for one in self.pairs
+            if one.measure == name
+        )
+
+    def to_frame(self) -> pl.DataFrame:
+        """A Polars frame with one row per pair."""
+        import polars as pl
+
+        rows = [
+            {
+                **{name: getattr(one, name, None) for name in _COLUMNS},
+                "low": one.interval.low,
+                "high": one.interval.high,
+            }
+            for one in self.pairs
+        ]
+        return pl.DataFrame(rows)
+
+    @cached_property
+    def _printout(self) -> Printout:
+        rows = [
+            [one.measure, one.system, f"{one.mean:.4f}", str(one.interval) if one.interval else ""]
+            for one in self.results
+        ]
+        note = f"{self.results[0].n:,} queries on the cluster.\n{self.verdict()}" if self.results else ""
+        return Printout(
+            [Table(["measure", "system", "mean", f"{self.settings.level:.0%} interval"], rows, note=note)]
+        )
+
+    def to_markdown(self) -> str:
+        """All that ``print`` shows, as Markdown."""
+        return self._printout.to_markdown()
+
+    def __str__(self) -> str:
+        return str(self._printout)
+
+    def _measure(self, measure: str | Measure) -> str:
+        name = Quantity.named(measure).name
+        if name not in self.measures:
+            raise MeasureError(f"{name} was not compared: {nearest(name, self.measures)}")
+        return name
+
+
+def _turned(pair: PairResult) -> PairResult:
+    """The same with a and b exchanged."""
+    effect, around = pair.effect, pair.interval
+    other = replace(around, low=-around.high, high=-around.low)
+    chance = effect.probability_interval
+    return replace(
+        pair, a=pair.b, b=pair.a, mean_a=pair.mean_b, mean_b=pair.mean_a, difference=-pair.difference, interval=other,
+        wins=pair.losses, losses=pair.wins,
+        effect=replace(
+            effect, difference=-effect.difference, interval=other, cohen_dz=-effect.cohen_dz, hedges_g=-effect.hedges_g,
+            probability=1 - effect.probability, wins=effect.losses, losses=effect.wins,
+            probability_interval=replace(chance, low=1 - chance.high, high=1 - chance.low),
+        ),
+    )  # fmt: skip
+
+
+def is_large(scores: Mapping[str, Any]) -> bool:
+    """Whether all values are on a cluster, and too many to come here."""
+    from ranklens.spark.scores import SparkScores
+
+    all_there = all(isinstance(one, SparkScores) for one in scores.values())
+    return all_there and max((len(one.queries) for one in scores.values()), default=0) > COLLECTED
+
+
+def runs_of(runs: Any) -> dict[str, Any]:
+    """Runs by name; a DataFrame with a column ``system`` holds several."""
+    if isinstance(runs, Mapping):
+        return {str(name): run for name, run in runs.items()}
+    column = frames.system_column(runs)
+    if column is None:
+        raise InputError(
+            f"The systems are one DataFrame without a column 'system' (the columns are {runs.columns}); pass {{name: run}}, one per system."
+        )
+    names = sorted(str(row[0]) for row in runs.select(column).distinct().collect())
+    return {name: runs.filter(runs[column] == name).drop(column) for name in names}
+
+
+def compare_large(scores: Mapping[str, SparkScores], settings: Settings, missing: str) -> LargeComparison:
+    """Compare systems whose values are on a cluster, measure by measure, in one walk over all values."""
+    if not settings.is_default and settings.test not in TESTS:
+        raise InputError(
+            f"test={settings.test!r} needs the values of all queries in one place; for so many choose ",
+            Option("test", *TESTS),
+            ".",
+        )
+    systems = tuple(scores)
+    measures = [
+        m for m in next(iter(scores.values())).measures if m.definition.aggregate in ("mean", "geometric")
+    ]
+    quantities = tuple(Quantity.named(measure) for measure in measures)
+    frame = _joined(list(scores.values()), len(measures), missing, [str(m) for m in measures]).persist()
+    pairs = _pairs(systems, settings.baseline)
+    columns = [
+        _column(quantity, i, place, scores)
+        for i, quantity in enumerate(quantities)
+        for place in range(len(systems))
+    ]
+    each = [(i * len(systems) + a, i * len(systems) + b) for i in range(len(quantities)) for a, b in pairs]
+    moments, differences = added_up(frame, AddUp(columns, each))
+    found = _Sums(systems, quantities, settings, columns, each, moments, differences, frame)
+    results = tuple(found.results())
+    tested = tuple(found.pairs())
+    frame.unpersist()
+    return LargeComparison(systems, quantities, settings, results, tested, dict(scores))
+
+
+def _pairs(systems: Sequence[str], baseline: str | None) -> list[tuple[int, int]]:
+    if baseline is None:
+        return [(a, b) for a in range(len(systems)) for b in range(a + 1, len(systems))]
+    if baseline not in systems:
+        raise InputError(f"The baseline {baseline!r} is not a system: {nearest(baseline, systems)}")
+    base = systems.index(baseline)
+    return [(base, other) for other in range(len(systems)) if other != base]
+
+
+def _column(quantity: Quantity, i: int, place: int, scores: Mapping[str, SparkScores]) -> Column:
+    known = [one.moments(quantity.name) for one in scores.values()]
+    largest = max(max(abs(one.lowest), abs(one.highest)) for one in known)
+    return Column(f"s{place}_{i}", quantity.is_geometric, quantity.test_bounds, inputs.NOISE * largest)
+
+
+def _joined(scores: Sequence[SparkScores], measures: int, missing: str, names: Sequence[str]) -> DataFrame:
+    """One row per query: the values of all systems; a query that a system lacks counts as 0 or is left out, as the policy says."""
+    how = "inner" if missing == "skip" else "full_outer"
+    parts = []
+    for place, one in enumerate(scores):
+        wanted = [list(map(str, one.measures)).index(name) for name in names]
+        parts.append(
+            one.frame.selectExpr("query", *(f"m{at} as s{place}_{i}" for i, at in enumerate(wanted)))
+        )
+    found = reduce(lambda left, right: left.join(right, "query", how), parts)
+    values = [f"s{place}_{i}" for place in range(len(scores)) for i in range(measures)]
+    lacking = " or ".join(f"{name} is null" for name in values)
+    if missing == "error" and (absent := found.filter(lacking).limit(1).collect()):
+        raise InputError(
+            f"Query {absent[0]['query']!r} is not in all systems. Add it, or choose ",
+            Option("missing", "zero", "skip"),
+            ".",
+        )
+    return found.na.fill(0.0, values)
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """What was added up, as results and tested pairs."""
+
+    systems: tuple[str, ...]
+    quantities: tuple[Quantity, ...]
+    settings: Settings
+    columns: Sequence[Column]
+    each: Sequence[tuple[int, int]]
+    moments: Sequence[Moments]
+    differences: Sequence[Difference]
+    frame: DataFrame
+
+    def results(self) -> list[SystemResult]:
+        found = []
+        for i, quantity in enumerate(self.quantities):
+            for place, system in enumerate(self.systems):
+                one = self.moments[i * len(self.systems) + place]
+                method = "t" if quantity.is_geometric else "auto"
+                around = quantity.interval_back(
+                    one.interval(self.settings.level, quantity.test_bounds, method)
+                )
+                mean = settled(quantity.back(one.mean))
+                found.append(SystemResult(quantity.name, system, None, one.n, mean, around))
+        return found
+
+    def pairs(self) -> list[PairResult]:
+        tests = len(self.each) if self.settings.family == "all" else len(self.each) // len(self.quantities)
+        done = [self._test(at) for at in range(len(self.each))]
+        p_values = np.array([self._p(at, test) for at, test in enumerate(done)])
+        adjusted = p_values.copy()
+        for start in range(0, len(p_values), tests):
+            adjusted[start : start + tests] = adjust(
+                p_values[start : start + tests], method=self.settings.correction
+            )
+        return [
+            self._pair(at, done[at], float(p_values[at]), float(adjusted[at]), tests)
+            for at in range(len(self.each))
+        ]
+
+    def _test(self, at: int) -> str:
+        """With so many queries the t test gives the answer of the randomisation test, which nobody asked for by name."""
+        if not self.settings.is_default:
+            return self.settings.test
+        first, second = (self.moments[place] for place in self.each[at])
+        is_binary = all(one.at_low + one.at_high == one.n for one in (first, second))
+        return "mcnemar" if is_binary else "t"
+
+    def _p(self, at: int, test: str) -> float:
+        found = self.differences[at]
+        if test == "mcnemar":
+            return float(mid_p(np.array([found.wins]), np.array([found.losses]))[0])
+        if test == "sign" or found.moments.is_constant:
+            return sign_p(found.wins, found.losses)
+        if test == "t":
+            return float(
+                student_of(
+                    np.asarray(found.moments.mean), np.asarray(found.moments.deviation), found.moments.n
+                )[1]
+            )
+        first, second = (self.columns[place] for place in self.each[at])
+        values, counts = counts_of(
+            self.frame.selectExpr(f"{_sql(second)} - {_sql(first)} as change"), "change", found.moments
+        )
+        values = np.where(np.abs(values) <= first.noise, 0.0, values)
+        of_counts = sign_flip_p_of_counts if test == "randomization" else bootstrap_p_of_counts
+        return of_counts(
+            values, counts, inputs.generator(self.settings.seed), min(self.settings.resamples, _RESAMPLES)
+        )
+
+    def _pair(self, at: int, test: str, p: float, adjusted: float, tests: int) -> PairResult:
+        quantity = self.quantities[at // (len(self.each) // len(self.quantities))]
+        (first, second), found, settings = self.each[at], self.differences[at], self.settings
+        ends = Bounds() if quantity.is_geometric else quantity.test_bounds
+        effect = effect_of_moments(found.moments, found.wins, found.losses, level=settings.level, bounds=ends)
+        deviation = found.moments.deviation
+        detectable = (
+            float(detectable_difference(1.0, found.moments.n, alpha=settings.hardest(tests))) * deviation
+        )
+        means = [settled(quantity.back(self.moments[place].mean)) for place in (first, second)]
+        family = Family(len(self.systems), tests, 1, len(self.quantities) if settings.family == "all" else 1)
+        names: dict[str, Any] = {
+            "a": self.systems[first % len(self.systems)],
+            "b": self.systems[second % len(self.systems)],
+        }
+        return PairResult(
+            measure=quantity.name, **names, slice=None, n=found.moments.n, mean_a=means[0], mean_b=means[1],
+            difference=found.moments.mean, interval=effect.interval, p_value=p, adjusted_p=adjusted,
+            significant=adjusted <= settings.alpha and _agrees(test, found), effect=effect, wins=found.wins, ties=effect.ties, losses=found.losses,
+            detectable=detectable, deviation=deviation, terms=Terms(quantity, settings, family, test),
+        )  # fmt: skip
+
+
+def _agrees(test: str, found: Difference) -> bool:
+    """Whether the test speaks for the system with the better mean, which that of wins and losses need not."""
+    return test != "sign" or bool(np.sign(found.wins - found.losses) == np.sign(found.moments.total))
+
+
+def _sql(column: Column) -> str:
+    if not column.is_geometric:
+        return column.name
+    from ranklens.scores import GEOMETRIC_FLOOR
+
+    return f"ln(greatest({column.name}, {GEOMETRIC_FLOOR!r}D))"

@@ -1,0 +1,239 @@
+"""A run on a cluster and judgments → :class:`~ranklens.spark.scores.SparkScores`: which rows are judged where."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+from ranklens.errors import InputError, MissingExtraError, hearing
+from ranklens.files.collection import read_judgments
+from ranklens.judging.assembly import judge
+from ranklens.judging.judged import Applied
+from ranklens.judging.prepared import index_of
+from ranklens.policy import Policy
+from ranklens.readers import frames
+from ranklens.readers.judgments import Judgments, of_table
+from ranklens.readers.names import Names
+from ranklens.spark.collecting import collected
+from ranklens.spark.columns import ROW, gold_rows, has_lists, run_rows
+from ranklens.spark.counting import judge_counted
+from ranklens.spark.facts import Facts, sum_of
+from ranklens.spark.gold import Packed
+from ranklens.spark.placement import placement
+from ranklens.spark.scores import SparkScores
+from ranklens.spark.tasks import JudgeAbsent, JudgeRows, JudgeTogether, Judging, empty_lists_apart
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from ranklens.matching.rules import Matching
+    from ranklens.registry import Measure
+
+
+@dataclass(frozen=True)
+class Plan:
+    """From what size on something is done in another way; benchmarks/spark.py measures what is cheaper."""
+
+    carried: int = 1_000_000  # judgments that travel with every task; more are shuffled next to the run
+    in_place: bool = True  # judge queries whose rows are together where they are
+    few: int = 100_000  # queries whose rows are picked out to be shuffled; if there are more, all rows are
+    longest: int = (
+        2_000_000  # rows of a query that one task holds; those of longer ones are counted where they are
+    )
+
+
+USUAL = Plan()
+
+
+def evaluate(
+    qrels: Any,
+    run: Any,
+    measures: Sequence[Measure],
+    policy: Policy,
+    *,
+    columns: Mapping[str, str] | None = None,
+    match: Matching | None = None,
+    plan: Plan = USUAL,
+) -> SparkScores:
+    """Score a Spark DataFrame; ``qrels`` is one, too, or anything else that judgments can be."""
+    _require_arrow()
+    if not frames.is_spark(run):
+        raise InputError(
+            "The judgments are a Spark DataFrame, but the run is not. Pass both as DataFrames, or collect the judgments: qrels.toPandas()."
+        )
+    rows = run_rows(run, columns, keep_order=policy.ties == "input")
+    gold = gold_rows(qrels, columns) if frames.is_spark(qrels) else None
+    if gold is not None and gold.limit(plan.carried + 1).count() > plan.carried:
+        return _together(gold, rows, measures, policy, match, (qrels, run), plan)
+    given = _local(qrels, columns) if gold is None else _few(gold)
+    return _carried(given, rows, measures, policy, match, has_lists(run), plan)
+
+
+def _scores(parts: Sequence[DataFrame], judging: Judging, known: Facts) -> SparkScores:
+    """Run everything, once: values stay where they are, facts come here."""
+    source = reduce(lambda one, other: one.unionByName(other), parts).persist()
+    texts = collected(source.filter("facts is not null").select("facts"))["facts"].to_list()
+    facts = sum_of([known, *map(Facts.from_json, texts)])
+    facts.complain(judging.policy)
+    return SparkScores.of(judging.measures, source, facts, judging.policy, judging.max_grade)
+
+
+def _carried(
+    judgments: Any,
+    run: DataFrame,
+    measures: Sequence[Measure],
+    policy: Policy,
+    match: Matching | None,
+    lists: bool,
+    plan: Plan,
+) -> SparkScores:
+    """Judgments travel with the tasks; rows are judged in place as far as possible."""
+    import polars as pl
+
+    judging = Judging(tuple(measures), policy, _highest_grade(judgments), match)
+    gold = Packed.of(judgments)
+    where = placement(run, gold)
+    is_long = pl.col("rows") > plan.longest
+    whole = where.judged.filter(~is_long & (pl.col("pieces") == 1))
+    rest = where.judged.filter(~is_long & (pl.col("pieces") > 1))
+    long = where.judged.filter(is_long)["query"]
+    in_place = plan.in_place and len(rest) <= plan.few and whole["rows"].sum() >= rest["rows"].sum()
+    parts = []
+    if len(long):
+        parts.append(
+            judge_counted(_only(run, long.to_list()), _by_query_id(gold.judgments.some(long)[0]), judging)
+        )
+        run = _only(run, long.to_list(), "left_anti")
+    if in_place and len(whole):
+        expected = Packed.of(whole.select("query", "rows"))
+        parts.append(run.mapInArrow(JudgeRows(judging, gold, expected, lists), judging.schema))
+    scattered = _only(run, rest["query"].to_list()) if in_place else run
+    if len(rest) or (len(whole) and not in_place):
+        parts.append(_sorted(scattered).mapInArrow(JudgeRows(judging, gold, None, lists), judging.schema))
+    present = {*where.judged["query"].to_list()}
+    absent = pl.DataFrame(
+        {"query": [name for name in gold.judgments.names() if name not in present]},
+        schema={"query": pl.String},
+    )
+    if len(absent):
+        numbers = run.sparkSession.range(0, len(absent), 1, len(absent) // 50_000 + 1)
+        parts.append(numbers.mapInArrow(JudgeAbsent(judging, gold, Packed.of(absent)), judging.schema))
+    if not parts:  # nothing is judged
+        parts.append(run.limit(0).mapInArrow(JudgeRows(judging, gold, None, lists), judging.schema))
+    first = {} if where.first_unjudged is None else {"unjudged query": where.first_unjudged}
+    known = Facts(Applied(ignored=where.unjudged), first=first)
+    return _scores(parts, judging, known)
+
+
+def _together(
+    gold: DataFrame,
+    run: DataFrame,
+    measures: Sequence[Measure],
+    policy: Policy,
+    match: Matching | None,
+    given: tuple[DataFrame, DataFrame],
+    plan: Plan,
+) -> SparkScores:
+    """Judgments and run are shuffled by query, so that both are in the same task."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    highest = gold.agg(F.max("grade")).collect()[0][0]
+    judging = Judging(tuple(measures), policy, max(float(highest or 0.0), 0.0), match)
+    sizes = run.groupBy("query").count().filter(F.col("count") > plan.longest)
+    long = [row["query"] for row in sizes.collect()]
+    parts, known = [], Facts()
+    if long:
+        of_long = _few(_only(gold, long))
+        table = _by_query_id(of_long)
+        judged = (
+            {query: table[query] for query in long if query in table}
+            if not isinstance(table, Judgments)
+            else table
+        )
+        unjudged = [query for query in long if query not in judged]
+        known = Facts(
+            Applied(ignored=len(unjudged)), first={"unjudged query": min(unjudged)} if unjudged else {}
+        )
+        if judged:
+            parts.append(judge_counted(_only(run, list(judged)), judged, judging))
+        run, gold = (_only(one, long, "left_anti") for one in (run, gold))
+    nothing = F.lit(None).cast("string")
+    subtopic = F.col("subtopic") if "subtopic" in gold.columns else nothing
+    order = [ROW] if ROW in run.columns else []
+    judgments = gold.select(
+        "query", F.lit(0).alias("kind"), "doc", F.col("grade").alias("number"), subtopic.alias("subtopic"),
+        *(F.lit(0).cast("long").alias(name) for name in order),
+    )  # fmt: skip
+    retrieved = run.select(
+        "query",
+        F.lit(1).alias("kind"),
+        "doc",
+        F.col("score").alias("number"),
+        nothing.alias("subtopic"),
+        *order,
+    )
+    rows = judgments.unionByName(retrieved).repartition("query").sortWithinPartitions("query", *order)
+    task = JudgeTogether(judging, any(map(has_lists, given)))
+    return _scores([*parts, rows.mapInArrow(task, judging.schema)], judging, known)
+
+
+def _sorted(run: DataFrame) -> DataFrame:
+    """Rows of the same query next to each other, in their order where that decides ties."""
+    order = [ROW] if ROW in run.columns else []
+    return run.repartition("query").sortWithinPartitions("query", *order)
+
+
+def _only(run: DataFrame, queries: Sequence[str], how: str = "left_semi") -> DataFrame:
+    """The rows of some queries, which each machine looks up; or of all others, with ``left_anti``."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    wanted = run.sparkSession.createDataFrame([(query,) for query in queries], "query string")
+    return run.join(F.broadcast(wanted), "query", how)
+
+
+def _by_query_id(judgments: Any) -> Mapping[str, Any]:
+    return judgments if isinstance(judgments, Mapping) else frames.by_query(judgments)
+
+
+def _local(qrels: Any, columns: Mapping[str, str] | None) -> Any:
+    """Judgments that are here: a table ``query, doc, grade``, or by query."""
+    index = index_of(qrels)
+    found = read_judgments(qrels if index is None else index.source, Names.of(columns, None))
+    if isinstance(found, Judgments):
+        return found
+    if isinstance(found, Mapping):
+        return dict(found)
+    if not frames.is_frame(found):
+        raise InputError(
+            f"qrels is a {type(found).__name__}; pass a Spark DataFrame, a dict by query, a Polars, pandas or Arrow table, or a path."
+        )
+    return frames.qrels_frame(found)
+
+
+def _few(gold: DataFrame) -> Any:
+    """The same of judgments on the cluster that are few enough to come here."""
+    table = collected(gold)
+    if "subtopic" in table.columns:
+        return of_table(table, "subtopic")
+    found = empty_lists_apart(table)
+    return found if isinstance(found, Mapping) else frames.qrels_frame(table)
+
+
+def _highest_grade(judgments: Any) -> float:
+    """Over all queries, as some measures need it; also refuses grades that are no numbers."""
+    import polars as pl
+
+    nothing = pl.DataFrame(schema={"query": pl.String, "doc": pl.String, "score": pl.Float64})
+    with hearing():
+        return judge(judgments, nothing, Policy()).max_grade
+
+
+def _require_arrow() -> None:
+    try:
+        import pyarrow as pa  # noqa: F401
+    except ImportError:
+        raise MissingExtraError(
+            "Spark hands rows over as Arrow batches, which needs pyarrow: pip install 'ranklens[spark]'"
+        ) from None

@@ -1,0 +1,144 @@
+"""Judgments as tasks get them: carried along where they are few, or next to the rows of the run where they are many."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import pickle
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ranklens.arrays import BoolArray
+from ranklens.readers.judgments import Judgments
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from ranklens.judging.segments import Gold
+
+_OPENED: dict[str, Any] = {}  # by this process, which runs many tasks one after the other
+_MOST_OPENED = 4
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A table or judgments that travel with a task; Spark sends each machine one copy, and each process reads it once."""
+
+    content: bytes
+    digest: str
+
+    @classmethod
+    def of(cls, given: Any) -> Packed:
+        """A Polars frame, or judgments by query."""
+        if isinstance(given, Mapping):
+            content = b"P" + pickle.dumps(given)
+        else:
+            buffer = io.BytesIO()
+            given.write_ipc(buffer, compression="zstd")
+            content = b"T" + buffer.getvalue()
+        return cls(content, hashlib.sha256(content).hexdigest())
+
+    @property
+    def judgments(self) -> Carried:
+        """Judgments, a table ``query, doc, grade`` or by query."""
+        found: Carried = self._opened(
+            "judgments", lambda given: (Dicts if isinstance(given, Mapping) else Table)(given)
+        )
+        return found
+
+    @property
+    def table(self) -> pl.DataFrame:
+        found: pl.DataFrame = self._opened("table", lambda given: given)
+        return found
+
+    def _opened(self, what: str, make: Callable[[Any], Any]) -> Any:
+        key = f"{what} {self.digest}"
+        if key not in _OPENED:
+            while len(_OPENED) >= _MOST_OPENED:
+                del _OPENED[next(iter(_OPENED))]
+            _OPENED[key] = make(self._read())
+        return _OPENED[key]
+
+    def _read(self) -> Any:
+        import polars as pl
+
+        if self.content[:1] == b"T":
+            return pl.read_ipc(io.BytesIO(self.content[1:]))
+        return pickle.loads(self.content[1:])  # noqa: S301  what we packed ourselves
+
+
+class Carried:
+    """Judgments by query, of which a task needs those of the queries that it meets."""
+
+    def names(self) -> Sequence[str]:
+        """All judged queries."""
+        raise NotImplementedError
+
+    def is_judged(self, queries: pl.Series) -> BoolArray:
+        """For each of these queries."""
+        raise NotImplementedError
+
+    def some(self, queries: pl.Series) -> tuple[Any, set[str]]:
+        """The judgments of these queries, in the shape that :func:`ranklens.judge` takes; and which of them are judged."""
+        raise NotImplementedError
+
+
+class Table(Carried):
+    """A table ``query, doc, grade``."""
+
+    def __init__(self, table: pl.DataFrame) -> None:
+        self.table = table.sort("query", maintain_order=True)
+
+    @cached_property
+    def _index(self) -> Gold:
+        """Judged queries by number, for fast look-ups."""
+        import polars as pl
+
+        from ranklens.judging.segments import Gold
+
+        runs = self.table["query"].rle().struct.unnest()
+        numbers = np.repeat(np.arange(len(runs)), runs["len"].to_numpy())
+        counts = runs["len"].to_numpy().astype(np.int64)
+        rows = pl.DataFrame({"q": numbers})
+        return Gold(runs["value"].to_list(), rows, 0, np.zeros(0, np.uint64), counts)
+
+    def names(self) -> Sequence[str]:
+        return self._index.queries
+
+    def is_judged(self, queries: pl.Series) -> BoolArray:
+        return self._index.codes(queries) >= 0
+
+    def some(self, queries: pl.Series) -> tuple[pl.DataFrame, set[str]]:
+        codes = self._index.codes(queries)
+        rows, _ = self._index.of_queries(codes[codes >= 0])
+        found = self.table[rows]
+        return found, {*queries.to_numpy()[codes >= 0].tolist()}
+
+
+class Dicts(Carried):
+    """Judgments by query, also such that know more than a grade."""
+
+    def __init__(self, judgments: Mapping[Any, Any]) -> None:
+        self.judgments = (
+            judgments.under_text_ids() if isinstance(judgments, Judgments) else _by_text(judgments)
+        )
+
+    def names(self) -> Sequence[str]:
+        return list(self.judgments)
+
+    def is_judged(self, queries: pl.Series) -> BoolArray:
+        return np.fromiter((query in self.judgments for query in queries.to_list()), bool, len(queries))
+
+    def some(self, queries: pl.Series) -> tuple[Mapping[str, Any], set[str]]:
+        wanted = [query for query in queries.to_list() if query in self.judgments]
+        if not isinstance(self.judgments, Judgments):
+            return {query: self.judgments[query] for query in wanted}, {*wanted}
+        return self.judgments.only(wanted), {*wanted}
+
+
+def _by_text(judgments: Mapping[Any, Any]) -> dict[str, Any]:
+    return {str(query): docs for query, docs in judgments.items()}

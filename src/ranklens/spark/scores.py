@@ -1,0 +1,191 @@
+"""Scores whose values stay on the cluster until somebody asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from ranklens.errors import MeasureError
+from ranklens.judging.hits import Hits
+from ranklens.judging.judged import Counted
+from ranklens.registry import parse
+from ranklens.scores import LOG_BOUNDS, Means, Scores, of_logs, total, usual_of_logs
+from ranklens.spark.collecting import collected
+from ranklens.stats.intervals import Bounds, Interval
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    import polars as pl
+    from pyspark.sql import DataFrame
+
+    from ranklens.policy import Policy
+    from ranklens.registry import Aggregate, Measure
+    from ranklens.spark.facts import Facts
+    from ranklens.stats.inputs import Rng
+    from ranklens.stats.moments import Moments
+
+
+class SparkScores(Scores):
+    """Scores of a run on a cluster: means and intervals are here, values by query there, until they are asked for.
+
+    :meth:`to_spark` gives the values as a DataFrame. :attr:`per_query`, :attr:`queries` and whatever else needs each query
+    collects them once, sorted by query.
+    """
+
+    facts: Facts
+    frame: DataFrame  # query, m0, m1, … in the order of the measures
+    source: DataFrame  # what is kept on the cluster, with facts among the values
+
+    @classmethod
+    def of(
+        cls, measures: Sequence[Measure], source: DataFrame, facts: Facts, policy: Policy, max_grade: float
+    ) -> SparkScores:
+        """From what tasks gave back."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        frame = source.filter(F.col("query").isNotNull()).drop("facts")
+        held = _Held(frame)
+        judged = counted(held.queries(facts.applied.queries), facts, policy, max_grade)
+        values = _Values({str(measure): f"m{i}" for i, measure in enumerate(measures)}, held)
+        found = cls(list(measures), judged, values)
+        vars(found).update(facts=facts, frame=frame, source=source)
+        return found
+
+    def to_spark(self) -> DataFrame:
+        """The values by query as a Spark DataFrame: the column ``query`` and one per measure, in the spelling that was asked for.
+
+        They are kept in the cluster's memory, and on its disks where that does not suffice, until :meth:`free` is called.
+        """
+        from pyspark.sql import functions as F  # noqa: N812
+
+        columns = [F.col(f"m{i}").alias(measure.shown) for i, measure in enumerate(self.measures)]
+        return self.frame.select("query", *columns)
+
+    def free(self) -> None:
+        """Free the memory of the cluster; means and intervals stay, values would be computed again."""
+        self.source.unpersist()
+
+    @cached_property
+    def mean(self) -> dict[str, float]:
+        kept = [m for m in self.measures if m.definition.aggregate != "none"]
+        return Means({str(m): self._combined(m) for m in kept})
+
+    def _combined(self, measure: Measure) -> float:
+        """As :func:`ranklens.scores.total` does; sums do not tell a median, so that its values are collected."""
+        kind = measure.definition.aggregate
+        return total(kind, self[measure]) if kind == "median" else _combined(kind, self.moments(measure))
+
+    def moments(self, measure: str | Measure) -> Moments:
+        """How many values there are, and what they and their squares add up to; of their logarithms for a geometric mean."""
+        name = str(parse(measure)) if isinstance(measure, str) else str(measure)
+        if name not in self.facts.moments:
+            raise MeasureError(f"{name} was not evaluated.")
+        return self.facts.moments[name]
+
+    def interval(
+        self, measure: str | Measure, *, level: float = 0.95, method: str = "auto", rng: Rng = None
+    ) -> Interval:
+        """From the moments; the bootstrap counts equal values on the cluster and draws from the counts."""
+        parsed = parse(measure) if isinstance(measure, str) else measure
+        kind = parsed.definition.aggregate
+        if kind == "median":
+            return super().interval(parsed, level=level, method=method, rng=rng)
+        if kind not in ("mean", "geometric"):
+            raise MeasureError(f"{parsed} is not a mean, so it has no interval.")
+        if method in ("percentile", "bca"):
+            from ranklens.spark.statistics import bootstrap_interval
+
+            return bootstrap_interval(self, parsed, level=level, method=method, rng=rng)
+        bounds = Bounds(parsed.definition.low, parsed.definition.high)
+        if kind == "mean":
+            return self.moments(parsed).interval(level, bounds, method)
+        return of_logs(self.moments(parsed).interval(level, LOG_BOUNDS, usual_of_logs(method)))
+
+
+def _combined(kind: Aggregate, moments: Moments) -> float:
+    """As :func:`ranklens.scores.total` combines values."""
+    if kind == "geometric":
+        return float(np.exp(moments.mean)) if moments.n else 0.0
+    return moments.sum if kind == "sum" else moments.mean
+
+
+def counted(queries: Sequence[str], facts: Facts, policy: Policy, max_grade: float) -> Counted:
+    """What stands in for rankings that are elsewhere."""
+    none = np.zeros(0, np.int64)
+    nothing = Hits(none, none, np.zeros(0), facts.applied.queries)
+    counts = {**facts.counts, "longest": facts.longest}
+    return Counted(
+        queries, nothing, nothing, np.zeros(0, np.int64), max_grade, policy, facts.applied,
+        share=facts.share_judged(policy), counts=counts,
+    )  # fmt: skip
+
+
+class _Held:
+    """A frame on the cluster that is collected on first use."""
+
+    def __init__(self, frame: DataFrame) -> None:
+        self._frame = frame
+
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        return collected(self._frame).sort("query")
+
+    def queries(self, count: int) -> _Queries:
+        return _Queries(count, self._ids)
+
+    def _ids(self) -> list[str]:
+        return self.table["query"].to_list()
+
+
+class _Queries(Sequence[str]):
+    """Ids of queries whose number is known, and which are collected on use."""
+
+    def __init__(self, count: int, collect: Callable[[], list[str]]) -> None:
+        self._count, self._collect = count, collect
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[str]: ...
+
+    def __getitem__(self, at: int | slice) -> str | list[str]:
+        return self._all[at]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all)
+
+    @cached_property
+    def _all(self) -> list[str]:
+        return self._collect()
+
+    def __eq__(self, other: object) -> bool:
+        return list(self) == list(other) if isinstance(other, Sequence) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class _Values(Mapping[str, "npt.NDArray[Any]"]):
+    """Values by measure, collected on use."""
+
+    def __init__(self, columns: Mapping[str, str], held: _Held) -> None:
+        self._columns, self._held = columns, held
+
+    def __getitem__(self, name: str) -> npt.NDArray[Any]:
+        column = self._held.table[self._columns[name]]
+        return column.to_numpy() if column.dtype.is_numeric() else np.array(column.to_list(), np.object_)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._columns
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)

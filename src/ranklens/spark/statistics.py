@@ -1,0 +1,134 @@
+"""What per-query values of a cluster amount to, without collecting them: moments, wins and losses, and counts of equal values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ranklens.scores import LOG_BOUNDS, logs_with_floor, of_logs
+from ranklens.spark.collecting import collected
+from ranklens.stats.counted import bootstrap_interval_of_counts
+from ranklens.stats.intervals import Bounds, Interval
+from ranklens.stats.moments import Moments
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from ranklens.arrays import FloatArray, IntArray
+    from ranklens.registry import Measure
+    from ranklens.spark.scores import SparkScores
+    from ranklens.stats.inputs import Rng
+
+_MOST_VALUES = 1 << 14  # different values that are told apart; more are put into as many bins
+
+
+def counts_of(frame: DataFrame, column: str, moments: Moments) -> tuple[FloatArray, IntArray]:
+    """The different values of a column, ascending, and how often each is there.
+
+    Where there are very many, values in the same of 2^14 bins between the lowest and the highest count as their mean: the mean of all
+    is what it was, and the variance is too small by at most the square of half a bin.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    values = frame.select(F.col(column).alias("value")).filter("value is not null")
+    counted = values.groupBy("value").agg(F.count("*").alias("n"), F.first("value").alias("mean"))
+    if counted.limit(_MOST_VALUES + 1).count() > _MOST_VALUES:
+        width = (moments.highest - moments.lowest) / _MOST_VALUES
+        bins = F.floor((F.col("value") - F.lit(moments.lowest)) / F.lit(width))
+        counted = values.groupBy(bins.alias("bin")).agg(F.count("*").alias("n"), F.avg("value").alias("mean"))
+    found = collected(counted.select("mean", "n")).sort("mean")
+    return found["mean"].to_numpy(), found["n"].to_numpy()
+
+
+def bootstrap_interval(
+    scores: SparkScores, measure: Measure, *, level: float, method: str, rng: Rng
+) -> Interval:
+    """The interval of a mean by the bootstrap, from counts of equal values."""
+    column = f"m{list(map(str, scores.measures)).index(str(measure))}"
+    definition = measure.definition
+    is_geometric = definition.aggregate == "geometric"
+    of_values = (
+        Moments(lowest=definition.low, highest=definition.high) if is_geometric else scores.moments(measure)
+    )
+    values, counts = counts_of(scores.frame, column, of_values)
+    how: dict[str, Any] = {"level": level, "method": method, "rng": rng}
+    if is_geometric:
+        return of_logs(
+            bootstrap_interval_of_counts(logs_with_floor(values), counts, bounds=LOG_BOUNDS, **how)
+        )
+    return bootstrap_interval_of_counts(values, counts, bounds=Bounds(definition.low, definition.high), **how)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Of two systems on one measure: the moments of the differences by query, and who wins how often."""
+
+    moments: Moments = field(default_factory=Moments)
+    wins: int = 0
+    losses: int = 0
+
+    def __add__(self, other: Difference) -> Difference:
+        return Difference(self.moments + other.moments, self.wins + other.wins, self.losses + other.losses)
+
+
+@dataclass(frozen=True)
+class Column:
+    """The values of one system on one measure, in a frame of several: differences below ``noise`` are rounding."""
+
+    name: str
+    is_geometric: bool
+    bounds: Bounds
+    noise: float
+
+    def read(self, batch: pa.RecordBatch) -> FloatArray:
+        values: FloatArray = batch.column(self.name).to_numpy(zero_copy_only=False)
+        return logs_with_floor(values) if self.is_geometric else values
+
+
+@dataclass(frozen=True)
+class AddUp:
+    """The moments of each column, and the differences of some pairs of them, over all rows of a task, as one row of JSON."""
+
+    columns: Sequence[Column]
+    pairs: Sequence[tuple[int, int]]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        moments = [Moments() for _ in self.columns]
+        pairs = [Difference() for _ in self.pairs]
+        for batch in batches:
+            values = [column.read(batch) for column in self.columns]
+            moments = [
+                one + Moments.of(v, c.bounds) for one, v, c in zip(moments, values, self.columns, strict=True)
+            ]
+            pairs = [one + self._differ(values, i, j) for one, (i, j) in zip(pairs, self.pairs, strict=True)]
+        content = {
+            "moments": [one.to_dict() for one in moments],
+            "pairs": [[one.moments.to_dict(), one.wins, one.losses] for one in pairs],
+        }
+        yield pa.RecordBatch.from_arrays([pa.array([json.dumps(content)], pa.string())], names=["sums"])
+
+    def _differ(self, values: Sequence[FloatArray], i: int, j: int) -> Difference:
+        change = values[j] - values[i]
+        change[np.abs(change) <= self.columns[i].noise] = 0
+        return Difference(Moments.of(change), int((change > 0).sum()), int((change < 0).sum()))
+
+
+def added_up(frame: DataFrame, task: AddUp) -> tuple[list[Moments], list[Difference]]:
+    """The sums of all tasks together, in any order."""
+    moments = [Moments() for _ in task.columns]
+    pairs = [Difference() for _ in task.pairs]
+    for text in collected(frame.mapInArrow(task, "sums string"))["sums"].to_list():
+        found: Mapping[str, Any] = json.loads(text)
+        moments = [one + Moments.from_dict(more) for one, more in zip(moments, found["moments"], strict=True)]
+        pairs = [
+            one + Difference(Moments.from_dict(more[0]), more[1], more[2])
+            for one, more in zip(pairs, found["pairs"], strict=True)
+        ]
+    return moments, pairs

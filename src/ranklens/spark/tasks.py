@@ -1,0 +1,272 @@
+"""What runs on the executors: Arrow batches of rows in, one value per query and measure out.
+
+A task takes rows until it has some hundred thousand of whole queries, judges them together, and forgets them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ranklens.errors import InputError, RankLensError, hearing
+from ranklens.judging.assembly import judge
+from ranklens.judging.judged import Applied
+from ranklens.judging.order import Repeated
+from ranklens.policy import Policy
+from ranklens.readers import frames, judgments
+from ranklens.registry import Measure
+from ranklens.spark.facts import Facts, facts_of
+
+if TYPE_CHECKING:
+    import polars as pl
+    import pyarrow as pa
+
+    from ranklens.matching.rules import Matching
+    from ranklens.spark.gold import Packed
+
+_ROWS = 1 << 18  # judged together
+_RUN, _GOLD = 1, 0  # kinds of rows that stand next to each other
+ROWS_TOGETHER = "query string, kind int, doc string, number double, subtopic string"
+
+
+@dataclass(frozen=True)
+class Judging:
+    """How rows become values; the same for all tasks."""
+
+    measures: tuple[Measure, ...]
+    policy: Policy
+    max_grade: float
+    match: Matching | None = None
+
+    @property
+    def schema(self) -> str:
+        """Of what tasks give back: one row per query, and rows without a query that hold facts."""
+        kinds = ["string" if m.definition.aggregate == "none" else "double" for m in self.measures]
+        columns = [f"m{i} {kind}" for i, kind in enumerate(kinds)]
+        return ", ".join(["query string", *columns, "facts string"])
+
+    def values(self, gold: Any, run: Any, first: Mapping[str, str], queries: int) -> Iterator[pa.RecordBatch]:
+        """Of so many judged queries whose judgments and rows are all here; ``first`` has examples for messages."""
+        with hearing() as heard:
+            judged = judge(gold, run, self._policy, match=self.match)
+        judged = replace(judged, max_grade=self.max_grade)
+        values = {str(measure): measure(judged) for measure in self.measures}
+        told = {f"repeated in {one.what}": one.first for one in heard if isinstance(one, Repeated)}
+        facts = facts_of(judged, self.measures, values, {**first, **told})
+        facts.applied = replace(facts.applied, ignored=0)  # counted apart
+        facts.counts["judged queries"] = queries
+        yield self._batch(list(judged.queries), [values[str(measure)] for measure in self.measures], None)
+        yield self.told(facts)
+
+    @property
+    def _policy(self) -> Policy:
+        """What concerns all queries together is decided on the driver."""
+        missing = "zero" if self.policy.missing == "error" else self.policy.missing
+        return replace(self.policy, missing=missing, unjudged_queries="ignore")
+
+    def told(self, facts: Facts) -> pa.RecordBatch:
+        return self._batch([None], [[None]] * len(self.measures), facts.to_json())
+
+    def _batch(
+        self, queries: Sequence[str | None], columns: Sequence[Any], facts: str | None
+    ) -> pa.RecordBatch:
+        import pyarrow as pa
+
+        kinds = [pa.string() if m.definition.aggregate == "none" else pa.float64() for m in self.measures]
+        arrays = [pa.array(values, kind) for values, kind in zip(columns, kinds, strict=True)]
+        names = ["query", *(f"m{i}" for i in range(len(kinds))), "facts"]
+        texts = pa.array([facts] * len(queries), pa.string())
+        return pa.RecordBatch.from_arrays([pa.array(queries, pa.string()), *arrays, texts], names=names)
+
+
+@dataclass(frozen=True)
+class JudgeRows:
+    """Rows ``query, doc, score`` that stand query by query, with judgments that travel along.
+
+    ``rows_of`` says how many rows each query has, where queries are judged in place: rows of others are passed over, and a query
+    that has more or fewer is an error, since a task that is repeated must see what the first one saw.
+    """
+
+    judging: Judging
+    gold: Packed
+    rows_of: Packed | None = None
+    has_lists: bool = False  # so that a row without a document stands for an empty list
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return _safely(self.judging, self._judged(batches))
+
+    def _judged(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import polars as pl
+
+        expected = None if self.rows_of is None else self.rows_of.table
+        for rows in _whole_queries(map(self._of_judged_queries, batches)):
+            runs = rows["query"].rle().struct.unnest()
+            if expected is not None:
+                here = runs.join(
+                    expected, left_on="value", right_on="query", how="left", maintain_order="left"
+                )
+                _check_counts(here)
+                keep = here["rows"].is_not_null()
+                rows = rows.filter(pl.Series(np.repeat(keep.to_numpy(), runs["len"].to_numpy())))  # noqa: PLW2901
+                runs = runs.filter(keep)
+            if len(rows):
+                yield from self._chunk(rows, runs["value"])
+
+    def _of_judged_queries(self, batch: pa.RecordBatch) -> pl.DataFrame:
+        """Only these are held: a query that nobody judged may be of any length."""
+        import polars as pl
+
+        rows = _table(batch)
+        runs = rows["query"].rle().struct.unnest()
+        judged = self.gold.judgments.is_judged(runs["value"])
+        return rows if judged.all() else rows.filter(pl.Series(np.repeat(judged, runs["len"].to_numpy())))
+
+    def _chunk(self, rows: pl.DataFrame, queries: pl.Series) -> Iterator[pa.RecordBatch]:
+        gold, judged = self.gold.judgments.some(queries)
+        if not judged:  # which the driver knows about
+            return
+        first = {
+            **_first("retrieved document", rows["doc"][:1].drop_nulls().to_list()),
+            **_first("judged document", _documents(gold)),
+        }
+        run = rows.select("query", "doc", "score")
+        yield from self.judging.values(
+            gold, empty_lists_apart(run) if self.has_lists else run, first, len(judged)
+        )
+
+
+@dataclass(frozen=True)
+class JudgeAbsent:
+    """Judged queries that the run lacks, by their number among all judged queries."""
+
+    judging: Judging
+    gold: Packed
+    absent: Packed
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return _safely(self.judging, self._judged(batches))
+
+    def _judged(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        gold, names = self.gold.judgments, self.absent.table["query"]
+        for batch in batches:
+            queries = names[batch.column(0).to_numpy()]
+            if not len(queries):
+                continue
+            some, judged = gold.some(queries)
+            yield from self.judging.values(some, {}, _first("missing query", queries.to_list()), len(judged))
+
+
+@dataclass(frozen=True)
+class JudgeTogether:
+    """Rows of judgments and run next to each other, sorted by query; :data:`ROWS_TOGETHER` are the columns."""
+
+    judging: Judging
+    has_lists: bool = False
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return _safely(self.judging, self._judged(batches))
+
+    def _judged(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for rows in _whole_queries(map(_table, batches)):
+            yield from self._chunk(rows)
+
+    def _chunk(self, rows: pl.DataFrame) -> Iterator[pa.RecordBatch]:
+        gold_rows, run_rows = (rows.filter(rows["kind"] == kind) for kind in (_GOLD, _RUN))
+        judged, retrieved = (part["query"].unique(maintain_order=True) for part in (gold_rows, run_rows))
+        unjudged = retrieved.filter(~retrieved.is_in(judged.implode())).to_list()
+        missing = judged.filter(~judged.is_in(retrieved.implode())).to_list()
+        first = {
+            **_first("unjudged query", unjudged),
+            **_first("missing query", missing),
+            **_first("retrieved document", run_rows["doc"][:1].drop_nulls().to_list()),
+            **_first("judged document", gold_rows["doc"][:1].drop_nulls().to_list()),
+        }
+        yield self.judging.told(Facts(first=first, applied=Applied(ignored=len(unjudged))))
+        if len(judged):
+            gold, run = _gold_of(gold_rows), run_rows.select("query", "doc", score="number")
+            if self.has_lists:
+                gold, run = (empty_lists_apart(one) if frames.is_frame(one) else one for one in (gold, run))
+            yield from self.judging.values(gold, run, first, len(judged))
+
+
+def _gold_of(rows: pl.DataFrame) -> Any:
+    """Judgments as :func:`ranklens.judge` takes them."""
+    table = rows.select("query", "doc", grade="number")
+    if rows["subtopic"].null_count() < len(rows):
+        return judgments.of_table(table.with_columns(subtopic=rows["subtopic"]), "subtopic")
+    return table
+
+
+def empty_lists_apart(table: pl.DataFrame) -> Any:
+    """Rows ``query, doc, number``; as dicts where a row without a document says that its query has none."""
+    is_empty = table["doc"].is_null() & table.to_series(2).is_null()
+    if not is_empty.any():
+        return table
+    found = frames.by_query(table.filter(~is_empty))
+    return {query: found.get(query, []) for query in dict.fromkeys(table["query"].to_list())}
+
+
+def _safely(judging: Judging, results: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """A mistake in the data ends the task with a fact, since an exception would be tried again and come as a traceback."""
+    try:
+        yield from results
+    except RankLensError as error:
+        if isinstance(error, frames.RowError):  # whose number is one of these rows only
+            error = InputError(f"{str(error).partition(':')[0]}: {error.message}")
+        yield judging.told(Facts.of_error(error))
+
+
+def _table(batch: pa.RecordBatch) -> pl.DataFrame:
+    import polars as pl
+
+    table = pl.DataFrame(pl.from_arrow(batch))
+    if table["query"].null_count():
+        raise InputError("The query is missing in a row; give every row one.")
+    return table
+
+
+def _whole_queries(tables: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    """Rows of some queries at a time; the last query of a table waits, since it may continue in the next."""
+    import polars as pl
+
+    held: list[pl.DataFrame] = []
+    size, enough = 0, _ROWS
+    for table in tables:
+        held.append(table)
+        size += len(table)
+        if size < enough:
+            continue
+        rows = pl.concat(held, rechunk=True)
+        others = (rows["query"] != rows["query"][-1]).arg_true()
+        cut = int(others[-1]) + 1 if len(others) else 0
+        if cut:
+            yield rows[:cut]
+        held, size = [rows[cut:]], len(rows) - cut
+        enough = max(_ROWS, 2 * size)  # a query that is longer is not copied again for every batch
+    if size:
+        yield pl.concat(held, rechunk=True)
+
+
+def _check_counts(runs: pl.DataFrame) -> None:
+    odd = runs.filter((runs["rows"] != runs["len"]) & runs["rows"].is_not_null())
+    if len(odd):
+        query, found, expected = odd["value"][0], odd["len"][0], odd["rows"][0]
+        raise InputError(
+            f"run: query {query!r} has {found:,} rows in its partition now, and had {expected:,} when they were counted: the DataFrame "
+            "gives other rows each time it is computed. Cache it first: run = run.cache().",
+            query=query,
+        )
+
+
+def _first(key: str, names: Iterable[str]) -> dict[str, str]:
+    found = min(names, default=None)
+    return {} if found is None else {key: found}
+
+
+def _documents(gold: Any) -> list[str]:
+    if isinstance(gold, Mapping):
+        return [str(doc) for docs in list(gold.values())[:1] for doc in list(docs)[:1]]
+    return gold["doc"][:1].to_list()  # type: ignore[no-any-return]

@@ -1,0 +1,220 @@
+"""What is particular to Spark: where rows are judged, arrays, mistakes, and many partitions."""
+
+import numpy as np
+import polars as pl
+import pytest
+from engines import Engine, messy, same, table
+from table import NOT
+
+import ranklens as rl
+from ranklens.policy import Policy
+from ranklens.registry import parse_many
+from ranklens.spark.evaluation import Plan, evaluate
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+MEASURES = ["nDCG@10", "AP", "RR", "ERR@5"]
+
+
+PLANS = {
+    "counted": (Plan(longest=50), "descending"),
+    "counted in order": (Plan(longest=0), "input"),
+    "together": (Plan(carried=5), "descending"),
+    "together and counted, in order": (Plan(carried=5, longest=50), "input"),
+    "shuffled": (Plan(in_place=False), "average"),
+}
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_every_plan(spark, name):
+    plan, ties = PLANS[name]
+    judgments, run = messy()
+    wanted = [one for one in NOT if ties != "average" or parse_many([one])[0].definition.average_ties]
+    policy = Policy(nan="last", ties=ties)
+    expected = Engine("frame").evaluate(judgments, run, wanted, policy=policy)
+    given = Engine("spark", spark=spark).given(judgments, run)
+    same(evaluate(*given, parse_many(wanted), policy, plan=plan), expected)
+
+
+def test_partitions_do_not_matter(spark):
+    judgments, run = messy(queries=60)
+    gold, ranked = Engine("spark", spark=spark).given(judgments, run)
+    found = [
+        rl.evaluate(gold, one, MEASURES, nan="last").mean
+        for one in (ranked.coalesce(1), ranked.repartition(7))
+    ]
+    assert found[0] == found[1]  # to the last bit
+
+
+def test_values_stay_on_the_cluster(spark):
+    gold, ranked = Engine("spark", spark=spark).given(*messy())
+    scores = rl.evaluate(gold, ranked, ["nDCG@10", "map"], nan="last")
+    frame = scores.to_spark()
+    assert frame.columns == ["query", "nDCG@10", "map"]
+    assert frame.count() == len(scores.queries)
+    assert frame.selectExpr("avg(map)").collect()[0][0] == pytest.approx(scores.mean["AP"], abs=1e-12)
+    assert scores.per_query.columns == ["query", "nDCG@10", "map"]
+    here = rl.Scores.from_json(scores.to_json())
+    assert here.mean == pytest.approx(scores.mean)
+    for method in ("percentile", "bca"):
+        around, expected = (one.interval("AP", method=method, rng=0) for one in (scores, here))
+        assert (around.low, around.high) == pytest.approx((expected.low, expected.high), abs=0.02)
+    scores.free()
+
+
+def test_recommendations_as_arrays(spark):
+    from pyspark.ml.recommendation import ALS
+
+    seen = [(u, i, float((u * i) % 5 + 1)) for u in range(12) for i in range(15) if (u + i) % 3]
+    model = ALS(userCol="user", itemCol="item", ratingCol="rating", rank=3, maxIter=2, seed=1).fit(
+        spark.createDataFrame(seen, "user int, item int, rating float")
+    )
+    lists = model.recommendForAllUsers(5)
+    wanted = [(u, i, 1.0) for u in range(14) for i in range(15) if (u + i) % 3 == 0]
+    test = spark.createDataFrame(wanted, "user int, item int, rating double")
+    exploded = {
+        str(row["user"]): {str(one["item"]): one["rating"] for one in row["recommendations"]}
+        for row in lists.collect()
+    }
+    judged = {}
+    for user, item, _ in wanted:
+        judged.setdefault(str(user), {})[str(item)] = 1
+    expected = rl.evaluate(judged, exploded, MEASURES)
+    same(rl.evaluate(test, lists, MEASURES), expected)
+    ids = lists.selectExpr("user", "recommendations.item as items")  # best first, without scores
+    gold = test.groupBy("user").agg({"item": "collect_list"}).toDF("user", "relevant")
+    same(rl.evaluate(gold, ids, MEASURES), expected)
+    same(evaluate(gold, ids, parse_many(MEASURES), Policy(), plan=Plan(carried=1)), expected)
+
+
+def test_empty_lists(spark):
+    run = {"q1": ["a"], "q2": [], "q3": ["b"]}
+    qrels = {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {}, "q4": {"c": 1}}
+    lists = spark.createDataFrame(list(run.items()), "qid string, retrieved array<string>")
+    expected = rl.evaluate(qrels, run, ["RR", "P@1"], missing="skip")
+    same(rl.evaluate(qrels, lists, ["RR", "P@1"], missing="skip"), expected)
+    gold = spark.createDataFrame(
+        [(q, list(docs)) for q, docs in qrels.items()], "qid string, expected array<string>"
+    )
+    same(rl.evaluate(gold, lists, ["RR", "P@1"], missing="skip"), expected)
+
+
+def test_names_of_columns(spark):
+    run = spark.createDataFrame([(1, 7, 1), (1, 8, 2)], "`my query` int, item int, place int")
+    qrels = spark.createDataFrame([(1, 8)], "`my query` int, item int")
+    columns = {"query": "my query", "rank": "place"}
+    assert rl.evaluate(qrels, run, "RR", columns=columns).mean == {"RR": 0.5}
+
+
+def test_mistakes(spark):
+    def frame(rows, schema="query string, doc string, score double"):
+        return spark.createDataFrame(rows, schema)
+
+    gold = {"q1": {"a": 1}, "q2": {"b": 1}}
+    twice = frame([("q1", "a", 1.0), ("q1", "a", 2.0)])
+    with pytest.raises(rl.PolicyError, match="document 'a' of query 'q1' appears twice"):
+        rl.evaluate(gold, twice, "RR", duplicates="error")
+    with pytest.raises(rl.PolicyError, match=r"1 judged query is not in the run \(first: 'q2'\)"):
+        rl.evaluate(gold, twice, "RR", missing="error")
+    with pytest.raises(rl.PolicyError, match="not judged"):
+        rl.evaluate({"q9": {"a": 1}}, twice, "RR", unjudged_queries="error")
+    with pytest.raises(rl.InputError, match="score of document 'a' for query 'q1' is nan"):
+        rl.evaluate(gold, frame([("q1", "a", float("nan"))]), "RR")
+    with pytest.raises(rl.InputError, match="the doc is missing"):
+        rl.evaluate(gold, frame([("q1", None, 1.0)]), "RR")
+    with pytest.raises(rl.InputError, match="the query is missing"):
+        rl.evaluate(gold, frame([(None, "a", 1.0)]), "RR")
+
+
+def test_mistakes_that_need_no_job(spark):
+    floats = spark.createDataFrame([(1.0, "a", 1.0)], "query double, doc string, score double")
+    with pytest.raises(rl.InputError, match="floating-point"):
+        rl.evaluate({"q": {"a": 1}}, floats, "RR")
+    with pytest.raises(rl.InputError, match="no doc among the columns"):
+        rl.evaluate({"q": {"a": 1}}, floats.selectExpr("'q' as query", "score"), "RR")
+    with pytest.raises(rl.InputError, match="the run is not"):
+        rl.evaluate(floats, {"q": ["a"]}, "RR")
+    with pytest.raises(rl.InputError, match="only evaluate and compare"):
+        rl.judge({"q": {"a": 1}}, floats)
+
+
+def test_one_query_with_very_many_documents(spark):
+    n = 200_000
+    run = spark.range(n).selectExpr("'q' as query", "concat('d', id) as doc", "double(id % 1000) as score")
+    gold = {"q": {"d999": 1, "d1500": 2, f"d{n - 1}": 1}}
+    here = table([("q", f"d{i}", float(i % 1000)) for i in range(n)], "score")
+    expected = rl.evaluate(gold, here, ["AP", "nDCG"])
+    same(evaluate(gold, run, parse_many(["AP", "nDCG"]), Policy(), plan=Plan(longest=1000)), expected)
+
+
+def test_comparison(spark, monkeypatch):
+    from ranklens.spark import comparing
+
+    judgments, _ = messy(queries=60)
+    runs = [[row for row in messy(seed, 60)[1] if row[2] == row[2]] for seed in (1, 2)]
+    here = {name: table(run, "score") for name, run in zip("ab", runs, strict=True)}
+    there = {
+        name: Engine("spark", spark=spark).given(judgments, run)[1]
+        for name, run in zip("ab", runs, strict=True)
+    }
+    gold = Engine("spark", spark=spark).given(judgments, [])[0]
+    measures = ["nDCG@10", "RR", "Success@1", "gm_AP"]
+    expected = rl.compare(table(judgments, "grade"), here, measures)
+    found = rl.compare(gold, there, measures)
+    assert found.verdict() == expected.verdict()
+    monkeypatch.setattr(comparing, "COLLECTED", 10)
+    expected = rl.compare(table(judgments, "grade"), here, measures, test="t")
+    large = rl.compare(gold, there, measures, test="t")
+    assert isinstance(large, comparing.LargeComparison)
+    for measure in measures:
+        one, other = large.pair(measure, "b", "a"), expected.pair(measure, "b", "a")
+        assert one.p_value == pytest.approx(other.p_value, rel=1e-9)
+        assert (one.difference, one.interval.low, one.wins, one.ties) == pytest.approx(
+            (other.difference, other.interval.low, other.wins, other.ties)
+        )
+        assert one.effect.hedges_g == pytest.approx(other.effect.hedges_g)
+        assert large.result(measure, "a").mean == expected.result(measure, "a").mean
+        assert one.verdict == other.verdict
+    assert large.to_frame().height == len(measures)
+    assert f"{large.results[0].n} queries" in str(large)
+    drawn = rl.compare(gold, there, ["nDCG@10"], test="randomization").pair("nDCG@10", "a", "b")
+    exact = rl.compare(table(judgments, "grade"), here, ["nDCG@10"], test="randomization").pair(
+        "nDCG@10", "a", "b"
+    )
+    assert drawn.p_value == pytest.approx(exact.p_value, abs=0.02)
+    with pytest.raises(rl.InputError, match="needs the values of all queries"):
+        rl.compare(gold, there, ["RR"], test="wilcoxon")
+
+
+def test_command(spark, tmp_path, capsys):
+    from ranklens.cli.main import main
+
+    judgments, run = messy()
+    run = [row for row in run if row[2] == row[2]]
+    table(judgments, "grade").write_parquet(tmp_path / "qrels.parquet")
+    table(run, "score").write_parquet(tmp_path / "run.parquet")
+    (tmp_path / "run.txt").write_text("".join(f"{q} Q0 {d} 1 {s} tag\n" for q, d, s in run), encoding="utf-8")
+    spark.createDataFrame(run, "query string, doc string, score double").createOrReplaceTempView("my_run")
+    runs = [f"parquet={tmp_path / 'run.parquet'}", f"trec={tmp_path / 'run.txt'}"]
+    printed = []
+    for arguments in (
+        [*runs, "table=my_run", "--engine", "spark"],
+        [*runs, f"table={tmp_path / 'run.parquet'}"],
+    ):
+        assert (
+            main(
+                [
+                    "evaluate",
+                    str(tmp_path / "qrels.parquet"),
+                    *arguments,
+                    "-m",
+                    "nDCG@10,RR",
+                    "--format",
+                    "csv",
+                ]
+            )
+            == 0
+        )
+        printed.append(capsys.readouterr().out)
+    here, there = (pl.read_csv(text.encode()).drop("run") for text in printed)
+    for column in ("mean", "low", "high"):
+        np.testing.assert_allclose(here[column], there[column], atol=1e-9)
