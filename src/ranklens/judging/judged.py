@@ -207,8 +207,12 @@ class Recalled(Judged):
 class Counted(Recalled):
     """What was counted of rankings that were judged elsewhere, a part at a time, as on a cluster."""
 
-    share: float | None = None  # of the retrieved documents that are judged, down to the deepest cutoff; None if it says nothing
-    counts: Mapping[str, int] = field(default_factory=dict)  # "longest", "tied", and "across k" for each cutoff
+    share: float | None = (
+        None  # of the retrieved documents that are judged, down to the deepest cutoff; None if it says nothing
+    )
+    counts: Mapping[str, int] = field(
+        default_factory=dict
+    )  # "longest", "tied", and "across k" for each cutoff
 
     @property
     def graded(self) -> int | None:
