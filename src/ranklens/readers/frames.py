@@ -106,7 +106,7 @@ def run_frame(
     score = _column(frame, columns or {}, "score", SCORE_NAMES)
     rank = _column(frame, columns or {}, "rank", RANK_NAMES)
     if score is None and rank is None:
-        raise _lacking("run", "score", frame.columns, "score or rank")
+        raise lacking("run", "score", frame.columns, "score or rank")
     name = str(rank) if score is None else score
     number = _numbers(frame, name, "run", complete=complete).alias("score")
     number = -number if score is None else number
@@ -136,7 +136,7 @@ def qrels_frame(value: Any, columns: Columns | None = None, *, complete: bool = 
     query, doc = _ids(frame, columns or {}, "qrels")
     grade = _column(frame, columns or {}, "grade", GRADE_NAMES)
     if grade is None and len(frame.columns) > 2:
-        raise _lacking("qrels", "grade", frame.columns)
+        raise lacking("qrels", "grade", frame.columns)
     if grade is not None and plain(grade) == "score" and _column(frame, {}, "rank", RANK_NAMES):
         raise InputError(f"qrels: the columns {frame.columns} are those of a run; pass the judgments first.")
     if grade is None:
@@ -228,7 +228,7 @@ def _ids(frame: pl.DataFrame, columns: Columns, what: str) -> tuple[pl.Series, p
     for role, known in (("query", QUERY_NAMES), ("doc", DOC_NAMES)):
         name = _column(frame, columns, role, known)
         if name is None:
-            raise _lacking(what, role, frame.columns)
+            raise lacking(what, role, frame.columns)
         _check_id_type(frame.schema[name], name, role, what)
         column = frame[name]
         found.append((column if column.dtype == pl.String else column.cast(pl.String)).alias(role))
@@ -289,7 +289,8 @@ def _check_ids(frame: pl.DataFrame, what: str) -> pl.DataFrame:
     return frame
 
 
-def _lacking(what: str, role: str, columns: Sequence[str], wanted: str = "") -> InputError:
+def lacking(what: str, role: str, columns: Sequence[str], wanted: str = "") -> InputError:
+    """The error where no column has a usual name for this."""
     return InputError(
         f"{what}: no {wanted or role} among the columns {columns}. Rename the column to {role!r}",
         InPython(f", or pass columns={{{role!r}: 'your_column'}}"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ranklens.errors import InputError
+from ranklens.errors import InputError, InPython
 from ranklens.readers import frames, names
 from ranklens.readers.judgments import subtopic_column
 
@@ -146,7 +146,10 @@ def _list_column(given: DataFrame, what: str, columns: Mapping[str, str] | None)
     found = [*own] or usual or arrays
     if len(found) > 1:
         raise InputError(
-            f"{what}: several columns hold lists: {', '.join(found)}. Say which: columns={{{role!r}: {found[0]!r}}}."
+            f"{what}: several columns hold lists: {', '.join(found)}.",
+            InPython(
+                f" Say which: columns={{{role!r}: {found[0]!r}}}.", f" Say which: --map {role}={found[0]}."
+            ),
         )
     return found[0] if found else None
 
@@ -159,9 +162,7 @@ def _query_column(given: DataFrame, what: str, columns: Mapping[str, str] | None
     found = next((name for name in own if name in given.columns), None)
     found = found or next((by_plain[name] for name in known if name in by_plain and not own), None)
     if found is None:
-        raise InputError(
-            f"{what}: no query among the columns {given.columns}. Rename the column to 'query', or pass columns={{'query': 'your_column'}}."
-        )
+        raise frames.lacking(what, "query", given.columns)
     _check_ids(given.schema[found].dataType.typeName(), found, what)
     return found
 

@@ -13,7 +13,7 @@ from ranklens.comparison.alignment import Quantity, settled
 from ranklens.comparison.analysis import SystemResult
 from ranklens.comparison.pairs import PairResult
 from ranklens.comparison.settings import Family, Settings, Terms
-from ranklens.errors import InputError, MeasureError, Option, nearest
+from ranklens.errors import Given, InputError, MeasureError, Option, nearest
 from ranklens.readers import frames
 from ranklens.spark.statistics import AddUp, Column, Difference, added_up, counts_of
 from ranklens.stats import adjust, detectable_difference, inputs
@@ -191,7 +191,8 @@ def compare_large(scores: Mapping[str, SparkScores], settings: Settings, missing
     """Compare systems whose values are on a cluster, measure by measure, in one walk over all values."""
     if not settings.is_default and settings.test not in TESTS:
         raise InputError(
-            f"test={settings.test!r} needs the values of all queries in one place; for so many choose ",
+            Given("test", settings.test),
+            " needs the values of all queries in one place; for so many choose ",
             Option("test", *TESTS),
             ".",
         )
