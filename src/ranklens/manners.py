@@ -83,7 +83,8 @@ def _told(name: str, error: BaseException) -> int:
         if error.filename is None:
             leave_closed_pipe()
         where = "standard output" if error.filename is None else os.fsdecode(error.filename)
-        return _say(name, f"{where}: {error.strerror or error}.", FAILED)
+        given = error.errno == errno.ENAMETOOLONG  # no such file can exist, so the name was a mistake
+        return _say(name, f"{brief(where, 300)}: {error.strerror or error}.", WRONG if given else FAILED)
     what = brief(" ".join(f"{type(error).__name__}: {error}".split()), 300)
     return _say(
         name, f"internal error: {what}. Please report it: {_ISSUES} (RANKLENS_DEBUG=1 shows more).", FAILED

@@ -278,3 +278,16 @@ def test_a_spreadsheet_runs_no_formula(folder, capsys):
     assert "\n=1+1," not in shown
     main(["compare", "q.json", "a=q.json", "b=q.json", "--format", "csv", "--rows", "queries"])
     assert "\n=1+1," in capsys.readouterr().out
+
+
+def test_a_name_that_no_file_can_have_is_a_mistake_of_the_user(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "q.txt").write_text("q1 0 d1 1\n")
+    for name in ("x" * 300, "x/" * 4000, "[" * 5000 + "/r"):  # the last one is looked up as a pattern, too
+        (tmp_path / "bench.yaml").write_text(
+            f'data: {{qrels: q.txt, runs: {{a: "{name}"}}}}\nretrieval_metrics: {{enabled_metrics: [mrr]}}\n'
+        )
+        assert main(["bench", "bench.yaml", "--no-code"]) == 2
+        err = capsys.readouterr().err
+        assert err.startswith("ranklens: ")
+        assert len(err) < 600

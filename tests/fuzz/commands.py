@@ -66,7 +66,11 @@ def _report(rng, q, r, folder):
 
 def _bench(rng, q, r, folder):
     config = folder / f"bench.{rng.choice(['yaml', 'json', 'toml'])}"
-    told = json.dumps({"data": {"qrels": q, "runs": {"a": r}}, "gates": {"floors": {"RR": 0.1}}}).encode()
+    files = {
+        "qrels": Path(q).name,
+        "runs": {"a": Path(r).name},
+    }  # so that damage does not depend on where the folder is
+    told = json.dumps({"data": files, "gates": {"floors": {"RR": 0.1}}}).encode()
     config.write_bytes(damaged(rng, "yaml", told) if rng.random() < 0.5 else told)
     return ["bench", str(config), "--no-code", *rng.choice([[], ["--format", rng.choice(_OUTPUTS)]])]
 
