@@ -322,3 +322,11 @@ def test_help_says_all_there_is_to_say(capsys, path, command):
 @pytest.mark.parametrize("group", [(), ("history",)])
 def test_the_list_of_commands_cuts_no_sentence(capsys, group):
     assert "..." not in run(capsys, *group, "--help")[1].partition("Commands:")[2]
+
+
+def test_a_master_that_is_none_is_refused_before_java_starts(capsys):
+    status, _, err = run(
+        capsys, "evaluate", "qrels.test", "results.test", "--engine", "spark", "--master", "nowhere"
+    )
+    assert (status, err.count("\n")) == (2, 1)
+    assert "use local[*], spark://HOST:PORT" in err

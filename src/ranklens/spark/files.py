@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,6 +31,7 @@ FORMATS = ("parquet", "csv", "tsv", "jsonl", "orc", "trec", "table")
 
 def session(master: str | None = None) -> SparkSession:
     """The session that is running, as under ``spark-submit``; else a new one, on ``master`` or this machine."""
+    _check_master(master)
     try:
         from pyspark.errors import PySparkException
         from pyspark.sql import SparkSession
@@ -52,6 +54,14 @@ def session(master: str | None = None) -> SparkSession:
             f"Spark could not be started: {told} It needs Java 17 (apt install openjdk-17-jre-headless)"
             + (f" and a master at {master}." if master else ".")
         ) from None
+
+
+def _check_master(master: str | None) -> None:
+    """Before Java starts, which would answer with its own traceback."""
+    if master is not None and not re.fullmatch(r"local(\[.+\])?|yarn|(spark|k8s)://.+", master):
+        raise InputError(
+            f"--master {master}: this is no master of Spark; use local[*], spark://HOST:PORT, k8s://ADDRESS or yarn."
+        )
 
 
 def open_on_spark(
