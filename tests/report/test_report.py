@@ -119,11 +119,15 @@ def test_values_by_query_are_exact(made, elements):
 
 def by_query_shown(columns):
     """The rows of each query, out of the columns of a piece."""
+    systems = [name.removeprefix("rank_") for name in columns if name.startswith("rank_")]
     for start, end in zip(columns["starts"], columns["starts"][1:], strict=False):
         per_system = {
-            key: [values and values[start:end] for values in columns[key]] for key in ("ranks", "scores")
+            f"{key}s": [
+                columns[name][start:end] if (name := f"{key}_{s}") in columns else None for s in systems
+            ]
+            for key in ("rank", "score")
         }
-        plain = {key: columns[key][start:end] for key in ("documents", "grades")}
+        plain = {f"{key}s": columns[key][start:end] for key in ("number", "grade")}
         yield {"start": start, **plain, **per_system}
 
 
@@ -140,11 +144,11 @@ def test_rankings_are_those_of_the_library(made, elements, summary):
             truth = by_query[query]
             repeats = {i - row["start"]: n for k, i, n in columns["repeats"] if k == s}
             tied = {i - row["start"] for k, i, _ in columns["tied"] if k == s}
-            shown = {names[number]: row["ranks"][s][i] for i, number in enumerate(row["documents"])}
+            shown = {names[number]: row["ranks"][s][i] for i, number in enumerate(row["numbers"])}
             assert {d: r for d, r in shown.items() if r} == {d: truth[d]["rank"] for d in shown if d in truth}
             top = {d for d, r in truth.items() if r["rank"] <= summary["documents"]["depth"]}
             assert top <= set(shown)
-            for i, number in enumerate(row["documents"]):
+            for i, number in enumerate(row["numbers"]):
                 known = truth.get(names[number])
                 if known and known["rank"] <= summary["documents"]["depth"]:
                     assert (repeats.get(i, 0), i in tied) == (known["repeats"], known["tied"])
@@ -160,7 +164,7 @@ def test_every_relevant_document_is_there_with_its_grade(made, elements):
     names = json.loads(unpacked(elements, "documents-0"))["ids"]
     rows = by_query_shown(json.loads(unpacked(elements, "rankings-0")))
     for query, row in zip(comparison.query_ids, rows, strict=True):
-        grades = {names[number]: grade for number, grade in zip(row["documents"], row["grades"], strict=True)}
+        grades = {names[number]: grade for number, grade in zip(row["numbers"], row["grades"], strict=True)}
         gold = comparison.evidence.qrels[query]
         assert {d: g for d, g in gold.items() if g >= 1}.items() <= grades.items()
         assert {d: g for d, g in grades.items() if g is not None}.items() <= gold.items()

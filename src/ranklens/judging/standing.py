@@ -23,7 +23,8 @@ _CHUNK_ROWS = 1 << 16  # scores that are compared at once
 _AT_ONCE = (
     1 << 15
 )  # comparisons that are made in one go: with little data, the number of calls is what takes the time
-_SEARCH_COST = 20_000  # sorting and searching one ranking takes as long as this many comparisons
+# What takes how long, in comparisons of one score: counting has some overhead in each query.
+_COUNT_QUERY, _SORT_SCORE, _FIND_HIT = 70, 10, 60
 
 
 class Standings(NamedTuple):
@@ -66,8 +67,9 @@ def standing(
     # A ranking that holds a hit is not empty.
     lengths, query = lengths[filled], (np.cumsum(lengths > 0) - 1)[query]
     most_hits = int(np.bincount(query, minlength=1).max())
-    few = most_hits * len(scores) <= _SEARCH_COST * len(lengths)
-    return (_count if few else _search)(scores, lengths, query, wanted)
+    counting = most_hits * (len(scores) + _COUNT_QUERY * len(lengths))
+    searching = _SORT_SCORE * len(scores) + _FIND_HIT * len(wanted)
+    return (_count if counting <= searching else _search)(scores, lengths, query, wanted)
 
 
 def _compare(
@@ -126,18 +128,39 @@ def _search(
     scores: FloatArray, lengths: IntArray, query: IntArray, wanted: FloatArray
 ) -> tuple[IntArray, IntArray]:
     """Sort the scores of each query and find the hits in them."""
-    above, same = np.zeros(len(wanted), np.int64), np.ones(len(wanted), np.int64)
-    end = np.cumsum(lengths).tolist()
-    for first, last in pairwise(np.flatnonzero(np.diff(query, prepend=-1, append=-1)).tolist()):
-        q = query[first]
-        around = scores[end[q] - lengths[q] : end[q]]
-        in_order = (around[1:] < around[:-1]).all()
-        rising = around[::-1] if in_order else np.sort(around)
-        right = np.searchsorted(rising, wanted[first:last], side="right")
-        above[first:last] = len(rising) - right
-        if not in_order and (rising[1:] == rising[:-1]).any():
-            same[first:last] = right - np.searchsorted(rising, wanted[first:last], side="left")
-    return above, same
+    falling = _falling(scores, lengths)
+    start, length = (np.cumsum(lengths) - lengths)[query], lengths[query]
+
+    def beyond(is_before: np.ufunc) -> IntArray:
+        """How many scores come before each hit: of all hits at once, by halving."""
+        place = np.zeros(len(wanted), np.int64)
+        step = 1 << int(lengths.max(initial=1)).bit_length() - 1
+        while step:
+            after = place + step
+            last = falling[start + np.minimum(after, length) - 1]
+            place = np.where((after <= length) & is_before(last, wanted), after, place)
+            step >>= 1
+        return place
+
+    above = beyond(np.greater)
+    tied = (falling[1:] == falling[:-1]).any()
+    return above, beyond(np.greater_equal) - above if tied else np.ones(len(wanted), np.int64)
+
+
+def _falling(scores: FloatArray, lengths: IntArray) -> FloatArray:
+    """The rankings one after the other, each sorted."""
+    end = np.cumsum(lengths)
+    rises = scores[1:] > scores[:-1]
+    rises[end[:-1] - 1] = False  # another query begins
+    if not rises.any():
+        return scores
+    rising = scores.copy()
+    if len(scores) == len(lengths) * lengths[0]:
+        rising.reshape(len(lengths), -1).sort(axis=1)
+        return rising.reshape(len(lengths), -1)[:, ::-1].ravel()
+    for first, last in pairwise([0, *end.tolist()]):
+        rising[first:last] = np.sort(rising[first:last])[::-1]
+    return rising
 
 
 def check_unjudged(ignored: int, policy: Policy, first: Callable[[], Any]) -> None:

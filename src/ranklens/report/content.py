@@ -16,7 +16,7 @@ import numpy as np
 from ranklens import __version__
 from ranklens.comparison import influence, openness, tables, verdicts
 from ranklens.errors import InputError, RankLensError
-from ranklens.files.corpus import Text, texts
+from ranklens.files.corpus import Text, texts, titles_and_texts
 from ranklens.formulas.counts import judged_share
 from ranklens.registry import look_up
 from ranklens.report import chart_data, crowd, palette
@@ -27,7 +27,7 @@ from ranklens.retrieval.answers import Latency
 from ranklens.words import brief, finite
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, MutableMapping, Sequence
 
     import polars as pl
 
@@ -51,16 +51,25 @@ class Content:
     """``summary`` is written as JSON, ``pieces`` are bytes by the id of the element that holds them."""
 
     summary: dict[str, Any]
-    pieces: dict[str, bytes]
+    pieces: MutableMapping[str, bytes]
 
 
 def content(
-    comparison: Comparison, *, queries: Any = None, corpus: Any = None, title: str | None = None
+    comparison: Comparison,
+    *,
+    queries: Any = None,
+    corpus: Any = None,
+    title: str | None = None,
+    pieces: MutableMapping[str, bytes] | None = None,
 ) -> Content:
-    """What the page shows of a comparison: means, tests and curves over all queries, one by one those that fit the page."""
+    """What the page shows of a comparison: means, tests and curves over all queries, one by one those that fit the page.
+
+    ``pieces`` is filled one by one, so that others can go on with the first ones.
+    """
     shown = sample(comparison)
     documents = drilldown(shown)
-    pieces = {"values": _values(shown), "queries": _queries(shown, queries)}
+    pieces = {} if pieces is None else pieces
+    pieces.update(values=_values(shown), queries=_queries(shown, queries))
     many = _crowd(comparison, pieces)
     summary = {
         "title": title or _title(comparison.systems),
@@ -190,12 +199,12 @@ def _is_packed(comparison: Comparison) -> bool:
     return crowd.is_crowded(comparison) and comparison.baseline is None
 
 
-def _crowd(comparison: Comparison, pieces: dict[str, bytes]) -> dict[str, Any] | None:
+def _crowd(comparison: Comparison, pieces: MutableMapping[str, bytes]) -> dict[str, Any] | None:
     """What the page has to know if there are many systems, whose pairs become pieces."""
     if not crowd.is_crowded(comparison):
         return None
     packed = crowd.packed_pairs(comparison) if _is_packed(comparison) else {}
-    pieces |= packed
+    pieces.update(packed)
     place = {system: i for i, system in enumerate(comparison.systems)}
     chosen = [place[system] for system in crowd.in_detail(comparison)]
     return {"in_detail": chosen, "packed": bool(packed), "fields": list(crowd.PACKED)}
@@ -351,11 +360,11 @@ def _joined(text: Text | None) -> str:
     return "" if text is None else f"{text.title} {text.text}".strip()
 
 
-def _pack(documents: Drilldown, corpus: Any, pieces: dict[str, bytes]) -> dict[str, Any]:
+def _pack(documents: Drilldown, corpus: Any, pieces: MutableMapping[str, bytes]) -> dict[str, Any]:
     """Rankings and documents into pieces; what the page has to know to find its way in them."""
     for number, part in enumerate(documents.parts(QUERIES_A_PIECE)):
         pieces[f"rankings-{number}"] = part.encode()
-    shown, told = _fitting(texts(corpus, documents.documents["doc"].to_list()), documents.documents)
+    shown, told = _fitting(corpus, documents.documents)
     fields = ("ids", "titles", "texts") if told["known"] else ("ids",)
     for number, rows in enumerate(shown.iter_slices(DOCUMENTS_A_PIECE)):
         pieces[f"documents-{number}"] = _bytes({name: rows[name].to_list() for name in fields})
@@ -371,23 +380,19 @@ def _pack(documents: Drilldown, corpus: Any, pieces: dict[str, bytes]) -> dict[s
     }
 
 
-def _fitting(given: Mapping[str, Text], documents: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
+def _fitting(corpus: Any, documents: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
     """The documents as ``ids, titles, texts``, and how many texts were left out or cut.
 
     There are as many texts as the budget allows, those of relevant documents first, then by rank.
     """
     import polars as pl
 
-    schema = {"doc": pl.String, "titles": pl.String, "texts": pl.String}
-    columns = [list(given), [text.title for text in given.values()], [text.text for text in given.values()]]
-    found = pl.DataFrame(columns, schema=schema)
-    table = documents.join(found, on="doc", how="left", maintain_order="left").select(
-        "relevant",
-        "rank",
-        ids="doc",
-        known=pl.col("texts").is_not_null(),
-        titles=pl.col("titles").fill_null(""),
-        texts=pl.col("texts").fill_null(""),
+    ids = documents["doc"].to_list()
+    titles, given = titles_and_texts(corpus, ids)
+    table = documents.select("relevant", "rank", ids="doc").with_columns(
+        known=pl.Series([text is not None for text in given], dtype=pl.Boolean),
+        titles=pl.Series(titles, dtype=pl.String).fill_null(""),
+        texts=pl.Series(given, dtype=pl.String).fill_null(""),
     )
     for length in TEXT_LENGTHS:
         cut = _cut(table, length)

@@ -6,11 +6,11 @@ ranking is in the others is found as :func:`ranklens.judge` finds the judged one
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from ranklens.files.collection import read_pair
 from ranklens.files.streams import TableStream
 from ranklens.judging.assembly import judge
 from ranklens.judging.documents import judgments, ranking
+from ranklens.judging.prepared import Index, PreparedJudgments
 from ranklens.readers import frames
 from ranklens.report.chart_data import registered
 from ranklens.report.crowd import MANY, in_detail
@@ -56,34 +57,49 @@ class Drilldown:
 
     def parts(self, size: int) -> Iterator[str]:
         """What the page reads, as JSON, ``size`` queries at a time: columns, and where the rows of each query start in them."""
-        queries = self.rows["query"].to_numpy()
+        queries, marks = self.rows["query"].to_numpy(), self._marks()
         for first in range(0, len(self.relevant), size):
-            relevant = self.relevant[first : first + size]
+            relevant = list(self.relevant[first : first + size])
             starts = np.searchsorted(queries, np.arange(first, first + len(relevant) + 1))
-            rows = self.rows[int(starts[0]) : int(starts[-1])]
-            yield self._json(rows, (starts - starts[0]).tolist(), relevant)
+            here = slice(int(starts[0]), int(starts[-1]))
+            marked = {name: column.between(here) for name, column in marks.items()}
+            rest = {"starts": (starts - starts[0]).tolist(), "relevant": relevant, **marked}
+            columns = self.rows[here].select(self._columns().implode()).write_ndjson()
+            yield columns.rstrip("}\n") + "," + json.dumps(rest, separators=(",", ":"))[1:]
 
-    def _json(self, rows: pl.DataFrame, starts: Sequence[int], relevant: Sequence[int]) -> str:
-        scores = [_json_numbers(rows[f"score_{s}"]) if s in self.scored else "null" for s in self.systems]
-        fields = {
-            "starts": _json_list(map(str, starts)),
-            "relevant": _json_list(map(str, relevant)),
-            "documents": _json_numbers(rows["number"]),
-            "grades": _json_numbers(rows["grade"]),
-            "ranks": _json_list(_json_numbers(rows[f"rank_{s}"]) for s in self.systems),
-            "scores": _json_list(scores),
-            "repeats": self._marks(rows, "repeats"),
-            "tied": self._marks(rows, "tied"),
-        }
-        return "{" + ",".join(f'"{name}":{text}' for name, text in fields.items()) + "}"
+    def _columns(self) -> pl.Expr:
+        import polars as pl
 
-    def _marks(self, rows: pl.DataFrame, column: str) -> str:
-        """Of a column that is mostly empty: ``[place of the system, row, value]``."""
-        marked = []
-        for place, s in enumerate(self.systems):
-            values = rows[f"{column}_{s}"].fill_null(value=False).cast(int).to_numpy()
-            marked += [f"[{place},{row},{values[row]}]" for row in np.flatnonzero(values).tolist()]
-        return _json_list(marked)
+        ranks, scores = [f"rank_{s}" for s in self.systems], [f"score_{s}" for s in self.scored]
+        return pl.col("number", "grade", *ranks, *scores)
+
+    def _marks(self) -> dict[str, _Marks]:
+        names = ("repeats", "tied")
+        return {name: _Marks.of(self.rows.select(f"{name}_{s}" for s in self.systems)) for name in names}
+
+
+class _Marks(NamedTuple):
+    """What is there of some columns that are mostly empty: row, place of the column, value; by row."""
+
+    row: IntArray
+    column: IntArray
+    value: IntArray
+
+    @classmethod
+    def of(cls, columns: pl.DataFrame) -> _Marks:
+        import polars as pl
+
+        values = columns.select(pl.all().cast(pl.Int64).fill_null(0)).to_numpy()
+        row, column = values.nonzero()
+        return cls(row, column, values[row, column])
+
+    def between(self, rows: slice) -> list[list[int]]:
+        """As ``[column, row, value]``, counting from the first of the rows."""
+        here = slice(*np.searchsorted(self.row, [rows.start, rows.stop]).tolist())
+        found: list[list[int]] = np.stack(
+            [self.column[here], self.row[here] - rows.start, self.value[here]], axis=1
+        ).tolist()
+        return found
 
 
 def drilldown(comparison: Comparison) -> Drilldown | None:
@@ -219,19 +235,20 @@ def _asked(
 
 
 def _ranks(asked: Mapping[str, Mapping[str, int]], runs: Iterable[Any], policy: Policy) -> list[IntArray]:
-    """By run, the rank of every row, 0 where it was not retrieved; two runs at a time, as NumPy lets others work meanwhile."""
+    """By run, the rank of every row, 0 where it was not retrieved."""
+    rows = PreparedJudgments(Index(asked, copies=False))
     size = sum(map(len, asked.values()))
 
     def ranked(run: Any) -> IntArray:
         """Ranks are found as for measures; the "grade" is the row."""
-        hits = judge(asked, run, policy).hits
+        hits = judge(rows, run, policy).hits
         ranks = np.zeros(size, np.int64)
         ranks[hits.grade.astype(np.int64)] = hits.rank
         return ranks
 
-    with warnings.catch_warnings(), ThreadPoolExecutor(2) as pool:
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankLensWarning)  # evaluation has told them
-        return list(pool.map(ranked, runs))
+        return list(map(ranked, runs))
 
 
 def _columns(top: pl.DataFrame, system: int) -> pl.DataFrame:
@@ -275,17 +292,3 @@ def _only_order(top: pl.DataFrame, *, is_thinned: bool) -> bool:
     falls = before.is_null() | (score < before)
     starts = pl.lit(is_thinned) | (pl.col("rank") > 1) | (score >= -1)
     return bool(top.sort("place", "rank").select((falls & starts).all()).item())
-
-
-def _json_list(items: Iterable[str]) -> str:
-    return f"[{','.join(items)}]"
-
-
-def _json_numbers(column: pl.Series) -> str:
-    """A list of numbers; whole ones without a point, which is shorter."""
-    import polars as pl
-
-    items = column.cast(pl.String)
-    if column.dtype.is_float():
-        items = items.str.strip_suffix(".0")
-    return f"[{items.fill_null('null').str.join(',').item()}]"

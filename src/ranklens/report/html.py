@@ -13,8 +13,8 @@ import hashlib
 import html
 import json
 import re
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from collections import UserDict
+from concurrent.futures import Future, ThreadPoolExecutor
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ from ranklens.report import palette
 from ranklens.report.content import content
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from ranklens.comparison.comparison import Comparison
 
@@ -70,7 +70,9 @@ def render(
     comparison: Comparison, *, queries: Any = None, corpus: Any = None, title: str | None = None
 ) -> str:
     """The report as text."""
-    found = content(comparison, queries=queries, corpus=corpus, title=title)
+    with ThreadPoolExecutor() as pool:
+        pieces = _Packed(pool)
+        found = content(comparison, queries=queries, corpus=corpus, title=title, pieces=pieces)
     style, script = palette.style() + _page("report.css"), _script()
     slots = {
         "title": html.escape(found.summary["title"]),
@@ -80,7 +82,7 @@ def render(
         "script": script,
         "without_script": _without_script(comparison),
         "summary": _json(found.summary),
-        "pieces": "\n".join(_pieces(found.pieces)),
+        "pieces": "\n".join(pieces.elements()),
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda slot: slots[slot[1]], _page("report.html"))
 
@@ -120,12 +122,20 @@ def _json(value: Any) -> str:
     return text.replace("<", "\\u003c")
 
 
-def _pieces(data: Mapping[str, bytes]) -> Iterator[str]:
-    """Each packed, in its own element; zlib works in several threads at once."""
-    with ThreadPoolExecutor() as pool:
-        packed = pool.map(partial(gzip.compress, compresslevel=_LEVEL, mtime=0), data.values())
-        for name, part in zip(data, packed, strict=True):
-            text = base64.b64encode(part).decode()
+class _Packed(UserDict[str, bytes]):
+    """Data that is packed in other threads while more of it is made, each in its own element."""
+
+    def __init__(self, pool: ThreadPoolExecutor) -> None:
+        super().__init__()
+        self._pool, self._packed = pool, dict[str, Future[bytes]]()
+
+    def __setitem__(self, name: str, data: bytes) -> None:
+        super().__setitem__(name, data)
+        self._packed[name] = self._pool.submit(gzip.compress, data, _LEVEL, mtime=0)
+
+    def elements(self) -> Iterator[str]:
+        for name, packed in self._packed.items():
+            text = base64.b64encode(packed.result()).decode()
             yield f'<script type="text/plain" id="piece-{name}">{text}</script>'
 
 

@@ -54,7 +54,7 @@ async function loadQuery(i) {
   const { queries_a_piece: q, documents_a_piece: d, systems: known } = report.documents;
   const columns = await piece(`rankings-${Math.floor(i / q)}`);
   const [start, end] = columns.starts.slice(i % q, (i % q) + 2);
-  const numbers = columns.documents.slice(start, end);
+  const numbers = columns.number.slice(start, end);
   const parts = await Promise.all(
     [...new Set(numbers.map((x) => Math.floor(x / d)))].map(async (p) => [p, await piece(`documents-${p}`)]),
   );
@@ -65,9 +65,9 @@ async function loadQuery(i) {
       id: part.ids[number % d],
       title: part.titles?.[number % d] ?? "",
       text: part.texts?.[number % d] ?? "",
-      grade: columns.grades[start + place],
-      ranks: new Map(known.map((s, k) => [s, columns.ranks[k][start + place]])),
-      scores: new Map(known.map((s, k) => [s, columns.scores[k]?.[start + place] ?? null])),
+      grade: columns.grade[start + place],
+      ranks: new Map(known.map((s) => [s, columns[`rank_${s}`][start + place]])),
+      scores: new Map(known.map((s) => [s, columns[`score_${s}`]?.[start + place] ?? null])),
       repeats: new Map(),
       tied: new Set(),
     };
