@@ -10,8 +10,9 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from itertools import chain, repeat
+from itertools import chain, islice, repeat
 from operator import index
 from typing import Any, TypeVar
 
@@ -39,7 +40,7 @@ __all__ = [
     "supported_nicknames",
 ]
 
-_EMPTY = ("runid", "relstring")  # pytrec_eval lists them, with the value 0
+_AT_ONCE = 512  # queries whose types are looked at together
 supported_measures = {name for name in TREC_MEASURES if name not in (*NEW_IN_10, *NOT_IN_ALL)} | {"runid"}
 supported_nicknames = {name: supported_measures.intersection(members) for name, members in NICKNAMES.items()}
 supported_nicknames |= {name: set(members) for name, members in groups.NICKNAMES.items()}
@@ -212,19 +213,30 @@ def _check_judgments(query: Any, docs: Any) -> None:
 
 
 def _check_scores(scores: Mapping[Any, Any], *, are_text: bool) -> bool:
-    """Refuse what pytrec_eval refuses; whether these are dicts of dicts. ``are_text`` if the queries are known to be.
-
-    Types as sets, over all documents: looking at each in Python would take longer than evaluating them.
-    """
-    tables = scores.values()
-    if (are_text or {*map(type, scores)} <= {str}) and {*map(type, tables)} <= {dict}:
-        ids, numbers = chain.from_iterable(tables), chain.from_iterable(map(dict.values, tables))
-        if {*map(type, ids)} <= {str} and {*map(type, numbers)} <= {int, float, bool}:
-            return isinstance(scores, dict)
+    """Refuse what pytrec_eval refuses; whether these are dicts of dicts. ``are_text`` if the queries are known to be."""
+    if (are_text or {*map(type, scores)} <= {str}) and _are_plain(scores.values()):
+        return isinstance(scores, dict)
     for query, docs in scores.items():
         if not isinstance(query, str) or not isinstance(docs, Mapping):
             raise TypeError("Unable to extract query/object scores.")
         all_text = all(isinstance(doc, str) for doc in docs)
         if not all_text or not all(isinstance(score, (int, float)) for score in docs.values()):
             raise TypeError("Unable to extract query/object scores.")
+    return False
+
+
+def _are_plain(tables: Iterable[Any]) -> bool:
+    """Whether all are dicts of texts and plain numbers: only texts can be joined, and a sum of plain numbers is one.
+
+    Many queries at once: looking at each document in Python would take longer than evaluating them.
+    """
+    rest = iter(tables)
+    with suppress(TypeError, OverflowError):
+        while some := [*islice(rest, _AT_ONCE)]:
+            if {*map(type, some)} != {dict}:
+                return False
+            "".join(chain.from_iterable(some))
+            if type(sum(chain.from_iterable(map(dict.values, some)))) not in (int, float):
+                return False
+        return True
     return False

@@ -162,7 +162,7 @@ def assemble(
     ideal = found.ideal
     if ideal is None:
         ideal = Ideal.of(np.bincount(found.gold_query, minlength=len(found.queries)), found.gold)
-    has_relevant = ideal.best >= policy.rel
+    has_relevant, empty = ideal.has_relevant(policy.rel)
     keep = _kept(found, has_relevant, policy)
     n, averaged = len(found.queries), len(found.queries) if keep is None else int(keep.sum())
     in_run = int(np.count_nonzero(found.in_run))  # faster than a sum
@@ -170,7 +170,7 @@ def assemble(
         queries=averaged,
         missing=n - in_run - known.failed,
         ignored=found.applied.ignored - known.unanswerable,
-        empty=n - int(np.count_nonzero(has_relevant)),
+        empty=empty,
         duplicates=found.applied.duplicates,
         duplicate_judgments=found.applied.duplicate_judgments,
         failed=known.failed,
@@ -186,7 +186,7 @@ def assemble(
         _hits(found, policy).top(policy.depth),
         ideal.hits,
         found.retrieved if policy.depth is None else np.minimum(found.retrieved, policy.depth),
-        float(ideal.best.max(initial=0)),
+        ideal.highest,
         replace(policy, judged_only=False) if policy.judged_only else policy,
         applied,
         _tie_groups(found),

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ranklens.arrays import FloatArray, IntArray
+from ranklens.arrays import BoolArray, FloatArray, IntArray
 from ranklens.errors import InputError
 from ranklens.judging.hits import Hits
 from ranklens.judging.order import not_a_number
@@ -30,6 +30,19 @@ class Ideal:
     hits: Hits
     best: FloatArray  # the highest grade of each query, 0 where nothing is judged
     kept: dict[Any, Any] = field(default_factory=dict)
+
+    def has_relevant(self, rel: float) -> tuple[BoolArray, int]:
+        """Which queries have a document of at least this grade, and how many have none."""
+        key = ("has relevant", rel)
+        if key not in self.kept:
+            found = self.best >= rel
+            self.kept[key] = found, len(found) - int(np.count_nonzero(found))
+        return self.kept[key]
+
+    @cached_property
+    def highest(self) -> float:
+        """The highest grade of all."""
+        return float(self.best.max(initial=0))
 
     @classmethod
     def of(cls, lengths: IntArray, grade: Grades) -> Ideal:
@@ -108,6 +121,11 @@ class GoldDicts:
     def grades(self) -> Grades:
         """All grades, query after query."""
         return grades(self.queries, self.tables)
+
+    @property
+    def are_whole(self) -> bool:
+        """Whether all grades are whole numbers from 0 on, as search engines never score."""
+        return self.grades.dtype == np.uint8
 
     @cached_property
     def ideal(self) -> Ideal:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ranklens.errors import InputError, warn
 from ranklens.files.collection import read_pair
+from ranklens.judging.prepared import index_of
 from ranklens.policy import Policy
 from ranklens.readers import frames
 from ranklens.readers.judgments import Judgments
@@ -101,6 +102,9 @@ def _check_kind(what: str, value: Any) -> None:
 def _refuse_swapped(qrels: Any, run: Any) -> None:
     """Scores where grades should be, and grades where scores should be: a mistake that gives numbers all the same."""
     if not isinstance(qrels, Mapping) or not isinstance(run, Mapping):
+        return
+    index = index_of(qrels)
+    if index is not None and index.for_dicts.are_whole:
         return
     given = [docs for docs in islice(qrels.values(), _LOOKED_AT) if isinstance(docs, (dict, Mapping))]
     if len(given) == _LOOKED_AT and {type(next(iter(docs.values()), 0)) for docs in given} == {int}:
