@@ -37,7 +37,8 @@ class Ideal:
         if key not in self.kept:
             found = self.best >= rel
             self.kept[key] = found, len(found) - int(np.count_nonzero(found))
-        return self.kept[key]
+        kept: tuple[BoolArray, int] = self.kept[key]
+        return kept
 
     @cached_property
     def highest(self) -> float:
