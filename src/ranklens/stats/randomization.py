@@ -77,19 +77,29 @@ def random_sums(steps: IntArray, rng: np.random.Generator, resamples: int) -> It
 def _random_sums_of_few(steps: IntArray, rng: np.random.Generator, resamples: int) -> Iterator[IntArray]:
     """The same sums from the same bytes, with tables for twelve signs where there are three bytes, which still fit into the cache."""
     width = -(-steps.shape[1] // 8)
-    sizes = [12, 12] * (width // 3) + [8] * (width % 3)
-    padded = np.pad(steps, ((0, 0), (0, 8 * width - steps.shape[1])))
-    tables = [_signed_sums(columns) for columns in np.split(padded, np.cumsum(sizes)[:-1], axis=1)]
+    tables = _tables(steps, width)
     for start in range(0, resamples, _AT_ONCE):
         drawn = _random_bytes(rng, width, min(_AT_ONCE, resamples - start))
         for first in range(0, drawn.shape[1], _SUMS_OF_FEW):
-            some = drawn[:, first : first + _SUMS_OF_FEW]
-            sums = np.zeros((len(steps), some.shape[1]), np.int64)
-            found = np.empty(some.shape[1], np.int64)
-            for table, chosen in zip(tables, _choices(some), strict=True):
-                for row, known in enumerate(table):
-                    sums[row] += known.take(chosen, out=found, mode="clip")
+            chosen = _choices(drawn[:, first : first + _SUMS_OF_FEW])
+            sums = tables[0].take(next(chosen), axis=1)
+            found = np.empty(sums.shape[1], np.int64)
+            for table, choice in zip(tables[1:], chosen, strict=True):
+                for total, known in zip(sums, table, strict=True):
+                    total += known.take(choice, out=found, mode="clip")
             yield sums
+
+
+def _tables(steps: IntArray, width: int) -> list[IntArray]:
+    """The sums of each row by the numbers that :func:`_choices` makes of so many bytes."""
+    padded = np.zeros((len(steps), 8 * width), np.int64)
+    padded[:, : steps.shape[1]] = steps
+    parts = (padded[:, : width // 3 * 24], 12), (padded[:, width // 3 * 24 :], 8)
+    return [
+        table
+        for columns, size in parts
+        for table in _signed_sums(columns.reshape(len(steps), columns.shape[1] // size, size).swapaxes(0, 1))
+    ]
 
 
 def _random_bytes(rng: np.random.Generator, width: int, resamples: int) -> Bytes:
@@ -108,12 +118,12 @@ def _choices(drawn: Bytes) -> Iterator[IntArray]:
 
 
 def _signed_sums(steps: IntArray) -> IntArray:
-    """For each row its sums under all ways to set the signs of its columns; the first sign is the highest bit."""
-    if steps.shape[1] == 1:
-        return np.concatenate((steps, -steps), axis=1)
-    half = steps.shape[1] // 2
-    left, right = _signed_sums(steps[:, :half]), _signed_sums(steps[:, half:])
-    return (left[:, :, None] + right[:, None]).reshape(len(steps), -1)
+    """The sums of the last axis under all ways to set its signs; the first sign is the highest bit."""
+    if steps.shape[-1] == 1:
+        return np.concatenate((steps, -steps), axis=-1)
+    half = steps.shape[-1] // 2
+    left, right = _signed_sums(steps[..., :half]), _signed_sums(steps[..., half:])
+    return (left[..., None] + right[..., None, :]).reshape(*steps.shape[:-1], 1 << steps.shape[-1])
 
 
 def _add_rows(sums: IntArray, table: IntArray, chosen: npt.NDArray[Any]) -> None:
