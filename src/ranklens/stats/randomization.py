@@ -85,8 +85,8 @@ def _random_sums_of_few(steps: IntArray, rng: np.random.Generator, resamples: in
             sums = tables[0].take(next(chosen), axis=1)
             found = np.empty(sums.shape[1], np.int64)
             for table, choice in zip(tables[1:], chosen, strict=True):
-                for total, known in zip(sums, table, strict=True):
-                    total += known.take(choice, out=found, mode="clip")
+                for row, known in enumerate(table):
+                    sums[row] += known.take(choice, out=found, mode="clip")
             yield sums
 
 
