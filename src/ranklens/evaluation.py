@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
@@ -19,6 +20,7 @@ from ranklens.errors import (
     hearing,
 )
 from ranklens.judging.assembly import judge
+from ranklens.judging.turns import turn
 from ranklens.policy import make_policy
 from ranklens.readers.frames import is_spark
 from ranklens.registry import Measure, parse_many
@@ -72,14 +74,23 @@ def evaluate(
     if is_spark(run) or is_spark(qrels):
         found = _on_spark(qrels, run, wanted, chosen, columns, match)
     else:
-        judged = judge(qrels, run, chosen, columns=columns, match=match, abstain_below=abstain_below)
-        found = _score(judged, wanted, Sources(qrels, run, columns, match))
+        with _turn(qrels, run, wanted, match):
+            judged = judge(qrels, run, chosen, columns=columns, match=match, abstain_below=abstain_below)
+            found = _score(judged, wanted, Sources(qrels, run, columns, match))
     if save:
         from ranklens.history import saving
 
         asked = {**saving.paths(qrels=qrels, run=run), "measures": [measure.shown for measure in wanted]}
         saving.save({saving.name_of(run): found}, save, "evaluate", asked)
     return found
+
+
+def _turn(
+    qrels: Any, run: Any, wanted: Sequence[Measure], match: Matching | None
+) -> AbstractContextManager[object]:
+    """One evaluation of dicts at a time, unless it calls functions of the user, which may wait for others."""
+    is_ours = match is None and not any(measure.definition.is_foreign for measure in wanted)
+    return turn() if is_ours and isinstance(run, dict) and isinstance(qrels, Mapping) else nullcontext()
 
 
 def _on_spark(

@@ -22,6 +22,7 @@ from ranklens.judging.assembly import assemble
 from ranklens.judging.dicts import from_dicts
 from ranklens.judging.gold import GoldDicts
 from ranklens.judging.judged import Judged
+from ranklens.judging.turns import turn
 from ranklens.policy import Policy
 from ranklens.readers import mappings
 from ranklens.registry import Measure
@@ -125,6 +126,13 @@ class RelevanceEvaluator:
             run = {query: dict(docs) for query, docs in scores.items() if query in known}
         if not run:
             return {}
+        with turn():
+            return self._evaluate(run, whole=whole)
+
+    def _evaluate(
+        self, run: Mapping[str, Mapping[str, float]], *, whole: bool
+    ) -> dict[str, dict[str, float]]:
+        known = self._gold.place
         # Judgments are used as they were prepared, unless few of their queries are asked for.
         gold = self._gold if 2 * len(run) >= len(known) else self._gold.only(list(run))
         judged = assemble(from_dicts(gold, run, self._policy, in_32_bits=True), self._policy)
