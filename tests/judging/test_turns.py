@@ -12,7 +12,7 @@ from ranklens import pytrec_eval
 from ranklens.judging.turns import turn
 
 QRELS = {f"q{i}": {f"d{i}": 1, f"d{i + 1}": 2} for i in range(40)}
-RUNS = [{f"q{i}": [f"d{i + (i + shift) % 3}", "x", f"d{i}"] for i in range(40)} for shift in range(4)]
+RUNS = [{f"q{i}": [f"d{i + 1 + (i + shift) % 3}", "x", f"d{i}"] for i in range(40)} for shift in range(4)]
 
 
 def test_threads_find_what_one_finds():
