@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from ranklens.files.sources import Source
 
+_SOMETHING = re.compile(rb"\S")
 _SAMPLE = 100  # rows that show the types of all; if they do not, Polars says so
 
 Convert: TypeAlias = "Callable[[pl.DataFrame], pl.DataFrame]"
@@ -60,11 +62,11 @@ class _Dialect:
     quote: str | None
     numbers: tuple[str, ...] = ()
 
-    def schema(self, names: Sequence[str], content: bytes) -> dict[str, Any]:
+    def schema(self, names: Sequence[str], content: bytes, header: int) -> dict[str, Any]:
         """The types of columns. Polars takes a number after a space, where ids would have spaces before them, too."""
         import polars as pl
 
-        spaced = b" " in content and f"{self.separator} ".encode() in content
+        spaced = content.find(b" ", header) >= 0 and content.find(f"{self.separator} ".encode(), header) >= 0
         number = pl.String if spaced else pl.Float64
         return {name: number if plain(name) in self.numbers else pl.String for name in names}
 
@@ -127,38 +129,39 @@ def _closed_quotes(source: Source) -> Iterator[Block]:
 
 def _parse_first(dialect: _Dialect, names: list[str], convert: Convert, content: bytes) -> pl.DataFrame:
     """The block with the header."""
-    line, _, rest = content.partition(b"\n")
-    if not rest or rest.isspace():
-        decode(line)
+    line = content[: content.find(b"\n") + 1] or content
+    if not _SOMETHING.search(content, len(line)):
+        decode(line.rstrip(b"\n"))
         return _converted(_texts([], names), convert)
-    return _parse_delimited(dialect, names, convert, rest, 2)
+    return _parse_delimited(dialect, names, convert, content, len(line))
 
 
 def _parse_rest(dialect: _Dialect, names: list[str], convert: Convert, content: bytes) -> pl.DataFrame:
-    return _parse_delimited(dialect, names, convert, content, 1)
+    return _parse_delimited(dialect, names, convert, content)
 
 
 def _parse_delimited(
-    dialect: _Dialect, names: list[str], convert: Convert, content: bytes, first_line: int
+    dialect: _Dialect, names: list[str], convert: Convert, content: bytes, header: int = 0
 ) -> pl.DataFrame:
+    """The rows behind a header of so many bytes, which is not cut off: that would copy all the rest."""
     import polars as pl
 
     try:
-        table = _split_fast(dialect, names, content)
+        table = _split_fast(dialect, names, content, header)
         if table is not None:
             # Polars takes an empty field for no value, but not one in quotes.
             may_be_empty = b'"' in content and b'""' in content  # the first look takes no time
             return _converted(table, convert) if may_be_empty else convert(table)
     except (pl.exceptions.PolarsError, RowError):
         pass
-    rows, lines = _split_carefully(dialect, names, content, first_line)
+    rows, lines = _split_carefully(dialect, names, content[header:], 2 if header else 1)
     try:
         return _converted(_texts(rows, names), convert)
     except RowError as wrong:
         raise WrongLine(lines[wrong.row], wrong.message) from None
 
 
-def _split_fast(dialect: _Dialect, names: list[str], content: bytes) -> pl.DataFrame | None:
+def _split_fast(dialect: _Dialect, names: list[str], content: bytes, header: int) -> pl.DataFrame | None:
     """All rows; None where a line may have been cut short, or where Polars takes the beginning for something else."""
     import polars as pl
 
@@ -169,7 +172,8 @@ def _split_fast(dialect: _Dialect, names: list[str], content: bytes) -> pl.DataF
         has_header=False,
         separator=dialect.separator,
         quote_char=dialect.quote,
-        schema=dialect.schema(names, content),
+        schema=dialect.schema(names, content, header),
+        skip_lines=1 if header else 0,
     )
     table = scan.collect()
     return None if table[names[-1]].null_count() else table

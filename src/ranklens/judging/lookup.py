@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ranklens.arrays import IntArray
+from ranklens.arrays import BoolArray, IntArray
 
 Hashes: TypeAlias = npt.NDArray[np.uint64]
 
@@ -19,12 +19,13 @@ _SPARE = 4  # places in the table for each number, at least
 class Lookup:
     """Numbers that all differ, and a table into which the last bits of a number point.
 
-    Where several numbers point to the same place, the last one is there. The others are ``lost``, in ascending order; they are
-    few, and searched for.
+    Where several numbers point to the same place, the last one is there, and the place is ``crowded``. The others are ``lost``, in
+    ascending order; they are few, and searched for.
     """
 
     numbers: Hashes
     table: npt.NDArray[np.int32]
+    crowded: BoolArray
     lost: IntArray
 
     @classmethod
@@ -38,16 +39,19 @@ class Lookup:
         own, place = np.arange(len(numbers)), _last_bits(numbers, len(table))
         table[place] = own
         lost = np.flatnonzero(table[place] != own)
-        return cls(numbers, table, lost[np.argsort(numbers[lost])])
+        crowded = np.zeros(len(table), dtype=bool)
+        crowded[place[lost]] = True
+        return cls(numbers, table, crowded, lost[np.argsort(numbers[lost])])
 
     def find(self, sought: Hashes) -> tuple[IntArray, IntArray]:
         """Which of the sought numbers are there, and where each of these is."""
-        there = self.table[_last_bits(sought, len(self.table))]
+        place = _last_bits(sought, len(self.table))
+        there = self.table[place]
         which = np.flatnonzero(there >= 0)
         where, sought = there[which].astype(np.int64), sought[which]
         right = self.numbers[where] == sought
         if len(self.lost):
-            wrong = np.flatnonzero(~right)
+            wrong = np.flatnonzero(self.crowded[place[which]] & ~right)
             place = np.searchsorted(self.numbers[self.lost], sought[wrong])
             where[wrong] = self.lost[np.minimum(place, len(self.lost) - 1)]
             right[wrong] = self.numbers[where[wrong]] == sought[wrong]
