@@ -31,14 +31,16 @@ class _Piece:
     example: tuple[str, str]
 
 
-def in_order(run: Tables, gold: Gold, policy: Policy) -> Walk | None:
-    """Each query once its last row has been read; None if one reappears later."""
+def in_order(run: Tables, gold: Gold, policy: Policy) -> Walk | Tables:
+    """Each query once its last row has been read; if one reappears later, the run, which has to be ranked in another way."""
     walk, seen = Walk(), np.zeros(len(gold.queries), dtype=bool)
     waiting: list[pl.DataFrame] = []  # the rows of queries at the edges of tables; the last one may continue
     last = -1
-    for piece in each(run, partial(_rank_inner, gold=gold, policy=policy)):
-        if piece is None:
-            return None
+    pieces = each(run, partial(_rank_inner, gold=gold, policy=policy))
+    for number, piece in enumerate(pieces):
+        if not isinstance(piece, _Piece):
+            is_all = number == 0 and next(pieces, None) is None  # then there is no need to read it again
+            return [piece] if is_all else run
         if not len(piece.codes):
             continue
         walk.see(piece.example, piece.unjudged)
@@ -46,7 +48,7 @@ def in_order(run: Tables, gold: Gold, policy: Policy) -> Walk | None:
         begun = piece.codes[1:] if piece.codes[0] == last else piece.codes
         begun = begun[begun >= 0]
         if seen[begun].any():
-            return None
+            return run
         seen[begun] = True
         for code, rows in piece.edges:
             if code != last and sum(map(len, waiting)) > _WAITING:
@@ -59,16 +61,16 @@ def in_order(run: Tables, gold: Gold, policy: Policy) -> Walk | None:
     return walk
 
 
-def _rank_inner(table: pl.DataFrame, gold: Gold, policy: Policy) -> _Piece | None:
-    """Rank all queries of a table but the first and the last; None if one reappears in it."""
+def _rank_inner(table: pl.DataFrame, gold: Gold, policy: Policy) -> _Piece | pl.DataFrame:
+    """Rank all queries of a table but the first and the last; the table itself if one reappears in it."""
     import polars as pl
 
     if _reappears(table["query"][:_LOOKED_AT].rle().struct.field("value")):
-        return None  # before any work that would be for nothing
+        return table  # before any work that would be for nothing
     runs = table["query"].rle().struct.unnest()
     names, lengths = runs["value"], runs["len"].to_numpy().astype(np.int64)
     if _reappears(names):
-        return None
+        return table
     codes = gold.codes(names)
     unjudged = names.filter(pl.Series(codes < 0))
     ends = np.cumsum(lengths)

@@ -48,14 +48,20 @@ class Lookup:
         place = _last_bits(sought, len(self.table))
         there = self.table[place]
         which = np.flatnonzero(there >= 0)
-        where, sought = there[which].astype(np.int64), sought[which]
-        right = self.numbers[where] == sought
-        if len(self.lost):
-            wrong = np.flatnonzero(self.crowded[place[which]] & ~right)
-            place = np.searchsorted(self.numbers[self.lost], sought[wrong])
-            where[wrong] = self.lost[np.minimum(place, len(self.lost) - 1)]
-            right[wrong] = self.numbers[where[wrong]] == sought[wrong]
-        return which[right], where[right]
+        if len(which) < len(sought):  # picking all would take as long as looking up
+            there, sought, place = there[which], sought[which], place[which]
+        where = there.astype(np.int64)
+        wrong = np.flatnonzero(self.numbers[where] != sought)
+        if not len(wrong):
+            return which, where
+        right = np.ones(len(which), dtype=bool)
+        right[wrong] = False
+        again = wrong[self.crowded[place[wrong]]]
+        if len(again):
+            among = np.searchsorted(self.numbers[self.lost], sought[again])
+            where[again] = self.lost[np.minimum(among, len(self.lost) - 1)]
+            right[again] = self.numbers[where[again]] == sought[again]
+        return (which, where) if right.all() else (which[right], where[right])
 
 
 def _last_bits(numbers: Hashes, size: int) -> IntArray:

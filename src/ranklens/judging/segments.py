@@ -81,13 +81,20 @@ class Gold:
         for start in range(0, len(queries), _AT_ONCE):
             some = queries.slice(start, _AT_ONCE)
             which, where = lookup.find(some.hash(seed).to_numpy())
-            same = (some[which] == names[where]).to_numpy()
-            found[start + which[same]] = where[same]
+            same = (_picked(some, which) == names[where]).to_numpy()
+            if not same.all():
+                which, where = which[same], where[same]
+            found[start + which] = where
         return found
 
     @cached_property
     def grades(self) -> FloatArray:
         return self.table["grade"].to_numpy()
+
+
+def _picked(values: pl.Series, rows: IntArray) -> pl.Series:
+    """Some of the values, by ascending row; not copied where these are all of them."""
+    return values if len(rows) == len(values) else values[rows]
 
 
 def hashes_of(docs: pl.Series, seed: int = 0) -> Hashes:
