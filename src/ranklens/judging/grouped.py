@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ranklens.arrays import IntArray
+from ranklens.judging.scattered import Parted, rank_parted
 from ranklens.judging.segments import Gold, Part, Ranked, rank
 from ranklens.judging.walk import Tables, Walk, each, example
 from ranklens.policy import Policy
@@ -31,16 +33,52 @@ class _Piece:
     example: tuple[str, str]
 
 
-def in_order(run: Tables, gold: Gold, policy: Policy) -> Walk | Tables:
-    """Each query once its last row has been read; if one reappears later, the run, which has to be ranked in another way."""
+@dataclass
+class _Work:
+    """What is done with a table: it is ranked, or, from the first one on in which a query reappears, parted."""
+
+    gold: Gold
+    policy: Policy
+    is_grouped: bool = True
+
+    def __call__(self, table: pl.DataFrame) -> _Piece | Parted:
+        piece = _rank_inner(table, self.gold, self.policy) if self.is_grouped else None
+        if piece is not None:
+            return piece
+        self.is_grouped = False
+        return Parted.of(table, self.gold)
+
+
+class _Mixed(Exception):  # noqa: N818  never leaves this module
+    """Some tables were ranked before one was seen in which a query reappears."""
+
+
+def _all_parted(pieces: Iterable[_Piece | Parted]) -> Iterator[Parted]:
+    for piece in pieces:
+        if not isinstance(piece, Parted):
+            raise _Mixed
+        yield piece
+
+
+def in_order(run: Tables, gold: Gold, policy: Policy) -> Walk | None:
+    """Each query once its last row has been read; None if one reappears later, and the run has to be read again."""
+    pieces = each(run, _Work(gold, policy))
+    first = next(pieces, None)
+    if not isinstance(first, Parted):
+        return _in_order(chain([first] if first else [], pieces), gold, policy)
+    try:  # rows in any order mostly show it from the beginning
+        return rank_parted(_all_parted(chain([first], pieces)), gold, policy)
+    except _Mixed:
+        return None
+
+
+def _in_order(pieces: Iterable[_Piece | Parted], gold: Gold, policy: Policy) -> Walk | None:
     walk, seen = Walk(), np.zeros(len(gold.queries), dtype=bool)
     waiting: list[pl.DataFrame] = []  # the rows of queries at the edges of tables; the last one may continue
     last = -1
-    pieces = each(run, partial(_rank_inner, gold=gold, policy=policy))
-    for number, piece in enumerate(pieces):
-        if not isinstance(piece, _Piece):
-            is_all = number == 0 and next(pieces, None) is None  # then there is no need to read it again
-            return [piece] if is_all else run
+    for piece in pieces:
+        if isinstance(piece, Parted):
+            return None
         if not len(piece.codes):
             continue
         walk.see(piece.example, piece.unjudged)
@@ -48,7 +86,7 @@ def in_order(run: Tables, gold: Gold, policy: Policy) -> Walk | Tables:
         begun = piece.codes[1:] if piece.codes[0] == last else piece.codes
         begun = begun[begun >= 0]
         if seen[begun].any():
-            return run
+            return None
         seen[begun] = True
         for code, rows in piece.edges:
             if code != last and sum(map(len, waiting)) > _WAITING:
@@ -61,16 +99,16 @@ def in_order(run: Tables, gold: Gold, policy: Policy) -> Walk | Tables:
     return walk
 
 
-def _rank_inner(table: pl.DataFrame, gold: Gold, policy: Policy) -> _Piece | pl.DataFrame:
-    """Rank all queries of a table but the first and the last; the table itself if one reappears in it."""
+def _rank_inner(table: pl.DataFrame, gold: Gold, policy: Policy) -> _Piece | None:
+    """Rank all queries of a table but the first and the last; None if one reappears in it."""
     import polars as pl
 
     if _reappears(table["query"][:_LOOKED_AT].rle().struct.field("value")):
-        return table  # before any work that would be for nothing
+        return None  # before any work that would be for nothing
     runs = table["query"].rle().struct.unnest()
     names, lengths = runs["value"], runs["len"].to_numpy().astype(np.int64)
     if _reappears(names):
-        return table
+        return None
     codes = gold.codes(names)
     unjudged = names.filter(pl.Series(codes < 0))
     ends = np.cumsum(lengths)

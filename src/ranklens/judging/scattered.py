@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -29,12 +29,17 @@ _TOGETHER = 1 << 17  # rows, of several shares if these are small, that are rank
 
 def scattered(run: Tables, gold: Gold, policy: Policy) -> Walk:
     """Rank a run in one walk, whatever the order of its rows."""
+    return rank_parted(each(run, partial(Parted.of, gold=gold)), gold, policy)
+
+
+def rank_parted(tables: Iterable[Parted], gold: Gold, policy: Policy) -> Walk:
+    """Rank the tables of a run, each of which was parted."""
     walk, spills = Walk(), 0
-    held: list[_Sorted] = []
+    held: list[Parted] = []
     size = 0.0
     with temporary_folder() as folder:
-        for rows, unjudged, first in each(run, partial(_by_share, gold=gold)):
-            walk.see(first, unjudged)
+        for rows in tables:
+            walk.see(rows.example, rows.unjudged)
             held.append(rows)
             size += rows.table.estimated_size()
             if size > _IN_MEMORY:
@@ -49,13 +54,33 @@ def scattered(run: Tables, gold: Gold, policy: Policy) -> Walk:
 
 
 @dataclass(frozen=True)
-class _Sorted:
-    """Rows ``q, doc, score`` by share of the queries; ``ends`` says where each share ends."""
+class Parted:
+    """The rows ``q, doc, score`` of judged queries by share of the queries; ``ends`` says where each share ends."""
 
     table: pl.DataFrame
     ends: Sequence[int]
+    unjudged: pl.Series
+    example: tuple[str, str]
 
-    def of(self, shares: range) -> pl.DataFrame:
+    @classmethod
+    def of(cls, table: pl.DataFrame, gold: Gold) -> Parted:
+        """With the number of the query as ``q``."""
+        import polars as pl
+
+        runs = table["query"].rle().struct.unnest()
+        codes = gold.codes(runs["value"])
+        unjudged = runs["value"].filter(pl.Series(codes < 0)).unique(maintain_order=True)
+        q = np.repeat(codes, runs["len"].to_numpy())
+        rows = table.select(pl.Series("q", q, dtype=pl.Int32), "doc", "score")
+        rows = rows.filter(pl.col("q") >= 0) if len(unjudged) else rows
+        number = rows["q"].to_numpy()
+        share = number // _width(gold)
+        ends = np.cumsum(np.bincount(share, minlength=_SHARES)).tolist()
+        # By query takes no longer, if there are so few, and may spare sorting again.
+        by = number if len(gold.queries) <= _SMALL else share
+        return cls(_in_order_of(by, rows), ends, unjudged, example(table))
+
+    def rows_of(self, shares: range) -> pl.DataFrame:
         """The rows of some shares."""
         return self.table[self.ends[shares[0] - 1] if shares[0] else 0 : self.ends[shares[-1]]]
 
@@ -63,24 +88,6 @@ class _Sorted:
 def _width(gold: Gold) -> int:
     """How many queries a share has."""
     return len(gold.queries) // _SHARES + 1
-
-
-def _by_share(table: pl.DataFrame, gold: Gold) -> tuple[_Sorted, pl.Series, tuple[str, str]]:
-    """The rows of judged queries, with the number of the query as ``q``; and the other queries."""
-    import polars as pl
-
-    runs = table["query"].rle().struct.unnest()
-    codes = gold.codes(runs["value"])
-    unjudged = runs["value"].filter(pl.Series(codes < 0)).unique(maintain_order=True)
-    q = np.repeat(codes, runs["len"].to_numpy())
-    rows = table.select(pl.Series("q", q, dtype=pl.Int32), "doc", "score")
-    rows = rows.filter(pl.col("q") >= 0) if len(unjudged) else rows
-    number = rows["q"].to_numpy()
-    share = number // _width(gold)
-    ends = np.cumsum(np.bincount(share, minlength=_SHARES)).tolist()
-    # By query takes no longer, if there are so few, and may spare sorting again.
-    by = number if len(gold.queries) <= _SMALL else share
-    return _Sorted(_in_order_of(by, rows), ends), unjudged, example(table)
 
 
 def _in_order_of(numbers: IntArray, table: pl.DataFrame) -> pl.DataFrame:
@@ -92,25 +99,25 @@ def _in_order_of(numbers: IntArray, table: pl.DataFrame) -> pl.DataFrame:
     return table.rechunk()[order]
 
 
-def _spill(held: Sequence[_Sorted], folder: Path, number: int) -> None:
+def _spill(held: Sequence[Parted], folder: Path, number: int) -> None:
     """Write the rows, one file per share."""
     import polars as pl
 
     for share in range(_SHARES):
-        rows = pl.concat([rows.of(range(share, share + 1)) for rows in held])
+        rows = pl.concat([rows.rows_of(range(share, share + 1)) for rows in held])
         with naming(folder):
             rows.write_ipc(folder / f"{share}-{number:06}", compression="lz4")
 
 
 def _rank_shares(
-    shares: range, held: Sequence[_Sorted], folder: Path, gold: Gold, policy: Policy
+    shares: range, held: Sequence[Parted], folder: Path, gold: Gold, policy: Policy
 ) -> list[Part]:
     """The rows in files came first, then those that are still held."""
     import polars as pl
 
     schema = {"q": pl.Int32, "doc": pl.String, "score": pl.Float64}
     files = [file for share in shares for file in sorted(folder.glob(f"{share}-*"))]
-    tables = [*map(pl.read_ipc, files), *(rows.of(shares) for rows in held)]
+    tables = [*map(pl.read_ipc, files), *(rows.rows_of(shares) for rows in held)]
     table = pl.concat([pl.DataFrame(schema=schema), *tables])
     table = _in_order_of(table["q"].to_numpy() - shares[0] * _width(gold), table)
     q = table["q"].to_numpy().astype(np.int64)

@@ -22,7 +22,7 @@ from ranklens.judging.prepared import index_of
 from ranklens.judging.scattered import scattered
 from ranklens.judging.segments import Gold, hashes_of, may_repeat
 from ranklens.judging.standing import Standings, check_unjudged
-from ranklens.judging.walk import Tables, Walk
+from ranklens.judging.walk import Tables
 from ranklens.policy import Policy
 from ranklens.readers import frames, mappings
 
@@ -34,8 +34,7 @@ def from_frames(qrels: Any, run: Tables, policy: Policy, columns: Mapping[str, s
     """The places of the judged documents in a run: tables with the columns query, doc and score, one after the other."""
     queries, table, repeated_gold, gold = _indexed(qrels, policy, columns)
     once = isinstance(run, TableStream) and run.once
-    found = run if once else in_order(run, gold, policy)
-    walk = found if isinstance(found, Walk) else scattered(found, gold, policy)
+    walk = (None if once else in_order(run, gold, policy)) or scattered(run, gold, policy)
     parts = walk.parts
     duplicates = sum(part.duplicates for part in parts)
     check_duplicates("run", duplicates, next((p.first_duplicate for p in parts if p.duplicates), ""), policy)
