@@ -192,7 +192,7 @@ def measure(tool, folder, kind, warm):
     TOOLS[tool](Path(warm) / "qrels.parquet", Path(warm) / "run.parquet")()
     work, runs = TOOLS[tool](Path(folder) / "qrels.parquet", Path(folder) / f"run.{kind}"), []
     before = used()[1]
-    while len(runs) < 2 or (len(runs) < 15 and sum(wall for _, wall in runs) < 1):
+    while len(runs) < 2 or (len(runs) < 15 and sum(cpu for cpu, _ in runs) < 0.5):
         cpu, wall = used()[0], time.perf_counter()
         work()
         runs.append((used()[0] - cpu, time.perf_counter() - wall))

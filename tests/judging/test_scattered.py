@@ -61,5 +61,7 @@ def test_any_order_gives_the_same_ranks(collection, threads, monkeypatch):
     assert all(ranks == found["grouped"][0] for ranks, _ in found.values())
     # Rows that are in any order from the beginning, and those that are grouped, are read once.
     assert {name for name, (_, times) in found.items() if times == 1} >= {"grouped", "shuffled", "one piece"}
-    assert found["a query comes back"][1] == found["grouped, then shuffled"][1] == 2
+    assert found["a query comes back"][1] == 2
+    if threads == "1":  # else a later table may be seen first
+        assert found["grouped, then shuffled"][1] == found["shuffled, then grouped"][1] + 1 == 2
     assert len(found["grouped"][0]) == rl.judge(qrels, run).hits.rank.size

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -64,19 +65,14 @@ def in_order(run: Tables, gold: Gold, policy: Policy) -> Walk | None:
     """Each query once its last row has been read; None if one reappears later, and the run has to be read again."""
     pieces = each(run, _Work(gold, policy))
     first = next(pieces, None)
-    if not isinstance(first, Parted):
-        return _in_order(chain([first] if first else [], pieces), gold, policy)
-    try:  # rows in any order mostly show it from the beginning
-        return rank_parted(_all_parted(chain([first], pieces)), gold, policy)
-    except _Mixed:
+    if isinstance(first, Parted):  # rows in any order mostly show it from the beginning
+        with suppress(_Mixed):
+            return rank_parted(_all_parted(chain([first], pieces)), gold, policy)
         return None
-
-
-def _in_order(pieces: Iterable[_Piece | Parted], gold: Gold, policy: Policy) -> Walk | None:
     walk, seen = Walk(), np.zeros(len(gold.queries), dtype=bool)
     waiting: list[pl.DataFrame] = []  # the rows of queries at the edges of tables; the last one may continue
     last = -1
-    for piece in pieces:
+    for piece in chain([first] if first else [], pieces):
         if isinstance(piece, Parted):
             return None
         if not len(piece.codes):
