@@ -1,14 +1,11 @@
-"""How often intervals hold the truth, near the ends of the range in particular, and how often families of tests find what is not there.
+"""How often intervals hold the truth, near the ends of the range in particular.
 
 Parts of ``simulation.py``, which runs them. Coverage of shares is counted, not simulated: all numbers of successes, with their probabilities.
 """
 
-from itertools import combinations
-
 import numpy as np
 from scipy.stats import binom
 
-import ranklens as rl
 from ranklens import stats
 from ranklens.stats.effects import effect_sizes
 from ranklens.stats.inputs import differences
@@ -28,6 +25,14 @@ def ndcg_like(latent):
 def rr_like(latent):
     rank = np.ceil(np.exp(1.2 - 1.3 * latent))
     return np.where(rank <= 10, 1 / rank, 0.0)
+
+
+def ap_like(latent):
+    return np.clip(np.exp(-1.5 + 0.9 * latent), 0, 1)
+
+
+def success_like(latent):
+    return (latent > -0.5) * 1.0
 
 
 def sparse(rng, size, share, at, others):
@@ -68,7 +73,9 @@ def draw_pairs(rng, kind, size):
 
 PAIRS = {
     "nDCG-like": lambda rng, size: draw_pairs(rng, ndcg_like, size),
+    "AP-like": lambda rng, size: draw_pairs(rng, ap_like, size),
     "RR-like": lambda rng, size: draw_pairs(rng, rr_like, size),
+    "Success-like": lambda rng, size: draw_pairs(rng, success_like, size),
     "nearly all zero": lambda rng, size: low_and_high(rng, size, -1.3),
     "nearly all one": lambda rng, size: low_and_high(rng, size, 4.2),
     "Success, 5% to 1%": lambda rng, size: paired_successes(rng, size, 0.05, 0.01),
@@ -168,6 +175,7 @@ LEVELS = {
     "0.02 to 0.1": (0.02, 0.1, 6),
     "0.9 to 0.98": (0.9, 0.98, 6),
     "Success, 0.5 to 0.95": (0.5, 0.95, None),
+    "Success, 0.9 to 0.99": (0.9, 0.99, None),
 }
 
 
@@ -195,54 +203,3 @@ def _macro_holds(rng, sizes, low, high, weight):
     ]
     found = macro_interval(groups, bounds=UNIT)
     return found.low <= means.mean() <= found.high
-
-
-MEASURES = ["nDCG@10", "AP", "RR", "R@100", "P@10", "nDCG@20"]
-
-
-def show_families(experiments, seed):
-    """Prints how often comparisons of equal systems by six measures find some difference, and whether families keep it below 0.06."""
-    rng, wrong = np.random.default_rng(seed), {}
-    print("\nsome pair of equal systems is called different, over six measures of 50 queries\n")
-    for systems, (kind, own) in [(s, k) for s in (2, 4) for k in (("alike", 0.4), ("independent", 3.0))]:
-        found = {"each measure": 0, "primary": 0, 'family="all"': 0}
-        for _ in range(experiments):
-            given = _equal_systems(rng, systems, own)
-            plain = rl.compare_scores(given, test="t", primary=MEASURES[0])
-            together = rl.compare_scores(given, test="t", family="all")
-            found["each measure"] += _any(plain)
-            found["primary"] += any(
-                plain.pair(MEASURES[0], *pair).significant for pair in combinations(given, 2)
-            )
-            found['family="all"'] += _any(together)
-        for how, count in found.items():
-            rate = count / experiments
-            error = (rate * (1 - rate) / experiments) ** 0.5
-            print(f"{systems} systems, {kind:14}{how:28}{rate:.4f} ± {error:.4f}", flush=True)
-            if how != "each measure":
-                wrong[systems, kind, how] = rate - 2 * error > 0.05
-    rejected = np.mean([_mid_p(rng) <= 0.05 for _ in range(experiments)])
-    print(f"McNemar's mid-p test on equal systems, 50 queries of which 30% differ: {rejected:.4f}")
-    return not any(wrong.values())
-
-
-def _mid_p(rng):
-    a, b = paired_successes(rng, (1, 50), 0.15, 0.15)
-    return stats.paired_test(a[0], b[0], method="mcnemar").p_value
-
-
-def _any(comparison):
-    return any(part.significant.any() for part in comparison.pairs.parts)
-
-
-def _equal_systems(rng, systems, own, queries=50):
-    """Queries are easy or hard, each system has its luck with each, and each measure sees that with noise of its own."""
-    import polars as pl
-
-    latent = rng.normal(0, 1, queries) + rng.normal(0, 0.7, (systems, queries))
-    seen = (latent[:, None] + rng.normal(0, own, (systems, len(MEASURES), queries))) / (1 + own**2) ** 0.5
-    ids = [f"q{i}" for i in range(queries)]
-    return {
-        f"s{i}": pl.DataFrame({"query": ids, **dict(zip(MEASURES, ndcg_like(rows), strict=True))})
-        for i, rows in enumerate(seen)
-    }

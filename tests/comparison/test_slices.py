@@ -103,7 +103,7 @@ SUCCESSES = {  # sizes of slices, their true shares
 
 @pytest.mark.parametrize("case", SUCCESSES)
 def test_macro_intervals_of_successes_cover_the_truth(case):
-    """From Student's t, the first covers 0.89 and the second 0.92."""
+    """What other scores get covers 0.86 of the first."""
     rng, (sizes, truth) = np.random.default_rng(3), SUCCESSES[case]
     drawn = (
         [rng.binomial(1, p, n).astype(float) for p, n in zip(truth, sizes, strict=True)] for _ in range(1500)
