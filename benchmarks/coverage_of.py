@@ -3,13 +3,15 @@
 Parts of ``simulation.py``, which runs them. Coverage of shares is counted, not simulated: all numbers of successes, with their probabilities.
 """
 
+import sys
+
 import numpy as np
 from scipy.stats import binom
 
 from ranklens import stats
 from ranklens.stats.effects import effect_sizes
 from ranklens.stats.inputs import differences
-from ranklens.stats.intervals import student_ends
+from ranklens.stats.intervals import bootstrap_ends, bootstrap_weights, student_ends
 from ranklens.stats.strata import macro_interval
 
 SIZES = (10, 25, 50, 100, 1000)
@@ -83,7 +85,14 @@ PAIRS = {
 }
 
 
-def show_shares():
+def chosen(kind, kinds):
+    """The kind asked for, or all of them."""
+    if kind and kind not in kinds:
+        sys.exit(f"--kind {kind!r} is not simulated here; choose one of: {'; '.join(kinds)}.")
+    return [kind] if kind else [*kinds]
+
+
+def show_shares(*_):
     """Prints the exact coverage of a share by t, by Wilson's interval and by what is chosen by default, and the worst over all shares."""
     fine = True
     print(
@@ -122,43 +131,60 @@ def coverage(hits, n, low, high, share):
     return (binom.pmf(hits, n, share[:, None]) * held).sum(axis=1)
 
 
-def show_means(experiments, seed):
-    """Prints the coverage of means by t and by what is chosen by default; returns whether it is at least 0.93 from 25 queries on."""
-    return _show("mean", SHAPES, _means, experiments, seed)
+def show_means(options, _):
+    """Prints the coverage of means by t, BCa and what is chosen by default; returns whether that is at least 0.93 from 25 queries on."""
+    return _show("mean", SHAPES, _means, options)
 
 
-def show_differences(experiments, seed):
+def show_differences(options, _):
     """The same for differences."""
-    return _show("difference", PAIRS, _differences, experiments, seed)
+    return _show("difference", PAIRS, _differences, options)
 
 
-def _show(what, shapes, measure, experiments, seed):
+def _show(what, shapes, measure, options):
     fine = True
-    print(f"\ncoverage of a {what}: t, then the default, with {', '.join(map(str, SIZES))} queries\n")
-    for shape in shapes:
-        rng = np.random.default_rng(seed)
+    print(f"\ncoverage of a {what}: t, BCa, the default, with {', '.join(map(str, SIZES))} queries\n")
+    for shape in chosen(options.kind, shapes):
+        rng = np.random.default_rng(options.seed)
         drawn = shapes[shape](rng, (1, 4_000_000))
         truth = drawn.mean() if what == "mean" else (drawn[1] - drawn[0]).mean()
-        rates = [measure(rng, shape, n, experiments, truth) for n in SIZES]
-        fine = fine and min(rate[1] for n, rate in zip(SIZES, rates, strict=True) if n >= 25) >= LEAST
-        print(f"{shape:24}" + "  ".join(f"{t:.3f} {default:.3f}" for t, default in rates), flush=True)
+        rates = [measure(rng, shape, n, options.experiments, truth) for n in SIZES]
+        fine = fine and min(rate[-1] for n, rate in zip(SIZES, rates, strict=True) if n >= 25) >= LEAST
+        print(f"{shape:24}" + "  ".join(" ".join(f"{one:.3f}" for one in rate) for rate in rates), flush=True)
     return fine
 
 
 def _means(rng, shape, n, experiments, truth):
-    held = np.zeros(2)
-    for values in SHAPES[shape](rng, (experiments, n)):
-        found = (stats.interval(values, method=method, bounds=UNIT) for method in ("t", "auto"))
-        held += [low <= truth <= high for low, high in found]
-    return held / experiments
+    rows = SHAPES[shape](rng, (experiments, n))
+    found = [stats.interval(values, bounds=UNIT) for values in rows]
+    default = np.array([one.low for one in found]), np.array([one.high for one in found])
+    return _held(rng, rows, default, truth)
 
 
 def _differences(rng, shape, n, experiments, truth):
     a, b = PAIRS[shape](rng, (experiments, n))
     changes = differences(a, b)
     found = effect_sizes(changes, level=0.95, bounds=UNIT)
-    ends = [student_ends(changes, 0.95), (found.low, found.high)]
+    return _held(rng, changes, (found.low, found.high), truth)
+
+
+def _held(rng, rows, default, truth):
+    """How often t, BCa and the default hold the truth."""
+    ends = [student_ends(rows, 0.95), bca_ends(rng, rows), default]
     return [((low <= truth + 1e-12) & (truth <= high + 1e-12)).mean() for low, high in ends]
+
+
+def bca_ends(rng, rows, at_once=250):
+    """Of each row, from 1,999 samples that so many rows share."""
+    found = []
+    for start in range(0, len(rows), at_once):
+        some = rows[start : start + at_once]
+        weights = np.concatenate([*bootstrap_weights(rows.shape[1], rng, 1_999)])
+        means = some @ weights.T / rows.shape[1]
+        found += [
+            tuple(bootstrap_ends(row, drawn, "bca", 0.95)) for row, drawn in zip(some, means, strict=True)
+        ]
+    return np.array(found).T
 
 
 SLICES = {
@@ -179,13 +205,13 @@ LEVELS = {
 }
 
 
-def show_macro(experiments, seed):
+def show_macro(options, _):
     """Prints how often the interval of a macro-average holds the mean of the slices' true means."""
-    rng, fine = np.random.default_rng(seed), True
+    rng, fine = np.random.default_rng(options.seed), True
     print(f"\ncoverage of a macro-average, means of slices {'; '.join(LEVELS)}\n")
     for name, sizes in SLICES.items():
         rates = [
-            np.mean([_macro_holds(rng, sizes, *level) for _ in range(experiments)])
+            np.mean([_macro_holds(rng, sizes, *level) for _ in range(options.experiments)])
             for level in LEVELS.values()
         ]
         fine = fine and min(rates) >= LEAST - 0.02

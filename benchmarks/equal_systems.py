@@ -4,11 +4,10 @@ Parts of ``simulation.py``, which runs them. Experiments come in batches that sh
 1,999 for each batch of 250. Limits leave room for three standard errors of a rate.
 """
 
-import sys
 from itertools import combinations
 
 import numpy as np
-from coverage_of import SIZES, ap_like, ndcg_like, paired_successes, rr_like, success_like
+from coverage_of import SIZES, ap_like, chosen, ndcg_like, paired_successes, rr_like, success_like
 
 import ranklens as rl
 from ranklens import stats
@@ -30,13 +29,6 @@ SHAPES = {
     "Success, p = 0.98": lambda latent: (latent > -2.507) * 1.0,
 }
 TESTS = ("default", "t", "bootstrap", "wilcoxon", "sign")
-
-
-def chosen(kind, kinds):
-    """The kind asked for, or all of them."""
-    if kind and kind not in kinds:
-        sys.exit(f"--kind {kind!r} is not simulated here; choose one of {', '.join(kinds)}.")
-    return [kind] if kind else [*kinds]
 
 
 def batches(experiments, *seed):

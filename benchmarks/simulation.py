@@ -19,15 +19,13 @@ import time
 from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
-from coverage_of import BETTER, show_differences, show_macro, show_means, show_shares
+from coverage_of import BETTER, chosen, show_differences, show_macro, show_means, show_shares
 from equal_systems import (
     ALPHA,
     DRAWS,
     KINDS,
-    SHAPES,
     TESTS,
     batches,
-    chosen,
     p_of_pairs,
     show_errors,
     show_families,
@@ -227,9 +225,7 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--queries", type=int, default=100)
     parser.add_argument("--only", choices=[*PARTS], help="one part; all take half an hour on two cores")
-    parser.add_argument(
-        "--kind", choices=[*SHAPES], help="one kind of scores in errors, systems, rates and gate"
-    )
+    parser.add_argument("--kind", help="one kind of scores, in a part that has several")
     options = parser.parse_args()
     print(f"{options.experiments:,} experiments, seed {options.seed}, alpha {ALPHA}")
     parts = [options.only] if options.only else [*PARTS]
@@ -257,10 +253,10 @@ def rates(kind, options, pool):
 # By name, what prints something and returns whether promises were kept.
 PARTS = {
     "speed": lambda options, pool: largest_test(),
-    "shares": lambda options, pool: show_shares(),
-    "means": lambda options, pool: show_means(options.experiments, options.seed),
-    "differences": lambda options, pool: show_differences(options.experiments, options.seed),
-    "macro": lambda options, pool: show_macro(options.experiments, options.seed),
+    "shares": show_shares,
+    "means": show_means,
+    "differences": show_differences,
+    "macro": show_macro,
     "errors": show_errors,
     "systems": show_systems,
     "families": show_families,
