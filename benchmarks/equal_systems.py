@@ -43,10 +43,14 @@ def drawn(rng, seen, experiments, systems, queries):
     )
 
 
+def by_default(scores):
+    """The test that comparisons choose if none is named."""
+    return "mcnemar" if is_binary(scores, 0, 1) else "randomization"
+
+
 def p_of_pairs(scores, test, rng):
     """One p-value per experiment of two systems: experiments × systems × queries."""
-    if test == "default":
-        test = "mcnemar" if is_binary(scores, 0, 1) else "randomization"
+    test = by_default(scores) if test == "default" else test
     rows, first = scores.reshape(-1, scores.shape[-1]), 2 * np.arange(len(scores))
     return pairwise_p([rows], first, first + 1, method=test, rng=rng, resamples=DRAWS)[0]
 
@@ -103,7 +107,8 @@ def _of_five(task):
         (np.arange(experiments)[:, None] * SYSTEMS + side).ravel() for side in np.triu_indices(SYSTEMS, 1)
     )
     rows = scores.reshape(-1, queries)
-    p = pairwise_p([rows], first, second, rng=rng, resamples=DRAWS)[0].reshape(experiments, -1)
+    how = {"method": by_default(scores), "rng": rng, "resamples": DRAWS}
+    p = pairwise_p([rows], first, second, **how)[0].reshape(experiments, -1)
     least = {how: [stats.adjust(one, method=how).min() for one in p] for how in ("none", "holm", "hommel")}
     least["tukey"] = [stats.tukey_hsd(one, rng=rng).p_values.min() for one in scores]
     least["randomized tukey"] = [one.min() for one in range_p([*scores], rng, DRAWS)]
