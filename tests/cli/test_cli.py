@@ -108,7 +108,7 @@ WRONG = [
     (["evaluate", "qrels.txt", "run.txt", "-m", "nDGC"], "did you mean 'nDCG'"),
     (
         ["evaluate", "qrels.txt", "run.txt", "--ties", "random"],
-        "--ties random is not allowed: Allowed: 'descending'",
+        "--ties random is not allowed: choose from 'descending'",
     ),
     (["evaluate", "qrels.txt", "run.txt", "--depth", "x"], "Invalid value for '--depth'"),
     (["evaluate", "qrels.txt", "run.txt", "--format", "pdf"], "Invalid value for '--format'"),

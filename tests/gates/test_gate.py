@@ -73,7 +73,7 @@ def test_the_user_says_what_becomes_of_undecided_rules():
     rule, worse = "RR drop <= 0.01 @ 95%", scores("q1", "q2")
     assert not rl.gate(worse, rule, baseline=PERFECT).passed
     assert rl.gate(worse, rule, baseline=PERFECT, undecided="pass").passed
-    with pytest.raises(InputError, match="undecided='maybe' is not known: Allowed: 'fail', 'pass'"):
+    with pytest.raises(InputError, match="undecided='maybe' is not known: choose from 'fail', 'pass'"):
         rl.gate(worse, rule, baseline=PERFECT, undecided="maybe")
 
 
