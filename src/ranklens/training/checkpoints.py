@@ -68,7 +68,7 @@ def compare_checkpoints(
     steps: Any,
     measure: str | Measure | None = None,
     *,
-    test: Test = "randomization",
+    test: Test | None = None,
     correction: Correction = "holm",
     alpha: float = 0.05,
 ) -> Checkpoints:

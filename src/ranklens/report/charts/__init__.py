@@ -84,8 +84,7 @@ def draw(
     measure: MeasureName = None,
 ) -> Chart:
     """A chart by its name, of the first measure or another; ``a`` and ``b`` are used where it shows two systems."""
-    if name not in CHARTS:
-        raise InputError(f"There is no chart {name!r}: {nearest(name, CHARTS)}")
+    _check(name, measure)
     options: dict[str, Any] = {"a": a, "b": b} if name in _OF_TWO else {}
     return CHARTS[name](comparison, **options, **({} if measure is None else {"measure": measure}))
 
@@ -98,11 +97,18 @@ def planned(text: str) -> tuple[str, str | None, Path]:
     """
     chart, equals, file = text.rpartition("=")
     name, _, measure = (chart if equals else "leaderboard").partition(":")
-    if name not in CHARTS:
-        raise InputError(f"--plot {text}: there is no chart {name!r}: {nearest(name, CHARTS)}")
-    if measure and name in _WITHOUT_MEASURE:
-        raise InputError(f"--plot {text}: {name} shows the ranking itself and takes no measure.")
+    _check(name, measure or None, f"--plot {text}: ")
     target = Path(file)
     drawing.format_of(target)
-    drawing.altair(), drawing.converter()
+    drawing.altair()  # what is missing is told now, not after the evaluation
+    drawing.converter()
     return name, measure or None, target
+
+
+def _check(name: str, measure: MeasureName, asked: str = "") -> None:
+    if name not in CHARTS:
+        raise InputError(
+            f"{asked}{'there' if asked else 'There'} is no chart {name!r}: {nearest(name, CHARTS)}"
+        )
+    if measure is not None and name in _WITHOUT_MEASURE:
+        raise InputError(f"{asked}{name} shows the ranking itself and takes no measure.")
