@@ -260,4 +260,4 @@ def test_checkpoints_are_tested_as_systems_are():
     runs = {str(step): {q: ["a"] if int(q[1:]) < 15 + step else ["x"] for q in qrels} for step in (0, 8)}
     scores = {step: rl.evaluate(qrels, run, "Success@1") for step, run in runs.items()}
     found = training.compare_checkpoints(scores).comparison.pair("Success@1", "0", "8")
-    assert found.p == pytest.approx(0.5**8)  # eight gained, none lost, mid-p
+    assert found.p_value == pytest.approx(0.5**8)  # eight gained, none lost, mid-p
