@@ -281,7 +281,10 @@ def test_what_cannot_be_drawn_is_told(comparison, tmp_path):
         (lambda: comparison.plot.leaderboard("AP"), "AP was not compared"),
         (lambda: comparison.plot.deltas("RR", "bm52"), "did you mean 'bm25'?"),
         (lambda: charts.draw(comparison, "delta"), "did you mean 'deltas'?"),
-        (lambda: charts.draw(comparison, "first_relevant", measure="RR"), "^first_relevant .* takes no measure"),
+        (
+            lambda: charts.draw(comparison, "first_relevant", measure="RR"),
+            "^first_relevant .* takes no measure",
+        ),
         (
             lambda: charts.save(comparison.plot.leaderboard(), tmp_path / "x.jpg"),
             r"\.png, \.svg, \.pdf, \.html",

@@ -91,9 +91,7 @@ def compare(
     ] = [],  # noqa: B006  typer does not change it
     figure: Annotated[
         str | None,
-        typer.Option(
-            help="Draw --plot as a figure of a paper, as wide as a column or the text: column, text or points."
-        ),
+        typer.Option(help="Size --plot for a paper: column (240 pt), text (504 pt) or a width in points."),
     ] = None,
     highlight: Annotated[
         list[str],

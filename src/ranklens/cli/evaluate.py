@@ -91,13 +91,15 @@ def evaluate(
     abstain_below: Annotated[
         float | None,
         typer.Option(
-            help="Count answers to unanswerable questions as none if all their scores are below this."
+            help="For unanswerable questions, treat an answer as empty if all its scores are below this."
         ),
     ] = None,
     save: options.Save = False,
     engine: Annotated[
         Engine,
-        typer.Option(help="Where it is computed: on this machine, or by Spark, which also reads tables."),
+        typer.Option(
+            help="Compute on this machine (local) or on a cluster (spark), which also reads tables."
+        ),
     ] = Engine.local,
     master: Annotated[
         str | None,

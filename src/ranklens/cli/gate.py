@@ -1,4 +1,4 @@
-"""``ranklens gate``: hold results against rules and a baseline; exit status 1 if a rule does not pass."""
+"""``ranklens gate``: check results against rules and a baseline; exit status 1 if a rule does not pass."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def gate(
         typer.Option(
             "--baseline",
             metavar="FILE|history:REF",
-            help="What drops are held against: a frozen file, or an entry of the history.",
+            help="What drops are measured from: a frozen file, or an entry of the history.",
         ),
     ] = None,
     update: Annotated[
@@ -103,14 +103,14 @@ def gate(
         Undecided | None,
         typer.Option(
             "--undecided",
-            help="Whether a rule that the queries are too few to decide fails (default) or passes.",
+            help="What to do if the queries are too few to decide a rule: fail (default) or pass.",
         ),
     ] = None,
     common: Annotated[
         bool,
         typer.Option(
             "--common",
-            help="Compare on the queries whose judgments are those of the baseline, if others changed.",
+            help="If some judgments changed, compare only the queries whose judgments did not.",
         ),
     ] = False,
     queries: options.Queries = None,
@@ -130,7 +130,7 @@ def gate(
     places: options.Map = None,
     match: options.Match = None,
 ) -> None:
-    """Hold results against rules and a baseline; exit status 1 if a rule fails, 2 if nothing could be checked.
+    """Check results against rules and a baseline; exit status 1 if a rule fails, 2 if nothing could be checked.
 
     A baseline is a file that is committed and that only --update changes. If its queries, judgments or policy differ, nothing is compared.
     """

@@ -43,7 +43,7 @@ Store = Annotated[
     typer.Option(
         "--history",
         metavar="FILE",
-        help="History to use; by default .ranklens/history.db in the folder of the repository, or what RANKLENS_HISTORY names.",
+        help="History file. Default: $RANKLENS_HISTORY, else .ranklens/history.db in the repository.",
     ),
 ]
 System = Annotated[str | None, typer.Option("--system", help="Only this system.")]
@@ -180,7 +180,7 @@ def trend(
     format: options.Written = None,  # noqa: A002
     output: options.Output = None,
 ) -> None:
-    """Show a measure over time; drops are found by a paired test on the queries in common, not by the eye."""
+    """Show a measure over time; drops are found by a paired test on the queries in common, not by eye."""
     from ranklens.history.store import History
 
     written = _format(format, output)

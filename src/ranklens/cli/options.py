@@ -157,7 +157,7 @@ _ASKING = {
             bool,
             typer.Option(
                 "--no-code",
-                help="Refuse configurations that name code or an address; runs are compared and gated.",
+                help="Refuse configurations that name code or a URL; run files still work.",
             ),
         ],
         False,

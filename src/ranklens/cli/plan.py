@@ -33,7 +33,7 @@ Examples:
 
 def plan(
     detect: Annotated[
-        float, typer.Option(help="The difference of means that must not be missed, such as 0.02.")
+        float, typer.Option(help="Smallest difference of means worth detecting, such as 0.02.")
     ],
     policy: Policy,
     qrels: Annotated[

@@ -246,7 +246,7 @@ def binary(qrels: Any, rel: float) -> Any:
 def _outcome(
     config: Config, scores: Mapping[str, Scores], compared: Comparison | None, benchmark: Benchmark | None
 ) -> Outcome:
-    """The gates, held against what is shown: with a comparison, the queries that all systems have."""
+    """The gates, applied to what is shown: with a comparison, the queries that all systems have."""
     rules = config.rules
     if not rules:
         return Outcome(())
@@ -282,7 +282,7 @@ def records_of(
     *,
     digested: bool = False,
 ) -> dict[str, Record]:
-    """What was measured of each system, as it is shown; ``digested`` if it is to be held against results of another day."""
+    """What was measured of each system, as it is shown; ``digested`` if it is to be compared with results of another day."""
     from ranklens.history.record import Record, digests_of, latency_of
 
     known = digests_of(next(iter(scores.values()))) if digested else {}

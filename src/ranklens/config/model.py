@@ -330,7 +330,7 @@ class Gates(Part):
     )
     baseline: Annotated[str, AfterValidator(_held_against)] | None = Field(
         default=None,
-        description="What drops are held against, instead of the system that baseline names: a file that ranklens gate --update wrote, "
+        description="What drops are measured from, instead of the system that baseline names: a file that ranklens gate --update wrote, "
         "or history:REF.",
     )
     undecided: Annotated[str, _one_of(UNDECIDED)] = Field(
