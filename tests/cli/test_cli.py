@@ -15,8 +15,8 @@ import ranklens as rl
 from ranklens.cli.app import make_app
 from ranklens.cli.measures import ADVICE
 from ranklens.errors import Given, Option, PolicyError
-from ranklens.manners import in_options
 from ranklens.policy import questions
+from ranklens.process import in_options
 from ranklens.registry import PRESETS
 
 pytestmark = pytest.mark.usefixtures("in_golden")

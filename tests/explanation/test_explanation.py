@@ -12,9 +12,9 @@ from strategies import any_grades, examples, judgments, runs
 from table import NOT
 
 import ranklens as rl
+from ranklens.explanation.explain import work_through
 from ranklens.explanation.one_query import read
 from ranklens.explanation.terms import in_numbers, parameters
-from ranklens.explanation.walk import work_through
 from ranklens.explanation.workings import WORKINGS, working
 from ranklens.registry import definitions, parse_many, unregister
 from ranklens.registry import measure as register

@@ -4,7 +4,7 @@ import pytest
 
 from ranklens.errors import InputError
 from ranklens.matching import ByField, ById, ByParent, ByText, Groups, Spans
-from ranklens.matching.described import spelled
+from ranklens.matching.parsing import spelled
 
 
 def test_every_kind_can_be_spelled(tmp_path):

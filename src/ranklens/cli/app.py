@@ -13,7 +13,7 @@ import typer
 from ranklens import __version__
 from ranklens.cli import options
 from ranklens.cli.spellings import instead
-from ranklens.manners import Strict
+from ranklens.process import Strict
 from ranklens.words import visible
 
 # Each command, in the order of the help, with its function (or application) in the module of the same name.

@@ -12,11 +12,11 @@ from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ranklens.cli import formats
+from ranklens.cli import output_formats
 from ranklens.cli.bars import progress, reading
-from ranklens.cli.formats import Format
+from ranklens.cli.map_and_match import columns_of, match_of
 from ranklens.cli.mismatch import queries_in_common
-from ranklens.cli.places import columns_of, match_of
+from ranklens.cli.output_formats import Format
 from ranklens.cli.texts import query_texts
 from ranklens.errors import InputError, warn
 from ranklens.files import output as out
@@ -112,7 +112,7 @@ def evaluate(
     from ranklens.judging.prepared import kept
 
     out.check_output(output, [qrels, *paths_of(runs)])
-    written = formats.format_of(format, output, Format)
+    written = output_formats.format_of(format, output, Format)
     _refuse_what_is_not_shown(per_query, failing, failing_measure, written)
     _refuse_for_engine(engine, master, failing)
     texts = query_texts(queries, qrels, "evaluate") if queries or per_query or failing else {}
@@ -148,7 +148,7 @@ def evaluate(
     if written is Format.table and out.is_standard_output(output):
         _show(found, per_query, worst)
     elif written is Format.parquet:
-        formats.write_parquet(_frame(_rows(found, per_query, worst)), output)
+        output_formats.write_parquet(_frame(_rows(found, per_query, worst)), output)
     else:
         out.write_text(_render(found, per_query, worst, written, spreadsheet), output)
     if save:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from ranklens.cli import formats, options
+from ranklens.cli import options, output_formats
 from ranklens.errors import InputError
 from ranklens.files import output as out
 from ranklens.policy import Policy
@@ -122,7 +122,7 @@ def gate(
         list[str] | None,
         typer.Option("-m", "--measures", help="Further measures that --update keeps. Can be repeated."),
     ] = None,
-    format: Annotated[Format | None, formats.asked(Format)] = None,  # noqa: A002
+    format: Annotated[Format | None, output_formats.asked(Format)] = None,  # noqa: A002
     output: options.Output = None,
     junit: options.Junit = None,
     qrels_format: options.QrelsFormat = None,
@@ -140,7 +140,7 @@ def gate(
         raise InputError("Say what to check: either --config FILE, or --qrels FILE and --run FILE.")
     chosen = None if undecided is None else undecided.value
     held = _Held([Rule.parse(rule) for rule in rules or ()], baseline, chosen, common, update)
-    written = formats.format_of(format, output, Format)
+    written = output_formats.format_of(format, output, Format)
     for file in (output, junit):
         out.check_output(file, [config, qrels, *(runs or ())])
     if config is not None:
@@ -164,13 +164,13 @@ def _by_files(
     how: Mapping[str, Any],
 ) -> Outcome | None:
     """Runs and logs against judgments."""
-    from ranklens.cli.places import columns_of, match_of
+    from ranklens.cli.map_and_match import columns_of, match_of
     from ranklens.evaluation import evaluate
     from ranklens.files.collection import open_collection
     from ranklens.gates.baselines import Baseline
     from ranklens.gates.checking import check
+    from ranklens.gates.context import Terms
     from ranklens.gates.results import records_of
-    from ranklens.gates.terms import Terms
     from ranklens.readers.names import Names
     from ranklens.registry import parse_many
 

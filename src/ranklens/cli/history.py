@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ranklens.cli import formats, options
+from ranklens.cli import options, output_formats
 from ranklens.errors import InputError
 from ranklens.files import output as out
 from ranklens.policy import Policy
@@ -101,7 +101,7 @@ def add(
     match: options.Match = None,
 ) -> None:
     """Score runs against judgments and add them to the history."""
-    from ranklens.cli.places import columns_of, match_of
+    from ranklens.cli.map_and_match import columns_of, match_of
     from ranklens.evaluation import evaluate
     from ranklens.files.collection import open_collection
     from ranklens.readers.names import Names
@@ -130,7 +130,7 @@ def list_entries(
 
     written = _format(format, output)
     entries = History(store).entries(system=system, last=last)
-    formats.write(
+    output_formats.write(
         Printout([_table(entries)]),
         written,
         output,
@@ -157,7 +157,7 @@ def show(
     entry = history.find(ref)
     record = history.record(entry)
     values = {name: found.tolist() for name, found in record.values.items()}
-    formats.write(
+    output_formats.write(
         Printout([_by_query(record)]) if per_query else _details(entry, len(record.queries)),
         written,
         output,
@@ -187,10 +187,10 @@ def trend(
     out.check_output(plot)
     found = History(store).trend(measure, system=system, last=last)
     if plot is not None:
-        from ranklens.report.drawing import save
+        from ranklens.report.charts.style import save
 
         save(found.chart(), plot)
-    formats.write(
+    output_formats.write(
         found.printout(),
         written,
         output,
@@ -345,7 +345,7 @@ def _frame(rows: Any) -> pl.DataFrame:
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def _format(asked: formats.Format | None, output: Path | None) -> formats.Format:
+def _format(asked: output_formats.Format | None, output: Path | None) -> output_formats.Format:
     """Before any work, because the name of the file may be wrong."""
     out.check_output(output)
-    return formats.format_of(asked, output, formats.Format)
+    return output_formats.format_of(asked, output, output_formats.Format)

@@ -6,8 +6,8 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ranklens.comparison.compare import compare_scores
 from ranklens.comparison.export import FORMAT_VERSION
-from ranklens.comparison.systems import compare_scores
 from ranklens.errors import InputError
 from ranklens.scores import is_measure, of_comparison, recalled
 from ranklens.stats import Margin

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from ranklens.comparison.systems import compare
+from ranklens.comparison.compare import compare
 from ranklens.config.callables import import_retriever, importable, named
 from ranklens.config.result import BenchResult, from_store
 from ranklens.config.syntax import as_key, spell
@@ -18,7 +18,7 @@ from ranklens.files.collection import open_collection
 from ranklens.files.output import check_output
 from ranklens.gates.baselines import Baseline
 from ranklens.gates.checking import check
-from ranklens.gates.terms import Terms
+from ranklens.gates.context import Terms
 from ranklens.gates.verdicts import Outcome, joined
 from ranklens.judging.inputs import read_inputs
 from ranklens.policy import Policy

@@ -26,7 +26,7 @@ from ranklens.evaluation import with_rel
 from ranklens.gates.baselines import HISTORY
 from ranklens.gates.rules import FAILED, Limit, Rule, floor_of
 from ranklens.gates.verdicts import UNDECIDED
-from ranklens.matching.described import matching
+from ranklens.matching.parsing import matching
 from ranklens.matching.rules import Matching
 from ranklens.policy import Policy, make_policy, questions
 from ranklens.registry import Measure, parse, parse_many

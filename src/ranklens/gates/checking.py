@@ -11,10 +11,10 @@ import numpy as np
 
 from ranklens.errors import InputError, InPython, Option, nearest
 from ranklens.gates.baselines import Baseline
+from ranklens.gates.context import Pair, Terms
 from ranklens.gates.deciding import change_interval, decide
 from ranklens.gates.results import records_of
 from ranklens.gates.rules import FAILED, Rule
-from ranklens.gates.terms import Pair, Terms
 from ranklens.gates.verdicts import UNDECIDED, Loss, Outcome, Status, Undecided, Verdict
 from ranklens.history.differences import differences
 from ranklens.history.record import Record

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ranklens.history.entries import Entry
     from ranklens.history.record import Record
     from ranklens.history.store import History
-    from ranklens.report.drawing import Chart
+    from ranklens.report.charts.style import Chart
     from ranklens.tables.table import Printout, Table
 
 Flag = Literal["drop", "rise", ""]
@@ -116,7 +116,7 @@ class Trend:
 
     def chart(self) -> Chart:
         """Means with intervals over time, drops marked; needs the extra ``plots``."""
-        from ranklens.report.trends import trend_chart
+        from ranklens.report.charts.trend import trend_chart
 
         return trend_chart(self)
 

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from ranklens.errors import InputError, nearest
 from ranklens.readers.paths import follow
-from ranklens.readers.responses import IdFrom, unmatched
+from ranklens.readers.retrieved import IdFrom, unmatched
 
 Judgments: TypeAlias = "Mapping[str, Mapping[str, float]]"
 

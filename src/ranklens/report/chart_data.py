@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ranklens.comparison import verdicts
+from ranklens.comparison import wording
 from ranklens.comparison.alignment import Quantity
 from ranklens.errors import InputError, MeasureError
 from ranklens.registry import Measure, parse
@@ -75,7 +75,7 @@ def differences(comparison: Comparison, measure: str) -> pl.DataFrame:
             "low": [p.interval.low for p in pairs],
             "high": [p.interval.high for p in pairs],
             "margin": [margin_size(p) for p in pairs],
-            "label": [verdicts.in_a_word(p, comparison.quantity(measure)) for p in pairs],
+            "label": [wording.in_a_word(p, comparison.quantity(measure)) for p in pairs],
         }
     )
 

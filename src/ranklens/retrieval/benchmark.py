@@ -243,7 +243,7 @@ class Benchmark:
         **options: Any,
     ) -> Comparison:
         """Compare all retrievers that have run, like :func:`ranklens.compare`, with their latencies and status."""
-        from ranklens.comparison.systems import compare
+        from ranklens.comparison.compare import compare
 
         self._refuse_unjudged()
         finished = self._finished()

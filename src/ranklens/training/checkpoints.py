@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ranklens.comparison.systems import compare_scores
+from ranklens.comparison.compare import compare_scores
 from ranklens.errors import InputError
 from ranklens.trackers.content import Content, plain_name
 from ranklens.trackers.destinations import find

@@ -11,20 +11,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ranklens.errors import InputError, nearest
-from ranklens.report import chart_data, drawing
+from ranklens.report import chart_data
+from ranklens.report.charts import style
 from ranklens.report.charts.matrix import significance
 from ranklens.report.charts.means import differences, leaderboard, slices
 from ranklens.report.charts.queries import deltas, scatter
 from ranklens.report.charts.ranks import first_relevant, over_k, precision_recall
+from ranklens.report.charts.style import save
 from ranklens.report.charts.times import latency
-from ranklens.report.drawing import save
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from ranklens.comparison.comparison import Comparison
     from ranklens.report.chart_data import MeasureName
-    from ranklens.report.drawing import Chart
+    from ranklens.report.charts.style import Chart
 
 __all__ = ["CHARTS", "ComparisonPlots", "deltas", "differences", "draw", "first_relevant", "latency", "leaderboard", "over_k", "planned",
            "precision_recall", "save", "scatter", "significance", "slices"]  # fmt: skip
@@ -99,9 +100,9 @@ def planned(text: str) -> tuple[str, str | None, Path]:
     name, _, measure = (chart if equals else "leaderboard").partition(":")
     _check(name, measure or None, f"--plot {text}: ")
     target = Path(file)
-    drawing.format_of(target)
-    drawing.altair()  # what is missing is told now, not after the evaluation
-    drawing.converter()
+    style.format_of(target)
+    style.altair()  # what is missing is told now, not after the evaluation
+    style.converter()
     return name, measure or None, target
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import ceil, floor, log10
 from typing import TYPE_CHECKING, Any
 
-from ranklens.report import drawing, figures
+from ranklens.report.charts import figures, style
 from ranklens.words import counted
 
 if TYPE_CHECKING:
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 def labels(base: Any) -> list[Any]:
     """Words behind the marks, legible over lines."""
-    alt, place = drawing.altair(), {"align": "left", "dx": figures.current().small(8, 4)}
+    alt, place = style.altair(), {"align": "left", "dx": figures.current().small(8, 4)}
     halo = base.mark_text(**place, strokeWidth=figures.current().small(3, 2)).encode(
         stroke=alt.value("white")
     )
     text = base.mark_text(**place)
-    return [one.encode(text="label:N", color=alt.value(drawing.INK)) for one in (halo, text)]
+    return [one.encode(text="label:N", color=alt.value(style.INK)) for one in (halo, text)]
 
 
 def round_ticks(low: float, high: float) -> list[float]:

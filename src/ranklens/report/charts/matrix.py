@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ranklens.comparison import verdicts
-from ranklens.report import chart_data, drawing, figures, palette
+from ranklens.comparison import wording
+from ranklens.report import chart_data, palette
+from ranklens.report.charts import figures, style
 from ranklens.report.charts.axes import width_of
-from ranklens.report.figures import redrawable
+from ranklens.report.charts.figures import redrawable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ranklens.comparison.comparison import Comparison
     from ranklens.report.chart_data import MeasureName
-    from ranklens.report.drawing import Chart
+    from ranklens.report.charts.style import Chart
 
 
 _CELLS_WITH_TEXT, _MOST_NAMES = 8, 40  # systems across a matrix
@@ -23,9 +24,9 @@ _CELLS_WITH_TEXT, _MOST_NAMES = 8, 40  # systems across a matrix
 @redrawable
 def significance(comparison: Comparison, measure: MeasureName = None) -> Chart:
     """Every tested pair: the row's system minus the column's, with its adjusted p; filled where the test supports it."""
-    alt, name = drawing.altair(), chart_data.main_measure(comparison, measure)
+    alt, name = style.altair(), chart_data.main_measure(comparison, measure)
     rows = [
-        {**row, "label": f"{row['difference']:+.3f}", "chance": verdicts.p_text(row["adjusted_p"], comparison.alpha),
+        {**row, "label": f"{row['difference']:+.3f}", "chance": wording.p_text(row["adjusted_p"], comparison.alpha),
          "shade": row["difference"] if row["significant"] else 0.0, "star": "★" if row["significant"] else ""}
         for row in chart_data.significance(comparison, name).to_dicts()
     ]  # fmt: skip
@@ -45,7 +46,7 @@ def significance(comparison: Comparison, measure: MeasureName = None) -> Chart:
     is_level = figure.width is not None and has_room and (longest + 6) * (len(across) + 1) <= figure.width
     turned = 0 if is_level else -30 if has_room and figure.width is None else -90
     named = {"labels": len(across) <= _MOST_NAMES, "ticks": len(across) <= _MOST_NAMES}
-    base = alt.Chart(drawing.inline(rows)).encode(
+    base = alt.Chart(style.inline(rows)).encode(
         x=alt.X("a:N", sort=across, title=None, axis=alt.Axis(orient="top", labelAngle=turned, **named)),
         y=alt.Y(
             "b:N",
@@ -54,15 +55,14 @@ def significance(comparison: Comparison, measure: MeasureName = None) -> Chart:
             **({"axis": alt.Axis(labelFontSize=6)} if len(order) > _MOST_NAMES else {}),
         ),
     )
-    cells = base.mark_rect(stroke=drawing.LINE, strokeWidth=figure.small(1, 0.4)).encode(
+    cells = base.mark_rect(stroke=style.LINE, strokeWidth=figure.small(1, 0.4)).encode(
         color=alt.Color("shade:Q", scale=shade, legend=None)
     )
     lines: Sequence[tuple[str, int, int]] = (("label:N", -6, 12), ("chance:N", 8, 10), ("star:N", -19, 10))
     if figure.width is not None:
         lines = (("label:N", -4, 7), ("chance:N", 4, 6))
     texts = [
-        base.mark_text(dy=dy, fontSize=size, color=drawing.INK).encode(text=field)
-        for field, dy, size in lines
+        base.mark_text(dy=dy, fontSize=size, color=style.INK).encode(text=field) for field, dy, size in lines
     ]
     about = (
         "Adjusted p below the difference. Filled"
@@ -75,7 +75,7 @@ def significance(comparison: Comparison, measure: MeasureName = None) -> Chart:
         above = 20 if is_level else longest + 14
         height = 22 * len(order) + above if has_room else max(0.8 * figure.width, 7 * len(order) + 10)
         height = min(height, figures.TALLEST)
-    return drawing.styled(
+    return style.styled(
         alt.layer(cells, *(texts if has_room else [])),
         f"{comparison.shown(name)}: row − column",
         f"{about}: significant at {comparison.alpha:g}",

@@ -6,8 +6,9 @@ from dataclasses import replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from ranklens.report import chart_data, drawing, figures
-from ranklens.report.figures import redrawable
+from ranklens.report import chart_data
+from ranklens.report.charts import figures, style
+from ranklens.report.charts.figures import redrawable
 from ranklens.words import several
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from ranklens.comparison.comparison import Comparison
     from ranklens.report.chart_data import MeasureName
-    from ranklens.report.drawing import Chart
+    from ranklens.report.charts.style import Chart
 
 
 _CROWD = 9  # queries at one place from which on a point grows no larger
@@ -45,7 +46,7 @@ def deltas(
     comparison: Comparison, measure: MeasureName = None, a: str | None = None, b: str | None = None
 ) -> Chart:
     """The difference b - a of every query, sorted: who wins how often, and by how much."""
-    alt = drawing.altair()
+    alt = style.altair()
     name, table, first, second = _two_systems(comparison, measure, a, b)
     rows = [
         {"query": row["query"], "order": order, "next": order + 1, "difference": row["difference"],
@@ -56,7 +57,7 @@ def deltas(
     higher = sum(row["difference"] > 0 for row in rows)
     lower = sum(row["difference"] < 0 for row in rows)
     bars = (
-        alt.Chart(drawing.inline(rows))
+        alt.Chart(style.inline(rows))
         .mark_rect()
         .encode(
             x=alt.X(
@@ -72,16 +73,16 @@ def deltas(
                 axis=alt.Axis(labelExpr="datum.value ? format(datum.value, '+~g') : '0'"),
             ),
             y2=alt.datum(0),
-            color=drawing.colour(comparison, "higher", [first, second], title="higher"),
+            color=style.colour(comparison, "higher", [first, second], title="higher"),
             tooltip=["query:N", alt.Tooltip("difference:Q", format="+.4f")],
         )
     )
-    line = alt.Chart(drawing.inline([{"mean": mean}])).encode(y="mean:Q")
+    line = alt.Chart(style.inline([{"mean": mean}])).encode(y="mean:Q")
     placed = line.encode(x=alt.value("width"), text=alt.value(f"mean {mean:+.4f}"))
     halo = placed.mark_text(align="right", dy=-7, stroke="white", strokeWidth=3)
-    label = placed.mark_text(align="right", dy=-7, color=drawing.INK)
-    return drawing.styled(
-        alt.layer(bars, line.mark_rule(strokeDash=[5, 3], color=drawing.INK), halo, label),
+    label = placed.mark_text(align="right", dy=-7, color=style.INK)
+    return style.styled(
+        alt.layer(bars, line.mark_rule(strokeDash=[5, 3], color=style.INK), halo, label),
         f"{comparison.shown(name)}: {second} − {first}",
         f"{higher:,} queries higher, {len(rows) - higher - lower:,} equal, {lower:,} lower",
     )
@@ -93,7 +94,7 @@ def scatter(
     comparison: Comparison, measure: MeasureName = None, a: str | None = None, b: str | None = None
 ) -> Chart:
     """System b against system a, one point per query, larger where several coincide; above the diagonal, b is higher."""
-    alt = drawing.altair()
+    alt = style.altair()
     name, table, first, second = _two_systems(comparison, measure, a, b)
     rows: list[dict[str, Any]] = [
         {"queries": len(queries), "first": queries[0], "query": several(queries, 3), "a": u, "b": v,
@@ -103,14 +104,14 @@ def scatter(
     ends = [min(*table[first], *table[second], 0.0), max(*table[first], *table[second], 0.0)]
     most = max((row["queries"] for row in rows), default=1)
     side = {"domain": [first, second]}
-    colours = [drawing.look(comparison, system, drawing.COLOURS) for system in (first, second)]
-    shapes = [drawing.look(comparison, system, drawing.SHAPES) for system in (first, second)]
+    colours = [style.look(comparison, system, style.COLOURS) for system in (first, second)]
+    shapes = [style.look(comparison, system, style.SHAPES) for system in (first, second)]
     if any(row["higher"] == "equal" for row in rows):
         side["domain"].append("equal")
-        colours.append(drawing.MUTED)
-        shapes.append(next(shape for shape in drawing.SHAPES if shape not in shapes))
+        colours.append(style.MUTED)
+        shapes.append(next(shape for shape in style.SHAPES if shape not in shapes))
     points = (
-        alt.Chart(drawing.inline(rows))
+        alt.Chart(style.inline(rows))
         .mark_point(filled=True, opacity=0.65)
         .encode(
             size=alt.Size(
@@ -123,10 +124,10 @@ def scatter(
             x=alt.X("a:Q", title=f"A: {first}", axis=alt.Axis(offset=8, tickCount=6)),
             y=alt.Y("b:Q", title=f"B: {second}", axis=alt.Axis(offset=8, tickCount=6)),
             color=alt.Color(
-                "higher:N", scale=alt.Scale(**side, range=colours), legend=drawing.legend_of("higher")
+                "higher:N", scale=alt.Scale(**side, range=colours), legend=style.legend_of("higher")
             ),
             shape=alt.Shape(
-                "higher:N", scale=alt.Scale(**side, range=shapes), legend=drawing.legend_of("higher")
+                "higher:N", scale=alt.Scale(**side, range=shapes), legend=style.legend_of("higher")
             ),
             tooltip=[
                 alt.Tooltip("query:N", title="queries"),
@@ -135,10 +136,10 @@ def scatter(
             ],
         )
     )
-    diagonal = alt.Chart(drawing.inline([{"a": end, "b": end} for end in ends])).mark_line(
-        color=drawing.MUTED, strokeWidth=1
+    diagonal = alt.Chart(style.inline([{"a": end, "b": end} for end in ends])).mark_line(
+        color=style.MUTED, strokeWidth=1
     )
-    return drawing.styled(
+    return style.styled(
         alt.layer(diagonal.encode(x="a:Q", y="b:Q"), points),
         f"{comparison.shown(name)} per query",
         f"Above the line, {second} is higher" + (". Larger points: several queries" if most > 1 else ""),

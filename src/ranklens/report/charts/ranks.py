@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ranklens.report import chart_data, drawing, figures, palette
+from ranklens.report import chart_data, palette
+from ranklens.report.charts import figures, style
 from ranklens.report.charts.axes import averaged, share_of_width, spaced, with_room
-from ranklens.report.figures import redrawable
+from ranklens.report.charts.figures import redrawable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ranklens.comparison.comparison import Comparison
     from ranklens.report.chart_data import MeasureName
-    from ranklens.report.drawing import Chart
+    from ranklens.report.charts.style import Chart
 
 
 _MOST_HISTOGRAMS = 4  # one above the other in a figure
@@ -25,13 +26,13 @@ _MOST_BANDS = 4  # bands over each other that can still be told apart
 @redrawable
 def first_relevant(comparison: Comparison) -> Chart:
     """The rank of the first relevant document, as a histogram with a bar for queries where none was found."""
-    alt = drawing.altair()
+    alt = style.altair()
     table = chart_data.first_relevant(comparison)
     systems, figure = figures.shown(comparison), figures.current()
     if len(systems) > figure.small(figures.MOST_LOOKS, _MOST_HISTOGRAMS):
         return _first_relevant_of_many(comparison, figures.kept(comparison, table.to_dicts()))
     labels = table["rank"].unique(maintain_order=True).to_list()
-    base = alt.Chart(drawing.inline(figures.kept(comparison, table.to_dicts()))).encode(
+    base = alt.Chart(style.inline(figures.kept(comparison, table.to_dicts()))).encode(
         x=alt.X(
             "rank:N",
             sort=labels,
@@ -42,30 +43,30 @@ def first_relevant(comparison: Comparison) -> Chart:
     )
     missing = alt.datum.rank == chart_data.NOT_FOUND
     bars = base.mark_bar(strokeDash=[3, 2]).encode(
-        color=drawing.colour(comparison, legend=False),
-        stroke=drawing.colour(comparison, legend=False, channel="Stroke"),
+        color=style.colour(comparison, legend=False),
+        stroke=style.colour(comparison, legend=False, channel="Stroke"),
         fillOpacity=alt.condition(missing, alt.value(0.18), alt.value(1)),
         strokeWidth=alt.condition(missing, alt.value(1.2), alt.value(0)),
     )
     text = base.transform_filter("datum.queries > 0").mark_text(
-        dy=figure.small(-6, -4), fontSize=figure.small(10, 6), color=drawing.MUTED
+        dy=figure.small(-6, -4), fontSize=figure.small(10, 6), color=style.MUTED
     )
     text = text.encode(text=alt.Text("share:Q", format=".0%"))
-    row = alt.Row("system:N", sort=systems, title=None, header=drawing.header())
+    row = alt.Row("system:N", sort=systems, title=None, header=style.header())
     inner = 520 if figure.width is None else figure.width - 6
     parts = alt.layer(bars, text).properties(width=inner, height=figure.small(58, 30))
     chart = parts.facet(row=row, spacing=figure.small(20, 4))
-    return drawing.styled(chart, "Rank of the first relevant document", "Share of queries", size=False)
+    return style.styled(chart, "Rank of the first relevant document", "Share of queries", size=False)
 
 
 def _first_relevant_of_many(comparison: Comparison, rows: list[dict[str, Any]]) -> Chart:
     """One row of cells per system in place of one histogram each."""
-    alt, figure = drawing.altair(), figures.current()
+    alt, figure = style.altair(), figures.current()
     labels = list(dict.fromkeys(row["rank"] for row in rows))
     order = [
         system for system in comparison.ranked(comparison.measures[0]) if system in figures.shown(comparison)
     ]
-    base = alt.Chart(drawing.inline(rows)).encode(
+    base = alt.Chart(style.inline(rows)).encode(
         x=alt.X(
             "rank:N",
             sort=labels,
@@ -79,15 +80,15 @@ def _first_relevant_of_many(comparison: Comparison, rows: list[dict[str, Any]]) 
         range=list(palette.NONE_TO_ALL),
         interpolate="rgb",
     )
-    cells = base.mark_rect(stroke=drawing.LINE).encode(color=alt.Color("share:Q", scale=shade, legend=None))
+    cells = base.mark_rect(stroke=style.LINE).encode(color=alt.Color("share:Q", scale=shade, legend=None))
     dark = alt.condition(
         f"datum.share > {0.6 * (max(row['share'] for row in rows) or 1)}",
         alt.value("white"),
-        alt.value(drawing.INK),
+        alt.value(style.INK),
     )
     text = base.transform_filter("datum.queries > 0").mark_text(fontSize=figure.small(10, 6))
     text = text.encode(text=alt.Text("share:Q", format=".0%"), color=dark)
-    return drawing.styled(
+    return style.styled(
         alt.layer(cells, text),
         "Rank of the first relevant document",
         "Share of queries",
@@ -100,7 +101,7 @@ def precision_recall(comparison: Comparison) -> Chart:
     """Interpolated precision at eleven levels of recall, with intervals as bands."""
     table = chart_data.precision_recall(comparison).to_dicts()
     chart = _curves(comparison, table, "recall", "recall", "interpolated precision")
-    return drawing.styled(chart, "Precision and recall", averaged(comparison))
+    return style.styled(chart, "Precision and recall", averaged(comparison))
 
 
 @redrawable
@@ -110,7 +111,7 @@ def over_k(comparison: Comparison, measure: MeasureName = None, ks: Sequence[int
     table = chart_data.over_k(comparison, name, ks).to_dicts()
     plain = chart_data.without_cutoff(comparison, name)
     chart = _curves(comparison, table, "k", "k", f"{plain}@k", logarithmic=True)
-    return drawing.styled(chart, f"{plain} over the cutoff k", averaged(comparison))
+    return style.styled(chart, f"{plain} over the cutoff k", averaged(comparison))
 
 
 def _curves(
@@ -122,7 +123,7 @@ def _curves(
     *,
     logarithmic: bool = False,
 ) -> Any:
-    alt, figure = drawing.altair(), figures.current()
+    alt, figure = style.altair(), figures.current()
     rows, first = figures.kept(comparison, rows), figures.standing_out(comparison)
     ticks = sorted({row[key] for row in rows})
     domain = {}
@@ -135,15 +136,15 @@ def _curves(
     )
 
     def lines(some: list[dict[str, Any]], width: float, *, legend: bool) -> tuple[Any, Any, Any]:
-        base = alt.Chart(drawing.inline(some)).encode(x=x, color=drawing.colour(comparison, legend=legend))
+        base = alt.Chart(style.inline(some)).encode(x=x, color=style.colour(comparison, legend=legend))
         band = base.mark_area(opacity=0.1).encode(y="low:Q", y2="high:Q")
         line = base.mark_line(strokeWidth=width).encode(
             y=alt.Y("mean:Q", title=upright),
-            strokeDash=drawing.dash(comparison, legend=legend),
+            strokeDash=style.dash(comparison, legend=legend),
             detail="system:N",
         )
         points = base.mark_point(filled=True, size=figure.small(55, 14), opacity=1).encode(
-            y="mean:Q", shape=drawing.shape(comparison, legend=legend)
+            y="mean:Q", shape=style.shape(comparison, legend=legend)
         )
         return band, line, points
 
@@ -159,7 +160,7 @@ def _curves(
 
 def _names_behind(comparison: Comparison, rows: Sequence[dict[str, Any]], key: str) -> Any:
     """The name of each line at its end, moved apart where lines end close together."""
-    alt, figure = drawing.altair(), figures.current()
+    alt, figure = style.altair(), figures.current()
     last = max((row[key] for row in rows), default=0)
     ends = sorted((row for row in rows if row[key] == last), key=lambda row: row["mean"])
     tallest = max((row["mean"] for row in rows), default=1.0) or 1.0
@@ -172,7 +173,7 @@ def _names_behind(comparison: Comparison, rows: Sequence[dict[str, Any]], key: s
         {"system": row["system"], key: last, "mean": max(place - over, 0.0)}
         for row, place in zip(ends, places, strict=True)
     ]
-    text = alt.Chart(drawing.inline(labels)).mark_text(align="left", dx=figure.small(8, 4))
+    text = alt.Chart(style.inline(labels)).mark_text(align="left", dx=figure.small(8, 4))
     return text.encode(
-        x=f"{key}:Q", y="mean:Q", text="system:N", color=drawing.colour(comparison, legend=False)
+        x=f"{key}:Q", y="mean:Q", text="system:N", color=style.colour(comparison, legend=False)
     )

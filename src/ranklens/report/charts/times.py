@@ -6,21 +6,22 @@ from itertools import combinations
 from math import isfinite, log10
 from typing import TYPE_CHECKING, Any
 
-from ranklens.report import chart_data, drawing, figures
-from ranklens.report.figures import redrawable
+from ranklens.report import chart_data
+from ranklens.report.charts import figures, style
+from ranklens.report.charts.figures import redrawable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ranklens.comparison.comparison import Comparison
     from ranklens.report.chart_data import MeasureName
-    from ranklens.report.drawing import Chart
+    from ranklens.report.charts.style import Chart
 
 
 @redrawable
 def latency(comparison: Comparison, measure: MeasureName = None) -> Chart:
     """Quality against seconds per query (median, a line to p95), with the Pareto front: systems that no other beats in both."""
-    alt, name = drawing.altair(), chart_data.main_measure(comparison, measure)
+    alt, name = style.altair(), chart_data.main_measure(comparison, measure)
     rows = figures.kept(comparison, chart_data.latency(comparison, name).to_dicts())
     words = "datum.value < 1 ? format(1000 * datum.value, '~g') + ' ms' : format(datum.value, '~g') + ' s'"
     axis = alt.Axis(values=_round_times(rows), grid=False, labelExpr=words)
@@ -28,21 +29,21 @@ def latency(comparison: Comparison, measure: MeasureName = None) -> Chart:
     x = alt.X("p50:Q", title="time per query (median, line to p95)", scale=scale, axis=axis)
     y = alt.Y("mean:Q", title=comparison.shown(name), scale=alt.Scale(zero=False))
     crowded = _crowded(rows)  # then names beside the points would run into each other
-    base = alt.Chart(drawing.inline(rows)).encode(color=drawing.colour(comparison, legend=crowded))
+    base = alt.Chart(style.inline(rows)).encode(color=style.colour(comparison, legend=crowded))
     front = (
-        alt.Chart(drawing.inline([row for row in rows if row["front"]]))
-        .mark_line(strokeDash=[5, 4], color=drawing.MUTED)
+        alt.Chart(style.inline([row for row in rows if row["front"]]))
+        .mark_line(strokeDash=[5, 4], color=style.MUTED)
         .encode(x=x, y=y, order="p50:Q")
     )
     across = base.mark_rule(strokeWidth=2, opacity=0.6).encode(x=x, x2="p95:Q", y=y)
     upright = base.mark_rule(strokeWidth=2, opacity=0.6).encode(x=x, y="low:Q", y2="high:Q")
     points = base.mark_point(filled=True, size=figures.current().small(130, 36), opacity=1).encode(
-        x=x, y=y, shape=drawing.shape(comparison, legend=crowded)
+        x=x, y=y, shape=style.shape(comparison, legend=crowded)
     )
-    text = alt.Chart(drawing.inline(rows)).encode(x=x, y=y, text="system:N")
+    text = alt.Chart(style.inline(rows)).encode(x=x, y=y, text="system:N")
     halo = text.mark_text(align="left", dx=9, dy=-10, stroke="white", strokeWidth=4)
-    names = [halo, text.mark_text(align="left", dx=9, dy=-10, color=drawing.INK)]
-    return drawing.styled(
+    names = [halo, text.mark_text(align="left", dx=9, dy=-10, color=style.INK)]
+    return style.styled(
         alt.layer(front, across, upright, points, *([] if crowded else names)),
         f"{comparison.shown(name)} against latency",
         "Up and to the left is better; the dashed line joins the systems that no other beats on both",

@@ -16,7 +16,7 @@ from ranklens.errors import InputError, nearest
 
 if TYPE_CHECKING:
     from ranklens.comparison.comparison import Comparison
-    from ranklens.report.drawing import Chart
+    from ranklens.report.charts.style import Chart
 
 WIDTHS = {
     "column": 240,
