@@ -254,7 +254,7 @@ def _table(entries: list[Entry]) -> Table:
             _date(entry.at),
             entry.system,
             entry.kind,
-            _commit(entry),
+            entry.short_commit,
             entry.label or "",
             entry.judgments[:7],
             *(f"{entry.measures[name].mean:.4f}" if name in entry.measures else "" for name in names),
@@ -265,10 +265,6 @@ def _table(entries: list[Entry]) -> Table:
     return Table(
         ["entry", "date", "system", "by", "commit", "label", "judgments", *names], rows, note=note, left=7
     )
-
-
-def _commit(entry: Entry) -> str:
-    return "" if entry.commit is None else f"{entry.commit[:7]}{'+' if entry.dirty else ''}"
 
 
 def _details(entry: Entry, queries: int) -> Printout:

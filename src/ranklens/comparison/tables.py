@@ -14,7 +14,7 @@ from ranklens.stats.effects import METHODS
 from ranklens.stats.joint import RESAMPLES as JOINT_RESAMPLES
 from ranklens.stats.randomization import EXACT_UP_TO
 from ranklens.tables.table import Cell, Lines, Printout, Table
-from ranklens.words import counted, said_once, several, shortened
+from ranklens.words import counted, p_cell, said_once, several, shortened
 
 if TYPE_CHECKING:
     from ranklens.comparison.analysis import SystemResult
@@ -355,7 +355,7 @@ def _pair(comparison: Comparison, pair: PairResult) -> list[str]:
         around = str(quantity.interval_back(pair.interval))
     else:
         size, around = _signed(pair.difference), str(pair.interval)
-    chance = wording.p_cell(pair.adjusted_p, comparison.alpha)
+    chance = p_cell(pair.adjusted_p, comparison.alpha)
     counts = f"{pair.wins}/{pair.ties}/{pair.losses}"
     word = wording.in_a_word(pair, quantity) + (", open" if pair.is_open else "")
     return [f"{pair.b} vs {pair.a}", size, around, chance, counts, word]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ranklens.history.entries import COMMIT_LETTERS
 from ranklens.report import palette
 from ranklens.report.charts import style
 from ranklens.words import counted
@@ -19,7 +20,12 @@ def trend_chart(trend: Trend) -> Chart:
     """Means with their intervals by entry, one line per system; significant drops and rises are marked."""
     alt = style.altair()
     rows = [
-        {**row, "at": row["at"].isoformat(), "label": row["label"] or "", "commit": (row["commit"] or "")[:7]}
+        {
+            **row,
+            "at": row["at"].isoformat(),
+            "label": row["label"] or "",
+            "commit": (row["commit"] or "")[:COMMIT_LETTERS],
+        }
         for row in trend.to_frame().to_dicts()
     ]
     _mark_stretches(rows)
