@@ -89,8 +89,9 @@ def _turn(
     qrels: Any, run: Any, wanted: Sequence[Measure], match: Matching | None
 ) -> AbstractContextManager[object]:
     """One evaluation of dicts at a time, unless it calls functions of the user, which may wait for others."""
-    is_ours = match is None and not any(measure.definition.is_foreign for measure in wanted)
-    return turn() if is_ours and isinstance(run, dict) and isinstance(qrels, Mapping) else nullcontext()
+    are_dicts = isinstance(run, dict) and isinstance(qrels, Mapping)
+    calls_out = match is not None or any(measure.definition.is_foreign for measure in wanted)
+    return turn() if are_dicts and not calls_out else nullcontext()
 
 
 def _on_spark(

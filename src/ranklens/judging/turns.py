@@ -12,18 +12,18 @@ import sys
 from contextlib import AbstractContextManager, nullcontext
 from threading import RLock
 
-_lock = {"of": RLock()}
+_HAS_LOCK = getattr(sys, "_is_gil_enabled", lambda: True)()
+_turns: dict[str, AbstractContextManager[object]] = {"next": RLock() if _HAS_LOCK else nullcontext()}
 
 
 def turn() -> AbstractContextManager[object]:
     """To be held while one thread works on dicts; nothing in it may wait for another thread."""
-    is_locked = getattr(sys, "_is_gil_enabled", lambda: True)()
-    return _lock["of"] if is_locked else nullcontext()
+    return _turns["next"]
 
 
 def _forked() -> None:
     """Another thread may have had its turn in the process that this one was forked from."""
-    _lock["of"] = RLock()
+    _turns["next"] = RLock() if _HAS_LOCK else nullcontext()
 
 
 if hasattr(os, "register_at_fork"):
