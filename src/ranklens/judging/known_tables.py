@@ -8,12 +8,15 @@ import numpy as np
 import polars as pl
 
 from ranklens.arrays import FloatArray, IntArray
-from ranklens.judging.details import Labels
+from ranklens.judging.details import Labels, Late
+from ranklens.judging.distinct import distinct
 from ranklens.judging.known import Known, completed, grade_by_labels
 from ranklens.judging.order import not_a_number
 from ranklens.judging.prepared import Index, PreparedJudgments
-from ranklens.judging.segments import hashes_of
+from ranklens.judging.segments import Gold, hashes_of
 from ranklens.readers.judgments import Judgments
+
+_SPARSE = 32  # times as many places for pairs of subtopic and document as there are pairs are not too many
 
 
 def number_table(judgments: Judgments, rows: pl.DataFrame) -> Known:
@@ -28,19 +31,26 @@ def number_table(judgments: Judgments, rows: pl.DataFrame) -> Known:
     rows = rows.with_columns(_first_met(rows, "q", "subtopic").alias("label"))
     if not rows["label"].is_sorted():
         rows = rows.sort("label", maintain_order=True)
-    place, first = _documents(rows)
+    ids = rows["doc"].str.join("\n").item() + "\n"
+    sorted_ids = distinct(ids.encode(), rows["q"].to_numpy())
+    place, first = (sorted_ids.row, sorted_ids.first) if sorted_ids else _documents(rows)
     docs = rows.select("q", "query", "doc")[first]
-    sizes = np.bincount(docs["q"].to_numpy(), minlength=len(judgments.queries()))
+    queries = judgments.queries()
+    sizes = np.bincount(docs["q"].to_numpy(), minlength=len(queries))
     offset = np.cumsum(sizes) - sizes
     query = np.repeat(np.arange(len(sizes)), sizes)
     number = (np.arange(len(docs)) - offset[query]).astype(np.float64)
     entries, grade = _entries(rows, place), np.full(len(docs), -np.inf)
     grade_by_labels(grade, entries)
     every = np.arange(len(docs))
-    numbers = PreparedJudgments(Index(docs.select("query", "doc", pl.Series("grade", number))))
-    found = Known(numbers, offset, every, query, docs["doc"].to_list(), grade, every, subtopics=entries)
-    names = rows["subtopic"][np.flatnonzero(np.diff(rows["label"].to_numpy(), prepend=-1))].to_list()
-    return completed(found, judgments, names)
+    index = Index(docs.select("query", "doc", pl.Series("grade", number)))
+    table = docs.select("q", "doc", pl.Series("grade", number))
+    index.for_tables = queries, table, 0, Gold.of(queries, table)
+    names = Late(docs["doc"].to_list, len(docs))
+    by_id = sorted_ids is not None
+    found = Known(PreparedJudgments(index), offset, every, query, names, grade, every, subtopics=entries, by_id=by_id)
+    topics = rows["subtopic"][np.flatnonzero(np.diff(rows["label"].to_numpy(), prepend=-1))].to_list()
+    return completed(found, judgments, topics)
 
 
 def _documents(rows: pl.DataFrame) -> tuple[IntArray, IntArray]:
@@ -74,8 +84,26 @@ def _entries(rows: pl.DataFrame, doc: IntArray) -> Labels:
     """Which document has which subtopic, with its highest grade there."""
     label, grade = rows["label"].to_numpy(), rows["grade"].to_numpy()
     owner = rows["q"].to_numpy()[np.flatnonzero(np.diff(label, prepend=-1))]
-    kept = _best_of_repeated(label * (int(doc.max(initial=0)) + 1) + doc, grade)
+    kept = _best_of_repeated(label * (int(doc.max(initial=0)) + 1) + doc, grade) if _may_repeat(label, doc, owner) else slice(None)
     return Labels(owner, np.ones(len(owner)), doc[kept], label[kept], grade[kept])
+
+
+def _may_repeat(label: IntArray, doc: IntArray, owner: IntArray) -> bool:
+    """Whether a document may have the same subtopic twice: each pair of them marks its place in a table, if that is not too large."""
+    labels = np.bincount(owner)
+    # The documents of a query follow one another, and so do its subtopics.
+    first_doc, last_doc = np.full(len(labels), len(doc)), np.zeros(len(labels), np.int64)
+    query = owner[label]
+    np.minimum.at(first_doc, query, doc)
+    np.maximum.at(last_doc, query, doc)
+    wide = np.maximum(last_doc - first_doc + 1, 0)
+    cells = labels * wide
+    if int(cells.sum()) > _SPARSE * len(doc):
+        return True
+    start, first_label = np.cumsum(cells) - cells, np.cumsum(labels) - labels
+    taken = np.zeros(int(cells.sum()), dtype=bool)
+    taken[start[query] + (label - first_label[query]) * wide[query] + doc - first_doc[query]] = True
+    return int(np.count_nonzero(taken)) < len(doc)
 
 
 def _best_of_repeated(key: IntArray, grade: FloatArray) -> slice | IntArray:
