@@ -108,6 +108,40 @@ def test_every_way_in_gives_the_same(qrels, run, ties, tmp_path_factory):
         assert values(a, b, DIVERSE, ties=ties) == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.parametrize("suffix", ["parquet", "csv", "tsv", "jsonl", "json"])
+def test_tables_in_files_may_have_subtopics(tmp_path, suffix):
+    rows = [("q", "s1", "a", 1), ("q", "s2", "a", 2), ("q", "s2", "b", 1)]
+    table = pl.DataFrame(rows, schema=["query_id", "subtopic", "doc_id", "relevance"], orient="row")
+    path = tmp_path / f"qrels.{suffix}"
+    write = {
+        "parquet": table.write_parquet,
+        "csv": table.write_csv,
+        "tsv": lambda path: table.write_csv(path, separator="\t"),
+        "jsonl": table.write_ndjson,
+        "json": table.write_json,
+    }
+    write[suffix](path)
+    run = {"q": ["b", "a"]}
+    measures = ["alpha_nDCG@2", "StRecall@1", "nDCG@2"]
+    expected = values({"q": {"s1": {"a": 1}, "s2": {"a": 2, "b": 1}}}, run, measures)
+    assert values(path, run, measures) == expected
+    assert values(rl.judgments(path), run, measures) == expected
+
+
+def test_a_missing_subtopic_is_named(tmp_path):
+    (tmp_path / "qrels.csv").write_text("query,subtopic,doc,grade\nq,s,a,1\nq,,b,1\n")
+    with pytest.raises(rl.InputError, match=r"qrels.csv:3: the subtopic is missing"):
+        rl.evaluate(tmp_path / "qrels.csv", {"q": ["a"]}, "StRecall")
+
+
+def test_json_may_hold_subtopics_and_evidence(tmp_path):
+    path = tmp_path / "qrels.json"
+    path.write_text('{"q": {"s1": {"a": 1}, "s2": {"b": 1}}}')
+    assert rl.evaluate(path, {"q": ["a"]}, "StRecall").mean == {"StRecall": 0.5}
+    path.write_text('{"q": [["a", "b"], ["c"]]}')
+    assert rl.evaluate(path, {"q": ["b", "a"]}, "EvidenceSuccess@2").mean == {"EvidenceSuccess@2": 1}
+
+
 def all_orders(scores):
     groups = [
         [d for d, s in scores.items() if s == value] for value in sorted(set(scores.values()), reverse=True)

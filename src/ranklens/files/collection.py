@@ -302,6 +302,8 @@ def _judgments(qrels: Any, format: str | None, names: Names) -> tuple[Any, Score
 
     place, kind = recognition.locate(qrels, format, "qrels")
     gold = formats.judgments_in(place, kind, names)
+    if type(gold) is dict:  # as JSON holds it
+        gold = judgments.enriched(gold)
     return gold, Scored(str(qrels), gold) if kind == "svmlight" else None
 
 

@@ -25,9 +25,9 @@ from ranklens.judging.gold import (
     GoldLists,
     Grades,
     Ideal,
+    by_place,
     check_dicts,
     grades,
-    by_place,
     id_types,
     refuse_number,
     values_of,
@@ -166,7 +166,9 @@ def _chunks(gold: GoldDicts, rankings: list[Documents], in_32_bits: bool) -> Ite
         gold, listed = gold.dicts, False
     size = max(int(_CHUNK_ROWS * (16 if portion == 1 else 1) / max(documents, 1)), 1)
     known = gold.grades if gold.keeps else None
-    return _Chunk(0, queries, gold.tables, rankings, portion, known, in_32_bits, asks_gold, listed).portions(size)
+    return _Chunk(0, queries, gold.tables, rankings, portion, known, in_32_bits, asks_gold, listed).portions(
+        size
+    )
 
 
 class _Ranked(NamedTuple):

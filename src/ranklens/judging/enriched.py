@@ -48,9 +48,7 @@ def stand(judgments: Judgments, policy: Policy, rank: Rank) -> tuple[Standings, 
     return graded, details
 
 
-def _details(
-    facts: Known, judgments: Judgments, found: Standings, row: IntArray, policy: Policy
-) -> Details:
+def _details(facts: Known, judgments: Judgments, found: Standings, row: IntArray, policy: Policy) -> Details:
     place, start, size = (np.zeros(len(facts.query), np.int64) for _ in range(3))
     place[row], start[row], size[row] = found.rank, found.start, found.size
     return Details(

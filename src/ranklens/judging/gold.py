@@ -178,7 +178,9 @@ class GoldLists(GoldDicts):
         query, grade = np.repeat(np.arange(len(lengths)), lengths), place.astype(np.float64)
         # Nobody asks which place is the highest, so they need not be sorted.
         ideal = Ideal(Hits(query, place + 1, grade, len(lengths)), np.zeros(len(lengths)))
-        vars(found).update(lengths=lengths, grades=grade, ideal=ideal)  # as a cached_property keeps what it made
+        vars(found).update(
+            lengths=lengths, grades=grade, ideal=ideal
+        )  # as a cached_property keeps what it made
         return found
 
     @cached_property

@@ -110,6 +110,7 @@ class _Numbers:
 
 
 def sizes_of(tables: Sequence[Collection[Any]]) -> IntArray:
+    """How many each of them holds."""
     return np.fromiter(map(len, tables), np.int64, len(tables))
 
 

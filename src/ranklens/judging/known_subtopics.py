@@ -44,7 +44,9 @@ def number_subtopics(judgments: Judgments) -> Known | None:
     every = np.arange(len(found.first))
     grade = np.full(len(every), -np.inf)
     grade_by_labels(grade, labels)
-    documents = Late(lambda: [*map([*chain.from_iterable(listed)].__getitem__, found.first.tolist())], len(every))
+    documents = Late(
+        lambda: [*map([*chain.from_iterable(listed)].__getitem__, found.first.tolist())], len(every)
+    )
     whole = Known(
         PreparedJudgments(Index.of(gold)),
         offset,

@@ -48,7 +48,9 @@ def number_table(judgments: Judgments, rows: pl.DataFrame) -> Known:
     index.for_tables = queries, table, 0, Gold.of(queries, table)
     names = Late(docs["doc"].to_list, len(docs))
     by_id = sorted_ids is not None
-    found = Known(PreparedJudgments(index), offset, every, query, names, grade, every, subtopics=entries, by_id=by_id)
+    found = Known(
+        PreparedJudgments(index), offset, every, query, names, grade, every, subtopics=entries, by_id=by_id
+    )
     topics = rows["subtopic"][np.flatnonzero(np.diff(rows["label"].to_numpy(), prepend=-1))].to_list()
     return completed(found, judgments, topics)
 
@@ -84,7 +86,11 @@ def _entries(rows: pl.DataFrame, doc: IntArray) -> Labels:
     """Which document has which subtopic, with its highest grade there."""
     label, grade = rows["label"].to_numpy(), rows["grade"].to_numpy()
     owner = rows["q"].to_numpy()[np.flatnonzero(np.diff(label, prepend=-1))]
-    kept = _best_of_repeated(label * (int(doc.max(initial=0)) + 1) + doc, grade) if _may_repeat(label, doc, owner) else slice(None)
+    kept = (
+        _best_of_repeated(label * (int(doc.max(initial=0)) + 1) + doc, grade)
+        if _may_repeat(label, doc, owner)
+        else slice(None)
+    )
     return Labels(owner, np.ones(len(owner)), doc[kept], label[kept], grade[kept])
 
 

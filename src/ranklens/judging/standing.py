@@ -57,9 +57,9 @@ def in_order(place: IntArray, places: int) -> IntArray:
     """
     if len(place) <= _SORTED or places > _SPARSE * len(place):
         return place.argsort()
-    hit_at = np.full(places, -1, np.int32 if len(place) < 1 << 31 else np.int64)
+    hit_at = np.full(places, -1)
     hit_at[place] = np.arange(len(place))
-    return hit_at[hit_at >= 0].astype(np.int64)
+    return hit_at[hit_at >= 0]
 
 
 def standing(

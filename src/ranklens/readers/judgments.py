@@ -22,7 +22,6 @@ Evidence: TypeAlias = "Mapping[Any, Sequence[Collection[Any]]]"
 Junk: TypeAlias = "Mapping[Any, Collection[Any]]"
 
 _PARTS = ("subtopics", "evidence", "junk", "intents", "documents", "preferences")
-SUBTOPIC_NAMES = ("subtopic", "subtopic_id", "intent", "intent_id", "aspect", "facet")
 
 
 class Judgments(Mapping[Any, Mapping[Any, float]]):
@@ -91,7 +90,12 @@ class Judgments(Mapping[Any, Mapping[Any, float]]):
     def only_subtopics(self) -> bool:
         """Whether grades follow from subtopics, and no other document is known for anything."""
         others = (self.evidence, self.preferences)
-        return isinstance(self.subtopics, Mapping) and not self.has_grades and not self.junk and others == (None, None)
+        return (
+            isinstance(self.subtopics, Mapping)
+            and not self.has_grades
+            and not self.junk
+            and others == (None, None)
+        )
 
     @property
     def grades(self) -> dict[Any, dict[Any, float]]:
@@ -279,18 +283,37 @@ def _by_subtopic(rows: Iterable[tuple[Any, Any, Any, float]]) -> dict[Any, dict[
 
 def subtopic_column(names: Iterable[str]) -> str | None:
     """The column of a table that holds subtopics, if one has a usual name."""
-    from ranklens.readers.names import plain
+    from ranklens.readers.names import SUBTOPICS, plain
 
     by_plain = {plain(name): name for name in names}
-    return next((by_plain[name] for name in SUBTOPIC_NAMES if name in by_plain), None)
+    return next((by_plain[name] for name in SUBTOPICS if name in by_plain), None)
 
 
 def of_table(table: pl.DataFrame, column: str, columns: Any = None) -> Judgments:
     """A table with a column of subtopics."""
-    import polars as pl
+    return Judgments.of_table(_with_subtopics(table, column, columns))
 
+
+def rows_of(table: pl.DataFrame, columns: Any = None, *, complete: bool = False) -> pl.DataFrame:
+    """A part of a table of judgments as ``query, doc, grade``, and ``subtopic`` where there is one."""
     from ranklens.readers.frames import qrels_frame
 
-    plain = qrels_frame(table, columns)
-    topics = table[column].cast(pl.String).alias("subtopic")
-    return Judgments.of_table(plain.insert_column(1, topics).select("query", "subtopic", "doc", "grade"))
+    column = subtopic_column(table.columns)
+    if column is None:
+        return qrels_frame(table, columns, complete=complete)
+    return _with_subtopics(table, column, columns, complete=complete)
+
+
+def of_rows(rows: Any) -> Any:
+    """Whole judgments from what :func:`rows_of` made of the parts; anything else that a file may hold as it is."""
+    return Judgments.of_table(rows) if "subtopic" in getattr(rows, "columns", ()) else rows
+
+
+def _with_subtopics(
+    table: pl.DataFrame, column: str, columns: Any, *, complete: bool = False
+) -> pl.DataFrame:
+    from ranklens.readers.frames import ids, qrels_frame
+
+    plain = qrels_frame(table, columns, complete=complete)
+    topics = ids(table, column, "qrels").alias("subtopic")
+    return plain.insert_column(1, topics).select("query", "subtopic", "doc", "grade")
