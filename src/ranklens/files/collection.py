@@ -141,6 +141,19 @@ def open_collection(
     return Collection(gold, {name: _run(run, run_format, scored, names) for name, run in runs.items()})
 
 
+def with_intents(data: Collection, path: PathLike | None) -> Collection:
+    """The same with the probabilities of subtopics from a file, if one is given."""
+    if path is None:
+        return data
+    qrels = data.qrels
+    if not isinstance(qrels, judgments.Judgments) or not qrels.has_subtopics:
+        raise InputError(
+            f"{path}: there are probabilities of subtopics, but the judgments have no subtopics; pass a table with a column subtopic, "
+            "or a file of the lines 'query subtopic document grade'."
+        )
+    return replace(data, qrels=_read_parts(qrels.replace(intents=path)))
+
+
 def open_runs(
     runs: Sequence[str],
     format: str | None = None,  # noqa: A002

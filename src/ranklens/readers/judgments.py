@@ -87,6 +87,11 @@ class Judgments(Mapping[Any, Mapping[Any, float]]):
         return list(dict.fromkeys(chain(topics, self.evidence or (), self.preferences or ())))
 
     @property
+    def has_subtopics(self) -> bool:
+        """Whether documents are judged by subtopic."""
+        return self.table is not None or self._subtopics is not None
+
+    @property
     def only_subtopics(self) -> bool:
         """Whether grades follow from subtopics, and no other document is known for anything."""
         others = (self.evidence, self.preferences)
