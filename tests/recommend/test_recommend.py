@@ -160,7 +160,9 @@ def test_exposure_by_hand():
     one = rl.evaluate(
         Judgments({"q": {"a": 1}}, documents=apart), {"q": ["a"]}, ["AWRF(base=2)", "AWRF"]
     ).mean
-    assert one["AWRF(base=2)"] == 1  # only one group was seen at all
+    # All attention goes to one of two groups: (1, 0) against (0.5, 0.5).
+    assert one["AWRF(base=2)"] == pytest.approx(1 - (np.log2(4 / 3) + 0.5 * np.log2(2 / 3) + 0.5) / 2)
+    assert one["AWRF"] > one["AWRF(base=2)"]
     with pytest.raises(rl.MeasureError, match="AWRF needs properties of documents"):
         rl.evaluate({"q": {"a": 1}}, {"q": ["a"]}, "AWRF")
 
