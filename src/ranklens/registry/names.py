@@ -56,7 +56,8 @@ def preset(name: str) -> list[Measure]:
     """
     known = PRESET_ALIASES.get(name.lower(), name.lower())
     if known not in PRESETS:
-        raise MeasureError(f"There is no preset {name!r}: {nearest(name, PRESETS)}")
+        hint = nearest(name, PRESETS) or f"there are {', '.join(PRESETS)}."
+        raise MeasureError(f"There is no preset {name!r}: {hint.strip()}")
     return [parse(text) for text in PRESETS[known].split()]
 
 
