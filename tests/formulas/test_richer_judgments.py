@@ -128,6 +128,40 @@ def test_tables_in_files_may_have_subtopics(tmp_path, suffix):
     assert values(rl.judgments(path), run, measures) == expected
 
 
+FURTHER = pl.DataFrame(
+    [("q", "a", 1, "1", False), ("q", "b", 2, "1", False), ("q", "c", 1, "2", False), ("q", "b", 1, "2", False), ("q", "x", 1, None, True)],
+    schema=["query", "doc", "grade", "evidence", "junk"],
+    orient="row",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("suffix", [None, "parquet", "csv", "jsonl"])
+def test_tables_may_have_evidence_and_junk(tmp_path, suffix):
+    gold, run = FURTHER, {"q": ["x", "b", "a"]}
+    if suffix:
+        gold = tmp_path / f"qrels.{suffix}"
+        getattr(FURTHER, {"jsonl": "write_ndjson"}.get(suffix, f"write_{suffix}"))(gold)
+    measures = ["AllRecall@2", "EvidenceSuccess@1", "RR", "nDCG@3", "NumRel"]
+    expected = Judgments(
+        {"q": {"a": 1, "b": 2, "c": 1}}, evidence={"q": [{"a", "b"}, {"b", "c"}]}, junk={"q": {"x"}}
+    )
+    assert values(gold, run, measures) == values(expected, run, measures)
+    assert values(gold, run, measures)["RR", "q"] == 1
+
+
+def test_properties_may_be_a_table(tmp_path):
+    rows = [("a", "A", 1.0, 2), ("b", "A", 0.25, 3), ("b", "B", 0.75, 3)]
+    table = pl.DataFrame(rows, schema=["doc_id", "group", "share", "cost"], orient="row")
+    table.write_csv(tmp_path / "groups.csv")
+    by_hand = {"a": {"group": "A", "cost": 2}, "b": {"group": {"A": 0.25, "B": 0.75}, "cost": 3}}
+    run, measures = {"q": ["b", "a"]}, ["AWRF", "EE_L", "INST(expect=ETC)"]
+    expected = values(Judgments({"q": {"a": 1}}, documents=by_hand), run, measures)
+    for documents in (table, table.to_pandas(), tmp_path / "groups.csv"):
+        assert values(Judgments({"q": {"a": 1}}, documents=documents), run, measures) == expected
+    with pytest.raises(rl.InputError, match="documents: no column holds their ids; name it doc"):
+        Judgments({"q": {"a": 1}}, documents=table.select("group"))
+
+
 def test_a_missing_subtopic_is_named(tmp_path):
     (tmp_path / "qrels.csv").write_text("query,subtopic,doc,grade\nq,s,a,1\nq,,b,1\n")
     with pytest.raises(rl.InputError, match=r"qrels.csv:3: the subtopic is missing"):

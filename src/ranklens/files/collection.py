@@ -322,12 +322,12 @@ def _judgments(qrels: Any, format: str | None, names: Names) -> tuple[Any, Score
 
 def _given(qrels: Any, names: Names) -> Any:
     """Judgments in Python: with all that they know."""
-    from ranklens.readers import frames
+    from ranklens.readers import frames, judgment_tables
 
     if isinstance(qrels, Mapping):
         return _with_details(qrels)
-    if frames.is_frame(qrels) and (column := judgments.subtopic_column(frames.column_names(qrels))):
-        return judgments.of_table(frames.to_polars(qrels), column, names.columns)
+    if frames.is_frame(qrels) and judgment_tables.further_columns(frames.column_names(qrels)):
+        return judgment_tables.of_table(frames.to_polars(qrels), names.columns)
     return _records(judgments.enriched(qrels), names, "golden")
 
 
@@ -340,12 +340,15 @@ def _with_details(qrels: Mapping[Any, Any]) -> Mapping[Any, Any]:
 
 
 def _read_parts(qrels: judgments.Judgments) -> judgments.Judgments:
-    """Judgments whose subtopics or intents are in files, read."""
-    if not is_path(qrels.intents) and (qrels.table is not None or not is_path(qrels.subtopics)):
+    """Judgments whose subtopics, intents or properties of documents are in files, read."""
+    in_a_file = (qrels.intents, qrels.documents, None if qrels.table is not None else qrels.subtopics)
+    if not any(map(is_path, in_a_file)):
         return qrels
     from ranklens.files import formats
 
     parts: dict[str, Any] = {}
+    if is_path(qrels.documents):
+        parts["documents"] = formats.read_properties(qrels.documents)
     if is_path(qrels.subtopics):
         parts["subtopics"] = formats.read_qrels(qrels.subtopics, "trec-diversity").subtopics
     if is_path(qrels.intents):

@@ -147,9 +147,9 @@ def qrels_frame(value: Any, columns: Columns | None = None, *, complete: bool = 
 
 
 def useful(columns: Sequence[str], *, ranks: bool) -> list[str]:
-    """The columns that may hold a query, a subtopic, a document, a score, a grade, or a rank; all, if that leaves too few."""
+    """The columns that may hold a query, a document, a score, a grade, a rank, or what else judgments may know; all, if that leaves too few."""
     known = {*QUERY_NAMES, *DOC_NAMES, *GRADE_NAMES, *SCORE_NAMES, *(RANK_NAMES if ranks else ())}
-    besides = {SYSTEM, *names.SUBTOPICS}
+    besides = {SYSTEM, *names.SUBTOPICS, *names.EVIDENCE, *names.JUNK}
     in_short = {name: plain(name) for name in columns}
     found = [name for name in columns if in_short[name] in known | besides]
     has_number = any(in_short[name] in (*SCORE_NAMES, *GRADE_NAMES) for name in found)
@@ -165,6 +165,11 @@ def names_grade(table: pl.DataFrame) -> bool:
 def query_column(table: pl.DataFrame) -> str | None:
     """The column that holds the queries' ids, if one has a usual name."""
     return _column(table, {}, "query", QUERY_NAMES)
+
+
+def doc_column(table: pl.DataFrame) -> str | None:
+    """The column that holds the documents' ids, if one has a usual name."""
+    return _column(table, {}, "doc", (*DOC_NAMES, "id", "_id"))
 
 
 def system_column(table: Any) -> str | None:

@@ -31,7 +31,8 @@ class Judgments(Mapping[Any, Mapping[Any, float]]):
     ``junk`` ``{query: {documents that are taken out before ranking}}``, ``intents`` ``{query: {subtopic: probability}}`` and
     ``documents`` ``{document: {property: value}}``; ``preferences`` is ``{query: [(better document, worse document), …]}``, or
     ``{query: {group: pairs}}`` if several groups of assessors have theirs. ``subtopics`` and ``intents`` may be paths to files of the
-    lines ``query subtopic document grade`` and ``query subtopic probability``. Without ``grades``, a document has its highest grade of any subtopic, and
+    lines ``query subtopic document grade`` and ``query subtopic probability``; ``documents`` may be a table, or a path to one, with a
+    column ``doc`` and one for each property (a document in several groups has a row for each, and its ``share`` if they are not alike). Without ``grades``, a document has its highest grade of any subtopic, and
     grade 1 in an evidence set.
 
     >>> judgments = Judgments(subtopics={"q": {"s1": {"a": 1}, "s2": {"a": 2, "b": 1}}}, junk={"q": {"x"}})
@@ -47,7 +48,7 @@ class Judgments(Mapping[Any, Mapping[Any, float]]):
         evidence: Evidence | None = None,
         junk: Junk | None = None,
         intents: Any = None,
-        documents: Mapping[Any, Mapping[str, Any]] | None = None,
+        documents: Any = None,
         preferences: Mapping[Any, Any] | None = None,
     ) -> None:
         from ranklens.readers import mappings
@@ -58,6 +59,10 @@ class Judgments(Mapping[Any, Mapping[Any, float]]):
         if isinstance(subtopics, Mapping):
             subtopics = {query: _topics(query, topics) for query, topics in subtopics.items()}
         self._subtopics, self.evidence, self.junk = subtopics, evidence, junk
+        if documents is not None and not isinstance(documents, Mapping):
+            from ranklens.readers.judgment_tables import properties_of
+
+            documents = properties_of(documents)
         self.intents, self.documents, self.preferences = intents, documents, preferences
         self.table: pl.DataFrame | None = None  # query, subtopic, doc, grade: where nothing else is known
         self.keeps = False  # whether further runs follow
@@ -74,7 +79,7 @@ class Judgments(Mapping[Any, Mapping[Any, float]]):
     def subtopics(self) -> Any:
         """``{query: {subtopic: {document: grade}}}``, or a path."""
         if self._subtopics is None and self.table is not None:
-            self._subtopics = _by_subtopic(self.table.iter_rows())
+            self._subtopics = by_subtopic(self.table.iter_rows())
         return self._subtopics
 
     def queries(self) -> list[Any]:
@@ -270,55 +275,17 @@ def _from_tuples(rows: Sequence[Any]) -> Any:
         return rows
     if "subtopic_id" in fields:
         given = ((row.query_id, row.subtopic_id, row.doc_id, row.relevance) for row in rows)
-        return Judgments(subtopics=_by_subtopic(given))
+        return Judgments(subtopics=by_subtopic(given))
     found: dict[Any, dict[Any, float]] = {}
     for row in rows:
         found.setdefault(row.query_id, {})[row.doc_id] = row.relevance
     return found
 
 
-def _by_subtopic(rows: Iterable[tuple[Any, Any, Any, float]]) -> dict[Any, dict[Any, dict[Any, float]]]:
+def by_subtopic(rows: Iterable[tuple[Any, Any, Any, float]]) -> dict[Any, dict[Any, dict[Any, float]]]:
     """Rows of query, subtopic, document and grade; of a repeated document the highest grade."""
     found: dict[Any, dict[Any, dict[Any, float]]] = {}
     for query, subtopic, doc, grade in rows:
         docs = found.setdefault(query, {}).setdefault(subtopic, {})
         docs[doc] = max(grade, docs.get(doc, grade))
     return found
-
-
-def subtopic_column(names: Iterable[str]) -> str | None:
-    """The column of a table that holds subtopics, if one has a usual name."""
-    from ranklens.readers.names import SUBTOPICS, plain
-
-    by_plain = {plain(name): name for name in names}
-    return next((by_plain[name] for name in SUBTOPICS if name in by_plain), None)
-
-
-def of_table(table: pl.DataFrame, column: str, columns: Any = None) -> Judgments:
-    """A table with a column of subtopics."""
-    return Judgments.of_table(_with_subtopics(table, column, columns))
-
-
-def rows_of(table: pl.DataFrame, columns: Any = None, *, complete: bool = False) -> pl.DataFrame:
-    """A part of a table of judgments as ``query, doc, grade``, and ``subtopic`` where there is one."""
-    from ranklens.readers.frames import qrels_frame
-
-    column = subtopic_column(table.columns)
-    if column is None:
-        return qrels_frame(table, columns, complete=complete)
-    return _with_subtopics(table, column, columns, complete=complete)
-
-
-def of_rows(rows: Any) -> Any:
-    """Whole judgments from what :func:`rows_of` made of the parts; anything else that a file may hold as it is."""
-    return Judgments.of_table(rows) if "subtopic" in getattr(rows, "columns", ()) else rows
-
-
-def _with_subtopics(
-    table: pl.DataFrame, column: str, columns: Any, *, complete: bool = False
-) -> pl.DataFrame:
-    from ranklens.readers.frames import ids, qrels_frame
-
-    plain = qrels_frame(table, columns, complete=complete)
-    topics = ids(table, column, "qrels").alias("subtopic")
-    return plain.insert_column(1, topics).select("query", "subtopic", "doc", "grade")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ranklens.errors import InputError, InPython
 from ranklens.readers import frames, names
-from ranklens.readers.judgments import subtopic_column
+from ranklens.readers.judgment_tables import subtopic_column
 
 if TYPE_CHECKING:
     import polars as pl
