@@ -40,7 +40,7 @@ def number_table(judgments: Judgments, rows: pl.DataFrame) -> Known:
     offset = np.cumsum(sizes) - sizes
     query = np.repeat(np.arange(len(sizes)), sizes)
     number = (np.arange(len(docs)) - offset[query]).astype(np.float64)
-    entries, grade = _entries(rows, place), np.full(len(docs), -np.inf)
+    entries, grade = _entries(rows, place, sizes), np.full(len(docs), -np.inf)
     grade_by_labels(grade, entries)
     every = np.arange(len(docs))
     index = Index(docs.select("query", "doc", pl.Series("grade", number)))
@@ -82,33 +82,27 @@ def _first_met(rows: pl.DataFrame, *columns: str) -> pl.Series:
     return pl.Series(number.astype(np.int64)[run])
 
 
-def _entries(rows: pl.DataFrame, doc: IntArray) -> Labels:
-    """Which document has which subtopic, with its highest grade there."""
+def _entries(rows: pl.DataFrame, doc: IntArray, documents: IntArray) -> Labels:
+    """Which document has which subtopic, with its highest grade there; each query has so many ``documents``."""
     label, grade = rows["label"].to_numpy(), rows["grade"].to_numpy()
     owner = rows["q"].to_numpy()[np.flatnonzero(np.diff(label, prepend=-1))]
     kept = (
         _best_of_repeated(label * (int(doc.max(initial=0)) + 1) + doc, grade)
-        if _may_repeat(label, doc, owner)
+        if _may_repeat(label, doc, owner, documents)
         else slice(None)
     )
     return Labels(owner, np.ones(len(owner)), doc[kept], label[kept], grade[kept])
 
 
-def _may_repeat(label: IntArray, doc: IntArray, owner: IntArray) -> bool:
+def _may_repeat(label: IntArray, doc: IntArray, owner: IntArray, documents: IntArray) -> bool:
     """Whether a document may have the same subtopic twice: each pair of them marks its place in a table, if that is not too large."""
-    labels = np.bincount(owner)
     # The documents of a query follow one another, and so do its subtopics.
-    first_doc, last_doc = np.full(len(labels), len(doc)), np.zeros(len(labels), np.int64)
-    query = owner[label]
-    np.minimum.at(first_doc, query, doc)
-    np.maximum.at(last_doc, query, doc)
-    wide = np.maximum(last_doc - first_doc + 1, 0)
-    cells = labels * wide
-    if int(cells.sum()) > _SPARSE * len(doc):
+    wide = documents[owner]
+    if int(wide.sum()) > _SPARSE * len(doc):
         return True
-    start, first_label = np.cumsum(cells) - cells, np.cumsum(labels) - labels
-    taken = np.zeros(int(cells.sum()), dtype=bool)
-    taken[start[query] + (label - first_label[query]) * wide[query] + doc - first_doc[query]] = True
+    row = np.cumsum(wide) - wide - (np.cumsum(documents) - documents)[owner]
+    taken = np.zeros(int(wide.sum()), dtype=bool)
+    taken[row[label] + doc] = True
     return int(np.count_nonzero(taken)) < len(doc)
 
 

@@ -63,11 +63,6 @@ def further_columns(names: Iterable[str]) -> dict[str, str]:
     }
 
 
-def subtopic_column(names: Iterable[str]) -> str | None:
-    """The column of a table that holds subtopics, if one has a usual name."""
-    return further_columns(names).get("subtopic")
-
-
 def of_table(table: pl.DataFrame, columns: Any = None) -> Any:
     """A table, with what its columns know besides grades; as it is, if that is nothing."""
     return of_rows(rows_of(table, columns)) if further_columns(table.columns) else table
