@@ -74,7 +74,6 @@ class Convention:
         found = [self.why[base]] if base in self.why else []
         return [*found, "Tied documents are averaged over all their orders."] if base in self.tied else found
 
-
     def _own(self, text: str) -> tuple[str, int | None]:
         """The tool's name and the cutoff, where the measure goes by our name as well."""
         base, k = _taken_apart(text)
@@ -86,7 +85,11 @@ class Convention:
             return base, k
         if {*dict(asked.params)} - {"k"}:  # which the tool may not have
             return base, k
-        ours = {own: name for own, name in self.names.items() if parse(name.replace("@{k}", "")).name == asked.name}
+        ours = {
+            own: name
+            for own, name in self.names.items()
+            if parse(name.replace("@{k}", "")).name == asked.name
+        }
         fitting = [own for own, name in ours.items() if ("{k}" in name) == (k is not None)]
         return next(iter([*fitting, *ours]), base), k
 
