@@ -57,7 +57,8 @@ class Judgments(Mapping[Any, Mapping[Any, float]]):
         given = {} if grades is None else mappings.judgments(grades).by_query
         self._grades: dict[Any, dict[Any, float]] | None = dict(given) if self.has_grades else None
         if isinstance(subtopics, Mapping):
-            subtopics = {query: _topics(query, topics) for query, topics in subtopics.items()}
+            plain = _holds_dicts(subtopics)
+            subtopics = dict(subtopics) if plain else {q: _topics(q, by) for q, by in subtopics.items()}
         self._subtopics, self.evidence, self.junk = subtopics, evidence, junk
         if documents is not None and not isinstance(documents, Mapping):
             from ranklens.readers.judgment_tables import properties_of
@@ -236,6 +237,14 @@ def _is_set(item: Any) -> bool:
     return isinstance(item, AbstractSet) or (
         isinstance(item, (list, tuple)) and all(isinstance(doc, str) for doc in item)
     )
+
+
+def _holds_dicts(by_query: Mapping[Any, Any]) -> bool:
+    """Whether there is nothing but dicts of dicts, which need no closer look."""
+    topics = by_query.values()
+    return {*map(type, topics)} <= {dict} and {*map(type, chain.from_iterable(map(dict.values, topics)))} <= {
+        dict
+    }
 
 
 def _topics(query: Any, value: Any) -> Any:
