@@ -198,16 +198,20 @@ class Comparison:
         first, second = self._two(a, b)
         return by_difference(self, self._measure(measure), first, second)
 
-    def influence(self, measure: str | Measure, a: str | None = None, b: str | None = None) -> pl.DataFrame:
+    def influence(
+        self, measure: str | Measure | None = None, a: str | None = None, b: str | None = None
+    ) -> pl.DataFrame:
         """The queries, the most influential first: query, difference, difference_without, verdict_changes.
 
+        Without a measure, by the primary one, or the first; without systems, of the baseline (or the first) and the best of the others.
         ``difference_without`` is the mean difference of b and a without the query; ``verdict_changes`` says that without it the two
         can no longer be told apart, or only then. The other pairs keep their p-values.
         """
         from ranklens.comparison.influence import influence_frame
 
         first, second = self._two(a, b)
-        return influence_frame(self, self._measure(measure), first, second)
+        chosen = measure if measure is not None else self.primary or self.measures[0]
+        return influence_frame(self, self._measure(chosen), first, second)
 
     def bounds(self, measure: str | Measure) -> pl.DataFrame:
         """What unjudged documents leave open, one row per system: system, mean, low, high, open_to.
