@@ -19,9 +19,7 @@ from ranklens.embeddings.spaces import Dense, Opened, Space
 
 _SAMPLE = 512  # documents that queries are tried on first
 _SMALL = 1 << 30  # multiplications of an evaluation that takes no time anyway
-_FEW = (
-    8  # documents near a judged one; if more come near, and more than one in 1,024, finer scores are faster
-)
+_FEW = 8  # documents near a judged one; if more come near, and more than one in 512, finer scores pay
 
 
 def coarse_sieve(space: Space, counter: Counter, documents: int, *, asked: bool) -> CoarseSieve | None:
@@ -81,7 +79,7 @@ class CoarseSieve:
             return rows[:0]
         at = np.cumsum(reached) - 1
         above, near, doc = compare(look.readable(scores[reached]), at[row[some]], low[some], high[some])
-        crowded = np.bincount(row[some][near], minlength=len(rows)) > max(_FEW, scores.shape[1] // 1024)
+        crowded = np.bincount(row[some][near], minlength=len(rows)) > max(_FEW, scores.shape[1] // 512)
         told = ~crowded[row[some]]
         here = told[near]
         near, doc = (np.cumsum(told) - 1)[near[here]], doc[here]

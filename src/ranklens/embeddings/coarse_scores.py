@@ -20,7 +20,7 @@ from ranklens.embeddings.transfer import load_torch
 _ROUNDING = 2.0**-8  # of a bfloat16
 _LARGEST = 127  # of an int8
 _MOST_NUMBERS = 1 << 15  # of a vector: sums of more products might not fit an int32
-_ROWS = 1024  # documents that are rounded at once, in the processor's cache
+_ROWS = 1024  # vectors that are rounded at once, in the processor's cache
 
 
 class CoarseScores(Protocol):
@@ -54,8 +54,10 @@ class HalfScores:
     def __init__(self, space: Dense) -> None:
         self.torch, self.space = load_torch(), space
         self._queries = self._rounded(space.single)
-        lost = self._queries.double() - self.torch.from_numpy(space.single.vectors)
-        self._lost = self.torch.linalg.vector_norm(lost, dim=1).numpy() * 1.001
+        single = self.torch.from_numpy(space.single.vectors)
+        parts = zip(self._queries.split(_ROWS), single.split(_ROWS), strict=True)
+        lost = [self.torch.linalg.vector_norm(low.double() - high, dim=1) for low, high in parts]
+        self._lost = self.torch.cat([single.new_zeros(0), *lost]).double().numpy() * 1.001
         self._block: Opened | None = None
         self._documents: Any = None
         self._buffer = self.torch.empty(0, dtype=self.torch.bfloat16)
@@ -78,7 +80,7 @@ class HalfScores:
 
     def readable(self, scores: Any) -> Any:
         """As float32, which has the same bits and more."""
-        return (scores.astype(np.uint16).astype(np.uint32) << 16).view(np.float32)
+        return self.torch.from_numpy(scores).view(self.torch.bfloat16).float().numpy()
 
     def interval(self, block: Opened, rows: IntArray, row: IntArray, exact: FloatArray) -> tuple[Any, Any]:
         margin = self.margin(block.documents, rows)[row]
@@ -112,16 +114,13 @@ class ByteScores:
 
     def __init__(self, space: Dense) -> None:
         self.torch, self.space = load_torch(), space
-        single = self.torch.from_numpy(space.single.vectors)
-        steps = single.abs().amax(1).double() / _LARGEST
-        steps = steps.where(steps > 0, 1.0)
-        self._queries = self.torch.round(single / steps[:, None]).to(self.torch.int8)
-        lost = single.double() - self._queries * steps[:, None]
-        self._steps, self._lost = steps.numpy(), self.torch.linalg.vector_norm(lost, dim=1).numpy() * 1.001
+        self._queries = self.torch.empty(space.single.vectors.shape, dtype=self.torch.int8)
+        self._steps, self._lost, self._lengths, self._shift = np.zeros((4, len(space)))
         self._centre: Any = None
-        self._step = 0.0
+        self._scale = 1.0
         self._block: Opened | None = None
         self._documents: Any = None
+        self._size = self._spoilt = 0.0
         self._buffer = self.torch.empty(0, dtype=self.torch.int32)
 
     @staticmethod
@@ -143,55 +142,57 @@ class ByteScores:
 
     def interval(self, block: Opened, rows: IntArray, row: IntArray, exact: FloatArray) -> tuple[Any, Any]:
         self._open(block)
-        unit = self._steps[rows[row]] * self._step
+        unit = self._steps[rows[row]]
         centre, margin = exact - self._shift[rows[row]], self.margin(block.documents, rows)[row]
         low, high = np.floor((centre - margin) / unit) - 1, np.ceil((centre + margin) / unit) + 1
         most = np.iinfo(np.int32).max
         return np.clip(low, -most, most).astype(np.int32), np.clip(high, -most, most).astype(np.int32)
 
     def margin(self, documents: Prepared, rows: IntArray) -> FloatArray:
-        """For each query: by how much a score may differ from the formula, if it is taken times the steps and the centre is added."""
-        queries, lost = self.space.single[rows], self._lost[rows]
-        inputs = lost * self._size + (queries.lengths + lost) * self._spoilt
-        found: FloatArray = dense.margin(queries, documents, self.space.similarity) + inputs
-        return found
+        """For each query: by how much a score, times the query's step and with the centre's added, may differ from the formula."""
+        lost, length = self._lost[rows], self._lengths[rows]
+        # |q·d - q'·d'| is at most |q - q'||d| + |q'||d - d'|.
+        inputs = lost * self._size + (length + lost) * self._spoilt
+        found: FloatArray = dense.margin(self.space.single[rows], documents, self.space.similarity) + inputs
+        return np.nan_to_num(found, nan=np.inf)
 
     def _open(self, block: Opened) -> None:
-        """Round the documents, and find the length of the longest and of what rounding took at most."""
+        """Round the documents, and find the length of the longest and the most that rounding took from one."""
         if self._block is block:
             return
         torch, vectors = self.torch, self.torch.from_numpy(block.documents.vectors)
-        if self._centre is None:
-            self._find_centre(vectors)
+        if self._block is None:
+            self._fit(vectors)
         if self._documents is None or self._documents.shape != vectors.shape:
             self._documents = torch.empty(vectors.shape, dtype=torch.int8)
         size = spoilt = 0.0
         for first in range(0, len(vectors), _ROWS):
-            part = vectors[first : first + _ROWS] - self._centre
+            part = (vectors[first : first + _ROWS] - self._centre).mul_(self._scale)
             size = max(size, float(torch.linalg.vector_norm(part, dim=1).max()))
-            whole = (part * (1 / self._step)).round_().clamp_(-_LARGEST, _LARGEST)
+            whole = part.round().clamp_(-_LARGEST, _LARGEST)
             self._documents[first : first + _ROWS] = whole
-            part -= whole.mul_(self._step)
-            spoilt = max(spoilt, float(torch.linalg.vector_norm(part, dim=1).max()))
-        # Both were computed in float32, in which squares of tiny numbers are zero.
-        tiny = vectors.shape[1] * 2.0**-62
-        self._size, self._spoilt = size * 1.01 + tiny, spoilt * 1.01 + size * 2.0**-20 + tiny
+            spoilt = max(spoilt, float(torch.linalg.vector_norm(part.sub_(whole), dim=1).max()))
+        # All of this was computed in float32.
+        self._size, self._spoilt = size * 1.01 + 2.0**-40, spoilt * 1.01 + size * 2.0**-20 + 2.0**-40
         self._block = block
 
-    def _find_centre(self, vectors: Any) -> None:
-        """From the first block. Any centre and step are right; those that fit leave little to round."""
-        self._centre = vectors.mean(0) if len(vectors) else vectors.sum(0)
-        farthest = max(
-            (float((part - self._centre).abs().max()) for part in vectors.split(_ROWS) if part.numel()),
-            default=0.0,
-        )
-        self._step = max(farthest / _LARGEST, 2.0**-90)
-        centre = self._centre.double().numpy()
-        parts = range(0, len(self.space), _ROWS)
-        given = self.space.single.vectors
-        self._shift = np.concatenate(
-            [np.zeros(0), *(given[first : first + _ROWS].astype(np.float64) @ centre for first in parts)]
-        )
+    def _fit(self, documents: Any) -> None:
+        """Find centre and scale from the first block, and round the queries. Any would be right; these fit."""
+        torch = self.torch
+        self._centre = documents.mean(0)
+        parts = (float((part - self._centre).abs().max()) for part in documents.split(_ROWS))
+        self._scale = _LARGEST / max(max(parts, default=0.0), 2.0**-90)
+        for first in range(0, len(self.space), _ROWS):
+            here = slice(first, first + _ROWS)
+            single = torch.from_numpy(self.space.single.vectors[here]).double()
+            self._shift[here] = (single @ self._centre.double()).numpy()
+            scaled = single / self._scale
+            step = scaled.abs().amax(1) / _LARGEST
+            step = step.where(step > 0, 1.0)
+            whole = (scaled / step[:, None]).round_()
+            self._queries[here], self._steps[here] = whole, step.numpy()
+            self._lengths[here] = torch.linalg.vector_norm(scaled, dim=1).numpy()
+            self._lost[here] = torch.linalg.vector_norm(scaled - whole * step[:, None], dim=1).numpy() * 1.001
 
 
 @cache
