@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from ranklens.arrays import FloatArray
     from ranklens.explanation.failing import Failing
-    from ranklens.formulas.methods import Citations, Methods
+    from ranklens.formulas.methods_paragraph import Citations, Methods
     from ranklens.matching.rules import Matching
     from ranklens.residual.ranges import Range
     from ranklens.stats.inputs import Rng
@@ -325,7 +325,7 @@ class Scores:
         >>> print(rl.evaluate({"q": {"a"}}, {"q": ["a"]}, "RBP").methods())
         We report RBP (p = 0.8; gain = binary; Moffat and Zobel 2008). 1 query averaged; ties by document id, descending. ...
         """
-        from ranklens.formulas.methods import written
+        from ranklens.formulas.methods_paragraph import written
 
         said = "; ".join(details(self.judged, self.measures, parameters=False))
         sentences = [f"{said}.", f"Values were computed with RankLens {__version__}."]

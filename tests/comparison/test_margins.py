@@ -250,7 +250,7 @@ def test_intervals_and_tests_agree(seed):
     "options", [{"test": "wilcoxon"}, {"test": "tukey"}, {"correction": "bh"}, {"correction": "none"}]
 )
 def test_what_does_not_go_with_simultaneous_intervals(options):
-    with pytest.raises(InputError, match=r'intervals="simultaneous" and .* do not go together'):
+    with pytest.raises(InputError, match=r'intervals="simultaneous" and .* cannot be combined'):
         compared("better", intervals="simultaneous", **options)
     with pytest.raises(InputError, match="intervals='joint' is not known"):
         compared("better", intervals="joint")

@@ -139,6 +139,21 @@ def test_exact_scores_lie_in_their_intervals(kind, look):
         assert (scores.highest(scores.product(block, rows)) >= found.max(axis=1)).all()
 
 
+def test_later_blocks_may_be_of_another_size(counted, monkeypatch):
+    """The scale comes from the first block, here of zeros or of tiny numbers; then nothing can be told, and finer scores are taken."""
+    rng = np.random.default_rng(0)
+    for first in (0.0, 1e-30, 1e-3):
+        d = rng.normal(size=(200, 16)).astype(np.float32)
+        d[:100] *= np.float32(first)
+        d[150:] *= 1e4
+        q, qrels = rng.normal(size=(5, 16)).astype(np.float32), {i: {i: 1, i + 120: 2} for i in range(5)}
+        found = rl.evaluate_embeddings(q, d, qrels, "AP", batch=100)
+        with monkeypatch.context() as without:
+            without.setattr(coarse, "fast_kinds", lambda numbers: [])
+            expected = rl.evaluate_embeddings(q, d, qrels, "AP", batch=100)
+        assert found["AP"].tolist() == expected["AP"].tolist()
+
+
 def test_bytes_tell_most_documents_apart():
     """A margin that holds because it is far too wide would be useless."""
     rng = np.random.default_rng(0)

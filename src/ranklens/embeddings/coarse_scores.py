@@ -117,7 +117,7 @@ class ByteScores:
         self._queries = self.torch.empty(space.single.vectors.shape, dtype=self.torch.int8)
         self._steps, self._lost, self._lengths, self._shift = np.zeros((4, len(space)))
         self._centre: Any = None
-        self._scale = 1.0
+        self._scale: Any = None
         self._block: Opened | None = None
         self._documents: Any = None
         self._size = self._spoilt = 0.0
@@ -129,7 +129,7 @@ class ByteScores:
 
     def product(self, block: Opened, rows: IntArray, most: int | None = None) -> Any:
         self._open(block)
-        documents = self._documents[:most]
+        documents = self.torch.from_numpy(self._documents[:most])
         self._buffer, scores = _place(self._buffer, len(rows), len(documents))
         self.torch._int_mm(_chosen(self._queries, rows), documents.T, out=scores)  # noqa: SLF001  torch has no other
         return scores.numpy()
@@ -152,47 +152,58 @@ class ByteScores:
         """For each query: by how much a score, times the query's step and with the centre's added, may differ from the formula."""
         lost, length = self._lost[rows], self._lengths[rows]
         # |q·d - q'·d'| is at most |q - q'||d| + |q'||d - d'|.
-        inputs = lost * self._size + (length + lost) * self._spoilt
+        with np.errstate(invalid="ignore"):
+            inputs = np.nan_to_num(lost * self._size + (length + lost) * self._spoilt, nan=np.inf)
         found: FloatArray = dense.margin(self.space.single[rows], documents, self.space.similarity) + inputs
-        return np.nan_to_num(found, nan=np.inf)
+        return found
 
     def _open(self, block: Opened) -> None:
-        """Round the documents, and find the length of the longest and the most that rounding took from one."""
+        """Round the documents, and find the length of the longest and the most that rounding took from one.
+
+        In NumPy: threads that wait for each other after each of so many short steps would cost more than they save.
+        """
         if self._block is block:
             return
-        torch, vectors = self.torch, self.torch.from_numpy(block.documents.vectors)
+        vectors = block.documents.vectors
         if self._block is None:
             self._fit(vectors)
         if self._documents is None or self._documents.shape != vectors.shape:
-            self._documents = torch.empty(vectors.shape, dtype=torch.int8)
+            self._documents = np.empty(vectors.shape, np.int8)
         size = spoilt = 0.0
         for first in range(0, len(vectors), _ROWS):
-            part = (vectors[first : first + _ROWS] - self._centre).mul_(self._scale)
-            size = max(size, float(torch.linalg.vector_norm(part, dim=1).max()))
-            whole = part.round().clamp_(-_LARGEST, _LARGEST)
+            part = vectors[first : first + _ROWS] - self._centre
+            part *= self._scale
+            size = max(size, _longest(part))
+            whole = np.clip(np.rint(part), -_LARGEST, _LARGEST)
             self._documents[first : first + _ROWS] = whole
-            spoilt = max(spoilt, float(torch.linalg.vector_norm(part.sub_(whole), dim=1).max()))
+            part -= whole
+            spoilt = max(spoilt, _longest(part))
         # All of this was computed in float32.
         self._size, self._spoilt = size * 1.01 + 2.0**-40, spoilt * 1.01 + size * 2.0**-20 + 2.0**-40
         self._block = block
 
     def _fit(self, documents: Any) -> None:
         """Find centre and scale from the first block, and round the queries. Any would be right; these fit."""
-        torch = self.torch
-        self._centre = documents.mean(0)
-        parts = (float((part - self._centre).abs().max()) for part in documents.split(_ROWS))
-        self._scale = _LARGEST / max(max(parts, default=0.0), 2.0**-90)
+        self._centre = documents.mean(axis=0)
+        parts = (documents[first : first + _ROWS] for first in range(0, len(documents), _ROWS))
+        farthest = max((float(np.abs(part - self._centre).max(initial=0)) for part in parts), default=0.0)
+        self._scale = np.float32(_LARGEST / max(farthest, 2.0**-90))
         for first in range(0, len(self.space), _ROWS):
             here = slice(first, first + _ROWS)
-            single = torch.from_numpy(self.space.single.vectors[here]).double()
-            self._shift[here] = (single @ self._centre.double()).numpy()
-            scaled = single / self._scale
-            step = scaled.abs().amax(1) / _LARGEST
-            step = step.where(step > 0, 1.0)
-            whole = (scaled / step[:, None]).round_()
-            self._queries[here], self._steps[here] = whole, step.numpy()
-            self._lengths[here] = torch.linalg.vector_norm(scaled, dim=1).numpy()
-            self._lost[here] = torch.linalg.vector_norm(scaled - whole * step[:, None], dim=1).numpy() * 1.001
+            double = self.space.single.vectors[here].astype(np.float64)
+            self._shift[here] = double @ self._centre.astype(np.float64)
+            double /= float(self._scale)
+            step = np.abs(double).max(axis=1, initial=0) / _LARGEST
+            step[step == 0] = 1
+            whole = np.rint(double / step[:, None])
+            self._queries[here] = self.torch.from_numpy(whole)
+            self._steps[here], self._lengths[here] = step, np.linalg.norm(double, axis=1)
+            self._lost[here] = np.linalg.norm(double - whole * step[:, None], axis=1) * 1.001
+
+
+@np.errstate(over="ignore")  # infinite lengths mean that nothing can be told
+def _longest(vectors: Any) -> float:
+    return float(np.sqrt(np.einsum("ij,ij->i", vectors, vectors).max(initial=0)))
 
 
 @cache

@@ -12,7 +12,7 @@ import numpy as np
 
 from ranklens.arrays import BoolArray, IntArray
 from ranklens.embeddings import host
-from ranklens.embeddings.places import Places
+from ranklens.embeddings.judged_ranks import Places
 from ranklens.errors import InputError
 from ranklens.judging.gold import Grades, grades
 from ranklens.judging.judged import Applied
