@@ -198,16 +198,20 @@ class Comparison:
         first, second = self._two(a, b)
         return by_difference(self, self._measure(measure), first, second)
 
-    def influence(self, measure: str | Measure, a: str | None = None, b: str | None = None) -> pl.DataFrame:
+    def influence(
+        self, measure: str | Measure | None = None, a: str | None = None, b: str | None = None
+    ) -> pl.DataFrame:
         """The queries, the most influential first: query, difference, difference_without, verdict_changes.
 
+        Without a measure, by the primary one, or the first; without systems, of the baseline (or the first) and the best of the others.
         ``difference_without`` is the mean difference of b and a without the query; ``verdict_changes`` says that without it the two
         can no longer be told apart, or only then. The other pairs keep their p-values.
         """
         from ranklens.comparison.influence import influence_frame
 
         first, second = self._two(a, b)
-        return influence_frame(self, self._measure(measure), first, second)
+        chosen = measure if measure is not None else self.primary or self.measures[0]
+        return influence_frame(self, self._measure(chosen), first, second)
 
     def bounds(self, measure: str | Measure) -> pl.DataFrame:
         """What unjudged documents leave open, one row per system: system, mean, low, high, open_to.
@@ -218,6 +222,24 @@ class Comparison:
         from ranklens.comparison.openness import ranges_frame
 
         return ranges_frame(self, self._measure(measure))
+
+    def risk(
+        self, measure: str | Measure, *, baseline: str | None = None, alpha: float = 1.0
+    ) -> pl.DataFrame:
+        """How much is at risk against a baseline, one row per system: system, urisk, trisk, georisk.
+
+        Losses against the baseline (by default that of the comparison, else the first system) count 1 + ``alpha`` times.
+        :func:`ranklens.stats.urisk`, :func:`ranklens.stats.trisk` and :func:`ranklens.stats.georisk` explain the numbers; GeoRisk needs no baseline.
+
+        >>> import ranklens as rl
+        >>> runs = {"old": {"q1": ["a"], "q2": ["x", "b"]}, "new": {"q1": ["x", "a"], "q2": ["b"]}}
+        >>> rl.compare({"q1": {"a"}, "q2": {"b"}}, runs, "RR", baseline="old").risk("RR")["urisk"].to_list()
+        [None, -0.25]
+        """
+        from ranklens.comparison.risk import risk_frame
+
+        against = baseline or self.baseline or self.systems[0]
+        return risk_frame(self, self._measure(measure), self._system(against), alpha)
 
     @cached_property
     def cheap_bounds(self) -> dict[str, dict[str, tuple[float, float]]]:

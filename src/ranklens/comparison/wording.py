@@ -378,7 +378,7 @@ def p_text(p: float, alpha: float = 0.05) -> str:
 def correction_text(settings: Settings, family: Family) -> str:
     """How p-values were corrected: empty where there is nothing to correct for."""
     slices = f" in {family.slices:,} slices" if family.slices > 1 else ""
-    slices += f" of {family.measures:,} measures" if family.measures > 1 else ""
+    slices += f" on {family.measures:,} measures" if family.measures > 1 else ""
     if settings.is_joint:
         return f" by the max-t test over {counted(family.pairs // family.slices // family.measures, 'pair')}{slices}"
     if settings.is_tukey:
