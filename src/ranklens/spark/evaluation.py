@@ -109,9 +109,12 @@ def _carried(
     if in_place and len(whole):
         expected = Packed.of(whole.select("query", "rows"))
         parts.append(run.mapInArrow(JudgeRows(judging, gold, expected, lists), judging.schema))
-    scattered = _only(run, rest["query"].to_list()) if in_place else run
-    if len(rest) or (len(whole) and not in_place):
-        parts.append(_sorted(scattered).mapInArrow(JudgeRows(judging, gold, None, lists), judging.schema))
+    shuffled = rest if in_place else pl.concat([whole, rest])
+    if len(shuffled):
+        # Rows of other queries stay where they are, unless it takes longer to tell them apart.
+        worth_it = len(shuffled) <= plan.few and (in_place or where.unjudged > 0)
+        rows = _only(run, shuffled["query"].to_list()) if worth_it else run
+        parts.append(_sorted(rows).mapInArrow(JudgeRows(judging, gold, None, lists), judging.schema))
     present = {*where.judged["query"].to_list()}
     absent = pl.DataFrame(
         {"query": [name for name in gold.judgments.names() if name not in present]},
