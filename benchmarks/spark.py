@@ -1,12 +1,12 @@
 """Rows against seconds, memory and shuffled bytes on Spark: RankLens by each of its plans, and PySpark's own RankingMetrics.
 
     python benchmarks/spark.py [--quick | --huge] [--json results.json]
-    python benchmarks/spark.py --same-session --rows 1e6,1e7 --tools RankLens,RankingMetrics
+    python benchmarks/spark.py --same-session --rounds 2 --rows 1e6,1e7 --tools RankLens,RankingMetrics
     python benchmarks/spark.py --compare 10000000
     python benchmarks/spark.py --skew 10000000
 
 Every tool runs in a process of its own with a session on ``local[2]``, after a small run that loads what it needs; with
-``--same-session`` all tools share one and take turns, two rounds, of which the better one counts. CPU seconds and
+``--same-session`` all tools share one and take turns, ``--rounds`` times, of which the best counts. CPU seconds and
 peak memory are those of all its processes: driver, JVM and Python workers. Shuffled bytes are Spark's own metrics, from its event
 log. ``--compare`` compares two systems with so many queries by their sums; ``--skew`` evaluates a single query with so many
 documents, with a heap of 1 GB. ``--huge`` goes on to 10^8 rows, without the slowest tools.
@@ -157,7 +157,9 @@ def compared(spark, queries):
     found = {}
     for name, frame in (("a", system(1, 20)), ("b", system(2, 19))):
         moments = added_up(frame, AddUp([Column("m0", False, Bounds(0, 1), 0.0)], []))[0][0]
-        found[name] = SimpleNamespace(measures=[parse("RR")], frame=frame, moments=lambda _, one=moments: one)
+        found[name] = SimpleNamespace(
+            measures=[parse("RR")], frame=frame, queries=range(queries), moments=lambda _, one=moments: one
+        )
     return [
         compare_large(found, Settings(test=test, is_default=False), "zero").pair("RR", "a", "b").p_value
         for test in ("t", "randomization", "bootstrap")
@@ -299,6 +301,7 @@ def main():
     parser.add_argument("--rows", help="sizes, with commas between them")
     parser.add_argument("--scattered", action="store_true", help="rows in random order")
     parser.add_argument("--same-session", action="store_true", help="all tools in one session, in turn")
+    parser.add_argument("--rounds", type=int, default=1, help="how often each tool runs; the best counts")
     parser.add_argument("--folder", type=Path, help="keep the data here, and take them from here")
     parser.add_argument("--compare", type=int, metavar="QUERIES")
     parser.add_argument("--skew", type=int, metavar="DOCUMENTS")
@@ -333,7 +336,7 @@ def curve(given, place):
         folder = made(place, size, given.scattered)
         tools = [tool for tool in given.tools.split(",") if size <= LONGEST.get(tool, size)]
         for group in [tools] if given.same_session else [[tool] for tool in tools]:
-            for tool, found in measured(group, small, folder, rounds=2 if given.same_session else 1).items():
+            for tool, found in measured(group, small, folder, given.rounds).items():
                 results.append({"rows": size, "tool": tool, **found})
                 numbers = f"{found['seconds']:8.1f} {found['cpu']:8.1f} {found['cpu'] / size * 1e6:11.2f} {found['peak'] / 1e6:8.0f}"
                 print(f"{size:12,} {tool:>15} {numbers} {found['shuffled'] / size:15.2f}", flush=True)

@@ -15,6 +15,7 @@ from ranklens.comparison.pairs import PairResult
 from ranklens.comparison.settings import Family, Settings, Terms
 from ranklens.errors import Given, InputError, MeasureError, Option, nearest
 from ranklens.readers import frames
+from ranklens.spark.placement import tasks_for
 from ranklens.spark.statistics import AddUp, Column, Difference, added_up, counts_of
 from ranklens.stats import adjust, detectable_difference, inputs
 from ranklens.stats.counted import bootstrap_p_of_counts, sign_flip_p_of_counts
@@ -235,12 +236,12 @@ def _column(quantity: Quantity, i: int, place: int, scores: Mapping[str, SparkSc
 def _joined(scores: Sequence[SparkScores], measures: int, missing: str, names: Sequence[str]) -> DataFrame:
     """One row per query: the values of all systems; a query that a system lacks counts as 0 or is left out, as the policy says."""
     how = "inner" if missing == "skip" else "full_outer"
+    tasks = tasks_for(max(len(one.queries) for one in scores))
     parts = []
     for place, one in enumerate(scores):
         wanted = [list(map(str, one.measures)).index(name) for name in names]
-        parts.append(
-            one.frame.selectExpr("query", *(f"m{at} as s{place}_{i}" for i, at in enumerate(wanted)))
-        )
+        columns = (f"m{at} as s{place}_{i}" for i, at in enumerate(wanted))
+        parts.append(one.frame.selectExpr("query", *columns).repartition(tasks, "query"))
     found = reduce(lambda left, right: left.join(right, "query", how), parts)
     values = [f"s{place}_{i}" for place in range(len(scores)) for i in range(measures)]
     lacking = " or ".join(f"{name} is null" for name in values)
