@@ -152,6 +152,10 @@ class Scores:
         from ranklens.residual.ranges import Range, ends
 
         parsed = parse(measure) if isinstance(measure, str) else measure
+        if isinstance(self.judged, Recalled):
+            raise InputError(
+                f"These scores hold values but no rankings, which the range of {parsed} needs. Evaluate judgments and run on one machine."
+            )
         low, high = ends(parsed, self.judged)
         kind = parsed.definition.aggregate
         frame = pl.DataFrame({"query": pl.Series(self.queries, dtype=pl.String), "low": low, "high": high})
