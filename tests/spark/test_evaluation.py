@@ -214,6 +214,13 @@ def test_comparison(spark, monkeypatch):
         "nDCG@10", "a", "b"
     )
     assert drawn.p_value == pytest.approx(exact.p_value, abs=0.02)
+    kept = {name: rl.evaluate(gold, run, ["nDCG@10", "RR"]) for name, run in there.items()}
+    again = rl.compare(None, kept, ["RR"], test="t")  # of scores that are on the cluster already
+    assert isinstance(again, comparing.LargeComparison)
+    assert again.measures == ("RR",)
+    assert again.pair("RR", "a", "b").p_value == large.pair("RR", "a", "b").p_value
+    with pytest.raises(rl.MeasureError, match="AP was not evaluated for a"):
+        rl.compare(None, kept, ["AP"])
     with pytest.raises(rl.InputError, match="needs the values of all queries"):
         rl.compare(gold, there, ["RR"], test="wilcoxon")
 

@@ -188,7 +188,9 @@ def runs_of(runs: Any) -> dict[str, Any]:
     return {name: runs.filter(runs[column] == name).drop(column) for name in names}
 
 
-def compare_large(scores: Mapping[str, SparkScores], settings: Settings, missing: str) -> LargeComparison:
+def compare_large(
+    scores: Mapping[str, SparkScores], wanted: Sequence[Measure], settings: Settings, missing: str
+) -> LargeComparison:
     """Compare systems whose values are on a cluster, measure by measure, in one walk over all values."""
     if not settings.is_default and settings.test not in TESTS:
         raise InputError(
@@ -198,9 +200,8 @@ def compare_large(scores: Mapping[str, SparkScores], settings: Settings, missing
             ".",
         )
     systems = tuple(scores)
-    measures = [
-        m for m in next(iter(scores.values())).measures if m.definition.aggregate in ("mean", "geometric")
-    ]
+    measures = [m for m in wanted if m.definition.aggregate in ("mean", "geometric")]
+    _check_measures(measures, scores)
     quantities = tuple(Quantity.named(measure) for measure in measures)
     frame = _joined(list(scores.values()), len(measures), missing, [str(m) for m in measures]).persist()
     pairs = _pairs(systems, settings.baseline)
@@ -216,6 +217,16 @@ def compare_large(scores: Mapping[str, SparkScores], settings: Settings, missing
     tested = tuple(found.pairs())
     frame.unpersist()
     return LargeComparison(systems, quantities, settings, results, tested, dict(scores))
+
+
+def _check_measures(measures: Sequence[Measure], scores: Mapping[str, SparkScores]) -> None:
+    for system, one in scores.items():
+        known = list(map(str, one.measures))
+        for measure in measures:
+            if str(measure) not in known:
+                raise MeasureError(
+                    f"{measure} was not evaluated for {system}: {nearest(str(measure), known)}"
+                )
 
 
 def _pairs(systems: Sequence[str], baseline: str | None) -> list[tuple[int, int]]:
