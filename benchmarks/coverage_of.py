@@ -1,18 +1,17 @@
-"""How often intervals hold the truth, near the ends of the range in particular, and how often families of tests find what is not there.
+"""How often intervals hold the truth, near the ends of the range in particular.
 
 Parts of ``simulation.py``, which runs them. Coverage of shares is counted, not simulated: all numbers of successes, with their probabilities.
 """
 
-from itertools import combinations
+import sys
 
 import numpy as np
 from scipy.stats import binom
 
-import ranklens as rl
 from ranklens import stats
 from ranklens.stats.effects import effect_sizes
 from ranklens.stats.inputs import differences
-from ranklens.stats.intervals import student_ends
+from ranklens.stats.intervals import bootstrap_ends, bootstrap_weights, student_ends
 from ranklens.stats.strata import macro_interval
 
 SIZES = (10, 25, 50, 100, 1000)
@@ -28,6 +27,14 @@ def ndcg_like(latent):
 def rr_like(latent):
     rank = np.ceil(np.exp(1.2 - 1.3 * latent))
     return np.where(rank <= 10, 1 / rank, 0.0)
+
+
+def ap_like(latent):
+    return np.clip(np.exp(-1.5 + 0.9 * latent), 0, 1)
+
+
+def success_like(latent):
+    return (latent > -0.5) * 1.0
 
 
 def sparse(rng, size, share, at, others):
@@ -68,7 +75,9 @@ def draw_pairs(rng, kind, size):
 
 PAIRS = {
     "nDCG-like": lambda rng, size: draw_pairs(rng, ndcg_like, size),
+    "AP-like": lambda rng, size: draw_pairs(rng, ap_like, size),
     "RR-like": lambda rng, size: draw_pairs(rng, rr_like, size),
+    "Success-like": lambda rng, size: draw_pairs(rng, success_like, size),
     "nearly all zero": lambda rng, size: low_and_high(rng, size, -1.3),
     "nearly all one": lambda rng, size: low_and_high(rng, size, 4.2),
     "Success, 5% to 1%": lambda rng, size: paired_successes(rng, size, 0.05, 0.01),
@@ -76,7 +85,14 @@ PAIRS = {
 }
 
 
-def show_shares():
+def chosen(kind, kinds):
+    """The kind asked for, or all of them."""
+    if kind and kind not in kinds:
+        sys.exit(f"--kind {kind!r} is not simulated here; choose one of: {'; '.join(kinds)}.")
+    return [kind] if kind else [*kinds]
+
+
+def show_shares(*_):
     """Prints the exact coverage of a share by t, by Wilson's interval and by what is chosen by default, and the worst over all shares."""
     fine = True
     print(
@@ -115,43 +131,60 @@ def coverage(hits, n, low, high, share):
     return (binom.pmf(hits, n, share[:, None]) * held).sum(axis=1)
 
 
-def show_means(experiments, seed):
-    """Prints the coverage of means by t and by what is chosen by default; returns whether it is at least 0.93 from 25 queries on."""
-    return _show("mean", SHAPES, _means, experiments, seed)
+def show_means(options, _):
+    """Prints the coverage of means by t, BCa and what is chosen by default; returns whether that is at least 0.93 from 25 queries on."""
+    return _show("mean", SHAPES, _means, options)
 
 
-def show_differences(experiments, seed):
+def show_differences(options, _):
     """The same for differences."""
-    return _show("difference", PAIRS, _differences, experiments, seed)
+    return _show("difference", PAIRS, _differences, options)
 
 
-def _show(what, shapes, measure, experiments, seed):
+def _show(what, shapes, measure, options):
     fine = True
-    print(f"\ncoverage of a {what}: t, then the default, with {', '.join(map(str, SIZES))} queries\n")
-    for shape in shapes:
-        rng = np.random.default_rng(seed)
+    print(f"\ncoverage of a {what}: t, BCa, the default, with {', '.join(map(str, SIZES))} queries\n")
+    for shape in chosen(options.kind, shapes):
+        rng = np.random.default_rng(options.seed)
         drawn = shapes[shape](rng, (1, 4_000_000))
         truth = drawn.mean() if what == "mean" else (drawn[1] - drawn[0]).mean()
-        rates = [measure(rng, shape, n, experiments, truth) for n in SIZES]
-        fine = fine and min(rate[1] for n, rate in zip(SIZES, rates, strict=True) if n >= 25) >= LEAST
-        print(f"{shape:24}" + "  ".join(f"{t:.3f} {default:.3f}" for t, default in rates), flush=True)
+        rates = [measure(rng, shape, n, options.experiments, truth) for n in SIZES]
+        fine = fine and min(rate[-1] for n, rate in zip(SIZES, rates, strict=True) if n >= 25) >= LEAST
+        print(f"{shape:24}" + "  ".join(" ".join(f"{one:.3f}" for one in rate) for rate in rates), flush=True)
     return fine
 
 
 def _means(rng, shape, n, experiments, truth):
-    held = np.zeros(2)
-    for values in SHAPES[shape](rng, (experiments, n)):
-        found = (stats.interval(values, method=method, bounds=UNIT) for method in ("t", "auto"))
-        held += [low <= truth <= high for low, high in found]
-    return held / experiments
+    rows = SHAPES[shape](rng, (experiments, n))
+    found = [stats.interval(values, bounds=UNIT) for values in rows]
+    default = np.array([one.low for one in found]), np.array([one.high for one in found])
+    return _held(rng, rows, default, truth)
 
 
 def _differences(rng, shape, n, experiments, truth):
     a, b = PAIRS[shape](rng, (experiments, n))
     changes = differences(a, b)
     found = effect_sizes(changes, level=0.95, bounds=UNIT)
-    ends = [student_ends(changes, 0.95), (found.low, found.high)]
+    return _held(rng, changes, (found.low, found.high), truth)
+
+
+def _held(rng, rows, default, truth):
+    """How often t, BCa and the default hold the truth."""
+    ends = [student_ends(rows, 0.95), bca_ends(rng, rows), default]
     return [((low <= truth + 1e-12) & (truth <= high + 1e-12)).mean() for low, high in ends]
+
+
+def bca_ends(rng, rows, at_once=250):
+    """Of each row, from 1,999 samples that so many rows share."""
+    found = []
+    for start in range(0, len(rows), at_once):
+        some = rows[start : start + at_once]
+        weights = np.concatenate([*bootstrap_weights(rows.shape[1], rng, 1_999)])
+        means = some @ weights.T / rows.shape[1]
+        found += [
+            tuple(bootstrap_ends(row, drawn, "bca", 0.95)) for row, drawn in zip(some, means, strict=True)
+        ]
+    return np.array(found).T
 
 
 SLICES = {
@@ -168,16 +201,17 @@ LEVELS = {
     "0.02 to 0.1": (0.02, 0.1, 6),
     "0.9 to 0.98": (0.9, 0.98, 6),
     "Success, 0.5 to 0.95": (0.5, 0.95, None),
+    "Success, 0.9 to 0.99": (0.9, 0.99, None),
 }
 
 
-def show_macro(experiments, seed):
+def show_macro(options, _):
     """Prints how often the interval of a macro-average holds the mean of the slices' true means."""
-    rng, fine = np.random.default_rng(seed), True
+    rng, fine = np.random.default_rng(options.seed), True
     print(f"\ncoverage of a macro-average, means of slices {'; '.join(LEVELS)}\n")
     for name, sizes in SLICES.items():
         rates = [
-            np.mean([_macro_holds(rng, sizes, *level) for _ in range(experiments)])
+            np.mean([_macro_holds(rng, sizes, *level) for _ in range(options.experiments)])
             for level in LEVELS.values()
         ]
         fine = fine and min(rates) >= LEAST - 0.02
@@ -195,54 +229,3 @@ def _macro_holds(rng, sizes, low, high, weight):
     ]
     found = macro_interval(groups, bounds=UNIT)
     return found.low <= means.mean() <= found.high
-
-
-MEASURES = ["nDCG@10", "AP", "RR", "R@100", "P@10", "nDCG@20"]
-
-
-def show_families(experiments, seed):
-    """Prints how often comparisons of equal systems by six measures find some difference, and whether families keep it below 0.06."""
-    rng, wrong = np.random.default_rng(seed), {}
-    print("\nsome pair of equal systems is called different, over six measures of 50 queries\n")
-    for systems, (kind, own) in [(s, k) for s in (2, 4) for k in (("alike", 0.4), ("independent", 3.0))]:
-        found = {"each measure": 0, "primary": 0, 'family="all"': 0}
-        for _ in range(experiments):
-            given = _equal_systems(rng, systems, own)
-            plain = rl.compare_scores(given, test="t", primary=MEASURES[0])
-            together = rl.compare_scores(given, test="t", family="all")
-            found["each measure"] += _any(plain)
-            found["primary"] += any(
-                plain.pair(MEASURES[0], *pair).significant for pair in combinations(given, 2)
-            )
-            found['family="all"'] += _any(together)
-        for how, count in found.items():
-            rate = count / experiments
-            error = (rate * (1 - rate) / experiments) ** 0.5
-            print(f"{systems} systems, {kind:14}{how:28}{rate:.4f} ± {error:.4f}", flush=True)
-            if how != "each measure":
-                wrong[systems, kind, how] = rate - 2 * error > 0.05
-    rejected = np.mean([_mid_p(rng) <= 0.05 for _ in range(experiments)])
-    print(f"McNemar's mid-p test on equal systems, 50 queries of which 30% differ: {rejected:.4f}")
-    return not any(wrong.values())
-
-
-def _mid_p(rng):
-    a, b = paired_successes(rng, (1, 50), 0.15, 0.15)
-    return stats.paired_test(a[0], b[0], method="mcnemar").p_value
-
-
-def _any(comparison):
-    return any(part.significant.any() for part in comparison.pairs.parts)
-
-
-def _equal_systems(rng, systems, own, queries=50):
-    """Queries are easy or hard, each system has its luck with each, and each measure sees that with noise of its own."""
-    import polars as pl
-
-    latent = rng.normal(0, 1, queries) + rng.normal(0, 0.7, (systems, queries))
-    seen = (latent[:, None] + rng.normal(0, own, (systems, len(MEASURES), queries))) / (1 + own**2) ** 0.5
-    ids = [f"q{i}" for i in range(queries)]
-    return {
-        f"s{i}": pl.DataFrame({"query": ids, **dict(zip(MEASURES, ndcg_like(rows), strict=True))})
-        for i, rows in enumerate(seen)
-    }

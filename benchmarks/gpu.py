@@ -20,7 +20,7 @@ from ranklens.embeddings.counting import Counter, read_blocks
 from ranklens.embeddings.device import DeviceCounter
 from ranklens.embeddings.device_nearest import _candidates, _exact, best_on_device
 from ranklens.embeddings.evaluation import evaluate_embeddings
-from ranklens.embeddings.places import TieOrder, Wanted
+from ranklens.embeddings.judged_ranks import TieOrder, Wanted
 from ranklens.embeddings.spaces import Dense
 from ranklens.embeddings.task import Ids, make_task
 from ranklens.evaluation import score

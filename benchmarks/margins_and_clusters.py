@@ -15,6 +15,7 @@ import sys
 from functools import partial
 
 import numpy as np
+from coverage_of import ap_like, chosen, ndcg_like, rr_like, success_like
 
 from ranklens import stats
 from ranklens.stats.clusters import cluster_ends
@@ -23,16 +24,11 @@ from ranklens.stats.margins import careful_p, student_p
 ALPHA = 0.05
 
 
-def rr_like(latent):
-    rank = np.ceil(np.exp(1.2 - 1.3 * latent))
-    return np.where(rank <= 10, 1 / rank, 0.0)
-
-
 SHAPES = {
-    "nDCG-like": lambda latent: np.clip(0.1 + 0.35 * latent, 0, 1) ** 1.25,
-    "AP-like": lambda latent: np.clip(np.exp(-1.5 + 0.9 * latent), 0, 1),
+    "nDCG-like": ndcg_like,
+    "AP-like": ap_like,
     "RR-like": rr_like,
-    "Success-like": lambda latent: (latent > -0.5).astype(float),
+    "Success-like": success_like,
     "p = 0.98": lambda latent: (latent > -2.3).astype(float),
     "low": lambda latent: np.where(latent > 1.2, np.clip(0.3 * latent, 0, 1), 0.0),
 }
@@ -58,7 +54,7 @@ def inferior(shape, rng, experiments, queries, worse):
     return SHAPES[shape](b - worse) - SHAPES[shape](a)
 
 
-def margins(rng, experiments, show):
+def margins(rng, experiments, show, kind=None):
     """How often an inferior system passes: plain t tests, and those that comparisons use."""
     kinds = {
         f"{shape}, {worse}": partial(
@@ -67,7 +63,9 @@ def margins(rng, experiments, show):
         for shape in SHAPES
         for worse in (0.1, 0.4)
     }
-    for name, draw in {**kinds, **FRESH}.items():
+    drawn = {**kinds, **FRESH}
+    for name in chosen(kind, drawn):
+        draw = drawn[name]
         margin = -float(np.mean([draw(rng, (20_000, 100)).mean() for _ in range(4)]))
         for queries in NUMBERS:
             change = draw(rng, (max(500, min(experiments, 2_000_000 // queries)), queries))
@@ -83,9 +81,9 @@ def clustered(shape, rng, topics, sizes):
     return label, SHAPES[shape](latent + rng.normal(0, 0.5, (2, len(label))))
 
 
-def clusters(rng, experiments, show):
+def clusters(rng, experiments, show, kind=None):
     """False claims and coverage by cluster."""
-    for shape in ("nDCG-like", "RR-like", "Success-like"):
+    for shape in chosen(kind, ("nDCG-like", "AP-like", "RR-like", "Success-like")):
         truth = np.mean([clustered(shape, rng, 20_000, np.ones(20_000, int))[1].mean() for _ in range(10)])
         for topics in (10, 20, 50):
             for uneven in (False, True):
@@ -110,7 +108,7 @@ def clusters(rng, experiments, show):
                 show(f"mean not covered, {where}", 1 - rate[3], 0.07, "", len(seen))
 
 
-def together(rng, experiments, show):
+def together(rng, experiments, show, _=None):
     """Whether all intervals of four systems hold at once."""
     gaps, (first, second) = np.array([0, 0.1, 0.1, 0.3]), np.triu_indices(4, 1)
     for queries in (10, 25, 100):
@@ -130,7 +128,7 @@ def together(rng, experiments, show):
         )
 
 
-def looks(rng, experiments, show):
+def looks(rng, experiments, show, _=None):
     """Whether any of 300 looks misses the mean."""
     for shape in ("nDCG-like", "p = 0.98"):
         truth = SHAPES[shape](rng.normal(0, 1.2, 4_000_000)).mean()
@@ -146,6 +144,7 @@ def main():
     parser.add_argument("--experiments", type=int, default=8000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", choices=["margins", "clusters", "together", "looks"])
+    parser.add_argument("--kind", help="one kind of scores or differences, in margins or clusters")
     options = parser.parse_args()
     fine = []
 
@@ -159,7 +158,7 @@ def main():
 
     for part in (margins, clusters, together, looks):
         if options.only in (None, part.__name__):
-            part(np.random.default_rng(options.seed), options.experiments, show)
+            part(np.random.default_rng(options.seed), options.experiments, show, options.kind)
     sys.exit(not all(fine))
 
 

@@ -54,7 +54,7 @@ outputs: {json: results.json, report: report.html, runs: runs}
   modules that it imports, `params`), to `version`, `k` and the query. A changed index or remote service is not seen: change `version`, set `max_age`, or ask
   again with `ranklens bench --fresh`. If all answers of a system come from the store, the verdict and the gates say so, and how old the oldest is.
 - If 20 calls in a row (`stop_after`) fail with the same error, the run stops; `--keep-going` asks on.
-- `gates` is a list of rules, or the keys below; [Guard it](guard.md) explains rules and baselines.
+- `gates` is a list of rules, or the keys below; [Catch regressions](guard.md) explains rules and baselines.
 - `null` means the default.
 
 In Python:

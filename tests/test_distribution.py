@@ -27,7 +27,7 @@ DATA = {
     "report.css",
     "comparison.schema.json",
     "scores.schema.json",
-    "bench_example.yaml",
+    "example.yaml",
 }
 NAME = f"ranklens-{rl.__version__}"
 

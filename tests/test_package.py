@@ -71,7 +71,7 @@ FLOORS = [
     {"policy", "registry", "readers", "stats"},
     {"files"},
     {"matching", "conventions"},
-    {"judging", "manners", "traces"},
+    {"judging", "process", "traces"},
     {"formulas"},
     {"residual"},
     {"scores"},

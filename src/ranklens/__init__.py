@@ -13,9 +13,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ranklens.comparison.compare import compare, compare_scores
     from ranklens.comparison.comparison import Comparison
     from ranklens.comparison.planning import Plan, plan
-    from ranklens.comparison.systems import compare, compare_scores
     from ranklens.conventions import Convention, convention
     from ranklens.embeddings.ann import ann_recall
     from ranklens.embeddings.evaluation import evaluate_embeddings
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ranklens.evaluation import evaluate, evaluate_rankings
     from ranklens.exchange.ir_datasets import from_ir_datasets
     from ranklens.exchange.mteb import read_mteb
-    from ranklens.explanation.walk import Explanation, explain
+    from ranklens.explanation.explain import Explanation, explain
     from ranklens.formulas.exposure import diversity_from
     from ranklens.formulas.gain import cumulated_gain_from
     from ranklens.formulas.own import measure_from
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from ranklens.policy import Policy
     from ranklens.readers.golden_and_logs import from_records
     from ranklens.readers.judgments import Judgments
-    from ranklens.readers.responses import hits
+    from ranklens.readers.retrieved import hits
     from ranklens.recommend.sampling import sampled_metric
     from ranklens.registry import Measure, measures, preset
     from ranklens.registry import parse as measure
@@ -88,7 +88,7 @@ _HOME = {
     "retrieval.benchmark": "Benchmark",
     "comparison.comparison": "Comparison",
     "comparison.planning": "Plan plan",
-    "comparison.systems": "compare compare_scores",
+    "comparison.compare": "compare compare_scores",
     "embeddings.ann": "ann_recall",
     "embeddings.evaluation": "evaluate_embeddings",
     "embeddings.score_arrays": "evaluate_scores",
@@ -97,7 +97,7 @@ _HOME = {
     "evaluation": "evaluate evaluate_rankings",
     "exchange.ir_datasets": "from_ir_datasets",
     "exchange.mteb": "read_mteb",
-    "explanation.walk": "Explanation explain",
+    "explanation.explain": "Explanation explain",
     "formulas.gain": "cumulated_gain_from",
     "formulas.own": "measure_from",
     "gates.checking": "gate",
@@ -113,7 +113,7 @@ _HOME = {
     "pipeline": "gate_efficiency k_sweep reranking_improvement routing_accuracy",
     "policy": "Policy",
     "readers.golden_and_logs": "from_records",
-    "readers.responses": "hits",
+    "readers.retrieved": "hits",
     "readers.judgments": "Judgments",
     "recommend.sampling": "sampled_metric",
     "registry": "Measure measures preset",

@@ -202,15 +202,33 @@ def about_each(heard: Mapping[str, Sequence[Warning | str]]) -> list[RankLensWar
 
 
 def nearest(given: str, allowed: Iterable[str]) -> str:
-    """The end of an error message: the closest allowed name, then all of them if they are few.
+    """The end of an error message: the closest allowed name, and all of them if they are few.
 
     >>> nearest("avrage", ["average", "input"])
     "did you mean 'average'? Allowed: 'average', 'input'."
+    >>> nearest("random", ["average", "input"])
+    "choose from 'average', 'input'."
+    """
+    names = list(allowed)
+    hint, listed = closest(given, names), ", ".join(map(repr, names[:_LISTED]))
+    if not names:
+        return "there is none."
+    if len(names) > _LISTED:
+        return hint.rstrip() or f"there are {len(names):,}, such as {', '.join(map(repr, names[:3]))}."
+    return f"{hint}Allowed: {listed}." if hint else f"choose from {listed}."
+
+
+def closest(given: str, allowed: Iterable[str]) -> str:
+    """The closest allowed name as a question, to be followed by more; nothing where none is close.
+
+    >>> closest("avrage", ["average", "input"])
+    "did you mean 'average'? "
     """
     import difflib  # rarely needed, and slow to load
 
-    names = list(allowed)
-    lower = {name.lower(): name for name in names}
-    close = difflib.get_close_matches(given.lower(), lower, n=1, cutoff=0.6)
-    hint = f"did you mean {lower[close[0]]!r}? " if close else ""
-    return hint + (f"Allowed: {', '.join(map(repr, names))}." if len(names) <= 12 else "")
+    lower = {name.lower(): name for name in allowed}
+    found = difflib.get_close_matches(given.lower(), lower, n=1, cutoff=0.6)
+    return f"did you mean {lower[found[0]]!r}? " if found else ""
+
+
+_LISTED = 12  # names at most

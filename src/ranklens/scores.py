@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from ranklens.arrays import FloatArray
     from ranklens.explanation.failing import Failing
-    from ranklens.formulas.methods import Citations, Methods
+    from ranklens.formulas.methods_paragraph import Citations, Methods
     from ranklens.matching.rules import Matching
     from ranklens.residual.ranges import Range
     from ranklens.stats.inputs import Rng
@@ -135,15 +135,15 @@ class Scores:
             raise MeasureError(f"{parsed} is not a mean, so it has no interval.")
         return around
 
-    def bounds(self, measure: str | Measure) -> Range:
+    def bounds(self, measure: str | Measure | None = None) -> Range:
         """The lowest and highest mean that complete judgments could give: unjudged documents turn every value into a range.
 
         Every unjudged document that was retrieved may have any grade that somebody gave, also where that makes the ideal better;
-        documents that were not retrieved stay as they are. ``per_query`` has the range of each query. A measure whose extremes
-        cannot be found is refused by name.
+        documents that were not retrieved stay as they are. ``per_query`` has the range of each query. ``measure`` is any, by default
+        the first; one whose extremes cannot be found is refused by name.
 
         >>> import ranklens as rl
-        >>> found = rl.evaluate({"q1": {"a": 1}, "q2": {"b": 1}}, {"q1": ["x", "a"], "q2": ["b"]}, "RR").bounds("RR")
+        >>> found = rl.evaluate({"q1": {"a": 1}, "q2": {"b": 1}}, {"q1": ["x", "a"], "q2": ["b"]}, "RR").bounds()
         >>> found.low, found.high, found.per_query.rows()
         (0.75, 1.0, [('q1', 0.5, 1.0), ('q2', 1.0, 1.0)])
         """
@@ -151,7 +151,8 @@ class Scores:
 
         from ranklens.residual.ranges import Range, ends
 
-        parsed = parse(measure) if isinstance(measure, str) else measure
+        asked = self.measures[0] if measure is None else measure
+        parsed = parse(asked) if isinstance(asked, str) else asked
         if isinstance(self.judged, Recalled):
             raise InputError(
                 f"These scores hold values but no rankings, which the range of {parsed} needs. Evaluate judgments and run on one machine."
@@ -329,7 +330,7 @@ class Scores:
         >>> print(rl.evaluate({"q": {"a"}}, {"q": ["a"]}, "RBP").methods())
         We report RBP (p = 0.8; gain = binary; Moffat and Zobel 2008). 1 query averaged; ties by document id, descending. ...
         """
-        from ranklens.formulas.methods import written
+        from ranklens.formulas.methods_paragraph import written
 
         said = "; ".join(details(self.judged, self.measures, parameters=False))
         sentences = [f"{said}.", f"Values were computed with RankLens {__version__}."]

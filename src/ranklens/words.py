@@ -149,3 +149,20 @@ _CONTROL = {
 
 def _joined(names: Sequence[str], last: str) -> str:
     return f" {last} ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+_SMALL = 0.001  # p-values below are not told apart
+
+
+def p_cell(p: float, alpha: float = 0.05) -> str:
+    """A p-value with three decimals, and more where these could be taken for alpha.
+
+    >>> p_cell(0.0021), p_cell(0.00004), p_cell(0.04996), p_cell(1.0)
+    ('0.002', '< 0.001', '0.04996', '1.000')
+    """
+    if p < _SMALL:
+        return f"< {_SMALL}"
+    decimals = 3
+    while round(p, decimals) == alpha != p and decimals < 8:
+        decimals += 1
+    return f"{p:.{decimals}f}"

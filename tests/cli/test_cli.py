@@ -15,8 +15,8 @@ import ranklens as rl
 from ranklens.cli.app import make_app
 from ranklens.cli.measures import ADVICE
 from ranklens.errors import Given, Option, PolicyError
-from ranklens.manners import in_options
 from ranklens.policy import questions
+from ranklens.process import in_options
 from ranklens.registry import PRESETS
 
 pytestmark = pytest.mark.usefixtures("in_golden")
@@ -108,7 +108,7 @@ WRONG = [
     (["evaluate", "qrels.txt", "run.txt", "-m", "nDGC"], "did you mean 'nDCG'"),
     (
         ["evaluate", "qrels.txt", "run.txt", "--ties", "random"],
-        "--ties random is not allowed: Allowed: 'descending'",
+        "--ties random is not allowed: choose from 'descending'",
     ),
     (["evaluate", "qrels.txt", "run.txt", "--depth", "x"], "Invalid value for '--depth'"),
     (["evaluate", "qrels.txt", "run.txt", "--format", "pdf"], "Invalid value for '--format'"),

@@ -88,7 +88,7 @@ def test_measures_that_not_all_have_are_left_out_and_named():
     found = rl.compare_scores(given)
     assert found.measures == ("RR",)
     assert "Left out, because not every system has them: mine." in found.cautions
-    with pytest.raises(rl.MeasureError, match="b: there is no mine: Allowed: 'RR'"):
+    with pytest.raises(rl.MeasureError, match="b: there is no mine: choose from 'RR'"):
         rl.compare_scores(given, "mine")
     with pytest.raises(rl.MeasureError, match="no measure in common"):
         rl.compare_scores({"a": {"q": {"RR": 1.0}}, "b": {"q": {"AP": 1.0}}})

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
 import ranklens as rl
-from ranklens.comparison import effort, verdicts
+from ranklens.comparison import effort, wording
 from ranklens.comparison.alignment import Quantity
+from ranklens.comparison.compare import compare, compare_scores
 from ranklens.comparison.effort import Size, affordable
 from ranklens.comparison.settings import Family, Settings, Terms
-from ranklens.comparison.systems import compare, compare_scores
 from ranklens.scores import total
 from ranklens.stats import Bounds, Interval, interval, paired_test
 from ranklens.words import several
@@ -136,7 +136,7 @@ def test_intervals_and_means_are_those_of_scipy():
 @pytest.mark.parametrize("systems", [1, 2, 3])
 def test_a_verdict_without_intervals_says_the_rest(systems, options):
     found = compared(random_systems(systems + 1, 30, step=0.02)[:systems], **(options if systems > 1 else {}))
-    whole, brief = (verdicts.of_measure(found, "RR", intervals=shown).text for shown in (True, False))
+    whole, brief = (wording.of_measure(found, "RR", intervals=shown).text for shown in (True, False))
     assert "[" in whole
     assert brief == re.sub(r" \[-?[\d.]+, -?[\d.]+\]| \(the interval .*?\)", "", whole)
 
@@ -289,7 +289,7 @@ def test_with_a_baseline_nothing_is_said_about_pairs_that_were_not_tested():
     assert f"{others} cannot be told apart from s1; the difference to " in found.verdict("RR")
     assert "Only pairs with s1 were tested." in str(found)
     assert "Only pairs with s1 were tested." in found.to_latex()
-    assert verdicts.of_slices(found, "RR") == "no system can be told apart from s1 in any of the 2 slices."
+    assert wording.of_slices(found, "RR") == "no system can be told apart from s1 in any of the 2 slices."
 
 
 def test_the_one_that_beats_the_baseline_is_not_said_to_beat_the_others():
@@ -652,14 +652,13 @@ def test_where_test_and_interval_disagree_the_verdict_says_why():
         assert (clause in pair.verdict) == (pair in unlike)
     pair = dataclasses.replace(unlike[0], significant=True, adjusted_p=0.01, interval=Interval(-0.01, 0.2))
     how = Terms(Quantity.named("RR"), Settings(), Family(2, 1))
-    assert (
-        "(the interval contains 0, but is Student's t, a different method from the test)"
-        in verdicts.facts(dataclasses.replace(pair, terms=how))
+    assert "(the interval contains 0, but is Student's t, a different method from the test)" in wording.facts(
+        dataclasses.replace(pair, terms=how)
     )
     strict = Terms(Quantity.named("RR"), Settings(alpha=0.01), Family(2, 1))
     assert (
         "(the interval contains 0, but has a level of 0.95, while the test has an alpha of 0.01)"
-        in verdicts.facts(dataclasses.replace(pair, terms=strict))
+        in wording.facts(dataclasses.replace(pair, terms=strict))
     )
 
 

@@ -44,6 +44,7 @@ def test_the_order_of_queries_and_of_systems():
     turned = found.influence("score", "b", "a")
     assert turned["difference"].to_list() == pytest.approx([-x for x in frame["difference"].to_list()])
     assert found.influence("score")["query"].to_list() == frame["query"].to_list()
+    assert found.influence().equals(frame)
 
 
 def test_several_pairs_are_corrected():

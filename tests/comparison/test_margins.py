@@ -228,6 +228,22 @@ def test_texts_may_suggest_clusters():
     assert suggested(ids, {i: f"question number {i}" for i in ids}) is None
 
 
+def test_paraphrases_suggest_clusters():
+    from ranklens.comparison.clusters import suggested
+
+    asked = [
+        "How do I reset my password?", "password reset", "reset the password",
+        "Where can I find my invoice?", "find invoice",
+        "Please cancel order", "How to cancel an order", "Why was the parcel late?",
+    ]  # fmt: skip
+    texts = {str(i): text for i, text in enumerate(asked)}
+    assert suggested([*texts], texts) == (4, "0", "1")
+    assert (
+        suggested([*texts], {q: f"the {text} {q}" for q, text in texts.items()}) is None
+    )  # a word of its own each
+    assert suggested([*texts], dict.fromkeys(texts, "What is this?")) is None  # one cluster is a slice
+
+
 # Simultaneous intervals
 
 
@@ -250,7 +266,7 @@ def test_intervals_and_tests_agree(seed):
     "options", [{"test": "wilcoxon"}, {"test": "tukey"}, {"correction": "bh"}, {"correction": "none"}]
 )
 def test_what_does_not_go_with_simultaneous_intervals(options):
-    with pytest.raises(InputError, match=r'intervals="simultaneous" and .* do not go together'):
+    with pytest.raises(InputError, match=r'intervals="simultaneous" and .* cannot be combined'):
         compared("better", intervals="simultaneous", **options)
     with pytest.raises(InputError, match="intervals='joint' is not known"):
         compared("better", intervals="joint")

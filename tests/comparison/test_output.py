@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import ranklens as rl
-from ranklens.comparison import tables, verdicts
+from ranklens.comparison import tables, wording
 from ranklens.comparison.export import FORMAT_VERSION
 from ranklens.comparison.pairs import Pairs
 from ranklens.stats import EffectSize
@@ -196,7 +196,7 @@ def test_columns_of_pairs_that_nobody_asks_for_are_not_worked_out(found, monkeyp
 
     every = found.pairs_frame()
     monkeypatch.setattr(EffectSize, "hedges_g_interval", property(refuse))
-    monkeypatch.setattr(verdicts, "of_pair", refuse)
+    monkeypatch.setattr(wording, "of_pair", refuse)
     some = ["b", "a", "slice", "difference", "low", "significant", "wins", "hedges_g"]
     fresh = dataclasses.replace(
         found, pairs=Pairs([dataclasses.replace(p, _seen={}) for p in found.pairs.parts])

@@ -13,7 +13,7 @@ from scipy.stats import kendalltau
 import ranklens as rl
 from ranklens.cli.main import main
 from ranklens.comparison.alternatives import _settled
-from ranklens.comparison.orders import agreement
+from ranklens.comparison.orders import agreement, worst_agreement
 from ranklens.comparison.sensitivity import LEFT_OUT
 from ranklens.policy import Policy
 
@@ -184,3 +184,10 @@ def test_the_command_writes_what_the_suffix_says(tmp_path, capsys):
 def test_one_system_has_no_conclusion():
     with pytest.raises(rl.InputError, match="only one system"):
         rl.compare({"q": {"a": 1}}, {"one": {"q": ["a"]}}, "RR").sensitivity()
+
+
+def test_who_leads_without_a_query_where_lower_is_better():
+    times = np.array([[80.0], [40.0], [60.0]])
+    assert worst_agreement(times, lower_is_better=True)[1] == [1]
+    assert worst_agreement(np.repeat(times, 3, axis=1), lower_is_better=True)[1] == [1, 1, 1]
+    assert worst_agreement(times, lower_is_better=False)[1] == [0]

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 import scipy.stats
 from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.proportion import proportion_confint
 
 import ranklens as rl
 from ranklens.comparison.slices import slices_of
@@ -90,6 +91,43 @@ def test_macro_intervals_cover_the_truth():
         low, high = macro_interval([rng.normal(0.3, 0.05, 40), rng.normal(0.5, 0.2, 8)])
         inside += low <= 0.4 <= high
     assert 0.93 <= inside / 2000 <= 0.97
+
+
+SUCCESSES = {  # sizes of slices, their true shares
+    "nearly all succeed": ([1] * 10 + [5] * 10, np.linspace(0.9, 0.99, 20)),
+    "small slices are harder": ([10, 90], np.array([0.5, 0.98])),
+    "large slices are harder": ([1, 2, 5, 10, 30, 60], np.repeat([0.98, 0.5], 3)),
+    "easy and hard": ([100, 100, 100], np.array([0.97, 0.05, 0.97])),
+}
+
+
+@pytest.mark.parametrize("case", SUCCESSES)
+def test_macro_intervals_of_successes_cover_the_truth(case):
+    """What other scores get covers 0.86 of the first."""
+    rng, (sizes, truth) = np.random.default_rng(3), SUCCESSES[case]
+    drawn = (
+        [rng.binomial(1, p, n).astype(float) for p, n in zip(truth, sizes, strict=True)] for _ in range(1500)
+    )
+    found = [macro_interval(groups, bounds=Bounds(0, 1)) for groups in drawn]
+    assert {one.method for one in found} == {"wilson"}
+    assert np.mean([low <= truth.mean() <= high for low, high in found]) >= 0.93
+
+
+def test_successes_alone_count_for_as_many_queries_as_the_slices_tell_of():
+    equal = macro_interval([np.ones(20)] * 5, bounds=Bounds(0, 1))
+    assert tuple(equal) == pytest.approx(proportion_confint(100, 100, method="wilson"))
+    unequal = macro_interval([np.ones(n) for n in [1] * 10 + [5] * 10], bounds=Bounds(0, 1))
+    effective = 20**2 / (10 + 10 / 5)  # as one share over so many queries would vary
+    assert tuple(unequal) == pytest.approx(proportion_confint(effective, effective, method="wilson"))
+
+
+def test_slices_that_differ_have_an_interval_of_their_own_variance():
+    """One share for all slices would make it 2.3 times as wide."""
+    rng = np.random.default_rng(5)
+    groups = [(rng.permutation(200) < hits).astype(float) for hits in (190, 10)]
+    low, high = macro_interval(groups, bounds=Bounds(0, 1))
+    student = 2 * 1.96 * np.sqrt(sum(group.var(ddof=1) / 200 for group in groups)) / 2
+    assert student < high - low < 1.1 * student
 
 
 def test_geometric_macro_averages():

@@ -269,8 +269,8 @@ SAID = {
         "Conclusion: nDCG@10 decides: choose dense. Other measures speak for another system: R@100 for bm25.",
     ],
     "two measures as one family": [
-        "nDCG@10: dense is better than bm25 by 0.116 [0.086, 0.147], p < 0.001 after Holm over 1 pair of 2 measures; with 80 queries, differences under 0.048 are missed more than one time in five. Choose dense.",
-        "R@100: dense is better than bm25 by 0.100 [0.071, 0.130], p < 0.001 after Holm over 1 pair of 2 measures; with 80 queries, differences under 0.047 are missed more than one time in five. Choose dense.",
+        "nDCG@10: dense is better than bm25 by 0.116 [0.086, 0.147], p < 0.001 after Holm over 1 pair on 2 measures; with 80 queries, differences under 0.048 are missed more than one time in five. Choose dense.",
+        "R@100: dense is better than bm25 by 0.100 [0.071, 0.130], p < 0.001 after Holm over 1 pair on 2 measures; with 80 queries, differences under 0.047 are missed more than one time in five. Choose dense.",
     ],
     "a slice against the whole": [
         "nDCG@10: dense is better than bm25 by 0.075 [0.041, 0.110], p < 0.001; with 120 queries, differences under 0.050 are missed more than one time in five.",

@@ -850,7 +850,7 @@ WRONG = [
     (BASE + "policy: {ties: avrage}", "bench.yaml:2: policy: ties: avrage is not allowed: did you mean 'average'?"),
     (BASE + "policy: input", "bench.yaml:2: policy: 'input' is not allowed: give names with values"),
     (BASE + "baseline: odl", "bench.yaml:2: baseline: there is no system 'odl': did you mean 'old'?"),
-    (BASE + "gates: {systems: [new]}", "bench.yaml:2: gates.systems: there is no system 'new': Allowed: 'old'."),
+    (BASE + "gates: {systems: [new]}", "bench.yaml:2: gates.systems: there is no system 'new': choose from 'old'."),
     (BASE + "gates: {floors: {R@7: 0.5}}", "bench.yaml:2: gates.floors.R@7: R@7 is not a mean among enabled_metrics for which higher is better: did you mean 'R@5'"),
     (BASE + "gates: {floors: {R@5: 60}}", "bench.yaml:2: gates.floors.R@5: 60 can never be reached: R@5 is at most 1. For 60%, write 0.6."),
     (BASE + "gates: {floors: {R@5: 80%}}", "bench.yaml:2: gates.floors.R@5: '80%' is not allowed: a floor is a mean, so write 0.8."),

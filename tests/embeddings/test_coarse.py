@@ -11,7 +11,7 @@ torch = pytest.importorskip(
 
 from ranklens.embeddings import coarse  # noqa: E402
 from ranklens.embeddings.counting import Counter  # noqa: E402
-from ranklens.embeddings.places import TieOrder, Wanted  # noqa: E402
+from ranklens.embeddings.judged_ranks import TieOrder, Wanted  # noqa: E402
 from ranklens.embeddings.spaces import Dense  # noqa: E402
 
 KINDS = ["any", "whole", "large whole", "equal", "close", "zero", "negative", "cancelling", "tiny"]

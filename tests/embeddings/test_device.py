@@ -9,7 +9,7 @@ import pytest
 
 import ranklens as rl
 from ranklens.embeddings.counting import Counter, read_blocks
-from ranklens.embeddings.places import TieOrder, Wanted
+from ranklens.embeddings.judged_ranks import TieOrder, Wanted
 from ranklens.embeddings.similarity import exact_scores
 from ranklens.embeddings.spaces import Dense
 

@@ -80,7 +80,7 @@ TWICE = {
 
 @pytest.mark.parametrize("name", TWICE)
 def test_a_key_that_is_there_twice_is_an_error_that_names_it(write, name):
-    with pytest.raises(rl.InputError, match=r"the key '(q1|d1|score|retrieved|a)' is there twice"):
+    with pytest.raises(rl.InputError, match=r"the key '(q1|d1|score|retrieved|a)' appears twice"):
         rl.judge({"q1": {"d1": 1}}, write(name, TWICE[name]))
 
 
@@ -89,7 +89,7 @@ def test_a_key_that_is_there_twice_in_queries_and_texts(write):
         ("t.json", '{"q1": "a", "q1": "b"}'),
         ("t.jsonl", '{"_id": "q1", "text": "a", "text": "b"}\n'),
     ):
-        with pytest.raises(rl.InputError, match="is there twice"):
+        with pytest.raises(rl.InputError, match="appears twice"):
             read_rows(write(name, content))
 
 

@@ -73,8 +73,15 @@ def test_the_user_says_what_becomes_of_undecided_rules():
     rule, worse = "RR drop <= 0.01 @ 95%", scores("q1", "q2")
     assert not rl.gate(worse, rule, baseline=PERFECT).passed
     assert rl.gate(worse, rule, baseline=PERFECT, undecided="pass").passed
-    with pytest.raises(InputError, match="undecided='maybe' is not known: Allowed: 'fail', 'pass'"):
+    with pytest.raises(InputError, match="undecided='maybe' is not known: choose from 'fail', 'pass'"):
         rl.gate(worse, rule, baseline=PERFECT, undecided="maybe")
+
+
+def test_one_query_is_too_few_and_has_no_interval():
+    one = {"q1": {"a"}}
+    outcome = rl.gate(scores("q1", qrels=one), "RR drop <= 0.1 @ 95%", baseline=scores(qrels=one))
+    assert "a change of -0.5000, with -0.1 allowed; 1 query is too few to tell" in str(outcome)
+    assert "inf" not in str(outcome)
 
 
 def test_it_is_no_looser_than_the_t_test_of_scipy():

@@ -182,7 +182,7 @@ def test_systems_have_trends_of_their_own(history):
     assert [point.step and point.step.before for point in history.trend().points] == [None, None, 1]
     assert [point.entry.id for point in history.trend(system="a").points] == [1, 3]
     assert [point.entry.id for point in history.trend(system="a", last=1).points] == [3]
-    with pytest.raises(InputError, match="holds no entry of 'c': Allowed: 'a', 'b'"):
+    with pytest.raises(InputError, match="holds no entry of 'c': choose from 'a', 'b'"):
         history.trend(system="c")
     with pytest.raises(InputError, match="P@5 is not in the history"):
         history.trend("P@5")

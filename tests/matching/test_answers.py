@@ -37,5 +37,5 @@ def test_only_what_was_retrieved():
     assert rl.evaluate(judged, run, ["Success@1", "Success@2"]).mean == {"Success@1": 0, "Success@2": 1}
     with pytest.raises(rl.InputError, match="its text is not there"):
         rl.answers(CORPUS, {"q": ["x"]}, run={"q": ["d9"]})
-    with pytest.raises(rl.InputError, match="Allowed: 'tokens', 'regex'"):
+    with pytest.raises(rl.InputError, match="choose from 'tokens', 'regex'"):
         rl.answers(CORPUS, {"q": ["x"]}, match="words")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 import ranklens as rl
 from ranklens.errors import InputError
 from ranklens.matching import ByField, ById, ByParent, Groups, Spans
-from ranklens.readers.responses import Reading
+from ranklens.readers.retrieved import Reading
 
 
 def evaluated(match, relevant, items, measures, **options):

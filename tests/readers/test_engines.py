@@ -14,7 +14,7 @@ from servers import search_server
 
 import ranklens as rl
 from ranklens.errors import RankLensWarning
-from ranklens.readers.engines import ResponseError
+from ranklens.readers.engine_responses import ResponseError
 
 RECORDED = Path(__file__).parent / "engines"
 

@@ -15,9 +15,10 @@ from strategies import judgments, runs
 
 import ranklens as rl
 from ranklens.cli.main import main
-from ranklens.comparison.systems import compare_scores
+from ranklens.comparison.compare import compare_scores
 from ranklens.errors import InputError, MeasureError, MissingExtraError
-from ranklens.report import chart_data, charts, drawing
+from ranklens.report import chart_data, charts
+from ranklens.report.charts import style
 
 
 @pytest.fixture(scope="module")
@@ -223,7 +224,7 @@ def test_every_chart_can_be_drawn(comparison, name, tmp_path):
     assert shown in text
 
 
-@pytest.mark.parametrize("kind", drawing.FORMATS)
+@pytest.mark.parametrize("kind", style.FORMATS)
 def test_every_format_can_be_written(comparison, kind, tmp_path):
     path = charts.save(comparison.plot.leaderboard("RR"), tmp_path / f"chart.{kind.upper()}")
     content = path.read_bytes()
@@ -281,6 +282,10 @@ def test_what_cannot_be_drawn_is_told(comparison, tmp_path):
         (lambda: comparison.plot.leaderboard("AP"), "AP was not compared"),
         (lambda: comparison.plot.deltas("RR", "bm52"), "did you mean 'bm25'?"),
         (lambda: charts.draw(comparison, "delta"), "did you mean 'deltas'?"),
+        (
+            lambda: charts.draw(comparison, "first_relevant", measure="RR"),
+            "^first_relevant .* takes no measure",
+        ),
         (
             lambda: charts.save(comparison.plot.leaderboard(), tmp_path / "x.jpg"),
             r"\.png, \.svg, \.pdf, \.html",

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import ranklens as rl
-from ranklens.report import charts, drawing, figures
+from ranklens.report import charts
+from ranklens.report.charts import figures, style
 
 pytest.importorskip("altair")
 CHARTS = [name for name in charts.CHARTS if name != "latency"]
@@ -52,11 +53,11 @@ def test_every_chart_fits_a_column_and_a_page(n, tmp_path):
 def test_no_two_systems_look_alike_unless_they_are_grey(n):
     found = compared(n)
     looks = Counter(
-        (drawing.look(found, s, drawing.COLOURS), drawing.look(found, s, drawing.SHAPES), str(drawing.look(found, s, drawing.DASHES)))
+        (style.look(found, s, style.COLOURS), style.look(found, s, style.SHAPES), str(style.look(found, s, style.DASHES)))
         for s in found.systems
     )  # fmt: skip
     alike = {look[0] for look, count in looks.items() if count > 1}
-    assert alike <= {drawing.GREY}
+    assert alike <= {style.GREY}
     assert (n > figures.MOST_LOOKS) == bool(alike)
 
 
@@ -70,8 +71,8 @@ def test_chosen_systems_are_drawn_and_named_ones_stand_out():
     assert "title" not in chart.to_dict()
     assert found.plot.leaderboard().figure(title=True).to_dict()["title"]["text"] == "nDCG@10 by system"
     with figures.drawn_as(figures.Figure(highlight=("system 07",))):
-        assert drawing.look(found, "system 07", drawing.COLOURS) == drawing.COLOURS[0]
-        assert drawing.look(found, "system 11", drawing.COLOURS) == drawing.GREY
+        assert style.look(found, "system 07", style.COLOURS) == style.COLOURS[0]
+        assert style.look(found, "system 11", style.COLOURS) == style.GREY
     assert figures.standing_out(found)[0] == "system 03"  # the baseline always
 
 
@@ -90,7 +91,7 @@ def test_charts_of_two_systems_colour_both():
     colours = found.plot.deltas("nDCG@10", worst, second).to_dict()["layer"][0]["encoding"]["color"]["scale"][
         "range"
     ]
-    assert drawing.GREY not in colours
+    assert style.GREY not in colours
     assert len({*colours}) == 2
 
 

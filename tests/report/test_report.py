@@ -18,10 +18,11 @@ from example import ARABIC, CHINESE, HOSTILE, example
 
 import ranklens as rl
 from ranklens.cli.main import main
-from ranklens.comparison.systems import compare_scores
+from ranklens.comparison.compare import compare_scores
 from ranklens.errors import InputError
 from ranklens.judging.documents import ranking
-from ranklens.report import content, drawing, html, palette
+from ranklens.report import content, html, palette
+from ranklens.report.charts import style
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 
@@ -212,7 +213,7 @@ def test_colours_have_one_home(page):
     used = set(re.findall(r"var\(--([\w-]+)", page))
     assert used - palette.LIGHT.keys() == {"sans", "mono", "c", "g", "columns", "share"}
     assert palette.LIGHT.keys() == palette.DARK.keys()
-    assert tuple(palette.LIGHT[f"s{i}"] for i in range(len(palette.SYSTEMS))) == drawing.COLOURS
+    assert tuple(palette.LIGHT[f"s{i}"] for i in range(len(palette.SYSTEMS))) == style.COLOURS
     assert len(palette.DASHES) == len(palette.SYSTEMS)
 
 

@@ -19,8 +19,8 @@ import pytest
 from example import ARABIC, CHINESE, HOSTILE, example
 
 import ranklens as rl
-from ranklens.comparison import verdicts
-from ranklens.comparison.systems import compare_scores
+from ranklens.comparison import wording
+from ranklens.comparison.compare import compare_scores
 from ranklens.report.html import write_report
 
 sync_api = pytest.importorskip(
@@ -435,7 +435,7 @@ def test_nothing_overflows(made, visit, size, fragment):
 
 def test_a_sentence_that_begins_with_a_system_keeps_its_name(made, visit):
     comparison, path = made
-    expected = verdicts.of_slices(comparison, comparison.measures[0])
+    expected = wording.of_slices(comparison, comparison.measures[0])
     assert expected.startswith("ensemble is")
     assert visit(path).text_content("#slices .reasons") == expected
 

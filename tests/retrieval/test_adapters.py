@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from ranklens.errors import InputError
-from ranklens.readers.responses import Reading, ReadingError
+from ranklens.readers.retrieved import Reading, ReadingError
 from ranklens.retrieval.adapters import adapt
 
 

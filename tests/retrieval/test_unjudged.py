@@ -68,6 +68,10 @@ def test_what_cannot_be_said_is_refused(bench):
         one.agreement()
     with pytest.raises(InputError, match="k=0 is not allowed"):
         bench.agreement(k=0)
+    with pytest.raises(InputError, match="There is no retriever 'frist': did you mean 'first'"):
+        bench.agreement().pair("second", "frist")
+    with pytest.raises(InputError, match="not 'first' twice"):
+        bench.agreement().pair("first", "first")
     with pytest.raises(InputError, match=r"a sheet is \.csv or \.jsonl"):
         bench.sheet("sheet.xlsx")
 

@@ -75,7 +75,7 @@ def test_one_and_no_test():
         ([-0.1], "bh", r"p_values\[0\] is -0.1"),
         ([0.1, np.nan], "holm", r"p_values\[1\] is nan"),
         ([0.1], "holms", "did you mean 'holm'"),
-        ([0.1], "fdr", "Allowed: 'bonferroni', 'holm'"),
+        ([0.1], "fdr", "choose from 'bonferroni', 'holm'"),
     ],
 )
 def test_wrong_input_is_named(p, method, message):

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranklens.stats import Clusters, influence, paired_test
-from ranklens.stats.influences import mean_without
+from ranklens.stats.leave_one_out import mean_without
 
 scores = st.integers(0, 10).map(lambda step: step / 10)
 samples = st.lists(st.tuples(scores, scores), min_size=4, max_size=18)

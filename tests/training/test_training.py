@@ -245,3 +245,19 @@ def test_the_values_of_sentence_transformers():
     assert usual["dot_mrr@10"] != pytest.approx(
         RECORDED["mrr@10"], abs=1e-3
     )  # ties and the empty query matter here
+
+
+def test_pools_of_one_size_need_one_metric_each():
+    same = training.catboost_metric("RR", [["a", "a", "b"], ["a", "a", "b"]])
+    assert same.evaluate([[1, 2, 3]], [1, 0, 1], None) == (0.75, 1.0)
+    with pytest.raises(rl.InputError, match="two pools have 3 documents but other groups"):
+        training.catboost_metric("RR", [["a", "a", "b"], ["a", "b", "b"]])
+
+
+def test_checkpoints_are_tested_as_systems_are():
+    """Successes by McNemar's test, like everywhere else."""
+    qrels = {f"q{i}": {"a"} for i in range(30)}
+    runs = {str(step): {q: ["a"] if int(q[1:]) < 15 + step else ["x"] for q in qrels} for step in (0, 8)}
+    scores = {step: rl.evaluate(qrels, run, "Success@1") for step, run in runs.items()}
+    found = training.compare_checkpoints(scores).comparison.pair("Success@1", "0", "8")
+    assert found.p_value == pytest.approx(0.5**8)  # eight gained, none lost, mid-p

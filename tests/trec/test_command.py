@@ -109,7 +109,7 @@ WRONG = [
     (["-l", "-1", "qrels.txt", "run.txt"], 1, "-l -1: expected a whole number from 0"),
     (["-m", "all_prefs", "qrels.txt", "run.txt"], 1, "There is no measure 'all_prefs' for these judgments"),
     (["-Z", "nothing", "qrels.txt", "run.txt"], 2, "nothing does not exist"),
-    (["-R", "other", "qrels.txt", "run.txt"], 2, "-R other: Allowed: 'qrels', 'prefs'"),
+    (["-R", "other", "qrels.txt", "run.txt"], 2, "-R other: choose from 'qrels', 'prefs'"),
     (["qrels.txt", "nothing"], 2, "nothing does not exist"),
     (["run.txt", "qrels.txt"], 2, "qrels.txt:1: expected 6 fields"),
 ]

@@ -13,7 +13,7 @@ import typer
 from ranklens import __version__
 from ranklens.cli import options
 from ranklens.cli.spellings import instead
-from ranklens.manners import Strict
+from ranklens.process import Strict
 from ranklens.words import visible
 
 # Each command, in the order of the help, with its function (or application) in the module of the same name.
@@ -83,7 +83,7 @@ def _main(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Measure retrieval: every standard measure, matching trec_eval exactly, with a confidence interval for every mean."""
+    """Measure retrieval: over a hundred measures, matching trec_eval, with a confidence interval for every mean."""
 
 
 def trec_eval(context: typer.Context) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ranklens.cli import formats, options
+from ranklens.cli import options, output_formats
 from ranklens.errors import InputError
 from ranklens.files.output import check_output, write_text
 from ranklens.words import visible
@@ -28,7 +28,7 @@ Examples:
 
   ranklens bench bench.toml --format markdown -o results.md
 """
-EXAMPLE = Path(__file__).with_name("bench_example.yaml")
+EXAMPLE = Path(__file__).parents[1] / "config" / "example.yaml"
 _DEFAULT = Path("bench.yaml")
 
 
@@ -55,7 +55,7 @@ def bench(
         bool, typer.Option("--init", help="Create a commented example instead of running a benchmark.")
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file (with --init).")] = False,
-    format: Annotated[Format | None, formats.asked(Format)] = None,  # noqa: A002
+    format: Annotated[Format | None, output_formats.asked(Format)] = None,  # noqa: A002
     output: options.Output = None,
     junit: options.Junit = None,
     save: options.Save = False,
@@ -72,14 +72,14 @@ def bench(
     from ranklens.config import load
     from ranklens.config.execution import Asking, inputs, measure, write_outputs
 
-    written = formats.format_of(format, output, Format)
+    written = output_formats.format_of(format, output, Format)
     loaded = load(config)
     for file in (output, junit):
         check_output(file, inputs(loaded))
     result = measure(loaded, Asking(**asking))
     # Before the files of the configuration, of which one may not be writable.
     if written is Format.parquet:
-        formats.write_parquet(result.to_frame(), output)
+        output_formats.write_parquet(result.to_frame(), output)
     else:
         write_text(_render(result, written).rstrip("\n") + "\n", output)
     write_outputs(result)
@@ -124,7 +124,7 @@ def _render(result: BenchResult, format: Format) -> str:  # noqa: A002
     render = {
         Format.table: result.__str__,
         Format.json: result.to_json,
-        Format.jsonl: lambda: formats.as_rows(result.to_frame(), format),
+        Format.jsonl: lambda: output_formats.as_rows(result.to_frame(), format),
         Format.markdown: result.to_markdown,
         Format.csv: result.to_csv,
         Format.latex: result.to_latex,

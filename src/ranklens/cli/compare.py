@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ranklens.cli import formats, options
-from ranklens.cli.formats import Format
+from ranklens.cli import options, output_formats
+from ranklens.cli.comparison_options import compare_files, inputs, with_settings
 from ranklens.cli.latex import with_paper_table
-from ranklens.cli.settings import compare_files, inputs, with_settings
+from ranklens.cli.output_formats import Format
 from ranklens.cli.texts import query_texts
 from ranklens.errors import InputError
 from ranklens.files import output as out
@@ -91,9 +91,7 @@ def compare(
     ] = [],  # noqa: B006  typer does not change it
     figure: Annotated[
         str | None,
-        typer.Option(
-            help="Draw --plot as a figure of a paper, as wide as a column or the text: column, text or points."
-        ),
+        typer.Option(help="Size --plot for a paper: column (240 pt), text (504 pt) or a width in points."),
     ] = None,
     highlight: Annotated[
         list[str],
@@ -106,7 +104,7 @@ def compare(
     save: options.Save = False,
 ) -> None:
     """Compare runs on the same queries: which is better, by how much, and how certain that is."""
-    written = formats.format_of(format, output, Format)
+    written = output_formats.format_of(format, output, Format)
     _refuse_what_is_not_shown(written, rows, shows_more=bool(most) or document is not None)
     table = _paper_table(paper)
     if written is not Format.latex and (unused := table.given()):
@@ -125,7 +123,7 @@ def compare(
 
         terminal.show(shown)
     elif written is Format.parquet:
-        formats.write_parquet(_frame(found, texts, rows), output)
+        output_formats.write_parquet(_frame(found, texts, rows), output)
     else:
         out.write_text(_render(found, shown, texts, written, rows, spreadsheet, table), output)
     if save:
@@ -160,7 +158,8 @@ def _planned(plot: str) -> tuple[str, str | None, Path]:
 def _draw(
     found: Comparison, plan: tuple[str, str | None, Path], pair: tuple[str | None, str | None], look: _Look
 ) -> None:
-    from ranklens.report import charts, figures
+    from ranklens.report import charts
+    from ranklens.report.charts import figures
 
     name, measure, file = plan
     width, highlight = look
@@ -203,7 +202,9 @@ def _render(
     if format is Format.table:
         return str(shown) + "\n"
     frame = _frame(found, texts, rows)
-    return formats.as_rows(_guarded(frame) if guarded and format is not Format.jsonl else frame, format)
+    return output_formats.as_rows(
+        _guarded(frame) if guarded and format is not Format.jsonl else frame, format
+    )
 
 
 def _frame(found: Comparison, texts: Mapping[str, str], rows: Rows) -> pl.DataFrame:

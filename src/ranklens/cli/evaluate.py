@@ -12,11 +12,11 @@ from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ranklens.cli import formats
+from ranklens.cli import output_formats
 from ranklens.cli.bars import progress, reading
-from ranklens.cli.formats import Format
+from ranklens.cli.map_and_match import columns_of, match_of
 from ranklens.cli.mismatch import queries_in_common
-from ranklens.cli.places import columns_of, match_of
+from ranklens.cli.output_formats import Format
 from ranklens.cli.texts import query_texts
 from ranklens.errors import InputError, warn
 from ranklens.files import output as out
@@ -91,13 +91,15 @@ def evaluate(
     abstain_below: Annotated[
         float | None,
         typer.Option(
-            help="Count answers to unanswerable questions as none if all their scores are below this."
+            help="For unanswerable questions, treat an answer as empty if all its scores are below this."
         ),
     ] = None,
     save: options.Save = False,
     engine: Annotated[
         Engine,
-        typer.Option(help="Where it is computed: on this machine, or by Spark, which also reads tables."),
+        typer.Option(
+            help="Compute on this machine (local) or on a cluster (spark), which also reads tables."
+        ),
     ] = Engine.local,
     master: Annotated[
         str | None,
@@ -110,7 +112,7 @@ def evaluate(
     from ranklens.judging.prepared import kept
 
     out.check_output(output, [qrels, *paths_of(runs)])
-    written = formats.format_of(format, output, Format)
+    written = output_formats.format_of(format, output, Format)
     _refuse_what_is_not_shown(per_query, failing, failing_measure, written)
     _refuse_for_engine(engine, master, failing)
     texts = query_texts(queries, qrels, "evaluate") if queries or per_query or failing else {}
@@ -146,7 +148,7 @@ def evaluate(
     if written is Format.table and out.is_standard_output(output):
         _show(found, per_query, worst)
     elif written is Format.parquet:
-        formats.write_parquet(_frame(_rows(found, per_query, worst)), output)
+        output_formats.write_parquet(_frame(_rows(found, per_query, worst)), output)
     else:
         out.write_text(_render(found, per_query, worst, written, spreadsheet), output)
     if save:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ranklens.cli import formats, options
-from ranklens.cli.places import columns_of, match_of
+from ranklens.cli import options, output_formats
+from ranklens.cli.map_and_match import columns_of, match_of
 from ranklens.cli.texts import query_texts
 from ranklens.errors import InputError
 from ranklens.files import output as out
@@ -20,7 +20,7 @@ from ranklens.policy import Policy
 from ranklens.readers.names import Names
 
 if TYPE_CHECKING:
-    from ranklens.explanation.walk import Explanation
+    from ranklens.explanation.explain import Explanation
 
 EXAMPLES = """
 
@@ -78,7 +78,7 @@ def explain(
     ] = None,
     queries: options.Queries = None,
     rows: Annotated[int, typer.Option(help="Approximate number of rows to show.")] = 20,
-    format: Annotated[Format | None, formats.asked(Format)] = None,  # noqa: A002
+    format: Annotated[Format | None, output_formats.asked(Format)] = None,  # noqa: A002
     output: options.Output = None,
     qrels_format: options.QrelsFormat = None,
     run_format: options.RunFormat = None,
@@ -90,12 +90,12 @@ def explain(
     ] = None,
 ) -> None:
     """Show step by step how a measure gets its value for one query."""
-    from ranklens.explanation.walk import explain as work_out
+    from ranklens.explanation.explain import explain as work_out
     from ranklens.judging.documents import judgments
     from ranklens.judging.inputs import read_inputs
 
     out.check_output(output, [qrels, *paths_of([run])])
-    written = formats.format_of(format, output, Format)
+    written = output_formats.format_of(format, output, Format)
     given = query_texts(queries, qrels, "explain")
     columns, matching = columns_of(places), match_of(match)
     data = open_collection(qrels, [run], qrels_format, run_format, Names.of(columns, matching))
@@ -114,7 +114,7 @@ def explain(
     found = work_out(measure, gold, ranked, query=query, policy=own, rows=rows, convention=convention)
     found = replace(found, text=texts.get(query))
     if written is Format.parquet:
-        formats.write_parquet(found.to_frame(), output)
+        output_formats.write_parquet(found.to_frame(), output)
     else:
         out.write_text(_render(found, written).rstrip("\n") + "\n", output)
 
@@ -125,7 +125,7 @@ def _render(found: Explanation, format: Format) -> str:  # noqa: A002
     if format is Format.table:
         return str(found)
     if format in (Format.csv, Format.jsonl):
-        return formats.as_rows(found.to_frame(), format)
+        return output_formats.as_rows(found.to_frame(), format)
     return found.to_markdown() if format is Format.markdown else found.to_json()
 
 

@@ -1,4 +1,4 @@
-"""``ranklens gate``: hold results against rules and a baseline; exit status 1 if a rule does not pass."""
+"""``ranklens gate``: check results against rules and a baseline; exit status 1 if a rule does not pass."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from ranklens.cli import formats, options
+from ranklens.cli import options, output_formats
 from ranklens.errors import InputError
 from ranklens.files import output as out
 from ranklens.policy import Policy
@@ -93,7 +93,7 @@ def gate(
         typer.Option(
             "--baseline",
             metavar="FILE|history:REF",
-            help="What drops are held against: a frozen file, or an entry of the history.",
+            help="What drops are measured from: a frozen file, or an entry of the history.",
         ),
     ] = None,
     update: Annotated[
@@ -103,14 +103,14 @@ def gate(
         Undecided | None,
         typer.Option(
             "--undecided",
-            help="Whether a rule that the queries are too few to decide fails (default) or passes.",
+            help="What to do if the queries are too few to decide a rule: fail (default) or pass.",
         ),
     ] = None,
     common: Annotated[
         bool,
         typer.Option(
             "--common",
-            help="Compare on the queries whose judgments are those of the baseline, if others changed.",
+            help="If some judgments changed, compare only the queries whose judgments did not.",
         ),
     ] = False,
     queries: options.Queries = None,
@@ -122,7 +122,7 @@ def gate(
         list[str] | None,
         typer.Option("-m", "--measures", help="Further measures that --update keeps. Can be repeated."),
     ] = None,
-    format: Annotated[Format | None, formats.asked(Format)] = None,  # noqa: A002
+    format: Annotated[Format | None, output_formats.asked(Format)] = None,  # noqa: A002
     output: options.Output = None,
     junit: options.Junit = None,
     qrels_format: options.QrelsFormat = None,
@@ -130,7 +130,7 @@ def gate(
     places: options.Map = None,
     match: options.Match = None,
 ) -> None:
-    """Hold results against rules and a baseline; exit status 1 if a rule fails, 2 if nothing could be checked.
+    """Check results against rules and a baseline; exit status 1 if a rule fails, 2 if nothing could be checked.
 
     A baseline is a file that is committed and that only --update changes. If its queries, judgments or policy differ, nothing is compared.
     """
@@ -140,7 +140,7 @@ def gate(
         raise InputError("Say what to check: either --config FILE, or --qrels FILE and --run FILE.")
     chosen = None if undecided is None else undecided.value
     held = _Held([Rule.parse(rule) for rule in rules or ()], baseline, chosen, common, update)
-    written = formats.format_of(format, output, Format)
+    written = output_formats.format_of(format, output, Format)
     for file in (output, junit):
         out.check_output(file, [config, qrels, *(runs or ())])
     if config is not None:
@@ -164,13 +164,13 @@ def _by_files(
     how: Mapping[str, Any],
 ) -> Outcome | None:
     """Runs and logs against judgments."""
-    from ranklens.cli.places import columns_of, match_of
+    from ranklens.cli.map_and_match import columns_of, match_of
     from ranklens.evaluation import evaluate
     from ranklens.files.collection import open_collection
     from ranklens.gates.baselines import Baseline
     from ranklens.gates.checking import check
+    from ranklens.gates.context import Terms
     from ranklens.gates.results import records_of
-    from ranklens.gates.terms import Terms
     from ranklens.readers.names import Names
     from ranklens.registry import parse_many
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ranklens.cli import formats, options
+from ranklens.cli import options, output_formats
 from ranklens.errors import InputError
 from ranklens.files import output as out
 from ranklens.policy import Policy
@@ -43,7 +43,7 @@ Store = Annotated[
     typer.Option(
         "--history",
         metavar="FILE",
-        help="History to use; by default .ranklens/history.db in the folder of the repository, or what RANKLENS_HISTORY names.",
+        help="History file. Default: $RANKLENS_HISTORY, else .ranklens/history.db in the repository.",
     ),
 ]
 System = Annotated[str | None, typer.Option("--system", help="Only this system.")]
@@ -101,7 +101,7 @@ def add(
     match: options.Match = None,
 ) -> None:
     """Score runs against judgments and add them to the history."""
-    from ranklens.cli.places import columns_of, match_of
+    from ranklens.cli.map_and_match import columns_of, match_of
     from ranklens.evaluation import evaluate
     from ranklens.files.collection import open_collection
     from ranklens.readers.names import Names
@@ -130,7 +130,7 @@ def list_entries(
 
     written = _format(format, output)
     entries = History(store).entries(system=system, last=last)
-    formats.write(
+    output_formats.write(
         Printout([_table(entries)]),
         written,
         output,
@@ -157,7 +157,7 @@ def show(
     entry = history.find(ref)
     record = history.record(entry)
     values = {name: found.tolist() for name, found in record.values.items()}
-    formats.write(
+    output_formats.write(
         Printout([_by_query(record)]) if per_query else _details(entry, len(record.queries)),
         written,
         output,
@@ -180,17 +180,17 @@ def trend(
     format: options.Written = None,  # noqa: A002
     output: options.Output = None,
 ) -> None:
-    """Show a measure over time; drops are found by a paired test on the queries in common, not by the eye."""
+    """Show a measure over time; drops are found by a paired test on the queries in common, not by eye."""
     from ranklens.history.store import History
 
     written = _format(format, output)
     out.check_output(plot)
     found = History(store).trend(measure, system=system, last=last)
     if plot is not None:
-        from ranklens.report.drawing import save
+        from ranklens.report.charts.style import save
 
         save(found.chart(), plot)
-    formats.write(
+    output_formats.write(
         found.printout(),
         written,
         output,
@@ -254,7 +254,7 @@ def _table(entries: list[Entry]) -> Table:
             _date(entry.at),
             entry.system,
             entry.kind,
-            _commit(entry),
+            entry.short_commit,
             entry.label or "",
             entry.judgments[:7],
             *(f"{entry.measures[name].mean:.4f}" if name in entry.measures else "" for name in names),
@@ -265,10 +265,6 @@ def _table(entries: list[Entry]) -> Table:
     return Table(
         ["entry", "date", "system", "by", "commit", "label", "judgments", *names], rows, note=note, left=7
     )
-
-
-def _commit(entry: Entry) -> str:
-    return "" if entry.commit is None else f"{entry.commit[:7]}{'+' if entry.dirty else ''}"
 
 
 def _details(entry: Entry, queries: int) -> Printout:
@@ -345,7 +341,7 @@ def _frame(rows: Any) -> pl.DataFrame:
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def _format(asked: formats.Format | None, output: Path | None) -> formats.Format:
+def _format(asked: output_formats.Format | None, output: Path | None) -> output_formats.Format:
     """Before any work, because the name of the file may be wrong."""
     out.check_output(output)
-    return formats.format_of(asked, output, formats.Format)
+    return output_formats.format_of(asked, output, output_formats.Format)

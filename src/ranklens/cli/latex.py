@@ -24,23 +24,29 @@ _TABLE: dict[str, tuple[Any, Any]] = {
         "Marks of significant differences: letters, dagger, triangles or none.", str | None, None
     ),
     "against": _option(
-        "The run that dagger, triangles and --delta refer to; by default the baseline.", str | None, None
+        "LaTeX: the run that dagger, triangles and --delta refer to; by default the baseline.",
+        str | None,
+        None,
     ),
     "delta": (
-        Annotated[bool, typer.Option("--delta", help="Add differences in percent.", rich_help_panel=_PANEL)],
-        False,
-    ),
-    "digits": _option("Digits behind the point.", int, 4),
-    "align": _option("Numbers by their point (decimal) or to the right (right).", str, "decimal"),
-    "caption": _option("Caption, in place of one that says what was tested.", str | None, None),
-    "label": _option("Label, for references.", str | None, None),
-    "wide": (
         Annotated[
-            bool, typer.Option("--wide", help="Span both columns of the page.", rich_help_panel=_PANEL)
+            bool, typer.Option("--delta", help="LaTeX: add differences in percent.", rich_help_panel=_PANEL)
         ],
         False,
     ),
-    "notes": _option("What the caption tells: short (details as comments), full or none.", str, "short"),
+    "digits": _option("LaTeX: digits after the decimal point.", int, 4),
+    "align": _option("LaTeX: align numbers at the decimal point (decimal) or right (right).", str, "decimal"),
+    "caption": _option("LaTeX: caption, in place of one that says what was tested.", str | None, None),
+    "label": _option("LaTeX: label.", str | None, None),
+    "wide": (
+        Annotated[
+            bool, typer.Option("--wide", help="LaTeX: span both columns of the page.", rich_help_panel=_PANEL)
+        ],
+        False,
+    ),
+    "notes": _option(
+        "LaTeX: how much the caption says: short (details as comments), full or none.", str, "short"
+    ),
 }
 
 

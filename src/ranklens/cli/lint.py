@@ -9,7 +9,7 @@ import typer
 
 from ranklens.cli import options
 from ranklens.cli.bars import reading
-from ranklens.cli.places import columns_of
+from ranklens.cli.map_and_match import columns_of
 from ranklens.files.collection import open_collection
 from ranklens.readers.names import Names
 from ranklens.words import visible

@@ -7,14 +7,14 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ranklens.errors import InputError
-from ranklens.manners import guarded, program
+from ranklens.process import guarded, program
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; its exit states are those of :mod:`ranklens.manners`, never a traceback for a user's mistake."""
+    """Run the command line; its exit status is that of :mod:`ranklens.process`, never a traceback for a user's mistake."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     runs_code = given[:1] in (["bench"], ["gate"])  # which may start programs that write to standard error
     begin = program if arguments is None else guarded

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_origin, get_type_
 
 import typer
 
-from ranklens.cli import formats
-from ranklens.manners import loudness
+from ranklens.cli import output_formats
 from ranklens.policy import Policy
+from ranklens.process import loudness
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -42,7 +42,7 @@ Queries = Annotated[
         help="Texts of the queries: JSONL, CSV, TSV, JSON or Parquet. A BEIR folder brings its own.",
     ),
 ]
-Written = Annotated[formats.Format | None, formats.asked(formats.Format)]
+Written = Annotated[output_formats.Format | None, output_formats.asked(output_formats.Format)]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="File to write; - is standard output.")]
 Spreadsheet = Annotated[
     bool,
@@ -157,7 +157,7 @@ _ASKING = {
             bool,
             typer.Option(
                 "--no-code",
-                help="Refuse configurations that name code or an address; runs are compared and gated.",
+                help="Refuse configurations that name code or a URL; run files still work.",
             ),
         ],
         False,

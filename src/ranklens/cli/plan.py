@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ranklens.cli import formats, options
+from ranklens.cli import options, output_formats
 from ranklens.errors import InputError
 from ranklens.files import output as out
 from ranklens.policy import Policy
@@ -33,7 +33,7 @@ Examples:
 
 def plan(
     detect: Annotated[
-        float, typer.Option(help="The difference of means that must not be missed, such as 0.02.")
+        float, typer.Option(help="Smallest difference of means worth detecting, such as 0.02.")
     ],
     policy: Policy,
     qrels: Annotated[
@@ -70,7 +70,7 @@ def plan(
     """Plan an evaluation: how many queries show a difference that matters."""
     from ranklens.comparison.planning import plan as make_plan
 
-    written = formats.format_of(format, output, formats.Format)
+    written = output_formats.format_of(format, output, output_formats.Format)
     for file in (output, plot):
         out.check_output(file, [qrels, *(runs or [])])
     found = make_plan(
@@ -84,10 +84,10 @@ def plan(
         correlation=correlation,
     )
     if plot is not None:
-        from ranklens.report.drawing import save
+        from ranklens.report.charts.style import save
 
         save(found.chart(), plot)
-    formats.write(found.printout(), written, output, rows=lambda: found.curve, content=found.to_dict)
+    output_formats.write(found.printout(), written, output, rows=lambda: found.curve, content=found.to_dict)
 
 
 def _pilot(
@@ -106,7 +106,7 @@ def _pilot(
         raise InputError(
             "A pilot needs two or more runs: their differences show how many queries are needed."
         )
-    from ranklens.cli.settings import compare_files
+    from ranklens.cli.comparison_options import compare_files
 
     settings: dict[str, Any] = dict.fromkeys(("by", "qrels_format", "run_format", "places", "match"))
     # The pilot is not tested, so the quickest test will do.

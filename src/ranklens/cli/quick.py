@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ranklens.cli import evaluate
-from ranklens.cli.formats import Format
+from ranklens.cli.output_formats import Format
 from ranklens.policy import Policy
 
 _NUMBERS = {"depth": (r"[0-9]{1,9}", int), "rel": (r"[0-9]{1,9}(?:\.[0-9]{1,9})?", float)}

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ranklens.cli import options
-from ranklens.cli.settings import compare_files, inputs, with_settings
+from ranklens.cli.comparison_options import compare_files, inputs, with_settings
 from ranklens.cli.texts import in_folder
 from ranklens.policy import Policy
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ranklens.cli import formats, options
+from ranklens.cli import options, output_formats
 from ranklens.cli.bars import progress
-from ranklens.cli.formats import Format
-from ranklens.cli.settings import compare_files, inputs, with_settings
+from ranklens.cli.comparison_options import compare_files, inputs, with_settings
+from ranklens.cli.output_formats import Format
 from ranklens.files import output as out
 from ranklens.policy import Policy
 
@@ -31,9 +31,9 @@ def sensitivity(
     output: options.Output = None,
 ) -> None:
     """Check a conclusion: compare runs under other tie rules, depths, relevance levels, parameters and tests."""
-    written = formats.format_of(format, output, Format)
+    written = output_formats.format_of(format, output, Format)
     out.check_output(output, inputs(qrels, runs, settings["by"]))
     found = compare_files(qrels, runs, policy=policy, **settings).sensitivity(
         progress=lambda settings: progress(settings, "Trying settings")
     )
-    formats.write(found.printout(), written, output, rows=found.to_frame, content=found.to_dict)
+    output_formats.write(found.printout(), written, output, rows=found.to_frame, content=found.to_dict)

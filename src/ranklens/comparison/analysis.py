@@ -15,8 +15,8 @@ from ranklens.comparison.contrasts import Contrasts
 from ranklens.comparison.effort import Size, affordable
 from ranklens.comparison.pairs import Pairs
 from ranklens.comparison.settings import Settings
+from ranklens.comparison.significance import contrasts
 from ranklens.comparison.slices import in_order, slices_of
-from ranklens.comparison.testing import contrasts
 from ranklens.stats.strata import macro_interval
 
 if TYPE_CHECKING:

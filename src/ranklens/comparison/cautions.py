@@ -12,7 +12,7 @@ from ranklens.comparison import clusters
 from ranklens.comparison.alignment import is_cost
 from ranklens.comparison.effort import corrected_away
 from ranklens.comparison.slices import NONE
-from ranklens.comparison.verdicts import name_of_test
+from ranklens.comparison.wording import name_of_test
 from ranklens.scores import share_judged
 from ranklens.stats.student import t_quantile
 from ranklens.words import counted, percent, several

@@ -16,6 +16,12 @@ if TYPE_CHECKING:
 
 # q12-a, 12_1, q12.b, t7/3: a stem with a digit and, after a separator, a letter or a number; or 12a, 12b.
 _VARIANT = re.compile(r"(?P<stem>.*\d.*?)(?:[-_.:/#](?:[a-zA-Z]|[vp]?\d{1,2})|(?<=\d)[a-z])")
+# English words that paraphrases add, drop and exchange.
+_FILLERS = re.compile(
+    r"a|about|an|and|any|are|as|at|be|by|can|could|did|do|does|for|from|had|has|have|how|i|if|in|into|is|it|its|list|me|my|of|on|or|our|"
+    r"please|should|show|some|tell|than|that|the|their|them|there|these|this|those|to|us|was|we|were|what|when|where|which|who|whom|whose|"
+    r"why|will|with|would|you|your"
+)
 _FEWEST, _LARGEST = 3, 20  # clusters, and queries in each on average: fewer or larger ones are slices
 
 
@@ -38,10 +44,21 @@ def suggested(ids: Sequence[str], texts: Mapping[str, str]) -> tuple[int, str, s
     (3, 'q1-a', 'q1-b')
     >>> suggested(["q-1", "q-2", "q-3", "q-4"], {}) is None
     True
+
+    Texts suggest a cluster if they have the same words, in any order and but for words such as "how" and "the".
     """
     stems = [match["stem"] if (match := _VARIANT.fullmatch(query)) else query for query in ids]
-    words = [" ".join(sorted(re.findall(r"\w+", texts.get(query, "").lower()))) or query for query in ids]
-    return _clustered(ids, stems) or _clustered(ids, words)
+    return _clustered(ids, stems) or _clustered(ids, [_topic(texts.get(query, "")) or query for query in ids])
+
+
+def _topic(text: str) -> str:
+    """The words that carry the meaning of a text; all of them if none does.
+
+    >>> _topic("How do I reset my password?") == _topic("password reset") == "password reset"
+    True
+    """
+    words = {*re.findall(r"\w+", text.lower())}
+    return " ".join(sorted(word for word in words if not _FILLERS.fullmatch(word)) or sorted(words))
 
 
 def _clustered(ids: Sequence[str], labels: Sequence[str]) -> tuple[int, str, str] | None:

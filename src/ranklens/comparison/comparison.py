@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ranklens.comparison import verdicts
+from ranklens.comparison import wording
 from ranklens.comparison.alignment import Aligned, Quantity
 from ranklens.comparison.settings import fewest_queries
 from ranklens.errors import InputError, MeasureError, nearest
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ranklens.comparison.pairs import PairResult, Pairs
     from ranklens.comparison.sensitivity import Sensitivity
     from ranklens.comparison.settings import Settings
-    from ranklens.formulas.methods import Citations, Methods
+    from ranklens.formulas.methods_paragraph import Citations, Methods
     from ranklens.policy import Policy
     from ranklens.registry import Measure
     from ranklens.report.charts import ComparisonPlots
@@ -170,7 +170,7 @@ class Comparison:
 
     def facts(self, pair: PairResult) -> str:
         """The size of a difference, how likely it is by chance, and which differences are often missed."""
-        return verdicts.facts(pair)
+        return wording.facts(pair)
 
     def queries_needed(self, pair: PairResult) -> int | None:
         """How many queries like these would show the difference of a pair with a power of 80%; None if no number would.
@@ -187,8 +187,8 @@ class Comparison:
     def verdict(self, measure: str | Measure | None = None) -> str:
         """What to conclude, in words; for all measures, one per line, and at the end how they go together if they disagree."""
         if measure is not None:
-            return verdicts.of_measure(self, self._measure(measure)).text
-        lines = [f"{self.shown(name)}: {verdicts.of_measure(self, name).text}" for name in self.measures]
+            return wording.of_measure(self, self._measure(measure)).text
+        lines = [f"{self.shown(name)}: {wording.of_measure(self, name).text}" for name in self.measures]
         return "\n".join([*lines, f"Conclusion: {self.conclusion}"] if self.conclusion else lines)
 
     def queries(self, measure: str | Measure, a: str | None = None, b: str | None = None) -> pl.DataFrame:
@@ -198,16 +198,20 @@ class Comparison:
         first, second = self._two(a, b)
         return by_difference(self, self._measure(measure), first, second)
 
-    def influence(self, measure: str | Measure, a: str | None = None, b: str | None = None) -> pl.DataFrame:
+    def influence(
+        self, measure: str | Measure | None = None, a: str | None = None, b: str | None = None
+    ) -> pl.DataFrame:
         """The queries, the most influential first: query, difference, difference_without, verdict_changes.
 
+        Without a measure, by the primary one, or the first; without systems, of the baseline (or the first) and the best of the others.
         ``difference_without`` is the mean difference of b and a without the query; ``verdict_changes`` says that without it the two
         can no longer be told apart, or only then. The other pairs keep their p-values.
         """
         from ranklens.comparison.influence import influence_frame
 
         first, second = self._two(a, b)
-        return influence_frame(self, self._measure(measure), first, second)
+        chosen = measure if measure is not None else self.primary or self.measures[0]
+        return influence_frame(self, self._measure(chosen), first, second)
 
     def bounds(self, measure: str | Measure) -> pl.DataFrame:
         """What unjudged documents leave open, one row per system: system, mean, low, high, open_to.
@@ -247,7 +251,7 @@ class Comparison:
 
         The Bayesian view, as in :func:`ranklens.stats.probabilities`: by ``t`` about means, by ``signed-rank`` about most queries.
         """
-        from ranklens.comparison.influence import probabilities_frame
+        from ranklens.comparison.bayes import probabilities_frame
 
         return probabilities_frame(self, rope, method)
 
@@ -344,7 +348,7 @@ class Comparison:
         """The methods paragraph of a paper: measures, tests, corrections, policies and the version, with references."""
         from ranklens import __version__
         from ranklens.comparison.tables import note
-        from ranklens.formulas.methods import written
+        from ranklens.formulas.methods_paragraph import written
         from ranklens.registry import parse
         from ranklens.scores import highest_grade
 

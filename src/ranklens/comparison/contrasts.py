@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ranklens.comparison import groups, verdicts
+from ranklens.comparison import groups, wording
 from ranklens.comparison.pairs import PairResult
 from ranklens.comparison.settings import smallest_p
 from ranklens.errors import InputError
@@ -305,7 +305,7 @@ class Block:
         """In words; they take longer than all numbers, so they are kept."""
         first = int(self.index[0])
         if first not in self.contrasts.told:
-            self.contrasts.told[first] = [verdicts.of_pair(pair) for pair in self.results()]
+            self.contrasts.told[first] = [wording.of_pair(pair) for pair in self.results()]
         return self.contrasts.told[first]
 
     def results(self) -> Iterator[PairResult]:

@@ -1,4 +1,4 @@
-"""Which queries a result rests on, and the Bayesian view of it: tables by query and by pair."""
+"""Which queries a result rests on."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ranklens.comparison.testing import independent_values
-from ranklens.stats import Clusters, adjust, influence, inputs, paired_test, probabilities
-from ranklens.stats.influences import mean_without
+from ranklens.comparison.significance import independent_values
+from ranklens.stats import Clusters, adjust, influence, inputs, paired_test
+from ranklens.stats.leave_one_out import mean_without
 from ranklens.stats.randomization import EXACT_UP_TO
 
 if TYPE_CHECKING:
@@ -120,34 +120,6 @@ def _quick(part: Contrasts, n: int) -> str:
         if done in ("wilcoxon", "sign", "mcnemar", "welch") or (done == "randomization" and n <= EXACT_UP_TO)
         else "t"
     )
-
-
-def probabilities_frame(comparison: Comparison, rope: float, method: str) -> pl.DataFrame:
-    """One row per measure and pair: how likely b is better than a, practically equal, and worse."""
-    import polars as pl
-
-    rows = []
-    for part in comparison.pairs.parts:
-        for i, j in zip(part.first.tolist(), part.second.tolist(), strict=True):
-            values = part.units[[i, j]]
-            found = probabilities(*values, rope=rope, method=method, rng=comparison.seed)
-            better, worse = found.better, found.worse
-            if part.quantity.better == "lower":
-                better, worse = worse, better
-            rows.append(
-                (
-                    comparison.shown(part.quantity.name),
-                    part.systems[i],
-                    part.systems[j],
-                    better,
-                    found.equal,
-                    worse,
-                    found.method,
-                )
-            )
-    names = ("measure", "a", "b", "better", "equal", "worse", "method")
-    kinds = {name: pl.Float64 if name in ("better", "equal", "worse") else pl.String for name in names}
-    return pl.DataFrame(rows, schema=kinds, orient="row")
 
 
 def _influence(part: Contrasts, a: str, b: str) -> Influence:

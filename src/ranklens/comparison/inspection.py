@@ -107,11 +107,7 @@ def _evidence(comparison: Comparison, query: str, a: str, b: str) -> Evidence:
         )
     known = comparison.query_ids
     if query not in known:
-        close = nearest(str(query), known)
-        raise InputError(
-            f"There is no query {query!r} among the {len(known):,} compared (first: {known[0]!r})"
-            + (f"; {close.strip()}" if close else ".")
-        )
+        raise InputError(f"There is no query {query!r} among those compared: {nearest(str(query), known)}")
     return evidence
 
 

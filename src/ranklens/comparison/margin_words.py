@@ -65,7 +65,4 @@ def as_good(comparison: Comparison, measure: str, best: str) -> list[str]:
 
 def equivalent(comparison: Comparison, measure: str, best: str, others: list[str]) -> bool:
     """Whether the margin makes all of these as good as the best."""
-    if measure not in comparison.settings.margins:
-        return False
-    decisions = {comparison.pair(measure, best, other).decision for other in others}
-    return decisions == {"equivalent"}
+    return bool(others) and {*others} <= {*as_good(comparison, measure, best)}

@@ -37,11 +37,12 @@ def worst_agreement(values: FloatArray, lower_is_better: bool) -> tuple[Agreemen
     """Systems × queries: the least agreement of the means with those without one query, and who leads without each."""
     n = values.shape[1]
     means = values.mean(axis=1)
+    first = np.argmin if lower_is_better else np.argmax
     if n < 2:
-        return agreement(means, means), [int(np.argmax(means))] * n
+        return agreement(means, means), [int(first(means))] * n
     without = (values.sum(axis=1, keepdims=True) - values) / (n - 1)
     found = [agreement(means, column) for column in without.T]
-    leaders = (without.argmin(axis=0) if lower_is_better else without.argmax(axis=0)).tolist()
+    leaders = first(without, axis=0).tolist()
     return min(found, key=lambda one: (1.0 if one.tau is None else one.tau, -one.swaps)), leaders
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
-from ranklens.comparison import verdicts
+from ranklens.comparison import wording
 
 if TYPE_CHECKING:
     from ranklens.comparison.contrasts import Contrasts
@@ -62,7 +62,7 @@ class PairResult:
     @cached_property
     def verdict(self) -> str:
         """Which system is better, by how much and how surely, in words."""
-        return verdicts.of_pair(self)
+        return wording.of_pair(self)
 
 
 class Pairs(Sequence[PairResult]):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ranklens.comparison import tables, verdicts
+from ranklens.comparison import tables, wording
 from ranklens.comparison.groups import label
 from ranklens.errors import Given, InputError, Option, nearest
 from ranklens.registry import stated
@@ -306,10 +306,10 @@ def stated_parameters(comparison: Comparison) -> list[str]:
 def _briefly(comparison: Comparison) -> str:
     """The test, the correction and the level, in a few words."""
     tests = dict.fromkeys(part.terms.done for part in comparison.pairs.parts)
-    parts = [verdicts.name_of_test(test) for test in tests]
+    parts = [wording.name_of_test(test) for test in tests]
     family = comparison.pairs.parts[0].family
     if family.pairs > 1 and not comparison.settings.is_tukey:
-        parts.append(verdicts.name_of_correction(comparison.correction) or "not corrected")
+        parts.append(wording.name_of_correction(comparison.correction) or "not corrected")
     return ", ".join(parts)
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from ranklens.arrays import FloatArray
     from ranklens.registry import Measure
-    from ranklens.report.drawing import Chart
+    from ranklens.report.charts.style import Chart
     from ranklens.tables.table import Printout
 
 _CURVE = 25  # numbers of queries for which the power is shown
@@ -87,7 +87,7 @@ class Plan:
 
     def chart(self) -> Chart:
         """Power over the number of queries, as a chart; needs the extra ``plots``."""
-        from ranklens.report.plans import power_chart
+        from ranklens.report.charts.power import power_chart
 
         return power_chart(self)
 
@@ -270,7 +270,7 @@ def _pilot(given: Any, measure: Any) -> _Pilot:
     if isinstance(given, Scores):
         return _of_one_system(given, measure)
     if isinstance(given, Mapping):
-        from ranklens.comparison.systems import compare_scores
+        from ranklens.comparison.compare import compare_scores
 
         given = compare_scores(given, measure)
     if isinstance(given, Comparison):

@@ -6,8 +6,8 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ranklens.comparison.compare import compare_scores
 from ranklens.comparison.export import FORMAT_VERSION
-from ranklens.comparison.systems import compare_scores
 from ranklens.errors import InputError
 from ranklens.scores import is_measure, of_comparison, recalled
 from ranklens.stats import Margin
@@ -27,7 +27,7 @@ def from_json(text: str) -> Comparison:
     given = content.get("format_version") if isinstance(content, dict) else content
     if not isinstance(content, dict) or given != FORMAT_VERSION or "systems" not in content:
         raise InputError(
-            f"This is no comparison that this version of RankLens reads: format_version is {given!r:.40}, and should be {FORMAT_VERSION}."
+            f"This is not a comparison that this version of RankLens can read: format_version is {given!r:.40}, and should be {FORMAT_VERSION}."
         )
     try:
         return _compared(content)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ranklens.comparison.alternatives import Alternative, alternatives
+from ranklens.comparison.compare import compare_scores
 from ranklens.comparison.influence import influence_frame
 from ranklens.comparison.orders import Agreement, agreement, worst_agreement
-from ranklens.comparison.systems import compare_scores
 from ranklens.errors import InputError
 from ranklens.tables.table import Lines, Printout, Table
 from ranklens.words import counted, plural, several
@@ -291,7 +291,7 @@ def _facts(comparison: Comparison, measure: str) -> Any:
 
 def _claim(comparison: Comparison, measure: str) -> str:
     """The conclusion whose survival is counted."""
-    from ranklens.comparison.verdicts import of_measure
+    from ranklens.comparison.wording import of_measure
 
     if len(comparison.systems) == 2 or comparison.baseline is not None:
         return of_measure(comparison, measure).claim

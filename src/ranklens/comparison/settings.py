@@ -54,7 +54,7 @@ class Settings:
                 Option("intervals", "simultaneous"),
                 " and ",
                 Given("test", self.test),
-                " do not go together: the intervals are of means. Choose ",
+                " cannot be combined: the intervals are of means. Choose ",
                 Option("test", "randomization", "t", "bootstrap"),
                 ".",
             )
@@ -63,7 +63,7 @@ class Settings:
                 Option("intervals", "simultaneous"),
                 " and ",
                 Given("correction", self.correction),
-                " do not go together: the intervals bring their own correction. Omit ",
+                " cannot be combined: the intervals bring their own correction. Omit ",
                 Option("correction"),
                 ".",
             )

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ranklens.comparison import openness, verdicts
+from ranklens.comparison import openness, wording
 from ranklens.comparison.teams import best_of_teams
 from ranklens.scores import details
 from ranklens.stats.effects import METHODS
 from ranklens.stats.joint import RESAMPLES as JOINT_RESAMPLES
 from ranklens.stats.randomization import EXACT_UP_TO
 from ranklens.tables.table import Cell, Lines, Printout, Table
-from ranklens.words import counted, said_once, several, shortened
+from ranklens.words import counted, p_cell, said_once, several, shortened
 
 if TYPE_CHECKING:
     from ranklens.comparison.analysis import SystemResult
@@ -43,15 +43,13 @@ def printout(comparison: Comparison, *, intervals: bool = True) -> Printout:
         parts = [_without(part, _interval_header(comparison)) for part in parts if isinstance(part, Table)]
     shown = comparison.shown
     said = [
-        (shown(name), verdicts.of_measure(comparison, name, intervals=intervals).text)
+        (shown(name), wording.of_measure(comparison, name, intervals=intervals).text)
         for name in comparison.measures
     ]
-    said += [
-        (f"{shown(name)} by slice", verdicts.of_slices(comparison, name)) for name in comparison.measures
-    ]
+    said += [(f"{shown(name)} by slice", wording.of_slices(comparison, name)) for name in comparison.measures]
     said += [(f"{shown(name)}, open", openness.told(comparison, name)) for name in comparison.measures]
     said.append(("Conclusion", comparison.conclusion))
-    said += [(name, text) for name, text in verdicts.of_failures(comparison.scores).items()]
+    said += [(name, text) for name, text in wording.of_failures(comparison.scores).items()]
     parts.append(Lines("Verdict", [f"{name}: {text}" for name, text in said if text]))
     parts.append(Lines("What was compared", note(comparison)))
     if comparison.cautions:
@@ -104,7 +102,7 @@ def pairs(comparison: Comparison) -> Table:
         hidden += len(tested) - len(shown)
         label_of = comparison.shown(name)
         rows += [[label_of if i == 0 else "", *_pair(comparison, pair)] for i, pair in enumerate(shown)]
-    corrected = verdicts.name_of_correction(comparison.correction)
+    corrected = wording.name_of_correction(comparison.correction)
     if comparison.settings.is_joint:
         corrected = "max-t"
     is_plain = comparison.settings.is_tukey or not corrected or comparison.pairs.parts[0].family.pairs < 2
@@ -189,7 +187,7 @@ def method(comparison: Comparison) -> str:
 
 
 def _test(test: str, parts: Sequence[Contrasts]) -> str:
-    text, settings = verdicts.name_of_test(test), parts[0].settings
+    text, settings = wording.name_of_test(test), parts[0].settings
     if any(part.clusters is not None for part in parts):
         text += " by cluster"
     if settings.is_joint:
@@ -208,7 +206,7 @@ def _intervals(comparison: Comparison) -> str:
     means = dict.fromkeys(r.interval.method for r in comparison.results if r.interval is not None)
     blocks = (next(part.blocks()) for part in comparison.pairs.parts if len(part))
     used = dict.fromkeys(METHODS[place] for block in blocks for place in block.effects.method.tolist())
-    of_means, of_differences = (several([*map(verdicts.name_of_method, names)]) for names in (means, used))
+    of_means, of_differences = (several([*map(wording.name_of_method, names)]) for names in (means, used))
     if comparison.settings.is_joint:
         return (
             f"Intervals of means are {of_means}; those of differences hold together and agree with the tests."
@@ -265,7 +263,7 @@ def _corrected(comparison: Comparison, family: Family) -> str:
     pairs = family.pairs
     if comparison.settings.is_tukey:
         return f", which corrects for all pairs of {len(comparison.systems):,} systems"
-    name = verdicts.name_of_correction(comparison.correction)
+    name = wording.name_of_correction(comparison.correction)
     if comparison.settings.is_joint:
         return f", which corrects for {counted(pairs, 'pair')}"
     if pairs < 2:
@@ -357,9 +355,9 @@ def _pair(comparison: Comparison, pair: PairResult) -> list[str]:
         around = str(quantity.interval_back(pair.interval))
     else:
         size, around = _signed(pair.difference), str(pair.interval)
-    chance = verdicts.p_cell(pair.adjusted_p, comparison.alpha)
+    chance = p_cell(pair.adjusted_p, comparison.alpha)
     counts = f"{pair.wins}/{pair.ties}/{pair.losses}"
-    word = verdicts.in_a_word(pair, quantity) + (", open" if pair.is_open else "")
+    word = wording.in_a_word(pair, quantity) + (", open" if pair.is_open else "")
     return [f"{pair.b} vs {pair.a}", size, around, chance, counts, word]
 
 

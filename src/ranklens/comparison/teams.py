@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ranklens.errors import InputError
 from ranklens.files.rows import read_rows
+from ranklens.readers.names import plain
 from ranklens.tables.table import Table
 from ranklens.words import counted, several
 
@@ -16,7 +17,10 @@ if TYPE_CHECKING:
 
 BY_TAG = "tag"
 MOST_TEAMS = 20  # shown for each measure, in print
-_SYSTEMS, _TEAMS = ("system", "run", "tag", "name", "id"), ("team", "group", "organisation", "organization")
+_SYSTEMS, _TEAMS = (
+    ("system", "run", "tag", "run_tag", "name", "id"),
+    ("team", "team_name", "group", "organisation", "organization"),
+)
 
 
 def teams_of(given: Any, systems: Sequence[str]) -> dict[str, str]:
@@ -53,7 +57,7 @@ def _read(table: Any) -> dict[str, str]:
 
 
 def _first(columns: Sequence[str], known: Sequence[str]) -> str:
-    found = next((column for column in columns if column.lower() in known), None)
+    found = next((column for column in columns if plain(column) in known), None)
     if found is None:
         raise InputError(f"teams: {list(columns)} has no column {known[0]!r}; rename the one that holds it.")
     return found

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from ranklens.comparison.systems import compare
+from ranklens.comparison.compare import compare
 from ranklens.config.callables import import_retriever, importable, named
 from ranklens.config.result import BenchResult, from_store
 from ranklens.config.syntax import as_key, spell
@@ -18,7 +18,7 @@ from ranklens.files.collection import open_collection
 from ranklens.files.output import check_output
 from ranklens.gates.baselines import Baseline
 from ranklens.gates.checking import check
-from ranklens.gates.terms import Terms
+from ranklens.gates.context import Terms
 from ranklens.gates.verdicts import Outcome, joined
 from ranklens.judging.inputs import read_inputs
 from ranklens.policy import Policy
@@ -246,7 +246,7 @@ def binary(qrels: Any, rel: float) -> Any:
 def _outcome(
     config: Config, scores: Mapping[str, Scores], compared: Comparison | None, benchmark: Benchmark | None
 ) -> Outcome:
-    """The gates, held against what is shown: with a comparison, the queries that all systems have."""
+    """The gates, applied to what is shown: with a comparison, the queries that all systems have."""
     rules = config.rules
     if not rules:
         return Outcome(())
@@ -282,7 +282,7 @@ def records_of(
     *,
     digested: bool = False,
 ) -> dict[str, Record]:
-    """What was measured of each system, as it is shown; ``digested`` if it is to be held against results of another day."""
+    """What was measured of each system, as it is shown; ``digested`` if it is to be compared with results of another day."""
     from ranklens.history.record import Record, digests_of, latency_of
 
     known = digests_of(next(iter(scores.values()))) if digested else {}

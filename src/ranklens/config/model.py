@@ -26,7 +26,7 @@ from ranklens.evaluation import with_rel
 from ranklens.gates.baselines import HISTORY
 from ranklens.gates.rules import FAILED, Limit, Rule, floor_of
 from ranklens.gates.verdicts import UNDECIDED
-from ranklens.matching.described import matching
+from ranklens.matching.parsing import matching
 from ranklens.matching.rules import Matching
 from ranklens.policy import Policy, make_policy, questions
 from ranklens.registry import Measure, parse, parse_many
@@ -330,7 +330,7 @@ class Gates(Part):
     )
     baseline: Annotated[str, AfterValidator(_held_against)] | None = Field(
         default=None,
-        description="What drops are held against, instead of the system that baseline names: a file that ranklens gate --update wrote, "
+        description="What drops are measured from, instead of the system that baseline names: a file that ranklens gate --update wrote, "
         "or history:REF.",
     )
     undecided: Annotated[str, _one_of(UNDECIDED)] = Field(

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ranklens.arrays import BoolArray, FloatArray, IntArray
-from ranklens.embeddings.places import Places, TieOrder, Wanted
+from ranklens.embeddings.judged_ranks import Places, TieOrder, Wanted
 from ranklens.embeddings.spaces import NotFiniteError, ScoreBlock, Space
 
 QUERY_ROWS = 1024  # queries that are scored at once

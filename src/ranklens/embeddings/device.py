@@ -15,7 +15,7 @@ import numpy as np
 from ranklens.arrays import IntArray
 from ranklens.embeddings import host
 from ranklens.embeddings.chunks import Chunk, Product
-from ranklens.embeddings.places import Places, TieOrder, Wanted
+from ranklens.embeddings.judged_ranks import Places, TieOrder, Wanted
 from ranklens.embeddings.similarity import DOUBLE, SINGLE, Similarity
 from ranklens.embeddings.tensor_scores import exact_scores
 from ranklens.embeddings.transfer import has_strong_double, input_rounding, load_kernel, load_torch, widens

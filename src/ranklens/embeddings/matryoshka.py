@@ -43,7 +43,7 @@ class Matryoshka(Mapping[int, Scores]):
 
     def compare(self, **settings: Any) -> Comparison:
         """The same with settings of :func:`ranklens.compare`, such as ``test`` and ``correction``."""
-        from ranklens.comparison.systems import compare_scores
+        from ranklens.comparison.compare import compare_scores
 
         named = {str(dims): scores.per_query for dims, scores in self.items()}
         if len(named) > 1:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ranklens.arrays import FloatArray, IntArray
 from ranklens.embeddings.corpus import Corpus
-from ranklens.embeddings.places import TieOrder
+from ranklens.embeddings.judged_ranks import TieOrder
 from ranklens.embeddings.spaces import ScoreBlock, Space
 
 Best = tuple[IntArray, FloatArray]  # documents and their scores, best first

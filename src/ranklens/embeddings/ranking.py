@@ -13,9 +13,9 @@ from ranklens.embeddings import host
 from ranklens.embeddings.coarse import coarse_sieve
 from ranklens.embeddings.corpus import Corpus
 from ranklens.embeddings.counting import Counter, Reader, read_blocks
+from ranklens.embeddings.judged_ranks import Places, TieOrder, Wanted
 from ranklens.embeddings.model import Model
 from ranklens.embeddings.nearest import Best, Nearest
-from ranklens.embeddings.places import Places, TieOrder, Wanted
 from ranklens.embeddings.spaces import NotFiniteError, Space
 from ranklens.embeddings.task import Ids, Task
 from ranklens.errors import InputError

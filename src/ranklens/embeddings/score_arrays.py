@@ -12,7 +12,7 @@ from ranklens.arrays import BoolArray, FloatArray, IntArray
 from ranklens.conventions import Convention, read
 from ranklens.embeddings import host
 from ranklens.embeddings.groups import Groups
-from ranklens.embeddings.places import TieOrder
+from ranklens.embeddings.judged_ranks import TieOrder
 from ranklens.errors import InputError
 from ranklens.evaluation import score, with_rel
 from ranklens.judging.assembly import assemble

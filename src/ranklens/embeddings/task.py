@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ranklens.arrays import BoolArray, IntArray
-from ranklens.embeddings.places import Places
+from ranklens.embeddings.judged_ranks import Places
 from ranklens.errors import InputError
 from ranklens.judging.gold import Grades, grades
 from ranklens.judging.judged import Applied

@@ -106,9 +106,9 @@ def _check_is_judged(query: str, qrels: Any, gold: pl.DataFrame) -> None:
     known = list(judged)
     if query in known:
         return
-    many = f"{len(known):,} queries are judged (first: {known[0]!r})." if len(known) > 12 else ""
-    hint = nearest(query, known) if known else "no query is."
-    raise InputError(f"Query {query!r} is not judged, so it has no value: {hint}{many}")
+    raise InputError(
+        f"Query {query!r} is not among the judged ones, so it has no value: {nearest(query, known)}"
+    )
 
 
 def _all_judgments(qrels: Any, gold: pl.DataFrame) -> Any:

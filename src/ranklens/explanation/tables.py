@@ -9,7 +9,7 @@ from ranklens.tables.table import Lines, Printout, Table
 from ranklens.words import shortened
 
 if TYPE_CHECKING:
-    from ranklens.explanation.walk import Explanation, Step
+    from ranklens.explanation.explain import Explanation, Step
 
 _MOST_DOCUMENTS = 3  # named in a line of tied documents
 _MOST_MISSED = 5

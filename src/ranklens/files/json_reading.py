@@ -1,4 +1,4 @@
-"""JSON as files hold it: a key that is there twice is a mistake, and depth has an end.
+"""JSON as files hold it: a key that appears twice is a mistake, and depth has an end.
 
 Python keeps the last of two equal keys, and says nothing; judgments or rankings would be lost that way.
 """
@@ -22,7 +22,7 @@ class RepeatedKeyError(ValueError):
     """An object has a key twice."""
 
     def __init__(self, key: str) -> None:
-        super().__init__(f"the key {brief(key)!r} is there twice; the last one would win")
+        super().__init__(f"the key {brief(key)!r} appears twice; the last one would win")
 
 
 def loads(text: str | bytes) -> Any:

@@ -1,6 +1,6 @@
 """Every measure, one module per family: pure functions over :class:`~ranklens.judging.judged.Judged`, NumPy only.
 
-Importing them fills the registry, in the order of this list. Most people need these; :mod:`ranklens.formulas.further` has the
+Importing them fills the registry, in the order of this list. Most people need these; :mod:`ranklens.formulas.on_demand` has the
 others, which the registry loads when it is asked for a name that is not among these, or for all.
 """
 

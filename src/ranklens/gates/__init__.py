@@ -1,7 +1,7 @@
 """Whether results are good enough: rules such as ``nDCG@10 drop <= 0.01 @ 95%``, one grammar for command, configuration and Python.
 
 ``rules`` parses them, ``checking`` holds them against results and gives data (``verdicts``), ``wording`` makes sentences of that, and
-``baselines`` reads and writes what results are held against.
+``baselines`` reads and writes what results are compared with.
 """
 
 from __future__ import annotations

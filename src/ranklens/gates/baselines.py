@@ -1,4 +1,4 @@
-"""What results are held against: a frozen file that is committed and changed only on purpose, or an entry of the history."""
+"""What results are compared with: a frozen file that is committed and changed only on purpose, or an entry of the history."""
 
 from __future__ import annotations
 

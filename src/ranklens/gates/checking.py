@@ -1,4 +1,4 @@
-"""Rules held against results: :func:`gate` → :class:`~ranklens.gates.verdicts.Outcome`."""
+"""Results checked against rules: :func:`gate` → :class:`~ranklens.gates.verdicts.Outcome`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy as np
 
 from ranklens.errors import InputError, InPython, Option, nearest
 from ranklens.gates.baselines import Baseline
+from ranklens.gates.context import Pair, Terms
 from ranklens.gates.deciding import change_interval, decide
 from ranklens.gates.results import records_of
 from ranklens.gates.rules import FAILED, Rule
-from ranklens.gates.terms import Pair, Terms
 from ranklens.gates.verdicts import UNDECIDED, Loss, Outcome, Status, Undecided, Verdict
 from ranklens.history.differences import differences
 from ranklens.history.record import Record
@@ -41,7 +41,7 @@ def gate(
     clusters: Any = None,
     common: bool = False,
 ) -> Outcome:
-    """Hold rules against results.
+    """Check results against rules.
 
     ``results`` are :class:`~ranklens.Scores`, ``{system: scores}``, or a :class:`~ranklens.Benchmark` whose retrievers have run. ``rules``
     are texts such as ``"nDCG@10 >= 0.42"``, ``"nDCG@10 drop <= 1%"``, ``"nDCG@10 drop <= 0.01 @ 95%"``, ``"failed <= 0"``, ``"p95 <=

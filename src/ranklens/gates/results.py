@@ -1,4 +1,4 @@
-"""What rules are held against, from whatever users have: scores, several by name, a benchmark or records."""
+"""What rules check, from whatever users have: scores, several by name, a benchmark or records."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Results(NamedTuple):
 
 
 def records_of(results: Any, measures: Sequence[Measure], *, digested: bool = True) -> Results:
-    """Records that hold these measures; ``digested`` if they are to be held against others.
+    """Records that hold these measures; ``digested`` if they are to be compared with others.
 
     >>> import ranklens as rl
     >>> scores = rl.evaluate({"q1": {"a"}}, {"q1": ["a"]}, "RR")

@@ -32,7 +32,7 @@ class Loss(NamedTuple):
 
 @dataclass(frozen=True)
 class Verdict:
-    """One rule held against one system.
+    """One rule for one system.
 
     ``value`` is what was measured: a mean, failed calls, or seconds; ``limit`` is the least (or most) that is allowed, and
     ``excess`` by how much the value is beyond it (0 or less where it is not). For a drop, ``baseline`` is the mean to compare with
@@ -111,7 +111,7 @@ class Verdict:
 class Outcome:
     """All verdicts; prints as a list of what passed and failed, and which queries lost most.
 
-    ``about`` says what the results were held against.
+    ``about`` says what the results were compared with.
     """
 
     verdicts: tuple[Verdict, ...]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from math import isinf
 from typing import TYPE_CHECKING
 
 from ranklens.gates.deciding import NO_CHANGE
 from ranklens.gates.rules import FAILED, LATENCIES
 from ranklens.tables.digits import SHOWN
 from ranklens.tables.table import Lines, Printout, Table
-from ranklens.words import counted, shortened
+from ranklens.words import counted, plural, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -81,8 +82,7 @@ def _counts(outcome: Outcome) -> str:
 
 
 def _row(verdict: Verdict) -> Sequence[str]:
-    rule, around = verdict.rule, verdict.interval
-    ends = "" if around is None else f"[{_signed(verdict, around.low)}, {_signed(verdict, around.high)}]"
+    rule = verdict.rule
     return [
         _WORDS[verdict.status],
         str(rule),
@@ -91,7 +91,7 @@ def _row(verdict: Verdict) -> Sequence[str]:
         _number(verdict, verdict.limit),
         "" if verdict.baseline is None else f"{verdict.baseline:.{SHOWN}f}",
         "" if verdict.change is None else f"{verdict.change:+.{SHOWN}f}",
-        ends,
+        _ends(verdict),
         f"{verdict.queries:,}" if verdict.queries else "",
     ]
 
@@ -102,6 +102,14 @@ def _number(verdict: Verdict, value: float) -> str:
     if verdict.rule.subject in LATENCIES:
         return f"{1000 * value:,.1f} ms"
     return f"{value:.{SHOWN}f}"
+
+
+def _ends(verdict: Verdict) -> str:
+    """The interval, if it says anything."""
+    around = verdict.interval
+    if around is None or isinf(around.low) or isinf(around.high):
+        return ""
+    return f"[{_signed(verdict, around.low)}, {_signed(verdict, around.high)}]"
 
 
 def _signed(verdict: Verdict, end: float) -> str:
@@ -158,25 +166,31 @@ def _change(verdict: Verdict) -> str:
         return f"{means}; no query changed"
     worse = "+" if _is_ceiling(verdict) else "-"
     allowed = f"{worse}{rule.limit}"
-    ends = "" if around is None else f"[{_signed(verdict, around.low)}, {_signed(verdict, around.high)}]"
+    ends = _ends(verdict)
     sure = f"{100 * (rule.confidence or 0):g}%"
     beyond, within = ("above", "below") if _is_ceiling(verdict) else ("below", "above")
     told = {
-        "passed": f"surely ({sure}) {within} the allowed {allowed}",
-        "failed": f"surely ({sure}) {beyond} the allowed {allowed}",
-        "undecided": f"on both sides of the allowed {allowed}{_too_few(verdict)}",
+        "passed": f"{within} the allowed {allowed} with {sure} confidence",
+        "failed": f"{beyond} the allowed {allowed} with {sure} confidence",
+        "undecided": f"{f'on both sides of the allowed {allowed}' if ends else f'with {allowed} allowed'}{_too_few(verdict)}",
     }
-    return f"{means}, a change of {verdict.change or 0.0:+.{SHOWN}f} {ends}, {told[verdict.status]}"
+    change = f"{verdict.change or 0.0:+.{SHOWN}f}{ends and ' '}{ends}"
+    return f"{means}, a change of {change}, {told[verdict.status]}"
 
 
 def _too_few(verdict: Verdict) -> str:
     """Which limit these queries could decide."""
-    around, queries = verdict.interval, counted(verdict.queries, "query")
+    around, queries = verdict.interval, _queries_are(verdict)
     worst = None if around is None else (around.high if _is_ceiling(verdict) else -around.low)
     if worst is None or not 0 < worst < 1e6:
-        return f"; {queries} are too few to tell"
+        return f"; {queries} too few to tell"
     size = f"{100 * worst:.2g}%" if verdict.rule.limit.relative else f"{worst:.2g}"
-    return f"; {queries} are too few to tell (a drop of up to about {size} is possible)"
+    return f"; {queries} too few to tell (a drop of up to about {size} is possible)"
+
+
+def _queries_are(verdict: Verdict) -> str:
+    """As in "5 queries are"."""
+    return f"{counted(verdict.queries, 'query')} {plural(verdict.queries, 'is', 'are')}"
 
 
 def _mean(verdict: Verdict) -> str:
@@ -186,9 +200,9 @@ def _mean(verdict: Verdict) -> str:
     sure = f"{100 * (verdict.rule.confidence or 0):g}%"
     good, bad = ("at most", "above") if _is_ceiling(verdict) else ("at least", "below")
     told = {
-        "passed": f"surely ({sure}) {good} {limit}",
-        "failed": f"surely ({sure}) {bad} {limit}",
-        "undecided": f"perhaps {good} {limit}, perhaps {bad} it; {counted(verdict.queries, 'query')} are too few to tell",
+        "passed": f"{good} {limit} with {sure} confidence",
+        "failed": f"{bad} {limit} with {sure} confidence",
+        "undecided": f"perhaps {good} {limit}, perhaps {bad} it; {_queries_are(verdict)} too few to tell",
     }
     return f"{verdict.value or 0.0:.{SHOWN}f}{ends}, {told[verdict.status]}"
 

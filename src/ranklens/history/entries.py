@@ -19,6 +19,7 @@ COLUMNS = (
     "id", "run", "at", "kind", "system", "label", "git_commit", "dirty", "judgments", "policy", "config", "versions", "failed",
     "latency", "query_set",
 )  # fmt: skip
+COMMIT_LETTERS = 7  # of a commit that is named in short
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,11 @@ class Entry:
     failed: int | None
     latency: Mapping[str, float] | None
     measures: Mapping[str, Summary] = field(default_factory=dict)
+
+    @property
+    def short_commit(self) -> str:
+        """The commit as Git abbreviates it, with a plus sign if files had changed since; nothing if there was none."""
+        return "" if self.commit is None else f"{self.commit[:COMMIT_LETTERS]}{'+' if self.dirty else ''}"
 
     @property
     def name(self) -> str:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ranklens.errors import InputError, nearest
-from ranklens.history.entries import COLUMNS, Entry, entry_of, prepared, summaries_of, write
+from ranklens.history.entries import COLUMNS, COMMIT_LETTERS, Entry, entry_of, prepared, summaries_of, write
 from ranklens.history.origin import origin, project_folder
 from ranklens.history.record import Record
 from ranklens.history.schema import migrate
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 PLACE = Path(".ranklens") / "history.db"
 VARIABLE = "RANKLENS_HISTORY"
 _PATIENCE = 60.0  # seconds to wait for other writers
-_COMMIT_LETTERS = 7  # of a commit that is named in short
 
 
 class History:
@@ -193,7 +192,7 @@ def _is_meant(entry: Entry, ref: str) -> bool:
     if ref == "last" or ref in (entry.label, entry.system, str(entry.id)):
         return True
     commit = entry.commit or ""
-    return len(ref) >= _COMMIT_LETTERS and commit.startswith(ref.lower())
+    return len(ref) >= COMMIT_LETTERS and commit.startswith(ref.lower())
 
 
 def _told(path: Path, error: Exception) -> Exception:

@@ -15,7 +15,7 @@ from ranklens.registry import Measure, parse
 from ranklens.scores import logs_with_floor
 from ranklens.stats.corrections import adjust
 from ranklens.stats.paired import paired_test
-from ranklens.words import counted
+from ranklens.words import counted, p_cell
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ranklens.history.entries import Entry
     from ranklens.history.record import Record
     from ranklens.history.store import History
-    from ranklens.report.drawing import Chart
+    from ranklens.report.charts.style import Chart
     from ranklens.tables.table import Printout, Table
 
 Flag = Literal["drop", "rise", ""]
@@ -116,7 +116,7 @@ class Trend:
 
     def chart(self) -> Chart:
         """Means with intervals over time, drops marked; needs the extra ``plots``."""
-        from ranklens.report.trends import trend_chart
+        from ranklens.report.charts.trend import trend_chart
 
         return trend_chart(self)
 
@@ -228,13 +228,13 @@ def _row(point: Point, high: float) -> list[str]:
         f"#{point.entry.id}",
         cells["at"].strftime("%Y-%m-%d %H:%M"),
         point.entry.system,
-        _commit(point.entry),
+        point.entry.short_commit,
         point.entry.label or "",
         "█" * filled + "░" * (_BAR - filled),
         f"{point.mean:.4f}",
         around,
         "" if change is None else f"{change:+.4f}",
-        "" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}",
+        "" if p is None else p_cell(p),
         cells["flag"].upper(),
     ]
 
@@ -266,7 +266,3 @@ def _apart(step: Step) -> str:
     if step.p_value is None:
         return f"not compared with #{step.before}: {step.changes}"
     return f"compared on {counted(step.queries, 'query')} with the same judgments: {step.changes}"
-
-
-def _commit(entry: Entry) -> str:
-    return "" if entry.commit is None else f"{entry.commit[:7]}{'+' if entry.dirty else ''}"

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from ranklens.errors import InputError, nearest
 from ranklens.readers.paths import follow
-from ranklens.readers.responses import IdFrom, unmatched
+from ranklens.readers.retrieved import IdFrom, unmatched
 
 Judgments: TypeAlias = "Mapping[str, Mapping[str, float]]"
 
@@ -167,7 +167,7 @@ def _first_members(query: Any, groups: Iterable[Collection[str]]) -> dict[str, s
     first: dict[str, str] = {}
     of_query = "" if query is None else f" of query {query!r}"
     if isinstance(groups, str) or not isinstance(groups, Iterable):
-        raise InputError(f"Groups: {groups!r:.60}{of_query} is no list of groups; give [[id, …], …].")
+        raise InputError(f"Groups: {groups!r:.60}{of_query} is not a list of groups; give [[id, …], …].")
     for group in groups:
         if isinstance(group, str) or not isinstance(group, Collection):
             raise InputError(

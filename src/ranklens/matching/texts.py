@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal, TypeAlias, get_args
 from ranklens.errors import InputError, nearest
 from ranklens.matching.rules import Matching
 from ranklens.readers.paths import follow
-from ranklens.readers.responses import IdFrom, unmatched
+from ranklens.readers.retrieved import IdFrom, unmatched
 
 How = Literal["contains", "overlap", "substring"]
 TextFrom: TypeAlias = "str | Callable[[Any], str | None] | None"

@@ -24,7 +24,7 @@ from ranklens.readers.records import (
     says_what_is_relevant,
     warn_of_repeated,
 )
-from ranklens.readers.responses import unmatched
+from ranklens.readers.retrieved import unmatched
 from ranklens.words import counted
 
 

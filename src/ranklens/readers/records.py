@@ -13,7 +13,7 @@ from ranklens.errors import InputError, warn
 from ranklens.readers import frames, names
 from ranklens.readers.mappings import as_number
 from ranklens.readers.names import Names, given
-from ranklens.readers.responses import Reading, ReadingError
+from ranklens.readers.retrieved import Reading, ReadingError
 from ranklens.words import counted
 
 SHAPES = (

@@ -365,7 +365,7 @@ def load_built_in() -> None:
 def load_further() -> None:
     """Import all families, once."""
     load_built_in()
-    import ranklens.formulas.further  # noqa: F401
+    import ranklens.formulas.on_demand  # noqa: F401
 
 
 @cache

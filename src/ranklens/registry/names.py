@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from ranklens.errors import InPython, MeasureError, nearest
+from ranklens.errors import InPython, MeasureError, closest, nearest
 from ranklens.registry.adoption import NUMBERED, adopted, after_dot, dotted, without_level
 from ranklens.registry.catalog import (
     READINGS,
@@ -266,6 +266,6 @@ def _find(name: str) -> tuple[str, Mapping[str, Any]]:
         )
     refuse_measures_of_answers(name)
     aliases = [alias for one in definitions().values() for alias in one.aliases]
-    hint = nearest(name, [*definitions(), *aliases, *PRESETS])
+    hint = closest(name, [*definitions(), *aliases, *PRESETS])
     listing = InPython("ranklens.measures()", command="ranklens measures")
     raise MeasureError(f"There is no measure {name!r}: {hint}", listing, " lists them all.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ranklens.comparison import verdicts
+from ranklens.comparison import wording
 from ranklens.comparison.alignment import Quantity
 from ranklens.errors import InputError, MeasureError
 from ranklens.registry import Measure, parse
@@ -15,6 +15,7 @@ from ranklens.retrieval.answers import Latency
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import TypeAlias
 
     import numpy.typing as npt
     import polars as pl
@@ -26,12 +27,14 @@ if TYPE_CHECKING:
     from ranklens.judging.judged import Judged
     from ranklens.scores import Scores
 
+    MeasureName: TypeAlias = str | Measure | None
+
 KS = (1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 500, 1000)
 NOT_FOUND = "not found"
 _FIRST_RANKS = (1, 2, 3, 5, 10, 20, 50, 100, 1000)  # the last rank of each bar
 
 
-def main_measure(comparison: Comparison, measure: str | Measure | None = None) -> str:
+def main_measure(comparison: Comparison, measure: MeasureName = None) -> str:
     """The canonical name of a measure that was compared; the first one by default."""
     if measure is None:
         return comparison.measures[0]
@@ -72,7 +75,7 @@ def differences(comparison: Comparison, measure: str) -> pl.DataFrame:
             "low": [p.interval.low for p in pairs],
             "high": [p.interval.high for p in pairs],
             "margin": [margin_size(p) for p in pairs],
-            "label": [verdicts.in_a_word(p, comparison.quantity(measure)) for p in pairs],
+            "label": [wording.in_a_word(p, comparison.quantity(measure)) for p in pairs],
         }
     )
 

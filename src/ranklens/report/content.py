@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ranklens import __version__
-from ranklens.comparison import influence, openness, tables, verdicts
+from ranklens.comparison import influence, openness, tables, wording
 from ranklens.errors import InputError, RankLensError
 from ranklens.files.corpus import Text, texts, titles_and_texts
 from ranklens.formulas.counts import judged_share
@@ -131,14 +131,14 @@ def _today() -> str:
 
 
 def _measure(comparison: Comparison, name: str) -> dict[str, Any]:
-    quantity, verdict = comparison.quantity(name), verdicts.of_measure(comparison, name)
+    quantity, verdict = comparison.quantity(name), wording.of_measure(comparison, name)
     found = {
         "name": comparison.shown(name),
         "aggregate": quantity.aggregate,
         "better": quantity.better,
         "range": list(quantity.bounds),
         "verdict": {"claim": verdict.claim, "reasons": verdict.reasons},
-        "slice_verdict": verdicts.of_slices(comparison, name),
+        "slice_verdict": wording.of_slices(comparison, name),
         "influence": influence.told(comparison, name),
     }
     measure = registered(name)

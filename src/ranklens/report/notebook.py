@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 
 from ranklens.errors import InputError
-from ranklens.report import drawing
-from ranklens.report.figures import Figure, drawn_as
+from ranklens.report.charts import style
+from ranklens.report.charts.figures import Figure, drawn_as
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ranklens.report.drawing import Chart
+    from ranklens.report.charts.style import Chart
 
 
 class _SelfContained:
@@ -78,6 +78,6 @@ def bundle(chart: Chart) -> dict[str, Any]:
     """What a notebook can choose from, by MIME type."""
     return {
         f"application/vnd.vegalite.v{alt.SCHEMA_VERSION.lstrip('v').partition('.')[0]}+json": chart.to_dict(),
-        "image/svg+xml": drawing.rendered(chart, "svg").decode(),
-        "text/plain": f"<{type(chart).__name__}: {drawing.title_of(chart)}>",
+        "image/svg+xml": style.rendered(chart, "svg").decode(),
+        "text/plain": f"<{type(chart).__name__}: {style.title_of(chart)}>",
     }

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from ranklens.errors import InputError, nearest
 from ranklens.stats.overlap import rbo
 from ranklens.tables.table import Shown, Table
 
@@ -54,7 +55,14 @@ class Agreement(Shown):
 
     def pair(self, a: str, b: str) -> PairAgreement:
         """Two retrievers, in either order."""
-        return next(found for found in self.pairs if {found.a, found.b} == {a, b})
+        for found in self.pairs:
+            if {found.a, found.b} == {a, b}:
+                return found
+        known = dict.fromkeys(name for pair in self.pairs for name in (pair.a, pair.b))
+        unknown = next((name for name in (a, b) if name not in known), None)
+        if unknown is None:
+            raise InputError(f"A retriever agrees with itself: name two, not {a!r} twice.")
+        raise InputError(f"There is no retriever {unknown!r}: {nearest(unknown, known)}")
 
     def table(self) -> Table:
         """One row per pair."""

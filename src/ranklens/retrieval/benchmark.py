@@ -243,7 +243,7 @@ class Benchmark:
         **options: Any,
     ) -> Comparison:
         """Compare all retrievers that have run, like :func:`ranklens.compare`, with their latencies and status."""
-        from ranklens.comparison.systems import compare
+        from ranklens.comparison.compare import compare
 
         self._refuse_unjudged()
         finished = self._finished()
@@ -424,7 +424,7 @@ class Benchmark:
         known = {key for row in self._judged.fields.values() for key in (*row, *(row.get("metadata") or {}))}
         if name not in known:
             raise InputError(
-                f"by={name!r}: no query has such a field. {nearest(name, sorted(known)) if known else ''}"
+                f"by={name!r}: no query has such a field: {nearest(name, sorted(known))}"
                 "Set it with add_query(…, " + f"{name}=…), or as a column of the queries."
             )
         return self._judged.fields

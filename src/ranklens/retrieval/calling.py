@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from ranklens.errors import InputError
-from ranklens.readers.responses import Reading
+from ranklens.readers.retrieved import Reading
 from ranklens.retrieval.adapters import Caller
 from ranklens.retrieval.loops import HangingCallsError, run_on_loop, run_without_loop
 from ranklens.retrieval.workers import Abandoned, InPlace, InThread, OnLoop, Outcome, TurnsOutAsync, Worker

@@ -19,7 +19,7 @@ from typing import Any
 from ranklens.errors import InputError, InPython, warn
 from ranklens.matching.rules import ById, Matching
 from ranklens.progress import Progress, progress
-from ranklens.readers.responses import Reading, ReadingError
+from ranklens.readers.retrieved import Reading, ReadingError
 from ranklens.retrieval import ages
 from ranklens.retrieval.adapters import Caller, adapt
 from ranklens.retrieval.answers import Answer, RetrieverRun, Status

@@ -16,7 +16,7 @@ from threading import Thread
 from typing import Any, Protocol
 
 from ranklens.errors import InputError
-from ranklens.readers.responses import Reading
+from ranklens.readers.retrieved import Reading
 from ranklens.retrieval.adapters import Caller
 from ranklens.retrieval.loops import MOST_HANGING, HangingCallsError, abandon
 

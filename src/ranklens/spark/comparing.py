@@ -18,11 +18,11 @@ from ranklens.readers import frames
 from ranklens.spark.placement import tasks_for
 from ranklens.spark.statistics import AddUp, Column, Difference, added_up, counts_of
 from ranklens.stats import adjust, detectable_difference, inputs
-from ranklens.stats.counted import bootstrap_p_of_counts, sign_flip_p_of_counts
 from ranklens.stats.effects import effect_of_moments
 from ranklens.stats.intervals import Bounds
 from ranklens.stats.moments import Moments
 from ranklens.stats.paired import mid_p, sign_p, student_of
+from ranklens.stats.resampling_counts import bootstrap_p_of_counts, sign_flip_p_of_counts
 from ranklens.tables.table import Printout, Table
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ import numpy as np
 
 from ranklens.scores import LOG_BOUNDS, logs_with_floor, of_logs
 from ranklens.spark.collecting import collected
-from ranklens.stats.counted import bootstrap_interval_of_counts
 from ranklens.stats.intervals import Bounds, Interval
 from ranklens.stats.moments import Moments
+from ranklens.stats.resampling_counts import bootstrap_interval_of_counts
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     )
     from ranklens.stats.corrections import CORRECTIONS, adjust
     from ranklens.stats.effects import EffectSize, effect_size
-    from ranklens.stats.influences import Influence, influence
     from ranklens.stats.intervals import INTERVALS, Bounds, Interval, interval
     from ranklens.stats.joint import Simultaneous, simultaneous
+    from ranklens.stats.leave_one_out import Influence, influence
     from ranklens.stats.margins import DECISIONS, Decision, Margin, MarginTest, margin_test
     from ranklens.stats.overlap import Overlap, rbo
     from ranklens.stats.paired import TESTS, TestResult, paired_test
@@ -35,7 +35,7 @@ _HOME = {
     "clusters": "Clusters cluster_interval design_effect effective_queries intraclass_correlation",
     "corrections": "CORRECTIONS adjust",
     "effects": "EffectSize effect_size",
-    "influences": "Influence influence",
+    "leave_one_out": "Influence influence",
     "intervals": "INTERVALS Bounds Interval interval",
     "margins": "DECISIONS Decision Margin MarginTest margin_test",
     "overlap": "Overlap rbo",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 
 _FEW = 5  # queries of a group, below which its own variance is too uncertain to be used
+_PSEUDO = 4  # queries with the share of all groups are added to each group of successes for its variance
 
 
 def macro_interval(
@@ -28,13 +29,20 @@ def macro_interval(
 
     The groups are taken as they are: other queries of the same groups are what it speaks about. Groups of fewer than five
     queries share one variance, which counts once. Where nearly all have one query, the interval is that of the groups' means.
+    Values that are all at one of the two ends get Wilson's interval.
 
     >>> macro_interval([np.array([0.2, 0.4, 0.3, 0.3, 0.4]), np.array([0.6, 0.8, 0.7, 0.6, 0.7])])
     Interval(low=0.4389..., high=0.5610..., level=0.95, method='t', clipped=False)
+    >>> print(macro_interval([np.ones(2), np.array([1.0, 0, 1, 1, 1, 1])], bounds=Bounds(0, 1)))
+    [0.5397, 0.9904]
     """
     sizes = np.array([len(group) for group in groups])
     values = np.concatenate(list(groups))
-    if len(groups) == 1 or inputs.constant(values):
+    if len(groups) == 1 or sizes.max() == 1:
+        return interval(values, level=level, bounds=bounds)
+    if bounded.is_binary(values, *bounds):
+        return _interval_of_shares(groups, sizes, level, bounds)
+    if inputs.constant(values):
         return interval(values, level=level, bounds=bounds)
     means = np.array([group.mean() for group in groups])
     mean, is_known = float(means.mean()), (sizes - 1).sum() >= min(_FEW, len(groups) - 1)
@@ -49,6 +57,29 @@ def macro_interval(
         low, high = bounded.moment_ends(share, n * variance / span**2 + share**2, n, quantile)
         return Interval(float(bounds.low + span * low), float(bounds.low + span * high), level, "score")
     return Interval(mean - half, mean + half, level)
+
+
+def _interval_of_shares(
+    groups: Sequence[FloatArray], sizes: IntArray, level: float, bounds: Bounds
+) -> Interval:
+    """Wilson's, with as many queries as would say as much if all had one share.
+
+    Groups that always succeed seem not to vary. So queries with the share of all groups are added to each before its variance is
+    taken; with that share, the mean of the groups' or the one in which a group counts by its error, that varies more.
+    """
+    span, error = bounds.high - bounds.low, 1 / sizes
+    shares = np.array([(group == bounds.high).mean() for group in groups])
+    mean = shares.mean()
+    common = max(mean, (shares * error).sum() / error.sum(), key=_variance_of_share)
+    moved = (sizes * shares + _PSEUDO * common) / (sizes + _PSEUDO)
+    known = _variance_of_share(mean) * error.sum()
+    ratio = (_variance_of_share(moved) * error).sum() / known if known else 1.0
+    low, high = bounded.wilson_ends(mean, len(groups) ** 2 / error.sum() / ratio, level)
+    return Interval(float(bounds.low + span * low), float(bounds.low + span * high), level, "wilson")
+
+
+def _variance_of_share(share: Any) -> Any:
+    return share * (1 - share)
 
 
 def _variance_of_macro_mean(groups: Sequence[FloatArray], sizes: IntArray) -> tuple[float, float]:

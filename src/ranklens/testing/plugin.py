@@ -27,7 +27,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--retrieval-baseline",
         metavar="FILE|history:REF",
-        help=f"What drops are held against: a frozen file (by default {BASELINE}), or an entry of the history.",
+        help=f"What drops are measured from: a frozen file (by default {BASELINE}), or an entry of the history.",
     )
     group.addoption(
         "--retrieval-update",

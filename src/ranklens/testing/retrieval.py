@@ -1,4 +1,4 @@
-"""The fixture ``retrieval``: rules held against results within a test, and baselines that are frozen on request."""
+"""The fixture ``retrieval``: results checked against rules within a test, and baselines that are frozen on request."""
 
 from __future__ import annotations
 

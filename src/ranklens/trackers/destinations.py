@@ -28,7 +28,7 @@ def log_to(
 
 
 def _report(scores: Scores, name: str) -> Callable[[Path], Any]:
-    from ranklens.comparison.systems import compare_scores
+    from ranklens.comparison.compare import compare_scores
 
     return lambda path: compare_scores({name or "run": scores}).to_html(path)
 

@@ -82,7 +82,7 @@ class _CatBoost(_Metric):
         self, measures: Measures, groups: Any, policy: Policy | None, options: dict[str, Any]
     ) -> None:
         super().__init__(measures, policy, options)
-        self._groups = {len(one): one for one in ([groups] if np.ndim(groups[0]) == 0 else groups)}
+        self._groups = _by_size([groups] if np.ndim(groups[0]) == 0 else groups)
 
     def is_max_optimal(self) -> bool:
         return self.measures[0].definition.better != "lower"
@@ -103,6 +103,18 @@ class _CatBoost(_Metric):
 
     def get_final_error(self, error: float, weight: float) -> float:
         return error / weight
+
+
+def _by_size(pools: Sequence[Any]) -> dict[int, Any]:
+    """The groups of each pool by its number of documents, which is all that CatBoost says of it."""
+    found: dict[int, Any] = {}
+    for groups in pools:
+        if not np.array_equal(found.setdefault(len(groups), groups), groups):
+            raise InputError(
+                f"catboost_metric: two pools have {len(groups):,} documents but other groups, and CatBoost does not say which one "
+                "it evaluates: make one metric for each, or leave a document out of one."
+            )
+    return found
 
 
 def lightgbm_metric(measures: Measures = "nDCG@10", policy: Policy | None = None, **options: Any) -> Any:

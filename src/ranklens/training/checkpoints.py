@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ranklens.comparison.systems import compare_scores
+from ranklens.comparison.compare import compare_scores
 from ranklens.errors import InputError
 from ranklens.trackers.content import Content, plain_name
 from ranklens.trackers.destinations import find
@@ -68,7 +68,7 @@ def compare_checkpoints(
     steps: Any,
     measure: str | Measure | None = None,
     *,
-    test: Test = "randomization",
+    test: Test | None = None,
     correction: Correction = "holm",
     alpha: float = 0.05,
 ) -> Checkpoints:

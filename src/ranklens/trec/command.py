@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from ranklens.errors import InputError, MeasureError, RankLensError, nearest
 from ranklens.files import trec
-from ranklens.manners import guarded, program, warnings_in_one_line
+from ranklens.process import guarded, program, warnings_in_one_line
 from ranklens.trec import groups
 from ranklens.trec.evaluation import NothingInCommonError, Options, evaluate_files
 from ranklens.trec.measures import (

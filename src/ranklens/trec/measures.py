@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ranklens.errors import MeasureError, nearest
+from ranklens.errors import MeasureError, closest
 from ranklens.registry import Measure, parse
 
 CUTOFFS = ("5", "10", "15", "20", "30", "100", "200", "500", "1000")
@@ -227,8 +227,8 @@ def requested(
             found |= {member: None for member in nicknames[name] if member not in found}
         elif name != "runid" and name not in known:
             hint = (
-                nearest(name, [*nicknames, *known])
-                or f"-h -m {next(iter(nicknames))} describes what there is."
+                closest(name, [*nicknames, *known])
+                + f"-h -m {next(iter(nicknames))} describes what there is."
             )
             raise MeasureError(f"There is no measure {name!r} for these judgments: {hint}")
         elif found.get(name) is None:

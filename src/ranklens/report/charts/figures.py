@@ -5,16 +5,18 @@ A chart is drawn with the :class:`Figure` of the moment, which says how large th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any
 
 from ranklens.errors import InputError, nearest
 
 if TYPE_CHECKING:
     from ranklens.comparison.comparison import Comparison
+    from ranklens.report.charts.style import Chart
 
 WIDTHS = {
     "column": 240,
@@ -129,3 +131,15 @@ def _refuse_unknown(comparison: Comparison, names: Sequence[str]) -> None:
     for name in names:
         if name not in comparison.systems:
             raise InputError(f"There is no system {name!r}: {nearest(name, comparison.systems)}")
+
+
+def redrawable(chart: Callable[..., Chart]) -> Callable[..., Chart]:
+    """The function, whose charts can be drawn again as figures."""
+
+    @wraps(chart)
+    def draw(*args: Any, **options: Any) -> Chart:
+        from ranklens.report.notebook import repeatable
+
+        return repeatable(chart(*args, **options), partial(chart, *args, **options))
+
+    return draw

@@ -13,8 +13,8 @@ import typer
 from ranklens.cli import options
 from ranklens.cli.bars import progress
 from ranklens.cli.evaluate import DEFAULT_MEASURES
+from ranklens.cli.map_and_match import columns_of, match_of
 from ranklens.cli.mismatch import refuse_mismatch
-from ranklens.cli.places import columns_of, match_of
 from ranklens.errors import InputError, RankLensError, RankLensWarning, warn
 from ranklens.files.collection import open_collection, paths_of
 from ranklens.readers.names import Names
@@ -124,7 +124,7 @@ def compare_files(
     **settings: Any,
 ) -> Comparison:
     """Compare runs given as PATH or NAME=PATH."""
-    from ranklens.comparison.systems import compare
+    from ranklens.comparison.compare import compare
 
     # The tests will need SciPy: load it while the files are read.
     Thread(target=import_module, args=("scipy.special",), daemon=True).start()

@@ -1,6 +1,6 @@
 """Manners of a command: messages in one line each, in the words of a command; nothing half-done stays behind.
 
-The exit states of all commands are here: 0 fine, 1 a check failed, 2 wrong usage or data, 3 the system or RankLens itself
+The exit status of all commands are here: 0 fine, 1 a check failed, 2 wrong usage or data, 3 the system or RankLens itself
 failed, 130 Ctrl-C, 143 a polite kill.
 """
 

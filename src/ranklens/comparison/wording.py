@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from ranklens.comparison import margin_words
-from ranklens.words import counted, percent, plural, several
+from ranklens.words import counted, p_cell, percent, plural, several
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,7 +54,6 @@ _METHODS = {
 # Tests that are not about the mean, and what they compare.
 _NOT_OF_MEANS = {"wilcoxon": "signed ranks", "sign": "wins"}
 _COULD_TURN = "unjudged documents could reverse their order"
-_SMALL = 0.001  # p-values below are not told apart
 _FAR = 100  # times as many queries: too far to plan for
 
 
@@ -371,28 +370,15 @@ def p_text(p: float, alpha: float = 0.05) -> str:
     >>> p_text(0.0021), p_text(0.00004)
     ('p = 0.002', 'p < 0.001')
     """
-    return f"p {p_cell(p, alpha)}" if p < _SMALL else f"p = {p_cell(p, alpha)}"
-
-
-def p_cell(p: float, alpha: float = 0.05) -> str:
-    """A p-value with three decimals, and more where these could be taken for alpha.
-
-    >>> p_cell(0.0021), p_cell(0.00004), p_cell(0.04996), p_cell(1.0)
-    ('0.002', '< 0.001', '0.04996', '1.000')
-    """
-    if p < _SMALL:
-        return f"< {_SMALL}"
-    decimals = 3
-    while round(p, decimals) == alpha != p and decimals < 8:
-        decimals += 1
-    return f"{p:.{decimals}f}"
+    cell = p_cell(p, alpha)
+    return f"p {cell}" if cell.startswith("<") else f"p = {cell}"
 
 
 @lru_cache(maxsize=64)
 def correction_text(settings: Settings, family: Family) -> str:
     """How p-values were corrected: empty where there is nothing to correct for."""
     slices = f" in {family.slices:,} slices" if family.slices > 1 else ""
-    slices += f" of {family.measures:,} measures" if family.measures > 1 else ""
+    slices += f" on {family.measures:,} measures" if family.measures > 1 else ""
     if settings.is_joint:
         return f" by the max-t test over {counted(family.pairs // family.slices // family.measures, 'pair')}{slices}"
     if settings.is_tukey:

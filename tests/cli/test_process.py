@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from ranklens import manners
+from ranklens import process
 from ranklens.cli.main import main
 from ranklens.files import output, temporary
 from ranklens.words import visible
@@ -190,7 +190,7 @@ def test_a_panic_of_the_engine_is_hidden_and_other_words_are_not(capfd):
         os.write(2, b"a word\n\nthread 'main' panicked at crates/x.rs:1\nnote: run with RUST_BACKTRACE=1\n")
         raise pl.exceptions.PanicException("oh")
 
-    assert manners.guarded("name", fail) == 3
+    assert process.guarded("name", fail) == 3
     shown = capfd.readouterr().err
     assert "a word" in shown
     assert "panicked" not in shown

@@ -27,6 +27,6 @@ def match_of(text: str | None) -> Matching | None:
     """``--match KIND:ARGUMENT`` as :func:`ranklens.evaluate` takes it."""
     if text is None:
         return None
-    from ranklens.matching.described import spelled
+    from ranklens.matching.parsing import spelled
 
     return spelled(text)

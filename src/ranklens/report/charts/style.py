@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ranklens.errors import InputError, MissingExtraError
-from ranklens.report import figures, palette
+from ranklens.report import palette
+from ranklens.report.charts import figures
 from ranklens.words import finite
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ import pytest
 
 from ranklens.errors import InputError
 from ranklens.matching import ByField, ById, ByParent, ByText, Groups, Spans
-from ranklens.matching.described import spelled
+from ranklens.matching.parsing import spelled
 
 
 def test_every_kind_can_be_spelled(tmp_path):
@@ -51,9 +51,9 @@ def test_mistakes_are_told(text, message):
     ("content", "message"),
     [
         ("[" * 100_000 + "]" * 100_000, "cannot be read as JSON: it is nested too deeply"),
-        ('{"q1": [["a"]], "q1": [["b"]]}', "the key 'q1' is there twice"),
-        ('{"q1": 5}', "5 of query 'q1' is no list of groups"),
-        ('{"q1": "ab"}', "'ab' of query 'q1' is no list of groups"),
+        ('{"q1": [["a"]], "q1": [["b"]]}', "the key 'q1' appears twice"),
+        ('{"q1": 5}', "5 of query 'q1' is not a list of groups"),
+        ('{"q1": "ab"}', "'ab' of query 'q1' is not a list of groups"),
         ("[1]", "1 is not a group"),
     ],
 )

@@ -63,7 +63,7 @@ class Terms:
 
 @dataclass(frozen=True)
 class Pair:
-    """A system and what it is held against."""
+    """A system and what it is compared with."""
 
     before: Record
     now: Record

@@ -41,7 +41,9 @@ def asked(known: type[Enum]) -> Any:
 
     choices = ", ".join(one.value for one in known)
     return typer.Option(
-        "--format", metavar="FORMAT", help=f"{choices}; by default that of the suffix of -o, else table."
+        "--format",
+        metavar="FORMAT",
+        help=f"Output format: {choices}. Default: by the suffix of -o, else table.",
     )
 
 

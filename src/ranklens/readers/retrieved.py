@@ -1,7 +1,7 @@
 """What a retriever returned → document ids in rank order, whatever library it comes from.
 
 No such library is imported: containers, ids and scores are found under the names that libraries give them. Raw responses of
-search engines are told apart by :mod:`ranklens.readers.engines`.
+search engines are told apart by :mod:`ranklens.readers.engine_responses`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numbers import Real
 from typing import Any, NamedTuple, TypeAlias
 
 from ranklens.errors import InputError, InPython
-from ranklens.readers import engines, frames, names
+from ranklens.readers import engine_responses, frames, names
 from ranklens.readers.paths import follow, step
 
 # Chroma, Haystack, LlamaIndex, LangChain chains, Pinecone, Elasticsearch, Qdrant, Weaviate … The ids come first, because Chroma's
@@ -142,8 +142,8 @@ class Reading:
             raise ReadingError(
                 f"{self.subject} {_shown(value)}, ids and scores in two lists; give list(zip(ids, scores)), or only the ids."
             )
-        value = engines.body(value)
-        inner = engines.hits_inside(value)
+        value = engine_responses.body(value)
+        inner = engine_responses.hits_inside(value)
         if inner is None:
             inner = _container(value)
         if isinstance(inner, Mapping):
@@ -172,10 +172,15 @@ class Reading:
         """The scores, higher ones for better items, unless the caller says where they are."""
         if self.score_from is not None:
             return [_finite(self._own_score(item)) for item in items]
-        found = [(item[1], False) if _is_scored(item) else engines.score_or_distance(item) for item in items]
+        found = [
+            (item[1], False) if _is_scored(item) else engine_responses.score_or_distance(item)
+            for item in items
+        ]
         scores = [_finite(score) for score, _ in found]
         distances = any(is_distance for _, is_distance in found)
-        return engines.higher_is_better(scores, distances) if distances or not self.in_file else scores
+        return (
+            engine_responses.higher_is_better(scores, distances) if distances or not self.in_file else scores
+        )
 
     def _own_score(self, item: Any) -> Any:
         if callable(self.score_from):
@@ -302,10 +307,14 @@ def _document(item: Any) -> Any:
 def _usual_id(item: Any) -> Any:
     if item is None or isinstance(item, (str, Real)):
         return item
-    own = engines.own_id(item)
-    found = own if own is not None else engines.first_of(item, ID_NAMES)
-    inner = None if found is not None else engines.first_of(item, INSIDE)
-    return found if inner is None or isinstance(inner, (str, Real)) else engines.first_of(inner, ID_NAMES)
+    own = engine_responses.own_id(item)
+    found = own if own is not None else engine_responses.first_of(item, ID_NAMES)
+    inner = None if found is not None else engine_responses.first_of(item, INSIDE)
+    return (
+        found
+        if inner is None or isinstance(inner, (str, Real))
+        else engine_responses.first_of(inner, ID_NAMES)
+    )
 
 
 _NO_IDS = (bool, float, bytes, Mapping, AbstractSet, list, tuple)

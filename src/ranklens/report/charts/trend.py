@@ -4,33 +4,40 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ranklens.report import drawing, palette
+from ranklens.history.entries import COMMIT_LETTERS
+from ranklens.report import palette
+from ranklens.report.charts import style
 from ranklens.words import counted
 
 if TYPE_CHECKING:
     from ranklens.history.trend import Trend
-    from ranklens.report.drawing import Chart
+    from ranklens.report.charts.style import Chart
 
 _DROP, _RISE = palette.SYSTEMS[1], palette.SYSTEMS[2]
 
 
 def trend_chart(trend: Trend) -> Chart:
     """Means with their intervals by entry, one line per system; significant drops and rises are marked."""
-    alt = drawing.altair()
+    alt = style.altair()
     rows = [
-        {**row, "at": row["at"].isoformat(), "label": row["label"] or "", "commit": (row["commit"] or "")[:7]}
+        {
+            **row,
+            "at": row["at"].isoformat(),
+            "label": row["label"] or "",
+            "commit": (row["commit"] or "")[:COMMIT_LETTERS],
+        }
         for row in trend.to_frame().to_dicts()
     ]
     _mark_stretches(rows)
     systems = list(dict.fromkeys(row["system"] for row in rows))
-    looks = [drawing.COLOURS[number % len(drawing.COLOURS)] for number in range(len(systems))]
+    looks = [style.COLOURS[number % len(style.COLOURS)] for number in range(len(systems))]
     colour = alt.Color(
         "system:N",
         scale=alt.Scale(domain=systems, range=looks),
         legend=alt.Legend(title=None) if len(systems) > 1 else None,
     )
     order = [row["entry"] for row in rows]
-    base = alt.Chart(drawing.inline(rows)).encode(
+    base = alt.Chart(style.inline(rows)).encode(
         x=alt.X(
             "entry:O", title="entry", sort=order, axis=alt.Axis(labelExpr="'#' + datum.value", labelAngle=0)
         ),
@@ -51,14 +58,14 @@ def trend_chart(trend: Trend) -> Chart:
     # No line leads to an entry that is not compared with the one before it.
     line = base.mark_line(strokeWidth=2).encode(y=y, color=colour, detail="stretch:N")
     points = base.mark_point(filled=True, size=70, opacity=1).encode(y=y, color=colour)
-    flagged = alt.Chart(drawing.inline([row for row in rows if row["flag"]])).encode(
+    flagged = alt.Chart(style.inline([row for row in rows if row["flag"]])).encode(
         x=alt.X("entry:O", sort=order), y="mean:Q"
     )
     shades = alt.Scale(domain=["drop", "rise"], range=[_DROP, _RISE])
     marks = flagged.mark_point(size=260, strokeWidth=2.5, filled=False).encode(
         stroke=alt.Stroke("flag:N", scale=shades, legend=alt.Legend(title=None))
     )
-    words = flagged.mark_text(dy=-18, fontWeight="bold", color=drawing.INK).encode(text="flag:N")
+    words = flagged.mark_text(dy=-18, fontWeight="bold", color=style.INK).encode(text="flag:N")
     about = (
         f"{counted(len(rows), 'entry')}, 95% intervals; {counted(len(trend.drops), 'drop')} by a paired test"
     )
@@ -67,7 +74,7 @@ def trend_chart(trend: Trend) -> Chart:
         if any(r["flag"] for r in rows)
         else alt.layer(reach, line, points)
     )
-    return drawing.styled(layers, f"{trend.measure.shown} over time", about)
+    return style.styled(layers, f"{trend.measure.shown} over time", about)
 
 
 def _mark_stretches(rows: list[dict[str, Any]]) -> None:
