@@ -1,4 +1,4 @@
-"""Diversity against pyndeval: alpha_nDCG@20 from Python objects, its greedy ideal included.
+"""Diversity against pyndeval: alpha_nDCG@20 from Python objects, tables and files, its greedy ideal included.
 
 Run with ``python benchmarks/families.py [--quick]``. Times are processor time, the best of three.
 """
@@ -8,7 +8,11 @@ from __future__ import annotations
 import random
 import sys
 import time
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import polars as pl
 from goals import missing, record
 
 import ranklens as rl
@@ -27,6 +31,32 @@ def collection(queries: int) -> tuple[dict, dict]:
     return qrels, run
 
 
+def files(folder: Path, gold: pl.DataFrame, run: pl.DataFrame) -> None:
+    """Both as TREC text and as Parquet."""
+    gold.select("query", "subtopic", "doc", "grade").write_csv(
+        folder / "gold.txt", separator=" ", include_header=False
+    )
+    trec = run.select(
+        "query", pl.lit("Q0"), "doc", pl.lit(1).alias("rank"), "score", pl.lit("run").alias("tag")
+    )
+    trec.write_csv(folder / "run.txt", separator=" ", include_header=False)
+    gold.write_parquet(folder / "gold.parquet")
+    run.write_parquet(folder / "run.parquet")
+
+
+def read_gold(path: Path) -> Iterator[tuple]:
+    """Lines as pyndeval's users read them: it reads no files."""
+    with path.open() as lines:
+        for query, subtopic, doc, grade in map(str.split, lines):
+            yield query, subtopic, doc, int(grade)
+
+
+def read_run(path: Path) -> Iterator[tuple]:
+    with path.open() as lines:
+        for query, _, doc, _, score, _ in map(str.split, lines):
+            yield query, doc, float(score)
+
+
 def best_of(function, times: int = 3) -> tuple[float, float]:
     found = []
     for _ in range(times):
@@ -37,8 +67,11 @@ def best_of(function, times: int = 3) -> tuple[float, float]:
 
 
 def main() -> None:
-    import polars as pl
+    with TemporaryDirectory() as folder:
+        measure(Path(folder))
 
+
+def measure(folder: Path) -> None:
     try:
         import pyndeval
     except ImportError:
@@ -67,6 +100,7 @@ def main() -> None:
     gold_table = pl.DataFrame(gold, schema=["query", "subtopic", "doc", "grade"], orient="row")
     run_table = pl.DataFrame(rows, schema=["query", "doc", "score"], orient="row")
     prepared_table = rl.judgments(gold_table)
+    files(folder, gold_table, run_table)
     ways = {
         "from its own objects (dicts, tuples)": (lambda: mine(qrels, run), lambda: mean(pyndeval.ndeval(gold, rows, measures))),
         "from dicts": (lambda: mine(qrels, run), lambda: mean(pyndeval.ndeval(judged(), ranked(), measures))),
@@ -78,6 +112,16 @@ def main() -> None:
         "judgments prepared, from tables": (
             lambda: mine(prepared_table, run_table),
             lambda: mean(evaluator.evaluate(run_table.iter_rows())),
+        ),
+        "from TREC files": (
+            lambda: mine(folder / "gold.txt", folder / "run.txt"),
+            lambda: mean(pyndeval.ndeval(read_gold(folder / "gold.txt"), read_run(folder / "run.txt"), measures)),
+        ),
+        "from Parquet files": (
+            lambda: mine(folder / "gold.parquet", folder / "run.parquet"),
+            lambda: mean(pyndeval.ndeval(
+                pl.read_parquet(folder / "gold.parquet").iter_rows(), pl.read_parquet(folder / "run.parquet").iter_rows(), measures
+            )),
         ),
     }  # fmt: skip
     print(f"{queries} queries x {DOCUMENTS} documents x {SUBTOPICS} subtopics, alpha_nDCG@20")

@@ -52,7 +52,7 @@ WHEN = {
     "exposure": "For the variety of what is shown, and for who gets attention: documents have features and groups, "
     '`Judgments(grades, documents={document: {"group": …}})`.',
     "recommendation": "For recommender systems, through `rl.recommend.evaluate(train, test, recommendations, measures)`, which also knows Coverage, "
-    "Gini, Entropy and GAUC of the whole system.",
+    "Gini, Entropy, GAUC, PopREO and PopRSP of the whole system.",
 }
 
 HEAD = """<!-- Generated from the registry by scripts/docs. Do not edit. -->

@@ -30,6 +30,7 @@ RICH = {
     "Novelty@3": "train",
     "Popularity@3": "train",
     "APLT@3": "train",
+    "ACLT@3": "train",
     "Serendipity@3": "train",
     "pAUC@3": "train",
     "Calibration@3": "train",

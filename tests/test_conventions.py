@@ -173,3 +173,22 @@ def test_every_reason_of_a_tool_is_told_with_some_measure():
 def test_the_command_tells_them(capsys):
     assert main(["measures", "err"]) == 0
     assert "gdeval (`ERR(max_grade=4)`): The highest grade is 4" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("tool", "asked", "ours"),
+    [
+        ("spark", "nDCG@10", "nDCG(gain=exp)@10"),
+        ("spark", "AP", "AP"),
+        ("spark", "AP@5", "AP(norm=min)@5"),
+        ("ndeval", "alpha_nDCG@20", "alpha_nDCG@20"),
+        ("xgboost", "AP@5", "AP(norm=min)@5"),
+    ],
+)
+def test_our_names_are_understood_too(tool, asked, ours):
+    assert str(rl.convention(tool).measure(asked)) == ours
+
+
+def test_our_parameters_are_not_the_tools():
+    with pytest.raises(rl.MeasureError, match="spark has no measure"):
+        rl.convention("spark").measure("nDCG(log_base=3)@10")

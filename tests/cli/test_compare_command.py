@@ -192,7 +192,7 @@ def test_nothing_is_written_when_something_is_wrong(capsys, folder):
         (["--pair", "good", "best", "--most", "1"], "There is no system 'best'"),
         (
             ["--most", "3", "--format", "json"],
-            "--most and --documents need --format table or markdown; json cannot show them",
+            "--most, --documents and --risk need --format table or markdown; json cannot show them",
         ),
         (["--rows", "pairs"], "--rows needs --format csv, tsv, jsonl or parquet"),
         (["--seed", "-1"], "--seed"),
@@ -273,3 +273,37 @@ def test_the_table_of_a_paper_has_its_options(capsys):
     assert (status, out) == (2, "")
     assert "--marks concerns the table of a paper; it needs --format latex" in err
     assert "did you mean 'dagger'" in run(capsys, "--format", "latex", "--marks", "daggers")[2]
+
+
+def test_risk_stands_below_the_comparison(capsys):
+    status, out, err = run(capsys, "--risk", "1")
+    assert (status, err) == (0, "")
+    title, _, header, _, *rows = out.rstrip().splitlines()[-6:]
+    assert title == "Risk against bad: losses count 2 times"
+    assert header.split() == ["measure", "system", "URisk", "TRisk", "GeoRisk"]
+    found = rl.compare("qrels.txt", {"bad": "run.bad.txt", "good": "run.good.txt"}, "RR").risk("RR")
+    assert [row.split()[:-1][:2] for row in rows] == [["RR", "bad"], ["good", "0.5000"]]
+    assert rows[1].split()[1] == f"{found['urisk'][1]:.4f}" == "0.5000"
+    assert "--risk need --format table or markdown" in run(capsys, "--risk", "1", "--format", "csv")[2]
+
+
+def test_subtopics_may_have_probabilities(capsys, folder):
+    (folder / "qrels.txt").write_text("".join(f"{q} {s} {d} 1\n" for q in QUERIES for s, d in ("1a", "2c")))
+    (folder / "intents.txt").write_text("".join(f"{q} 1 0.9\n{q} 2 0.1\n" for q in QUERIES))
+    files = ("qrels.txt", "run.bad.txt", "run.good.txt")
+    for command in ("compare", "evaluate"):
+        status = main([command, *files, "-m", "P_IA@1", "--intents", "intents.txt", "--format", "csv"])
+        out, err = capsys.readouterr()
+        assert (status, err) == (0, "")
+        rows = {
+            row.get("system") or row["run"]: float(row["mean"]) for row in csv.DictReader(io.StringIO(out))
+        }
+        assert rows == pytest.approx({"bad": 0, "good": 0.9})
+
+
+def test_probabilities_need_subtopics(capsys, folder):
+    (folder / "intents.txt").write_text("q0 1 1\n")
+    for command in ("compare", "evaluate"):
+        assert main([command, "qrels.txt", "run.bad.txt", "run.good.txt", "--intents", "intents.txt"]) != 0
+        err = capsys.readouterr().err
+        assert "intents.txt: there are probabilities of subtopics, but the judgments have no subtopics" in err

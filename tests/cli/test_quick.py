@@ -23,7 +23,7 @@ GOLDEN = Path(__file__).parents[1] / "golden"
 # What is rare, and slow enough anyway.
 LEFT_TO_TYPER = {
     "--queries", "--failing", "--failing-measure", "--map", "--match", "--abstain-below", "--save", "--quiet", "--strict",
-    "--load", "--engine", "--master",
+    "--load", "--engine", "--master", "--intents",
 }  # fmt: skip
 
 

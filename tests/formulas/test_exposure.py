@@ -29,6 +29,23 @@ def test_disjoint_groups_have_the_natural_logarithm_of_2_as_distance():
     assert list(found.values()) == pytest.approx([1 - np.log(2), 0])
 
 
+def test_a_group_that_is_never_shown_counts():
+    """Only A is shown; half of the attention should go to B, also where another query shows B or nobody does."""
+    alone = rl.evaluate(rl.Judgments({"q": {"a": 1}}, documents=GROUPS), {"q": ["a"]}, FAIR).mean
+    assert alone == pytest.approx({"AWRF": 0.78424, "EE_D": 1, "EE_R": 0.5, "EE_L": 0.5}, abs=1e-5)
+    both = rl.evaluate(
+        rl.Judgments({"q": {"a": 1}, "r": {}}, documents=GROUPS), {"q": ["a"], "r": ["c"]}, FAIR
+    )
+    assert {name: both[name][0] for name in FAIR} == pytest.approx(alone)
+
+
+def test_relevant_documents_that_are_not_retrieved_have_a_target():
+    """One relevant document in each group, and all attention goes to A."""
+    judged = rl.Judgments({"q": {"a": 1, "c": 1}}, documents=GROUPS)
+    found = rl.evaluate(judged, {"q": ["a"]}, ["EE_L(target=relevant)", "EE_L"]).mean
+    assert found == pytest.approx({"EE_L(target=relevant)": 0.5, "EE_L": 0.5})
+
+
 def test_a_document_may_belong_to_several_groups():
     half = {doc: {"group": {"A": 0.5, "B": 0.5}} for doc in "abcd"}
     found = rl.evaluate(rl.Judgments(GRADES, documents=half), {"q": ["a", "b", "c", "d"]}, FAIR).mean

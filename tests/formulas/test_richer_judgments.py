@@ -108,6 +108,74 @@ def test_every_way_in_gives_the_same(qrels, run, ties, tmp_path_factory):
         assert values(a, b, DIVERSE, ties=ties) == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.parametrize("suffix", ["parquet", "csv", "tsv", "jsonl", "json"])
+def test_tables_in_files_may_have_subtopics(tmp_path, suffix):
+    rows = [("q", "s1", "a", 1), ("q", "s2", "a", 2), ("q", "s2", "b", 1)]
+    table = pl.DataFrame(rows, schema=["query_id", "subtopic", "doc_id", "relevance"], orient="row")
+    path = tmp_path / f"qrels.{suffix}"
+    write = {
+        "parquet": table.write_parquet,
+        "csv": table.write_csv,
+        "tsv": lambda path: table.write_csv(path, separator="\t"),
+        "jsonl": table.write_ndjson,
+        "json": table.write_json,
+    }
+    write[suffix](path)
+    run = {"q": ["b", "a"]}
+    measures = ["alpha_nDCG@2", "StRecall@1", "nDCG@2"]
+    expected = values({"q": {"s1": {"a": 1}, "s2": {"a": 2, "b": 1}}}, run, measures)
+    assert values(path, run, measures) == expected
+    assert values(rl.judgments(path), run, measures) == expected
+
+
+FURTHER = pl.DataFrame(
+    [("q", "a", 1, "1", False), ("q", "b", 2, "1", False), ("q", "c", 1, "2", False), ("q", "b", 1, "2", False), ("q", "x", 1, None, True)],
+    schema=["query", "doc", "grade", "evidence", "junk"],
+    orient="row",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("suffix", [None, "parquet", "csv", "jsonl"])
+def test_tables_may_have_evidence_and_junk(tmp_path, suffix):
+    gold, run = FURTHER, {"q": ["x", "b", "a"]}
+    if suffix:
+        gold = tmp_path / f"qrels.{suffix}"
+        getattr(FURTHER, {"jsonl": "write_ndjson"}.get(suffix, f"write_{suffix}"))(gold)
+    measures = ["AllRecall@2", "EvidenceSuccess@1", "RR", "nDCG@3", "NumRel"]
+    expected = Judgments(
+        {"q": {"a": 1, "b": 2, "c": 1}}, evidence={"q": [{"a", "b"}, {"b", "c"}]}, junk={"q": {"x"}}
+    )
+    assert values(gold, run, measures) == values(expected, run, measures)
+    assert values(gold, run, measures)["RR", "q"] == 1
+
+
+def test_properties_may_be_a_table(tmp_path):
+    rows = [("a", "A", 1.0, 2), ("b", "A", 0.25, 3), ("b", "B", 0.75, 3)]
+    table = pl.DataFrame(rows, schema=["doc_id", "group", "share", "cost"], orient="row")
+    table.write_csv(tmp_path / "groups.csv")
+    by_hand = {"a": {"group": "A", "cost": 2}, "b": {"group": {"A": 0.25, "B": 0.75}, "cost": 3}}
+    run, measures = {"q": ["b", "a"]}, ["AWRF", "EE_L", "INST(expect=ETC)"]
+    expected = values(Judgments({"q": {"a": 1}}, documents=by_hand), run, measures)
+    for documents in (table, table.to_pandas(), tmp_path / "groups.csv"):
+        assert values(Judgments({"q": {"a": 1}}, documents=documents), run, measures) == expected
+    with pytest.raises(rl.InputError, match="documents: no column holds their ids; name it doc"):
+        Judgments({"q": {"a": 1}}, documents=table.select("group"))
+
+
+def test_a_missing_subtopic_is_named(tmp_path):
+    (tmp_path / "qrels.csv").write_text("query,subtopic,doc,grade\nq,s,a,1\nq,,b,1\n")
+    with pytest.raises(rl.InputError, match=r"qrels.csv:3: the subtopic is missing"):
+        rl.evaluate(tmp_path / "qrels.csv", {"q": ["a"]}, "StRecall")
+
+
+def test_json_may_hold_subtopics_and_evidence(tmp_path):
+    path = tmp_path / "qrels.json"
+    path.write_text('{"q": {"s1": {"a": 1}, "s2": {"b": 1}}}')
+    assert rl.evaluate(path, {"q": ["a"]}, "StRecall").mean == {"StRecall": 0.5}
+    path.write_text('{"q": [["a", "b"], ["c"]]}')
+    assert rl.evaluate(path, {"q": ["b", "a"]}, "EvidenceSuccess@2").mean == {"EvidenceSuccess@2": 1}
+
+
 def all_orders(scores):
     groups = [
         [d for d, s in scores.items() if s == value] for value in sorted(set(scores.values()), reverse=True)

@@ -1,5 +1,8 @@
 """Recommendations: values that RecBole, recommenders and RecTools publish for their own tests, and by hand."""
 
+import random
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -52,6 +55,34 @@ def test_popularity_and_the_tail():
     assert mean(["ARP@2", "APLT(head=0.5)@2", "nDCG@2"]) == pytest.approx(
         {"ARP@2": (2.5 + 3) / 2, "APLT(head=0.5)@2": 0.5, "nDCG@2": (1 + 0.38685) / 2}, abs=1e-4
     )
+
+
+def test_the_tail_is_counted_too():
+    assert mean(["ACLT(head=0.5)@2", "APLT(head=0.5)@2"]) == {"ACLT(head=0.5)@2": 1, "APLT(head=0.5)@2": 0.5}
+
+
+def test_whether_popular_items_are_favoured_equals_the_definition_of_zhu_et_al():
+    """By sets, user by user, as Elliot counts."""
+    rng = random.Random(3)
+    items = [f"i{n}" for n in range(30)]
+    weights = [1 / (n + 1) for n in range(30)]
+    train = {f"u{u}": {*rng.choices(items, weights, k=8)} for u in range(20)}
+    test = {user: {*rng.sample(items, 4)} - used for user, used in train.items()}
+    lists = {user: rng.sample(sorted({*items} - used), 10) for user, used in train.items()}
+    count = Counter(item for used in train.values() for item in used)
+    ordered = sorted(count, key=lambda item: (-count[item], item))
+    so_far = np.cumsum([count[item] for item in ordered])
+    head = {*ordered[: next(i for i, n in enumerate(so_far) if n >= 0.8 * so_far[-1]) + 1]}
+    groups = head, {*items} - head
+    for name, wanted in [("PopRSP@5", lambda user: {*items}), ("PopREO@5", lambda user: test[user])]:
+        rates = [
+            sum(len({*lists[user][:5]} & wanted(user) & group) for user in train)
+            / sum(len((wanted(user) & group) - train[user]) for user in train)
+            for group in groups
+        ]
+        found = rl.recommend.evaluate(train, test, lists, name, items=items)
+        assert found.mean[name] == pytest.approx(np.std(rates) / np.mean(rates))
+        assert found.interval(name).low <= found.mean[name] <= found.interval(name).high
 
 
 def test_counts_of_recbole():
@@ -129,7 +160,9 @@ def test_exposure_by_hand():
     one = rl.evaluate(
         Judgments({"q": {"a": 1}}, documents=apart), {"q": ["a"]}, ["AWRF(base=2)", "AWRF"]
     ).mean
-    assert one["AWRF(base=2)"] == 1  # only one group was seen at all
+    # All attention goes to one of two groups: (1, 0) against (0.5, 0.5).
+    assert one["AWRF(base=2)"] == pytest.approx(1 - (np.log2(4 / 3) + 0.5 * np.log2(2 / 3) + 0.5) / 2)
+    assert one["AWRF"] > one["AWRF(base=2)"]
     with pytest.raises(rl.MeasureError, match="AWRF needs properties of documents"):
         rl.evaluate({"q": {"a": 1}}, {"q": ["a"]}, "AWRF")
 

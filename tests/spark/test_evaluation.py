@@ -158,6 +158,12 @@ def test_mistakes_that_need_no_job(spark):
         rl.evaluate({"q": {"a": 1}}, floats.selectExpr("'q' as query", "score"), "RR")
     with pytest.raises(rl.InputError, match="the run is not"):
         rl.evaluate(floats, {"q": ["a"]}, "RR")
+    run = floats.selectExpr("'q' as query", "doc", "score")
+    junk = spark.createDataFrame(
+        [("q", "a", 1, True)], "query string, doc string, grade int, is_junk boolean"
+    )
+    with pytest.raises(rl.InputError, match="is_junk says what is taken out before ranking"):
+        rl.evaluate(junk, run, "RR")
     with pytest.raises(rl.InputError, match="This is a Spark DataFrame"):
         rl.judge({"q": {"a": 1}}, floats)
     for refused in (

@@ -42,6 +42,8 @@ Examples:
 
   ranklens compare qrels.txt a.txt b.txt --by queries.csv:language --format csv --rows pairs
 
+  ranklens compare qrels.txt old.txt new.txt --baseline old --risk 1
+
   ranklens compare qrels.txt a.txt b.txt --plot leaderboard.pdf --plot deltas=deltas.png
 """
 
@@ -76,6 +78,14 @@ def compare(
             help="The two runs for --most and --documents; by default the baseline (or the first run) and the best other run.",
         ),
     ] = None,
+    risk: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            metavar="ALPHA",
+            help="Also show URisk, TRisk and GeoRisk: losses against the baseline (or the first run) count 1 + ALPHA times.",
+        ),
+    ] = None,
     rows: Annotated[
         Rows, typer.Option("--rows", help="Rows of csv, tsv, jsonl and parquet: systems, pairs or queries.")
     ] = Rows.systems,
@@ -105,7 +115,9 @@ def compare(
 ) -> None:
     """Compare runs on the same queries: which is better, by how much, and how certain that is."""
     written = output_formats.format_of(format, output, Format)
-    _refuse_what_is_not_shown(written, rows, shows_more=bool(most) or document is not None)
+    _refuse_what_is_not_shown(
+        written, rows, shows_more=bool(most) or document is not None or risk is not None
+    )
     table = _paper_table(paper)
     if written is not Format.latex and (unused := table.given()):
         raise InputError(f"--{unused[0]} concerns the table of a paper; it needs --format latex.")
@@ -116,6 +128,10 @@ def compare(
     texts = query_texts(queries, qrels, "compare") if needs_texts else {}
     found = compare_files(qrels, runs, policy=policy, **settings)
     shown = _printout(found, texts, most, document, *(pair or (None, None)))
+    if risk is not None:
+        from ranklens.comparison.risk import risk_table
+
+        shown = shown.with_part(risk_table(found, risk))
     for plan in planned:
         _draw(found, plan, pair or (None, None), (figure, highlight))
     if written is Format.table and out.is_standard_output(output):
@@ -135,7 +151,7 @@ def compare(
 def _refuse_what_is_not_shown(format: Format, rows: Rows, *, shows_more: bool) -> None:  # noqa: A002
     if shows_more and format not in (Format.table, Format.markdown):
         raise InputError(
-            f"--most and --documents need --format table or markdown; {format.value} cannot show them."
+            f"--most, --documents and --risk need --format table or markdown; {format.value} cannot show them."
         )
     if rows is not Rows.systems and format not in (Format.csv, Format.tsv, Format.jsonl, Format.parquet):
         raise InputError(

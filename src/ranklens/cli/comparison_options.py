@@ -16,7 +16,7 @@ from ranklens.cli.evaluate import DEFAULT_MEASURES
 from ranklens.cli.map_and_match import columns_of, match_of
 from ranklens.cli.mismatch import refuse_mismatch
 from ranklens.errors import InputError, RankLensError, RankLensWarning, warn
-from ranklens.files.collection import open_collection, paths_of
+from ranklens.files.collection import open_collection, paths_of, with_intents
 from ranklens.readers.names import Names
 
 if TYPE_CHECKING:
@@ -95,6 +95,7 @@ _SETTINGS: dict[str, tuple[Any, Any]] = {
         None,
     ),
     "skip_bad": (options.SkipBad, False),
+    "intents": (options.Intents, None),
     "qrels_format": (options.QrelsFormat, None),
     "run_format": (options.RunFormat, None),
     "places": (options.Map, None),
@@ -121,6 +122,7 @@ def compare_files(
     match: str | None,
     by_team: str | None = None,
     skip_bad: bool = False,
+    intents: str | None = None,
     **settings: Any,
 ) -> Comparison:
     """Compare runs given as PATH or NAME=PATH."""
@@ -132,6 +134,7 @@ def compare_files(
     bad: dict[str, RankLensError] = {}
     names = Names.of(columns, matching)
     data = open_collection(qrels, runs, qrels_format, run_format, names, bad if skip_bad else None)
+    data = with_intents(data, intents)
     for name, error in bad.items():
         warn(RankLensWarning(f"{name} was skipped: ", *error.parts))
     column, table = _column("by", by, qrels, data.qrels)

@@ -20,7 +20,7 @@ from ranklens.cli.output_formats import Format
 from ranklens.cli.texts import query_texts
 from ranklens.errors import InputError, warn
 from ranklens.files import output as out
-from ranklens.files.collection import open_collection, paths_of
+from ranklens.files.collection import open_collection, paths_of, with_intents
 from ranklens.readers.names import Names
 
 if TYPE_CHECKING:
@@ -84,6 +84,7 @@ def evaluate(
     output: options.Output = None,
     spreadsheet: options.Spreadsheet = False,
     skip_bad: options.SkipBad = False,
+    intents: options.Intents = None,
     qrels_format: options.QrelsFormat = None,
     run_format: options.RunFormat = None,
     places: options.Map = None,
@@ -114,7 +115,7 @@ def evaluate(
     out.check_output(output, [qrels, *paths_of(runs)])
     written = output_formats.format_of(format, output, Format)
     _refuse_what_is_not_shown(per_query, failing, failing_measure, written)
-    _refuse_for_engine(engine, master, failing)
+    _refuse_for_engine(engine, master, failing, intents)
     texts = query_texts(queries, qrels, "evaluate") if queries or per_query or failing else {}
     each = Each()
     with _said(each):
@@ -128,6 +129,7 @@ def evaluate(
             data = open_collection(
                 qrels, runs, qrels_format, run_format, names, each.bad if skip_bad else None
             )
+        data = with_intents(data, intents)
         gold = kept(data.qrels) if len(data.runs) > 1 else data.qrels
         how: dict[str, Any] = {
             "measures": measures,
@@ -171,12 +173,16 @@ def _refuse_what_is_not_shown(
         raise InputError(f"--failing and --per-query are two tables; {format.value} holds one of them.")
 
 
-def _refuse_for_engine(engine: Engine, master: str | None, failing: int | None) -> None:
+def _refuse_for_engine(engine: Engine, master: str | None, failing: int | None, intents: str | None) -> None:
     if engine is Engine.local and master is not None:
         raise InputError("--master is Spark's; add --engine spark.")
     if engine is Engine.spark and failing is not None:
         raise InputError(
             "--failing looks at single rankings, which stay on the cluster; leave it out with --engine spark."
+        )
+    if engine is Engine.spark and intents is not None:
+        raise InputError(
+            "--intents is not known to Spark, which takes all subtopics alike; leave out --engine spark."
         )
 
 

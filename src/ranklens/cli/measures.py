@@ -73,7 +73,8 @@ def list_measures(
     if name is not None:
         shown = _description(registry.look_up(name))
     elif purpose is not None:
-        shown = _advice(purpose.lower(), registry.preset(purpose))
+        known = registry.PRESET_ALIASES.get(purpose.lower(), purpose.lower())
+        shown = _advice(known, registry.preset(known))
     else:
         shown = _list(registry.measures(), registry.PRESETS)
     terminal.show(shown)

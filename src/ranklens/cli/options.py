@@ -58,6 +58,13 @@ Save = Annotated[
 SkipBad = Annotated[
     bool, typer.Option("--skip-bad", help="Leave out runs that cannot be read, with a warning for each.")
 ]
+Intents = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="Probabilities of subtopics, in lines 'query subtopic probability'; without it, all are alike.",
+    ),
+]
 QrelsFormat = Annotated[str | None, typer.Option(help="Format of the judgments, if it is not recognised.")]
 RunFormat = Annotated[str | None, typer.Option(help="Format of the runs, if it is not recognised.")]
 

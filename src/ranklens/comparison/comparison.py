@@ -223,6 +223,24 @@ class Comparison:
 
         return ranges_frame(self, self._measure(measure))
 
+    def risk(
+        self, measure: str | Measure, *, baseline: str | None = None, alpha: float = 1.0
+    ) -> pl.DataFrame:
+        """How much is at risk against a baseline, one row per system: system, urisk, trisk, georisk.
+
+        Losses against the baseline (by default that of the comparison, else the first system) count 1 + ``alpha`` times.
+        :func:`ranklens.stats.urisk`, :func:`ranklens.stats.trisk` and :func:`ranklens.stats.georisk` explain the numbers; GeoRisk needs no baseline.
+
+        >>> import ranklens as rl
+        >>> runs = {"old": {"q1": ["a"], "q2": ["x", "b"]}, "new": {"q1": ["x", "a"], "q2": ["b"]}}
+        >>> rl.compare({"q1": {"a"}, "q2": {"b"}}, runs, "RR", baseline="old").risk("RR")["urisk"].to_list()
+        [None, -0.25]
+        """
+        from ranklens.comparison.risk import risk_frame
+
+        against = baseline or self.baseline or self.systems[0]
+        return risk_frame(self, self._measure(measure), self._system(against), alpha)
+
     @cached_property
     def cheap_bounds(self) -> dict[str, dict[str, tuple[float, float]]]:
         """By measure and system, the lowest and highest mean that complete judgments could give, where that takes no time."""

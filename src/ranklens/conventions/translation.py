@@ -27,15 +27,15 @@ class Convention:
     tied: frozenset[str] = frozenset()
 
     def measure(self, text: str | Measure) -> Measure:
-        """Our measure for one of the tool's, e.g. ``ndcg@10`` or ``ndcg_at_10``.
+        """Our measure for one of the tool's, e.g. ``ndcg@10`` or ``ndcg_at_10``; our own name for it is understood, too.
 
         >>> from ranklens.conventions import convention
-        >>> str(convention("xgboost").measure("ndcg"))
-        'nDCG(gain=exp)@32'
+        >>> str(convention("xgboost").measure("ndcg")), str(convention("spark").measure("nDCG@10"))
+        ('nDCG(gain=exp)@32', 'nDCG(gain=exp)@10')
         """
         if isinstance(text, Measure):
             return text
-        base, k = _taken_apart(text)
+        base, k = self._own(text)
         if base not in self.names:
             hint = nearest(base, self.names)
             raise MeasureError(f"{self.name} has no measure {text!r} that is known here: {hint}")
@@ -53,7 +53,7 @@ class Convention:
 
     def policy_for(self, measures: Iterable[Measure]) -> Policy:
         """The policy; ties are averaged where the tool does that for all of these measures."""
-        names = {_taken_apart(measure.shown)[0] for measure in measures}
+        names = {self._own(measure.shown)[0] for measure in measures}
         policy = replace(self.policy, ties="average") if names and names <= self.tied else self.policy
         # xgboost's ndcg@5- counts a query without relevant documents as 0.
         return (
@@ -62,7 +62,7 @@ class Convention:
 
     def reasons(self, text: str) -> list[str]:
         """Why its number differs from the usual one, in sentences."""
-        base, k = _taken_apart(text)
+        base, k = self._own(text)
         found = [self.why[""], *self.own_reasons(text)] if "" in self.why else self.own_reasons(text)
         if k is None and base in self.bare:
             found.append(f"Without a cutoff it looks at the first {self.bare[base]} documents.")
@@ -70,9 +70,28 @@ class Convention:
 
     def own_reasons(self, text: str) -> list[str]:
         """Those of one measure, without what holds for all of the tool's."""
-        base, _ = _taken_apart(text)
+        base, _ = self._own(text)
         found = [self.why[base]] if base in self.why else []
         return [*found, "Tied documents are averaged over all their orders."] if base in self.tied else found
+
+    def _own(self, text: str) -> tuple[str, int | None]:
+        """The tool's name and the cutoff, where the measure goes by our name as well."""
+        base, k = _taken_apart(text)
+        if base in self.names:
+            return base, k
+        try:
+            asked = parse(text)
+        except MeasureError:
+            return base, k
+        if {*dict(asked.params)} - {"k"}:  # which the tool may not have
+            return base, k
+        ours = {
+            own: name
+            for own, name in self.names.items()
+            if parse(name.replace("@{k}", "")).name == asked.name
+        }
+        fitting = [own for own, name in ours.items() if ("{k}" in name) == (k is not None)]
+        return next(iter([*fitting, *ours]), base), k
 
 
 def _taken_apart(text: str) -> tuple[str, int | None]:

@@ -262,6 +262,7 @@ WORKINGS: Mapping[str, Working] = {
     "Novelty": Working("mean novelty of the recommended items"),
     "Popularity": Working("mean uses of the recommended items"),
     "APLT": Working("recommended items of the long tail / recommended items"),
+    "ACLT": Working("recommended items of the long tail"),
     "Serendipity": Working("sum of max(chance by rank - chance by popularity, 0) over wanted items / k"),
     "pAUC": Working("wanted items above the first k others / (k · wanted items)"),
     "Calibration": Working("sum of p ln(p / q) over the groups"),

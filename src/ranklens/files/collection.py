@@ -141,6 +141,19 @@ def open_collection(
     return Collection(gold, {name: _run(run, run_format, scored, names) for name, run in runs.items()})
 
 
+def with_intents(data: Collection, path: PathLike | None) -> Collection:
+    """The same with the probabilities of subtopics from a file, if one is given."""
+    if path is None:
+        return data
+    qrels = data.qrels
+    if not isinstance(qrels, judgments.Judgments) or not qrels.has_subtopics:
+        raise InputError(
+            f"{path}: there are probabilities of subtopics, but the judgments have no subtopics; pass a table with a column subtopic, "
+            "or a file of the lines 'query subtopic document grade'."
+        )
+    return replace(data, qrels=_read_parts(qrels.replace(intents=path)))
+
+
 def open_runs(
     runs: Sequence[str],
     format: str | None = None,  # noqa: A002
@@ -302,17 +315,19 @@ def _judgments(qrels: Any, format: str | None, names: Names) -> tuple[Any, Score
 
     place, kind = recognition.locate(qrels, format, "qrels")
     gold = formats.judgments_in(place, kind, names)
+    if type(gold) is dict:  # as JSON holds it
+        gold = judgments.enriched(gold)
     return gold, Scored(str(qrels), gold) if kind == "svmlight" else None
 
 
 def _given(qrels: Any, names: Names) -> Any:
     """Judgments in Python: with all that they know."""
-    from ranklens.readers import frames
+    from ranklens.readers import frames, judgment_tables
 
     if isinstance(qrels, Mapping):
         return _with_details(qrels)
-    if frames.is_frame(qrels) and (column := judgments.subtopic_column(frames.column_names(qrels))):
-        return judgments.of_table(frames.to_polars(qrels), column, names.columns)
+    if frames.is_frame(qrels) and judgment_tables.further_columns(frames.column_names(qrels)):
+        return judgment_tables.of_table(frames.to_polars(qrels), names.columns)
     return _records(judgments.enriched(qrels), names, "golden")
 
 
@@ -325,12 +340,15 @@ def _with_details(qrels: Mapping[Any, Any]) -> Mapping[Any, Any]:
 
 
 def _read_parts(qrels: judgments.Judgments) -> judgments.Judgments:
-    """Judgments whose subtopics or intents are in files, read."""
-    if not is_path(qrels.intents) and (qrels.table is not None or not is_path(qrels.subtopics)):
+    """Judgments whose subtopics, intents or properties of documents are in files, read."""
+    in_a_file = (qrels.intents, qrels.documents, None if qrels.table is not None else qrels.subtopics)
+    if not any(map(is_path, in_a_file)):
         return qrels
     from ranklens.files import formats
 
     parts: dict[str, Any] = {}
+    if is_path(qrels.documents):
+        parts["documents"] = formats.read_properties(qrels.documents)
     if is_path(qrels.subtopics):
         parts["subtopics"] = formats.read_qrels(qrels.subtopics, "trec-diversity").subtopics
     if is_path(qrels.intents):

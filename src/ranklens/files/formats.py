@@ -32,7 +32,7 @@ from ranklens.files.remote import is_remote, scan
 from ranklens.files.sources import PathLike, Source, open_source
 from ranklens.files.streams import TableStream
 from ranklens.files.systems import OneSystem, systems_in, systems_of_scan
-from ranklens.readers import frames, mappings
+from ranklens.readers import frames, judgment_tables, mappings
 from ranklens.readers.names import USUAL, Names, plain
 from ranklens.words import brief
 
@@ -55,10 +55,14 @@ def read_qrels(
 
 
 def judgments_in(place: PathLike, kind: str, names: Names = USUAL) -> Any:
-    """The same, where :func:`locate` has found the file and its format."""
+    """The same, where :func:`locate` has found the file and its format; with subtopics, if there is a column of them."""
+    return judgment_tables.of_rows(_judgments_in(place, kind, names))
+
+
+def _judgments_in(place: PathLike, kind: str, names: Names) -> Any:
     if kind == "beir":
         place, kind = open_source(_beir_qrels(Path(str(place)))), "tsv"
-    convert = partial(frames.qrels_frame, columns=names.columns, complete=True)
+    convert = partial(judgment_tables.rows_of, columns=names.columns, complete=True)
     if is_remote(place):
         return _whole(_stream_remote(str(place), kind, convert))
     if kind == "parquet":
@@ -84,11 +88,8 @@ def _trec_judgments(source: Source, kind: str) -> Any:
 
 
 def _by_subtopic(source: Source) -> Any:
-    from ranklens.readers.judgments import Judgments
-
     names = ("query", "subtopic", "doc", "grade")
-    rows = trec.read_fields(source, names, {name: name == "grade" for name in names})
-    return Judgments.of_table(rows.select(names))
+    return trec.read_fields(source, names, {name: name == "grade" for name in names}).select(names)
 
 
 def read_intents(path: PathLike) -> dict[str, dict[str, float]]:
@@ -99,6 +100,22 @@ def read_intents(path: PathLike) -> dict[str, dict[str, float]]:
     for query, subtopic, probability in rows.iter_rows():
         found.setdefault(query, {})[subtopic] = probability
     return found
+
+
+def read_properties(path: PathLike) -> pl.DataFrame:
+    """Properties of documents from a table; columns that hold numbers only are numbers, but for ids and groups."""
+    import polars as pl
+
+    place, kind = locate(path, None, "qrels")
+    if kind not in ("csv", "tsv", "jsonl", "parquet"):
+        raise InputError(f"{path}: properties of documents are read from CSV, TSV, JSONL and Parquet.")
+    table = read_table(place, kind)
+    ids = {frames.doc_column(table), "group"}
+    for column in (one for one in table if one.dtype == pl.String and one.name not in ids):
+        numbers = column.cast(pl.Float64, strict=False)
+        if numbers.null_count() == column.null_count():
+            table = table.with_columns(numbers)
+    return table
 
 
 def run_in(

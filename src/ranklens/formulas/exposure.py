@@ -119,10 +119,10 @@ def attention_weighted_rank_fairness(
     """1 minus the distance of the groups' shares of attention from their target (TREC Fair Ranking 2022).
 
     A document's property ``group`` is the name of its group, or its shares in several: ``{"a": 0.5, "b": 0.5}``. Attention falls with
-    1 / log2(rank), the first two ranks alike. The target is the same for all groups. The distance is Jensen and Shannon's, with the
+    1 / log2(rank), the first two ranks alike. The target is the same for all groups that any document belongs to, shown or not. The distance is Jensen and Shannon's, with the
     natural logarithm as in the track.
 
-    ``target=relevant`` takes the mean over relevant documents.
+    ``target=relevant`` takes the mean over relevant documents, retrieved or not.
 
     ``base=2`` takes the logarithm to base 2, with which disjoint groups have 0.
     """
@@ -163,7 +163,9 @@ def expected_exposure_loss(
 def _exposures(described: Described, k: int | None, target: Target) -> tuple[FloatArray, FloatArray]:
     """The attention that each group gets in each query, and what it should get; both add up to the same."""
     listing = described.listing.top(k)
-    member = _membership(described.values("group"))
+    groups = described.values("group")
+    names = _group_names(described)
+    member = _membership(groups, names)
     attention = 1 / np.log2(np.maximum(listing.rank, 2))
     # Documents without a group keep their rank, but nobody gets their attention.
     exposure = np.stack(
@@ -171,30 +173,40 @@ def _exposures(described: Described, k: int | None, target: Target) -> tuple[Flo
     )
     share = np.full(exposure.shape, 1 / member.shape[1])
     if target == "relevant":
-        share = _shares(_relevant_share(described, member, share))
+        share = _shares(_relevant_share(described, names, share))
     return exposure, share * exposure.sum(axis=1, keepdims=True)
 
 
-def _relevant_share(described: Described, member: FloatArray, otherwise: FloatArray) -> FloatArray:
-    details = described.judged.details
+def _relevant_share(described: Described, names: Mapping[str, int], otherwise: FloatArray) -> FloatArray:
+    """What the groups of the relevant documents add up to, retrieved or not."""
+    details, known = described.judged.details, described.documents
     assert details is not None
-    row = {name: i for i, name in enumerate(described.listing.names)}
-    groups = [row.get(str(name)) for name in details.names]
+    relevant = np.flatnonzero(details.grade >= described.judged.policy.rel)
+    docs = [details.names[i] for i in relevant.tolist()]
+    member = _membership([known.get(doc, known.get(str(doc), {})).get("group") for doc in docs], names)
     found = np.zeros_like(otherwise)
-    for i, place in enumerate(groups):
-        if place is not None and details.grade[i] >= described.judged.policy.rel:
-            found[details.query[i]] += member[place]
+    np.add.at(found, details.query[relevant], member)
     return np.where(found.sum(axis=1, keepdims=True) > 0, found, otherwise)
 
 
-def _membership(groups: list[Any]) -> FloatArray:
+def _group_names(described: Described) -> dict[str, int]:
+    """The place of each group of any document: one that is never shown gets no attention, which is what is measured."""
+    every = {name for one in described.documents.values() for name in _groups(one.get("group"))}
+    return {name: i for i, name in enumerate(sorted(every))}
+
+
+def _groups(given: Any) -> dict[str, float]:
+    """The share of a document in each of its groups."""
+    shares = {} if given is None else given if isinstance(given, Mapping) else {given: 1.0}
+    return {str(name): float(share) for name, share in shares.items()}
+
+
+def _membership(groups: list[Any], names: Mapping[str, int]) -> FloatArray:
     """The share of each document in each group."""
-    shares = [{} if one is None else dict(one) if isinstance(one, Mapping) else {one: 1.0} for one in groups]
-    names = sorted({str(name) for one in shares for name in one})
     table = np.zeros((len(groups), max(len(names), 1)))
-    for i, one in enumerate(shares):
-        for name, share in one.items():
-            table[i, names.index(str(name))] = float(share)
+    for i, one in enumerate(groups):
+        for name, share in _groups(one).items():
+            table[i, names[name]] = share
     return table
 
 

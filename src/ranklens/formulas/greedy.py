@@ -8,7 +8,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ranklens.arrays import FloatArray, IntArray
 from ranklens.judging.views import Diverse
@@ -16,8 +15,6 @@ from ranklens.judging.views import Diverse
 _AT_ONCE = (
     1 << 18
 )  # documents times subtopics that are compared together, while they are in the processor's cache
-
-_UNEVEN = 4  # times as many places in a table of all queries as documents are not too many
 
 
 def ideal_gains(topics: Diverse, k: int, alpha: float, rel: float) -> FloatArray:
@@ -80,7 +77,8 @@ def _portions(topics: Diverse, rel: float) -> Iterator[_Portion]:
 
 def _within(query: IntArray) -> IntArray:
     """0, 1, 2 … within each query, which are sorted."""
-    return np.arange(len(query)) - np.searchsorted(query, query)
+    sizes = np.bincount(query)
+    return np.arange(len(query)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
 
 
 def _columns(topics: Diverse, rel: float) -> IntArray:
@@ -94,37 +92,18 @@ def _by_id(topics: Diverse, rel: float) -> IntArray:
     is_relevant = np.zeros(len(details.query), dtype=bool)
     is_relevant[labels.doc[labels.grade >= rel]] = True
     docs = np.flatnonzero(is_relevant)
-    order = _last_id_first(details.names, docs, details.query[docs])
+    query = details.query[docs]
+    if not details.by_id:
+        docs = _first_id_first(details.names, docs, query)
     place = np.zeros(len(details.query), np.int64)
-    place[order] = _within(details.query[docs])
+    place[docs] = np.bincount(query)[query] - 1 - _within(query)
     return place
 
 
-def _last_id_first(names: Sequence[Any], docs: IntArray, query: IntArray) -> IntArray:
-    """These documents, those of each query in descending order of their ids."""
-    ids = names if len(docs) == len(names) else [*map(names.__getitem__, docs.tolist())]
-    try:
-        lines = "\n".join([*ids, ""])
-    except TypeError:  # numbers, for example
-        ids = [*map(str, ids)]
-        lines = "\n".join([*ids, ""])
-    sizes = np.bincount(query)
-    if ids and lines.isascii() and len(sizes) * int(sizes.max()) <= _UNEVEN * len(ids):
-        letters = np.frombuffer(lines.encode(), np.uint8)
-        ends = np.flatnonzero(letters == ord("\n"))
-        width = int(ends[0]) + 1
-        if len(letters) == width * len(ids) and np.array_equal(ends, np.arange(1, len(ids) + 1) * width - 1):
-            return docs[_sorted_at_once(letters.view(f"S{width}"), query, sizes)]
+def _first_id_first(names: Sequence[Any], docs: IntArray, query: IntArray) -> IntArray:
+    """These documents, those of each query in ascending order of their ids."""
+    ids = [*map(str, map(names.__getitem__, docs.tolist()))]
     order: list[int] = []
     for first, last in pairwise(np.flatnonzero(np.diff(query, prepend=-1, append=-1)).tolist()):
-        order += sorted(range(first, last), key=ids.__getitem__, reverse=True)
+        order += sorted(range(first, last), key=ids.__getitem__)
     return docs[order]
-
-
-def _sorted_at_once(ids: npt.NDArray[np.bytes_], query: IntArray, sizes: IntArray) -> IntArray:
-    """The same for ids of one length, which are sorted as they stand in memory, several times as fast."""
-    table = np.zeros((len(sizes), int(sizes.max())), ids.dtype)
-    table[query, _within(query)] = ids
-    falling = np.argsort(table, axis=1)[:, ::-1]  # what is empty comes last
-    rows: IntArray = (np.cumsum(sizes) - sizes)[:, None] + falling
-    return rows[np.arange(table.shape[1]) < sizes[:, None]]

@@ -17,6 +17,7 @@ from ranklens.judging.views import Recommended
 from ranklens.registry import Cutoff, Within, measure
 
 Tail: TypeAlias = Annotated[float, Within(0, 1)]
+Head: TypeAlias = Literal["interactions", "items"]
 
 
 @measure("Novelty", high=np.inf)
@@ -76,7 +77,7 @@ def tail_share(
     *,
     k: Cutoff = 10,
     head: Tail = 0.8,
-    kind: Literal["interactions", "items"] = "interactions",
+    kind: Head = "interactions",
 ) -> FloatArray:
     """The share of the top k that is from the long tail: the items outside of the most popular ones.
 
@@ -84,15 +85,32 @@ def tail_share(
 
     ``kind=items`` takes that share of the items instead (RecBole, with 0.9).
     """
-    listing, train = recommended.listing.top(k), recommended.train
-    ordered = sorted(train.popularity, key=lambda item: (-train.popularity[item], item))
+    listing = recommended.listing.top(k)
+    return listing.mean(_in_tail(recommended, head, kind)[listing.doc])
+
+
+@measure("ACLT", high=np.inf, better="neither", like="APLT")
+def tail_count(
+    recommended: Recommended, *, k: Cutoff = 10, head: Tail = 0.8, kind: Head = "interactions"
+) -> FloatArray:
+    """How many of the top k are from the long tail (Elliot); APLT is their share."""
+    listing = recommended.listing.top(k)
+    return listing.sum(_in_tail(recommended, head, kind)[listing.doc])
+
+
+def _in_tail(recommended: Recommended, head: float, kind: Head) -> FloatArray:
+    """1 for each item of the listing that is not among the popular ones, else 0."""
+    popular = popular_items(recommended.train.popularity, head, kind)
+    return np.array([name not in popular for name in recommended.listing.names], dtype=np.float64)
+
+
+def popular_items(popularity: Mapping[str, int], head: float = 0.8, kind: Head = "interactions") -> set[str]:
+    """The most popular items, which collect this share of all interactions; or this share of the items."""
+    ordered = sorted(popularity, key=lambda item: (-popularity[item], item))
     if kind == "items":
-        popular = set(ordered[: round(head * len(ordered))])
-    else:
-        so_far = np.cumsum([train.popularity[item] for item in ordered])
-        popular = set(ordered[: int(np.searchsorted(so_far, head * train.total)) + 1])
-    tail = np.array([name not in popular for name in listing.names], dtype=np.float64)
-    return listing.mean(tail[listing.doc])
+        return set(ordered[: round(head * len(ordered))])
+    so_far = np.cumsum([popularity[item] for item in ordered])
+    return set(ordered[: int(np.searchsorted(so_far, head * sum(popularity.values()))) + 1])
 
 
 @measure("Serendipity")

@@ -18,7 +18,7 @@ from ranklens.judging.hits import Hits
 from ranklens.judging.inputs import NOTHING, Facts, facts, read_inputs
 from ranklens.judging.judged import Applied, Judged, TieGroups
 from ranklens.judging.prepared import PreparedJudgments, index_of
-from ranklens.judging.standing import Standings
+from ranklens.judging.standing import Standings, in_order
 from ranklens.policy import Policy, make_policy
 from ranklens.readers import frames
 from ranklens.readers.judgments import Judgments
@@ -258,10 +258,10 @@ def _hits(found: Standings, policy: Policy) -> Hits:
         return spread_ties(query, found.start, found.size, grade, n)
     if found.in_order:
         return Hits(query, found.rank, grade, n)
-    key = query * (int(found.rank.max(initial=0)) + 1) + found.rank
-    if (key[1:] > key[:-1]).all():
+    place = (np.cumsum(found.retrieved) - found.retrieved)[query] + found.rank - 1
+    if (place[1:] > place[:-1]).all():
         return Hits(query, found.rank, grade, n)
-    order = np.argsort(key)
+    order = in_order(place, int(found.retrieved.sum()))
     return Hits(query[order], found.rank[order], grade[order], n)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,23 @@ if TYPE_CHECKING:
 
     from ranklens.judging.listing import Listing
     from ranklens.judging.views import Interactions
+
+
+class Late(Sequence[Any]):
+    """A list that is made when somebody looks at it: most measures need no names of documents."""
+
+    def __init__(self, make: Callable[[], list[Any]], size: int) -> None:
+        self._make, self._size = make, size
+
+    @cached_property
+    def _made(self) -> list[Any]:
+        return self._make()
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._made[place]
+
+    def __len__(self) -> int:
+        return self._size
 
 
 @dataclass(frozen=True)
@@ -47,6 +65,7 @@ class Details:
     rank: IntArray
     start: IntArray  # the tie group: its first rank and its size
     size: IntArray
+    by_id: bool = False  # the documents of each query are in ascending order of their ids
     averaged: bool = False  # rows stand for every order of tied documents
     depth: int | None = None
     subtopics: Labels | None = None

@@ -22,8 +22,10 @@ from ranklens.arrays import BoolArray, FloatArray, IntArray
 from ranklens.judging.gold import (
     Documents,
     GoldDicts,
+    GoldLists,
     Grades,
     Ideal,
+    by_place,
     check_dicts,
     grades,
     id_types,
@@ -32,7 +34,7 @@ from ranklens.judging.gold import (
 )
 from ranklens.judging.judged import Applied
 from ranklens.judging.order import check_duplicates, nan_last, tie_order
-from ranklens.judging.standing import Standings, check_unjudged, standing
+from ranklens.judging.standing import Standings, check_unjudged, in_order, standing
 from ranklens.policy import Policy
 from ranklens.readers import mappings
 
@@ -43,7 +45,6 @@ _ABSENT: Documents = {}  # the ranking of a query that the run lacks; an empty a
 _SHORT = 64  # documents or judgments of a query; longer ones are read one query at a time
 _FETCHED = 16  # queries whose ids fit the cache
 _WORTH_FETCHING = 16  # ids that can be fetched in the time that one look-up waits for memory
-_SORTED = 2_000  # hits; more of them are put in order faster by writing each to its place
 _LOOKED_AT = 64  # queries that tell whether rankings and judgments are short
 
 
@@ -125,6 +126,7 @@ class _Chunk(NamedTuple):
     grades: Grades | None  # where they are known already
     in_32_bits: bool
     asks_gold: bool  # about each retrieved document, rather than the run about each judged one
+    listed: bool  # golds are lists, in which a document may be there again
 
     def portions(self, size: int) -> Iterator[_Chunk]:
         if len(self.queries) <= size:
@@ -159,9 +161,14 @@ def _chunks(gold: GoldDicts, rankings: list[Documents], in_32_bits: bool) -> Ite
     judged = sum(map(len, golds[:_LOOKED_AT])) / looked_at
     asks_gold = documents <= (judged if gold.keeps else min(judged, _SHORT))
     portion = 1 if judged > _SHORT and not asks_gold else 512
+    listed = isinstance(gold, GoldLists)
+    if isinstance(gold, GoldLists) and (asks_gold or portion == 1):
+        gold, listed = gold.dicts, False
     size = max(int(_CHUNK_ROWS * (16 if portion == 1 else 1) / max(documents, 1)), 1)
     known = gold.grades if gold.keeps else None
-    return _Chunk(0, queries, golds, rankings, portion, known, in_32_bits, asks_gold).portions(size)
+    return _Chunk(0, queries, gold.tables, rankings, portion, known, in_32_bits, asks_gold, listed).portions(
+        size
+    )
 
 
 class _Ranked(NamedTuple):
@@ -279,19 +286,10 @@ def _rank_by_counting(chunk: _Chunk, policy: Policy) -> _Ranked:
             rank, grade = _break_ties(chunk.golds, read, query, start, rank, same > 1, policy)
         place = start[query] + rank - 1
         if (place[1:] < place[:-1]).any():
-            order = _in_order(place, len(read.scores))  # within queries, so these stay as they are
+            order = in_order(place, len(read.scores))  # within queries, so these stay as they are
             rank, above, same, grade = rank[order], above[order], same[order], grade[order]
     query = query + chunk.first if chunk.first else query
     return _Ranked(read.lengths, read.gold_lengths, read.gold, query, rank, grade, above + 1, same)
-
-
-def _in_order(place: IntArray, places: int) -> IntArray:
-    """Which hit comes first, second and so on; no two are at the same of all ``places``."""
-    if len(place) <= _SORTED:
-        return place.argsort()
-    hit_at = np.full(places, -1)
-    hit_at[place] = np.arange(len(place))
-    return hit_at[hit_at >= 0]
 
 
 def _places(read: _Read, query: IntArray, start: IntArray) -> tuple[IntArray, IntArray]:
@@ -344,7 +342,10 @@ def _read(chunk: _Chunk, policy: Policy) -> _Read:
         query = numbers.repeat(lengths)[hit]
         return _Read(rankings, lengths, gold_lengths, gold, scores, query, scores[hit], answers[hit], hit)
     answers = chunk.rounded(_numbers(_look_up, rankings, chunk.golds, count=len(gold)))
-    hit = (~np.isnan(answers)).nonzero()[0]
+    found = ~np.isnan(answers)
+    if chunk.listed:
+        found &= gold >= 0  # else the document is there again
+    hit = found.nonzero()[0]
     query = numbers.repeat(gold_lengths)[hit]
     return _Read(rankings, lengths, gold_lengths, gold, scores, query, answers[hit], gold[hit], None)
 
@@ -424,7 +425,7 @@ def _break_ties(
         for doc, score in zip(read.rankings[q], scores, strict=True):
             if (same := documents.get(score)) is not None:
                 same.append(doc)
-        gold = golds[q]
+        gold = by_place(golds[q]) if isinstance(golds[q], list) else golds[q]
         for score, rows in groups.items():
             order = [documents[score][i] for i in tie_order(documents[score], policy.ties)]
             places = [place for place, doc in enumerate(order) if doc in gold]

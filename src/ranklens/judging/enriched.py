@@ -29,26 +29,26 @@ def stand(judgments: Judgments, policy: Policy, rank: Rank) -> tuple[Standings, 
     """
     facts = known(judgments)
     found = rank(facts.numbers)
-    details = _details(facts, judgments, found, policy)
+    row = facts.row[facts.offset[found.query] + found.grade.astype(np.int64)]
+    details = _details(facts, judgments, found, row, policy)
     if facts.junk is not None:
         details, found = _without(facts.junk.nonzero()[0], details, found)
-    placed = np.flatnonzero(details.rank > 0)
+        row = np.flatnonzero(details.rank > 0)
+        found = found._replace(
+            query=details.query[row],
+            rank=details.rank[row],
+            start=details.start[row],
+            size=details.size[row],
+            in_order=False,
+        )
+    ideal = facts.ideal
     graded = found._replace(
-        gold_query=details.query[facts.graded],
-        gold=details.grade[facts.graded],
-        query=details.query[placed],
-        rank=details.rank[placed],
-        grade=details.grade[placed],
-        start=details.start[placed],
-        size=details.size[placed],
-        ideal=None,
-        in_order=False,
+        gold_query=ideal.hits.query, gold=ideal.hits.grade, grade=details.grade[row], ideal=ideal
     )
     return graded, details
 
 
-def _details(facts: Known, judgments: Judgments, found: Standings, policy: Policy) -> Details:
-    row = facts.row[facts.offset[found.query] + found.grade.astype(np.int64)]
+def _details(facts: Known, judgments: Judgments, found: Standings, row: IntArray, policy: Policy) -> Details:
     place, start, size = (np.zeros(len(facts.query), np.int64) for _ in range(3))
     place[row], start[row], size[row] = found.rank, found.start, found.size
     return Details(
@@ -59,6 +59,7 @@ def _details(facts: Known, judgments: Judgments, found: Standings, policy: Polic
         rank=place,
         start=start,
         size=size,
+        by_id=facts.by_id,
         averaged=policy.ties == "average",
         depth=policy.depth,
         subtopics=facts.subtopics,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain, repeat
+from itertools import chain, count, repeat
 from math import isfinite, isnan
 from typing import Any, TypeAlias
 
@@ -136,6 +136,57 @@ class GoldDicts:
         # As a cached_property keeps what it made.
         vars(found).update(lengths=lengths, grades=self.grades[rows], ideal=Ideal(hits, self.ideal.best[at]))
         return found
+
+
+class ByPlace(Mapping[Any, Documents]):
+    """Lists of documents as ``{query: {document: its place}}``, each dict made when it is asked for."""
+
+    def __init__(self, queries: list[Any], listed: list[list[Any]]) -> None:
+        self.queries, self.listed = queries, listed
+        self._place: dict[Any, int] | None = None
+
+    def __getitem__(self, query: Any) -> Documents:
+        if self._place is None:
+            self._place = dict(zip(self.queries, count()))
+        return by_place(self.listed[self._place[query]])
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.queries)
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+
+def by_place(docs: Iterable[Any]) -> dict[Any, int]:
+    """The place of each document in a list, the last one where it is there again."""
+    return dict(zip(docs, count()))
+
+
+@dataclass(frozen=True, eq=False)
+class GoldLists(GoldDicts):
+    """Judgments as lists of documents, with the place in its list for a grade: what is looked up in a run needs no dict.
+
+    Where a document is there again, its grade is -1.
+    """
+
+    @classmethod
+    def of_lists(cls, given: ByPlace, place: IntArray, lengths: IntArray) -> GoldLists:
+        lists: Any = given.listed
+        first = next(chain.from_iterable(lists), None)
+        kinds = type(next(iter(given), None)), type(first)
+        found = cls(mappings.Repaired(given), given.queries, lists, kinds, keeps=True)
+        query, grade = np.repeat(np.arange(len(lengths)), lengths), place.astype(np.float64)
+        # Nobody asks which place is the highest, so they need not be sorted.
+        ideal = Ideal(Hits(query, place + 1, grade, len(lengths)), np.zeros(len(lengths)))
+        vars(found).update(
+            lengths=lengths, grades=grade, ideal=ideal
+        )  # as a cached_property keeps what it made
+        return found
+
+    @cached_property
+    def dicts(self) -> GoldDicts:
+        """The same as dicts, where judgments are asked about retrieved documents."""
+        return GoldDicts.of(mappings.Repaired(dict(self.given.by_query.items())), keeps=True)
 
 
 def id_types(by_query: Mapping[Any, Documents]) -> tuple[type, type]:

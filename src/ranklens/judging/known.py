@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain, count
 from typing import Any
 
@@ -38,10 +39,17 @@ class Known:
     subtopics: Labels | None = None
     evidence: Labels | None = None
     preferences: Labels | None = None
+    by_id: bool = False  # the documents of each query are in ascending order of their ids
     made: dict[Any, Any] = field(default_factory=dict)  # by measures, of all this
 
     def __len__(self) -> int:
         return len(self.offset)
+
+    @cached_property
+    def ideal(self) -> Ideal:
+        """The documents that have a grade, best first."""
+        query, grade = self.query[self.graded], self.grade[self.graded]
+        return Ideal.of(np.bincount(query, minlength=len(self)), grade)
 
 
 def known(judgments: Judgments) -> Known:
@@ -54,10 +62,16 @@ def known(judgments: Judgments) -> Known:
 
         found = number_table(judgments, judgments.table)
     else:
-        found = _number(judgments)
+        found = (_by_subtopic(judgments) if judgments.only_subtopics else None) or _number(judgments)
     if judgments.keeps:
         judgments.known = found
     return found
+
+
+def _by_subtopic(judgments: Judgments) -> Known | None:
+    from ranklens.judging.known_subtopics import number_subtopics
+
+    return number_subtopics(judgments)
 
 
 class _Numbers:
@@ -77,8 +91,8 @@ class _Numbers:
 
     def labels(self, by_query: Sequence[Collection[Collection[Any]]]) -> Labels:
         """Each table of documents as a label of its query, of grade 1."""
-        owner = np.repeat(np.arange(len(by_query)), _sizes(by_query))
-        sizes = _sizes(list(chain.from_iterable(by_query)))
+        owner = np.repeat(np.arange(len(by_query)), sizes_of(by_query))
+        sizes = sizes_of(list(chain.from_iterable(by_query)))
         per_query = np.bincount(owner, sizes, len(by_query)).astype(np.int64)
         doc = self.of(map(chain.from_iterable, by_query), per_query)
         label = np.repeat(np.arange(len(sizes)), sizes)
@@ -92,12 +106,11 @@ class _Numbers:
         # Nobody asks which number is the highest, so they need not be sorted.
         ideal = Ideal(Hits(query, number + 1, grade, len(sizes)), np.zeros(len(sizes)))
         vars(gold).update(lengths=sizes, grades=grade, ideal=ideal)  # as a cached_property keeps what it made
-        index = Index(source, copies=False)
-        vars(index)["for_dicts"] = gold
-        return PreparedJudgments(index)
+        return PreparedJudgments(Index.of(gold))
 
 
-def _sizes(tables: Sequence[Collection[Any]]) -> IntArray:
+def sizes_of(tables: Sequence[Collection[Any]]) -> IntArray:
+    """How many each of them holds."""
     return np.fromiter(map(len, tables), np.int64, len(tables))
 
 
@@ -105,8 +118,8 @@ def _number(judgments: Judgments) -> Known:
     queries = judgments.queries()
     numbers = _Numbers(queries)
     given = list(judgments.grades.values()) if judgments.has_grades else [{}] * len(queries)
-    numbers.of(given, _sizes(given))  # so the graded documents of a query are its first
-    graded = _sizes(numbers.by_query)
+    numbers.of(given, sizes_of(given))  # so the graded documents of a query are its first
+    graded = sizes_of(numbers.by_query)
     names, subtopics = _subtopics(judgments, numbers)
     evidence = preferences = junk = None
     if judgments.evidence is not None:
@@ -116,7 +129,7 @@ def _number(judgments: Judgments) -> Known:
         preferences = numbers.labels([[[*chain.from_iterable(pairs)] for pairs in of] for of in groups])
     if judgments.junk:
         junk = numbers.labels([(judgments.junk.get(query, ()),) for query in queries])
-    sizes, offset = _sizes(numbers.by_query), np.cumsum(numbers.met) - numbers.met
+    sizes, offset = sizes_of(numbers.by_query), np.cumsum(numbers.met) - numbers.met
     query = np.repeat(np.arange(len(queries)), sizes)
     found = numbers.judgments(
         np.fromiter(chain.from_iterable(map(dict.values, numbers.by_query)), np.int64), sizes

@@ -8,12 +8,15 @@ import numpy as np
 import polars as pl
 
 from ranklens.arrays import FloatArray, IntArray
-from ranklens.judging.details import Labels
+from ranklens.judging.details import Labels, Late
+from ranklens.judging.distinct import distinct
 from ranklens.judging.known import Known, completed, grade_by_labels
 from ranklens.judging.order import not_a_number
 from ranklens.judging.prepared import Index, PreparedJudgments
-from ranklens.judging.segments import hashes_of
+from ranklens.judging.segments import Gold, hashes_of
 from ranklens.readers.judgments import Judgments
+
+_SPARSE = 32  # times as many places for pairs of subtopic and document as there are pairs are not too many
 
 
 def number_table(judgments: Judgments, rows: pl.DataFrame) -> Known:
@@ -28,19 +31,28 @@ def number_table(judgments: Judgments, rows: pl.DataFrame) -> Known:
     rows = rows.with_columns(_first_met(rows, "q", "subtopic").alias("label"))
     if not rows["label"].is_sorted():
         rows = rows.sort("label", maintain_order=True)
-    place, first = _documents(rows)
+    ids = rows["doc"].str.join("\n").item() + "\n"
+    sorted_ids = distinct(ids.encode(), rows["q"].to_numpy())
+    place, first = (sorted_ids.row, sorted_ids.first) if sorted_ids else _documents(rows)
     docs = rows.select("q", "query", "doc")[first]
-    sizes = np.bincount(docs["q"].to_numpy(), minlength=len(judgments.queries()))
+    queries = judgments.queries()
+    sizes = np.bincount(docs["q"].to_numpy(), minlength=len(queries))
     offset = np.cumsum(sizes) - sizes
     query = np.repeat(np.arange(len(sizes)), sizes)
     number = (np.arange(len(docs)) - offset[query]).astype(np.float64)
-    entries, grade = _entries(rows, place), np.full(len(docs), -np.inf)
+    entries, grade = _entries(rows, place, sizes), np.full(len(docs), -np.inf)
     grade_by_labels(grade, entries)
     every = np.arange(len(docs))
-    numbers = PreparedJudgments(Index(docs.select("query", "doc", pl.Series("grade", number))))
-    found = Known(numbers, offset, every, query, docs["doc"].to_list(), grade, every, subtopics=entries)
-    names = rows["subtopic"][np.flatnonzero(np.diff(rows["label"].to_numpy(), prepend=-1))].to_list()
-    return completed(found, judgments, names)
+    index = Index(docs.select("query", "doc", pl.Series("grade", number)))
+    table = docs.select("q", "doc", pl.Series("grade", number))
+    index.for_tables = queries, table, 0, Gold.of(queries, table)
+    names = Late(docs["doc"].to_list, len(docs))
+    by_id = sorted_ids is not None
+    found = Known(
+        PreparedJudgments(index), offset, every, query, names, grade, every, subtopics=entries, by_id=by_id
+    )
+    topics = rows["subtopic"][np.flatnonzero(np.diff(rows["label"].to_numpy(), prepend=-1))].to_list()
+    return completed(found, judgments, topics)
 
 
 def _documents(rows: pl.DataFrame) -> tuple[IntArray, IntArray]:
@@ -70,12 +82,28 @@ def _first_met(rows: pl.DataFrame, *columns: str) -> pl.Series:
     return pl.Series(number.astype(np.int64)[run])
 
 
-def _entries(rows: pl.DataFrame, doc: IntArray) -> Labels:
-    """Which document has which subtopic, with its highest grade there."""
+def _entries(rows: pl.DataFrame, doc: IntArray, documents: IntArray) -> Labels:
+    """Which document has which subtopic, with its highest grade there; each query has so many ``documents``."""
     label, grade = rows["label"].to_numpy(), rows["grade"].to_numpy()
     owner = rows["q"].to_numpy()[np.flatnonzero(np.diff(label, prepend=-1))]
-    kept = _best_of_repeated(label * (int(doc.max(initial=0)) + 1) + doc, grade)
+    kept = (
+        _best_of_repeated(label * (int(doc.max(initial=0)) + 1) + doc, grade)
+        if _may_repeat(label, doc, owner, documents)
+        else slice(None)
+    )
     return Labels(owner, np.ones(len(owner)), doc[kept], label[kept], grade[kept])
+
+
+def _may_repeat(label: IntArray, doc: IntArray, owner: IntArray, documents: IntArray) -> bool:
+    """Whether a document may have the same subtopic twice: each pair of them marks its place in a table, if that is not too large."""
+    # The documents of a query follow one another, and so do its subtopics.
+    wide = documents[owner]
+    if int(wide.sum()) > _SPARSE * len(doc):
+        return True
+    row = np.cumsum(wide) - wide - (np.cumsum(documents) - documents)[owner]
+    taken = np.zeros(int(wide.sum()), dtype=bool)
+    taken[row[label] + doc] = True
+    return int(np.count_nonzero(taken)) < len(doc)
 
 
 def _best_of_repeated(key: IntArray, grade: FloatArray) -> slice | IntArray:

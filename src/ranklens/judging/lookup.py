@@ -12,7 +12,8 @@ from ranklens.arrays import IntArray
 
 Hashes: TypeAlias = npt.NDArray[np.uint64]
 
-_SPARE = 4  # places in the table for each number, at least
+_SPARE = 16  # places in the table for each number: the more, the fewer numbers share one and have to be searched for
+_FEWEST, _LARGE = 4, 20  # places at least, in a table that would take 2 to this power otherwise
 
 
 @dataclass(frozen=True)
@@ -34,11 +35,27 @@ class Lookup:
         >>> Lookup.of(np.array([7, 5, 1031], np.uint64)).find(np.array([5, 6, 7, 1031, 2055], np.uint64))
         (array([0, 2, 3]), array([1, 0, 2]))
         """
-        table = np.full(1 << max((_SPARE * len(numbers)).bit_length(), 10), -1, np.int32)
+        found = cls.unless_equal(numbers)
+        if found is None:
+            raise ValueError("Some numbers are the same.")
+        return found
+
+    @classmethod
+    def unless_equal(cls, numbers: Hashes) -> Lookup | None:
+        """The same; None if some of the numbers are the same, which only those can be that point to the same place.
+
+        >>> Lookup.unless_equal(np.array([7, 5, 7], np.uint64)) is None
+        True
+        """
+        table = np.full(1 << _bits(len(numbers)), -1, np.int32)
         own, place = np.arange(len(numbers)), _last_bits(numbers, len(table))
         table[place] = own
         lost = np.flatnonzero(table[place] != own)
-        return cls(numbers, table, lost[np.argsort(numbers[lost])])
+        lost = lost[np.argsort(numbers[lost])]
+        unfound = numbers[lost]
+        if (numbers[table[place[lost]]] == unfound).any() or (unfound[1:] == unfound[:-1]).any():
+            return None
+        return cls(numbers, table, lost)
 
     def find(self, sought: Hashes) -> tuple[IntArray, IntArray]:
         """Which of the sought numbers are there, and where each of these is."""
@@ -52,6 +69,11 @@ class Lookup:
             where[wrong] = self.lost[np.minimum(place, len(self.lost) - 1)]
             right[wrong] = self.numbers[where[wrong]] == sought[wrong]
         return which[right], where[right]
+
+
+def _bits(size: int) -> int:
+    """How many bits of a number point into the table, which should fit the processor's cache."""
+    return max(10, min((_SPARE * size).bit_length(), max(_LARGE, (_FEWEST * size).bit_length())))
 
 
 def _last_bits(numbers: Hashes, size: int) -> IntArray:

@@ -26,6 +26,13 @@ class Index:
         self.source, self._copies = source, copies
         self.for_tables: Any = None  # kept by ranklens.judging.tables
 
+    @classmethod
+    def of(cls, gold: GoldDicts) -> Index:
+        """Of judgments that are ready for dicts."""
+        found = cls(gold.given.by_query, copies=False)
+        vars(found)["for_dicts"] = gold  # as a cached_property keeps what it made
+        return found
+
     @cached_property
     def for_dicts(self) -> GoldDicts:
         """The dicts; copies of them, where later changes of what was given must not matter."""

@@ -260,8 +260,8 @@ def _judged_rows(ranked: Ranked, hashes: Hashes, gold: Gold) -> tuple[IntArray, 
     Only the judgments of these queries are looked at: however many there are in all, these fit the processor's cache.
     """
     judgment, owner = gold.of_queries(ranked.codes)
-    salt, keys = _unique_keys(gold.hashes[judgment], owner, len(ranked.codes))
-    row, place = Lookup.of(keys).find(hashes ^ np.repeat(salt, ranked.lengths))
+    salt, lookup = _by_key(gold.hashes[judgment], owner, len(ranked.codes))
+    row, place = lookup.find(hashes ^ np.repeat(salt, ranked.lengths))
     judgment = judgment[place]
     # The hashes are the same; the ids decide.
     same = (ranked.docs[row] == gold.table["doc"][judgment]).to_numpy()
@@ -269,14 +269,11 @@ def _judged_rows(ranked: Ranked, hashes: Hashes, gold: Gold) -> tuple[IntArray, 
     return row, np.searchsorted(ranked.starts, row, side="right") - 1, gold.grades[judgment]
 
 
-def _unique_keys(hashes: Hashes, owner: IntArray, rankings: int) -> tuple[Hashes, Hashes]:
-    """A salt for each ranking that gives each judgment its own key; and the keys."""
-    for attempt in count():
-        salt = _salt(rankings, attempt)
-        keys = hashes ^ salt[owner]
-        if not _has_equal(keys):
-            break
-    return salt, keys
+def _by_key(hashes: Hashes, owner: IntArray, rankings: int) -> tuple[Hashes, Lookup]:
+    """A salt for each ranking that gives each judgment its own key; and where the keys are."""
+    salts = (_salt(rankings, attempt) for attempt in count())
+    found = ((salt, Lookup.unless_equal(hashes ^ salt[owner])) for salt in salts)
+    return next((salt, lookup) for salt, lookup in found if lookup is not None)
 
 
 def _places(ranked: Ranked, row: IntArray, segment: IntArray) -> tuple[IntArray, IntArray]:

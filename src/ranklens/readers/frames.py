@@ -152,13 +152,13 @@ def qrels_frame(value: Any, columns: Columns | None = None, *, complete: bool = 
 
 
 def useful(columns: Sequence[str], *, ranks: bool) -> list[str]:
-    """The columns that may hold a query, a document, a score, a grade, or a rank; all, if that leaves too few."""
+    """The columns that may hold a query, a document, a score, a grade, a rank, or what else judgments may know; all, if that leaves too few."""
     known = {*QUERY_NAMES, *DOC_NAMES, *GRADE_NAMES, *SCORE_NAMES, *(RANK_NAMES if ranks else ())}
+    besides = {SYSTEM, *names.SUBTOPICS, *names.EVIDENCE, *names.JUNK}
     in_short = {name: plain(name) for name in columns}
-    known.add(SYSTEM)
-    found = [name for name in columns if in_short[name] in known]
+    found = [name for name in columns if in_short[name] in known | besides]
     has_number = any(in_short[name] in (*SCORE_NAMES, *GRADE_NAMES) for name in found)
-    enough = len([name for name in found if in_short[name] != SYSTEM]) > 2
+    enough = len([name for name in found if in_short[name] not in besides]) > 2
     return found if enough and has_number else list(columns)
 
 
@@ -170,6 +170,11 @@ def names_grade(table: pl.DataFrame) -> bool:
 def query_column(table: pl.DataFrame) -> str | None:
     """The column that holds the queries' ids, if one has a usual name."""
     return _column(table, {}, "query", QUERY_NAMES)
+
+
+def doc_column(table: pl.DataFrame) -> str | None:
+    """The column that holds the documents' ids, if one has a usual name."""
+    return _column(table, {}, "doc", (*DOC_NAMES, "id", "_id"))
 
 
 def system_column(table: Any) -> str | None:

@@ -22,7 +22,6 @@ Evidence: TypeAlias = "Mapping[Any, Sequence[Collection[Any]]]"
 Junk: TypeAlias = "Mapping[Any, Collection[Any]]"
 
 _PARTS = ("subtopics", "evidence", "junk", "intents", "documents", "preferences")
-SUBTOPIC_NAMES = ("subtopic", "subtopic_id", "intent", "intent_id", "aspect", "facet")
 
 
 class Judgments(Mapping[Any, Mapping[Any, float]]):
@@ -32,7 +31,8 @@ class Judgments(Mapping[Any, Mapping[Any, float]]):
     ``junk`` ``{query: {documents that are taken out before ranking}}``, ``intents`` ``{query: {subtopic: probability}}`` and
     ``documents`` ``{document: {property: value}}``; ``preferences`` is ``{query: [(better document, worse document), …]}``, or
     ``{query: {group: pairs}}`` if several groups of assessors have theirs. ``subtopics`` and ``intents`` may be paths to files of the
-    lines ``query subtopic document grade`` and ``query subtopic probability``. Without ``grades``, a document has its highest grade of any subtopic, and
+    lines ``query subtopic document grade`` and ``query subtopic probability``; ``documents`` may be a table, or a path to one, with a
+    column ``doc`` and one for each property (a document in several groups has a row for each, and its ``share`` if they are not alike). Without ``grades``, a document has its highest grade of any subtopic, and
     grade 1 in an evidence set.
 
     >>> judgments = Judgments(subtopics={"q": {"s1": {"a": 1}, "s2": {"a": 2, "b": 1}}}, junk={"q": {"x"}})
@@ -48,7 +48,7 @@ class Judgments(Mapping[Any, Mapping[Any, float]]):
         evidence: Evidence | None = None,
         junk: Junk | None = None,
         intents: Any = None,
-        documents: Mapping[Any, Mapping[str, Any]] | None = None,
+        documents: Any = None,
         preferences: Mapping[Any, Any] | None = None,
     ) -> None:
         from ranklens.readers import mappings
@@ -57,8 +57,13 @@ class Judgments(Mapping[Any, Mapping[Any, float]]):
         given = {} if grades is None else mappings.judgments(grades).by_query
         self._grades: dict[Any, dict[Any, float]] | None = dict(given) if self.has_grades else None
         if isinstance(subtopics, Mapping):
-            subtopics = {query: _topics(query, topics) for query, topics in subtopics.items()}
+            plain = _holds_dicts(subtopics)
+            subtopics = dict(subtopics) if plain else {q: _topics(q, by) for q, by in subtopics.items()}
         self._subtopics, self.evidence, self.junk = subtopics, evidence, junk
+        if documents is not None and not isinstance(documents, Mapping):
+            from ranklens.readers.judgment_tables import properties_of
+
+            documents = properties_of(documents)
         self.intents, self.documents, self.preferences = intents, documents, preferences
         self.table: pl.DataFrame | None = None  # query, subtopic, doc, grade: where nothing else is known
         self.keeps = False  # whether further runs follow
@@ -75,7 +80,7 @@ class Judgments(Mapping[Any, Mapping[Any, float]]):
     def subtopics(self) -> Any:
         """``{query: {subtopic: {document: grade}}}``, or a path."""
         if self._subtopics is None and self.table is not None:
-            self._subtopics = _by_subtopic(self.table.iter_rows())
+            self._subtopics = by_subtopic(self.table.iter_rows())
         return self._subtopics
 
     def queries(self) -> list[Any]:
@@ -86,6 +91,22 @@ class Judgments(Mapping[Any, Mapping[Any, float]]):
             return self.table["query"].unique(maintain_order=True).to_list()
         topics = self.subtopics if isinstance(self.subtopics, Mapping) else {}
         return list(dict.fromkeys(chain(topics, self.evidence or (), self.preferences or ())))
+
+    @property
+    def has_subtopics(self) -> bool:
+        """Whether documents are judged by subtopic."""
+        return self.table is not None or self._subtopics is not None
+
+    @property
+    def only_subtopics(self) -> bool:
+        """Whether grades follow from subtopics, and no other document is known for anything."""
+        others = (self.evidence, self.preferences)
+        return (
+            isinstance(self.subtopics, Mapping)
+            and not self.has_grades
+            and not self.junk
+            and others == (None, None)
+        )
 
     @property
     def grades(self) -> dict[Any, dict[Any, float]]:
@@ -218,6 +239,14 @@ def _is_set(item: Any) -> bool:
     )
 
 
+def _holds_dicts(by_query: Mapping[Any, Any]) -> bool:
+    """Whether there is nothing but dicts of dicts, which need no closer look."""
+    topics = by_query.values()
+    return {*map(type, topics)} <= {dict} and {*map(type, chain.from_iterable(map(dict.values, topics)))} <= {
+        dict
+    }
+
+
 def _topics(query: Any, value: Any) -> Any:
     if not isinstance(value, Mapping):
         _refuse(query, f"has {value!r:.60} where other queries have subtopics")
@@ -255,36 +284,17 @@ def _from_tuples(rows: Sequence[Any]) -> Any:
         return rows
     if "subtopic_id" in fields:
         given = ((row.query_id, row.subtopic_id, row.doc_id, row.relevance) for row in rows)
-        return Judgments(subtopics=_by_subtopic(given))
+        return Judgments(subtopics=by_subtopic(given))
     found: dict[Any, dict[Any, float]] = {}
     for row in rows:
         found.setdefault(row.query_id, {})[row.doc_id] = row.relevance
     return found
 
 
-def _by_subtopic(rows: Iterable[tuple[Any, Any, Any, float]]) -> dict[Any, dict[Any, dict[Any, float]]]:
+def by_subtopic(rows: Iterable[tuple[Any, Any, Any, float]]) -> dict[Any, dict[Any, dict[Any, float]]]:
     """Rows of query, subtopic, document and grade; of a repeated document the highest grade."""
     found: dict[Any, dict[Any, dict[Any, float]]] = {}
     for query, subtopic, doc, grade in rows:
         docs = found.setdefault(query, {}).setdefault(subtopic, {})
         docs[doc] = max(grade, docs.get(doc, grade))
     return found
-
-
-def subtopic_column(names: Iterable[str]) -> str | None:
-    """The column of a table that holds subtopics, if one has a usual name."""
-    from ranklens.readers.names import plain
-
-    by_plain = {plain(name): name for name in names}
-    return next((by_plain[name] for name in SUBTOPIC_NAMES if name in by_plain), None)
-
-
-def of_table(table: pl.DataFrame, column: str, columns: Any = None) -> Judgments:
-    """A table with a column of subtopics."""
-    import polars as pl
-
-    from ranklens.readers.frames import qrels_frame
-
-    plain = qrels_frame(table, columns)
-    topics = table[column].cast(pl.String).alias("subtopic")
-    return Judgments.of_table(plain.insert_column(1, topics).select("query", "subtopic", "doc", "grade"))

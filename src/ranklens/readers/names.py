@@ -31,6 +31,9 @@ TEXTS_INSIDE = ("text", "content", "page_content", "chunk", "passage", "body")
 SCORES = ("score", "sim", "similarity", "prediction", "relevance_score", "_score")
 RANKS = ("rank", "position")
 GRADES = ("grade", "relevance", "rel", "label", "rating", "gain", "judgment", "judgement", "expect_score")
+SUBTOPICS = ("subtopic", "subtopic_id", "intent", "intent_id", "aspect", "facet")
+EVIDENCE = ("evidence", "evidence_set", "evidence_id")
+JUNK = ("junk", "is_junk")
 RETRIEVED = (
     "retrieved", "actual_ranking", "retrieved_context_ids", "retrieved_ids", "retrieved_chunk_ids", "retrieved_doc_ids",
     "retrieved_docs", "retrieved_documents", "retrieved_chunks", "results", "ranking", "actual_reference", "retrieved_contexts",

@@ -14,6 +14,7 @@ import numpy as np
 from ranklens.arrays import FloatArray
 from ranklens.errors import InputError, MeasureError
 from ranklens.evaluation import score, with_rel
+from ranklens.formulas.recommendation import popular_items
 from ranklens.judging.assembly import judge
 from ranklens.judging.details import Details
 from ranklens.judging.listing import Listing, listing
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 # Other names of measures here, where they mean something else than among measures of rankings.
 _HERE = {"ARP": "Popularity"}
-_SYSTEM = re.compile(r"(Coverage|Gini|Entropy|GAUC)(?:\(kind=([\w-]+)\))?(?:@(\d+))?$")
+_SYSTEM = re.compile(r"(Coverage|Gini|Entropy|GAUC|PopREO|PopRSP)(?:\(kind=([\w-]+)\))?(?:@(\d+))?$")
 _SAMPLES = 1000
 
 
@@ -90,7 +91,7 @@ def evaluate(
     ``{user: [items, best first]}``, ``{user: {item: score}}`` or a table. ``items`` is the catalogue, by default all items of the
     training data. ``features`` is ``{item: vector or set}`` or ``{item: {"features": …, "group": …}}``. Measures are those of rankings
     (``nDCG@10``), of recommendations for each user (``Novelty@10``, ``ILD@10``, ``ARP@10``, ``APLT@10``, ``Serendipity@10``,
-    ``Calibration@10``, ``pAUC@10``), and of the whole system (``Coverage@10``, ``Gini@10``, ``Entropy@10``, ``GAUC``).
+    ``Calibration@10``, ``pAUC@10``), and of the whole system (``Coverage@10``, ``Gini@10``, ``Entropy@10``, ``GAUC``, and whether popular items are favoured: ``PopRSP@10``, ``PopREO@10``).
 
     >>> train = {"u1": {"a", "b"}, "u2": {"a"}, "u3": {"a", "c"}}
     >>> found = evaluate(train, {"u1": {"c"}}, {"u1": ["c", "a"]}, ["Novelty@2", "Coverage@2", "RR"])
@@ -107,10 +108,11 @@ def evaluate(
     system = {name: ours for name, ours in names.items() if _SYSTEM.match(ours)}
     by_user = {name: with_rel(parse(ours), chosen.rel) for name, ours in names.items() if name not in system}
     catalogue = {str(item) for item in (items if items is not None else used.popularity)}
-    samples = {name: _sampled(ours, judged, listed, catalogue) for name, ours in system.items()}
+    whole = _Whole(judged, listed, catalogue, used, test)
+    samples = {name: _sampled(ours, whole) for name, ours in system.items()}
     return Result(
         score(judged, list(by_user.values())) if by_user else None,
-        {name: _system(ours, judged, listed, catalogue) for name, ours in system.items()},
+        {name: _system(ours, whole) for name, ours in system.items()},
         {name: str(by_user[name]) if name in by_user else name for name in names},
         samples,
     )
@@ -200,14 +202,72 @@ def _details(
     )
 
 
-def _system(
-    name: str, judged: Judged, listed: Listing, catalogue: set[str], weight: FloatArray | None = None
-) -> float:
+@dataclass(frozen=True)
+class _Whole:
+    """All recommendations together."""
+
+    judged: Judged
+    listed: Listing
+    catalogue: set[str]
+    used: _Used
+    test: Any
+
+    def rates(self, what: str, k: int | None) -> tuple[FloatArray, FloatArray]:
+        """Of each user, how many items of the head and of the tail were recommended, and how many could have been.
+
+        For PopREO only items that the user wanted count; nobody can be recommended what they have used.
+        """
+        if (what, k) not in self._rates:
+            self._rates[what, k] = self._counted(what, k)
+        return self._rates[what, k]
+
+    @cached_property
+    def _rates(self) -> dict[tuple[str, int | None], tuple[FloatArray, FloatArray]]:
+        return {}
+
+    def _counted(self, what: str, k: int | None) -> tuple[FloatArray, FloatArray]:
+        popular, top, users = popular_items(self.used.popularity), self.listed.top(k), self.judged.queries
+        wanted = self._wanted if what == "PopREO" else None
+        shown: list[set[str]] = [set() for _ in users]
+        for user, item in zip(top.query.tolist(), top.doc.tolist(), strict=True):
+            shown[user].add(top.names[item])
+        found, possible = np.zeros((len(users), 2)), np.zeros((len(users), 2))
+        for i, user in enumerate(users):
+            among = self.catalogue if wanted is None else wanted.get(user, set())
+            new = among - self.used.by_user.get(user, frozenset())
+            got = shown[i] if wanted is None else shown[i] & among
+            found[i] = len(got & popular), len(got - popular)
+            possible[i] = len(new & popular), len(new - popular)
+        return found, possible
+
+    @cached_property
+    def _wanted(self) -> dict[str, set[str]]:
+        """What each user wanted."""
+        from ranklens.judging.documents import judgments
+
+        found: dict[str, set[str]] = {}
+        for user, item, grade in judgments(self.test).select("query", "doc", "grade").iter_rows():
+            if grade >= self.judged.policy.rel:
+                found.setdefault(user, set()).add(item)
+        return found
+
+
+def _inequality(rates: tuple[FloatArray, FloatArray], users: FloatArray) -> float:
+    """The standard deviation of the rates of head and tail, divided by their mean; 0 where there is only one, or nothing was found."""
+    found, possible = (users @ part for part in rates)
+    rate = found[possible > 0] / possible[possible > 0]
+    return float(rate.std() / rate.mean()) if len(rate) and rate.mean() else 0.0
+
+
+def _system(name: str, whole: _Whole, weight: FloatArray | None = None) -> float:
     """A measure of all recommendations together; ``weight`` says how often each user counts."""
     found = _SYSTEM.match(name)
     assert found is not None
+    judged, listed, catalogue = whole.judged, whole.listed, whole.catalogue
     what, kind, k = found[1], found[2], int(found[3]) if found[3] else None
     users = np.ones(len(judged)) if weight is None else weight
+    if what in ("PopREO", "PopRSP"):
+        return _inequality(whole.rates(what, k), users)
     if what == "GAUC":
         positives = judged.total(judged.policy.rel) * users
         return float((parse("AUC")(judged) * positives).sum() / max(positives.sum(), 1e-300))
@@ -246,11 +306,11 @@ def _entropy(counts: FloatArray, kind: str | None) -> float:
 _OF_COUNTS = {"Coverage": _coverage, "Gini": _gini, "Entropy": _entropy}
 
 
-def _sampled(name: str, judged: Judged, listed: Listing, catalogue: set[str]) -> FloatArray:
+def _sampled(name: str, whole: _Whole) -> FloatArray:
     """The measure over users drawn with replacement, many times."""
-    rng, n = np.random.default_rng(0), len(judged)
+    rng, n = np.random.default_rng(0), len(whole.judged)
     draws: Iterable[FloatArray] = (
         np.bincount(rng.integers(0, n, n), minlength=n).astype(np.float64)
         for _ in range(_SAMPLES if n else 0)
     )
-    return np.array([_system(name, judged, listed, catalogue, weight) for weight in draws])
+    return np.array([_system(name, whole, weight) for weight in draws])

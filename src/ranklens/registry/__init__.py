@@ -29,11 +29,12 @@ from ranklens.registry.parameters import (
     Share,
     Within,
 )
-from ranklens.registry.presets import PRESETS
+from ranklens.registry.presets import PRESET_ALIASES, PRESETS
 
 __all__ = [
     "ENTRY_POINT_GROUP",
     "PRESETS",
+    "PRESET_ALIASES",
     "Above",
     "Aggregate",
     "Better",

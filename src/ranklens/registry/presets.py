@@ -25,4 +25,11 @@ PRESETS: Mapping[str, str] = {
     "diversity": "alpha_nDCG@20 ERR_IA@20 NRBP StRecall@20",
     "beir": " ".join(f"{name}@{k}" for name in ("nDCG", "AP", "R", "P") for k in (1, 3, 5, 10, 100, 1000)),
 }
-PRESET_ALIASES = {"official": "trec"}  # trec_eval's name for the same measures
+PRESET_ALIASES = {
+    "official": "trec",  # trec_eval's name for the same measures
+    "reid": "re-id",
+    "re-identification": "re-id",
+    "landmarks": "landmark",
+    "recommender": "recommendation",
+    "recommenders": "recommendation",
+}

@@ -51,11 +51,14 @@ _OF_SESSIONS = "is of sessions, not of single queries: use ranklens.judge_sessio
 _OF_SYSTEMS = (
     "is of all recommendations together: use ranklens.recommend.evaluate(train, test, recommendations, …)"
 )
-_OF_RISK = "is of a system against others, not of single queries: use ranklens.stats.{}"
+_OF_RISK = (
+    "is of a system against others, not of single queries: use ranklens.compare(…).risk(measure), "
+    "ranklens compare --risk ALPHA, or ranklens.stats.{}"
+)
 # Well-known names of what is not one value per query.
 _ELSEWHERE = {
     **dict.fromkeys(("nsdcg", "srbp"), _OF_SESSIONS),
-    **dict.fromkeys(("coverage", "gini", "entropy", "gauc"), _OF_SYSTEMS),
+    **dict.fromkeys(("coverage", "gini", "entropy", "gauc", "popreo", "poprsp"), _OF_SYSTEMS),
     **{name: _OF_RISK.format(name) for name in ("urisk", "trisk", "georisk")},
     "rsum": "adds up R@1, R@5 and R@10 of both directions: evaluate each direction with the preset image-text and add the means",
 }

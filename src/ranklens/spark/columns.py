@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ranklens.errors import InputError, InPython
 from ranklens.readers import frames, names
-from ranklens.readers.judgments import subtopic_column
+from ranklens.readers.judgment_tables import further_columns
 
 if TYPE_CHECKING:
     import polars as pl
@@ -41,7 +41,13 @@ def gold_rows(given: DataFrame, columns: Mapping[str, str] | None = None) -> Dat
     found = _lists(given, "qrels", columns)
     if found is not None:
         return found
-    subtopic = subtopic_column(given.columns)
+    further = further_columns(given.columns)
+    if "junk" in further:
+        raise InputError(
+            f"qrels: the column {further['junk']} says what is taken out before ranking, which judgments on a cluster cannot; collect them "
+            "first: qrels.toPandas()."
+        )
+    subtopic = further.get("subtopic")
     plain = given.drop(subtopic) if subtopic else given
     used = _named(plain, "qrels", columns)
     grade = _number(given, used[2]) if len(used) > 2 else F.lit(1.0)

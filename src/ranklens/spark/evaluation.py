@@ -14,7 +14,8 @@ from ranklens.judging.judged import Applied
 from ranklens.judging.prepared import index_of
 from ranklens.policy import Policy
 from ranklens.readers import frames
-from ranklens.readers.judgments import Judgments, of_table
+from ranklens.readers.judgment_tables import of_table
+from ranklens.readers.judgments import Judgments
 from ranklens.readers.names import Names
 from ranklens.spark.collecting import collected
 from ranklens.spark.columns import ROW, gold_rows, has_lists, run_rows
@@ -223,7 +224,7 @@ def _few(gold: DataFrame) -> Any:
     """The same of judgments on the cluster that are few enough to come here."""
     table = collected(gold)
     if "subtopic" in table.columns:
-        return of_table(table, "subtopic")
+        return of_table(table)
     found = empty_lists_apart(table)
     return found if isinstance(found, Mapping) else frames.qrels_frame(table)
 

@@ -16,7 +16,7 @@ from ranklens.judging.assembly import judge
 from ranklens.judging.judged import Applied
 from ranklens.judging.order import Repeated
 from ranklens.policy import Policy
-from ranklens.readers import frames, judgments
+from ranklens.readers import frames, judgment_tables
 from ranklens.registry import Measure
 from ranklens.spark.facts import Facts, facts_of
 
@@ -196,7 +196,7 @@ def _gold_of(rows: pl.DataFrame) -> Any:
     """Judgments as :func:`ranklens.judge` takes them."""
     table = rows.select("query", "doc", grade="number")
     if rows["subtopic"].null_count() < len(rows):
-        return judgments.of_table(table.with_columns(subtopic=rows["subtopic"]), "subtopic")
+        return judgment_tables.of_table(table.with_columns(subtopic=rows["subtopic"]))
     return table
 
 
