@@ -2,11 +2,14 @@
 
 Needs torch, Triton and NumPy only: ``PYTHONPATH=src python benchmarks/gpu.py``. Takes a few minutes on an H200; ``--quick`` leaves
 out the shape of MS MARCO. ``--phases`` takes about a minute: whether ranks and the best documents are the same, where the time of
-a call goes, and the best 100. The exit status is 1 if anything differs.
+a call goes, and the best 100. ``--streaming`` takes about a minute: the shape of MS MARCO from the host's memory, and what each part of
+the way takes. The exit status is 1 if anything differs.
 """
 
 import argparse
 import contextlib
+import importlib
+import os
 import statistics
 import sys
 import time
@@ -15,12 +18,13 @@ import traceback
 import numpy as np
 import torch
 
-from ranklens.embeddings import transfer
+from ranklens.embeddings import host, streaming, transfer
 from ranklens.embeddings.counting import Counter, read_blocks
 from ranklens.embeddings.device import DeviceCounter
 from ranklens.embeddings.device_nearest import _candidates, _exact, best_on_device
 from ranklens.embeddings.evaluation import evaluate_embeddings
 from ranklens.embeddings.judged_ranks import TieOrder, Wanted
+from ranklens.embeddings.score_arrays import evaluate_scores
 from ranklens.embeddings.spaces import Dense
 from ranklens.embeddings.task import Ids, make_task
 from ranklens.evaluation import score
@@ -154,7 +158,7 @@ def equality():
                     )
         streamed = DeviceCounter(q, d[torch.as_tensor(doc)], unscored(wanted), similarity, ORDER, GPU)
         blocks = ((i, d[i : i + 1000]) for i in range(0, len(d), 1000))
-        streamed.read(transfer.streamed_chunks(blocks, GPU), refuse, resident=False)
+        streamed.read(streaming.streamed_chunks(blocks, GPU), refuse, resident=False)
         wrong = sum(int((getattr(expected, n) != getattr(streamed.places, n)).sum()) for n in NAMES)
         failures += wrong > 0
         if wrong:
@@ -166,7 +170,7 @@ def equality():
             label = "TF32" if kind == torch.float32 else str(kind).removeprefix("torch.")
             print(f"  near ties, {label}: a plain product gets {share:.0%} of the ranks wrong", flush=True)
     torch.set_float32_matmul_precision("highest")
-    failures += the_same_best()
+    failures += the_same_best() + other_libraries()
     print(f"ranks: {len(cases)} cases, each five ways; {failures} differ from the processor's", flush=True)
     with contextlib.suppress(ValueError):
         bad = torch.randn(100, 64, device=GPU)
@@ -204,6 +208,32 @@ def the_same_best():
                         failures += 1
                         print(f"  DIFFERENT: the best 20, {make.__name__} {kind} {similarity} {way}")
     print(f"the best 20: 18 cases, each two ways; {failures} differ from the processor's", flush=True)
+    return failures
+
+
+def other_libraries():
+    """Number of failures: arrays of CuPy and JAX that are on the GPU stay there, and have the values of NumPy's."""
+    failures = 0
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # JAX takes most of the memory otherwise
+    q, d = (one.numpy() for one in random_vectors(torch.float32))
+    qrels = {i: {i: 2, i + 50: 1} for i in range(len(q))}
+    labels = np.random.default_rng(0).integers(0, 3, d.shape[1] * len(q)).reshape(len(q), -1)
+    expected = evaluate_embeddings(q, d, qrels, "AP, nDCG", top=5), evaluate_scores(q, labels, measures="AP")
+    for name in ("cupy", "jax.numpy"):
+        try:
+            library = importlib.import_module(name)
+        except ImportError:
+            print(f"  {name} is not installed", flush=True)
+            continue
+        on_gpu = [library.asarray(one) for one in (q, d, labels)]
+        found = (
+            evaluate_embeddings(*on_gpu[:2], qrels, "AP, nDCG", top=5),
+            evaluate_scores(on_gpu[0], on_gpu[2], measures="AP"),
+        )
+        stays = all(host.on_gpu(one) and host.kept_on_gpu(one).is_cuda for one in on_gpu)
+        same = all(a.per_query.equals(b.per_query) for a, b in zip(found, expected, strict=True))
+        failures += not (stays and same and found[0].run == expected[0].run)
+        print(f"  {name}: stays on the GPU: {stays}, the same values: {same}", flush=True)
     return failures
 
 
@@ -399,35 +429,73 @@ def single_precision():
     )
 
 
-def streaming(given):
-    q, d, wanted, floor = given
+def from_host(q, d, wanted, floor):
+    """The parts of the way alone, each of them a bound, and all of it; from ordinary memory, and from memory that the GPU reads itself."""
     start = time.perf_counter()
     kept = torch.empty(d.shape, dtype=d.dtype)
     kept.copy_(d)
     print(f"   copied to host memory in {time.perf_counter() - start:.1f} s", flush=True)
+    judged = d[torch.as_tensor(wanted.doc, device=GPU)]
+    expected = count(q, d, wanted).above
+    name = f"{QUERIES:,} x {len(kept):,} x {SIZE} bf16 from host memory"
     million = kept[:1_000_000].pin_memory()
     copy = timed(lambda: million.to(GPU, non_blocking=True), 3) * len(kept) / len(million)
-    name = f"{QUERIES:,} x {len(kept):,} x {SIZE} bf16 from host memory"
     show(f"{name}: the copy alone, pinned", copy)
 
-    def stream():
-        counter = DeviceCounter(q, judged, unscored(wanted), "dot", ORDER, GPU)
-        blocks = ((i, kept[i : i + transfer.STREAMED]) for i in range(0, len(kept), transfer.STREAMED))
-        counter.read(transfer.streamed_chunks(blocks, GPU), refuse, resident=False)
-        return counter.places
+    def blocks(given):
+        return ((i, given[i : i + streaming.READ]) for i in range(0, len(given), streaming.READ))
 
-    judged = d[torch.as_tensor(wanted.doc, device=GPU)]
-    seconds = timed(stream, 3)
+    def filled():
+        """Only to pinned memory."""
+        road = streaming.Road(GPU)
+        road.send = lambda source, target: Done()
+        for _ in streaming.carried(blocks(kept), road, None):
+            pass
+
+    def moved(given):
+        for _ in streaming.streamed_chunks(blocks(given), GPU):
+            pass
+
+    def counted(given):
+        counter = DeviceCounter(q, judged, unscored(wanted), "dot", ORDER, GPU)
+        counter.read(streaming.streamed_chunks(blocks(given), GPU), refuse, resident=False)
+        return counter.places.above
+
+    rows = streaming.Road(GPU).room // (SIZE * kept.element_size())
+    show(f"{name}: counted alone, {rows:,} at a time", timed(lambda: count(q, d, wanted, step=rows), 3))
+    threads = streaming.THREADS
+    show(f"{name}: to pinned memory alone, {threads} threads", timed(filled, 3))
+    show(f"{name}: moved, not counted", timed(lambda: moved(kept), 3))
+    seconds = timed(lambda: counted(kept), 3)
     show(f"{name}: counted", seconds, f"{seconds / max(copy, floor):.2f}x the longer of copy and product")
-    same = (stream().above == count(q, d, wanted).above).all()
+    same = (counted(kept) == expected).all()
+    kept = kept.pin_memory()
+    seconds = timed(lambda: counted(kept), 3)
+    show(
+        f"{name}: counted, pinned",
+        seconds,
+        f"{seconds / max(copy, floor):.2f}x the longer of copy and product",
+    )
+    same = same and (counted(kept) == expected).all()
     print(f"   the same ranks as resident: {same}", flush=True)
     return not same
+
+
+class Done:
+    """A copy that need not be waited for."""
+
+    def synchronize(self):
+        pass
+
+    def wait(self, *_):
+        pass
 
 
 def main():
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--quick", action="store_true", help="leave out the shape of MS MARCO")
     options.add_argument("--phases", action="store_true", help="only where the time goes, and the best 100")
+    options.add_argument("--streaming", action="store_true", help="only from the host's memory")
     chosen = options.parse_args()
     print(torch.cuda.get_device_name(), "torch", torch.__version__, flush=True)
     failures = 0
@@ -452,13 +520,18 @@ def main():
     a = torch.randn(8192, 8192, device=GPU, dtype=torch.bfloat16)
     rate = 2 * 8192**3 / timed(lambda: a @ a, 20)
     print(f"an 8192-cube product: {rate / 1e12:.0f} TFLOP/s")
+    if chosen.streaming:
+        q, d, gold = embeddings(MARCO)
+        floor = 2 * QUERIES * MARCO * SIZE / rate
+        failures += attempt(lambda: from_host(q, d, make_wanted(q, d, gold), floor)) is not False
+        return 1 if failures else 0
     settings, *_ = attempt(lambda: speed(HALF_MILLION, rate, None)) or (None,)
     attempt(single_precision)
     if not chosen.quick:
         torch.cuda.empty_cache()
         settings, given = attempt(lambda: speed(MARCO, rate, settings)) or (None, None)
         if given is not None:
-            failures += bool(attempt(lambda: streaming(given)))
+            failures += bool(attempt(lambda: from_host(*given)))
     print("\n| work | ms | |\n| --- | --- | --- |")
     for what, seconds, note in ROWS:
         print(f"| {what} | {seconds * 1000:,.1f} | {note} |")

@@ -1,6 +1,7 @@
 """What every run of the tests shares. A plain run is quick: it leaves out tests marked ``slow`` and tries fewer random examples.
 
-``scripts/test --all`` sets ``RANKLENS_TEST_ALL=1``, which runs everything. Both say at the end what they did.
+``scripts/test --all`` sets ``RANKLENS_TEST_ALL=1``, which runs everything. Both say at the end what they did. With
+``RANKLENS_TEST_SKIPS=fail`` a test that is skipped fails: the environment was made so that none is.
 """
 
 import logging
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 ALL = os.environ.get("RANKLENS_TEST_ALL", "") not in ("", "0")
+SKIPS_FAIL = os.environ.get("RANKLENS_TEST_SKIPS", "") == "fail"
 # What decides on a change tries the same examples every time: new ones are for those who look for faults, not for those who wait.
 FIXED = os.environ.get("RANKLENS_TEST_FIXED", "") not in ("", "0")
 LEFT_OUT = pytest.StashKey[int]()
@@ -46,6 +48,24 @@ def pytest_collection_modifyitems(config, items):
     items[:] = [item for item in items if not item.get_closest_marker("slow")]
     config.hook.pytest_deselected(items=slow)
     config.stash[LEFT_OUT] = len(slow)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport():
+    return failed_if_skipped((yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report():
+    return failed_if_skipped((yield))
+
+
+def failed_if_skipped(report):
+    if SKIPS_FAIL and report.skipped and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        *_, reason = report.longrepr
+        report.longrepr = f"{reason} (RANKLENS_TEST_SKIPS=fail)"
+    return report
 
 
 class Parallel:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ranklens.arrays import IntArray
-from ranklens.embeddings.transfer import load_torch
+from ranklens.embeddings.transfer import Arriving, load_torch
 
 _SCORES = 1 << 28  # scores that are held at once
 
@@ -22,7 +22,14 @@ class Chunk:
     longest: Any  # length of the longest vector, as the product has it
     scale: Any = None
     bias: Any = None
-    counts: Any = None
+    counts: Arriving | None = None  # and the longest length
+    reach: float | None = None  # the longest length on the host, once it was asked for
+
+    def find_reach(self) -> float:
+        """The longest length, on the host."""
+        if self.reach is None:
+            self.reach = float(self.longest if self.counts is None else self.counts.get()[1])
+        return self.reach
 
 
 @dataclass(frozen=True)

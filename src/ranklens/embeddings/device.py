@@ -18,7 +18,14 @@ from ranklens.embeddings.chunks import Chunk, Product
 from ranklens.embeddings.judged_ranks import Places, TieOrder, Wanted
 from ranklens.embeddings.similarity import DOUBLE, SINGLE, Similarity
 from ranklens.embeddings.tensor_scores import exact_scores
-from ranklens.embeddings.transfer import has_strong_double, input_rounding, load_kernel, load_torch, widens
+from ranklens.embeddings.transfer import (
+    Arriving,
+    has_strong_double,
+    input_rounding,
+    load_kernel,
+    load_torch,
+    widens,
+)
 
 Refuse = Callable[[int], Exception]
 _PAIRS = 1 << 25  # numbers of the vectors that are scored again at once
@@ -62,6 +69,7 @@ class DeviceCounter:
             double = torch.where(norms[:, None] > 0, double / norms[:, None].clamp_min(1e-300), 0.0)
             norms = torch.where(norms.isfinite(), (norms > 0).double(), norms)
         self.double, self.norms = double, norms
+        self.longest_query = float(norms.max()) if len(norms) else 0.0
         self._rounded: dict[Any, tuple[Any, Any]] = {}
 
     def _place_targets(self, judged: Any) -> None:
@@ -149,9 +157,10 @@ class DeviceCounter:
             # |q·d - q'·d'| is at most |q - q'||d| + |q'||d - d'|.
             margin = margin + (self.norms + lost) * spoilt
         low, high = self._bounds(margin, size, _TENSOR_CORES * SINGLE, torch.float32)
-        chunk.counts = self.kernel.count(
+        counts = self.kernel.count(
             queries, documents, low, high, scale=chunk.scale, bias=chunk.bias, **self.settings
         )
+        chunk.counts = Arriving(counts, chunk.longest)
 
     def _bounds(self, before: Any, size: Any, unit: float, kind: Any) -> tuple[Any, Any]:
         """The interval around each judged score in which a product cannot be told from it, rounded outwards.
@@ -183,7 +192,7 @@ class DeviceCounter:
             self._decide(chunk, np.arange(len(wanted)))
             return
         inside = (wanted.doc >= chunk.first) & (wanted.doc < chunk.first + len(chunk.documents))
-        counts = chunk.counts.cpu().numpy()[wanted.query, self.column]
+        counts = chunk.counts.get()[0][wanted.query, self.column]
         above, close = counts & 0xFFFFFFFF, counts >> 32
         unsure = close - above > inside
         clear = np.flatnonzero(~unsure)
@@ -194,12 +203,12 @@ class DeviceCounter:
 
     def check(self, chunk: Chunk, refuse: Refuse) -> None:
         """Where float32 cannot hold a length, the vector is not a number, or its numbers are large."""
-        if np.isfinite(float(chunk.longest)):
+        if np.isfinite(chunk.find_reach()):
             return
         self._measure(chunk, self.torch.float64)
         for row in (~chunk.norms.isfinite()).nonzero()[:1, 0].tolist():
             raise refuse(chunk.first + row)
-        chunk.counts = None
+        chunk.counts = chunk.reach = None
 
     def _decide(self, chunk: Chunk, pairs: IntArray) -> None:
         """Step 2 for some of the judged documents, a few queries at a time."""
@@ -212,7 +221,7 @@ class DeviceCounter:
     def product(self, chunk: Chunk, *, double: bool) -> Product:
         """The product by torch; in float64 also where the vectors are, or float32 might overflow."""
         torch = self.torch
-        large = max(float(chunk.longest), float(self.norms.max())) > _LARGE
+        large = max(chunk.find_reach(), self.longest_query) > _LARGE
         double = chunk.documents.dtype == torch.float64 or large or double
         if double and chunk.norms.dtype != torch.float64:
             self._measure(chunk, torch.float64)  # a product is as exact as the lengths in it

@@ -33,9 +33,9 @@ class Groups:
                 "Flat scores need queries: the query of each document, the number of documents of each query, or the "
                 "offsets where queries start."
             )
-        given = _maybe_whole(self.queries)
-        if len(self.queries) == count:
-            return self._from_ids(self.queries)
+        listed, given = host.as_list(self.queries, "queries"), _maybe_whole(self.queries)
+        if len(listed) == count:
+            return _from_ids(listed)
         if (
             given is not None
             and len(given) > 1
@@ -47,7 +47,7 @@ class Groups:
         if given is not None and (given >= 0).all():
             return self._from_sizes(given, count, "queries")
         raise InputError(
-            f"queries has {len(self.queries):,} entries for {count:,} documents: pass the query of each document, sizes that add up to "
+            f"queries has {len(listed):,} entries for {count:,} documents: pass the query of each document, sizes that add up to "
             f"{count:,}, or offsets from 0 to {count:,}."
         )
 
@@ -63,29 +63,26 @@ class Groups:
             raise InputError(f"offsets must rise from 0 to {count:,}, the number of documents.")
         return self._from_sizes(np.diff(offsets), count, "offsets")
 
-    def _from_ids(self, ids: Any) -> tuple[IntArray, Sequence[str]]:
-        """Queries are numbered as they first appear, whether their documents stand together or not."""
-        listed = (
-            host.as_array(ids, "queries").tolist()
-            if host.is_torch(ids)
-            else getattr(ids, "tolist", lambda: list(ids))()
-        )
-        numbers: dict[Any, int] = {}
-        query = np.fromiter((numbers.setdefault(one, len(numbers)) for one in listed), np.int64, len(listed))
-        return query, [str(one) for one in numbers]
-
     def columns(self, shape: tuple[int, int]) -> tuple[IntArray, Sequence[str]]:
         """Two dimensions: one row per query."""
         names = self.names if self.names is not None else self.queries
         return np.repeat(np.arange(shape[0]), shape[1]), _named(names, shape[0])
 
 
+def _from_ids(ids: Sequence[Any]) -> tuple[IntArray, Sequence[str]]:
+    """Queries are numbered as they first appear, whether their documents stand together or not."""
+    numbers: dict[Any, int] = {}
+    query = np.fromiter((numbers.setdefault(one, len(numbers)) for one in ids), np.int64, len(ids))
+    return query, [str(one) for one in numbers]
+
+
 def _named(names: Sequence[Any] | None, count: int) -> Sequence[str]:
     if names is None:
         return [str(i) for i in range(count)]
-    if len(names) != count:
-        raise InputError(f"{len(names):,} ids were given for {count:,} queries; pass one for each.")
-    return [str(one) for one in names]
+    listed = host.as_list(names, "query_ids")
+    if len(listed) != count:
+        raise InputError(f"{len(listed):,} ids were given for {count:,} queries; pass one for each.")
+    return [str(one) for one in listed]
 
 
 def _maybe_whole(values: Any) -> IntArray | None:

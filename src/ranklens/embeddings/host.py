@@ -64,7 +64,7 @@ def as_array(value: Any, name: str) -> Any:
         value = value.get()
     try:
         array = np.asarray(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RuntimeError):
         raise InputError(
             f"{name}: {type(value).__name__} cannot be read as an array of numbers; pass rows of equal length."
         ) from None
@@ -77,6 +77,17 @@ def as_array(value: Any, name: str) -> Any:
             f"{name} holds {array.dtype}, not numbers; pass an array of floats or whole numbers."
         )
     return array
+
+
+def as_list(values: Any, name: str) -> list[Any]:
+    """The entries of an array or tensor of any library, or of a plain sequence, as Python has them.
+
+    >>> as_list(np.array([3, 4]), "queries"), as_list(("a", "b"), "queries")
+    ([3, 4], ['a', 'b'])
+    """
+    if hasattr(values, "tolist"):
+        return list(values.tolist())
+    return list(as_array(values, name).tolist() if hasattr(values, "__dlpack__") else values)
 
 
 def as_matrix(value: Any, name: str) -> Any:

@@ -72,13 +72,13 @@ class Ranking:
         return counter.places, None if best is None else best.best(corpus, step)
 
     def _on_device(self, model: Model, queries: Any, device: Any) -> tuple[Places, list[Best] | None]:
-        from ranklens.embeddings import transfer
+        from ranklens.embeddings import streaming, transfer
         from ranklens.embeddings.device import DeviceCounter
         from ranklens.embeddings.device_nearest import best_on_device
 
         task, corpus = self.task, model.corpus
         wanted = Wanted(task.pair_query, task.pair_doc, np.full(len(task.pair_doc), np.nan))
-        judged = corpus.take(task.pair_doc, transfer.STREAMED, raw=True)
+        judged = corpus.take(task.pair_doc, streaming.READ, raw=True)
         order = TieOrder(self.ties, self.doc_ids.names)
         counter = DeviceCounter(queries, judged, wanted, model.similarity, order, device)
         for row in (~counter.norms.isfinite()).nonzero()[:1, 0].tolist():
@@ -88,7 +88,7 @@ class Ranking:
         def chunks() -> Iterator[tuple[int, Any]]:
             if resident:
                 return transfer.resident_chunks(corpus.tensor, self.batch or transfer.RESIDENT)
-            return transfer.streamed_chunks(corpus.raw(self.batch or transfer.STREAMED), device)
+            return streaming.streamed_chunks(corpus.raw(self.batch or streaming.READ), device, self.batch)
 
         counter.read(chunks(), self._document_not_finite, resident=resident, meanwhile=lambda: task.gold)
         if len(task.excluded_doc):

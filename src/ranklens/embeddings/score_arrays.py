@@ -59,13 +59,9 @@ def evaluate_scores(
     chosen = make_policy(policy, options)
     wanted = [with_rel(measure, chosen.rel) for measure in parse_many(measures)]
     rows = _flat(scores, labels, mask, Groups(queries, sizes, offsets, query_ids))
-    if doc_ids is not None and len(doc_ids) != len(rows.score):
-        raise InputError(
-            f"doc_ids has {len(doc_ids):,} ids for {len(rows.score):,} documents; pass one for each."
-        )
     if doc_ids is not None:
-        rows = replace(rows, docs=doc_ids)
-        _refuse_repeated(rows)
+        rows = replace(rows, docs=host.as_list(doc_ids, "doc_ids"))
+        _check_names(rows)
     judged = assemble(_standings(rows, chosen), chosen)
     return replace(
         score(judged, wanted), sources=Sources(_ByQuery(rows, rows.label), _ByQuery(rows, rows.score))
@@ -162,8 +158,12 @@ def _check(rows: _Rows) -> None:
         )
 
 
-def _refuse_repeated(rows: _Rows) -> None:
+def _check_names(rows: _Rows) -> None:
     assert rows.docs is not None
+    if len(rows.docs) != len(rows.score):
+        raise InputError(
+            f"doc_ids has {len(rows.docs):,} ids for {len(rows.score):,} documents; pass one for each."
+        )
     seen: set[tuple[int, str]] = set()
     for pair in zip(rows.query.tolist(), map(str, rows.docs), strict=True):
         if pair in seen:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ranklens.arrays import BoolArray, IntArray
+from ranklens.embeddings import host
 from ranklens.embeddings.judged_ranks import Places
 from ranklens.errors import InputError
 from ranklens.judging.gold import Grades, grades
@@ -30,7 +31,7 @@ class Ids:
         self.rows, self.names = rows, None
         if given is None:
             return
-        self.names = [str(one) for one in given]
+        self.names = [str(one) for one in host.as_list(given, what)]
         if len(self.names) != rows:
             raise InputError(f"{what} has {len(self.names):,} ids for {rows:,} rows; pass one for each.")
         self._row = {name: row for row, name in enumerate(self.names)}

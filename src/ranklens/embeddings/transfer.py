@@ -1,24 +1,14 @@
-"""torch, its devices, and the way of documents to them."""
+"""torch, its devices, what they can do, and what comes back from them."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from functools import cache
-from threading import Lock
 from typing import Any
 
-import numpy as np
-
-from ranklens.embeddings import host
 from ranklens.errors import InputError, MissingExtraError
 
-RESIDENT, STREAMED = (
-    1 << 20,
-    1 << 16,
-)  # documents that are compared at once: on the device already, or on their way
-_COPIES = 4  # blocks that are on their way at once
+RESIDENT = 1 << 20  # documents that are compared at once, if they are on the device already
 _STRONG_DOUBLE = ((6, 0), (7, 0), (8, 0), (9, 0), (10, 0))  # compute capabilities
 
 
@@ -92,49 +82,23 @@ def resident_chunks(documents: Any, step: int = RESIDENT) -> Iterator[tuple[int,
     return ((first, documents[first : first + step]) for first in range(0, len(documents), step))
 
 
-def streamed_chunks(blocks: Iterable[tuple[int, Any]], device: Any) -> Iterator[tuple[int, Any]]:
-    """Blocks from the host's memory, copied to the device while others are counted; not always in their order."""
-    if device.type != "cuda":
-        yield from ((first, _as_tensor(block)) for first, block in blocks)
-        return
-    lanes = _Lanes(blocks, device)
-    with ThreadPoolExecutor(_COPIES) as pool:
-        coming = deque((lane, pool.submit(lanes.fetch, lane)) for lane in range(_COPIES))
-        while coming:
-            lane, copied = coming.popleft()
-            if (arrived := copied.result()) is None:
-                continue
-            coming.append((lane, pool.submit(lanes.fetch, lane)))
-            first, moved = arrived
-            moved.record_stream(load_torch().cuda.current_stream(device))
-            yield first, moved
+class Arriving:
+    """Numbers on their way from the device. Whoever asks waits for these alone, and not for work that was started later."""
 
+    def __init__(self, *tensors: Any) -> None:
+        self._tensors, self._event = list(tensors), None
+        if tensors[0].device.type != "cuda":
+            return
+        torch = load_torch()
+        self._tensors = [
+            torch.empty(one.shape, dtype=one.dtype, pin_memory=True).copy_(one, non_blocking=True)
+            for one in tensors
+        ]
+        self._event = torch.cuda.Event()
+        self._event.record(torch.cuda.current_stream(tensors[0].device))
 
-def _as_tensor(block: Any) -> Any:
-    return block if host.is_torch(block) else load_torch().as_tensor(np.ascontiguousarray(block))
-
-
-class _Lanes:
-    """Several copies at once, each with its own stream and its own memory that the device can read."""
-
-    def __init__(self, blocks: Iterable[tuple[int, Any]], device: Any) -> None:
-        self.torch, self.device = load_torch(), device
-        self._source, self._lock = iter(blocks), Lock()
-        self._lanes: dict[int, tuple[Any, Any]] = {}
-
-    def fetch(self, lane: int) -> tuple[int, Any] | None:
-        with self._lock:
-            block = next(self._source, None)
-        if block is None:
-            return None
-        first, tensor = block[0], _as_tensor(block[1])
-        stream, pinned = self._lanes.get(lane) or (self.torch.cuda.Stream(self.device), None)
-        if not tensor.is_pinned():
-            if pinned is None or pinned.shape[0] < len(tensor) or pinned.dtype != tensor.dtype:
-                pinned = self.torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True)
-            tensor = pinned[: len(tensor)].copy_(tensor)
-        self._lanes[lane] = (stream, pinned)
-        with self.torch.cuda.stream(stream):
-            moved = tensor.to(self.device, non_blocking=True)
-        stream.synchronize()  # in this thread, so that the memory is not filled again too early
-        return first, moved
+    def get(self) -> list[Any]:
+        """NumPy arrays, in the order of the tensors."""
+        if self._event is not None:
+            self._event.synchronize()
+        return [one.numpy() for one in self._tensors]

@@ -54,7 +54,7 @@ class Meter:
             rows = (
                 [("row", len(self._queries), i) for i in range(len(score))]
                 if queries is None
-                else _listed(queries)
+                else host.as_list(queries, "queries")
             )
             every = [query for query in rows for _ in range(score.shape[1])]
             kept = (
@@ -66,7 +66,7 @@ class Meter:
             queries = [query for query, keep in zip(every, kept.tolist(), strict=True) if keep]
         elif queries is None:
             raise InputError("Flat scores need queries: the query of each document.")
-        listed = _listed(queries)
+        listed = host.as_list(queries, "queries")
         if len(listed) != len(score):
             raise InputError(
                 f"queries has {len(listed):,} entries for {len(score):,} documents; pass one for each."
@@ -112,9 +112,3 @@ class Meter:
     def reset(self) -> None:
         """Forget everything."""
         self._scores, self._labels, self._queries = [], [], []
-
-
-def _listed(values: Any) -> list[Any]:
-    if host.is_torch(values):
-        values = host.as_array(values, "queries")
-    return list(values.tolist()) if hasattr(values, "tolist") else list(values)
