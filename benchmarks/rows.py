@@ -29,31 +29,41 @@ STEP = 1_000_000  # rows made at a time
 # --- data
 
 
-def write(folder, rows, depth=100, documents=8_800_000, judged=10, shuffled=False, kinds=("parquet",)):
-    """A run with so many documents per query, best first, of which about half the judged ones are retrieved; and judgments."""
+def pieces(rows, depth=100, documents=8_800_000, judged=10):
+    """A run with so many documents per query, best first, of which about half the judged ones are retrieved; and judgments, about a million rows at a time."""
     import numpy as np
     import polars as pl
 
-    (folder / "parts").mkdir(parents=True)
-    draw, golds = np.random.default_rng(0), []
+    draw = np.random.default_rng(0)
     ids = (pl.format("q{}", "query").alias("query"), pl.format("doc{}", "doc").alias("doc"))
 
-    def named(columns, number):
+    def table(number, **columns):
         return pl.DataFrame(columns).unique(["query", "doc"], maintain_order=True).select(*ids, number)
 
     for first in range(0, rows // depth, max(STEP // depth, 1)):
         queries = np.arange(first, min(first + STEP // depth, rows // depth))
         docs = draw.integers(0, documents, (len(queries), depth))
         scores = -np.sort(-draw.random(docs.shape), axis=1)
-        part = {"query": np.repeat(queries, depth), "doc": docs.ravel(), "score": scores.ravel()}
-        named(part, "score").write_parquet(folder / "parts" / f"{first:012}.parquet")
-        retrieved = docs[:, draw.permutation(depth)[:judged]]
+        places = np.argsort(draw.random(docs.shape), axis=1)[:, :judged]
+        retrieved = np.take_along_axis(docs, places, axis=1)
         others = draw.integers(0, documents, retrieved.shape)
         gold = np.where(draw.random(retrieved.shape) < 0.5, retrieved, others)
         grades = draw.integers(0, 4, gold.size)
-        golds.append(
-            named({"query": np.repeat(queries, judged), "doc": gold.ravel(), "grade": grades}, "grade")
+        yield (
+            table("score", query=np.repeat(queries, depth), doc=docs.ravel(), score=scores.ravel()),
+            table("grade", query=np.repeat(queries, judged), doc=gold.ravel(), grade=grades),
         )
+
+
+def write(folder, rows, shuffled=False, kinds=("parquet",), **shape):
+    """Judgments, and a run in one file of each kind; made in parts, as it may be larger than memory."""
+    import polars as pl
+
+    (folder / "parts").mkdir(parents=True)
+    golds = []
+    for number, (part, gold) in enumerate(pieces(rows, **shape)):
+        part.write_parquet(folder / "parts" / f"{number:06}.parquet")
+        golds.append(gold)
     pl.concat(golds).write_parquet(folder / "qrels.parquet")
     run = pl.scan_parquet(folder / "parts")
     if shuffled:

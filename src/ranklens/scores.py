@@ -153,6 +153,10 @@ class Scores:
 
         asked = self.measures[0] if measure is None else measure
         parsed = parse(asked) if isinstance(asked, str) else asked
+        if isinstance(self.judged, Recalled):
+            raise InputError(
+                f"These scores hold values but no rankings, which the range of {parsed} needs. Evaluate judgments and run on one machine."
+            )
         low, high = ends(parsed, self.judged)
         kind = parsed.definition.aggregate
         frame = pl.DataFrame({"query": pl.Series(self.queries, dtype=pl.String), "low": low, "high": high})

@@ -192,3 +192,9 @@ def test_policies_that_have_no_bounds(policy):
     scores = rl.evaluate({"q": {"a": 1}}, {"q": {"x": 2.0, "a": 2.0}}, "RR", **policy)
     with pytest.raises(PolicyError, match="The bounds of RR are not defined with "):
         scores.bounds("RR")
+
+
+def test_scores_without_rankings_are_refused():
+    scores = rl.evaluate({"q1": {"a": 1}}, {"q1": ["x", "a"]}, "RR")
+    with pytest.raises(rl.InputError, match="values but no rankings"):
+        rl.Scores.from_json(scores.to_json()).bounds("RR")

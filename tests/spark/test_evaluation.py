@@ -9,7 +9,8 @@ from table import NOT
 import ranklens as rl
 from ranklens.policy import Policy
 from ranklens.registry import parse_many
-from ranklens.spark.evaluation import Plan, evaluate
+from ranklens.spark import evaluation
+from ranklens.spark.evaluation import Plan, _sorted, evaluate
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 MEASURES = ["nDCG@10", "AP", "RR", "ERR@5"]
@@ -35,6 +36,28 @@ def test_every_plan(spark, name):
     same(evaluate(*given, parse_many(wanted), policy, plan=plan), expected)
 
 
+def test_few_rows_need_few_tasks(spark):
+    """Spark makes 200 tasks of whatever is kept, unless it is told how many."""
+    gold, ranked = Engine("spark", spark=spark).given(*messy())
+    spark.conf.set("spark.sql.shuffle.partitions", "200")
+    try:
+        for plan in (Plan(in_place=False), Plan(carried=5), Plan(longest=0)):
+            scores = evaluate(gold, ranked, parse_many(MEASURES), Policy(nan="last"), plan=plan)
+            assert scores.frame.rdd.getNumPartitions() < 10
+    finally:
+        spark.conf.set("spark.sql.shuffle.partitions", "2")
+
+
+def test_rows_of_unjudged_queries_stay_where_they_are(spark, monkeypatch):
+    shuffled = []
+    monkeypatch.setattr(
+        evaluation, "_sorted", lambda rows, tasks: shuffled.append(rows) or _sorted(rows, tasks)
+    )
+    gold, ranked = Engine("spark", spark=spark).given(*messy())
+    evaluate(gold.filter("query = 'q1'"), ranked.repartition(5), parse_many(MEASURES), Policy(nan="last"))
+    assert [row["query"] for row in shuffled[0].select("query").distinct().collect()] == ["q1"]
+
+
 def test_partitions_do_not_matter(spark):
     judgments, run = messy(queries=60)
     gold, ranked = Engine("spark", spark=spark).given(judgments, run)
@@ -58,6 +81,8 @@ def test_values_stay_on_the_cluster(spark):
     for method in ("percentile", "bca"):
         around, expected = (one.interval("AP", method=method, rng=0) for one in (scores, here))
         assert (around.low, around.high) == pytest.approx((expected.low, expected.high), abs=0.02)
+    with pytest.raises(rl.InputError, match="values but no rankings"):
+        scores.bounds("AP")
     scores.free()
 
 
@@ -139,8 +164,16 @@ def test_mistakes_that_need_no_job(spark):
     )
     with pytest.raises(rl.InputError, match="is_junk says what is taken out before ranking"):
         rl.evaluate(junk, run, "RR")
-    with pytest.raises(rl.InputError, match="only evaluate and compare"):
+    with pytest.raises(rl.InputError, match="This is a Spark DataFrame"):
         rl.judge({"q": {"a": 1}}, floats)
+    for refused in (
+        lambda: rl.recommend.evaluate(floats, {"q": {"a"}}, {"q": ["a"]}, ["Novelty@1"]),
+        lambda: rl.recommend.evaluate({"q": {"a"}}, {"q": {"a"}}, floats, ["Novelty@1"]),
+        lambda: rl.explain("RR", {"q": {"a": 1}}, floats, query="q"),
+        lambda: rl.from_records(floats),
+    ):
+        with pytest.raises(rl.InputError, match=r"only ranklens\.evaluate and ranklens\.compare take"):
+            refused()
 
 
 def test_one_query_with_very_many_documents(spark):
@@ -187,6 +220,13 @@ def test_comparison(spark, monkeypatch):
         "nDCG@10", "a", "b"
     )
     assert drawn.p_value == pytest.approx(exact.p_value, abs=0.02)
+    kept = {name: rl.evaluate(gold, run, ["nDCG@10", "RR"]) for name, run in there.items()}
+    again = rl.compare(None, kept, ["RR"], test="t")  # of scores that are on the cluster already
+    assert isinstance(again, comparing.LargeComparison)
+    assert again.measures == ("RR",)
+    assert again.pair("RR", "a", "b").p_value == large.pair("RR", "a", "b").p_value
+    with pytest.raises(rl.MeasureError, match="AP was not evaluated for a"):
+        rl.compare(None, kept, ["AP"])
     with pytest.raises(rl.InputError, match="needs the values of all queries"):
         rl.compare(gold, there, ["RR"], test="wilcoxon")
 

@@ -26,11 +26,13 @@ from ranklens.errors import InputError, MeasureError, nearest, warn
 from ranklens.evaluation import Each, evaluate, evaluate_each
 from ranklens.files.collection import Bad, Collection, is_path, open_collection
 from ranklens.judging.inputs import read_inputs
+from ranklens.judging.judged import Counted
 from ranklens.judging.prepared import kept
 from ranklens.policy import make_policy
 from ranklens.readers import frames
 from ranklens.readers.golden_and_logs import Golden, Log
 from ranklens.readers.names import Names
+from ranklens.registry import parse_many
 from ranklens.scores import Scores
 from ranklens.stats import inputs
 
@@ -104,12 +106,17 @@ def compare(
         how = {"policy": chosen, "columns": columns, "match": match}
         evaluated = _evaluated_on_spark(qrels, runs, measures, progress, how)
         asked = Asked(by, queries, margin, clusters)
-        on_spark: Comparison = _compared_on_spark(evaluated, measures, settings, asked, chosen.missing)
+        scored = list(next(iter(evaluated.values())).measures) if evaluated else parse_many(measures)
+        on_spark: Comparison = _compared_on_spark(evaluated, scored, settings, asked, chosen.missing)
         if save:
             from ranklens.history import saving
 
             saving.save(evaluated, save, "compare", asdict(settings))
         return on_spark
+    if _are_kept_on_spark(runs):
+        asked = Asked(by, queries, margin, clusters)
+        large: Comparison = _compared_on_spark(runs, parse_many(measures), settings, asked, chosen.missing)
+        return large
     bad: Bad = {} if skip_bad else None
     qrels, given = _named_runs(qrels, runs, Names.of(columns, match), bad)
     rankings = {name: run for name, run in given.items() if not _holds_values(run, columns)}
@@ -146,6 +153,16 @@ def _is_on_spark(qrels: Any, runs: Any) -> bool:
     return any(map(frames.is_spark, (qrels, runs, *(runs.values() if isinstance(runs, Mapping) else ()))))
 
 
+def _are_kept_on_spark(runs: Any) -> bool:
+    """Whether these are scores whose values are on a cluster, and too many to come here."""
+    scores = list(runs.values()) if isinstance(runs, Mapping) else []
+    if not scores or not all(isinstance(one, Scores) and isinstance(one.judged, Counted) for one in scores):
+        return False
+    from ranklens.spark.comparing import is_large
+
+    return is_large(runs)
+
+
 def _evaluated_on_spark(
     qrels: Any,
     runs: Any,
@@ -166,12 +183,11 @@ def _evaluated_on_spark(
 
 
 def _compared_on_spark(
-    scores: Mapping[str, Scores], measures: Any, settings: Settings, given: Asked, missing: str
+    scores: Mapping[str, Scores], wanted: list[Measure], settings: Settings, given: Asked, missing: str
 ) -> Any:
     """By all values, if they are few enough to come here; else by their sums, as a :class:`ranklens.spark.comparing.LargeComparison`."""
     from ranklens.spark.comparing import compare_large, is_large
 
-    wanted = list(next(iter(scores.values())).measures) if scores else measures
     if not is_large(scores):
         return _compared(scores, wanted, settings, given, missing)
     if any(one is not None for one in (given.by, given.margin, given.clusters)) or settings.is_joint:
@@ -179,7 +195,7 @@ def _compared_on_spark(
             "With so many queries their values stay on the cluster, where slices, margins, clusters and simultaneous intervals are not "
             "available. Leave them out, or compare a sample of the queries."
         )
-    return compare_large(scores, settings, missing)  # type: ignore[arg-type]  # all of them are on the cluster
+    return compare_large(scores, wanted, settings, missing)  # type: ignore[arg-type]  # all of them are on the cluster
 
 
 def _matched(data: Collection, policy: Policy, match: Matching) -> Collection:

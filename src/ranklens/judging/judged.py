@@ -8,7 +8,7 @@ once; every measure is a small pure function over it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -186,6 +186,8 @@ class Judged:
 class Recalled(Judged):
     """What is known of rankings whose scores were read from a file: the queries and the policy, but no document."""
 
+    origin: ClassVar[str] = "were read from a file, which holds"
+
     @property
     def graded(self) -> int | None:
         return None
@@ -199,7 +201,7 @@ class Recalled(Judged):
     def evaluate(self, measures: str | Measure | Sequence[str | Measure]) -> Scores:
         """Refused: there is nothing to evaluate."""
         raise InputError(
-            f"These scores were read from a file, which holds values but no rankings, so {measures} cannot be added. Evaluate the run again."
+            f"These scores {self.origin} values but no rankings, so {measures} cannot be added. Evaluate the run again."
         )
 
 
@@ -207,6 +209,7 @@ class Recalled(Judged):
 class Counted(Recalled):
     """What was counted of rankings that were judged elsewhere, a part at a time, as on a cluster."""
 
+    origin: ClassVar[str] = "were made on a cluster, which keeps"
     share: float | None = (
         None  # of the retrieved documents that are judged, down to the deepest cutoff; None if it says nothing
     )

@@ -47,6 +47,14 @@ def is_spark(value: Any) -> bool:
     return hasattr(type(value), "mapInArrow")
 
 
+def refuse_spark(value: Any) -> None:
+    """Where rows are needed on this machine."""
+    if is_spark(value):
+        raise InputError(
+            "This is a Spark DataFrame, which only ranklens.evaluate and ranklens.compare take; collect what you need of it first: .toPandas()."
+        )
+
+
 def column_names(value: Any) -> list[str]:
     """The names of a table's columns, of whatever library it is."""
     if hasattr(value, "column_names"):  # Arrow
@@ -62,10 +70,7 @@ def to_polars(value: Any) -> pl.DataFrame:
 
     if isinstance(value, pl.LazyFrame):
         return value.collect()
-    if is_spark(value):
-        raise InputError(
-            "This is a Spark DataFrame, which only evaluate and compare take; collect what you need of it first: .toPandas()."
-        )
+    refuse_spark(value)
     if isinstance(value, pl.DataFrame):
         return value
     if type(value).__module__.partition(".")[0] == "pandas":

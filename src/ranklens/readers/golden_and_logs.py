@@ -12,7 +12,7 @@ from numbers import Real
 from typing import Any, Literal
 
 from ranklens.errors import InputError, warn
-from ranklens.readers import names
+from ranklens.readers import frames, names
 from ranklens.readers.names import Names, given
 from ranklens.readers.records import (
     SHAPES,
@@ -210,6 +210,7 @@ def from_records(
     >>> qrels, run
     ({'why?': {'d1': 1.0}}, {'why?': ['d2', 'd1']})
     """
+    frames.refuse_spark(records)
     rows = [as_mapping(record, f"Record {number}") for number, record in enumerate(records, 1)]
     golden = read_golden(rows)
     if results is None:

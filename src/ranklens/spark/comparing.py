@@ -15,6 +15,7 @@ from ranklens.comparison.pairs import PairResult
 from ranklens.comparison.settings import Family, Settings, Terms
 from ranklens.errors import Given, InputError, MeasureError, Option, nearest
 from ranklens.readers import frames
+from ranklens.spark.placement import tasks_for
 from ranklens.spark.statistics import AddUp, Column, Difference, added_up, counts_of
 from ranklens.stats import adjust, detectable_difference, inputs
 from ranklens.stats.effects import effect_of_moments
@@ -187,7 +188,9 @@ def runs_of(runs: Any) -> dict[str, Any]:
     return {name: runs.filter(runs[column] == name).drop(column) for name in names}
 
 
-def compare_large(scores: Mapping[str, SparkScores], settings: Settings, missing: str) -> LargeComparison:
+def compare_large(
+    scores: Mapping[str, SparkScores], wanted: Sequence[Measure], settings: Settings, missing: str
+) -> LargeComparison:
     """Compare systems whose values are on a cluster, measure by measure, in one walk over all values."""
     if not settings.is_default and settings.test not in TESTS:
         raise InputError(
@@ -197,9 +200,8 @@ def compare_large(scores: Mapping[str, SparkScores], settings: Settings, missing
             ".",
         )
     systems = tuple(scores)
-    measures = [
-        m for m in next(iter(scores.values())).measures if m.definition.aggregate in ("mean", "geometric")
-    ]
+    measures = [m for m in wanted if m.definition.aggregate in ("mean", "geometric")]
+    _check_measures(measures, scores)
     quantities = tuple(Quantity.named(measure) for measure in measures)
     frame = _joined(list(scores.values()), len(measures), missing, [str(m) for m in measures]).persist()
     pairs = _pairs(systems, settings.baseline)
@@ -215,6 +217,16 @@ def compare_large(scores: Mapping[str, SparkScores], settings: Settings, missing
     tested = tuple(found.pairs())
     frame.unpersist()
     return LargeComparison(systems, quantities, settings, results, tested, dict(scores))
+
+
+def _check_measures(measures: Sequence[Measure], scores: Mapping[str, SparkScores]) -> None:
+    for system, one in scores.items():
+        known = list(map(str, one.measures))
+        for measure in measures:
+            if str(measure) not in known:
+                raise MeasureError(
+                    f"{measure} was not evaluated for {system}: {nearest(str(measure), known)}"
+                )
 
 
 def _pairs(systems: Sequence[str], baseline: str | None) -> list[tuple[int, int]]:
@@ -235,12 +247,12 @@ def _column(quantity: Quantity, i: int, place: int, scores: Mapping[str, SparkSc
 def _joined(scores: Sequence[SparkScores], measures: int, missing: str, names: Sequence[str]) -> DataFrame:
     """One row per query: the values of all systems; a query that a system lacks counts as 0 or is left out, as the policy says."""
     how = "inner" if missing == "skip" else "full_outer"
+    tasks = tasks_for(max(len(one.queries) for one in scores))
     parts = []
     for place, one in enumerate(scores):
         wanted = [list(map(str, one.measures)).index(name) for name in names]
-        parts.append(
-            one.frame.selectExpr("query", *(f"m{at} as s{place}_{i}" for i, at in enumerate(wanted)))
-        )
+        columns = (f"m{at} as s{place}_{i}" for i, at in enumerate(wanted))
+        parts.append(one.frame.selectExpr("query", *columns).repartition(tasks, "query"))
     found = reduce(lambda left, right: left.join(right, "query", how), parts)
     values = [f"s{place}_{i}" for place in range(len(scores)) for i in range(measures)]
     lacking = " or ".join(f"{name} is null" for name in values)

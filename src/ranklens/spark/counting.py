@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 _LOWEST = "-1.7976931348623157E308D"
 
 
-def judge_counted(run: DataFrame, judgments: Mapping[str, Any], judging: Judging) -> DataFrame:
+def judge_counted(run: DataFrame, judgments: Mapping[str, Any], judging: Judging, tasks: int) -> DataFrame:
     """Values and facts, in the shape of those that tasks give back; ``run`` has the rows of these queries alone."""
-    rows = _Rows.of(run, judging.policy)
+    rows = _Rows.of(run.repartition(tasks, "query", "doc"), judging.policy)
     if isinstance(judgments, Judgments):
         if judgments.documents is not None:
             raise InputError(

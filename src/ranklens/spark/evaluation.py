@@ -22,7 +22,7 @@ from ranklens.spark.columns import ROW, gold_rows, has_lists, run_rows
 from ranklens.spark.counting import judge_counted
 from ranklens.spark.facts import Facts, sum_of
 from ranklens.spark.gold import Packed
-from ranklens.spark.placement import placement
+from ranklens.spark.placement import placement, tasks_for
 from ranklens.spark.scores import SparkScores
 from ranklens.spark.tasks import JudgeAbsent, JudgeRows, JudgeTogether, Judging, empty_lists_apart
 
@@ -99,20 +99,23 @@ def _carried(
     is_long = pl.col("rows") > plan.longest
     whole = where.judged.filter(~is_long & (pl.col("pieces") == 1))
     rest = where.judged.filter(~is_long & (pl.col("pieces") > 1))
-    long = where.judged.filter(is_long)["query"]
+    long = where.judged.filter(is_long)
     in_place = plan.in_place and len(rest) <= plan.few and whole["rows"].sum() >= rest["rows"].sum()
     parts = []
     if len(long):
-        parts.append(
-            judge_counted(_only(run, long.to_list()), _by_query_id(gold.judgments.some(long)[0]), judging)
-        )
-        run = _only(run, long.to_list(), "left_anti")
+        names, of_long = long["query"].to_list(), _by_query_id(gold.judgments.some(long["query"])[0])
+        parts.append(judge_counted(_only(run, names), of_long, judging, tasks_for(int(long["rows"].sum()))))
+        run = _only(run, names, "left_anti")
     if in_place and len(whole):
         expected = Packed.of(whole.select("query", "rows"))
         parts.append(run.mapInArrow(JudgeRows(judging, gold, expected, lists), judging.schema))
-    scattered = _only(run, rest["query"].to_list()) if in_place else run
-    if len(rest) or (len(whole) and not in_place):
-        parts.append(_sorted(scattered).mapInArrow(JudgeRows(judging, gold, None, lists), judging.schema))
+    shuffled = rest if in_place else pl.concat([whole, rest])
+    if len(shuffled):
+        # Rows of other queries stay where they are, unless it takes longer to tell them apart.
+        worth_it = len(shuffled) <= plan.few and (in_place or where.unjudged > 0)
+        rows = _only(run, shuffled["query"].to_list()) if worth_it else run
+        together = _sorted(rows, tasks_for(int(shuffled["rows"].sum())))
+        parts.append(together.mapInArrow(JudgeRows(judging, gold, None, lists), judging.schema))
     present = {*where.judged["query"].to_list()}
     absent = pl.DataFrame(
         {"query": [name for name in gold.judgments.names() if name not in present]},
@@ -140,10 +143,13 @@ def _together(
     """Judgments and run are shuffled by query, so that both are in the same task."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    highest = gold.agg(F.max("grade")).collect()[0][0]
+    highest, judged_rows = gold.agg(F.max("grade"), F.count("*")).collect()[0]
     judging = Judging(tuple(measures), policy, max(float(highest or 0.0), 0.0), match)
-    sizes = run.groupBy("query").count().filter(F.col("count") > plan.longest)
-    long = [row["query"] for row in sizes.collect()]
+    is_long = F.col("count") > plan.longest
+    sizes = run.groupBy("query").count().groupBy(F.when(is_long, F.col("query"))).agg(F.sum("count"))
+    rows_of = {name: int(size) for name, size in sizes.collect()}
+    retrieved_rows = rows_of.pop(None, 0)  # of all queries that are not long
+    long = list(rows_of)
     parts, known = [], Facts()
     if long:
         of_long = _few(_only(gold, long))
@@ -158,7 +164,8 @@ def _together(
             Applied(ignored=len(unjudged)), first={"unjudged query": min(unjudged)} if unjudged else {}
         )
         if judged:
-            parts.append(judge_counted(_only(run, list(judged)), judged, judging))
+            tasks = tasks_for(sum(rows_of[query] for query in judged))
+            parts.append(judge_counted(_only(run, list(judged)), judged, judging, tasks))
         run, gold = (_only(one, long, "left_anti") for one in (run, gold))
     nothing = F.lit(None).cast("string")
     subtopic = F.col("subtopic") if "subtopic" in gold.columns else nothing
@@ -175,15 +182,15 @@ def _together(
         nothing.alias("subtopic"),
         *order,
     )
-    rows = judgments.unionByName(retrieved).repartition("query").sortWithinPartitions("query", *order)
+    rows = _sorted(judgments.unionByName(retrieved), tasks_for(judged_rows + retrieved_rows))
     task = JudgeTogether(judging, any(map(has_lists, given)))
     return _scores([*parts, rows.mapInArrow(task, judging.schema)], judging, known)
 
 
-def _sorted(run: DataFrame) -> DataFrame:
+def _sorted(rows: DataFrame, tasks: int) -> DataFrame:
     """Rows of the same query next to each other, in their order where that decides ties."""
-    order = [ROW] if ROW in run.columns else []
-    return run.repartition("query").sortWithinPartitions("query", *order)
+    order = [ROW] if ROW in rows.columns else []
+    return rows.repartition(tasks, "query").sortWithinPartitions("query", *order)
 
 
 def _only(run: DataFrame, queries: Sequence[str], how: str = "left_semi") -> DataFrame:

@@ -15,6 +15,16 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
+_ROWS_OF_A_TASK = 1 << 20
+
+
+def tasks_for(rows: int) -> int:
+    """Into how many partitions so many rows are shuffled.
+
+    Spark makes 200 of whatever is kept in memory, however little it is, and each costs a fraction of a second in Python.
+    """
+    return rows // _ROWS_OF_A_TASK + 1
+
 
 @dataclass(frozen=True)
 class Placement:
@@ -30,72 +40,57 @@ def placement(run: DataFrame, gold: Packed) -> Placement:
     import polars as pl
     from pyspark.sql import functions as F  # noqa: N812
 
-    pieces = run.select("query").mapInArrow(pieces_of, "query string, rows long")
-    counted = pieces.groupBy("query").agg(F.sum("rows").alias("rows"), F.count("*").alias("pieces"))
-    found = collected(counted.mapInArrow(_OnlyJudged(gold), "query string, rows long, pieces long"))
-    if found["query"].null_count():
+    pieces = run.select("query").mapInArrow(_Pieces(gold), "query string, rows long, judged boolean")
+    each = pieces.groupBy("query", "judged").agg(F.sum("rows").alias("rows"), F.count("*").alias("pieces"))
+    # Of queries that nobody judged only their number matters, and the first, so that they become one row.
+    name = F.when(F.col("judged"), F.col("query")).alias("judged_query")
+    found = collected(
+        each.groupBy(name).agg(
+            F.sum("rows").alias("rows"),
+            F.sum("pieces").alias("pieces"),
+            F.count("query").alias("queries"),
+            F.count("*").alias("with_nameless"),
+            F.min("query").alias("first"),
+        )
+    )
+    if (found["queries"] < found["with_nameless"]).any():
         raise InputError("run: the query is missing in a row; give every row one.")
-    others = found.filter(pl.col("pieces") == 0)
-    return Placement(found.filter(pl.col("pieces") > 0), int(others["rows"].sum()), others["query"].min())  # type: ignore[arg-type]
-
-
-def pieces_of(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """A row for each stretch of rows of the same query in a partition, with its length."""
-    import polars as pl
-
-    held = pl.DataFrame(schema={"query": pl.String, "rows": pl.Int64})
-    for batch in batches:
-        runs = pl.DataFrame(pl.from_arrow(batch))["query"].rle().struct.unnest()
-        runs = runs.select(pl.col("value").alias("query"), pl.col("len").cast(pl.Int64).alias("rows"))
-        # The last stretch of the batch before may continue in this one.
-        if len(held) and len(runs) and held["query"][0] == runs["query"][0]:
-            runs = runs.with_columns(
-                rows=pl.when(pl.int_range(pl.len()) == 0)
-                .then(pl.col("rows") + held["rows"][0])
-                .otherwise(pl.col("rows"))
-            )
-        elif len(held):
-            yield _batch(held)
-        yield _batch(runs[:-1])
-        held = runs[-1:]
-    yield _batch(held)
+    is_judged = pl.col("judged_query").is_not_null()
+    others = found.filter(~is_judged)
+    judged = found.filter(is_judged).select(pl.col("judged_query").alias("query"), "rows", "pieces")
+    return Placement(judged, int(others["queries"].sum()), others["first"].min())  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
-class _OnlyJudged:
-    """Rows of judged queries as they are; of the others only how many there are and the first, as one row of no pieces."""
+class _Pieces:
+    """A row for each stretch of rows of the same query in a partition: its length, and whether the query is judged."""
 
     gold: Packed
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import polars as pl
 
-        others, first = 0, ""
+        held = pl.DataFrame(schema={"query": pl.String, "rows": pl.Int64})
         for batch in batches:
-            table = pl.DataFrame(pl.from_arrow(batch))
-            nameless = table.filter(table["query"].is_null())
-            yield _batch(nameless)
-            table = table.filter(table["query"].is_not_null())
-            judged = pl.Series(self.gold.judgments.is_judged(table["query"]))
-            yield _batch(table.filter(judged))
-            rest = table.filter(~judged)["query"]
-            if len(rest):
-                others, first = others + len(rest), min(filter(None, [first, str(rest.min())]))
-        if others:
-            yield _batch(pl.DataFrame({"query": [first], "rows": [others], "pieces": [0]}))
+            runs = pl.DataFrame(pl.from_arrow(batch))["query"].rle().struct.unnest()
+            runs = runs.select(query="value", rows=pl.col("len").cast(pl.Int64))
+            # The last stretch of the batch before may continue in this one.
+            if len(held) and len(runs) and held["query"].eq_missing(runs["query"][:1])[0]:
+                longer = runs[:1].with_columns(pl.col("rows") + held["rows"][0])
+                runs = pl.concat([longer, runs[1:]])
+            else:
+                runs = pl.concat([held, runs])
+            yield self._batch(runs[:-1])
+            held = runs[-1:]
+        yield self._batch(held)
 
+    def _batch(self, pieces: pl.DataFrame) -> pa.RecordBatch:
+        import polars as pl
+        import pyarrow as pa
 
-def _batch(table: pl.DataFrame) -> pa.RecordBatch:
-    import pyarrow as pa
-
-    arrow = table.to_arrow(compat_level=_oldest()).combine_chunks()
-    kinds = [pa.string() if name == "query" else pa.int64() for name in table.columns]
-    arrays = [arrow.column(i).combine_chunks().cast(kind) for i, kind in enumerate(kinds)]
-    return pa.RecordBatch.from_arrays(arrays, names=table.columns)
-
-
-def _oldest() -> pl.CompatLevel:
-    """Text as Spark reads it."""
-    import polars as pl
-
-    return pl.CompatLevel.oldest()
+        named = pieces["query"].fill_null("")
+        judged = pl.Series(self.gold.judgments.is_judged(named)) & pieces["query"].is_not_null()
+        columns = [pieces["query"].to_list(), pieces["rows"].to_numpy(), judged.to_numpy()]
+        kinds = [pa.string(), pa.int64(), pa.bool_()]
+        arrays = [pa.array(values, kind) for values, kind in zip(columns, kinds, strict=True)]
+        return pa.RecordBatch.from_arrays(arrays, names=["query", "rows", "judged"])
