@@ -164,6 +164,11 @@ def test_mistakes_that_need_no_job(spark):
     )
     with pytest.raises(rl.InputError, match="is_junk says what is taken out before ranking"):
         rl.evaluate(junk, run, "RR")
+    evidence = spark.createDataFrame(
+        [("q", "a", 1, "e")], "query string, doc string, grade int, evidence string"
+    )
+    with pytest.raises(rl.InputError, match="evidence says which documents answer together"):
+        rl.evaluate(evidence, run, "RR")
     with pytest.raises(rl.InputError, match="This is a Spark DataFrame"):
         rl.judge({"q": {"a": 1}}, floats)
     for refused in (

@@ -34,6 +34,12 @@ def run_rows(
     return found.withColumn(ROW, F.monotonically_increasing_id()) if keep_order else found
 
 
+_NOT_ON_A_CLUSTER = {
+    "junk": "what is taken out before ranking",
+    "evidence": "which documents answer together",
+}
+
+
 def gold_rows(given: DataFrame, columns: Mapping[str, str] | None = None) -> DataFrame:
     """Judgments as ``query, doc, grade``, and ``subtopic`` where there are some; a null document stands for an empty list."""
     from pyspark.sql import functions as F  # noqa: N812
@@ -42,11 +48,11 @@ def gold_rows(given: DataFrame, columns: Mapping[str, str] | None = None) -> Dat
     if found is not None:
         return found
     further = further_columns(given.columns)
-    if "junk" in further:
-        raise InputError(
-            f"qrels: the column {further['junk']} says what is taken out before ranking, which judgments on a cluster cannot; collect them "
-            "first: qrels.toPandas()."
-        )
+    for kind, meaning in _NOT_ON_A_CLUSTER.items():
+        if kind in further:
+            raise InputError(
+                f"qrels: the column {further[kind]} says {meaning}, which judgments on a cluster cannot; collect them first: qrels.toPandas()."
+            )
     subtopic = further.get("subtopic")
     plain = given.drop(subtopic) if subtopic else given
     used = _named(plain, "qrels", columns)
