@@ -22,9 +22,8 @@ from ranklens.words import counted
 _SORTED = 2_000  # hits; more of them are put in order faster by writing each to its place …
 _SPARSE = 32  # … unless there are so many times as many places
 _CHUNK_ROWS = 1 << 16  # scores that are compared at once
-_AT_ONCE = (
-    1 << 15
-)  # comparisons that are made in one go: with little data, the number of calls is what takes the time
+# Comparisons that are made in one go: with little data, the number of calls is what takes the time.
+_AT_ONCE = 1 << 15
 # What takes how long, in comparisons of one score: counting has some overhead in each query.
 _COUNT_QUERY, _SORT_SCORE, _FIND_HIT = 70, 10, 60
 

@@ -33,12 +33,7 @@ def first_relevant(comparison: Comparison) -> Chart:
         return _first_relevant_of_many(comparison, figures.kept(comparison, table.to_dicts()))
     labels = table["rank"].unique(maintain_order=True).to_list()
     base = alt.Chart(style.inline(figures.kept(comparison, table.to_dicts()))).encode(
-        x=alt.X(
-            "rank:N",
-            sort=labels,
-            title="rank of the first relevant document",
-            axis=alt.Axis(labelAngle=figures.current().small(0, -35)),
-        ),
+        x=_rank_axis(labels),
         y=alt.Y("share:Q", title=None, axis=None),
     )
     missing = alt.datum.rank == chart_data.NOT_FOUND
@@ -59,6 +54,12 @@ def first_relevant(comparison: Comparison) -> Chart:
     return style.styled(chart, "Rank of the first relevant document", "Share of queries", size=False)
 
 
+def _rank_axis(labels: Sequence[str]) -> Any:
+    alt = style.altair()
+    axis = alt.Axis(labelAngle=figures.current().small(0, -35))
+    return alt.X("rank:N", sort=list(labels), title="rank of the first relevant document", axis=axis)
+
+
 def _first_relevant_of_many(comparison: Comparison, rows: list[dict[str, Any]]) -> Chart:
     """One row of cells per system in place of one histogram each."""
     alt, figure = style.altair(), figures.current()
@@ -67,12 +68,7 @@ def _first_relevant_of_many(comparison: Comparison, rows: list[dict[str, Any]]) 
         system for system in comparison.ranked(comparison.measures[0]) if system in figures.shown(comparison)
     ]
     base = alt.Chart(style.inline(rows)).encode(
-        x=alt.X(
-            "rank:N",
-            sort=labels,
-            title="rank of the first relevant document",
-            axis=alt.Axis(labelAngle=figures.current().small(0, -35)),
-        ),
+        x=_rank_axis(labels),
         y=alt.Y("system:N", sort=order, title=None),
     )
     shade = alt.Scale(
