@@ -82,11 +82,11 @@ def torch_top(q, d, qrels):
 
 
 def faiss_flat(q, d, qrels):
+    """The search of a flat index without the index, which would copy the documents first; larger blocks than its own are faster here."""
     import faiss
 
-    index = faiss.IndexFlatIP(d.shape[1])
-    index.add(d)
-    index.search(q, 1000)
+    faiss.cvar.distance_compute_blas_database_bs = 4096
+    faiss.knn(q, d, 1000, faiss.METRIC_INNER_PRODUCT)
 
 
 def sentence_transformers(q, d, qrels):

@@ -6,14 +6,15 @@ A query that too many documents come near gets the next finer scores; those that
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
-from ranklens.arrays import IntArray
+from ranklens.arrays import BoolArray, IntArray
 from ranklens.embeddings.coarse_scores import CoarseScores, fast_kinds
+from ranklens.embeddings.cores import on_all_cores
 from ranklens.embeddings.counting import Counter, compare
 from ranklens.embeddings.spaces import Dense, Opened, Space
 
@@ -41,53 +42,63 @@ class CoarseSieve:
     def __init__(self, looks: Sequence[CoarseScores], counter: Counter) -> None:
         self.looks, self.counter = looks, counter
         queries = len(counter.space)
-        self._level = np.zeros(queries, np.int64)  # which scores each query needs
+        self._needed = np.zeros(queries, np.int64)  # which scores each query needs
         self._tried = np.full(queries, -1)  # and for which it was tried
+
+    def spread(self, work: Callable[[int, Any], None], blocks: Iterable[tuple[int, Any]]) -> None:
+        on_all_cores(work, blocks)
 
     def read(self, block: Opened, rows: IntArray, first_doc: int, documents: Any) -> IntArray:
         """Count a block for some queries; returns those that are left to float32."""
         if block.double:
             return rows
+        # What a query needs is noted for all threads, but each counts a block by what it knew at its start.
+        needed = self._needed[rows]
         for level, look in enumerate(self.looks):
-            self._try(look, block, rows[(self._level[rows] == level) & (self._tried[rows] < level)])
-            here = rows[self._level[rows] == level]
+            here = np.flatnonzero(needed == level)
+            untried = here[self._tried[rows[here]] < level]
+            needed[untried[self._try(look, block, rows[untried], level)]] += 1
+            here = here[needed[here] == level]
             if len(here):
-                self._level[self._count(look, block, here, first_doc, documents)] += 1
-        left: IntArray = rows[self._level[rows] == len(self.looks)]
+                needed[here[self._count(look, block, rows[here], first_doc, documents)]] += 1
+        self._needed[rows] = np.maximum(self._needed[rows], needed)
+        left: IntArray = rows[needed == len(self.looks)]
         return left
 
-    def _try(self, look: CoarseScores, block: Opened, rows: IntArray) -> None:
-        """Queries on a few documents: those that many of these come near are not worth a look at the rest."""
+    def _try(self, look: CoarseScores, block: Opened, rows: IntArray, level: int) -> BoolArray:
+        """Queries on a few documents: which of them have so many near that a look at the rest is not worth it."""
         if not len(rows):
-            return
-        self._tried[rows] = self._level[rows]
+            return np.zeros(0, bool)
+        self._tried[rows] = level
         scores = look.readable(look.product(block, rows, _SAMPLE))
         _, row, low, high = self._intervals(look, block, rows)
         near = ((scores[row] >= low[:, None]) & (scores[row] <= high[:, None])).sum(axis=1)
-        self._level[rows[np.bincount(row, near, len(rows)) > _FEW]] += 1
+        crowded: BoolArray = np.bincount(row, near, len(rows)) > _FEW
+        return crowded
 
     def _count(
         self, look: CoarseScores, block: Opened, rows: IntArray, first_doc: int, documents: Any
-    ) -> IntArray:
-        """Count for all queries but those that too many documents come near, which are returned."""
+    ) -> BoolArray:
+        """Count for all queries but those that too many documents come near; which these are is returned."""
         scores = look.product(block, rows)
         pair, row, low, high = self._intervals(look, block, rows)
         reached = np.zeros(len(rows), bool)
         reached[row[look.highest(scores)[row] >= low]] = True
         some = np.flatnonzero(reached[row])
         if not len(some):
-            return rows[:0]
+            return reached
         at = np.cumsum(reached) - 1
         above, near, doc = compare(look.readable(scores[reached]), at[row[some]], low[some], high[some])
-        crowded = np.bincount(row[some][near], minlength=len(rows)) > max(_FEW, scores.shape[1] // 512)
+        crowded: BoolArray = np.bincount(row[some][near], minlength=len(rows)) > max(
+            _FEW, scores.shape[1] // 512
+        )
         told = ~crowded[row[some]]
         here = told[near]
         near, doc = (np.cumsum(told) - 1)[near[here]], doc[here]
         self.counter.add(
             pair[some[told]], above[told], near, doc, np.ones(len(near), bool), first_doc, documents
         )
-        left: IntArray = rows[crowded]
-        return left
+        return crowded
 
     def _intervals(
         self, look: CoarseScores, block: Opened, rows: IntArray

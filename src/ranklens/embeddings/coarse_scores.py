@@ -6,6 +6,7 @@ Both kinds say between which of their scores an exact one may lie, so that what 
 from __future__ import annotations
 
 from functools import cache
+from threading import Lock, local
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,13 +15,12 @@ from ranklens.arrays import FloatArray, IntArray
 from ranklens.embeddings import similarity as dense
 from ranklens.embeddings.counting import around
 from ranklens.embeddings.similarity import SINGLE, Prepared
-from ranklens.embeddings.spaces import Dense, Opened
+from ranklens.embeddings.spaces import Dense, Memory, Opened
 from ranklens.embeddings.transfer import load_torch
 
 _ROUNDING = 2.0**-8  # of a bfloat16
 _LARGEST = 127  # of an int8
 _MOST_NUMBERS = 1 << 15  # of a vector: sums of more products might not fit an int32
-_ROWS = 1024  # vectors that are rounded at once, in the processor's cache
 
 
 class CoarseScores(Protocol):
@@ -54,25 +54,25 @@ class HalfScores:
     def __init__(self, space: Dense) -> None:
         self.torch, self.space = load_torch(), space
         self._queries = self._rounded(space.single)
-        single = self.torch.from_numpy(space.single.vectors)
-        parts = zip(self._queries.split(_ROWS), single.split(_ROWS), strict=True)
-        lost = [self.torch.linalg.vector_norm(low.double() - high, dim=1) for low, high in parts]
-        self._lost = self.torch.cat([single.new_zeros(0), *lost]).double().numpy() * 1.001
-        self._block: Opened | None = None
-        self._documents: Any = None
-        self._buffer = self.torch.empty(0, dtype=self.torch.bfloat16)
+        single = space.single.vectors
+        self._lost = np.empty(len(single))
+        for rows in dense.cached_parts(single):
+            self._lost[rows] = dense.lengths(self._queries[rows].double().numpy() - single[rows]) * 1.001
+        self._opened = _HalfBlock()
 
     @staticmethod
     def are_fast() -> bool:
         return _knows("avx512_bf16", "amx_bf16")
 
     def product(self, block: Opened, rows: IntArray, most: int | None = None) -> Any:
-        if self._block is not block:
-            self._block, self._documents = block, self._rounded(block.documents, self._documents)
-        documents = self._documents[:most]
-        self._buffer, scores = _place(self._buffer, len(rows), len(documents))
-        self.torch.mm(_chosen(self._queries, rows), documents.T, out=scores)
-        return scores.view(self.torch.int16).numpy()  # NumPy does not know bfloat16
+        opened = self._opened
+        if opened.block is not block:
+            opened.block, opened.documents = block, self._rounded(block.documents, opened.documents)
+        documents = opened.documents[:most]
+        scores = self.space.memory.room((len(rows), len(documents)), np.int16)  # NumPy does not know bfloat16
+        out = self.torch.from_numpy(scores).view(self.torch.bfloat16)
+        self.torch.mm(_chosen(self._queries, rows), documents.T, out=out)
+        return scores
 
     def highest(self, scores: Any) -> Any:
         """As whole numbers, the bits of positive scores have the same order."""
@@ -118,21 +118,18 @@ class ByteScores:
         self._steps, self._lost, self._lengths, self._shift = np.zeros((4, len(space)))
         self._centre: Any = None
         self._scale: Any = None
-        self._block: Opened | None = None
-        self._documents: Any = None
-        self._size = self._spoilt = 0.0
-        self._buffer = self.torch.empty(0, dtype=self.torch.int32)
+        self._fitting = Lock()
+        self._memory, self._opened = Memory(), _ByteBlock()
 
     @staticmethod
     def are_fast() -> bool:
         return _knows("avx512_vnni", "avx_vnni", "amx_int8", "vnni") and _multiplies_bytes()
 
     def product(self, block: Opened, rows: IntArray, most: int | None = None) -> Any:
-        self._open(block)
-        documents = self.torch.from_numpy(self._documents[:most])
-        self._buffer, scores = _place(self._buffer, len(rows), len(documents))
-        self.torch._int_mm(_chosen(self._queries, rows), documents.T, out=scores)  # noqa: SLF001  torch has no other
-        return scores.numpy()
+        documents = self.torch.from_numpy(self._open(block).documents[:most])
+        scores = self.space.memory.room((len(rows), len(documents)), np.int32)
+        self.torch._int_mm(_chosen(self._queries, rows), documents.T, out=self.torch.from_numpy(scores))  # noqa: SLF001  torch has no other
+        return scores
 
     def highest(self, scores: Any) -> Any:
         return scores.max(axis=1)
@@ -141,57 +138,60 @@ class ByteScores:
         return scores
 
     def interval(self, block: Opened, rows: IntArray, row: IntArray, exact: FloatArray) -> tuple[Any, Any]:
-        self._open(block)
-        unit = self._steps[rows[row]]
-        centre, margin = exact - self._shift[rows[row]], self.margin(block.documents, rows)[row]
+        margin = self.margin(block, rows)[row]
+        unit, centre = self._steps[rows[row]], exact - self._shift[rows[row]]
         low, high = np.floor((centre - margin) / unit) - 1, np.ceil((centre + margin) / unit) + 1
         most = np.iinfo(np.int32).max
         return np.clip(low, -most, most).astype(np.int32), np.clip(high, -most, most).astype(np.int32)
 
-    def margin(self, documents: Prepared, rows: IntArray) -> FloatArray:
+    def margin(self, block: Opened, rows: IntArray) -> FloatArray:
         """For each query: by how much a score, times the query's step and with the centre's added, may differ from the formula."""
-        lost, length = self._lost[rows], self._lengths[rows]
+        opened, lost, length = self._open(block), self._lost[rows], self._lengths[rows]
         # |q·d - q'·d'| is at most |q - q'||d| + |q'||d - d'|.
         with np.errstate(invalid="ignore"):
-            inputs = np.nan_to_num(lost * self._size + (length + lost) * self._spoilt, nan=np.inf)
-        found: FloatArray = dense.margin(self.space.single[rows], documents, self.space.similarity) + inputs
+            inputs = np.nan_to_num(lost * opened.size + (length + lost) * opened.spoilt, nan=np.inf)
+        found: FloatArray = (
+            dense.margin(self.space.single[rows], block.documents, self.space.similarity) + inputs
+        )
         return found
 
-    def _open(self, block: Opened) -> None:
-        """Round the documents, and find the length of the longest and the most that rounding took from one.
-
-        In NumPy: threads that wait for each other after each of so many short steps would cost more than they save.
-        """
-        if self._block is block:
-            return
+    @np.errstate(over="ignore")  # infinite lengths mean that nothing can be told
+    def _open(self, block: Opened) -> _ByteBlock:
+        """Round the documents, and find the length of the longest and the most that rounding took from one."""
+        opened = self._opened
+        if opened.block is block:
+            return opened
         vectors = block.documents.vectors
-        if self._block is None:
-            self._fit(vectors)
-        if self._documents is None or self._documents.shape != vectors.shape:
-            self._documents = np.empty(vectors.shape, np.int8)
-        size = spoilt = 0.0
-        for first in range(0, len(vectors), _ROWS):
-            part = vectors[first : first + _ROWS] - self._centre
+        with self._fitting:
+            if self._centre is None:
+                self._fit(vectors)
+        if opened.documents is None or opened.documents.shape != vectors.shape:
+            opened.documents = np.empty(vectors.shape, np.int8)
+        size, spoilt = np.empty((2, len(vectors)), np.float32)
+        for rows in dense.cached_parts(vectors):
+            part, whole = self._memory.room((2, *vectors[rows].shape), np.float32)
+            np.subtract(vectors[rows], self._centre, out=part)
             part *= self._scale
-            size = max(size, _longest(part))
-            whole = np.clip(np.rint(part), -_LARGEST, _LARGEST)
-            self._documents[first : first + _ROWS] = whole
+            size[rows] = dense.squares(part)
+            np.clip(np.rint(part, out=whole), -_LARGEST, _LARGEST, out=whole)
+            opened.documents[rows] = whole
             part -= whole
-            spoilt = max(spoilt, _longest(part))
+            spoilt[rows] = dense.squares(part)
+        longest, most = (float(np.sqrt(found.max(initial=0))) for found in (size, spoilt))
         # All of this was computed in float32.
-        self._size, self._spoilt = size * 1.01 + 2.0**-40, spoilt * 1.01 + size * 2.0**-20 + 2.0**-40
-        self._block = block
+        opened.size, opened.spoilt = longest * 1.01 + 2.0**-40, most * 1.01 + longest * 2.0**-20 + 2.0**-40
+        opened.block = block
+        return opened
 
     def _fit(self, documents: Any) -> None:
         """Find centre and scale from the first block, and round the queries. Any would be right; these fit."""
-        self._centre = documents.mean(axis=0)
-        parts = (documents[first : first + _ROWS] for first in range(0, len(documents), _ROWS))
-        farthest = max((float(np.abs(part - self._centre).max(initial=0)) for part in parts), default=0.0)
+        centre = documents.mean(axis=0)
+        parts = (documents[rows] - centre for rows in dense.cached_parts(documents))
+        farthest = max((float(np.abs(part).max(initial=0)) for part in parts), default=0.0)
         self._scale = np.float32(_LARGEST / max(farthest, 2.0**-90))
-        for first in range(0, len(self.space), _ROWS):
-            here = slice(first, first + _ROWS)
+        for here in dense.cached_parts(self.space.single.vectors):
             double = self.space.single.vectors[here].astype(np.float64)
-            self._shift[here] = double @ self._centre.astype(np.float64)
+            self._shift[here] = double @ centre.astype(np.float64)
             double /= float(self._scale)
             step = np.abs(double).max(axis=1, initial=0) / _LARGEST
             step[step == 0] = 1
@@ -199,11 +199,18 @@ class ByteScores:
             self._queries[here] = self.torch.from_numpy(whole)
             self._steps[here], self._lengths[here] = step, np.linalg.norm(double, axis=1)
             self._lost[here] = np.linalg.norm(double - whole * step[:, None], axis=1) * 1.001
+        self._centre = centre
 
 
-@np.errstate(over="ignore")  # infinite lengths mean that nothing can be told
-def _longest(vectors: Any) -> float:
-    return float(np.sqrt(np.einsum("ij,ij->i", vectors, vectors).max(initial=0)))
+class _HalfBlock(local):
+    """The documents that a thread has rounded last."""
+
+    block: Opened | None = None
+    documents: Any = None
+
+
+class _ByteBlock(_HalfBlock):
+    size = spoilt = 0.0  # at most: the length of the longest, and of what rounding took from one
 
 
 @cache
@@ -217,13 +224,6 @@ def _multiplies_bytes() -> bool:
     except (AttributeError, RuntimeError, TypeError):
         return False
     return bool((found.double() == given.double() @ given.double().T).all())
-
-
-def _place(buffer: Any, rows: int, columns: int) -> tuple[Any, Any]:
-    """A buffer that is large enough, and its part of this shape."""
-    if len(buffer) < rows * columns:
-        buffer = load_torch().empty(rows * columns, dtype=buffer.dtype)
-    return buffer, buffer[: rows * columns].reshape(rows, columns)
 
 
 def _chosen(queries: Any, rows: IntArray) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from threading import Lock
 from typing import Any, Protocol
 
 import numpy as np
@@ -25,6 +26,9 @@ class Reader(Protocol):
 class Sieve(Protocol):
     """Whoever looks at a block before it is scored in full."""
 
+    def spread(self, work: Callable[[int, Any], None], blocks: Iterable[tuple[int, Any]]) -> None:
+        """Do the work for every block, perhaps for several at a time."""
+
     def read(self, block: Any, rows: IntArray, first_doc: int, documents: Any) -> IntArray:
         """The queries that are left to score."""
 
@@ -37,7 +41,8 @@ def read_blocks(
     sieve: Sieve | None = None,
 ) -> None:
     """Show all scores to the readers, block by block; ``refuse`` makes the error for a document that is not a number."""
-    for first_doc, documents in blocks:
+
+    def read(first_doc: int, documents: Any) -> None:
         try:
             opened = space.open(documents)
         except NotFiniteError as wrong:
@@ -49,17 +54,24 @@ def read_blocks(
                 for reader in readers:
                     reader.read(scores, left, first_doc, documents)
 
+    if sieve is not None:
+        sieve.spread(read, blocks)
+        return
+    for block in blocks:
+        read(*block)
+
 
 def _slices(size: int) -> Iterator[IntArray]:
     return (np.arange(first, min(first + QUERY_ROWS, size)) for first in range(0, size, QUERY_ROWS))
 
 
 class Counter:
-    """Counts, for each wanted pair, the documents that score higher or the same."""
+    """Counts, for each wanted pair, the documents that score higher or the same; also in several threads."""
 
     def __init__(self, space: Space, wanted: Wanted, order: TieOrder) -> None:
         self.space, self.wanted, self.order = space, wanted, order
         self.places = Places(len(wanted))
+        self._places_lock = Lock()
 
     def read(self, scores: ScoreBlock, rows: IntArray, first_doc: int, documents: Any) -> None:
         pair, row = self.pairs(rows)
@@ -86,7 +98,8 @@ class Counter:
         documents: Any,
     ) -> None:
         """Add what :func:`compare` found. Documents whose scores are too close to tell are scored again, in float64."""
-        self.places.above[pair] += above
+        with self._places_lock:
+            self.places.above[pair] += above
         if not len(near):
             return
         close = pair[near]
@@ -94,7 +107,8 @@ class Counter:
         score = self.wanted.score[close].copy()
         others = np.flatnonzero(unsure & ~itself)
         score[others] = self.space.exact(documents, self.wanted.query[close[others]], doc[others])
-        self.places.settle(self.wanted, close, doc + first_doc, score, self.order)
+        with self._places_lock:
+            self.places.settle(self.wanted, close, doc + first_doc, score, self.order)
 
 
 def around(centre: FloatArray, margin: FloatArray, kind: Any) -> tuple[Any, Any]:

@@ -22,6 +22,7 @@ from ranklens.errors import InputError
 from ranklens.policy import Ties
 
 _BLOCK = 16_384  # documents that are compared at once
+_COARSE_BLOCK = 4_096  # of these, each core holds one
 _TOKEN_BLOCK = 256  # of many vectors each
 
 Run = dict[str, dict[str, float]]
@@ -67,7 +68,8 @@ class Ranking:
         readers: list[Reader] = [counter, *([best] if best else [])]
         # The best documents need scores that are as good as the judged ones' anyway.
         sieve = None if best else coarse_sieve(space, counter, len(corpus), asked=self.device == "cpu")
-        read_blocks(space, corpus.blocks(step), readers, self._document_not_finite, sieve)
+        block = (self.batch or _COARSE_BLOCK) if sieve else step
+        read_blocks(space, corpus.blocks(block), readers, self._document_not_finite, sieve)
         self._leave_out(counter.places, space, wanted, corpus, step)
         return counter.places, None if best is None else best.best(corpus, step)
 

@@ -6,6 +6,7 @@ have equal scores. The fast product differs from it by no more than its margin, 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -19,6 +20,7 @@ SINGLE, DOUBLE = 2.0**-24, 2.0**-53  # unit roundoff
 _TINY = 2.0**-126  # below this, float32 loses digits
 _LARGE = 2.0**120  # beyond this, float32 may overflow
 _WHOLE = 2.0**24  # sums of whole numbers up to this are exact in float32
+_CACHED_NUMBERS = 1 << 19  # numbers that are worked on at once, in several steps
 _PAIR_NUMBERS = 1 << 22  # numbers in the vectors that are scored at once
 
 
@@ -55,12 +57,37 @@ def _exact(q: FloatArray, d: FloatArray, similarity: Similarity) -> FloatArray:
 def lengths(vectors: Any) -> FloatArray:
     """Euclidean lengths in float64; NaN or infinite where a vector is."""
     if vectors.dtype == np.float64:
-        return np.asarray(np.sqrt(np.einsum("ij,ij->i", vectors, vectors)))
-    out = np.empty(len(vectors))
-    for first in range(0, len(vectors), 1024):
-        part = vectors[first : first + 1024].astype(np.float64)
-        out[first : first + 1024] = np.einsum("ij,ij->i", part, part)
+        return np.asarray(np.sqrt(squares(vectors)))
+    out, double = np.empty(len(vectors)), np.empty((0, 0))
+    for rows in cached_parts(vectors):
+        part = vectors[rows]
+        double = np.empty(part.shape) if len(double) < len(part) else double[: len(part)]
+        double[...] = part
+        out[rows] = squares(double)
     return np.sqrt(out)
+
+
+def rough_lengths(vectors: Any) -> FloatArray:
+    """The lengths that margins need: at least the longest is right to a percent or so."""
+    if vectors.dtype == np.float32:
+        with np.errstate(over="ignore", invalid="ignore"):
+            found: FloatArray = np.sqrt(squares(vectors).astype(np.float64))
+        if (
+            2.0**-40 < found.max(initial=0) < 2.0**60
+        ):  # else squares may be too small or too large for float32
+            return found
+    return lengths(vectors)
+
+
+def squares(vectors: Any) -> Any:
+    """The product of each vector with itself, by BLAS."""
+    return np.matmul(vectors[:, None, :], vectors[:, :, None])[:, 0, 0]
+
+
+def cached_parts(vectors: Any) -> Iterator[slice]:
+    """Rows, as many at a time as fit the processor's cache in a few copies."""
+    step = max(_CACHED_NUMBERS // max(vectors.shape[1], 1), 1)
+    return (slice(first, min(first + step, len(vectors))) for first in range(0, len(vectors), step))
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from math import prod
+from threading import local
 from typing import Any, Protocol
 
 import numpy as np
@@ -66,6 +68,20 @@ class Opened:
     double: bool
 
 
+class Memory(local):
+    """Room for the work on a block, the same for all blocks of a thread: memory that is new costs more than the work."""
+
+    def __init__(self) -> None:
+        self._bytes = np.empty(0, np.uint8)
+
+    def room(self, shape: tuple[int, ...], kind: Any) -> Any:
+        """An array with anything in it, until the next one is asked for."""
+        size = prod(shape) * np.dtype(kind).itemsize
+        if len(self._bytes) < size:
+            self._bytes = np.empty(size, np.uint8)
+        return self._bytes[:size].view(kind).reshape(shape)
+
+
 class Dense:
     """One vector per query and document."""
 
@@ -73,7 +89,7 @@ class Dense:
         self.queries, self.similarity = queries, similarity
         self.norms = dense.lengths(queries)
         refuse_infinite(self.norms)
-        self._buffer: Any = np.empty(0, np.float32)
+        self.memory = Memory()
 
     def __len__(self) -> int:
         return len(self.queries)
@@ -87,28 +103,20 @@ class Dense:
         return dense.prepare(self.queries, self.similarity, self.norms, double=True)
 
     def open(self, documents: Any) -> Opened:
-        norms = dense.lengths(documents)
+        norms = (dense.rough_lengths if self.similarity == "dot" else dense.lengths)(documents)
         refuse_infinite(norms)
         double = self.similarity != "cosine" and dense.needs_double(self.norms, norms)
         return Opened(dense.prepare(documents, self.similarity, norms, double=double), double)
 
     def scores(self, block: Opened, rows: IntArray) -> ScoreBlock:
         queries = (self._double if block.double else self.single)[rows]
-        values = dense.product(
-            queries, block.documents, self.similarity, self._memory(len(queries), block.documents)
-        )
+        room = self.memory.room((len(queries), len(block.documents)), queries.vectors.dtype)
+        values = dense.product(queries, block.documents, self.similarity, room)
         return ScoreBlock(
             values,
             dense.shift(queries, self.similarity),
             dense.margin(queries, block.documents, self.similarity),
         )
-
-    def _memory(self, rows: int, documents: Prepared) -> Any:
-        """Room for the scores, the same for all blocks: memory that is new costs more than the comparison."""
-        size, kind = rows * len(documents), documents.vectors.dtype
-        if len(self._buffer) < size or self._buffer.dtype != kind:
-            self._buffer = np.empty(size, kind)
-        return self._buffer[:size].reshape(rows, len(documents))
 
     def exact(self, documents: Any, query: IntArray, doc: IntArray) -> FloatArray:
         return dense.pair_scores(self.queries, documents, query, doc, self.similarity)
