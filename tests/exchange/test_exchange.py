@@ -56,6 +56,16 @@ def test_mteb_there_and_back(tmp_path):
         rl.read_mteb(tmp_path / "empty")
 
 
+def test_measures_of_mteb_without_a_cutoff(tmp_path):
+    scores = rl.evaluate(QRELS, RUN, ["AP", "RR", "nDCG"])
+    content = scores.to_mteb("Reranking", main="AP")
+    content["scores"]["test"][0]["recall"] = 0.5  # as tasks that pair sentences have it: not one of ours
+    (tmp_path / "Reranking.json").write_text(json.dumps(content))
+    table = rl.read_mteb(tmp_path)
+    found = dict(zip(table["measure"], table["value"], strict=True))
+    assert found == pytest.approx({**scores.mean, "main_score": scores.mean["AP"], "recall": 0.5}, abs=1e-6)
+
+
 def test_a_model_card():
     scores = rl.evaluate(QRELS, RUN, ["nDCG@10", "NumRet"])
     card = yaml.safe_load(scores.to_hub("me/model", "mteb/scifact", split="test"))
@@ -95,6 +105,33 @@ def test_ir_measures_computes_with_ranklens(installed):
         )
     finally:
         ir_measures.DefaultPipeline.providers.insert(0, installed)
+
+
+def test_an_experiment_of_pyterrier_computes_with_ranklens(installed, monkeypatch):
+    pt = pytest.importorskip("pyterrier", reason="pip install python-terrier", exc_type=ImportError)
+    pd = pytest.importorskip("pandas", reason="pip install pandas", exc_type=ImportError)
+    asked, evaluator = [], installed.evaluator
+
+    def watched(measures, qrels):
+        asked.extend(map(str, measures))
+        return evaluator(measures, qrels)
+
+    monkeypatch.setattr(installed, "evaluator", watched)
+    run = pd.DataFrame(
+        [(q, d, s, rank) for q, docs in RUN.items() for rank, (d, s) in enumerate(docs.items())],
+        columns=["qid", "docno", "score", "rank"],
+    )
+    qrels = pd.DataFrame(
+        [(q, d, grade) for q in RUN for d, grade in QRELS[q].items()], columns=["qid", "docno", "label"]
+    )
+    topics = pd.DataFrame({"qid": list(RUN), "query": ["one", "two"]})
+    names = ["nDCG@10", "AP", "RR"]
+    found = pt.Experiment(
+        [run], topics, qrels, [ir_measures.parse_measure(name) for name in names], names=["mine"]
+    )
+    ours = rl.evaluate({q: QRELS[q] for q in RUN}, RUN, names).mean
+    assert found[names].iloc[0].to_dict() == pytest.approx(ours)
+    assert sorted(asked) == sorted(names)
 
 
 def test_collections_of_ir_datasets():

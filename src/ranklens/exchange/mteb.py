@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 
 _WORDS = {"nDCG": "ndcg", "AP": "map", "R": "recall", "P": "precision", "RR": "mrr", "Success": "hit_rate"}
 _MEASURES = {word: name for name, word in _WORDS.items()}
+_WITHOUT_CUTOFF = {
+    "map",
+    "mrr",
+    "ndcg",
+}  # "recall" and "precision" are those of other tasks, which pair sentences
 _NOT_VALUES = {
     "hf_subset",
     "languages",
@@ -111,4 +116,6 @@ def _entries(content: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str
 
 def _measure(name: str) -> str:
     word, at, k = name.partition("_at_")
-    return f"{_MEASURES[word]}@{k}" if at and word in _MEASURES else name
+    if at and word in _MEASURES:
+        return f"{_MEASURES[word]}@{k}"
+    return _MEASURES[word] if name in _WITHOUT_CUTOFF else name
