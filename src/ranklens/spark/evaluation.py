@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ranklens.errors import InputError, MissingExtraError, hearing
 from ranklens.files.collection import read_judgments
 from ranklens.judging.assembly import judge
@@ -24,13 +26,25 @@ from ranklens.spark.facts import Facts, sum_of
 from ranklens.spark.gold import Packed
 from ranklens.spark.placement import placement, tasks_for
 from ranklens.spark.scores import SparkScores
-from ranklens.spark.tasks import JudgeAbsent, JudgeRows, JudgeTogether, Judging, empty_lists_apart
+from ranklens.spark.tasks import (
+    CHANGING,
+    SPREAD,
+    JudgeAbsent,
+    JudgeRows,
+    JudgeTogether,
+    Judging,
+    check_counts,
+    empty_lists_apart,
+)
+from ranklens.words import counted
 
 if TYPE_CHECKING:
+    import polars as pl
     from pyspark.sql import DataFrame
 
     from ranklens.matching.rules import Matching
     from ranklens.registry import Measure
+    from ranklens.spark.gold import Carried
 
 
 @dataclass(frozen=True)
@@ -39,6 +53,7 @@ class Plan:
 
     carried: int = 1_000_000  # judgments that travel with every task; more are shuffled next to the run
     in_place: bool = True  # judge queries whose rows are together where they are
+    handed: int = 1_000_000  # rows of the other queries that come to the driver; more are shuffled
     few: int = 100_000  # queries whose rows are picked out to be shuffled; if there are more, all rows are
     longest: int = (
         2_000_000  # rows of a query that one task holds; those of longer ones are counted where they are
@@ -66,19 +81,60 @@ def evaluate(
         )
     rows = run_rows(run, columns, keep_order=policy.ties == "input")
     gold = gold_rows(qrels, columns) if frames.is_spark(qrels) else None
-    if gold is not None and gold.limit(plan.carried + 1).count() > plan.carried:
-        return _together(gold, rows, measures, policy, match, (qrels, run), plan)
-    given = _local(qrels, columns) if gold is None else _few(gold)
+    if gold is None:
+        given = _local(qrels, columns)
+    else:
+        first = _first(gold, plan.carried + 1)
+        if len(first) > plan.carried:
+            return _together(gold, rows, measures, policy, match, (qrels, run), plan)
+        given = _few(first)
     return _carried(given, rows, measures, policy, match, has_lists(run), plan)
 
 
-def _scores(parts: Sequence[DataFrame], judging: Judging, known: Facts) -> SparkScores:
+def _scores(
+    parts: Sequence[DataFrame], judging: Judging, known: Facts, here: _Here | None = None
+) -> SparkScores:
     """Run everything, once: values stay where they are, facts come here."""
     source = reduce(lambda one, other: one.unionByName(other), parts).persist()
     texts = collected(source.filter("facts is not null").select("facts"))["facts"].to_list()
     facts = sum_of([known, *map(Facts.from_json, texts)])
+    values = source
+    if facts.rows and here is not None:
+        rows, more = here.judge(facts.tables())
+        facts += more
+        if rows:
+            values = source.unionByName(source.sparkSession.createDataFrame(rows, judging.schema))
+    if here is not None and not facts.errors and facts.counts["judged queries"] < here.judged:
+        gone = counted(here.judged - facts.counts["judged queries"], "query")
+        raise InputError(f"run: all rows of {gone} are gone since they were counted: {CHANGING}")
     facts.complain(judging.policy)
-    return SparkScores.of(judging.measures, source, facts, judging.policy, judging.max_grade)
+    return SparkScores.of(judging.measures, source, values, facts, judging.policy, judging.max_grade)
+
+
+@dataclass(frozen=True)
+class _Here:
+    """Judges on the driver the few rows of queries that are spread, which tasks hand over."""
+
+    task: JudgeRows
+    spread: pl.DataFrame  # query, and how many rows it has
+    judged: int  # queries, here or anywhere
+
+    def judge(self, tables: Sequence[pl.DataFrame]) -> tuple[list[tuple[Any, ...]], Facts]:
+        """Rows of values, in the shape of those that tasks give back; and facts."""
+        import polars as pl
+        import pyarrow as pa
+
+        rows = pl.concat(tables)
+        rows = rows.sort("query", *([ROW] if ROW in rows.columns else []))
+        runs = rows["query"].rle().struct.unnest()
+        expected = runs.join(
+            self.spread, left_on="value", right_on="query", how="left", maintain_order="left"
+        )
+        check_counts(runs, expected["rows"].to_numpy())
+        batches = self.task(rows.to_arrow().to_batches())
+        found = pl.DataFrame(pl.from_arrow(pa.Table.from_batches(batches)))
+        values = found.filter(pl.col("query").is_not_null())
+        return values.rows(), sum_of(map(Facts.from_json, found["facts"].drop_nulls()))
 
 
 def _carried(
@@ -97,19 +153,20 @@ def _carried(
     gold = Packed.of(judgments)
     where = placement(run, gold)
     is_long = pl.col("rows") > plan.longest
-    whole = where.judged.filter(~is_long & (pl.col("pieces") == 1))
-    rest = where.judged.filter(~is_long & (pl.col("pieces") > 1))
+    whole = where.judged.filter(~is_long & pl.col("together"))
+    rest = where.judged.filter(~is_long & ~pl.col("together"))
     long = where.judged.filter(is_long)
     in_place = plan.in_place and len(rest) <= plan.few and whole["rows"].sum() >= rest["rows"].sum()
+    handed = rest if in_place and rest["rows"].sum() <= plan.handed else rest.clear()
     parts = []
     if len(long):
         names, of_long = long["query"].to_list(), _by_query_id(gold.judgments.some(long["query"])[0])
         parts.append(judge_counted(_only(run, names), of_long, judging, tasks_for(int(long["rows"].sum()))))
         run = _only(run, names, "left_anti")
     if in_place and len(whole):
-        expected = Packed.of(whole.select("query", "rows"))
+        expected = _expected(gold.judgments, whole, handed)
         parts.append(run.mapInArrow(JudgeRows(judging, gold, expected, lists), judging.schema))
-    shuffled = rest if in_place else pl.concat([whole, rest])
+    shuffled = pl.concat([rest.clear() if len(handed) else rest, whole.clear() if in_place else whole])
     if len(shuffled):
         # Rows of other queries stay where they are, unless it takes longer to tell them apart.
         worth_it = len(shuffled) <= plan.few and (in_place or where.unjudged > 0)
@@ -128,7 +185,22 @@ def _carried(
         parts.append(run.limit(0).mapInArrow(JudgeRows(judging, gold, None, lists), judging.schema))
     first = {} if where.first_unjudged is None else {"unjudged query": where.first_unjudged}
     known = Facts(Applied(ignored=where.unjudged), first=first)
-    return _scores(parts, judging, known)
+    return _scores(
+        parts,
+        judging,
+        known,
+        _Here(JudgeRows(judging, gold, None, lists), handed, len(gold.judgments.names())),
+    )
+
+
+def _expected(judgments: Carried, whole: pl.DataFrame, handed: pl.DataFrame) -> Packed:
+    """How many rows each judged query has where it is judged in place, in the order of the judgments."""
+    import polars as pl
+
+    rows = np.zeros(len(judgments.names()), np.int64)
+    rows[judgments.codes(whole["query"])] = whole["rows"].to_numpy()
+    rows[judgments.codes(handed["query"])] = SPREAD
+    return Packed.of(pl.DataFrame({"rows": rows}))
 
 
 def _together(
@@ -152,7 +224,7 @@ def _together(
     long = list(rows_of)
     parts, known = [], Facts()
     if long:
-        of_long = _few(_only(gold, long))
+        of_long = _few(collected(_only(gold, long)))
         table = _by_query_id(of_long)
         judged = (
             {query: table[query] for query in long if query in table}
@@ -220,9 +292,16 @@ def _local(qrels: Any, columns: Mapping[str, str] | None) -> Any:
     return frames.qrels_frame(found)
 
 
-def _few(gold: DataFrame) -> Any:
-    """The same of judgments on the cluster that are few enough to come here."""
-    table = collected(gold)
+def _first(gold: DataFrame, count: int) -> pl.DataFrame:
+    """So many rows at most, in their order, which tells the first of repeated judgments."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    numbered = gold.withColumn(ROW, F.monotonically_increasing_id())
+    return collected(numbered.limit(count)).sort(ROW).drop(ROW)
+
+
+def _few(table: pl.DataFrame) -> Any:
+    """The same of judgments on the cluster that came here."""
     if "subtopic" in table.columns:
         return of_table(table)
     found = empty_lists_apart(table)

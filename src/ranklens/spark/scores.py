@@ -37,16 +37,22 @@ class SparkScores(Scores):
 
     facts: Facts
     frame: DataFrame  # query, m0, m1, … in the order of the measures
-    source: DataFrame  # what is kept on the cluster, with facts among the values
+    source: DataFrame  # what is kept on the cluster
 
     @classmethod
     def of(
-        cls, measures: Sequence[Measure], source: DataFrame, facts: Facts, policy: Policy, max_grade: float
+        cls,
+        measures: Sequence[Measure],
+        source: DataFrame,
+        values: DataFrame,
+        facts: Facts,
+        policy: Policy,
+        max_grade: float,
     ) -> SparkScores:
-        """From what tasks gave back."""
+        """From what tasks gave back: ``source`` is kept, and ``values`` are made of it, with facts among them."""
         from pyspark.sql import functions as F  # noqa: N812
 
-        frame = source.filter(F.col("query").isNotNull()).drop("facts")
+        frame = values.filter(F.col("query").isNotNull()).drop("facts")
         held = _Held(frame)
         judged = counted(held.queries(facts.applied.queries), facts, policy, max_grade)
         values = _Values({str(measure): f"m{i}" for i, measure in enumerate(measures)}, held)
