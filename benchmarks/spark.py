@@ -120,7 +120,7 @@ def ranking_metrics(qrels, run):
 
 
 def evaluated(tool, spark, folder):
-    from ranklens.spark.evaluation import Plan
+    from ranklens.spark.plan import Plan
 
     qrels, run = (spark.read.parquet(str(folder / f"{name}.parquet")) for name in ("qrels", "run"))
     if tool == "RankingMetrics":
@@ -135,7 +135,7 @@ def skewed(spark, documents):
         "'q' as query", "concat('d', id) as doc", "double(pmod(xxhash64(id), 1000000)) as score"
     )
     qrels = {"q": {f"d{i * (documents // 100)}": 1 + i % 3 for i in range(100)}}
-    from ranklens.spark.evaluation import Plan
+    from ranklens.spark.plan import Plan
 
     return ranklens(qrels, run, Plan())
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _ROWS_OF_A_TASK = 1 << 20
+_QUERIES = 1 << 20  # that come to the driver, judged or not; of more, only the judged ones do
 
 
 def tasks_for(rows: int) -> int:
@@ -46,7 +47,12 @@ def placement(run: DataFrame, gold: Packed) -> Placement:
     each = numbered.groupBy("query").agg(
         F.count("*").alias("rows"), (F.max("at") - F.min("at") + 1 == F.count("*")).alias("together")
     )
-    found = collected(each.mapInArrow(_OnlyJudged(gold), "query string, rows long, together boolean"))
+    only_judged = _OnlyJudged(gold)
+    found = collected(each.limit(_QUERIES + 1))
+    if len(found) > _QUERIES:  # of which most are not judged
+        found = collected(each.mapInArrow(only_judged, "query string, rows long, together boolean"))
+    else:
+        found = only_judged.of(found)
     if found["query"].null_count():
         raise InputError("run: the query is missing in a row; give every row one.")
     others = found.filter(pl.col("together").is_null())
@@ -56,26 +62,29 @@ def placement(run: DataFrame, gold: Packed) -> Placement:
 
 @dataclass(frozen=True)
 class _OnlyJudged:
-    """Rows of judged queries as they are; those of the others as one per batch, with the first of them and their number."""
+    """Judged queries as they are; of the others one row per table, with the first of them and their number."""
 
     gold: Packed
 
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield from (self._only(batch) for batch in batches if batch.num_rows)
-        settle()
+    def of(self, each: pl.DataFrame) -> pl.DataFrame:
+        import polars as pl
 
-    def _only(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        has_name = each["query"].is_not_null()
+        judged = pl.Series(self.gold.judgments.is_judged(each["query"].fill_null(""))) & has_name
+        others = each["query"].filter(~judged)
+        if not len(others):
+            return each
+        # Rows without a query must be told, since they are refused.
+        first = others.min() if has_name.all() else None
+        told = pl.DataFrame({"query": [first], "rows": [len(others)], "together": [None]}, each.schema)
+        return pl.concat([each.filter(judged), told])
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import polars as pl
         import pyarrow as pa
 
-        rows = pl.DataFrame(pl.from_arrow(batch))
-        has_name = rows["query"].is_not_null()
-        judged = pl.Series(self.gold.judgments.is_judged(rows["query"].fill_null(""))) & has_name
-        others = rows["query"].filter(~judged)
-        if len(others):
-            # Rows without a query must be told, since they are refused.
-            first = others.min() if has_name.all() else None
-            told = pl.DataFrame({"query": [first], "rows": [len(others)], "together": [None]}, rows.schema)
-            rows = pl.concat([rows.filter(judged), told])
-        arrays = [pa.array(rows[one.name].to_list(), one.type) for one in batch.schema]
-        return pa.RecordBatch.from_arrays(arrays, names=rows.columns)
+        for batch in batches:
+            found = self.of(pl.DataFrame(pl.from_arrow(batch)))
+            arrays = [pa.array(found[one.name].to_list(), one.type) for one in batch.schema]
+            yield pa.RecordBatch.from_arrays(arrays, names=found.columns)
+        settle()

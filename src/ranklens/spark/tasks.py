@@ -48,9 +48,13 @@ class Judging:
     @property
     def schema(self) -> str:
         """Of what tasks give back: one row per query, and rows without a query that hold facts."""
+        return f"{self.columns}, facts string"
+
+    @property
+    def columns(self) -> str:
+        """Of values by query."""
         kinds = ["string" if m.definition.aggregate == "none" else "double" for m in self.measures]
-        columns = [f"m{i} {kind}" for i, kind in enumerate(kinds)]
-        return ", ".join(["query string", *columns, "facts string"])
+        return ", ".join(["query string", *(f"m{i} {kind}" for i, kind in enumerate(kinds))])
 
     def values(self, gold: Any, run: Any, first: Mapping[str, str], queries: int) -> Iterator[pa.RecordBatch]:
         """Of so many judged queries whose judgments and rows are all here; ``first`` has examples for messages."""
@@ -70,6 +74,10 @@ class Judging:
         """What concerns all queries together is decided on the driver."""
         missing = "zero" if self.policy.missing == "error" else self.policy.missing
         return replace(self.policy, missing=missing, unjudged_queries="ignore")
+
+    def nothing(self) -> pa.RecordBatch:
+        """No rows, which tell the kinds of the columns."""
+        return self._batch([], [[]] * len(self.measures), None)
 
     def told(self, facts: Facts) -> pa.RecordBatch:
         return self._batch([None], [[None]] * len(self.measures), facts.to_json())
