@@ -54,33 +54,35 @@ def write(folder, rows, scattered=False, depth=1000):
         gold.write_parquet(folder / "qrels.parquet" / name)
 
 
-def family():
-    """The processes of this session: the fields of /proc/PID/stat behind the name."""
-    mine = os.getsid(0)
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                fields = (entry / "stat").read_text().rpartition(")")[2].split()
-            except OSError:
-                continue
-            if int(fields[3]) == mine:
-                yield fields
-
-
-def cpu():
-    return sum(sum(map(int, fields[11:15])) for fields in family()) / CLOCK
-
-
-class Peak(threading.Thread):
-    """The most memory that all processes held at once."""
+class Watch(threading.Thread):
+    """The processes of this session: the CPU seconds that each has had, also if it has ended, and the most memory of all at once."""
 
     def __init__(self):
         super().__init__(daemon=True)
-        self.bytes, self.over = 0, threading.Event()
+        self.spent, self.most, self.looking = {}, 0, threading.Lock()
 
     def run(self):
-        while not self.over.wait(0.1):
-            self.bytes = max(self.bytes, sum(int(fields[21]) for fields in family()) * PAGE)
+        while True:
+            self.look()
+            time.sleep(0.1)
+
+    def look(self):
+        mine, memory = os.getsid(0), 0
+        with self.looking:
+            for entry in Path("/proc").iterdir():
+                if entry.name.isdigit():
+                    try:
+                        fields = (entry / "stat").read_text().rpartition(")")[2].split()
+                    except OSError:
+                        continue
+                    if int(fields[3]) == mine:
+                        self.spent[entry.name, fields[19]] = int(fields[11]) + int(fields[12])
+                        memory += int(fields[21]) * PAGE
+            self.most = max(self.most, memory)
+
+    def cpu(self):
+        self.look()
+        return sum(self.spent.values()) / CLOCK
 
 
 # --- tools
@@ -123,8 +125,11 @@ def ranking_metrics(qrels, run):
     lists = run.groupBy("query").agg(F.transform(best_first, lambda one: one["doc"]).alias("ranked"))
     relevant = qrels.filter("grade >= 1").groupBy("query").agg(F.collect_list("doc").alias("relevant"))
     both = lists.join(relevant, "query").select("ranked", "relevant")
-    metrics = RankingMetrics(both.rdd.map(tuple))
-    return [metrics.precisionAt(10), metrics.recallAt(10), metrics.ndcgAt(10), metrics.meanAveragePrecision]
+    rows = both.rdd.map(tuple).cache()  # since it computes them again for each measure
+    metrics = RankingMetrics(rows)
+    found = [metrics.precisionAt(10), metrics.recallAt(10), metrics.ndcgAt(10), metrics.meanAveragePrecision]
+    rows.unpersist()
+    return found
 
 
 def frames_of(spark, folder):
@@ -177,15 +182,17 @@ def compared(spark, queries):
 
 def worker(given, events):
     """Some works in turn, so many rounds: a line of JSON with each round of each."""
-    started, spent = time.perf_counter(), cpu()
+    watch = Watch()
+    watch.start()
+    started, spent = time.perf_counter(), watch.cpu()
     spark = session(Path(events), given["memory"], given["master"])
-    start = {"seconds": time.perf_counter() - started, "cpu": cpu() - spent}
+    start = {"seconds": time.perf_counter() - started, "cpu": watch.cpu() - spent}
     works = [(*one, work_of(spark, *one[:3:2])) for one in given["works"]]
     turns = []
     for number in range(-1, max(rounds for _, _, _, rounds, _ in works)):  # -1 is not counted
         for tool, size, _, rounds, work in works:
             if number < rounds if number >= 0 else size <= given["uncounted"]:
-                turns.append({"tool": tool, "rows": size, "round": number, **timed(work)})
+                turns.append({"tool": tool, "rows": size, "round": number, **timed(work, watch)})
     spark.stop()
     print(json.dumps({"start": start, "turns": turns}))
 
@@ -197,15 +204,13 @@ def work_of(spark, tool, given):
     return lambda: evaluated(tool, qrels, run)
 
 
-def timed(work):
-    peak = Peak()
-    peak.start()
-    since, started, spent = time.time() * 1000, time.perf_counter(), cpu()
+def timed(work, watch):
+    watch.most = 0
+    since, started, spent = time.time() * 1000, time.perf_counter(), watch.cpu()
     values = work()
-    seconds, spent = time.perf_counter() - started, cpu() - spent
-    peak.over.set()
+    seconds, spent = time.perf_counter() - started, watch.cpu() - spent
     return {
-        "seconds": seconds, "cpu": spent, "peak": peak.bytes, "values": values,
+        "seconds": seconds, "cpu": spent, "peak": watch.most, "values": values,
         "since": since, "until": time.time() * 1000,
     }  # fmt: skip
 

@@ -43,11 +43,8 @@ class _Work:
     @property
     def is_small(self) -> bool:
         judged, plan = self.where.judged, self.plan
-        return (
-            plan.in_place
-            and len(judged) <= plan.few
-            and judged["rows"].sum() <= min(plan.handed, plan.longest)
-        )
+        can_tell = not self.where.unjudged or len(judged) <= plan.few
+        return plan.in_place and can_tell and judged["rows"].sum() <= min(plan.handed, plan.longest)
 
     def on_the_driver(self) -> SparkScores:
         """All rows come here."""

@@ -29,10 +29,10 @@ class Plan:
     carried: int = 1_000_000  # judgments that travel with every task; more are shuffled next to the run
     in_place: bool = True  # judge queries whose rows are together where they are
     few: int = 100_000  # queries whose rows are picked out to be shuffled; if there are more, all rows are
-    # Rows that one process holds: those of a small run and of spread queries come to the driver if there are no more of them, and those
-    # of a query that has more are counted where they are.
-    handed: int = 2_000_000
-    longest: int = 2_000_000
+    handed: int = 1_000_000  # rows of a small run, and of spread queries, that come to the driver
+    longest: int = (
+        2_000_000  # rows of a query that a task holds; those of longer ones are counted where they are
+    )
 
 
 USUAL = Plan()
