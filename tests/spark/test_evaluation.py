@@ -291,6 +291,26 @@ def test_comparison(spark, monkeypatch):
         rl.compare(gold, there, ["RR"], test="wilcoxon")
 
 
+def test_workers_load_modules_after_a_task(spark):
+    """A worker that was made faster for further tasks still finds the modules of PySpark, which may be in an archive."""
+    gold, ranked = Engine("spark", spark=spark).given(*messy())
+    rl.evaluate(gold, ranked, ["RR"], nan="last").free()
+
+    def look(batches):
+        import gc
+        from importlib import import_module
+
+        import pyarrow as pa
+
+        for _ in batches:
+            found = import_module("pyspark.ml.tree").__name__
+            yield pa.RecordBatch.from_pydict({"module": [found], "frozen": [gc.get_freeze_count()]})
+
+    seen = spark.range(4).coalesce(1).mapInArrow(look, "module string, frozen long").collect()
+    assert {row["module"] for row in seen} == {"pyspark.ml.tree"}
+    assert all(row["frozen"] > 10_000 for row in seen)
+
+
 def test_nothing_stays_in_memory_after_a_mistake(spark, monkeypatch):
     from ranklens.spark import comparing
 

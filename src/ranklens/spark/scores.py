@@ -66,7 +66,7 @@ class Kept:
 
 
 class SparkScores(Scores):
-    """Scores of a run on a cluster: means and intervals are here, values by query there, until they are asked for.
+    """Scores of a run on a cluster: means and intervals are here, values by query there, until they are asked for; those of a small run are here.
 
     :meth:`to_spark` gives the values as a DataFrame. :attr:`per_query`, :attr:`queries` and whatever else needs each query
     collects them once, sorted by query.
