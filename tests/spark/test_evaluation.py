@@ -317,7 +317,8 @@ def test_nothing_stays_in_memory_after_a_mistake(spark, monkeypatch):
     def kept():
         return spark.sparkContext._jsc.getPersistentRDDs().size()
 
-    def broken(*_):
+    def broken(frame, *_):
+        frame.count()  # since nothing is kept before it is used
         raise ValueError("broken")
 
     gold, ranked = Engine("spark", spark=spark).given(*messy())
