@@ -46,10 +46,10 @@ class Ideal:
         return float(self.best.max(initial=0))
 
     @classmethod
-    def of(cls, lengths: IntArray, grade: Grades) -> Ideal:
-        """From all grades, query after query, and how many each query has."""
+    def of(cls, lengths: IntArray, grade: Grades, query: IntArray | None = None) -> Ideal:
+        """From all grades, query after query, and how many each query has; ``query`` is that of each grade, if it is known."""
         n, start = len(lengths), lengths.cumsum() - lengths
-        query = np.arange(n).repeat(lengths)
+        query = np.arange(n).repeat(lengths) if query is None else query
         ordered = _descending(query, grade, n)
         best = np.zeros(n)
         filled = lengths.nonzero()[0]
