@@ -32,7 +32,7 @@ def number_table(judgments: Judgments, rows: pl.DataFrame) -> Known:
     if not rows["label"].is_sorted():
         rows = rows.sort("label", maintain_order=True)
     ids = rows["doc"].str.join("\n").item() + "\n"
-    sorted_ids = distinct(ids.encode(), rows["q"].to_numpy())
+    sorted_ids = distinct([ids.encode()], [rows["q"].to_numpy()])
     place, first = (sorted_ids.row, sorted_ids.first) if sorted_ids else _documents(rows)
     docs = rows.select("q", "query", "doc")[first]
     queries = judgments.queries()
