@@ -58,10 +58,12 @@ def _distinct(ids: bytes, query: IntArray) -> Distinct | None:
     start = (np.cumsum(sizes) - sizes)[query]
     within = np.arange(len(query)) - start
     # The place of an entry in its query stands behind its code, so that sorting tells where it came from.
-    table = np.full((len(sizes), most), np.iinfo(np.int64).max)
-    table[query, within] = (codes << bits) | within
+    codes <<= bits
+    codes |= within
+    table, filled = np.full((len(sizes), most), np.iinfo(np.int64).max), np.arange(most) < sizes[:, None]
+    table[filled] = codes
     table.sort(axis=1)
-    ordered = table[np.arange(most) < sizes[:, None]]
+    ordered = table[filled]
     entry = (ordered & ((1 << bits) - 1)) + start
     ordered >>= bits
     new = within == 0
@@ -92,15 +94,18 @@ def _in_order(ids: bytes, count: int, bits: int) -> IntArray | None:
 def _columns(ids: bytes, count: int) -> npt.NDArray[np.uint8] | None:
     """The first letter of each id, the second, and so on, with zeros behind shorter ones."""
     letters = np.frombuffer(ids, np.uint8)
-    ends = np.flatnonzero(letters == _NEWLINE)
-    if len(ends) != count or int(letters.min()) == 0:  # an id holds the end of a line, or a zero
+    is_end = letters == _NEWLINE
+    if (
+        np.count_nonzero(is_end) != count or int(letters.min()) == 0
+    ):  # an id holds the end of a line, or a zero
         return None
-    lengths = np.diff(ends, prepend=-1) - 1
+    width = len(ids) // count
+    if width <= _WIDEST and width * count == len(ids) and is_end[width - 1 :: width].all():  # all are as long
+        return np.ascontiguousarray(letters.reshape(count, width)[:, :-1].T)
+    lengths = np.diff(np.flatnonzero(is_end), prepend=-1) - 1
     widest = int(lengths.max())
     if widest > _WIDEST:
         return None
-    if int(lengths.min()) == widest:
-        return np.ascontiguousarray(letters.reshape(count, widest + 1)[:, :-1].T)
     table = np.zeros((count, widest), np.uint8)
     table[np.arange(widest) < lengths[:, None]] = letters[letters != _NEWLINE]
     return np.ascontiguousarray(table.T)
