@@ -11,7 +11,7 @@ import numpy as np
 from ranklens.arrays import FloatArray, IntArray
 from ranklens.judging.details import Labels, Late
 from ranklens.judging.distinct import distinct
-from ranklens.judging.gold import ByPlace, GoldLists, Lists, grades
+from ranklens.judging.gold import ByPlace, GoldLists, Grades, Lists, grades
 from ranklens.judging.known import Known, completed, grade_by_labels, sizes_of
 from ranklens.judging.prepared import Index, PreparedJudgments
 from ranklens.readers.judgments import Judgments
@@ -67,7 +67,8 @@ class _Read:
     def of(cls, by_query: list[dict[Any, dict[Any, float]]]) -> _Read:
         """A TypeError where something is not a dict, or an id not text."""
         docs, names, texts = [], [], []
-        topics, sizes, graded = ([np.zeros(0, np.int64)] for _ in range(3))
+        topics, sizes = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        graded: list[Grades] = [np.zeros(0, np.uint8)]
         for first in range(0, len(by_query), _AT_ONCE):
             some = by_query[first : first + _AT_ONCE]
             tables, own = [*chain.from_iterable(map(dict.values, some))], [*chain.from_iterable(some)]

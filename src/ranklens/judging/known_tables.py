@@ -34,7 +34,8 @@ def number_table(judgments: Judgments, rows: pl.DataFrame) -> Known:
     docs, query = rows["doc"][first], q[first]
     sizes = np.bincount(query, minlength=len(queries))
     offset = np.cumsum(sizes) - sizes
-    owner = q[np.flatnonzero(np.diff(label, prepend=-1))]
+    topics = np.flatnonzero(np.diff(label, prepend=-1))
+    owner = q[topics]
     entries, grade = (
         _entries(label, place, rows["grade"].to_numpy(), owner, sizes),
         np.full(len(docs), -np.inf),
@@ -57,8 +58,7 @@ def number_table(judgments: Judgments, rows: pl.DataFrame) -> Known:
         subtopics=entries,
         by_id=sorted_ids is not None,
     )
-    topics = Late(lambda: rows["subtopic"][np.flatnonzero(np.diff(label, prepend=-1))].to_list(), len(owner))
-    return completed(found, judgments, topics)
+    return completed(found, judgments, Late(rows["subtopic"][topics].to_list, len(topics)))
 
 
 def _in_order(rows: pl.DataFrame, number: IntArray) -> tuple[pl.DataFrame, IntArray]:

@@ -207,9 +207,8 @@ def _rank(ranked: Ranked, gold: Gold, policy: Policy) -> Part:
         at = ranked.starts[segment] + place
         if (at[1:] < at[:-1]).any():
             order = in_order(at - 1, len(ranked.scores))
-            segment, place, grade, above, same = (
-                values[order] for values in (segment, place, grade, above, same)
-            )
+            segment, place, grade = segment[order], place[order], grade[order]
+            above, same = above[order], same[order]
     query = ranked.codes[segment]
     return Part(ranked.codes, ranked.lengths, query, place, grade, above + 1, same, repeated, first)
 

@@ -170,7 +170,8 @@ def _search_alike(
         while step:
             place += is_before(falling[place + step], sought) * step
             step >>= 1
-        return np.minimum(place - first + 1, lengths[query])  # of infinite scores, some are none
+        count: IntArray = np.minimum(place - first + 1, lengths[query])  # beyond that, nothing is infinite
+        return count
 
     above = before(np.less)
     empty = table.size - len(scores)
