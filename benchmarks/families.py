@@ -1,8 +1,9 @@
 """Diversity against pyndeval: alpha_nDCG@20 from Python objects, tables and files, its greedy ideal included.
 
 Run with ``python benchmarks/families.py [--quick] [--floor]``. Times are processor time, with clock time in brackets, the best of
-three. ``--floor`` adds what it takes to touch the inputs once, whatever is computed from them, and a twentieth of pyndeval's time: where
-the first is more than the second, nothing that begins with these inputs can be twenty times as fast.
+three. ``--floor`` adds how long a first step takes that touches all inputs once (reading scores and looking up documents, one join by
+Polars, parsing), and a twentieth of pyndeval's time: where the step alone takes longer, no evaluation that begins with it can be twenty times as
+fast. It is a floor for that step only: a join made for this purpose may beat one of a table engine, as that of prepared judgments does.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ def best_of(function: Callable[[], Any], times: int = 3) -> Best:
 
 
 class Floor:
-    """What no evaluation can do without: touching all of its inputs once."""
+    """First steps of an evaluation, each of which touches all inputs once."""
 
     def __init__(self, qrels: dict, run: dict, gold: pl.DataFrame, rows: pl.DataFrame, folder: Path) -> None:
         self.qrels, self.run, self.gold, self.rows, self.folder = qrels, run, gold, rows, folder
