@@ -111,8 +111,12 @@ class Scores:
     @cached_property
     def mean(self) -> dict[str, float]:
         """Each measure over all queries: the mean; the sum for counts, the geometric mean for ``gm_`` measures."""
-        kinds = ((m, m.definition.aggregate) for m in self.measures)
-        return Means({str(m): total(kind, self[m]) for m, kind in kinds if kind != "none"})
+        found = Means()
+        for measure in self.measures:
+            name, kind = str(measure), measure.definition.aggregate
+            if kind != "none":
+                found[name] = total(kind, self.values[name])
+        return found
 
     @cached_property
     def per_query(self) -> pl.DataFrame:

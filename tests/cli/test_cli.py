@@ -145,6 +145,16 @@ def test_warnings_go_to_standard_error(capsys, tmp_path):
     assert err.startswith("ranklens: warning: run: 1 repeated document was dropped")
 
 
+@pytest.mark.parametrize(
+    "command", [["evaluate"], ["compare"], ["gate"], ["plan"], ["lint"], ["history", "trend"]]
+)
+def test_help_names_values_in_words_rather_than_by_their_types(capsys, command):
+    _, out, _ = run(capsys, *command, "--help")
+    options = [line for line in out.splitlines() if line.lstrip().startswith("-")]
+    assert any(" FILE" in line for line in options)
+    assert not [line for line in options if re.search(r"<(str|path|int|float|list)", line)]
+
+
 def test_measures_are_listed_described_and_recommended(capsys):
     status, out, _ = run(capsys, "measures")
     assert status == 0

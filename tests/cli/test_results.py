@@ -17,6 +17,8 @@ COMMANDS = {
     "compare": ["compare", "qrels.txt", "a.txt", "b.txt", "-m", "RR"],
     "explain": ["explain", "RR", "qrels.txt", "a.txt", "--query", "q1"],
     "bench": ["bench", "bench.yaml"],
+    "lint": ["lint", "qrels.txt", "a.txt", "some.txt"],
+    "measures": ["measures", "--for", "rag"],
 }
 
 
@@ -25,6 +27,7 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "qrels.txt").write_text("".join(f"q{i} 0 a 1\n" for i in range(6)))
     (tmp_path / "a.txt").write_text("".join(f"q{i} Q0 x 1 2 t\nq{i} Q0 a 2 1 t\n" for i in range(6)))
     (tmp_path / "b.txt").write_text("".join(f"q{i} Q0 a 1 2 t\n" for i in range(6)))
+    (tmp_path / "some.txt").write_text("q1 Q0 a 1 2 t\nq2 Q0 a 1 2 t\n")
     (tmp_path / "twice.txt").write_text("q1 Q0 a 1 2 t\nq1 Q0 a 2 1 t\n")
     (tmp_path / "bench.yaml").write_text(
         "data: {qrels: qrels.txt, runs: {a: a.txt, b: b.txt}}\nretrieval_metrics: {enabled_metrics: [RR]}\n"
@@ -44,7 +47,7 @@ def read(path):
     }[path.suffix]()
 
 
-@pytest.mark.parametrize("command", ["evaluate", "compare", "explain", "bench"])
+@pytest.mark.parametrize("command", COMMANDS)
 def test_the_suffix_names_the_format(capsys, folder, command):
     found = {}
     for suffix in ("json", "jsonl", "csv", "parquet"):
@@ -55,6 +58,19 @@ def test_the_suffix_names_the_format(capsys, folder, command):
     assert len(found["jsonl"]) == len(found["csv"]) == len(found["parquet"]) > 0
     assert found["jsonl"] == found["parquet"]
     assert [*found["csv"][0]] == [*found["parquet"][0]]
+
+
+def test_findings_and_measures_say_the_same_in_every_format(capsys, folder):
+    _, shown, _ = run(capsys, *COMMANDS["lint"])
+    run(capsys, *COMMANDS["lint"], "-o", "x.json")
+    findings = read(folder / "x.json")
+    assert [*findings] == ["a", "some"]
+    assert all(finding["message"] in shown for finding in findings["some"])
+    assert "missing queries" in {finding["kind"] for finding in findings["some"]}
+    run(capsys, "measures", "-o", "x.csv")
+    assert [row["measure"] for row in read(folder / "x.csv")] == [str(measure) for measure in rl.measures()]
+    run(capsys, "measures", "RBP", "--bibtex", "-o", "x.bib")
+    assert (folder / "x.bib").read_text().startswith("@article{moffat2008")
 
 
 @pytest.mark.parametrize(

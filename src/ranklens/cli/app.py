@@ -66,6 +66,7 @@ def make_app(names: Iterable[str] = _COMMANDS) -> typer.Typer:
         command = options.with_policy(found)
         command = options.with_load(command) if name in _WITH_MEASURES else command
         command = command if name == "measures" else options.with_manners(command)
+        command = options.with_names(command)
         app.command(name=name, epilog=module.EXAMPLES, short_help=options.first_line(found))(command)
     passed_on = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
     app.command(name="trec-eval", context_settings=passed_on, add_help_option=False)(trec_eval)

@@ -229,7 +229,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "export": export,
 }
 for _name, _command in _COMMANDS.items():
-    app.command(name=_name, short_help=options.first_line(_command))(_command)
+    app.command(name=_name, short_help=options.first_line(_command))(options.with_names(_command))
 
 
 def _time(text: str) -> float:

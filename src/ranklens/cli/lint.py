@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from ranklens.cli import options
+from ranklens.cli import options, output_formats
 from ranklens.cli.bars import reading
 from ranklens.cli.map_and_match import columns_of
+from ranklens.cli.output_formats import Format
+from ranklens.files import output as out
 from ranklens.files.collection import open_collection
 from ranklens.readers.names import Names
 from ranklens.words import visible
 
 if TYPE_CHECKING:
+    import polars as pl
     from rich.console import Console
 
     from ranklens.lint import Finding
+    from ranklens.tables.table import Printout
 
 EXAMPLES = (
-    "\n\nExamples:\n\n  ranklens lint qrels.txt run.txt\n\n  ranklens lint qrels.txt runs/*.txt\n"
+    "\n\nExamples:\n\n  ranklens lint qrels.txt run.txt\n\n  ranklens lint qrels.txt runs/*.txt -o findings.csv\n"
     "\n  ranklens lint qrels.txt run.txt && ranklens evaluate qrels.txt run.txt\n"
 )
+_COLUMNS = ("run", "severity", "kind", "message")
 _MARKS = {"error": "!", "warning": "~", "note": " "}
 _LEGENDS = {
     "error": "! wrong, whatever the tool.",
@@ -36,13 +41,16 @@ def lint(
     qrels_format: options.QrelsFormat = None,
     run_format: options.RunFormat = None,
     places: options.Map = None,
+    format: options.Written = None,  # noqa: A002
+    output: options.Output = None,
     strict: bool = False,  # an option of every command
 ) -> None:
     """Check judgments and runs for problems; exit status 1 if something is wrong."""
     from ranklens.lint import SEVERITIES
     from ranklens.lint import lint as look
-    from ranklens.tables.terminal import terminal
 
+    written = output_formats.format_of(format, output, Format)
+    out.check_output(output, [qrels, *runs])
     found = {}
     with reading():
         names = Names.of(columns_of(places))
@@ -51,14 +59,47 @@ def lint(
             found[visible(name)] = sorted(
                 look(data.qrels, run), key=lambda finding: SEVERITIES.index(finding.severity)
             )
-    console = terminal()
-    if console is None:
-        sys.stdout.write(_text(found))
-    else:
-        _show(found, console)
+    _write(found, written, output)
     failing = {"error", "warning"} if strict else {"error"}
     if failing & _severities(found):
         raise typer.Exit(1)
+
+
+def _write(found: dict[str, list[Finding]], written: Format, output: Path | None) -> None:
+    from ranklens.tables.terminal import terminal
+
+    if written is not Format.table:
+        output_formats.write(
+            _printout(found), written, output, rows=lambda: _frame(found), content=lambda: _content(found)
+        )
+    elif out.is_standard_output(output) and (console := terminal()) is not None:
+        _show(found, console)
+    else:
+        out.write_text(_text(found), output)
+
+
+def _rows(found: dict[str, list[Finding]]) -> list[list[str]]:
+    return [[name, f.severity, f.kind, f.message] for name, findings in found.items() for f in findings]
+
+
+def _printout(found: dict[str, list[Finding]]) -> Printout:
+    from ranklens.tables.table import Printout, Table
+
+    return Printout([Table(_COLUMNS, _rows(found), left=len(_COLUMNS))])
+
+
+def _frame(found: dict[str, list[Finding]]) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.DataFrame(_rows(found), schema=dict.fromkeys(_COLUMNS, pl.String), orient="row")
+
+
+def _content(found: dict[str, list[Finding]]) -> dict[str, list[dict[str, str]]]:
+    """By run, also for those in which nothing was found."""
+    return {
+        name: [{"severity": f.severity, "kind": f.kind, "message": f.message} for f in findings]
+        for name, findings in found.items()
+    }
 
 
 def _severities(found: dict[str, list[Finding]]) -> set[str]:

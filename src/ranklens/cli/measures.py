@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ranklens.cli import options, output_formats
+from ranklens.cli.output_formats import Format
 from ranklens.errors import InputError
+from ranklens.files import output as out
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    import polars as pl
 
     from ranklens.registry import Definition, Measure
     from ranklens.tables.table import Lines, Printout, Table
 
-EXAMPLES = "\n\nExamples:\n\n  ranklens measures\n\n  ranklens measures nDCG\n\n  ranklens measures RBP --bibtex\n\n  ranklens measures --for rag\n"
+EXAMPLES = "\n\nExamples:\n\n  ranklens measures\n\n  ranklens measures nDCG\n\n  ranklens measures RBP --bibtex\n\n  ranklens measures --for rag\n\n  ranklens measures -o measures.csv\n"
 
 GUIDE = (
     "To find everything: recall (R@k).",
@@ -62,38 +68,65 @@ def list_measures(
     bibtex: Annotated[
         bool, typer.Option("--bibtex", help="Print where the measure comes from, for a bibliography.")
     ] = False,
+    format: options.Written = None,  # noqa: A002
+    output: options.Output = None,
 ) -> None:
     """List, describe and recommend measures."""
     from ranklens import registry
-    from ranklens.tables import terminal
 
     if bibtex:
-        _print_references(name)
+        _write_references(name, output)
         return
+    written = output_formats.format_of(format, output, Format)
     if name is not None:
-        shown = _description(registry.look_up(name))
-    elif purpose is not None:
-        known = registry.PRESET_ALIASES.get(purpose.lower(), purpose.lower())
-        shown = _advice(known, registry.preset(known))
+        known = registry.look_up(name)
+        told, shown = [(known.name, known)], _description(known)
     else:
-        shown = _list(registry.measures(), registry.PRESETS)
-    terminal.show(shown)
+        if purpose is not None:
+            purpose = registry.PRESET_ALIASES.get(purpose.lower(), purpose.lower())
+        some = registry.measures() if purpose is None else registry.preset(purpose)
+        told = [(str(measure), measure.definition) for measure in some]
+        shown = _list(some, registry.PRESETS) if purpose is None else _advice(purpose, some)
+    content = [_content(*one) for one in told]
+    output_formats.write(shown, written, output, rows=lambda: _frame(content), content=lambda: content)
 
 
-def _print_references(name: str | None) -> None:
+def _content(name: str, definition: Definition) -> dict[str, Any]:
+    """What is known of a measure, for programs."""
+    return {
+        "measure": name,
+        "description": definition.summary,
+        "better": definition.better,
+        "aggregate": definition.aggregate,
+        "aliases": list(definition.aliases),
+        "parameters": {
+            p.name: f"{p.allowed()}{p.default_in_words()}" for p in definition.parameters.values()
+        },
+    }
+
+
+def _frame(content: Sequence[dict[str, Any]]) -> pl.DataFrame:
+    """One row per measure, in columns of text."""
+    import polars as pl
+
+    parameters = ["; ".join(f"{name}: {how}" for name, how in one["parameters"].items()) for one in content]
+    return pl.DataFrame(
+        [
+            {**one, "aliases": ", ".join(one["aliases"]), "parameters": texts}
+            for one, texts in zip(content, parameters, strict=True)
+        ]
+    )
+
+
+def _write_references(name: str | None, output: Path | None) -> None:
     """Of one measure, or of all."""
-    import sys
-
     from ranklens import registry
     from ranklens.formulas.literature import REFERENCES, references_of
 
-    if name is None:
-        sys.stdout.write("\n\n".join(reference.bibtex for reference in REFERENCES.values()) + "\n")
-        return
-    found = references_of(registry.look_up(name).name)
-    if not found:
+    found = list(REFERENCES.values() if name is None else references_of(registry.look_up(name).name))
+    if not found and name is not None:
         raise InputError(f"No publication is known for {registry.look_up(name).name}.")
-    sys.stdout.write("\n\n".join(reference.bibtex for reference in found) + "\n")
+    out.write_text("\n\n".join(reference.bibtex for reference in found) + "\n", output)
 
 
 def _advice(purpose: str, measures: Sequence[Measure]) -> Printout:

@@ -7,7 +7,7 @@ import sys
 from dataclasses import fields
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
 
@@ -217,6 +217,25 @@ _MANNERS: dict[str, tuple[Any, Any]] = {
         False,
     ),
 }
+
+
+_NAMES = {Path: "FILE", int: "NUMBER", float: "NUMBER", str: "TEXT"}
+
+
+def with_names(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with a word for the value of each option, which help would call by its type in Python."""
+    for kind in get_type_hints(command, include_extras=True).values():
+        value, *told = get_args(kind) or (None,)
+        for info in told:
+            if isinstance(info, typer.models.OptionInfo):
+                info.metavar = info.metavar or _name_of(value)
+    return command
+
+
+def _name_of(kind: Any) -> str | None:
+    """What a value of this type, or of one in a list or a choice, is called; flags have none."""
+    found = (_name_of(one) for one in get_args(kind)) if get_args(kind) else iter([_NAMES.get(kind)])
+    return next((name for name in found if name), None)
 
 
 def _signed(

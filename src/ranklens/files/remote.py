@@ -56,5 +56,7 @@ def scan(address: str, kind: str) -> pl.LazyFrame:
         raise InputError(f"{address}: {kind} files are not read from there; fetch the file first.") from None
     except (pl.exceptions.PolarsError, OSError) as error:
         reason = next(iter(str(error).splitlines()), "")
-        raise InputError(f"{address} cannot be read: {reason}") from None
+        raise InputError(
+            f"{address} cannot be read: {reason}. Check the credentials, or fetch the file first."
+        ) from None
     return found
