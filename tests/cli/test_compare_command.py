@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import re
 from threading import Thread
 
 import polars as pl
@@ -301,9 +302,31 @@ def test_subtopics_may_have_probabilities(capsys, folder):
         assert rows == pytest.approx({"bad": 0, "good": 0.9})
 
 
+def test_a_report_and_other_settings_know_the_probabilities_of_subtopics(capsys, folder):
+    """The systems cover both subtopics in a different order, so only their probabilities tell them apart."""
+    (folder / "qrels.txt").write_text("".join(f"{q} {s} {d} 1\n" for q in QUERIES for s, d in ("1a", "2c")))
+    (folder / "intents.txt").write_text("".join(f"{q} 1 0.9\n{q} 2 0.1\n" for q in QUERIES))
+    for name, order in (("bad", "ca"), ("good", "ac")):
+        rows = [f"{q} Q0 {d} {i} {-i} {name}\n" for q in QUERIES for i, d in enumerate(order)]
+        (folder / f"run.{name}.txt").write_text("".join(rows))
+    asked = ["qrels.txt", "run.bad.txt", "run.good.txt", "-m", "AP_IA"]
+
+    for intents, means in ([], {0.75}), (["--intents", "intents.txt"], {0.55, 0.95}):
+        assert main(["sensitivity", *asked, *intents, "--format", "csv"]) == 0
+        out, err = capsys.readouterr()
+        best = {row["best"] for row in csv.DictReader(io.StringIO(out))}
+        assert (best == {"good"}, err) == (bool(intents), "")
+
+        assert main(["report", *asked, *intents, "-o", "page.html"]) == 0
+        assert capsys.readouterr().err == ""
+        page = (folder / "page.html").read_text()
+        shown = {round(float(mean), 9) for mean in re.findall(r'"mean": ?([0-9.]+)', page)}
+        assert shown & {0.55, 0.75, 0.95} == means, shown
+
+
 def test_probabilities_need_subtopics(capsys, folder):
     (folder / "intents.txt").write_text("q0 1 1\n")
-    for command in ("compare", "evaluate"):
+    for command in ("compare", "evaluate", "report", "sensitivity"):
         assert main([command, "qrels.txt", "run.bad.txt", "run.good.txt", "--intents", "intents.txt"]) != 0
         err = capsys.readouterr().err
         assert "intents.txt: there are probabilities of subtopics, but the judgments have no subtopics" in err

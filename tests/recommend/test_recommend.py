@@ -180,6 +180,51 @@ def test_asking_without_training_data_is_one_clear_sentence():
         rl.recommend.evaluate(7, TEST, LISTS, "Novelty@2")
 
 
+def test_equals_rectools():
+    """What RecTools 0.19 gives for the same data: f is in the catalogue but unused, a to e tie in popularity by two and two."""
+    train = {"u1": {"a", "b", "c"}, "u2": {"a", "b"}, "u3": {"a", "d"}, "u4": {"c", "e"}}
+    test = {"u1": {"d", "f"}, "u2": {"c"}, "u3": {"b", "e", "f"}}
+    lists = {"u1": ["d", "a", "f", "e"], "u2": ["b", "c"], "u3": ["f", "e", "b"]}
+    features = {
+        "a": [0, 1, 1],
+        "b": [0, 1, 0],
+        "c": [1, 0, 0],
+        "d": [1, 1, 1],
+        "e": [0, 0, 0],
+        "f": [1, 0, 1],
+    }
+    expected = {
+        "Novelty@3": [1.4716791664262814, 1, 5 / 3],
+        "Popularity@3": [4 / 3, 2, 1],
+        "Popularity(normalize=true)@3": [0.14814814814814814, 0.2222222222222222, 0.1111111111111111],
+        "Serendipity@3": [1 / 3, 0, 0.38095238095238093],
+        "pAUC@2": [0.75, 0.5, 1],
+        # RecTools counts the features that differ, where this is their share.
+        "ILD(distance=hamming)@3": [4 / 3 / 3, 2 / 3, 2 / 3],
+    }
+    described = {item: {"features": vector} for item, vector in features.items()}
+    found = rl.recommend.evaluate(
+        train, test, lists, [*expected, "Coverage@2", "DCG@3"], items="abcdefg", features=described
+    )
+    for name, values in expected.items():
+        assert found.per_user[name].to_list() == pytest.approx(values, abs=1e-12), name
+    assert found.mean["Coverage@2"] == pytest.approx(6 / 7)
+    # RecTools' NDCG is divided by the gain of k wanted items, however many there are.
+    most = 1 + 1 / np.log2(3) + 1 / 2
+    of_rectools = [0.7039180890341347, 0.2960819109658652, 1]
+    assert (found.per_user["DCG@3"] / most).to_list() == pytest.approx(of_rectools)
+
+
+def test_serendipity_in_rectools_own_example():
+    train = {"u1": {"i1", "i2"}, "u2": {"i1", "i2"}, "u3": {"i1"}}
+    test = {"u1": {"i1", "i2"}, "u2": {"i2", "i3"}, "u3": {"i2"}, "u4": {"i2"}}
+    lists = {"u1": ["i1", "i2"], "u2": ["i2", "i3"], "u3": ["i3"], "u4": ["i2", "i3"]}
+    measures = ["Serendipity@1", "Serendipity@2"]
+    found = rl.recommend.evaluate(train, test, lists, measures, items=["i1", "i2", "i3", "i4"]).per_user
+    assert found["Serendipity@1"].to_list() == pytest.approx([0, 0.25, 0, 0.25])
+    assert found["Serendipity@2"].to_list() == pytest.approx([0, 0.5, 0, 0.125])
+
+
 def test_serendipity_of_recommenders():
     """The data and the value of its own tests (conftest.py, python_evaluation)."""
     train = {"1": {"1", "2", "4"}, "2": {"3", "4"}, "3": {"3", "4", "5"}}

@@ -19,6 +19,9 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "spark" / "job.py"
 SLOW = """
 import sys, time
 import ranklens as rl
+from ranklens.spark import evaluation
+from ranklens.spark.plan import Plan
+evaluation.USUAL = Plan(handed=0)  # such a small run would come to the driver
 from pyspark.sql import SparkSession
 spark = SparkSession.builder.getOrCreate()
 def slowly(batches):

@@ -19,7 +19,8 @@ import ranklens as rl
 from ranklens.policy import Policy
 from ranklens.registry import parse_many
 from ranklens.spark import comparing
-from ranklens.spark.evaluation import Plan, evaluate
+from ranklens.spark.evaluation import evaluate
+from ranklens.spark.plan import Plan
 
 given = json.load(sys.stdin)
 spark = SparkSession.builder.remote("local[2]").getOrCreate()
@@ -27,13 +28,13 @@ assert "connect" in type(spark).__module__
 gold = spark.createDataFrame(given["judgments"], "query string, doc string, grade double")
 run = spark.createDataFrame(given["run"], "query string, doc string, score double")
 lists = spark.createDataFrame([("u", ["a", "b"])], "user string, recommendations array<string>")
-plans = [Plan(), Plan(carried=5), Plan(longest=50)]
+plans = [Plan(handed=0), Plan(carried=5), Plan(longest=50), Plan()]
 scores = [evaluate(gold, run, parse_many(given["measures"]), Policy(nan="last"), plan=plan) for plan in plans]
 comparing.COLLECTED = 1
 large = rl.compare(None, {"one": scores[0], "two": scores[1]}, ["AP"], test="randomization")
 print(json.dumps({
     "means": [one.mean for one in scores],
-    "queries": [scores[0].to_spark().count(), scores[0].per_query.height],
+    "queries": [count for one in (scores[0], scores[3]) for count in (one.to_spark().count(), one.per_query.height)],
     "list": rl.evaluate({"u": {"b": 1}}, lists, "RR").mean["RR"],
     "p": large.pair("AP", "one", "two").p_value,
 }))
@@ -61,5 +62,5 @@ def test_spark_connect():
     expected = rl.evaluate(table(judgments, "grade"), table(run, "score"), MEASURES, nan="last")
     for means in found["means"]:
         assert means == pytest.approx(expected.mean, abs=1e-12)
-    assert found["queries"] == [len(expected.queries)] * 2
+    assert found["queries"] == [len(expected.queries)] * 4
     assert (found["list"], found["p"]) == (0.5, 1.0)

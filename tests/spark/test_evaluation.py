@@ -9,8 +9,9 @@ from table import NOT
 import ranklens as rl
 from ranklens.policy import Policy
 from ranklens.registry import parse_many
-from ranklens.spark import evaluation
-from ranklens.spark.evaluation import Plan, _sorted, evaluate
+from ranklens.spark import carried, placement
+from ranklens.spark.evaluation import evaluate
+from ranklens.spark.plan import Plan, sorted_by_query
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 MEASURES = ["nDCG@10", "AP", "RR", "ERR@5"]
@@ -22,6 +23,9 @@ PLANS = {
     "together": (Plan(carried=5), "descending"),
     "together and counted, in order": (Plan(carried=5, longest=50), "input"),
     "shuffled": (Plan(in_place=False), "average"),
+    "on the driver": (Plan(), "descending"),
+    "on the driver, in order": (Plan(), "input"),
+    "on the driver, averaged": (Plan(), "average"),
 }
 
 
@@ -51,7 +55,7 @@ def test_few_rows_need_few_tasks(spark):
 def test_rows_of_unjudged_queries_stay_where_they_are(spark, monkeypatch):
     shuffled = []
     monkeypatch.setattr(
-        evaluation, "_sorted", lambda rows, tasks: shuffled.append(rows) or _sorted(rows, tasks)
+        carried, "sorted_by_query", lambda rows, tasks: shuffled.append(rows) or sorted_by_query(rows, tasks)
     )
     gold, ranked = Engine("spark", spark=spark).given(*messy())
     evaluate(gold.filter("query = 'q1'"), ranked.repartition(5), parse_many(MEASURES), Policy(nan="last"))
@@ -62,13 +66,64 @@ def test_partitions_do_not_matter(spark):
     judgments, run = messy(queries=60)
     gold, ranked = Engine("spark", spark=spark).given(judgments, run)
     found = [
-        rl.evaluate(gold, one, MEASURES, nan="last").mean
+        evaluate(gold, one, parse_many(MEASURES), Policy(nan="last"), plan=plan).mean
         for one in (ranked.coalesce(1), ranked.repartition(7))
+        for plan in (Plan(), Plan(handed=0))
     ]
-    assert found[0] == found[1]  # to the last bit
+    assert all(one == found[0] for one in found)  # to the last bit
 
 
-def test_values_stay_on_the_cluster(spark):
+@pytest.mark.parametrize("ties", ["descending", "input"])
+def test_queries_in_two_partitions_come_to_the_driver(spark, monkeypatch, ties):
+    """As where a file is split in the middle of a query: the others are judged in place, and nothing is shuffled."""
+    judgments, run = messy(queries=60)
+    ranked = sorted(run, key=lambda row: row[0])
+    gold, _ = Engine("spark", spark=spark).given(judgments, [])
+    parts = spark.createDataFrame(
+        spark.sparkContext.parallelize(ranked, 5), "query string, doc string, score double"
+    )
+    monkeypatch.setattr(carried, "sorted_by_query", None)
+    monkeypatch.setattr(carried, "judge_absent", None)  # which is for runs that come as a whole
+    policy = Policy(nan="last", ties=ties)
+    found = evaluate(gold, parts, parse_many(MEASURES), policy, plan=Plan(handed=len(run) // 2))
+    assert 0 < len(found.kept.here) < 5
+    same(found, Engine("frame").evaluate(judgments, ranked, MEASURES, policy=policy))
+    assert found.to_spark().count() == len(found.queries)
+
+
+def test_run_of_which_most_queries_are_not_judged(spark, monkeypatch):
+    """Only the judged ones come to the driver, which must not depend on where that is found out."""
+    judgments, run = messy(queries=60)
+    judgments = [row for row in judgments if row[0] in ("q1", "q2", "q3")]
+    given = Engine("spark", spark=spark).given(judgments, run)
+    expected = Engine("frame").evaluate(judgments, run, MEASURES, nan="last")
+    for queries, plan in [(50, Plan()), (50, Plan(handed=0)), (1 << 20, Plan())]:
+        monkeypatch.setattr(placement, "_QUERIES", queries)
+        same(evaluate(*given, parse_many(MEASURES), Policy(nan="last"), plan=plan), expected)
+
+
+@pytest.mark.parametrize("dropped", ["doc = 'd1'", "query = 'q1'"])
+def test_run_that_changes(spark, anywhere, tmp_path, dropped):
+    """A run that is computed anew, and comes out differently the second time, is an error rather than a wrong number."""
+    import pyarrow.compute as pc
+
+    column, _, value = dropped.partition(" = ")
+
+    def changing(batches):
+        passes = len(list(tmp_path.iterdir()))
+        (tmp_path / str(passes)).touch()
+        for batch in batches:
+            keep = pc.or_(pc.not_equal(batch.column(column), value.strip("'")), passes == 0)
+            yield batch.filter(keep)
+
+    rows = [(f"q{q}", f"d{d}", float(d)) for q in range(3) for d in range(4)]
+    stable = spark.createDataFrame(rows, "query string, doc string, score double").coalesce(1)
+    run = stable.mapInArrow(changing, stable.schema)
+    with pytest.raises(rl.InputError, match="gives other rows each time it is computed"):
+        rl.evaluate({f"q{q}": {"d1": 1} for q in range(3)}, run, "RR")
+
+
+def test_values_stay_on_the_cluster(spark, anywhere):
     gold, ranked = Engine("spark", spark=spark).given(*messy())
     scores = rl.evaluate(gold, ranked, ["nDCG@10", "map"], nan="last")
     frame = scores.to_spark()
@@ -86,7 +141,7 @@ def test_values_stay_on_the_cluster(spark):
     scores.free()
 
 
-def test_recommendations_as_arrays(spark):
+def test_recommendations_as_arrays(spark, anywhere):
     from pyspark.ml.recommendation import ALS
 
     seen = [(u, i, float((u * i) % 5 + 1)) for u in range(12) for i in range(15) if (u + i) % 3]
@@ -111,7 +166,7 @@ def test_recommendations_as_arrays(spark):
     same(evaluate(gold, ids, parse_many(MEASURES), Policy(), plan=Plan(carried=1)), expected)
 
 
-def test_empty_lists(spark):
+def test_empty_lists(spark, anywhere):
     run = {"q1": ["a"], "q2": [], "q3": ["b"]}
     qrels = {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {}, "q4": {"c": 1}}
     lists = spark.createDataFrame(list(run.items()), "qid string, retrieved array<string>")
@@ -130,7 +185,7 @@ def test_names_of_columns(spark):
     assert rl.evaluate(qrels, run, "RR", columns=columns).mean == {"RR": 0.5}
 
 
-def test_mistakes(spark):
+def test_mistakes(spark, anywhere):
     def frame(rows, schema="query string, doc string, score double"):
         return spark.createDataFrame(rows, schema)
 
@@ -234,6 +289,52 @@ def test_comparison(spark, monkeypatch):
         rl.compare(None, kept, ["AP"])
     with pytest.raises(rl.InputError, match="needs the values of all queries"):
         rl.compare(gold, there, ["RR"], test="wilcoxon")
+
+
+def test_workers_load_modules_after_a_task(spark):
+    """A worker that was made faster for further tasks still finds the modules of PySpark, which may be in an archive."""
+    gold, ranked = Engine("spark", spark=spark).given(*messy())
+    rl.evaluate(gold, ranked, ["RR"], nan="last").free()
+
+    def look(batches):
+        import gc
+        from importlib import import_module
+
+        import pyarrow as pa
+
+        for _ in batches:
+            found = import_module("pyspark.ml.tree").__name__
+            yield pa.RecordBatch.from_pydict({"module": [found], "frozen": [gc.get_freeze_count()]})
+
+    seen = spark.range(4).coalesce(1).mapInArrow(look, "module string, frozen long").collect()
+    assert {row["module"] for row in seen} == {"pyspark.ml.tree"}
+    assert all(row["frozen"] > 10_000 for row in seen)
+
+
+def test_nothing_stays_in_memory_after_a_mistake(spark, monkeypatch):
+    from ranklens.spark import comparing
+
+    def kept():
+        return spark.sparkContext._jsc.getPersistentRDDs().size()
+
+    def broken(frame, *_):
+        frame.count()  # since nothing is kept before it is used
+        raise ValueError("broken")
+
+    gold, ranked = Engine("spark", spark=spark).given(*messy())
+    scores = {name: rl.evaluate(gold, ranked, ["RR"], nan="last") for name in "ab"}
+    before = kept()
+    monkeypatch.setattr(comparing, "COLLECTED", 10)
+    monkeypatch.setattr(comparing, "added_up", broken)
+    with pytest.raises(ValueError, match="broken"):
+        rl.compare(None, scores, ["RR"], test="t")
+    for plan in (Plan(handed=0), Plan(longest=0)):
+        with pytest.raises(rl.InputError, match="is nan"):
+            evaluate(gold, ranked, parse_many(["RR"]), Policy(), plan=plan)
+    assert kept() == before
+    for one in scores.values():
+        one.free()
+    assert kept() == before - 2
 
 
 def test_command(spark, tmp_path, capsys):

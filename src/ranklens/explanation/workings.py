@@ -263,7 +263,9 @@ WORKINGS: Mapping[str, Working] = {
     "Popularity": Working("mean uses of the recommended items"),
     "APLT": Working("recommended items of the long tail / recommended items"),
     "ACLT": Working("recommended items of the long tail"),
-    "Serendipity": Working("sum of max(chance by rank - chance by popularity, 0) over wanted items / k"),
+    "Serendipity": Working(
+        "sum of max(chance by rank - chance by popularity, 0) over wanted items / recommended items"
+    ),
     "pAUC": Working("wanted items above the first k others / (k · wanted items)"),
     "Calibration": Working("sum of p ln(p / q) over the groups"),
 }

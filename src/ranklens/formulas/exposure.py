@@ -162,10 +162,9 @@ def expected_exposure_loss(
 
 def _exposures(described: Described, k: int | None, target: Target) -> tuple[FloatArray, FloatArray]:
     """The attention that each group gets in each query, and what it should get; both add up to the same."""
-    listing = described.listing.top(k)
-    groups = described.values("group")
-    names = _group_names(described)
-    member = _membership(groups, names)
+    listing, details = described.listing.top(k), described.details
+    names = details.once_for_all("group names", lambda: _group_names(described))
+    member = details.once("membership", lambda: _membership(described.values("group"), names))
     attention = 1 / np.log2(np.maximum(listing.rank, 2))
     # Documents without a group keep their rank, but nobody gets their attention.
     exposure = np.stack(
@@ -179,8 +178,7 @@ def _exposures(described: Described, k: int | None, target: Target) -> tuple[Flo
 
 def _relevant_share(described: Described, names: Mapping[str, int], otherwise: FloatArray) -> FloatArray:
     """What the groups of the relevant documents add up to, retrieved or not."""
-    details, known = described.judged.details, described.documents
-    assert details is not None
+    details, known = described.details, described.documents
     relevant = np.flatnonzero(details.grade >= described.judged.policy.rel)
     docs = [details.names[i] for i in relevant.tolist()]
     member = _membership([known.get(doc, known.get(str(doc), {})).get("group") for doc in docs], names)

@@ -95,8 +95,8 @@ def _by_id(topics: Diverse, rel: float) -> IntArray:
     query = details.query[docs]
     if not details.by_id:
         docs = _first_id_first(details.names, docs, query)
-    place = np.zeros(len(details.query), np.int64)
-    place[docs] = np.bincount(query)[query] - 1 - _within(query)
+    place, behind = np.zeros(len(details.query), np.int64), np.cumsum(np.bincount(query))
+    place[docs] = behind[query] - np.arange(1, len(docs) + 1)
     return place
 
 

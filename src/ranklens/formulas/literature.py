@@ -216,7 +216,7 @@ ENTRIES: dict[str, Entry] = {
     "ACLT": Entry(r"|\{i \le k : \text{item } i \text{ in the long tail}\}|"),
     "Serendipity": Entry(r"\frac{1}{k} \sum_{i=1}^{k} r_i \max(0, \Pr(i) - \Pr_{\text{popular}}(i))"),
     "pAUC": Entry(r"\mathrm{AUC} \text{ down to the } k\text{-th item that was not wanted}"),
-    "Calibration": Entry(r"\sum_c p(c) \log_2 \frac{p(c)}{(1-\alpha)\, q(c) + \alpha\, p(c)}", ("steck2018",)),
+    "Calibration": Entry(r"\sum_c p(c) \ln \frac{p(c)}{(1-\alpha)\, q(c) + \alpha\, p(c)}", ("steck2018",)),
 }  # fmt: skip
 
 

@@ -119,24 +119,23 @@ def serendipity(
 ) -> FloatArray:
     """How much of what was wanted could not be had by recommending what is popular (RecTools).
 
-    The mean over k of max(p - pu, 0) for each wanted item: p falls evenly with the rank, pu with the rank of the item by popularity.
+    The mean over the top k of max(p - pu, 0) for each wanted item: p falls evenly with the rank, pu with the rank of the item by
+    popularity, which items that were used equally often share; pu is 0 for an item that nobody used. Both are 1 for the first of all items.
 
     ``kind=history`` is how unlike the user's history the wanted items are (recommenders): 1 minus the mean cosine with the items of the
     history, where items are alike if the same users have used them; averaged over all recommended items, 0 for those not wanted.
     """
     if kind == "history":
         return _unlike_history(recommended, k)
-    listing, train = recommended.listing, recommended.train
-    inside = np.ones(len(listing.rank), bool) if k is None else listing.rank <= k
-    n = max(len(train.popularity), 1)
-    ordered = sorted(train.popularity, key=lambda item: (-train.popularity[item], item))
-    place = {item: i + 1 for i, item in enumerate(ordered)}
-    by_popularity = np.array([place.get(name, n) for name in listing.names] or [n])[listing.doc]
-    chance, expected = (n + 1 - listing.rank) / n, (n + 1 - by_popularity) / n
-    value = np.maximum(chance - expected, 0) * recommended.relevant * inside
-    return ratio(
-        listing.sum(value), float(k) if k else np.bincount(listing.query, minlength=listing.n_queries)
-    )
+    train, n, all_wanted = recommended.train, max(recommended.train.items, 1), recommended.relevant
+    counts = sorted({*train.popularity.values()}, reverse=True)
+    chance_of = {count: (n - place) / n for place, count in enumerate(counts)}
+    by_popularity = np.array([chance_of.get(count, 0.0) for count in train.count.tolist()] or [0.0])
+    listing = recommended.listing
+    value = np.maximum((n + 1 - listing.rank) / n - by_popularity[listing.doc], 0) * all_wanted
+    if k is not None:
+        listing, value = listing.top(k), value[listing.rank <= k]
+    return listing.mean(value)
 
 
 def _unlike_history(recommended: Recommended, k: int | None) -> FloatArray:

@@ -158,10 +158,10 @@ def _chunks(gold: GoldDicts, rankings: list[Documents], in_32_bits: bool) -> Ite
 
     Each query is read several times. A portion is a few hundred short queries, or one with many judgments.
     """
-    queries, golds = gold.queries, gold.tables
+    queries = gold.queries
     looked_at = min(len(queries), _LOOKED_AT) or 1
     documents = sum(map(len, rankings[:_LOOKED_AT])) / looked_at
-    judged = sum(map(len, golds[:_LOOKED_AT])) / looked_at
+    judged = int(gold.lengths[:_LOOKED_AT].sum()) / looked_at
     asks_gold = documents <= (judged if gold.keeps else min(judged, _SHORT))
     portion = 1 if judged > _SHORT and not asks_gold else 512
     listed = isinstance(gold, GoldLists)

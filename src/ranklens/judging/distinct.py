@@ -5,6 +5,7 @@ Ids become numbers that are in the same order, which NumPy sorts many times as f
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,14 +26,27 @@ class Distinct:
     first: IntArray
 
 
-def distinct(ids: bytes, query: IntArray) -> Distinct | None:
-    r"""The documents among entries with these ids, one per line; ``query`` says whose they are, and is sorted.
+def distinct(texts: Iterable[bytes], queries: Iterable[IntArray]) -> Distinct | None:
+    r"""The documents among entries whose ids are in these texts, one per line.
 
-    None where ids are too long or too different to be numbered, or queries of too different sizes.
+    A text holds those of some queries, not too many, so that they stay in the processor's cache; ``queries`` says whose they are, and
+    is sorted. None where ids are too long or too different to be numbered, or queries of too different sizes.
 
-    >>> distinct(b"d2\nd1\nd2\nd7\n", np.array([0, 0, 0, 1]))
+    >>> distinct([b"d2\nd1\nd2\n", b"d7\n"], [np.array([0, 0, 0]), np.array([1])])
     Distinct(row=array([1, 0, 1, 2]), first=array([1, 0, 3]))
     """
+    rows, firsts, before, entries = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], 0, 0
+    for ids, query in zip(texts, queries, strict=True):
+        found = _distinct(ids, query - query[0]) if len(query) else None
+        if found is None:
+            return None
+        rows.append(found.row + before)
+        firsts.append(found.first + entries)
+        before, entries = before + len(found.first), entries + len(found.row)
+    return Distinct(np.concatenate(rows), np.concatenate(firsts))
+
+
+def _distinct(ids: bytes, query: IntArray) -> Distinct | None:
     sizes = np.bincount(query, minlength=1)
     most = int(sizes.max())
     if not most or len(sizes) * most > _UNEVEN * len(query):
@@ -44,10 +58,12 @@ def distinct(ids: bytes, query: IntArray) -> Distinct | None:
     start = (np.cumsum(sizes) - sizes)[query]
     within = np.arange(len(query)) - start
     # The place of an entry in its query stands behind its code, so that sorting tells where it came from.
-    table = np.full((len(sizes), most), np.iinfo(np.int64).max)
-    table[query, within] = (codes << bits) | within
+    codes <<= bits
+    codes |= within
+    table, filled = np.full((len(sizes), most), np.iinfo(np.int64).max), np.arange(most) < sizes[:, None]
+    table[filled] = codes
     table.sort(axis=1)
-    ordered = table[np.arange(most) < sizes[:, None]]
+    ordered = table[filled]
     entry = (ordered & ((1 << bits) - 1)) + start
     ordered >>= bits
     new = within == 0
@@ -78,15 +94,18 @@ def _in_order(ids: bytes, count: int, bits: int) -> IntArray | None:
 def _columns(ids: bytes, count: int) -> npt.NDArray[np.uint8] | None:
     """The first letter of each id, the second, and so on, with zeros behind shorter ones."""
     letters = np.frombuffer(ids, np.uint8)
-    ends = np.flatnonzero(letters == _NEWLINE)
-    if len(ends) != count or int(letters.min()) == 0:  # an id holds the end of a line, or a zero
+    is_end = letters == _NEWLINE
+    if (
+        np.count_nonzero(is_end) != count or int(letters.min()) == 0
+    ):  # an id holds the end of a line, or a zero
         return None
-    lengths = np.diff(ends, prepend=-1) - 1
+    width = len(ids) // count
+    if width <= _WIDEST and width * count == len(ids) and is_end[width - 1 :: width].all():  # all are as long
+        return np.ascontiguousarray(letters.reshape(count, width)[:, :-1].T)
+    lengths = np.diff(np.flatnonzero(is_end), prepend=-1) - 1
     widest = int(lengths.max())
     if widest > _WIDEST:
         return None
-    if int(lengths.min()) == widest:
-        return np.ascontiguousarray(letters.reshape(count, widest + 1)[:, :-1].T)
     table = np.zeros((count, widest), np.uint8)
     table[np.arange(widest) < lengths[:, None]] = letters[letters != _NEWLINE]
     return np.ascontiguousarray(table.T)

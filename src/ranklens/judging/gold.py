@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain, count, repeat
+from itertools import chain, count, islice, repeat
 from math import isfinite, isnan
+from operator import sub
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -46,10 +47,10 @@ class Ideal:
         return float(self.best.max(initial=0))
 
     @classmethod
-    def of(cls, lengths: IntArray, grade: Grades) -> Ideal:
-        """From all grades, query after query, and how many each query has."""
+    def of(cls, lengths: IntArray, grade: Grades, query: IntArray | None = None) -> Ideal:
+        """From all grades, query after query, and how many each query has; ``query`` is that of each grade, if it is known."""
         n, start = len(lengths), lengths.cumsum() - lengths
-        query = np.arange(n).repeat(lengths)
+        query = np.arange(n).repeat(lengths) if query is None else query
         ordered = _descending(query, grade, n)
         best = np.zeros(n)
         filled = lengths.nonzero()[0]
@@ -157,10 +158,32 @@ class GoldDicts:
         return found
 
 
+class Lists(Sequence[Any]):
+    """Lists of documents in one, each between two ``edges``: thousands of short lists take longer to make than to look up."""
+
+    def __init__(self, docs: list[Any], edges: list[int]) -> None:
+        self.docs, self.edges = docs, edges
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            first, last, _ = place.indices(len(self))
+            return Lists(self.docs, self.edges[first : last + 1])
+        return self.docs[self.edges[place] : self.edges[place + 1]]
+
+    def __iter__(self) -> Iterator[Iterator[Any]]:
+        """Each of them, to be read before the next one."""
+        first, last = self.edges[0], self.edges[-1]
+        docs = iter(self.docs if last - first == len(self.docs) else self.docs[first:last])
+        return map(islice, repeat(docs), map(sub, self.edges[1:], self.edges))
+
+    def __len__(self) -> int:
+        return len(self.edges) - 1
+
+
 class ByPlace(Mapping[Any, Documents]):
     """Lists of documents as ``{query: {document: its place}}``, each dict made when it is asked for."""
 
-    def __init__(self, queries: list[Any], listed: list[list[Any]]) -> None:
+    def __init__(self, queries: list[Any], listed: Lists) -> None:
         self.queries, self.listed = queries, listed
         self._place: dict[Any, int] | None = None
 

@@ -116,7 +116,7 @@ def _rank_inner(table: pl.DataFrame, gold: Gold, policy: Policy) -> _Piece | Non
     parts = []
     if len(names) > 2:
         inner = table[int(ends[0]) : int(ends[-2])]
-        parts = rank(_judged_queries(inner, codes[1:-1], lengths[1:-1]), gold, policy)
+        parts = rank(Ranked.of(inner, codes[1:-1], lengths[1:-1], gold), gold, policy)
     return _Piece(codes, edges, parts, unjudged, example(table))
 
 
@@ -134,13 +134,6 @@ def _rows(table: pl.DataFrame, start: int, stop: int) -> pl.DataFrame:
     return pl.DataFrame(rows.to_dict(as_series=False), schema=rows.schema)
 
 
-def _judged_queries(table: pl.DataFrame, codes: IntArray, lengths: IntArray) -> Ranked:
-    """The rows of judged queries."""
-    ranked = Ranked(table["doc"], table["score"].to_numpy(), codes, lengths)
-    judged = codes >= 0
-    return ranked if judged.all() else ranked.keep(np.repeat(judged, lengths))
-
-
 def _rank_waiting(tables: list[pl.DataFrame], gold: Gold, policy: Policy) -> list[Part]:
     import polars as pl
 
@@ -148,4 +141,4 @@ def _rank_waiting(tables: list[pl.DataFrame], gold: Gold, policy: Policy) -> lis
     table = pl.concat([pl.DataFrame(schema=schema), *tables])
     runs = table["query"].rle().struct.unnest()
     lengths = runs["len"].to_numpy().astype(np.int64)
-    return rank(_judged_queries(table, gold.codes(runs["value"]), lengths), gold, policy)
+    return rank(Ranked.of(table, gold.codes(runs["value"]), lengths, gold), gold, policy)

@@ -48,8 +48,11 @@ class Known:
     @cached_property
     def ideal(self) -> Ideal:
         """The documents that have a grade, best first."""
-        query, grade = self.query[self.graded], self.grade[self.graded]
-        return Ideal.of(np.bincount(query, minlength=len(self)), grade)
+        every = len(self.graded) == len(self.query)
+        query, grade = (
+            (self.query, self.grade) if every else (self.query[self.graded], self.grade[self.graded])
+        )
+        return Ideal.of(np.bincount(query, minlength=len(self)), grade, query)
 
 
 def known(judgments: Judgments) -> Known:

@@ -2,72 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
+from ranklens.arrays import FloatArray, IntArray
 from ranklens.judging.details import Labels, Late
 from ranklens.judging.distinct import distinct
-from ranklens.judging.gold import ByPlace, GoldLists, grades
+from ranklens.judging.gold import ByPlace, GoldLists, Grades, Lists, grades
 from ranklens.judging.known import Known, completed, grade_by_labels, sizes_of
 from ranklens.judging.prepared import Index, PreparedJudgments
 from ranklens.readers.judgments import Judgments
 
+_AT_ONCE = 512  # queries whose documents fit the processor's cache
+
 
 def number_subtopics(judgments: Judgments) -> Known | None:
     """What these judgments know; None where ids are not text, or cannot be sorted fast."""
-    queries, by_query = list(judgments.subtopics), list(judgments.subtopics.values())
+    queries = list(judgments.subtopics)
     try:
-        listed, ids = _listed(by_query)
+        read = _Read.of(list(judgments.subtopics.values()))
     except (TypeError, UnicodeEncodeError):
         return None
-    sizes = sizes_of(listed)
+    sizes = np.diff(read.docs.edges)
     owner = np.repeat(np.arange(len(queries)), sizes)
-    found = distinct(ids, owner)
+    found = distinct(read.ids, np.split(owner, read.docs.edges[_AT_ONCE:-1:_AT_ONCE]))
     if found is None or None in queries:
         return None
     offset = np.cumsum(sizes) - sizes
+    query = owner[found.first]
     place = np.full(len(owner), -1)  # where a document is there again
-    place[found.first] = found.first - offset[owner[found.first]]
-    gold = GoldLists.of_lists(ByPlace(queries, listed), place, sizes)
-    topics = [*chain.from_iterable(topics.values() for topics in by_query)]
-    names = [*chain.from_iterable(by_query)]
+    place[found.first] = found.first - offset[query]
+    gold = GoldLists.of_lists(ByPlace(queries, read.docs), place, sizes)
     labels = Labels(
-        np.repeat(np.arange(len(queries)), sizes_of(by_query)),
-        np.ones(len(topics)),
+        np.repeat(np.arange(len(queries)), read.topics),
+        np.ones(len(read.names)),
         found.row,
-        np.repeat(np.arange(len(topics)), sizes_of(topics)),
-        grades(names, topics).astype(np.float64),
+        np.repeat(np.arange(len(read.names)), read.sizes),
+        read.grade,
     )
-    every = np.arange(len(found.first))
+    every = np.arange(len(query))
     grade = np.full(len(every), -np.inf)
     grade_by_labels(grade, labels)
-    documents = Late(
-        lambda: [*map([*chain.from_iterable(listed)].__getitem__, found.first.tolist())], len(every)
-    )
-    whole = Known(
-        PreparedJudgments(Index.of(gold)),
-        offset,
-        found.row,
-        owner[found.first],
-        documents,
-        grade,
-        every,
-        subtopics=labels,
-        by_id=True,
-    )
-    return completed(whole, judgments, names)
+    documents = Late(lambda: [*map(read.docs.docs.__getitem__, found.first.tolist())], len(every))
+    numbers = PreparedJudgments(Index.of(gold))
+    whole = Known(numbers, offset, found.row, query, documents, grade, every, subtopics=labels, by_id=True)
+    return completed(whole, judgments, read.names)
 
 
-def _listed(by_query: Iterable[Mapping[Any, Mapping[Any, float]]]) -> tuple[list[list[Any]], bytes]:
-    """The documents of each query; and the ids of all, one per line, read while they are in the processor's cache."""
-    listed, texts = [], []
-    for topics in by_query:
-        docs = [*chain.from_iterable(topics.values())]
-        listed.append(docs)
-        if docs:
-            texts.append("\n".join(docs))
-    texts.append("")
-    return listed, "\n".join(texts).encode()
+@dataclass(frozen=True)
+class _Read:
+    """All that dicts of subtopics hold, read once, some queries at a time: their documents then stay in the processor's cache."""
+
+    docs: Lists  # of each query
+    ids: list[bytes]  # of the documents of so many queries, one per line
+    topics: IntArray  # how many subtopics each query has
+    names: list[Any]  # of all subtopics
+    sizes: IntArray  # how many documents each of them has
+    grade: FloatArray  # of each document there
+
+    @classmethod
+    def of(cls, by_query: list[dict[Any, dict[Any, float]]]) -> _Read:
+        """A TypeError where something is not a dict, or an id not text."""
+        docs, names, texts = [], [], []
+        topics, sizes = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        graded: list[Grades] = [np.zeros(0, np.uint8)]
+        for first in range(0, len(by_query), _AT_ONCE):
+            some = by_query[first : first + _AT_ONCE]
+            tables, own = [*chain.from_iterable(map(dict.values, some))], [*chain.from_iterable(some)]
+            every = [*chain.from_iterable(tables)]
+            texts.append("\n".join([*every, ""]).encode())
+            topics.append(sizes_of(some))
+            sizes.append(sizes_of(tables))
+            graded.append(grades(own, tables))
+            names += own
+            docs += every
+        each, counts = np.concatenate(sizes), np.concatenate(topics)
+        edges = np.append(0, np.cumsum(each))[np.append(0, np.cumsum(counts))]
+        grade = np.concatenate(graded).astype(np.float64)
+        return cls(Lists(docs, edges.tolist()), texts, counts, names, each, grade)

@@ -14,6 +14,7 @@ from ranklens.judging.known import Known, completed, grade_by_labels
 from ranklens.judging.order import not_a_number
 from ranklens.judging.prepared import Index, PreparedJudgments
 from ranklens.judging.segments import Gold, hashes_of
+from ranklens.judging.tables import numbered
 from ranklens.readers.judgments import Judgments
 
 _SPARSE = 32  # times as many places for pairs of subtopic and document as there are pairs are not too many
@@ -25,39 +26,66 @@ def number_table(judgments: Judgments, rows: pl.DataFrame) -> Known:
     if len(wrong):
         query, _, doc, grade = wrong.row(0)
         raise not_a_number("qrels", "grade", query, doc, grade)
-    rows = rows.with_columns(_first_met(rows, "query").alias("q"))
-    if not rows["q"].is_sorted():
-        rows = rows.sort("q", maintain_order=True)
-    rows = rows.with_columns(_first_met(rows, "q", "subtopic").alias("label"))
-    if not rows["label"].is_sorted():
-        rows = rows.sort("label", maintain_order=True)
-    ids = rows["doc"].str.join("\n").item() + "\n"
-    sorted_ids = distinct(ids.encode(), rows["q"].to_numpy())
-    place, first = (sorted_ids.row, sorted_ids.first) if sorted_ids else _documents(rows)
-    docs = rows.select("q", "query", "doc")[first]
-    queries = judgments.queries()
-    sizes = np.bincount(docs["q"].to_numpy(), minlength=len(queries))
+    queries, number, lengths = numbered(rows["query"])
+    rows, q = _in_order(rows, np.repeat(number, lengths))
+    rows, label = _in_order(rows, _labels(q, rows["subtopic"]))  # of the same queries
+    sorted_ids = distinct([(rows["doc"].str.join("\n").item() + "\n").encode()], [q])
+    place, first = (sorted_ids.row, sorted_ids.first) if sorted_ids else _documents(q, rows["doc"])
+    docs, query = rows["doc"][first], q[first]
+    sizes = np.bincount(query, minlength=len(queries))
     offset = np.cumsum(sizes) - sizes
-    query = np.repeat(np.arange(len(sizes)), sizes)
-    number = (np.arange(len(docs)) - offset[query]).astype(np.float64)
-    entries, grade = _entries(rows, place, sizes), np.full(len(docs), -np.inf)
+    topics = np.flatnonzero(np.diff(label, prepend=-1))
+    owner = q[topics]
+    entries, grade = (
+        _entries(label, place, rows["grade"].to_numpy(), owner, sizes),
+        np.full(len(docs), -np.inf),
+    )
     grade_by_labels(grade, entries)
     every = np.arange(len(docs))
-    index = Index(docs.select("query", "doc", pl.Series("grade", number)))
-    table = docs.select("q", "doc", pl.Series("grade", number))
-    index.for_tables = queries, table, 0, Gold.of(queries, table)
-    names = Late(docs["doc"].to_list, len(docs))
-    by_id = sorted_ids is not None
+    own = (every - offset[query]).astype(np.float64)
+    table = pl.DataFrame({"q": query, "doc": docs, "grade": own})
+    names = queries.to_list()
+    index = Index(pl.DataFrame({"query": queries[query], "doc": docs, "grade": own}))
+    index.for_tables = names, table, 0, Gold.of(names, table)
     found = Known(
-        PreparedJudgments(index), offset, every, query, names, grade, every, subtopics=entries, by_id=by_id
+        PreparedJudgments(index),
+        offset,
+        every,
+        query,
+        Late(docs.to_list, len(docs)),
+        grade,
+        every,
+        subtopics=entries,
+        by_id=sorted_ids is not None,
     )
-    topics = rows["subtopic"][np.flatnonzero(np.diff(rows["label"].to_numpy(), prepend=-1))].to_list()
-    return completed(found, judgments, topics)
+    return completed(found, judgments, Late(rows["subtopic"][topics].to_list, len(topics)))
 
 
-def _documents(rows: pl.DataFrame) -> tuple[IntArray, IntArray]:
+def _in_order(rows: pl.DataFrame, number: IntArray) -> tuple[pl.DataFrame, IntArray]:
+    """The rows in the order of their numbers, and these."""
+    if (number[1:] >= number[:-1]).all():
+        return rows, number
+    order = np.argsort(number, kind="stable")
+    return rows[order], number[order]
+
+
+def _labels(query: IntArray, subtopic: pl.Series) -> IntArray:
+    """The number of the subtopic of each row, counted over all queries, as they first appear in their query, which are sorted."""
+    names, number, lengths = numbered(subtopic)
+    starts = np.cumsum(lengths) - lengths
+    first = np.union1d(starts, np.flatnonzero(np.diff(query, prepend=-1)))
+    runs = query[first] * len(names) + number[np.searchsorted(starts, first, side="right") - 1]
+    ordered = np.sort(runs)
+    label = np.arange(len(runs))
+    if (ordered[1:] == ordered[:-1]).any():
+        _, met, again = np.unique(runs, return_index=True, return_inverse=True)
+        label = np.argsort(np.argsort(met))[again]
+    return np.repeat(label, np.diff(first, append=len(query)))
+
+
+def _documents(query: IntArray, docs: pl.Series) -> tuple[IntArray, IntArray]:
     """The number of the document of each row, counted over all queries; and a row of each document."""
-    query, docs = rows["q"].to_numpy().astype(np.uint64), rows["doc"]
+    query = query.astype(np.uint64)
     for seed in count():
         # Part of a hash is enough to tell the documents of a query apart; if not, another one is.
         key = (query << np.uint64(40)) | (hashes_of(docs, seed) >> np.uint64(24))
@@ -72,20 +100,10 @@ def _documents(rows: pl.DataFrame) -> tuple[IntArray, IntArray]:
     return place, order[new]
 
 
-def _first_met(rows: pl.DataFrame, *columns: str) -> pl.Series:
-    """Number the values of these columns in the order in which they appear."""
-    runs = rows.select(pl.struct(columns).rle_id() if len(columns) > 1 else pl.col(columns[0]).rle_id())
-    run = runs.to_series().to_numpy().astype(np.int64)
-    values = rows.select(columns)[np.flatnonzero(np.diff(run, prepend=-1))]
-    order = values.unique(maintain_order=True).with_row_index("number")
-    number = values.join(order, on=list(columns), how="left", maintain_order="left")["number"].to_numpy()
-    return pl.Series(number.astype(np.int64)[run])
-
-
-def _entries(rows: pl.DataFrame, doc: IntArray, documents: IntArray) -> Labels:
+def _entries(
+    label: IntArray, doc: IntArray, grade: FloatArray, owner: IntArray, documents: IntArray
+) -> Labels:
     """Which document has which subtopic, with its highest grade there; each query has so many ``documents``."""
-    label, grade = rows["label"].to_numpy(), rows["grade"].to_numpy()
-    owner = rows["q"].to_numpy()[np.flatnonzero(np.diff(label, prepend=-1))]
     kept = (
         _best_of_repeated(label * (int(doc.max(initial=0)) + 1) + doc, grade)
         if _may_repeat(label, doc, owner, documents)

@@ -123,4 +123,4 @@ def _rank_shares(
     q = table["q"].to_numpy().astype(np.int64)
     first = np.flatnonzero(np.diff(q, prepend=-1))
     lengths = np.diff(first, append=len(q))
-    return rank(Ranked(table["doc"], table["score"].to_numpy(), q[first], lengths), gold, policy)
+    return rank(Ranked.of(table, q[first], lengths, gold), gold, policy)

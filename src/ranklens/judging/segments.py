@@ -18,7 +18,7 @@ import numpy.typing as npt
 from ranklens.arrays import BoolArray, FloatArray, IntArray
 from ranklens.judging.lookup import Hashes, Lookup
 from ranklens.judging.order import best_of_each, named, nan_last, not_a_number, tie_key
-from ranklens.judging.standing import standing
+from ranklens.judging.standing import in_order, standing
 from ranklens.policy import Policy
 
 if TYPE_CHECKING:
@@ -133,9 +133,18 @@ class Ranked:
     """Rows grouped by query: ``codes`` and ``lengths`` say which query each segment belongs to."""
 
     docs: pl.Series
+    hashes: Hashes
     scores: FloatArray
     codes: IntArray
     lengths: IntArray
+
+    @classmethod
+    def of(cls, table: pl.DataFrame, codes: IntArray, lengths: IntArray, gold: Gold) -> Ranked:
+        """The rows of judged queries in a table, which is grouped by query."""
+        docs = table["doc"]
+        ranked = cls(docs, hashes_of(docs, gold.seed), table["score"].to_numpy(), codes, lengths)
+        judged = codes >= 0
+        return ranked if judged.all() else ranked.keep(np.repeat(judged, lengths))
 
     @cached_property
     def starts(self) -> IntArray:
@@ -147,9 +156,6 @@ class Ranked:
         rises = self.scores[1:] > self.scores[:-1]
         rises[self.starts[1:] - 1] = False
         return not rises.any()
-
-    def hashes(self, seed: int) -> Hashes:
-        return hashes_of(self.docs, seed)
 
     def split(self, most: int, weights: IntArray) -> Iterator[Ranked]:
         """Whole rankings that weigh about so much in all at a time; each has a weight."""
@@ -163,7 +169,9 @@ class Ranked:
                 slice(int(ends[first] - self.lengths[first]), int(ends[last - 1])),
                 slice(first, last),
             )
-            yield Ranked(self.docs[rows], self.scores[rows], self.codes[some], self.lengths[some])
+            yield Ranked(
+                self.docs[rows], self.hashes[rows], self.scores[rows], self.codes[some], self.lengths[some]
+            )
             first = last
 
     def keep(self, rows: BoolArray) -> Ranked:
@@ -173,7 +181,8 @@ class Ranked:
         segment = np.repeat(np.arange(len(self.codes)), self.lengths)[rows]
         lengths = np.bincount(segment, minlength=len(self.codes))
         kept = lengths > 0
-        return Ranked(self.docs.filter(pl.Series(rows)), self.scores[rows], self.codes[kept], lengths[kept])
+        docs = self.docs.filter(pl.Series(rows))
+        return Ranked(docs, self.hashes[rows], self.scores[rows], self.codes[kept], lengths[kept])
 
 
 def rank(ranked: Ranked, gold: Gold, policy: Policy) -> list[Part]:
@@ -186,15 +195,20 @@ def _rank(ranked: Ranked, gold: Gold, policy: Policy) -> Part:
     has_nan = bool(np.isnan(ranked.scores).any())
     if has_nan:
         ranked = replace(ranked, scores=nan_last(ranked.scores))
-    hashes = ranked.hashes(gold.seed)
-    ranked, repeated, first = _without_duplicates(ranked, hashes, gold.queries)
+    ranked, repeated, first = _without_duplicates(ranked, gold.queries)
     if has_nan and policy.nan == "error":
         _refuse_nan(ranked, gold.queries)
-    row, segment, grade = _judged_rows(ranked, ranked.hashes(gold.seed) if repeated else hashes, gold)
+    row, segment, grade = _judged_rows(ranked, gold)
     above, same = _places(ranked, row, segment)
     place = above + 1
     if policy.ties != "average" and (same > 1).any():
         place = place + _places_in_ties(ranked, row, segment, above, same, policy)
+    if policy.ties != "average":
+        at = ranked.starts[segment] + place
+        if (at[1:] < at[:-1]).any():
+            order = in_order(at - 1, len(ranked.scores))
+            segment, place, grade = segment[order], place[order], grade[order]
+            above, same = above[order], same[order]
     query = ranked.codes[segment]
     return Part(ranked.codes, ranked.lengths, query, place, grade, above + 1, same, repeated, first)
 
@@ -205,11 +219,11 @@ def _refuse_nan(ranked: Ranked, queries: Sequence[str]) -> None:
         raise not_a_number("run", "score", queries[ranked.codes[segment]], ranked.docs[row], float("nan"))
 
 
-def _without_duplicates(ranked: Ranked, hashes: Hashes, queries: Sequence[str]) -> tuple[Ranked, int, str]:
+def _without_duplicates(ranked: Ranked, queries: Sequence[str]) -> tuple[Ranked, int, str]:
     """Each document of a query once, at its best place; how many rows that dropped, and the first of them."""
     import polars as pl
 
-    if not may_repeat(hashes, ranked.lengths):
+    if not may_repeat(ranked.hashes, ranked.lengths):
         return ranked, 0, ""
     segment = np.repeat(np.arange(len(ranked.codes)), ranked.lengths)
     frame = pl.DataFrame({"segment": segment, "doc": ranked.docs, "score": ranked.scores})
@@ -261,19 +275,20 @@ def _has_equal(values: npt.NDArray[Any]) -> bool:
     return bool((ordered[1:] == ordered[:-1]).any())
 
 
-def _judged_rows(ranked: Ranked, hashes: Hashes, gold: Gold) -> tuple[IntArray, IntArray, FloatArray]:
+def _judged_rows(ranked: Ranked, gold: Gold) -> tuple[IntArray, IntArray, FloatArray]:
     """Row, segment and grade of the retrieved documents that are judged, by row.
 
     Only the judgments of these queries are looked at: however many there are in all, these fit the processor's cache.
     """
     judgment, owner = gold.of_queries(ranked.codes)
     salt, lookup = _by_key(gold.hashes[judgment], owner, len(ranked.codes))
-    row, place = lookup.find(hashes ^ np.repeat(salt, ranked.lengths))
-    judgment = judgment[place]
+    row, place = lookup.find(ranked.hashes ^ np.repeat(salt, ranked.lengths))
+    judgment, segment = judgment[place], owner[place]
     # The hashes are the same; the ids decide.
     same = (ranked.docs[row] == gold.table["doc"][judgment]).to_numpy()
-    row, judgment = row[same], judgment[same]
-    return row, np.searchsorted(ranked.starts, row, side="right") - 1, gold.grades[judgment]
+    if not same.all():
+        row, judgment, segment = row[same], judgment[same], segment[same]
+    return row, segment, gold.grades[judgment]
 
 
 def _by_key(hashes: Hashes, owner: IntArray, rankings: int) -> tuple[Hashes, Lookup]:

@@ -141,40 +141,42 @@ def _count(
 def _search(
     scores: FloatArray, lengths: IntArray, query: IntArray, wanted: FloatArray
 ) -> tuple[IntArray, IntArray]:
-    """Sort the scores of each query and find the hits in them."""
-    falling = _falling(scores, lengths)
-    start, length = (np.cumsum(lengths) - lengths)[query], lengths[query]
+    """Sort the scores of each query and find the hits in them: of all queries whose lengths have as many bits at once."""
+    bits = np.frexp(lengths)[1]
+    sizes = sorted({*bits.tolist()})
+    if len(sizes) == 1:
+        return _search_alike(scores, lengths, query, wanted, 1 << sizes[0])
+    above, same = np.empty(len(wanted), np.int64), np.empty(len(wanted), np.int64)
+    for size in sizes:
+        alike = bits == size
+        hits = np.flatnonzero(alike[query])
+        some, number = scores[np.repeat(alike, lengths)], (np.cumsum(alike) - 1)[query[hits]]
+        above[hits], same[hits] = _search_alike(some, lengths[alike], number, wanted[hits], 1 << size)
+    return above, same
 
-    def beyond(is_before: np.ufunc) -> IntArray:
-        """How many scores come before each hit: of all hits at once, by halving."""
-        place = np.zeros(len(wanted), np.int64)
-        step = 1 << int(lengths.max(initial=1)).bit_length() - 1
+
+def _search_alike(
+    scores: FloatArray, lengths: IntArray, query: IntArray, wanted: FloatArray, width: int
+) -> tuple[IntArray, IntArray]:
+    """The same in a table with a row for each ranking; ``width`` is a power of two, and no ranking is as long."""
+    table = np.full((len(lengths), width), np.inf)
+    table[np.arange(width) < lengths[:, None]] = -scores
+    table.sort(axis=1)
+    falling, sought, first = table.ravel(), -wanted, query * width
+
+    def before(is_before: np.ufunc) -> IntArray:
+        """How many scores come before each hit, by halving."""
+        place, step = first - 1, width >> 1
         while step:
-            after = place + step
-            last = falling[start + np.minimum(after, length) - 1]
-            place = np.where((after <= length) & is_before(last, wanted), after, place)
+            place += is_before(falling[place + step], sought) * step
             step >>= 1
-        return place
+        count: IntArray = np.minimum(place - first + 1, lengths[query])  # beyond that, nothing is infinite
+        return count
 
-    above = beyond(np.greater)
-    tied = (falling[1:] == falling[:-1]).any()
-    return above, beyond(np.greater_equal) - above if tied else np.ones(len(wanted), np.int64)
-
-
-def _falling(scores: FloatArray, lengths: IntArray) -> FloatArray:
-    """The rankings one after the other, each sorted."""
-    end = np.cumsum(lengths)
-    rises = scores[1:] > scores[:-1]
-    rises[end[:-1] - 1] = False  # another query begins
-    if not rises.any():
-        return scores
-    rising = scores.copy()
-    if len(scores) == len(lengths) * lengths[0]:
-        rising.reshape(len(lengths), -1).sort(axis=1)
-        return rising.reshape(len(lengths), -1)[:, ::-1].ravel()
-    for first, last in pairwise([0, *end.tolist()]):
-        rising[first:last] = np.sort(rising[first:last])[::-1]
-    return rising
+    above = before(np.less)
+    empty = table.size - len(scores)
+    tied = np.count_nonzero(table[:, 1:] == table[:, :-1]) > empty - len(lengths)
+    return above, before(np.less_equal) - above if tied else np.ones(len(wanted), np.int64)
 
 
 def check_unjudged(ignored: int, policy: Policy, first: Callable[[], Any]) -> None:

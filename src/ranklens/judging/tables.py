@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ranklens.arrays import FloatArray
+from ranklens.arrays import FloatArray, IntArray
 from ranklens.files.streams import TableStream
 from ranklens.judging.gold import Grades, grades
 from ranklens.judging.grouped import in_order
@@ -109,17 +109,30 @@ def _judgments_of_table(table: pl.DataFrame) -> tuple[list[str], pl.DataFrame]:
     if len(wrong):
         query, doc, grade = wrong.row(0)
         raise not_a_number("qrels", "grade", query, doc, grade)
-    # Judgments mostly stand query by query: then there are few runs of equal queries, and ids need not be copied.
-    runs = table["query"].rle().struct.unnest()
-    queries, number = runs["value"], np.arange(len(runs))
-    if queries.n_unique() < len(queries):
-        queries = queries.unique(maintain_order=True)
-        codes = pl.DataFrame({"value": queries}).with_row_index("q")
-        number = runs.join(codes, on="value", maintain_order="left")["q"].to_numpy().astype(np.int64)
-    q = np.repeat(number, runs["len"].to_numpy())
-    found = table.select(pl.Series("q", q), "doc", "grade")
+    queries, number, lengths = numbered(table["query"])
+    found = table.select(pl.Series("q", np.repeat(number, lengths)), "doc", "grade")
     in_order = (number[1:] >= number[:-1]).all()
     return queries.to_list(), found if in_order else found.sort("q", maintain_order=True)
+
+
+def numbered(column: pl.Series) -> tuple[pl.Series, IntArray, IntArray]:
+    """The values of a column as they first appear; and of each run of equal ones, the number of its value and its length.
+
+    >>> import polars as pl
+    >>> numbered(pl.Series(["b", "b", "a", "b"]))[1:]
+    (array([0, 1, 0]), array([2, 1, 1]))
+    """
+    import polars as pl
+
+    # Judgments mostly stand query by query: then there are few runs of equal queries, and ids need not be copied.
+    runs = column.rle().struct.unnest()
+    values, number = runs["value"], np.arange(len(runs))
+    if values.n_unique() < len(values):
+        values = values.unique(maintain_order=True)
+        codes = pl.DataFrame({"value": values}).with_row_index("number")
+        found = runs.join(codes, on="value", how="left", maintain_order="left")["number"]
+        number = found.to_numpy().astype(np.int64)
+    return values, number, runs["len"].to_numpy().astype(np.int64)
 
 
 def _as_bytes(grades: FloatArray) -> Grades:

@@ -262,6 +262,7 @@ class Described:
     needs: ClassVar[str] = "documents"
 
     judged: Judged
+    details: Details
     listing: Listing
     documents: Mapping[Any, Mapping[str, Any]]
     name: str
@@ -273,7 +274,7 @@ class Described:
             raise MeasureError(
                 f"{name} needs properties of documents: pass Judgments(grades, documents={{document: {{property: value}}}})."
             )
-        return cls(judged, details.listing, details.documents, name)
+        return cls(judged, details, details.listing, details.documents, name)
 
     def values(self, key: str) -> list[Any]:
         """A property of each document of the listing, by the document's place among its names; None if it is not known."""
@@ -290,6 +291,7 @@ class Interactions:
     """What is known from training: how often each recommended item was used, and what each user has used."""
 
     users: int
+    items: int  # in the catalogue
     total: int
     count: FloatArray  # of each item, by its place among the names of the listing
     history: Sequence[frozenset[str]]  # of each user that is evaluated

@@ -103,11 +103,12 @@ def evaluate(
     used = _interactions(train)
     judged = judge(_with_properties(test, features), recommendations, chosen)
     listed = listing(test, recommendations, chosen, list(judged.queries))
-    judged = replace(judged, details=_details(judged, used, listed, _properties(features)), _cache={})
+    catalogue = {str(item) for item in (items if items is not None else used.popularity)}
+    details = _details(judged, used, listed, _properties(features), len(catalogue))
+    judged = replace(judged, details=details, _cache={})
     names = {str(one): _ours(str(one)) for one in wanted}
     system = {name: ours for name, ours in names.items() if _SYSTEM.match(ours)}
     by_user = {name: with_rel(parse(ours), chosen.rel) for name, ours in names.items() if name not in system}
-    catalogue = {str(item) for item in (items if items is not None else used.popularity)}
     whole = _Whole(judged, listed, catalogue, used, test)
     samples = {name: _sampled(ours, whole) for name, ours in system.items()}
     return Result(
@@ -175,10 +176,15 @@ def _with_properties(test: Any, features: Mapping[Any, Any] | None) -> Any:
 
 
 def _details(
-    judged: Judged, used: _Used, listed: Listing, properties: Mapping[Any, Mapping[str, Any]] | None
+    judged: Judged,
+    used: _Used,
+    listed: Listing,
+    properties: Mapping[Any, Mapping[str, Any]] | None,
+    items: int,
 ) -> Details:
     train = Interactions(
         users=len(used.by_user),
+        items=items,
         total=sum(used.popularity.values()),
         count=np.array([used.popularity.get(name, 0) for name in listed.names], dtype=np.float64),
         history=[used.by_user.get(user, frozenset()) for user in judged.queries],

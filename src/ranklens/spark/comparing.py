@@ -199,11 +199,21 @@ def compare_large(
             Option("test", *TESTS),
             ".",
         )
-    systems = tuple(scores)
     measures = [m for m in wanted if m.definition.aggregate in ("mean", "geometric")]
     _check_measures(measures, scores)
     quantities = tuple(Quantity.named(measure) for measure in measures)
     frame = _joined(list(scores.values()), len(measures), missing, [str(m) for m in measures]).persist()
+    try:
+        return _compared(frame, scores, quantities, settings)
+    finally:
+        frame.unpersist()
+
+
+def _compared(
+    frame: DataFrame, scores: Mapping[str, SparkScores], quantities: tuple[Quantity, ...], settings: Settings
+) -> LargeComparison:
+    """``frame`` has the values of all systems by query."""
+    systems = tuple(scores)
     pairs = _pairs(systems, settings.baseline)
     columns = [
         _column(quantity, i, place, scores)
@@ -213,9 +223,7 @@ def compare_large(
     each = [(i * len(systems) + a, i * len(systems) + b) for i in range(len(quantities)) for a, b in pairs]
     moments, differences = added_up(frame, AddUp(columns, each))
     found = _Sums(systems, quantities, settings, columns, each, moments, differences, frame)
-    results = tuple(found.results())
-    tested = tuple(found.pairs())
-    frame.unpersist()
+    results, tested = tuple(found.results()), tuple(found.pairs())
     return LargeComparison(systems, quantities, settings, results, tested, dict(scores))
 
 

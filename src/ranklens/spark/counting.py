@@ -40,6 +40,13 @@ _LOWEST = "-1.7976931348623157E308D"
 def judge_counted(run: DataFrame, judgments: Mapping[str, Any], judging: Judging, tasks: int) -> DataFrame:
     """Values and facts, in the shape of those that tasks give back; ``run`` has the rows of these queries alone."""
     rows = _Rows.of(run.repartition(tasks, "query", "doc"), judging.policy)
+    try:
+        return _judged(run, rows, judgments, judging)
+    finally:
+        rows.frame.unpersist()
+
+
+def _judged(run: DataFrame, rows: _Rows, judgments: Mapping[str, Any], judging: Judging) -> DataFrame:
     if isinstance(judgments, Judgments):
         if judgments.documents is not None:
             raise InputError(
@@ -56,7 +63,6 @@ def judge_counted(run: DataFrame, judgments: Mapping[str, Any], judging: Judging
     facts = facts_of(judged, judging.measures, values, first)
     facts.applied = replace(facts.applied, duplicates=rows.repeated, ignored=0)
     facts.counts["judged queries"] = len(judgments)
-    rows.frame.unpersist()
     return _as_frame(run, judged.queries, [values[str(m)].tolist() for m in judging.measures], facts, judging)
 
 
@@ -92,18 +98,11 @@ class _Rows:
         best = F.max(F.struct(score.alias("score"), order.alias("order"))).alias("best")
         each = run.groupBy("query", "doc").agg(best, F.count("*").alias("n"))
         frame = each.selectExpr("query", "doc", "best.score as score", f"-best.order as {ROW}", "n").persist()
-        found = frame.agg(
-            F.sum(F.col("n") - 1).alias("repeated"),
-            F.min(F.when(F.col("n") > 1, F.struct("query", "doc"))).alias("first"),
-            F.min(F.when(F.col("score") == float("-inf"), F.struct("query", "doc"))).alias("nan"),
-            F.sum(F.col("doc").isNull().cast("int")).alias("nameless"),
-        ).collect()[0]
-        if found["nameless"]:
-            raise InputError("run: the doc is missing.")
-        if found["nan"] is not None and policy.nan == "error":
-            raise not_a_number("run", "score", found["nan"]["query"], found["nan"]["doc"], float("nan"))
-        first = "" if found["first"] is None else named(found["first"]["doc"], found["first"]["query"])
-        return cls(frame, policy, int(found["repeated"] or 0), first)
+        try:
+            return cls(frame, policy, *_checked(frame, policy))
+        except BaseException:
+            frame.unpersist()
+            raise
 
     def rank(self, judgments: Mapping[Any, Any]) -> Standings:
         """The places of the judged documents, as :mod:`ranklens.judging` gives them for rows on one machine."""
@@ -148,6 +147,24 @@ class _Rows:
             size=same[order],
             applied=Applied(duplicate_judgments=given.duplicates),
         )
+
+
+def _checked(frame: DataFrame, policy: Policy) -> tuple[int, str]:
+    """How many documents are repeated, and the first of them; rows that cannot be ranked are refused."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    found = frame.agg(
+        F.sum(F.col("n") - 1).alias("repeated"),
+        F.min(F.when(F.col("n") > 1, F.struct("query", "doc"))).alias("first"),
+        F.min(F.when(F.col("score") == float("-inf"), F.struct("query", "doc"))).alias("nan"),
+        F.sum(F.col("doc").isNull().cast("int")).alias("nameless"),
+    ).collect()[0]
+    if found["nameless"]:
+        raise InputError("run: the doc is missing.")
+    if found["nan"] is not None and policy.nan == "error":
+        raise not_a_number("run", "score", found["nan"]["query"], found["nan"]["doc"], float("nan"))
+    first = "" if found["first"] is None else named(found["first"]["doc"], found["first"]["query"])
+    return int(found["repeated"] or 0), first
 
 
 def _by_hit(sums: pl.DataFrame, name: str, hits: int) -> IntArray:

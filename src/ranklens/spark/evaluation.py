@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from ranklens.errors import InputError, MissingExtraError, hearing
@@ -17,35 +15,22 @@ from ranklens.readers import frames
 from ranklens.readers.judgment_tables import of_table
 from ranklens.readers.judgments import Judgments
 from ranklens.readers.names import Names
+from ranklens.spark.carried import judge_carried
 from ranklens.spark.collecting import collected
 from ranklens.spark.columns import ROW, gold_rows, has_lists, run_rows
 from ranklens.spark.counting import judge_counted
-from ranklens.spark.facts import Facts, sum_of
-from ranklens.spark.gold import Packed
-from ranklens.spark.placement import placement, tasks_for
+from ranklens.spark.facts import Facts
+from ranklens.spark.placement import tasks_for
+from ranklens.spark.plan import USUAL, Plan, by_query_id, only, scores_of, sorted_by_query
 from ranklens.spark.scores import SparkScores
-from ranklens.spark.tasks import JudgeAbsent, JudgeRows, JudgeTogether, Judging, empty_lists_apart
+from ranklens.spark.tasks import JudgeTogether, Judging, empty_lists_apart
 
 if TYPE_CHECKING:
+    import polars as pl
     from pyspark.sql import DataFrame
 
     from ranklens.matching.rules import Matching
     from ranklens.registry import Measure
-
-
-@dataclass(frozen=True)
-class Plan:
-    """From what size on something is done in another way; benchmarks/spark.py measures what is cheaper."""
-
-    carried: int = 1_000_000  # judgments that travel with every task; more are shuffled next to the run
-    in_place: bool = True  # judge queries whose rows are together where they are
-    few: int = 100_000  # queries whose rows are picked out to be shuffled; if there are more, all rows are
-    longest: int = (
-        2_000_000  # rows of a query that one task holds; those of longer ones are counted where they are
-    )
-
-
-USUAL = Plan()
 
 
 def evaluate(
@@ -56,79 +41,26 @@ def evaluate(
     *,
     columns: Mapping[str, str] | None = None,
     match: Matching | None = None,
-    plan: Plan = USUAL,
+    plan: Plan | None = None,
 ) -> SparkScores:
     """Score a Spark DataFrame; ``qrels`` is one, too, or anything else that judgments can be."""
     _require_arrow()
+    plan = plan or USUAL
     if not frames.is_spark(run):
         raise InputError(
             "The judgments are a Spark DataFrame, but the run is not. Pass both as DataFrames, or collect the judgments: qrels.toPandas()."
         )
     rows = run_rows(run, columns, keep_order=policy.ties == "input")
     gold = gold_rows(qrels, columns) if frames.is_spark(qrels) else None
-    if gold is not None and gold.limit(plan.carried + 1).count() > plan.carried:
-        return _together(gold, rows, measures, policy, match, (qrels, run), plan)
-    given = _local(qrels, columns) if gold is None else _few(gold)
-    return _carried(given, rows, measures, policy, match, has_lists(run), plan)
-
-
-def _scores(parts: Sequence[DataFrame], judging: Judging, known: Facts) -> SparkScores:
-    """Run everything, once: values stay where they are, facts come here."""
-    source = reduce(lambda one, other: one.unionByName(other), parts).persist()
-    texts = collected(source.filter("facts is not null").select("facts"))["facts"].to_list()
-    facts = sum_of([known, *map(Facts.from_json, texts)])
-    facts.complain(judging.policy)
-    return SparkScores.of(judging.measures, source, facts, judging.policy, judging.max_grade)
-
-
-def _carried(
-    judgments: Any,
-    run: DataFrame,
-    measures: Sequence[Measure],
-    policy: Policy,
-    match: Matching | None,
-    lists: bool,
-    plan: Plan,
-) -> SparkScores:
-    """Judgments travel with the tasks; rows are judged in place as far as possible."""
-    import polars as pl
-
-    judging = Judging(tuple(measures), policy, _highest_grade(judgments), match)
-    gold = Packed.of(judgments)
-    where = placement(run, gold)
-    is_long = pl.col("rows") > plan.longest
-    whole = where.judged.filter(~is_long & (pl.col("pieces") == 1))
-    rest = where.judged.filter(~is_long & (pl.col("pieces") > 1))
-    long = where.judged.filter(is_long)
-    in_place = plan.in_place and len(rest) <= plan.few and whole["rows"].sum() >= rest["rows"].sum()
-    parts = []
-    if len(long):
-        names, of_long = long["query"].to_list(), _by_query_id(gold.judgments.some(long["query"])[0])
-        parts.append(judge_counted(_only(run, names), of_long, judging, tasks_for(int(long["rows"].sum()))))
-        run = _only(run, names, "left_anti")
-    if in_place and len(whole):
-        expected = Packed.of(whole.select("query", "rows"))
-        parts.append(run.mapInArrow(JudgeRows(judging, gold, expected, lists), judging.schema))
-    shuffled = rest if in_place else pl.concat([whole, rest])
-    if len(shuffled):
-        # Rows of other queries stay where they are, unless it takes longer to tell them apart.
-        worth_it = len(shuffled) <= plan.few and (in_place or where.unjudged > 0)
-        rows = _only(run, shuffled["query"].to_list()) if worth_it else run
-        together = _sorted(rows, tasks_for(int(shuffled["rows"].sum())))
-        parts.append(together.mapInArrow(JudgeRows(judging, gold, None, lists), judging.schema))
-    present = {*where.judged["query"].to_list()}
-    absent = pl.DataFrame(
-        {"query": [name for name in gold.judgments.names() if name not in present]},
-        schema={"query": pl.String},
-    )
-    if len(absent):
-        numbers = run.sparkSession.range(0, len(absent), 1, len(absent) // 50_000 + 1)
-        parts.append(numbers.mapInArrow(JudgeAbsent(judging, gold, Packed.of(absent)), judging.schema))
-    if not parts:  # nothing is judged
-        parts.append(run.limit(0).mapInArrow(JudgeRows(judging, gold, None, lists), judging.schema))
-    first = {} if where.first_unjudged is None else {"unjudged query": where.first_unjudged}
-    known = Facts(Applied(ignored=where.unjudged), first=first)
-    return _scores(parts, judging, known)
+    if gold is None:
+        given = _local(qrels, columns)
+    else:
+        first = _first(gold, plan.carried + 1)
+        if len(first) > plan.carried:
+            return _together(gold, rows, measures, policy, match, (qrels, run), plan)
+        given = _few(first)
+    judging = Judging(tuple(measures), policy, _highest_grade(given), match)
+    return judge_carried(given, rows, judging, has_lists(run), plan)
 
 
 def _together(
@@ -152,8 +84,8 @@ def _together(
     long = list(rows_of)
     parts, known = [], Facts()
     if long:
-        of_long = _few(_only(gold, long))
-        table = _by_query_id(of_long)
+        of_long = _few(collected(only(gold, long)))
+        table = by_query_id(of_long)
         judged = (
             {query: table[query] for query in long if query in table}
             if not isinstance(table, Judgments)
@@ -165,8 +97,8 @@ def _together(
         )
         if judged:
             tasks = tasks_for(sum(rows_of[query] for query in judged))
-            parts.append(judge_counted(_only(run, list(judged)), judged, judging, tasks))
-        run, gold = (_only(one, long, "left_anti") for one in (run, gold))
+            parts.append(judge_counted(only(run, list(judged)), judged, judging, tasks))
+        run, gold = (only(one, long, "left_anti") for one in (run, gold))
     nothing = F.lit(None).cast("string")
     subtopic = F.col("subtopic") if "subtopic" in gold.columns else nothing
     order = [ROW] if ROW in run.columns else []
@@ -182,27 +114,9 @@ def _together(
         nothing.alias("subtopic"),
         *order,
     )
-    rows = _sorted(judgments.unionByName(retrieved), tasks_for(judged_rows + retrieved_rows))
+    rows = sorted_by_query(judgments.unionByName(retrieved), tasks_for(judged_rows + retrieved_rows))
     task = JudgeTogether(judging, any(map(has_lists, given)))
-    return _scores([*parts, rows.mapInArrow(task, judging.schema)], judging, known)
-
-
-def _sorted(rows: DataFrame, tasks: int) -> DataFrame:
-    """Rows of the same query next to each other, in their order where that decides ties."""
-    order = [ROW] if ROW in rows.columns else []
-    return rows.repartition(tasks, "query").sortWithinPartitions("query", *order)
-
-
-def _only(run: DataFrame, queries: Sequence[str], how: str = "left_semi") -> DataFrame:
-    """The rows of some queries, which each machine looks up; or of all others, with ``left_anti``."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    wanted = run.sparkSession.createDataFrame([(query,) for query in queries], "query string")
-    return run.join(F.broadcast(wanted), "query", how)
-
-
-def _by_query_id(judgments: Any) -> Mapping[str, Any]:
-    return judgments if isinstance(judgments, Mapping) else frames.by_query(judgments)
+    return scores_of([*parts, rows.mapInArrow(task, judging.schema)], judging, known)
 
 
 def _local(qrels: Any, columns: Mapping[str, str] | None) -> Any:
@@ -220,9 +134,16 @@ def _local(qrels: Any, columns: Mapping[str, str] | None) -> Any:
     return frames.qrels_frame(found)
 
 
-def _few(gold: DataFrame) -> Any:
-    """The same of judgments on the cluster that are few enough to come here."""
-    table = collected(gold)
+def _first(gold: DataFrame, count: int) -> pl.DataFrame:
+    """So many rows at most, in their order, which tells the first of repeated judgments."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    numbered = gold.withColumn(ROW, F.monotonically_increasing_id())
+    return collected(numbered.limit(count)).sort(ROW).drop(ROW)
+
+
+def _few(table: pl.DataFrame) -> Any:
+    """The same of judgments on the cluster that came here."""
     if "subtopic" in table.columns:
         return of_table(table)
     found = empty_lists_apart(table)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import io
 import json
 import pickle
 from collections import Counter
@@ -24,6 +25,8 @@ from ranklens.stats.intervals import Bounds
 from ranklens.stats.moments import Moments, exact_sum, value_of
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from ranklens.policy import Policy
     from ranklens.registry import Measure
 
@@ -45,10 +48,22 @@ class Facts:
         default_factory=dict
     )  # examples for messages: the first by id, wherever it was met
     errors: list[str] = field(default_factory=list)
+    rows: list[str] = field(default_factory=list)  # tables of rows that the driver judges
 
     @classmethod
     def of_error(cls, error: RankLensError) -> Facts:
         return cls(errors=[base64.b64encode(pickle.dumps(error)).decode()])
+
+    @classmethod
+    def of_rows(cls, table: pl.DataFrame) -> Facts:
+        buffer = io.BytesIO()
+        table.write_ipc(buffer)
+        return cls(rows=[base64.b64encode(buffer.getvalue()).decode()])
+
+    def tables(self) -> list[pl.DataFrame]:
+        import polars as pl
+
+        return [pl.read_ipc(io.BytesIO(base64.b64decode(one))) for one in self.rows]
 
     def __add__(self, other: Facts) -> Facts:
         keys = {*self.first, *other.first}
@@ -63,6 +78,7 @@ class Facts:
             max(self.longest, other.longest),
             {key: min(one.first[key] for one in (self, other) if key in one.first) for key in keys},
             self.errors + other.errors,
+            self.rows + other.rows,
         )
 
     def to_json(self) -> str:
@@ -75,6 +91,7 @@ class Facts:
                 "longest": self.longest,
                 "first": self.first,
                 "errors": self.errors,
+                "rows": self.rows,
             }
         )
 
@@ -89,6 +106,7 @@ class Facts:
             found["longest"],
             found["first"],
             found["errors"],
+            found["rows"],
         )
 
     def share_judged(self, policy: Policy) -> float | None:

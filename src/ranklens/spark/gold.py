@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ranklens.arrays import BoolArray
+from ranklens.arrays import BoolArray, IntArray
 from ranklens.readers.judgments import Judgments
 
 if TYPE_CHECKING:
@@ -78,9 +78,13 @@ class Carried:
         """All judged queries."""
         raise NotImplementedError
 
+    def codes(self, queries: pl.Series) -> IntArray:
+        """The place of each of these queries among all judged ones; -1 for those that are not."""
+        raise NotImplementedError
+
     def is_judged(self, queries: pl.Series) -> BoolArray:
         """For each of these queries."""
-        raise NotImplementedError
+        return self.codes(queries) >= 0
 
     def some(self, queries: pl.Series) -> tuple[Any, set[str]]:
         """The judgments of these queries, in the shape that :func:`ranklens.judge` takes; and which of them are judged."""
@@ -109,8 +113,8 @@ class Table(Carried):
     def names(self) -> Sequence[str]:
         return self._index.queries
 
-    def is_judged(self, queries: pl.Series) -> BoolArray:
-        return self._index.codes(queries) >= 0
+    def codes(self, queries: pl.Series) -> IntArray:
+        return self._index.codes(queries)
 
     def some(self, queries: pl.Series) -> tuple[pl.DataFrame, set[str]]:
         codes = self._index.codes(queries)
@@ -130,8 +134,14 @@ class Dicts(Carried):
     def names(self) -> Sequence[str]:
         return list(self.judgments)
 
-    def is_judged(self, queries: pl.Series) -> BoolArray:
-        return np.fromiter((query in self.judgments for query in queries.to_list()), bool, len(queries))
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {query: place for place, query in enumerate(self.judgments)}
+
+    def codes(self, queries: pl.Series) -> IntArray:
+        return np.fromiter(
+            (self._places.get(query, -1) for query in queries.to_list()), np.int64, len(queries)
+        )
 
     def some(self, queries: pl.Series) -> tuple[Mapping[str, Any], set[str]]:
         wanted = [query for query in queries.to_list() if query in self.judgments]

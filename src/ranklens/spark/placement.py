@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ranklens.errors import InputError
 from ranklens.spark.collecting import collected
 from ranklens.spark.gold import Packed
+from ranklens.spark.workers import settle
 
 if TYPE_CHECKING:
     import polars as pl
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _ROWS_OF_A_TASK = 1 << 20
+_QUERIES = 1 << 20  # that come to the driver, judged or not; of more, only the judged ones do
 
 
 def tasks_for(rows: int) -> int:
@@ -28,7 +30,7 @@ def tasks_for(rows: int) -> int:
 
 @dataclass(frozen=True)
 class Placement:
-    """Judged queries of a run: ``query``, how many ``rows`` it has, and in how many ``pieces`` they come."""
+    """Judged queries of a run: ``query``, how many ``rows`` it has, and whether these are ``together``: next to each other in one partition."""
 
     judged: pl.DataFrame
     unjudged: int
@@ -36,61 +38,53 @@ class Placement:
 
 
 def placement(run: DataFrame, gold: Packed) -> Placement:
-    """One walk over the column of queries; what is shuffled is one row per query and piece."""
+    """One walk over the column of queries, without Python; what is shuffled is one row per query and partition."""
     import polars as pl
     from pyspark.sql import functions as F  # noqa: N812
 
-    pieces = run.select("query").mapInArrow(_Pieces(gold), "query string, rows long, judged boolean")
-    each = pieces.groupBy("query", "judged").agg(F.sum("rows").alias("rows"), F.count("*").alias("pieces"))
-    # Of queries that nobody judged only their number matters, and the first, so that they become one row.
-    name = F.when(F.col("judged"), F.col("query")).alias("judged_query")
-    found = collected(
-        each.groupBy(name).agg(
-            F.sum("rows").alias("rows"),
-            F.sum("pieces").alias("pieces"),
-            F.count("query").alias("queries"),
-            F.count("*").alias("with_nameless"),
-            F.min("query").alias("first"),
-        )
+    # Spark numbers the rows of a partition one after the other, and leaves a gap between partitions.
+    numbered = run.select("query", F.monotonically_increasing_id().alias("at"))
+    each = numbered.groupBy("query").agg(
+        F.count("*").alias("rows"), (F.max("at") - F.min("at") + 1 == F.count("*")).alias("together")
     )
-    if (found["queries"] < found["with_nameless"]).any():
+    only_judged = _OnlyJudged(gold)
+    found = collected(each.limit(_QUERIES + 1))
+    if len(found) > _QUERIES:  # of which most are not judged
+        found = collected(each.mapInArrow(only_judged, "query string, rows long, together boolean"))
+    else:
+        found = only_judged.of(found)
+    if found["query"].null_count():
         raise InputError("run: the query is missing in a row; give every row one.")
-    is_judged = pl.col("judged_query").is_not_null()
-    others = found.filter(~is_judged)
-    judged = found.filter(is_judged).select(pl.col("judged_query").alias("query"), "rows", "pieces")
-    return Placement(judged, int(others["queries"].sum()), others["first"].min())  # type: ignore[arg-type]
+    others = found.filter(pl.col("together").is_null())
+    judged = found.filter(pl.col("together").is_not_null())
+    return Placement(judged, int(others["rows"].sum()), others["query"].min())  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
-class _Pieces:
-    """A row for each stretch of rows of the same query in a partition: its length, and whether the query is judged."""
+class _OnlyJudged:
+    """Judged queries as they are; of the others one row per table, with the first of them and their number."""
 
     gold: Packed
 
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def of(self, each: pl.DataFrame) -> pl.DataFrame:
         import polars as pl
 
-        held = pl.DataFrame(schema={"query": pl.String, "rows": pl.Int64})
-        for batch in batches:
-            runs = pl.DataFrame(pl.from_arrow(batch))["query"].rle().struct.unnest()
-            runs = runs.select(query="value", rows=pl.col("len").cast(pl.Int64))
-            # The last stretch of the batch before may continue in this one.
-            if len(held) and len(runs) and held["query"].eq_missing(runs["query"][:1])[0]:
-                longer = runs[:1].with_columns(pl.col("rows") + held["rows"][0])
-                runs = pl.concat([longer, runs[1:]])
-            else:
-                runs = pl.concat([held, runs])
-            yield self._batch(runs[:-1])
-            held = runs[-1:]
-        yield self._batch(held)
+        has_name = each["query"].is_not_null()
+        judged = pl.Series(self.gold.judgments.is_judged(each["query"].fill_null(""))) & has_name
+        others = each["query"].filter(~judged)
+        if not len(others):
+            return each
+        # Rows without a query must be told, since they are refused.
+        first = others.min() if has_name.all() else None
+        told = pl.DataFrame({"query": [first], "rows": [len(others)], "together": [None]}, each.schema)
+        return pl.concat([each.filter(judged), told])
 
-    def _batch(self, pieces: pl.DataFrame) -> pa.RecordBatch:
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import polars as pl
         import pyarrow as pa
 
-        named = pieces["query"].fill_null("")
-        judged = pl.Series(self.gold.judgments.is_judged(named)) & pieces["query"].is_not_null()
-        columns = [pieces["query"].to_list(), pieces["rows"].to_numpy(), judged.to_numpy()]
-        kinds = [pa.string(), pa.int64(), pa.bool_()]
-        arrays = [pa.array(values, kind) for values, kind in zip(columns, kinds, strict=True)]
-        return pa.RecordBatch.from_arrays(arrays, names=["query", "rows", "judged"])
+        for batch in batches:
+            found = self.of(pl.DataFrame(pl.from_arrow(batch)))
+            arrays = [pa.array(found[one.name].to_list(), one.type) for one in batch.schema]
+            yield pa.RecordBatch.from_arrays(arrays, names=found.columns)
+        settle()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -19,7 +20,7 @@ from ranklens.stats.intervals import Bounds, Interval
 if TYPE_CHECKING:
     import numpy.typing as npt
     import polars as pl
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
     from ranklens.policy import Policy
     from ranklens.registry import Aggregate, Measure
@@ -28,31 +29,67 @@ if TYPE_CHECKING:
     from ranklens.stats.moments import Moments
 
 
+@dataclass(frozen=True)
+class Kept:
+    """Values by query: those of most are kept on the cluster, with facts among them; those of some or of all may be here."""
+
+    session: SparkSession
+    columns: str  # query, m0, m1, … in the order of the measures
+    there: DataFrame | None
+    here: pl.DataFrame | None
+
+    @cached_property
+    def frame(self) -> DataFrame:
+        """All of them on the cluster."""
+        parts = []
+        if self.there is not None:
+            parts.append(self.there.filter("query is not null").drop("facts"))
+        if self.here is not None:
+            parts.append(self.session.createDataFrame(self.here.rows(), self.columns))
+        return reduce(lambda one, other: one.unionByName(other), parts)
+
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """All of them here, collected on first use."""
+        found = self.here if self.there is None and self.here is not None else collected(self.frame)
+        return found.sort("query")
+
+    def queries(self, count: int) -> _Queries:
+        return _Queries(count, self._names)
+
+    def _names(self) -> list[str]:
+        return self.table["query"].to_list()
+
+    def free(self) -> None:
+        if self.there is not None:
+            self.there.unpersist()
+
+
 class SparkScores(Scores):
-    """Scores of a run on a cluster: means and intervals are here, values by query there, until they are asked for.
+    """Scores of a run on a cluster: means and intervals are here, values by query there, until they are asked for; those of a small run are here.
 
     :meth:`to_spark` gives the values as a DataFrame. :attr:`per_query`, :attr:`queries` and whatever else needs each query
     collects them once, sorted by query.
     """
 
     facts: Facts
-    frame: DataFrame  # query, m0, m1, … in the order of the measures
-    source: DataFrame  # what is kept on the cluster, with facts among the values
+    kept: Kept
 
     @classmethod
     def of(
-        cls, measures: Sequence[Measure], source: DataFrame, facts: Facts, policy: Policy, max_grade: float
+        cls, measures: Sequence[Measure], kept: Kept, facts: Facts, policy: Policy, max_grade: float
     ) -> SparkScores:
         """From what tasks gave back."""
-        from pyspark.sql import functions as F  # noqa: N812
-
-        frame = source.filter(F.col("query").isNotNull()).drop("facts")
-        held = _Held(frame)
-        judged = counted(held.queries(facts.applied.queries), facts, policy, max_grade)
-        values = _Values({str(measure): f"m{i}" for i, measure in enumerate(measures)}, held)
+        judged = counted(kept.queries(facts.applied.queries), facts, policy, max_grade)
+        values = _Values({str(measure): f"m{i}" for i, measure in enumerate(measures)}, kept)
         found = cls(list(measures), judged, values)
-        vars(found).update(facts=facts, frame=frame, source=source)
+        vars(found).update(facts=facts, kept=kept)
         return found
+
+    @property
+    def frame(self) -> DataFrame:
+        """The values by query on the cluster: ``query, m0, m1, …`` in the order of the measures."""
+        return self.kept.frame
 
     def to_spark(self) -> DataFrame:
         """The values by query as a Spark DataFrame: the column ``query`` and one per measure, in the spelling that was asked for.
@@ -66,7 +103,7 @@ class SparkScores(Scores):
 
     def free(self) -> None:
         """Free the memory of the cluster; means and intervals stay, values would be computed again."""
-        self.source.unpersist()
+        self.kept.free()
 
     @cached_property
     def mean(self) -> dict[str, float]:
@@ -123,23 +160,6 @@ def counted(queries: Sequence[str], facts: Facts, policy: Policy, max_grade: flo
     )  # fmt: skip
 
 
-class _Held:
-    """A frame on the cluster that is collected on first use."""
-
-    def __init__(self, frame: DataFrame) -> None:
-        self._frame = frame
-
-    @cached_property
-    def table(self) -> pl.DataFrame:
-        return collected(self._frame).sort("query")
-
-    def queries(self, count: int) -> _Queries:
-        return _Queries(count, self._ids)
-
-    def _ids(self) -> list[str]:
-        return self.table["query"].to_list()
-
-
 class _Queries(Sequence[str]):
     """Ids of queries whose number is known, and which are collected on use."""
 
@@ -174,11 +194,11 @@ class _Queries(Sequence[str]):
 class _Values(Mapping[str, "npt.NDArray[Any]"]):
     """Values by measure, collected on use."""
 
-    def __init__(self, columns: Mapping[str, str], held: _Held) -> None:
-        self._columns, self._held = columns, held
+    def __init__(self, columns: Mapping[str, str], kept: Kept) -> None:
+        self._columns, self._kept = columns, kept
 
     def __getitem__(self, name: str) -> npt.NDArray[Any]:
-        column = self._held.table[self._columns[name]]
+        column = self._kept.table[self._columns[name]]
         return column.to_numpy() if column.dtype.is_numeric() else np.array(column.to_list(), np.object_)
 
     def __contains__(self, name: object) -> bool:

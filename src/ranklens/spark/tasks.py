@@ -19,15 +19,19 @@ from ranklens.policy import Policy
 from ranklens.readers import frames, judgment_tables
 from ranklens.registry import Measure
 from ranklens.spark.facts import Facts, facts_of
+from ranklens.spark.workers import settle
 
 if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
+    from ranklens.arrays import BoolArray, IntArray
     from ranklens.matching.rules import Matching
     from ranklens.spark.gold import Packed
 
 _ROWS = 1 << 18  # judged together
+CHANGING = "the DataFrame gives other rows each time it is computed. Cache it first: run = run.cache()."
+SPREAD = -1  # instead of a number of rows: they are in several places
 _RUN, _GOLD = 1, 0  # kinds of rows that stand next to each other
 ROWS_TOGETHER = "query string, kind int, doc string, number double, subtopic string"
 
@@ -44,9 +48,13 @@ class Judging:
     @property
     def schema(self) -> str:
         """Of what tasks give back: one row per query, and rows without a query that hold facts."""
+        return f"{self.columns}, facts string"
+
+    @property
+    def columns(self) -> str:
+        """Of values by query."""
         kinds = ["string" if m.definition.aggregate == "none" else "double" for m in self.measures]
-        columns = [f"m{i} {kind}" for i, kind in enumerate(kinds)]
-        return ", ".join(["query string", *columns, "facts string"])
+        return ", ".join(["query string", *(f"m{i} {kind}" for i, kind in enumerate(kinds))])
 
     def values(self, gold: Any, run: Any, first: Mapping[str, str], queries: int) -> Iterator[pa.RecordBatch]:
         """Of so many judged queries whose judgments and rows are all here; ``first`` has examples for messages."""
@@ -67,6 +75,10 @@ class Judging:
         missing = "zero" if self.policy.missing == "error" else self.policy.missing
         return replace(self.policy, missing=missing, unjudged_queries="ignore")
 
+    def nothing(self) -> pa.RecordBatch:
+        """No rows, which tell the kinds of the columns."""
+        return self._batch([], [[]] * len(self.measures), None)
+
     def told(self, facts: Facts) -> pa.RecordBatch:
         return self._batch([None], [[None]] * len(self.measures), facts.to_json())
 
@@ -86,43 +98,43 @@ class Judging:
 class JudgeRows:
     """Rows ``query, doc, score`` that stand query by query, with judgments that travel along.
 
-    ``rows_of`` says how many rows each query has, where queries are judged in place: rows of others are passed over, and a query
-    that has more or fewer is an error, since a task that is repeated must see what the first one saw.
+    ``expected`` says how many ``rows`` each judged query has, in the order of the judgments, where queries are judged in place. One
+    that has more or fewer is an error, since a task that is repeated must see what the first one saw. Rows of queries with 0 are
+    passed over, and those of :data:`SPREAD` ones are handed to the driver.
     """
 
     judging: Judging
     gold: Packed
-    rows_of: Packed | None = None
+    expected: Packed | None = None
     has_lists: bool = False  # so that a row without a document stands for an empty list
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return _safely(self.judging, self._judged(batches))
 
     def _judged(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import polars as pl
-
-        expected = None if self.rows_of is None else self.rows_of.table
-        for rows in _whole_queries(map(self._of_judged_queries, batches)):
+        for rows in _whole_queries(map(self._of_wanted_queries, batches)):
             runs = rows["query"].rle().struct.unnest()
-            if expected is not None:
-                here = runs.join(
-                    expected, left_on="value", right_on="query", how="left", maintain_order="left"
-                )
-                _check_counts(here)
-                keep = here["rows"].is_not_null()
-                rows = rows.filter(pl.Series(np.repeat(keep.to_numpy(), runs["len"].to_numpy())))  # noqa: PLW2901
-                runs = runs.filter(keep)
-            if len(rows):
-                yield from self._chunk(rows, runs["value"])
+            expected = self._rows_of(runs["value"])
+            whole = expected != SPREAD
+            if self.expected is not None:
+                check_counts(runs.filter(whole), expected[whole])
+            if not whole.all():
+                yield self.judging.told(Facts.of_rows(_of_runs(rows, runs, ~whole)))
+            if whole.any():
+                yield from self._chunk(_of_runs(rows, runs, whole), runs["value"].filter(whole))
 
-    def _of_judged_queries(self, batch: pa.RecordBatch) -> pl.DataFrame:
+    def _of_wanted_queries(self, batch: pa.RecordBatch) -> pl.DataFrame:
         """Only these are held: a query that nobody judged may be of any length."""
-        import polars as pl
-
         rows = _table(batch)
         runs = rows["query"].rle().struct.unnest()
-        judged = self.gold.judgments.is_judged(runs["value"])
-        return rows if judged.all() else rows.filter(pl.Series(np.repeat(judged, runs["len"].to_numpy())))
+        return _of_runs(rows, runs, self._rows_of(runs["value"]) != 0)
+
+    def _rows_of(self, queries: pl.Series) -> IntArray:
+        """How many each should have, 0 for those to pass over."""
+        codes = self.gold.judgments.codes(queries)
+        if self.expected is None:
+            return codes + 1
+        return np.where(codes >= 0, self.expected.table["rows"].to_numpy()[codes], 0)
 
     def _chunk(self, rows: pl.DataFrame, queries: pl.Series) -> Iterator[pa.RecordBatch]:
         gold, judged = self.gold.judgments.some(queries)
@@ -192,6 +204,13 @@ class JudgeTogether:
             yield from self.judging.values(gold, run, first, len(judged))
 
 
+def _of_runs(rows: pl.DataFrame, runs: pl.DataFrame, wanted: BoolArray) -> pl.DataFrame:
+    """The rows of some stretches; not copied where these are all of them."""
+    import polars as pl
+
+    return rows if wanted.all() else rows.filter(pl.Series(np.repeat(wanted, runs["len"].to_numpy())))
+
+
 def _gold_of(rows: pl.DataFrame) -> Any:
     """Judgments as :func:`ranklens.judge` takes them."""
     table = rows.select("query", "doc", grade="number")
@@ -217,6 +236,7 @@ def _safely(judging: Judging, results: Iterator[pa.RecordBatch]) -> Iterator[pa.
         if isinstance(error, frames.RowError):  # whose number is one of these rows only
             error = InputError(f"{str(error).partition(':')[0]}: {error.message}")
         yield judging.told(Facts.of_error(error))
+    settle()
 
 
 def _table(batch: pa.RecordBatch) -> pl.DataFrame:
@@ -250,13 +270,13 @@ def _whole_queries(tables: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
         yield pl.concat(held, rechunk=True)
 
 
-def _check_counts(runs: pl.DataFrame) -> None:
-    odd = runs.filter((runs["rows"] != runs["len"]) & runs["rows"].is_not_null())
+def check_counts(runs: pl.DataFrame, expected: IntArray) -> None:
+    """Whether the stretches, of which ``value`` is the query and ``len`` the length, are as long as they should be."""
+    odd = np.flatnonzero(runs["len"].to_numpy() != expected)
     if len(odd):
-        query, found, expected = odd["value"][0], odd["len"][0], odd["rows"][0]
+        query, found = runs.select("value", "len").row(int(odd[0]))
         raise InputError(
-            f"run: query {query!r} has {found:,} rows in its partition now, and had {expected:,} when they were counted: the DataFrame "
-            "gives other rows each time it is computed. Cache it first: run = run.cache().",
+            f"run: query {query!r} has {found:,} rows now, and had {expected[odd[0]]:,} when they were counted: {CHANGING}",
             query=query,
         )
 
