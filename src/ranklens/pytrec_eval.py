@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import lru_cache
 from itertools import chain, islice
 from operator import index
 from typing import Any, TypeVar
@@ -111,7 +112,6 @@ class RelevanceEvaluator:
         self._columns = {
             line if isinstance(line, str) else line.name: self._measure(line) for line in self._lines
         }
-        self._rows = _row_maker(self._columns)
 
     def evaluate(self, scores: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
         """``{query: {measure: value}}`` for the queries that are judged and in the run."""
@@ -137,7 +137,8 @@ class RelevanceEvaluator:
         # Judgments are used as they were prepared, unless few of their queries are asked for.
         gold = self._gold if 2 * len(run) >= len(known) else self._gold.only(list(run))
         judged = assemble(from_dicts(gold, run, self._policy, in_32_bits=True), self._policy)
-        found = self._rows(*(_values(one, judged) for one in self._columns.values()))
+        values = [_values(one, judged) for one in self._columns.values()]
+        found = _row_maker(tuple(self._columns))(*values) if values else [{} for _ in range(len(judged))]
         if not whole and (len(run) < len(judged) or list(run) != gold.queries):
             found = [*map(found.__getitem__, map(gold.place.__getitem__, run))]
         return dict(zip(run, found, strict=True))
@@ -151,15 +152,15 @@ class RelevanceEvaluator:
         return measure.replace(rounding="trec9") if "rounding" in measure.definition.parameters else measure
 
 
-def _row_maker(names: Iterable[str]) -> Callable[..., list[dict[str, float]]]:
-    """A function of one list per name that makes one dict per query.
+@lru_cache(maxsize=64)
+def _row_maker(names: tuple[str, ...]) -> Callable[..., list[dict[str, float]]]:
+    """A function of one list per name, of which there is one or more, that makes one dict per query.
 
     It is written out, as :mod:`collections` does for named tuples: a dict whose keys stand in the code is made in a
     third of the time of any other, and making them is a third of the work where rankings are short.
     """
-    keys = [*names]
-    values = [f"value{i}" for i in range(len(keys))]
-    row = ", ".join(f"{key!r}: {value}" for key, value in zip(keys, values, strict=True))
+    values = [f"value{i}" for i in range(len(names))]
+    row = ", ".join(f"{name!r}: {value}" for name, value in zip(names, values, strict=True))
     code = f"lambda *columns: [{{{row}}} for {', '.join(values)}, in zip(*columns, strict=True)]"
     maker: Callable[..., list[dict[str, float]]] = eval(code)  # noqa: S307 - of names that trec_eval has
     return maker

@@ -71,6 +71,8 @@ def test_findings_and_measures_say_the_same_in_every_format(capsys, folder):
     assert [row["measure"] for row in read(folder / "x.csv")] == [str(measure) for measure in rl.measures()]
     run(capsys, "measures", "RBP", "--bibtex", "-o", "x.bib")
     assert (folder / "x.bib").read_text().startswith("@article{moffat2008")
+    for given in (["--format", "json"], ["-o", "x.csv"]):
+        assert "writes BibTeX" in run(capsys, "measures", "RBP", "--bibtex", *given)[2]
 
 
 @pytest.mark.parametrize(

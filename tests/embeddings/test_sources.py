@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import ranklens as rl
+from ranklens.embeddings.corpus import open_corpus
 
 RNG = np.random.default_rng(0)
 QUERIES = RNG.normal(size=(6, 4)).astype(np.float32)
@@ -98,3 +99,24 @@ def test_nothing_is_left_behind(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     check(DOCUMENTS[i : i + 7] for i in range(0, 50, 7))
     assert not list(tmp_path.iterdir())
+
+
+def test_blocks_that_are_filled_again():
+    """A function may give the same memory again and again; blocks are read ahead."""
+    rng = np.random.default_rng(0)
+    documents, queries = (
+        rng.standard_normal((400, 8), dtype=np.float32),
+        rng.standard_normal((20, 8), dtype=np.float32),
+    )
+    qrels = {str(i): {str(doc): 1 for doc in rng.choice(400, 3, replace=False)} for i in range(20)}
+
+    def blocks():
+        memory = np.empty((20, 8), np.float32)
+        for first in range(0, 400, 20):
+            memory[:] = documents[first : first + 20]
+            yield memory
+
+    whole = rl.evaluate_embeddings(queries, documents, qrels, "AP")
+    assert rl.evaluate_embeddings(queries, blocks, qrels, "AP")["AP"].tolist() == whole["AP"].tolist()
+    held = [vectors for _, vectors in open_corpus(blocks, None, list).blocks(20)]
+    assert np.array_equal(np.concatenate(held), documents)

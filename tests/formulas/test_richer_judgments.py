@@ -324,3 +324,9 @@ def test_asking_without_preferences_is_one_clear_sentence():
         rl.evaluate({"q": {"a": 1}}, {"q": ["a"]}, "Prefs")
     with pytest.raises(rl.InputError, match="not a pair of a better and a worse document"):
         rl.evaluate(Judgments(preferences={"q": ["ab", "c"]}), {"q": ["a"]}, "Prefs")
+
+
+@pytest.mark.filterwarnings("ignore::ranklens.RankLensWarning")
+def test_subtopics_of_no_query():
+    found = rl.evaluate(rl.Judgments(subtopics={}), {"q": {"a": 1.0}}, "alpha_nDCG@5")
+    assert (found.mean, len(found.queries)) == ({"alpha_nDCG@5": 0.0}, 0)

@@ -1,5 +1,7 @@
 """The interface of pytrec_eval: the same results, names, types and errors as the original."""
 
+import pickle
+
 import numpy as np
 import pytest
 import pytrec_eval as original
@@ -96,3 +98,11 @@ def test_nothing_in_common():
     evaluator = pytrec_eval.RelevanceEvaluator(QRELS, {"map"})
     assert evaluator.evaluate({}) == {} == evaluator.evaluate({"other": {"a": 1.0}})
     assert evaluator.evaluate({"q": {}}) == {"q": {"map": 0.0}}
+
+
+def test_no_measures_and_another_process():
+    qrels, run = {"q": {"a": 1}}, {"q": {"a": 1.0}}
+    assert pytrec_eval.RelevanceEvaluator(qrels, set()).evaluate(run) == {"q": {}}
+    assert original.RelevanceEvaluator(qrels, set()).evaluate(run) == {"q": {}}
+    sent = pickle.loads(pickle.dumps(pytrec_eval.RelevanceEvaluator(qrels, {"map"})))
+    assert sent.evaluate(run) == {"q": {"map": 1.0}}

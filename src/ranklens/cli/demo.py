@@ -25,7 +25,10 @@ def demo(
     ),
     save: Annotated[
         Path | None,
-        typer.Option(help="Folder for the corpus, queries, judgments and runs, to try other commands on."),
+        typer.Option(
+            metavar="FOLDER",
+            help="Folder for the corpus, queries, judgments and runs, to try other commands on.",
+        ),
     ] = None,
 ) -> None:
     """Compare six search engines on Python's own documentation and write a report. Works offline."""

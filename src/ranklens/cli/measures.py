@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ranklens.cli import options, output_formats
-from ranklens.cli.output_formats import Format
+from ranklens.cli.output_formats import Format, format_of
 from ranklens.errors import InputError
 from ranklens.files import output as out
 
@@ -75,9 +75,13 @@ def list_measures(
     from ranklens import registry
 
     if bibtex:
+        if format is not None or (output is not None and format_of(None, output, Format) is not Format.table):
+            raise InputError(
+                "--bibtex writes BibTeX; leave out --format, and choose a name that ends in .bib."
+            )
         _write_references(name, output)
         return
-    written = output_formats.format_of(format, output, Format)
+    written = format_of(format, output, Format)
     if name is not None:
         known = registry.look_up(name)
         told, shown = [(known.name, known)], _description(known)

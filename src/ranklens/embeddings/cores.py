@@ -19,7 +19,7 @@ Block = tuple[int, Any]
 
 
 def on_all_cores(work: Callable[[int, Any], None], blocks: Iterable[Block]) -> None:
-    """Do the work for every block, on as many cores as torch may use; of several errors, that of the first block is raised."""
+    """Do the work for every block, on as many cores as torch may use; of several blocks that fail, the error of the first is raised."""
     torch = load_torch()
     cores = torch.get_num_threads()
     threads = min(cores, _MOST)

@@ -93,7 +93,7 @@ def open_corpus(documents: Any, vectors: str | None, keep: Callable[[Iterable[An
     if host.is_torch(documents):
         return _tensor(documents)
     if callable(documents) and not hasattr(documents, "__array__"):
-        return _blocks(documents)
+        return _blocks(documents, lent=True)
     if isinstance(documents, Iterator):
         return as_corpus(keep(documents))
     if isinstance(documents, (list, tuple)) and documents and getattr(documents[0], "ndim", 0) == 2:
@@ -135,19 +135,25 @@ def _files(path: str | os.PathLike[str], vectors: str | None) -> Corpus:
     )
 
 
-def _blocks(start: Callable[[], Iterable[Any]]) -> Corpus:
+def _blocks(start: Callable[[], Iterable[Any]], *, lent: bool = False) -> Corpus:
+    """Blocks that are ``lent`` are copied: whoever gives them may fill the same memory again, and several are worked on at a time."""
+
     def read(step: int) -> Iterator[tuple[int, Any]]:
         before = 0
-        for block in start():
-            vectors = host.as_matrix(block, "documents: a block")
-            for first in range(0, len(vectors), step):
-                yield before + first, vectors[first : first + step]
-            before += len(vectors)
+        for vectors in _matrices(start()):
+            for first in range(0, vectors.shape[0], step):
+                part = vectors[first : first + step]
+                yield before + first, part.copy() if lent else part
+            before += vectors.shape[0]
 
     rows = size = 0
-    for first, vectors in read(1 << 30):
-        rows, size = first + len(vectors), vectors.shape[1] if not first else size
+    for vectors in _matrices(start()):
+        rows, size = rows + vectors.shape[0], size or vectors.shape[1]
     return Corpus(rows, size, read)
+
+
+def _matrices(blocks: Iterable[Any]) -> Iterator[Any]:
+    return (host.as_matrix(block, "documents: a block") for block in blocks)
 
 
 def spool(blocks: Iterable[Any], stack: ExitStack) -> Any:

@@ -57,6 +57,6 @@ def scan(address: str, kind: str) -> pl.LazyFrame:
     except (pl.exceptions.PolarsError, OSError) as error:
         reason = next(iter(str(error).splitlines()), "")
         raise InputError(
-            f"{address} cannot be read: {reason}. Check the credentials, or fetch the file first."
+            f"{address} cannot be read: {reason}. If it is there, check the credentials, or fetch the file first."
         ) from None
     return found

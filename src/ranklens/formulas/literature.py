@@ -214,7 +214,7 @@ ENTRIES: dict[str, Entry] = {
     "Popularity": Entry(r"\frac{1}{k} \sum_{i=1}^{k} \text{uses of item } i"),
     "APLT": Entry(r"\frac{|\{i \le k : \text{item } i \text{ in the long tail}\}|}{k}"),
     "ACLT": Entry(r"|\{i \le k : \text{item } i \text{ in the long tail}\}|"),
-    "Serendipity": Entry(r"\frac{1}{k} \sum_{i=1}^{k} r_i \max(0, \Pr(i) - \Pr_{\text{popular}}(i))"),
+    "Serendipity": Entry(r"\frac{1}{n} \sum_{i=1}^{n} r_i \max(0, \Pr(i) - \Pr_{\text{popular}}(i)), \quad n \text{ items in the top } k"),
     "pAUC": Entry(r"\mathrm{AUC} \text{ down to the } k\text{-th item that was not wanted}"),
     "Calibration": Entry(r"\sum_c p(c) \ln \frac{p(c)}{(1-\alpha)\, q(c) + \alpha\, p(c)}", ("steck2018",)),
 }  # fmt: skip

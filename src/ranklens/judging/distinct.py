@@ -95,12 +95,11 @@ def _columns(ids: bytes, count: int) -> npt.NDArray[np.uint8] | None:
     """The first letter of each id, the second, and so on, with zeros behind shorter ones."""
     letters = np.frombuffer(ids, np.uint8)
     is_end = letters == _NEWLINE
-    if (
-        np.count_nonzero(is_end) != count or int(letters.min()) == 0
-    ):  # an id holds the end of a line, or a zero
-        return None
+    if np.count_nonzero(is_end) != count or int(letters.min()) == 0:
+        return None  # an id holds the end of a line, or a zero
     width = len(ids) // count
-    if width <= _WIDEST and width * count == len(ids) and is_end[width - 1 :: width].all():  # all are as long
+    if width <= _WIDEST and width * count == len(ids) and is_end[width - 1 :: width].all():
+        # All are equally long.
         return np.ascontiguousarray(letters.reshape(count, width)[:, :-1].T)
     lengths = np.diff(np.flatnonzero(is_end), prepend=-1) - 1
     widest = int(lengths.max())

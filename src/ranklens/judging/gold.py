@@ -158,7 +158,7 @@ class GoldDicts:
         return found
 
 
-class Lists(Sequence[Any]):
+class Lists:
     """Lists of documents in one, each between two ``edges``: thousands of short lists take longer to make than to look up."""
 
     def __init__(self, docs: list[Any], edges: list[int]) -> None:

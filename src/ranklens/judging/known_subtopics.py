@@ -22,6 +22,8 @@ _AT_ONCE = 512  # queries whose documents fit the processor's cache
 def number_subtopics(judgments: Judgments) -> Known | None:
     """What these judgments know; None where ids are not text, or cannot be sorted fast."""
     queries = list(judgments.subtopics)
+    if not queries:
+        return None
     try:
         read = _Read.of(list(judgments.subtopics.values()))
     except (TypeError, UnicodeEncodeError):

@@ -70,7 +70,7 @@ def _in_order(rows: pl.DataFrame, number: IntArray) -> tuple[pl.DataFrame, IntAr
 
 
 def _labels(query: IntArray, subtopic: pl.Series) -> IntArray:
-    """The number of the subtopic of each row, counted over all queries, as they first appear in their query, which are sorted."""
+    """The number of the subtopic of each row, counted over all queries, which are sorted, in the order in which they first appear."""
     names, number, lengths = numbered(subtopic)
     starts = np.cumsum(lengths) - lengths
     first = np.union1d(starts, np.flatnonzero(np.diff(query, prepend=-1)))

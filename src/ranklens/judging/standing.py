@@ -141,7 +141,7 @@ def _count(
 def _search(
     scores: FloatArray, lengths: IntArray, query: IntArray, wanted: FloatArray
 ) -> tuple[IntArray, IntArray]:
-    """Sort the scores of each query and find the hits in them: of all queries whose lengths have as many bits at once."""
+    """Sort the scores of each query and find the hits in them: of all queries whose lengths have the same number of bits at once."""
     bits = np.frexp(lengths)[1]
     sizes = sorted({*bits.tolist()})
     if len(sizes) == 1:

@@ -30,5 +30,11 @@ def collected(frame: DataFrame) -> pl.DataFrame:
 def _schema(frame: DataFrame) -> dict[str, Any]:
     import polars as pl
 
-    kinds: dict[str, Any] = {"string": pl.String, "double": pl.Float64, "long": pl.Int64, "integer": pl.Int32}
+    kinds: dict[str, Any] = {
+        "string": pl.String,
+        "double": pl.Float64,
+        "long": pl.Int64,
+        "integer": pl.Int32,
+        "boolean": pl.Boolean,
+    }
     return {one.name: kinds[one.dataType.typeName()] for one in frame.schema.fields}

@@ -33,12 +33,14 @@ class Here:
         return _told(self.task.judging, self.task(ordered.to_arrow().to_batches()))
 
     def _by_query(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Rows of the same query next to each other; few are sorted, since most are already."""
+        """Rows of the same query next to each other; few are sorted, since most are already, unless they came in another order this time."""
         import polars as pl
 
         spread = rows["query"].is_in(self.queries.filter(~pl.col("together"))["query"].implode())
         order = [ROW] if ROW in rows.columns else []
-        return pl.concat([rows.filter(~spread), rows.filter(spread).sort("query", *order)])
+        found = pl.concat([rows.filter(~spread), rows.filter(spread).sort("query", *order)])
+        runs = found["query"].rle().struct.field("value")
+        return found if runs.n_unique() == len(runs) else found.sort("query", *order, maintain_order=True)
 
 
 def judge_absent(task: JudgeAbsent) -> tuple[pl.DataFrame, Facts]:

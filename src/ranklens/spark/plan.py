@@ -62,8 +62,9 @@ def _scores(
 
     texts = collected(source.filter("facts is not null").select("facts"))["facts"].to_list()
     facts, values = sum_of([known, *map(Facts.from_json, texts)]), None
-    if facts.rows and here is not None:
-        values, more = here.judge(pl.concat(facts.tables()))
+    if facts.rows and here is not None and not facts.errors:  # after an error, rows may be lacking
+        rows, facts.rows = pl.concat(facts.tables()), []
+        values, more = here.judge(rows)
         facts += more
     return told(judging, facts, Kept(source.sparkSession, judging.columns, source, values), judged)
 

@@ -94,7 +94,7 @@ class SparkScores(Scores):
     def to_spark(self) -> DataFrame:
         """The values by query as a Spark DataFrame: the column ``query`` and one per measure, in the spelling that was asked for.
 
-        They are kept in the cluster's memory, and on its disks where that does not suffice, until :meth:`free` is called.
+        Those of a large run are kept in the cluster's memory, and on its disks where that does not suffice, until :meth:`free` is called.
         """
         from pyspark.sql import functions as F  # noqa: N812
 
