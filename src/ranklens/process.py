@@ -27,6 +27,7 @@ from ranklens.words import brief, counted, either, visible
 
 CHECK_FAILED, WRONG, FAILED = 1, 2, 3
 _SELDOM = 100_000  # new objects until garbage is looked for: imports make many, and hardly any garbage
+_PATIENCE = 10  # seconds for a command that was stopped to clean up
 _ISSUES = "https://github.com/ranklens/ranklens/issues"
 
 
@@ -187,6 +188,7 @@ def _stopping() -> Iterator[list[int]]:
         if stopped:  # again: at once
             leave_at_once(128 + number)
         stopped.append(number)
+        _leave_after(_PATIENCE, 128 + number)
         raise KeyboardInterrupt
 
     def ignored(what: Any) -> None:
@@ -203,9 +205,21 @@ def _stopping() -> Iterator[list[int]]:
             signal.signal(number, stop)
         yield stopped
     finally:
+        if stopped:
+            _leave_after(0, 0)
         sys.unraisablehook = hook
         for number, before in taken.items():
             signal.signal(number, before)
+
+
+def _leave_after(seconds: float, status: int) -> None:
+    """End the program if it takes too long to stop; 0 seconds call that off.
+
+    The exception may have met one of Python's own locks between taking it and using it, and then everyone waits for it forever.
+    """
+    if hasattr(signal, "setitimer"):  # not on Windows
+        signal.signal(signal.SIGALRM, (lambda *_: leave_at_once(status)) if seconds else signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
 # --- streams

@@ -152,6 +152,33 @@ def test_a_signal_ends_with_its_status_and_a_clean_folder(folder, command, numbe
     assert status in seen
 
 
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers")
+@pytest.mark.parametrize("stuck", [True, False])
+def test_a_stopped_command_that_waits_for_a_lost_lock_ends_all_the_same(stuck):
+    """As where the exception comes between taking a lock and using it, which cannot be caught."""
+    code = f"""
+import signal, threading, time
+from ranklens import process
+process._PATIENCE = 0.5
+def run():
+    lock = threading.Lock()
+    try:
+        with lock:
+            print("ready", flush=True)
+            time.sleep(60)
+    finally:
+        if {stuck}:
+            lock.acquire()
+            lock.acquire()
+process.program("x", run)
+"""
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    assert process.stdout.readline() == b"ready\n"
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=20) == 143
+    process.stdout.close()
+
+
 def test_what_is_written_down_is_removed(tmp_path):
     place = temporary.new_place(tmp_path)
     place.write_text("x")
