@@ -224,12 +224,18 @@ _NAMES = {Path: "FILE", int: "NUMBER", float: "NUMBER", str: "TEXT"}
 
 def with_names(command: Callable[..., None]) -> Callable[..., None]:
     """The command with a word for the value of each option, which help would call by its type in Python."""
-    for kind in get_type_hints(command, include_extras=True).values():
-        value, *told = get_args(kind) or (None,)
+    for parameter in _signature(command).parameters.values():
+        value, *told = get_args(parameter.annotation) or (None,)
         for info in told:
             if isinstance(info, typer.models.OptionInfo):
                 info.metavar = info.metavar or _name_of(value)
     return command
+
+
+def _signature(command: Callable[..., None]) -> inspect.Signature:
+    """With types rather than their names; commands may import Typer and options for type checkers only."""
+    names = {"typer": typer, "options": sys.modules[__name__], "Policy": Policy}
+    return inspect.signature(command, locals=names, eval_str=True)
 
 
 def _name_of(kind: Any) -> str | None:
@@ -246,9 +252,7 @@ def _signed(
     without: str | None = None,
 ) -> Callable[..., None]:
     """``run`` with the signature of the command, with some options more and perhaps one argument less."""
-    # Commands may import Typer and options for type checkers only.
-    names = {"typer": typer, "options": sys.modules[__name__], "Policy": Policy}
-    signature = inspect.signature(command, locals=names, eval_str=True)
+    signature = _signature(command)
     only = inspect.Parameter.KEYWORD_ONLY
     left_out = {without, *added}
     own = [p.replace(kind=only) for p in signature.parameters.values() if p.name not in left_out]
