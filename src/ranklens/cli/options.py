@@ -232,16 +232,16 @@ def with_names(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-def _signature(command: Callable[..., None]) -> inspect.Signature:
-    """With types rather than their names; commands may import Typer and options for type checkers only."""
-    names = {"typer": typer, "options": sys.modules[__name__], "Policy": Policy}
-    return inspect.signature(command, locals=names, eval_str=True)
-
-
 def _name_of(kind: Any) -> str | None:
     """What a value of this type, or of one in a list or a choice, is called; flags have none."""
     found = (_name_of(one) for one in get_args(kind)) if get_args(kind) else iter([_NAMES.get(kind)])
     return next((name for name in found if name), None)
+
+
+def _signature(command: Callable[..., None]) -> inspect.Signature:
+    """With types rather than their names; commands may import Typer and options for type checkers only."""
+    names = {"typer": typer, "options": sys.modules[__name__], "Policy": Policy}
+    return inspect.signature(command, locals=names, eval_str=True)
 
 
 def _signed(

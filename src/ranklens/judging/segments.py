@@ -201,9 +201,9 @@ def _rank(ranked: Ranked, gold: Gold, policy: Policy) -> Part:
     row, segment, grade = _judged_rows(ranked, gold)
     above, same = _places(ranked, row, segment)
     place = above + 1
-    if policy.ties != "average" and (same > 1).any():
-        place = place + _places_in_ties(ranked, row, segment, above, same, policy)
     if policy.ties != "average":
+        if (same > 1).any():
+            place = place + _places_in_ties(ranked, row, segment, above, same, policy)
         at = ranked.starts[segment] + place
         if (at[1:] < at[:-1]).any():
             order = in_order(at - 1, len(ranked.scores))
