@@ -260,10 +260,16 @@ def test_binary_junk_never_escapes_as_another_error(tmp_path_factory, content):
         rl.judge(QRELS, path)
 
 
-@pytest.mark.parametrize("query", ["{", "[1]", "{x}", "[", "[x"])
+@pytest.mark.parametrize("query", ["{", "[1]", "{x}", "[", "[x", "[]", '["', "{}", '{"a":1}', "[[é]]"])
 def test_ids_in_brackets_are_not_json(tmp_path, query):
     (tmp_path / "qrels").write_text(f"{query} 0 d 1\n")
     (tmp_path / "run").write_text(f"{query} Q0 x 1 2 t\n{query} Q0 d 2 1 t\n")
+    assert rl.evaluate(tmp_path / "qrels", tmp_path / "run", "RR").mean["RR"] == 0.5
+
+
+def test_json_in_lines_of_four_or_six_words_stays_json(tmp_path):
+    (tmp_path / "qrels").write_text('{"q": {"a": 1,\n "b": 0}}')
+    (tmp_path / "run").write_text('{"q": {"a": 1.5, "b": 2.5 },\n"r": {"c": 1}}')
     assert rl.evaluate(tmp_path / "qrels", tmp_path / "run", "RR").mean["RR"] == 0.5
 
 

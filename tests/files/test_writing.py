@@ -7,7 +7,7 @@ from threading import Thread
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from strategies import examples
 
@@ -100,6 +100,8 @@ def test_any_ids_and_scores_survive_any_chain_of_tables(tmp_path, rows, path):
         st.sampled_from([*TABLES, "a.tsv", "a.txt", "a.txt.gz", "a.run.zst"]), min_size=1, max_size=3
     ),
 )
+@example(rows=[("[]", "0", "0", "x", 0.0, "0")], path=["a.txt"])
+@example(rows=[('["', "0", "0", "0", 0.0, "0")], path=["a.jsonl"])
 def test_trec_runs_survive_any_chain(tmp_path, rows, path):
     """With ranks and tags of any kind."""
     source = tmp_path / "start.txt"

@@ -82,7 +82,7 @@ def _by_content(source: Source, what: str) -> str:
     head = source.head().lstrip(b"\xef\xbb\xbf \t\r\n")
     if head.startswith(b"PAR1"):
         return "parquet"
-    if _JSON_START.match(head):
+    if _JSON_START.match(head) and not _is_trec_in_brackets(head):
         first_line = head.partition(b"\n")[0].strip()
         is_row = first_line.startswith(b"{") and first_line.endswith(b"}") and _is_row(first_line)
         return "jsonl" if is_row else "json"
@@ -96,6 +96,28 @@ def _by_content(source: Source, what: str) -> str:
     if len(found & _KNOWN_COLUMNS) >= 2:
         return "tsv" if separator == "\t" else "csv"
     return "msmarco" if what == "run" and len(fields) == 3 else "trec"
+
+
+def _is_trec_in_brackets(head: bytes) -> bool:
+    """Whether a line of TREC fields only starts as JSON does: with a query named ``[]``."""
+    fields = head.partition(b"\n")[0].decode(errors="replace").split()
+    return _is_trec_line(fields) and _breaks_in_first_line(head)
+
+
+def _is_trec_line(fields: Sequence[str]) -> bool:
+    has_score = len(fields) == len(trec.TREC_RUN) and _is_number(fields[4])
+    return has_score or _has_grade(fields)
+
+
+def _breaks_in_first_line(head: bytes) -> bool:
+    """Whether this is not JSON from the first line on; later lines may be cut off, or wrong, which is for its reader to say."""
+    try:
+        json.loads(head.decode(errors="replace"))
+    except json.JSONDecodeError as error:
+        return error.lineno == 1
+    except RecursionError:
+        return False
+    return False
 
 
 def _is_row(line: bytes) -> bool:
