@@ -87,9 +87,11 @@ def ahead(tasks: Iterable[Callable[[], T]]) -> Iterator[T]:
     """
     most, tasks = threads(), iter(tasks)
     first_two = list(islice(tasks, 2))
+    several = len(first_two) > 1
     tasks = chain(first_two, tasks)
+    del first_two  # a task may hold its table
     # A thread for one table takes longer than it saves.
-    if most == 1 or _in_a_thread.get() or len(first_two) < 2:
+    if most == 1 or _in_a_thread.get() or not several:
         yield from (task() for task in tasks)
         return
     waiting: deque[Future[T]] = deque()
@@ -99,6 +101,7 @@ def ahead(tasks: Iterable[Callable[[], T]]) -> Iterator[T]:
                 context = copy_context()  # where warnings are heard
                 context.run(_in_a_thread.set, True)
                 waiting.append(pool.submit(context.run, task))
+                del task
                 if len(waiting) > most:
                     yield waiting.popleft().result()
             while waiting:

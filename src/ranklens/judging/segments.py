@@ -133,7 +133,7 @@ class Ranked:
     """Rows grouped by query: ``codes`` and ``lengths`` say which query each segment belongs to."""
 
     docs: pl.Series
-    hashes: Hashes
+    seed: int
     scores: FloatArray
     codes: IntArray
     lengths: IntArray
@@ -141,14 +141,18 @@ class Ranked:
     @classmethod
     def of(cls, table: pl.DataFrame, codes: IntArray, lengths: IntArray, gold: Gold) -> Ranked:
         """The rows of judged queries in a table, which is grouped by query."""
-        docs = table["doc"]
-        ranked = cls(docs, hashes_of(docs, gold.seed), table["score"].to_numpy(), codes, lengths)
+        ranked = cls(table["doc"], gold.seed, table["score"].to_numpy(), codes, lengths)
         judged = codes >= 0
         return ranked if judged.all() else ranked.keep(np.repeat(judged, lengths))
 
     @cached_property
     def starts(self) -> IntArray:
         return np.cumsum(self.lengths) - self.lengths
+
+    @cached_property
+    def hashes(self) -> Hashes:
+        """Those of the documents, comparable with those of the judgments."""
+        return hashes_of(self.docs, self.seed)
 
     @cached_property
     def is_best_first(self) -> bool:
@@ -169,9 +173,7 @@ class Ranked:
                 slice(int(ends[first] - self.lengths[first]), int(ends[last - 1])),
                 slice(first, last),
             )
-            yield Ranked(
-                self.docs[rows], self.hashes[rows], self.scores[rows], self.codes[some], self.lengths[some]
-            )
+            yield Ranked(self.docs[rows], self.seed, self.scores[rows], self.codes[some], self.lengths[some])
             first = last
 
     def keep(self, rows: BoolArray) -> Ranked:
@@ -182,7 +184,7 @@ class Ranked:
         lengths = np.bincount(segment, minlength=len(self.codes))
         kept = lengths > 0
         docs = self.docs.filter(pl.Series(rows))
-        return Ranked(docs, self.hashes[rows], self.scores[rows], self.codes[kept], lengths[kept])
+        return Ranked(docs, self.seed, self.scores[rows], self.codes[kept], lengths[kept])
 
 
 def rank(ranked: Ranked, gold: Gold, policy: Policy) -> list[Part]:
