@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, islice, repeat
 from math import isnan, nan
-from operator import attrgetter
 from struct import error as StructError  # noqa: N812
 from struct import pack, pack_into
 from typing import Any, NamedTuple
@@ -40,7 +39,6 @@ from ranklens.readers import mappings
 
 _NOTHING = Applied()
 _CHUNK_ROWS = 1 << 16  # documents that are ranked at once
-_NANS = repeat(repeat(nan))
 _ABSENT: Documents = {}  # the ranking of a query that the run lacks; an empty answer is another dict
 _SHORT = 64  # documents or judgments of a query; longer ones are read one query at a time
 _FETCHED = 16  # queries whose ids fit the cache
@@ -76,7 +74,7 @@ def _judge_dicts(gold: GoldDicts, rankings: mappings.Repaired, policy: Policy, i
     parts = [part for chunk in _chunks(gold, found, in_32_bits) for part in _rank(chunk, policy)]
     all_hits = parts[0] if len(parts) == 1 else _Ranked(*map(np.concatenate, zip(*parts, strict=True)))
     in_run = all_hits.lengths > 0
-    without = (~in_run).nonzero()[0].tolist()
+    without = (all_hits.lengths == 0).nonzero()[0].tolist()
     silent = [i for i in without if found[i] is not _ABSENT]
     if silent:
         in_run[silent] = True
@@ -125,7 +123,8 @@ class _Chunk(NamedTuple):
     rankings: Sequence[Documents]
     portion: int  # queries that are read at once
     gold_lengths: IntArray
-    grades: Grades | None  # where they are known already
+    grades: Grades | None  # where they are known already, as is …
+    owners: IntArray | None  # … the number of the query of each
     in_32_bits: bool
     asks_gold: bool  # about each retrieved document, rather than the run about each judged one
     listed: bool  # golds are lists, in which a document may be there again
@@ -147,7 +146,12 @@ class _Chunk(NamedTuple):
                 rankings=self.rankings[here],
                 gold_lengths=gold_lengths,
                 grades=None if self.grades is None else self.grades[rows],
+                owners=None if self.owners is None else self.owners[rows],
             )
+
+    def numbered(self, lengths: IntArray) -> IntArray:
+        """The number of each query, as often as it has documents."""
+        return np.arange(self.first, self.first + len(self.queries)).repeat(lengths)
 
     def rounded(self, scores: FloatArray) -> FloatArray:
         return scores.astype(np.float32).astype(np.float64) if self.in_32_bits else scores
@@ -168,9 +172,9 @@ def _chunks(gold: GoldDicts, rankings: list[Documents], in_32_bits: bool) -> Ite
     if isinstance(gold, GoldLists) and (asks_gold or portion == 1):
         gold, listed = gold.dicts, False
     size = max(int(_CHUNK_ROWS * (16 if portion == 1 else 1) / max(documents, 1)), 1)
-    known = gold.grades if gold.keeps else None
+    known, owners = (gold.grades, gold.ideal.hits.query) if gold.keeps else (None, None)
     chunk = _Chunk(
-        0, queries, gold.tables, rankings, portion, gold.lengths, known, in_32_bits, asks_gold, listed
+        0, queries, gold.tables, rankings, portion, gold.lengths, known, owners, in_32_bits, asks_gold, listed
     )
     return chunk.portions(size)
 
@@ -282,12 +286,14 @@ def _rank_by_counting(chunk: _Chunk, policy: Policy) -> _Ranked:
     above, same = _places(read, query, start)
     first = rank = above + 1
     if policy.ties != "average":
-        if np.count_nonzero(same > 1):  # faster than any(), here and below
+        tied = np.count_nonzero(same > 1)  # faster than any(), here and below
+        if tied:
             rank, grade = _break_ties(chunk.golds, read, query, start, rank, same > 1, policy)
         place = start[query] + rank - 1
         if np.count_nonzero(place[1:] < place[:-1]):
             order = in_order(place, len(read.scores))  # within queries, so these stay as they are
-            rank, first, same, grade = rank[order], first[order], same[order], grade[order]
+            rank, grade = rank[order], grade[order]
+            first, same = (first[order], same[order]) if tied else (rank, same)
     query = query + chunk.first if chunk.first else query
     return _Ranked(read.lengths, read.gold, query, rank, grade, first, same)
 
@@ -332,31 +338,31 @@ def _read(chunk: _Chunk, policy: Policy) -> _Read:
     lengths = np.fromiter(map(len, chunk.rankings), np.int64, n)
     gold = grades(chunk.queries, chunk.golds) if chunk.grades is None else chunk.grades
     rankings, scores = _scores(chunk, int(lengths.sum()), policy)
-    numbers = np.arange(chunk.first, chunk.first + n)
     if chunk.asks_gold:
         near = len(scores) * _WORTH_FETCHING > len(gold) > _SHORT * n
         answers = _numbers(_look_up_nearby if near else _look_up, chunk.golds, rankings, count=len(scores))
         hit = (~np.isnan(answers)).nonzero()[0]
-        query = numbers.repeat(lengths)[hit]
+        query = chunk.numbered(lengths)[hit]
         return _Read(rankings, lengths, gold, scores, query, scores[hit], answers[hit], hit)
     answers = chunk.rounded(_numbers(_look_up, rankings, chunk.golds, count=len(gold)))
     found = ~np.isnan(answers)
     if chunk.listed:
         found &= gold >= 0  # else the document is there again
     hit = found.nonzero()[0]
-    query = numbers.repeat(chunk.gold_lengths)[hit]
+    owners = chunk.numbered(chunk.gold_lengths) if chunk.owners is None else chunk.owners
+    query = owners[hit]
     return _Read(rankings, lengths, gold, scores, query, answers[hit], gold[hit], None)
 
 
-def _look_up(tables: Sequence[Documents], keys: Sequence[Documents]) -> Iterator[Any]:
+def _look_up(tables: Sequence[Documents], keys: Sequence[Documents]) -> list[Any]:
     """``tables[i].get(key, nan)`` for each key of ``keys[i]``, one after the other."""
-    return chain.from_iterable(map(map, map(attrgetter("get"), tables), keys, _NANS))
+    return [table.get(key, nan) for table, some in zip(tables, keys, strict=True) for key in some]
 
 
 def _look_up_nearby(tables: Sequence[Documents], keys: Sequence[Documents]) -> Iterator[Any]:
     """The same; a tight loop over all ids of some tables brings them into the processor's cache beforehand."""
 
-    def some(first: int) -> Iterator[Any]:
+    def some(first: int) -> list[Any]:
         here = slice(first, first + _FETCHED)
         for table in tables[here]:
             list(table)
