@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -45,13 +46,37 @@ class SystemResult:
     group: str = ""
 
 
+class Results(Sequence[SystemResult]):
+    """The results of all systems, measure by measure: made when somebody looks at them, because intervals take time."""
+
+    def __init__(self, make: Callable[[], Sequence[SystemResult]]) -> None:
+        self._make = make
+
+    @cached_property
+    def _made(self) -> Sequence[SystemResult]:
+        return self._make()
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    @overload
+    def __getitem__(self, place: int) -> SystemResult: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[SystemResult]: ...
+    def __getitem__(self, place: int | slice) -> SystemResult | Sequence[SystemResult]:
+        return self._made[place]
+
+    def __repr__(self) -> str:
+        return repr(self._made)
+
+
 @dataclass(frozen=True)
 class SliceResult:
     """The same comparison over some of the queries."""
 
     name: str
     n: int
-    results: tuple[SystemResult, ...]
+    results: Sequence[SystemResult]
     pairs: Pairs
 
 
@@ -61,27 +86,39 @@ def analyse(
     settings: Settings,
     clusters: Mapping[str | None, Clusters] | None = None,
     unjudged: Unjudged | None = None,
-) -> dict[str | None, tuple[tuple[SystemResult, ...], Pairs]]:
+) -> dict[str | None, tuple[Results, Pairs]]:
     """Results and pairs for each part of the queries, corrected over all parts."""
     tested = contrasts(aligned.quantities, aligned.systems, parts, settings, clusters, unjudged)
     found = {}
     for name, values in parts.items():
-        letters_of = {one.quantity.name: _letters(one) for one in tested[name]}
-        results = [
-            SystemResult(
-                quantity.name,
-                system,
-                name,
-                len(row),
-                quantity.mean(row),
-                quantity.interval(row, settings.level, (clusters or {}).get(name)),
-                letters_of.get(quantity.name, {}).get(system, ""),
-            )
-            for quantity in aligned.quantities
-            for system, row in zip(aligned.systems, values[quantity.name], strict=True)
-        ]
-        found[name] = (tuple(results), Pairs(tested[name]))
+        of_part = None if clusters is None else clusters.get(name)
+        make = partial(_results, aligned, name, values, tested[name], settings.level, of_part)
+        found[name] = Results(make), Pairs(tested[name])
     return found
+
+
+def _results(
+    aligned: Aligned,
+    part: str | None,
+    values: Mapping[str, FloatArray],
+    tested: Sequence[Contrasts],
+    level: float,
+    clusters: Clusters | None,
+) -> tuple[SystemResult, ...]:
+    letters_of = {one.quantity.name: _letters(one) for one in tested}
+    return tuple(
+        SystemResult(
+            quantity.name,
+            system,
+            part,
+            len(row),
+            quantity.mean(row),
+            quantity.interval(row, level, clusters),
+            letters_of.get(quantity.name, {}).get(system, ""),
+        )
+        for quantity in aligned.quantities
+        for system, row in zip(aligned.systems, values[quantity.name], strict=True)
+    )
 
 
 @dataclass(frozen=True)
@@ -102,8 +139,9 @@ def analyse_slices(
     size = Size(len(aligned.systems), len(aligned.quantities), len(aligned.query_ids), len(parts))
     settings = affordable(asked, size)
     clusters = None if cluster_of is None else _clusters(aligned.query_ids, slice_of, cluster_of)
+    sizes = {name: next(iter(values.values())).shape[1] for name, values in parts.items()}
     slices = tuple(
-        SliceResult(str(name), found[0][0].n, *found)
+        SliceResult(str(name), sizes[name], *found)
         for name, found in analyse(aligned, parts, settings, clusters).items()
     )
     return Sliced(slice_of, slices, tuple(_macro_averages(aligned, parts, settings)))

@@ -60,7 +60,7 @@ class Comparison:
 
     aligned: Aligned
     settings: Settings
-    results: tuple[SystemResult, ...]
+    results: Sequence[SystemResult]
     pairs: Pairs
     slices: tuple[SliceResult, ...] = ()
     macro: tuple[SystemResult, ...] = ()
