@@ -20,8 +20,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ranklens.judging.assembly import assemble
-from ranklens.judging.dicts import from_dicts
-from ranklens.judging.gold import GoldDicts
+from ranklens.judging.dicts import NotPlain, are_plain, from_dicts
+from ranklens.judging.gold import GoldDicts, values_of
 from ranklens.judging.judged import Judged
 from ranklens.judging.turns import turn
 from ranklens.policy import Policy
@@ -119,29 +119,32 @@ class RelevanceEvaluator:
             return {}
         if not isinstance(scores, Mapping):
             raise TypeError("Argument object scores should be of type dictionary.")
-        whole = list(scores) == self._gold.queries  # then there is no need to look at each query
-        plain = _check_scores(scores, are_text=whole)
         known = self._gold.place
-        run: Mapping[str, Mapping[str, float]] = scores
-        if not plain or not (whole or scores.keys() <= known.keys()):
-            run = {query: dict(docs) for query, docs in scores.items() if query in known}
+        whole = list(scores) == self._gold.queries  # then there is no need to look at each query
+        usual = isinstance(scores, dict) and {*map(type, scores.values())} == {dict}
+        if usual and (whole or scores.keys() <= known.keys()):
+            with suppress(NotPlain), turn():
+                return self._evaluate(scores, whole=whole, only_plain=True)
+        _check_scores(scores)
+        run = {query: dict(docs) for query, docs in scores.items() if query in known}
         if not run:
             return {}
         with turn():
             return self._evaluate(run, whole=whole)
 
     def _evaluate(
-        self, run: Mapping[str, Mapping[str, float]], *, whole: bool
+        self, run: Mapping[str, Mapping[str, float]], *, whole: bool, only_plain: bool = False
     ) -> dict[str, dict[str, float]]:
         known = self._gold.place
         # Judgments are used as they were prepared, unless few of their queries are asked for.
         gold = self._gold if 2 * len(run) >= len(known) else self._gold.only(list(run))
-        judged = assemble(from_dicts(gold, run, self._policy, in_32_bits=True), self._policy)
+        found = from_dicts(gold, run, self._policy, in_32_bits=True, only_plain=only_plain)
+        judged = assemble(found, self._policy)
         values = [_values(one, judged) for one in self._columns.values()]
-        found = _row_maker(tuple(self._columns))(*values) if values else [{} for _ in range(len(judged))]
+        rows = _row_maker(tuple(self._columns))(*values) if values else [{} for _ in range(len(judged))]
         if not whole and (len(run) < len(judged) or list(run) != gold.queries):
-            found = [*map(found.__getitem__, map(gold.place.__getitem__, run))]
-        return dict(zip(run, found, strict=True))
+            rows = [*map(rows.__getitem__, map(gold.place.__getitem__, run))]
+        return dict(zip(run, rows, strict=True))
 
     def _measure(self, line: Printed | str) -> Measure | None:
         if isinstance(line, str) or line.name.startswith("relstring"):
@@ -227,31 +230,22 @@ def _check_judgments(query: Any, docs: Any) -> None:
         raise TypeError("Expected mapping of document id to query relevance or matching score.")
 
 
-def _check_scores(scores: Mapping[Any, Any], *, are_text: bool) -> bool:
-    """Refuse what pytrec_eval refuses; whether these are dicts of dicts. ``are_text`` if the queries are known to be."""
-    if (are_text or {*map(type, scores)} <= {str}) and _are_plain(scores.values()):
-        return isinstance(scores, dict)
+def _check_scores(scores: Mapping[Any, Any]) -> None:
+    """Refuse what pytrec_eval refuses."""
+    if {*map(type, scores)} == {str} and _are_plain(scores.values()):
+        return
     for query, docs in scores.items():
         if not isinstance(query, str) or not isinstance(docs, Mapping):
             raise TypeError("Unable to extract query/object scores.")
         all_text = all(isinstance(doc, str) for doc in docs)
         if not all_text or not all(isinstance(score, (int, float)) for score in docs.values()):
             raise TypeError("Unable to extract query/object scores.")
-    return False
 
 
 def _are_plain(tables: Iterable[Any]) -> bool:
-    """Whether all are dicts of texts and plain numbers: only texts can be joined, and a sum of plain numbers is one.
-
-    Many queries at once: looking at each document in Python would take longer than evaluating them.
-    """
+    """Whether all are dicts of texts and plain numbers, many queries at once."""
     rest = iter(tables)
-    with suppress(TypeError, OverflowError):
-        while some := [*islice(rest, _AT_ONCE)]:
-            if {*map(type, some)} != {dict}:
-                return False
-            "".join(chain.from_iterable(some))
-            if type(sum(chain.from_iterable(map(dict.values, some)))) not in (int, float):
-                return False
-        return True
-    return False
+    while some := [*islice(rest, _AT_ONCE)]:
+        if {*map(type, some)} != {dict} or not are_plain(some, values_of(some)):
+            return False
+    return True

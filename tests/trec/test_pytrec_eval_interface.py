@@ -1,6 +1,8 @@
 """The interface of pytrec_eval: the same results, names, types and errors as the original."""
 
 import pickle
+from collections import OrderedDict
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -92,6 +94,43 @@ def test_same_errors(call):
         call(original)
     with pytest.raises(type(theirs.value)):
         call(pytrec_eval)
+
+
+UNUSUAL = [
+    {2: 0.5},
+    {b"x": 0.5},
+    {("x",): 0.5},
+    {"x": "0.5"},
+    {"x": None},
+    {"x": np.float32(0.5)},
+    {"x": np.int64(1)},
+    {"x": Decimal(1)},
+    {"x": True},
+    {"x": np.float64(0.5)},
+    {"x": 10**20},
+    {"x": float("inf")},
+    OrderedDict(x=0.5),
+]
+
+
+def _said(module, qrels, run):
+    try:
+        return module.RelevanceEvaluator(qrels, {"map", "num_ret"}).evaluate(run)
+    except TypeError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("judged", [1, 100], ids=["few judged", "many judged"])
+@pytest.mark.parametrize("length", [1, 10, 100])
+@pytest.mark.parametrize("unusual", UNUSUAL, ids=str)
+def test_what_is_refused(unusual, length, judged):
+    """In the first query and document, in a later one, and where nobody judged it: what is refused does not depend on the place."""
+    usual = {f"d{i}": 1 - i / 100 for i in range(length)}
+    gold = {f"d{i}": i % 2 for i in range(judged)}
+    last, first = type(unusual)({**usual, **unusual}), type(unusual)({**unusual, **usual})
+    for run in ({"p": first, "q": usual}, {"p": usual, "q": last}, {"p": usual, "q": usual, "r": last}):
+        given = {"p": gold, "q": gold}, run
+        assert _said(pytrec_eval, *given) == _said(original, *given)
 
 
 def test_nothing_in_common():

@@ -6,7 +6,7 @@ C loops (``map``, ``chain``, ``fromiter``) and while it is still in the processo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, islice, repeat
 from math import isnan, nan
@@ -46,32 +46,71 @@ _WORTH_FETCHING = 16  # ids that can be fetched in the time that one look-up wai
 _LOOKED_AT = 64  # queries that tell whether rankings and judgments are short
 
 
+class NotPlain(Exception):  # noqa: N818  always caught
+    """A ranking holds something else than texts and plain numbers, which alone were asked for."""
+
+
 def from_dicts(
-    qrels: Mapping[Any, Any] | GoldDicts, run: Mapping[Any, Any], policy: Policy, *, in_32_bits: bool = False
+    qrels: Mapping[Any, Any] | GoldDicts,
+    run: Mapping[Any, Any],
+    policy: Policy,
+    *,
+    in_32_bits: bool = False,
+    only_plain: bool = False,
 ) -> Standings:
     """The places of the judged documents, from any shapes that :mod:`ranklens.readers.mappings` knows.
 
-    ``in_32_bits`` rounds scores as pytrec_eval does.
+    ``in_32_bits`` rounds scores as pytrec_eval does; with ``only_plain``, any id that is not a text and any score that is neither ``int``
+    nor ``float`` is :class:`NotPlain`, which is cheapest to find while they are read.
     """
+    how = _Reading(in_32_bits, only_plain)
     if not (isinstance(qrels, GoldDicts) and qrels.given.duplicates):
         with suppress(TypeError):  # raised where something is not a dict of dicts
             gold = qrels if isinstance(qrels, GoldDicts) else GoldDicts.of(mappings.Repaired(qrels))
-            return _judge_dicts(gold, mappings.Repaired(run), policy, in_32_bits)
+            return _judge_dicts(gold, mappings.Repaired(run), policy, how)
     # Look closely, which takes longer than judging.
     gold = qrels if isinstance(qrels, GoldDicts) else GoldDicts.of(mappings.judgments(qrels))
     rankings = mappings.rankings(run)
     check_duplicates("qrels", gold.given.duplicates, gold.given.first_duplicate, policy)
     check_duplicates("run", rankings.duplicates, rankings.first_duplicate, policy)
-    return _judge_dicts(gold, rankings, policy, in_32_bits)
+    return _judge_dicts(gold, rankings, policy, how)
 
 
-def _judge_dicts(gold: GoldDicts, rankings: mappings.Repaired, policy: Policy, in_32_bits: bool) -> Standings:
+class _Reading(NamedTuple):
+    """How scores are read."""
+
+    in_32_bits: bool
+    only_plain: bool
+
+    def rounded(self, scores: FloatArray) -> FloatArray:
+        return scores.astype(np.float32).astype(np.float64) if self.in_32_bits else scores
+
+    def check(self, rankings: Iterable[Documents], scores: Iterable[Any]) -> None:
+        if self.only_plain and not are_plain(rankings, scores):
+            raise NotPlain
+
+
+def are_plain(rankings: Iterable[Documents], scores: Iterable[Any]) -> bool:
+    """Whether ids are texts and scores ``int`` or ``float``: only texts can be joined, and a sum of such numbers is one.
+
+    Looking at each of them in Python would take longer than judging them.
+    """
+    try:
+        "".join(chain.from_iterable(rankings))
+        return type(sum(scores)) in (int, float)
+    except (TypeError, OverflowError):
+        return False
+
+
+def _judge_dicts(gold: GoldDicts, rankings: mappings.Repaired, policy: Policy, how: _Reading) -> Standings:
     ranked = rankings.by_query
     if gold.kinds != id_types(ranked):
+        if how.only_plain:
+            raise NotPlain
         gold, ranked = gold.as_text, mappings.as_text(ranked)
     queries, golds = gold.queries, gold.tables
     found = _rankings_of(queries, ranked)
-    parts = [part for chunk in _chunks(gold, found, in_32_bits) for part in _rank(chunk, policy)]
+    parts = [part for chunk in _chunks(gold, found, how) for part in _rank(chunk, policy)]
     all_hits = parts[0] if len(parts) == 1 else _Ranked(*map(np.concatenate, zip(*parts, strict=True)))
     in_run = all_hits.lengths > 0
     without = (all_hits.lengths == 0).nonzero()[0].tolist()
@@ -125,7 +164,7 @@ class _Chunk(NamedTuple):
     gold_lengths: IntArray
     grades: Grades | None  # where they are known already, as is …
     owners: IntArray | None  # … the number of the query of each
-    in_32_bits: bool
+    how: _Reading
     asks_gold: bool  # about each retrieved document, rather than the run about each judged one
     listed: bool  # golds are lists, in which a document may be there again
 
@@ -153,11 +192,8 @@ class _Chunk(NamedTuple):
         """The number of each query, as often as it has documents."""
         return np.arange(self.first, self.first + len(self.queries)).repeat(lengths)
 
-    def rounded(self, scores: FloatArray) -> FloatArray:
-        return scores.astype(np.float32).astype(np.float64) if self.in_32_bits else scores
 
-
-def _chunks(gold: GoldDicts, rankings: list[Documents], in_32_bits: bool) -> Iterator[_Chunk]:
+def _chunks(gold: GoldDicts, rankings: list[Documents], how: _Reading) -> Iterator[_Chunk]:
     """Chunks of about `_CHUNK_ROWS` documents, to be read in portions that fit the processor's cache.
 
     Each query is read several times. A portion is a few hundred short queries, or one with many judgments.
@@ -174,7 +210,7 @@ def _chunks(gold: GoldDicts, rankings: list[Documents], in_32_bits: bool) -> Ite
     size = max(int(_CHUNK_ROWS * (16 if portion == 1 else 1) / max(documents, 1)), 1)
     known, owners = (gold.grades, gold.ideal.hits.query) if gold.keeps else (None, None)
     chunk = _Chunk(
-        0, queries, gold.tables, rankings, portion, gold.lengths, known, owners, in_32_bits, asks_gold, listed
+        0, queries, gold.tables, rankings, portion, gold.lengths, known, owners, how, asks_gold, listed
     )
     return chunk.portions(size)
 
@@ -222,7 +258,7 @@ def _rank_by_sorting(one: _Chunk, policy: Policy) -> _Sorted | None:
     gold, ranking = one.golds[0], one.rankings[0]
     try:
         judged = bytes(dict.values(gold))  # a TypeError if it is not a dict
-        scores = one.rounded(np.frombuffer(pack(f"{len(ranking)}d", *dict.values(ranking))))
+        scores = one.how.rounded(_pack([ranking], len(ranking), one.how))
     except (TypeError, ValueError, OverflowError, StructError):
         return None
     if 255 in judged:
@@ -340,11 +376,11 @@ def _read(chunk: _Chunk, policy: Policy) -> _Read:
     rankings, scores = _scores(chunk, int(lengths.sum()), policy)
     if chunk.asks_gold:
         near = len(scores) * _WORTH_FETCHING > len(gold) > _SHORT * n
-        answers = _numbers(_look_up_nearby if near else _look_up, chunk.golds, rankings, count=len(scores))
+        answers = _as_array((_look_up_nearby if near else _look_up)(chunk.golds, rankings))
         hit = (~np.isnan(answers)).nonzero()[0]
         query = chunk.numbered(lengths)[hit]
         return _Read(rankings, lengths, gold, scores, query, scores[hit], answers[hit], hit)
-    answers = chunk.rounded(_numbers(_look_up, rankings, chunk.golds, count=len(gold)))
+    answers = chunk.how.rounded(_as_array(_look_up(rankings, chunk.golds)))
     found = ~np.isnan(answers)
     if chunk.listed:
         found &= gold >= 0  # else the document is there again
@@ -359,41 +395,45 @@ def _look_up(tables: Sequence[Documents], keys: Sequence[Documents]) -> list[Any
     return [table.get(key, nan) for table, some in zip(tables, keys, strict=True) for key in some]
 
 
-def _look_up_nearby(tables: Sequence[Documents], keys: Sequence[Documents]) -> Iterator[Any]:
+def _look_up_nearby(tables: Sequence[Documents], keys: Sequence[Documents]) -> list[Any]:
     """The same; a tight loop over all ids of some tables brings them into the processor's cache beforehand."""
-
-    def some(first: int) -> list[Any]:
+    found: list[Any] = []
+    for first in range(0, len(tables), _FETCHED):
         here = slice(first, first + _FETCHED)
         for table in tables[here]:
             list(table)
-        return _look_up(tables[here], keys[here])
-
-    return chain.from_iterable(map(some, range(0, len(tables), _FETCHED)))
+        found += _look_up(tables[here], keys[here])
+    return found
 
 
 def _scores(chunk: _Chunk, count: int, policy: Policy) -> tuple[Sequence[Documents], FloatArray]:
     """All scores, query after query; and the rankings, with NaN scores put last if that is the policy."""
     try:
-        scores = _pack(chunk.rankings, count)
+        scores = _pack(chunk.rankings, count, chunk.how)
     except (TypeError, ValueError, OverflowError):
         check_dicts(chunk.rankings)
         scores = np.full(1, np.nan)
     if not np.count_nonzero(np.isnan(scores)):
-        return chunk.rankings, chunk.rounded(scores)
+        return chunk.rankings, chunk.how.rounded(scores)
     refuse_number("run", "score", chunk.queries, chunk.rankings, nan_allowed=policy.nan == "last")
-    scores = nan_last(chunk.rounded(np.fromiter(map(float, values_of(chunk.rankings)), np.float64, count)))
+    scores = nan_last(
+        chunk.how.rounded(np.fromiter(map(float, values_of(chunk.rankings)), np.float64, count))
+    )
     rest = iter(scores.tolist())
     rankings = [dict(zip(docs, islice(rest, len(docs)), strict=True)) for docs in chunk.rankings]
     return rankings, scores
 
 
-def _pack(rankings: Sequence[Documents], count: int) -> FloatArray:
+def _pack(rankings: Sequence[Documents], count: int, how: _Reading) -> FloatArray:
     if count <= _SHORT * len(rankings):
-        return _numbers(values_of, rankings, count=count)
+        scores = [*values_of(rankings)]
+        how.check(rankings, scores)
+        return _as_array(scores)
     buffer = bytearray(8 * count)
     offset = 0
     try:
         for ranking in rankings:
+            how.check([ranking], dict.values(ranking))
             pack_into(f"{len(ranking)}d", buffer, offset, *dict.values(ranking))
             offset += 8 * len(ranking)
     except StructError:
@@ -401,12 +441,12 @@ def _pack(rankings: Sequence[Documents], count: int) -> FloatArray:
     return np.frombuffer(buffer)
 
 
-def _numbers(values: Callable[..., Iterable[Any]], *tables: Sequence[Documents], count: int) -> FloatArray:
-    """``values(*tables)`` as an array; struct reads numbers faster than NumPy does."""
+def _as_array(numbers: Sequence[Any]) -> FloatArray:
+    """Read by struct, which is faster than NumPy."""
     try:
-        return np.frombuffer(pack(f"{count}d", *values(*tables)))
+        return np.frombuffer(pack(f"{len(numbers)}d", *numbers))
     except StructError:  # something that is not a number, but may be turned into one
-        return np.fromiter(values(*tables), np.float64, count)
+        return np.fromiter(numbers, np.float64, len(numbers))
 
 
 def _break_ties(
