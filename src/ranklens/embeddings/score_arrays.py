@@ -136,11 +136,12 @@ def _standings(rows: _Rows, policy: Policy) -> Standings:
         place = TieOrder(policy.ties, rows.docs).place(order[members])
         order[members] = order[members][np.lexsort((place, group[members]))]
     grade = rows.label[order]
+    lengths = np.bincount(query, minlength=len(rows.queries))
     return Standings(
         queries=list(rows.queries),
-        retrieved=np.bincount(query, minlength=len(rows.queries)),
+        retrieved=lengths,
         in_run=np.ones(len(rows.queries), dtype=bool),
-        gold_query=query,
+        judged=lengths,
         gold=grade,
         query=query,
         rank=position + 1,

@@ -76,7 +76,7 @@ class Task:
     queries: list[str]
     present: BoolArray
     query_rows: IntArray  # of the present ones, in order
-    gold_query: IntArray
+    judged: IntArray  # how many documents of each query are
     golds: list[dict[str, Any]]  # grades by document, of each query
     # Judged documents that have a vector: the query's place among the present, the document's row, and its grade's place.
     pair_query: IntArray
@@ -105,7 +105,7 @@ class Task:
             queries=self.queries,
             retrieved=retrieved,
             in_run=self.present,
-            gold_query=self.gold_query,
+            judged=self.judged,
             gold=self.gold,
             query=number[self.pair_query],
             rank=places.rank,
@@ -140,7 +140,7 @@ def make_task(qrels: Any, queries: Ids, documents: Ids, exclude: Any, policy: Po
         names,
         present,
         rows[present],
-        gold_query,
+        lengths,
         golds,
         place[gold_query[found]],
         doc[found],

@@ -161,7 +161,7 @@ def assemble(
     """Apply the policies that come after ranking: which queries count, how ties are spread, how deep to look."""
     ideal = found.ideal
     if ideal is None:
-        ideal = Ideal.of(np.bincount(found.gold_query, minlength=len(found.queries)), found.gold)
+        ideal = Ideal.of(found.judged, found.gold)
     has_relevant, empty = ideal.has_relevant(policy.rel)
     keep = _kept(found, has_relevant, policy)
     n, averaged = len(found.queries), len(found.queries) if keep is None else int(keep.sum())

@@ -125,7 +125,7 @@ def _judge_dicts(gold: GoldDicts, rankings: mappings.Repaired, policy: Policy, h
         queries=gold.names,
         retrieved=all_hits.lengths,
         in_run=in_run,
-        gold_query=ideal.hits.query,
+        judged=gold.lengths,
         gold=all_hits.gold,
         query=all_hits.query,
         rank=all_hits.rank,

@@ -43,7 +43,10 @@ def stand(judgments: Judgments, policy: Policy, rank: Rank) -> tuple[Standings, 
         )
     ideal = facts.ideal
     graded = found._replace(
-        gold_query=ideal.hits.query, gold=ideal.hits.grade, grade=details.grade[row], ideal=ideal
+        judged=np.bincount(ideal.hits.query, minlength=len(facts)),
+        gold=ideal.hits.grade,
+        grade=details.grade[row],
+        ideal=ideal,
     )
     return graded, details
 

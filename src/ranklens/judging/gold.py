@@ -54,8 +54,12 @@ class Ideal:
         ordered = _descending(query, grade, n)
         best = np.zeros(n)
         filled = lengths.nonzero()[0]
-        best[filled] = ordered[start[filled]]
-        rank = np.arange(1, len(query) + 1) - start.repeat(lengths)
+        first = start[filled]
+        best[filled] = ordered[first]
+        # 1, 2, 3 … in each query, without anything else as large.
+        rank = np.ones(len(query), np.int64)
+        rank[first[1:]] -= lengths[filled[:-1]]
+        rank.cumsum(out=rank)
         return cls(Hits(query, rank, ordered, n), best)
 
 
@@ -71,10 +75,16 @@ def _descending(query: IntArray, grade: Grades, n: int) -> FloatArray:
         return grade.astype(np.float64)
     if grade.dtype == np.uint8 and n * levels <= 4 * len(grade) + 1000:
         # Few whole grades: counting them is much faster than sorting.
-        counts = np.bincount(query * levels + (levels - 1 - grade), minlength=n * levels)
         each = np.broadcast_to(np.arange(levels - 1, -1, -1.0), (n, levels))
-        return each.ravel().repeat(counts)
+        return each.ravel().repeat(_by_level(query, grade, n, levels))
     return grade[np.lexsort((-grade.astype(np.float64), query))].astype(np.float64)
+
+
+def _by_level(query: IntArray, grade: Grades, n: int, levels: int) -> IntArray:
+    """How many judgments each query has of each grade, from high to low."""
+    place = query * levels
+    place += (levels - 1 - grade).astype(np.uint8)
+    return np.bincount(place, minlength=n * levels)
 
 
 @dataclass(frozen=True, eq=False)

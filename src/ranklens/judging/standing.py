@@ -34,7 +34,7 @@ class Standings(NamedTuple):
     queries: list[str]
     retrieved: IntArray
     in_run: BoolArray
-    gold_query: IntArray
+    judged: IntArray  # how many documents of each query are
     gold: Grades
     query: IntArray
     rank: IntArray  # with averaged ties: the first rank of the tie group

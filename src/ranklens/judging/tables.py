@@ -47,7 +47,7 @@ def from_frames(qrels: Any, run: Tables, policy: Policy, columns: Mapping[str, s
         queries=queries,
         retrieved=retrieved,
         in_run=retrieved > 0,
-        gold_query=table["q"].to_numpy(),
+        judged=gold.counts,
         gold=_as_bytes(gold.grades),
         query=np.concatenate([part.query for part in parts]),
         rank=np.concatenate([part.rank for part in parts]),

@@ -138,7 +138,7 @@ class _Rows:
             queries=queries,
             retrieved=retrieved,
             in_run=retrieved > 0,
-            gold_query=np.repeat(np.arange(len(queries)), [len(docs) for docs in gold.values()]),
+            judged=np.array([len(docs) for docs in gold.values()], np.int64),
             gold=table["grade"].to_numpy(),
             query=query[order],
             rank=rank[order],
