@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ranklens.errors import InputError
 from ranklens.files import output as out
+from ranklens.files.suffixes import TABLES
 from ranklens.words import either
 
 if TYPE_CHECKING:
@@ -49,11 +50,7 @@ def asked(known: type[Enum]) -> Any:
 
 _SUFFIXES = {
     ".json": "json",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".parquet": "parquet",
+    **TABLES,
     ".md": "markdown",
     ".tex": "latex",
     ".html": "html",

@@ -13,10 +13,9 @@ from typing import Any
 from ranklens import words
 from ranklens.errors import InputError
 from ranklens.files.streams import TableStream
+from ranklens.files.suffixes import TABLES, suffix_of
 
-KINDS = {".parquet": "parquet", ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 _WILD = re.compile(r"[*?[]")  # what the patterns of shells are made of
-_PACKINGS = (".gz", ".zst", ".xz", ".bz2")
 
 
 def is_in_parts(path: Any) -> bool:
@@ -77,8 +76,7 @@ def one_after_the_other(path: Any, kind: str, read: Callable[[Path], Any]) -> Ta
 
 
 def _kind(file: Path) -> str | None:
-    name = Path(file.stem) if file.suffix.lower() in _PACKINGS else file
-    return KINDS.get(name.suffix.lower())
+    return TABLES.get(suffix_of(file))
 
 
 def _without_numbers(file: Path) -> str:

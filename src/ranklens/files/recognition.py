@@ -13,14 +13,20 @@ from ranklens.files import tables, trec
 from ranklens.files.parts import is_in_parts, parts_kind
 from ranklens.files.remote import is_remote, remote_kind
 from ranklens.files.sources import PathLike, Source, open_source
+from ranklens.files.suffixes import TABLES
 from ranklens.files.systems import several, system_folders
 from ranklens.readers import frames
 from ranklens.readers.names import plain
 
 FORMATS = ("trec", "trec-diversity", "msmarco", "csv", "tsv", "jsonl", "json", "parquet", "beir", "svmlight")
 
-_BY_SUFFIX = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".parquet": "parquet", ".svm": "svmlight",
-              ".svmlight": "svmlight", ".letor": "svmlight"}  # fmt: skip
+_SVMLIGHT = dict.fromkeys((".svm", ".svmlight", ".letor"), "svmlight")
+# .tsv says little: judgments and runs of MS MARCO and TREC are called so, too.
+_BY_SUFFIX = {
+    **{suffix: kind for suffix, kind in TABLES.items() if kind != "tsv"},
+    ".json": "json",
+    **_SVMLIGHT,
+}
 _KNOWN_COLUMNS = {*frames.QUERY_NAMES, *frames.DOC_NAMES}
 
 

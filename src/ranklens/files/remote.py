@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ranklens.errors import InputError
 from ranklens.files.forking import polars_is_used
-from ranklens.files.parts import KINDS
+from ranklens.files.suffixes import TABLES
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,7 +29,7 @@ def is_remote(path: Any) -> bool:
 
 def remote_kind(address: str) -> str:
     """The format of what is at an address, by its suffix."""
-    kind = KINDS.get(PurePosixPath(address).suffix.lower())
+    kind = TABLES.get(PurePosixPath(address).suffix.lower())
     if kind is None:
         raise InputError(
             f"{address}: only Parquet, CSV, TSV and JSONL are read from there. Fetch the file first, or pipe it: "

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
 from ranklens.errors import InputError
 from ranklens.files import limits, temporary
 from ranklens.files.forking import polars_is_used
+from ranklens.files.suffixes import suffix_of
 from ranklens.files.watching import report
 
 if TYPE_CHECKING:
@@ -41,7 +42,6 @@ _MAGIC: dict[bytes, str] = {
     b"\xfd7zXZ\x00": "xz",
     b"BZh": "bz2",
 }
-_SUFFIXES = (".gz", ".zst", ".xz", ".bz2")
 
 
 # How gzip, zlib and Zstandard begin; "x" with a control character or "^" may also begin an id.
@@ -82,8 +82,7 @@ class Source:
     @property
     def suffix(self) -> str:
         """The suffix of the format, without that of the compression."""
-        name = Path(self.name)
-        return (Path(name.stem) if name.suffix.lower() in _SUFFIXES else name).suffix.lower()
+        return suffix_of(Path(self.name))
 
     @property
     def size(self) -> int:

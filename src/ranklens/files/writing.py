@@ -22,6 +22,7 @@ from ranklens.files import formats, limits, recognition, trec
 from ranklens.files.output import write_whole
 from ranklens.files.sources import open_source
 from ranklens.files.streams import TableStream
+from ranklens.files.suffixes import TABLES
 from ranklens.readers import frames
 from ranklens.words import brief, counted
 
@@ -110,10 +111,9 @@ class _Counter:
 
 def _format(target: Path) -> str:
     """The format of a suffix; TREC where it is none of the tables'."""
-    known = {".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv"}
     if target.suffix.lower() == ".json":
         raise InputError(f"{target}: RankLens does not write JSON; use .jsonl, with one object per line.")
-    return known.get(target.suffix.lower(), "trec")
+    return TABLES.get(target.suffix.lower(), "trec")
 
 
 # --- reading with all columns

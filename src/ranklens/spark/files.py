@@ -11,18 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from ranklens.errors import InputError, MissingExtraError
 from ranklens.files.collection import Collection, names_of
+from ranklens.files.suffixes import TABLES
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_BY_SUFFIX = {
-    ".parquet": "parquet",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".orc": "orc",
-}
+_BY_SUFFIX = {**TABLES, ".orc": "orc"}
 _PACKED = (".gz", ".bz2", ".zst", ".lz4")
 _READ_HERE = 1 << 26  # bytes of judgments that are read on the driver, in any format
 _FIELDS = {"run": (0, 2, 4, "score"), "qrels": (0, 2, 3, "grade")}  # of TREC: query, document, and number
