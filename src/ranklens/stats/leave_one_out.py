@@ -9,7 +9,7 @@ import numpy as np
 
 from ranklens.stats import inputs
 from ranklens.stats.clusters import Clusters
-from ranklens.stats.paired import paired_test
+from ranklens.stats.paired import BY_RANK, paired_test
 from ranklens.stats.randomization import EXACT_UP_TO, sign_flip_p
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 _CELLS = 1 << 22  # signed sums held at once
 _WORK = 1 << 27  # signs drawn in all
-_BY_RANK = ("wilcoxon", "sign")
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,7 @@ def influence(
         return Influence(change, without, np.ones(n), 1.0)
     if method == "randomization":
         p, base = _by_signs(change, groups, inputs.generator(rng), resamples)
-    elif method in _BY_RANK:
+    elif method in BY_RANK:
         p, base = _by_rank(change, groups, method)
     elif method == "welch":
         p, base = _unpaired(*inputs.pair(a, b))
