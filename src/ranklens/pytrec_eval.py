@@ -121,16 +121,17 @@ class RelevanceEvaluator:
             raise TypeError("Argument object scores should be of type dictionary.")
         known = self._gold.place
         whole = list(scores) == self._gold.queries  # then there is no need to look at each query
-        usual = isinstance(scores, dict) and {*map(type, scores.values())} == {dict}
-        if usual and (whole or scores.keys() <= known.keys()):
-            with suppress(NotPlain), turn():
-                return self._evaluate(scores, whole=whole, only_plain=True)
-        _check_scores(scores)
-        run = {query: dict(docs) for query, docs in scores.items() if query in known}
+        run = scores if whole else {query: docs for query, docs in scores.items() if query in known}
+        if len(run) < len(scores):
+            _check_scores({query: docs for query, docs in scores.items() if query not in known})
         if not run:
             return {}
+        with suppress(NotPlain), turn():
+            if isinstance(run, dict) and {*map(type, run.values())} == {dict}:
+                return self._evaluate(run, whole=whole, only_plain=True)
+        _check_scores(run)
         with turn():
-            return self._evaluate(run, whole=whole)
+            return self._evaluate({query: dict(docs) for query, docs in run.items()}, whole=whole)
 
     def _evaluate(
         self, run: Mapping[str, Mapping[str, float]], *, whole: bool, only_plain: bool = False

@@ -191,3 +191,9 @@ def test_nothing_is_changed():
 def test_arrow_tables_are_read():
     table = pa.table({"query": ["q1", "q2"], "RR": [0.1, 0.2]})
     assert align({"a": table}).values["RR"].tolist() == [[0.1, 0.2]]
+
+
+def test_values_that_cannot_be_squared_are_refused():
+    small = {"q1": {"x": 0.1}, "q2": {"x": 0.2}}
+    with pytest.raises(rl.InputError, match=r"A: x of query 'q2' is -1e\+200; values go up to 1e\+60"):
+        rl.compare_scores({"A": {"q1": {"x": 1.0}, "q2": {"x": -1e200}}, "B": small})

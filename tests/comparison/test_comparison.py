@@ -1,6 +1,7 @@
 """Comparisons against hand-worked numbers, SciPy and statsmodels, and what must hold for any of them."""
 
 import dataclasses
+import pickle
 import re
 
 import numpy as np
@@ -704,3 +705,12 @@ def test_what_all_evaluations_share_is_said_once():
         in text
     )
     assert text.count("ties by document id, descending") == 1
+
+
+def test_results_that_are_made_later_are_the_same():
+    given = ({"q1": {"a": 1}, "q2": {"b": 1}}, {"x": {"q1": ["a"]}, "y": {"q2": ["a", "b"]}}, ["RR"])
+    one, other = rl.compare(*given), rl.compare(*given)
+    assert one.results == other.results == tuple(other.results)
+    assert hash(one.results) == hash(other.results)
+    assert pickle.loads(pickle.dumps(one)).results == other.results
+    assert one.results[:1] == tuple(other.results)[:1]

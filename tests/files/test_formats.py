@@ -261,10 +261,26 @@ def test_binary_junk_never_escapes_as_another_error(tmp_path_factory, content):
 
 
 @pytest.mark.parametrize("query", ["{", "[1]", "{x}", "[", "[x", "[]", '["', "{}", '{"a":1}', "[[é]]"])
-def test_ids_in_brackets_are_not_json(tmp_path, query):
-    (tmp_path / "qrels").write_text(f"{query} 0 d 1\n")
-    (tmp_path / "run").write_text(f"{query} Q0 x 1 2 t\n{query} Q0 d 2 1 t\n")
+@pytest.mark.parametrize(
+    "run", ["{0} Q0 x 1 2 t\n{0} Q0 d\xa0e 2 1 t\n", "{0} Q0 x 1 2 t u\n{0} Q0 d\xa0e 2 1 t u\n", "{0}\tx\t1\n{0}\td\xa0e\t2\n"]
+)  # fmt: skip
+def test_ids_in_brackets_are_not_json(tmp_path, query, run):
+    (tmp_path / "qrels").write_text(f"{query} 0 d\xa0e 1\n", encoding="utf-8")
+    (tmp_path / "run").write_text(run.format(query), encoding="utf-8")
     assert rl.evaluate(tmp_path / "qrels", tmp_path / "run", "RR").mean["RR"] == 0.5
+
+
+@pytest.mark.parametrize(
+    "content",
+    ['{"q": { "d": 1', '{"q": {"d": 1', '{"q": {"d": 1, "e": 2 },\n"r": {"c": ' + "1" * 5000 + "}}"],
+)
+@pytest.mark.parametrize("argument", [0, 1])
+def test_broken_json_is_told(tmp_path, content, argument):
+    (tmp_path / "broken").write_text(content)
+    given = [QRELS, QRELS]
+    given[argument] = tmp_path / "broken"
+    with pytest.raises(rl.InputError, match=r"JSON|digits"):
+        rl.evaluate(*given, "RR")
 
 
 def test_json_in_lines_of_four_or_six_words_stays_json(tmp_path):

@@ -345,3 +345,16 @@ def test_a_million_rows():
         {"query": np.repeat(list(run), depth), "doc": docs * queries, "score": scores.ravel()}
     )
     assert rl.evaluate(qrels, table, "RR")["RR"].tolist() == expected
+
+
+@pytest.mark.parametrize("wrong", [None, "nan", float("nan"), "high"])
+@pytest.mark.parametrize("length", [1, 2, 80])
+def test_scores_are_refused_however_many_are_judged(wrong, length):
+    """Where most documents are judged, each query is ranked by a way of its own."""
+    qrels = {f"q{i}": {f"d{j}": 1 for j in range(70 if i < 64 else 300)} for i in range(66)}
+    run = {query: {f"d{j}": -j / 8 for j in range(80)} for query in qrels}
+    run["q65"] = {**{f"d{j}": -j / 8 for j in range(1, length)}, "d0": wrong}
+    with pytest.raises(
+        rl.InputError, match=f"the score of document 'd0' for query 'q65' is {wrong!r}, not a number"
+    ):
+        rl.judge(qrels, run)

@@ -6,7 +6,9 @@ import lzma
 import os
 import random
 import threading
+import time
 import warnings
+import weakref
 from dataclasses import replace
 
 import numpy as np
@@ -307,3 +309,31 @@ def test_judgments_in_any_order_are_the_same(repeated):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             assert rl.evaluate(table, ranking, "nDCG@10,AP,RR").mean == pytest.approx(expected, abs=1e-15)
+
+
+class _Task:
+    def __init__(self, number):
+        self.number = number
+
+    def __call__(self):
+        return self.number
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_tasks_are_forgotten_once_they_are_done(monkeypatch, threads):
+    """A task holds the table that it works on."""
+    monkeypatch.setenv("RANKLENS_THREADS", str(threads))
+    made = []
+
+    def task(number):
+        one = _Task(number)
+        made.append(weakref.ref(one))
+        return one
+
+    results = ahead(map(task, range(20)))
+    assert [next(results) for _ in range(8)] == list(range(8))
+    deadline = time.monotonic() + 10  # a thread may need a moment to let go
+    while any(one() for one in made[:7]) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not any(one() for one in made[:7])
+    assert list(results) == list(range(8, 20))

@@ -17,6 +17,7 @@ from ranklens.readers import frames
 from ranklens.registry import Aggregate, Better, Measure, parse, parse_many
 from ranklens.scores import GEOMETRIC_FLOOR, Scores, interval_of, logs_with_floor, total
 from ranklens.stats import Bounds, Clusters, Interval, cluster_interval
+from ranklens.stats.inputs import LARGEST
 from ranklens.words import counted
 
 if TYPE_CHECKING:
@@ -333,14 +334,25 @@ def _known(measure: str | Measure) -> list[Measure]:
 
 def _table(system: str, value: Any, wanted: Sequence[str] | None) -> _Table:
     if isinstance(value, Scores):
-        return _from_scores(value, wanted)
+        table = _from_scores(value, wanted)
+        _check_sizes(system, table)
+        return table
     table = _from_mapping(system, value) if isinstance(value, Mapping) else _from_frame(system, value)
     lacking = next((name for name in wanted or () if name not in table.values), None)
     if lacking is not None:
         raise MeasureError(f"{system}: there is no {lacking}: {nearest(lacking, table.values)}")
     for name in wanted or table.values:
         _check_range(system, table, Quantity.named(name))
+    _check_sizes(system, table)
     return table
+
+
+def _check_sizes(system: str, table: _Table) -> None:
+    for name, values in table.values.items():
+        for at in np.flatnonzero(np.abs(values) > LARGEST)[:1]:
+            raise InputError(
+                f"{system}: {name} of query {table.queries[at]!r} is {values[at]:g}; values go up to {LARGEST:g}."
+            )
 
 
 def _check_range(system: str, table: _Table, quantity: Quantity) -> None:

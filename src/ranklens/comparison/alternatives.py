@@ -15,7 +15,6 @@ from ranklens.judging.judged import Recalled
 from ranklens.judging.prepared import kept
 from ranklens.registry import Measure, parse
 from ranklens.scores import Scores
-from ranklens.stats.paired import BY_RANK
 
 if TYPE_CHECKING:
     import polars as pl
@@ -141,7 +140,9 @@ def _of_tests(comparison: Comparison) -> Iterator[Alternative]:
     if settings.is_joint:  # which bring their own test and correction
         return
     tests = [test for test in _TESTS if test != settings.test]
-    for test in tests if comparison.cluster_of is None else [t for t in tests if t in ("t", *BY_RANK)]:
+    for test in (
+        tests if comparison.cluster_of is None else [t for t in tests if t in ("t", "wilcoxon", "sign")]
+    ):
         yield Alternative("test", f"test={test}", comparison.scores, same, test=test)
     if len(comparison.systems) < 3:
         return

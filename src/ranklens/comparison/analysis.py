@@ -22,7 +22,7 @@ from ranklens.stats.strata import macro_interval
 
 if TYPE_CHECKING:
     from ranklens.arrays import FloatArray
-    from ranklens.comparison.alignment import Aligned
+    from ranklens.comparison.alignment import Aligned, Quantity
     from ranklens.comparison.openness import Unjudged
     from ranklens.stats import Clusters, Interval
 
@@ -66,6 +66,12 @@ class Results(Sequence[SystemResult]):
     def __getitem__(self, place: int | slice) -> SystemResult | Sequence[SystemResult]:
         return self._made[place]
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, (Results, tuple)) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
     def __repr__(self) -> str:
         return repr(self._made)
 
@@ -92,13 +98,16 @@ def analyse(
     found = {}
     for name, values in parts.items():
         of_part = None if clusters is None else clusters.get(name)
-        make = partial(_results, aligned, name, values, tested[name], settings.level, of_part)
+        make = partial(
+            _results, aligned.quantities, aligned.systems, name, values, tested[name], settings.level, of_part
+        )
         found[name] = Results(make), Pairs(tested[name])
     return found
 
 
 def _results(
-    aligned: Aligned,
+    quantities: Sequence[Quantity],
+    systems: Sequence[str],
     part: str | None,
     values: Mapping[str, FloatArray],
     tested: Sequence[Contrasts],
@@ -116,8 +125,8 @@ def _results(
             quantity.interval(row, level, clusters),
             letters_of.get(quantity.name, {}).get(system, ""),
         )
-        for quantity in aligned.quantities
-        for system, row in zip(aligned.systems, values[quantity.name], strict=True)
+        for quantity in quantities
+        for system, row in zip(systems, values[quantity.name], strict=True)
     )
 
 

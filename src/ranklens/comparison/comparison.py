@@ -13,7 +13,7 @@ from ranklens.comparison.settings import fewest_queries
 from ranklens.errors import InputError, MeasureError, nearest
 from ranklens.readers.golden_and_logs import Golden, Log
 from ranklens.stats import queries_needed
-from ranklens.stats.paired import BY_RANK
+from ranklens.stats.paired import NOT_OF_MEANS
 from ranklens.words import counted
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ class Comparison:
         """
         deviation, test = pair.deviation, pair.terms.done
         effect = abs(pair.difference) / deviation if deviation else 0.0
-        if pair.n < 2 or not effect > _NO_EFFECT or test in BY_RANK:
+        if pair.n < 2 or not effect > _NO_EFFECT or test in NOT_OF_MEANS:
             return None
         alpha = self.contrasts(pair.measure).alpha
         return max(queries_needed(pair.difference, deviation, alpha=alpha), fewest_queries(test, alpha))

@@ -11,7 +11,7 @@ import numpy as np
 from ranklens.comparison.significance import independent_values
 from ranklens.stats import Clusters, adjust, influence, inputs, paired_test
 from ranklens.stats.leave_one_out import mean_without
-from ranklens.stats.paired import BY_RANK
+from ranklens.stats.paired import NOT_OF_MEANS
 from ranklens.stats.randomization import EXACT_UP_TO
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def _quick(part: Contrasts, n: int) -> str:
     done = part.terms.done
     return (
         done
-        if done in (*BY_RANK, "mcnemar", "welch") or (done == "randomization" and n <= EXACT_UP_TO)
+        if done in (*NOT_OF_MEANS, "mcnemar", "welch") or (done == "randomization" and n <= EXACT_UP_TO)
         else "t"
     )
 

@@ -12,7 +12,7 @@ from ranklens.comparison.margins import with_decisions
 from ranklens.comparison.settings import MAX_T, Family, Settings, Terms
 from ranklens.stats import Clusters, Simultaneous, adjust, inputs, paired_test, simultaneous, tukey_hsd
 from ranklens.stats.bounded import is_binary
-from ranklens.stats.paired import BY_RANK
+from ranklens.stats.paired import NOT_OF_MEANS
 from ranklens.stats.pairwise import pairwise_p
 from ranklens.stats.randomization import range_p
 
@@ -71,7 +71,7 @@ def independent_values(values: FloatArray, clusters: Clusters | None, test: str)
     """What is independent: the values of queries, or what clusters add to the mean; tests of ranks and wins take their means."""
     if clusters is None:
         return values
-    return clusters.means(values) if test in BY_RANK else clusters.shares(values)
+    return clusters.means(values) if test in NOT_OF_MEANS else clusters.shares(values)
 
 
 def _joint(

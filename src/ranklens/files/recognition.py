@@ -88,7 +88,7 @@ def _by_content(source: Source, what: str) -> str:
     head = source.head().lstrip(b"\xef\xbb\xbf \t\r\n")
     if head.startswith(b"PAR1"):
         return "parquet"
-    if _JSON_START.match(head) and not _is_trec_in_brackets(head):
+    if _JSON_START.match(head) and not _only_starts_as_json(head):
         first_line = head.partition(b"\n")[0].strip()
         is_row = first_line.startswith(b"{") and first_line.endswith(b"}") and _is_row(first_line)
         return "jsonl" if is_row else "json"
@@ -104,24 +104,21 @@ def _by_content(source: Source, what: str) -> str:
     return "msmarco" if what == "run" and len(fields) == 3 else "trec"
 
 
-def _is_trec_in_brackets(head: bytes) -> bool:
-    """Whether a line of TREC fields only starts as JSON does: with a query named ``[]``."""
-    fields = head.partition(b"\n")[0].decode(errors="replace").split()
-    return _is_trec_line(fields) and _breaks_in_first_line(head)
+def _only_starts_as_json(head: bytes) -> bool:
+    """Whether this is a line of fields, such as one of a query called ``[]``."""
+    text = head.decode(errors="replace").rstrip()
+    fields = trec.fields_of(text.partition("\n")[0])
+    number = {3: 2, len(trec.TREC_QRELS): 3}.get(len(fields), 4)  # the place of a rank, a grade or a score
+    return len(fields) > number and _is_number(fields[number]) and _breaks_in_first_line(text)
 
 
-def _is_trec_line(fields: Sequence[str]) -> bool:
-    has_score = len(fields) == len(trec.TREC_RUN) and _is_number(fields[4])
-    return has_score or _has_grade(fields)
-
-
-def _breaks_in_first_line(head: bytes) -> bool:
-    """Whether this is not JSON from the first line on; later lines may be cut off, or wrong, which is for its reader to say."""
+def _breaks_in_first_line(text: str) -> bool:
+    """Whether JSON fails in the first line. Errors in later lines, and where the text ends, are left to its reader."""
     try:
-        json.loads(head.decode(errors="replace"))
+        json.loads(text)
     except json.JSONDecodeError as error:
-        return error.lineno == 1
-    except RecursionError:
+        return error.lineno == 1 and error.pos < len(text)
+    except (ValueError, RecursionError):
         return False
     return False
 

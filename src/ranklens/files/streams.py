@@ -88,7 +88,7 @@ def ahead(tasks: Iterable[Callable[[], T]]) -> Iterator[T]:
     most, tasks = threads(), iter(tasks)
     first_two = list(islice(tasks, 2))
     several = len(first_two) > 1
-    tasks = chain(first_two, tasks)
+    tasks = chain(iter(first_two), tasks)  # of an iterator, which forgets the list at its end
     del first_two  # a task may hold its table
     # A thread for one table takes longer than it saves.
     if most == 1 or _in_a_thread.get() or not several:

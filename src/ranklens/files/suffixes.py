@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
-TABLES = {".parquet": "parquet", ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
-PACKINGS = (".gz", ".zst", ".xz", ".bz2")
+TABLES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
+_PACKINGS = (".gz", ".zst", ".xz", ".bz2")
 
 
 def suffix_of(name: PurePath) -> str:
@@ -14,5 +14,5 @@ def suffix_of(name: PurePath) -> str:
     >>> suffix_of(PurePath("run.CSV.gz")), suffix_of(PurePath("run"))
     ('.csv', '')
     """
-    inner = PurePath(name.stem) if name.suffix.lower() in PACKINGS else name
+    inner = PurePath(name.stem) if name.suffix.lower() in _PACKINGS else name
     return inner.suffix.lower()

@@ -115,10 +115,18 @@ def last_fields(source: Source, count: int) -> list[str]:
     return fields + [""] * (count - len(fields))
 
 
+def fields_of(line: str) -> list[str]:
+    """What stands between white space; only the simple kinds of it, since others may be part of an id.
+
+    >>> fields_of("q1  Q0 d1")
+    ['q1', 'Q0', 'd1']
+    """
+    parts = line.translate(str.maketrans(_WHITE_SPACE, " " * len(_WHITE_SPACE))).split(" ")
+    return [part for part in parts if part]
+
+
 def _lines_of_fields(lines: Sequence[str] | Iterator[str]) -> Iterator[list[str]]:
-    for line in lines:
-        fields = line.translate(str.maketrans(_WHITE_SPACE, " " * len(_WHITE_SPACE))).split(" ")
-        fields = [field for field in fields if field]
+    for fields in map(fields_of, lines):
         if fields and not fields[0].startswith("#"):
             yield fields
 

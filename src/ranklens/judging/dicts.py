@@ -1,7 +1,7 @@
 """Dicts of dicts → :class:`~ranklens.judging.standing.Standings`: the fastest way in, for Python objects.
 
 Reading Python objects from memory is what takes the time, so everything here is about reading each of them once, in
-C loops (``map``, ``chain``, ``fromiter``) and while it is still in the processor's cache.
+tight loops and while it is still in the processor's cache.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, islice, repeat
-from math import isnan, nan
+from math import nan
 from struct import error as StructError  # noqa: N812
 from struct import pack, pack_into
 from typing import Any, NamedTuple
@@ -47,7 +47,7 @@ _LOOKED_AT = 64  # queries that tell whether rankings and judgments are short
 
 
 class NotPlain(Exception):  # noqa: N818  always caught
-    """A ranking holds something else than texts and plain numbers, which alone were asked for."""
+    """A ranking holds something other than texts and plain numbers."""
 
 
 def from_dicts(
@@ -60,8 +60,8 @@ def from_dicts(
 ) -> Standings:
     """The places of the judged documents, from any shapes that :mod:`ranklens.readers.mappings` knows.
 
-    ``in_32_bits`` rounds scores as pytrec_eval does; with ``only_plain``, any id that is not a text and any score that is neither ``int``
-    nor ``float`` is :class:`NotPlain`, which is cheapest to find while they are read.
+    ``in_32_bits`` rounds scores as pytrec_eval does. ``only_plain`` raises :class:`NotPlain` if a ranking that is read holds anything but
+    texts and plain ``int`` or ``float``.
     """
     how = _Reading(in_32_bits, only_plain)
     if not (isinstance(qrels, GoldDicts) and qrels.given.duplicates):
@@ -93,7 +93,8 @@ class _Reading(NamedTuple):
 def are_plain(rankings: Iterable[Documents], scores: Iterable[Any]) -> bool:
     """Whether ids are texts and scores ``int`` or ``float``: only texts can be joined, and a sum of such numbers is one.
 
-    Looking at each of them in Python would take longer than judging them.
+    Looking at each of them in Python would take longer than judging them. Other numbers are noticed unless their sum with a ``float`` is
+    one, as that of a ``Fraction`` is.
     """
     try:
         "".join(chain.from_iterable(rankings))
@@ -162,8 +163,8 @@ class _Chunk(NamedTuple):
     rankings: Sequence[Documents]
     portion: int  # queries that are read at once
     gold_lengths: IntArray
-    grades: Grades | None  # where they are known already, as is …
-    owners: IntArray | None  # … the number of the query of each
+    grades: Grades | None  # None if not known yet
+    owners: IntArray | None  # the number of each grade's query; None if not known yet
     how: _Reading
     asks_gold: bool  # about each retrieved document, rather than the run about each judged one
     listed: bool  # golds are lists, in which a document may be there again
@@ -189,7 +190,7 @@ class _Chunk(NamedTuple):
             )
 
     def numbered(self, lengths: IntArray) -> IntArray:
-        """The number of each query, as often as it has documents."""
+        """The number of each query, repeated for each of its documents."""
         return np.arange(self.first, self.first + len(self.queries)).repeat(lengths)
 
 
@@ -208,7 +209,8 @@ def _chunks(gold: GoldDicts, rankings: list[Documents], how: _Reading) -> Iterat
     if isinstance(gold, GoldLists) and (asks_gold or portion == 1):
         gold, listed = gold.dicts, False
     size = max(int(_CHUNK_ROWS * (16 if portion == 1 else 1) / max(documents, 1)), 1)
-    known, owners = (gold.grades, gold.ideal.hits.query) if gold.keeps else (None, None)
+    known = gold.grades if gold.keeps else None
+    owners = gold.ideal.hits.query if gold.keeps and not asks_gold else None
     chunk = _Chunk(
         0, queries, gold.tables, rankings, portion, gold.lengths, known, owners, how, asks_gold, listed
     )
@@ -259,19 +261,19 @@ def _rank_by_sorting(one: _Chunk, policy: Policy) -> _Sorted | None:
     try:
         judged = bytes(dict.values(gold))  # a TypeError if it is not a dict
         scores = one.how.rounded(_pack([ranking], len(ranking), one.how))
-    except (TypeError, ValueError, OverflowError, StructError):
+    except (TypeError, ValueError, OverflowError):
         return None
-    if 255 in judged:
+    if 255 in judged or np.isnan(scores).any():
         return None
     list(gold)  # a tight loop over the ids: brings them into the cache faster than looking them up does
     # 255 means "not judged"
     grade = np.frombuffer(bytes(map(gold.get, ranking, repeat(255))), np.uint8)
     ties = None
     if not (scores[1:] < scores[:-1]).all():
-        order = np.argsort(-scores)  # NaN comes last
+        order = np.argsort(-scores)
         scores = scores[order]
         tied = scores[1:] == scores[:-1]
-        if isnan(scores[-1]) or (tied.any() and policy.ties == "average"):
+        if tied.any() and policy.ties == "average":
             return None
         if tied.any():
             ties = _order_ties(order, tied, list(ranking), policy)
@@ -442,7 +444,7 @@ def _pack(rankings: Sequence[Documents], count: int, how: _Reading) -> FloatArra
 
 
 def _as_array(numbers: Sequence[Any]) -> FloatArray:
-    """Read by struct, which is faster than NumPy."""
+    """The numbers as an array; struct packs them faster than NumPy."""
     try:
         return np.frombuffer(pack(f"{len(numbers)}d", *numbers))
     except StructError:  # something that is not a number, but may be turned into one

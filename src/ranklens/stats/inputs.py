@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     Rng = int | np.random.Generator | None
 
-_LARGEST = 1e60
+LARGEST = 1e60
 NOISE = 1e-11  # as a share of the largest score: no two measured values differ by so little but for rounding
 
 
@@ -49,9 +49,9 @@ def sample(values: Any, name: str) -> FloatArray:
     """One score per query, of a size that can be squared twice: smaller ones count as 0, larger ones are refused."""
     array = numbers(values, name)
     sizes = np.abs(array)
-    for position in np.flatnonzero(sizes > _LARGEST)[:1]:
-        raise InputError(f"{name}[{position}] is {array[position]}: scores go up to {_LARGEST:g}.")
-    return np.where(sizes < 1 / _LARGEST, 0.0, array)
+    for position in np.flatnonzero(sizes > LARGEST)[:1]:
+        raise InputError(f"{name}[{position}] is {array[position]}: scores go up to {LARGEST:g}.")
+    return np.where(sizes < 1 / LARGEST, 0.0, array)
 
 
 def matrix(rows: Any, name: str) -> FloatArray:

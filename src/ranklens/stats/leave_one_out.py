@@ -9,7 +9,7 @@ import numpy as np
 
 from ranklens.stats import inputs
 from ranklens.stats.clusters import Clusters
-from ranklens.stats.paired import BY_RANK, paired_test
+from ranklens.stats.paired import NOT_OF_MEANS, paired_test
 from ranklens.stats.randomization import EXACT_UP_TO, sign_flip_p
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def influence(
         return Influence(change, without, np.ones(n), 1.0)
     if method == "randomization":
         p, base = _by_signs(change, groups, inputs.generator(rng), resamples)
-    elif method in BY_RANK:
+    elif method in NOT_OF_MEANS:
         p, base = _by_rank(change, groups, method)
     elif method == "welch":
         p, base = _unpaired(*inputs.pair(a, b))

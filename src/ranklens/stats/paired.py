@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ranklens.stats.inputs import Rng
 
 TESTS = ("randomization", "t", "wilcoxon", "sign", "mcnemar", "bootstrap", "welch")
-BY_RANK = ("wilcoxon", "sign")  # tests that are not about means: signed ranks, and wins
+NOT_OF_MEANS = ("wilcoxon", "sign")  # tests of signed ranks and of wins
 _COUNTED_RANKS = (
     50  # up to so many differences all sums of ranks are counted, as in SciPy; then they are all but normal
 )
