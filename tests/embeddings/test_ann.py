@@ -92,6 +92,7 @@ def test_repeated_answers_are_told():
         assert rl.ann_recall({"a": ["x", "x", "y"]}, {"a": ["x", "y"]}, 2).mean == 1
 
 
+@pytest.mark.filterwarnings(r"ignore:[\d,]+ judged documents? (is|are) not among")
 def test_what_measures_lose_is_the_difference_of_two_evaluations():
     rng = np.random.default_rng(0)
     d = rng.normal(size=(300, 8)).astype(np.float32)

@@ -13,7 +13,10 @@ from ranklens.registry import parse
 MEASURES = list(NOT)
 WITH_AVERAGED_TIES = [name for name in MEASURES if parse(name).definition.average_ties]
 # Some random judgments have no document in common with the corpus.
-pytestmark = pytest.mark.filterwarnings("ignore:None of the retrieved documents is judged")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:None of the retrieved documents is judged"),
+    pytest.mark.filterwarnings(r"ignore:[\d,]+ judged documents? (is|are) not among"),
+]
 SIMILARITIES = ["dot", "cosine", "euclidean"]
 
 
@@ -288,3 +291,49 @@ def test_a_device_without_torch_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(rl.MissingExtraError, match=r"pip install 'ranklens\[gpu\]'"):
         rl.evaluate_embeddings(np.eye(2), np.eye(2), {0: {0: 1}}, "RR", device="cuda")
+
+
+@pytest.mark.parametrize("doc_ids", [None, ["a", "b", "c"]])
+def test_judged_documents_that_are_not_there_are_told(doc_ids):
+    there, absent = ("1", "3") if doc_ids is None else ("b", "d")
+    vectors = np.eye(3)
+    with pytest.warns(
+        rl.RankLensWarning,
+        match=f"1 judged document is not among the 3 documents .first: '{absent}' for query '1'",
+    ):
+        rl.evaluate_embeddings(
+            vectors, vectors, {"0": {there: 1}, "1": {there: 1, absent: 1}}, "RR", doc_ids=doc_ids
+        )
+
+
+@pytest.mark.parametrize("exclude", ["self", {"0": ["x"]}, {"7": ["b"]}, [("0", "x")]])
+def test_nothing_to_leave_out_is_told(exclude):
+    vectors = np.eye(3)
+    with pytest.warns(rl.RankLensWarning, match="leaves nothing out"):
+        rl.evaluate_embeddings(
+            vectors, vectors, {"0": {"b": 1}}, "RR", doc_ids=["a", "b", "c"], exclude=exclude
+        )
+
+
+def test_a_text_is_one_document_to_leave_out():
+    vectors, given = np.eye(12), ({"0": {"10": 1}}, "RR")
+    one = rl.evaluate_embeddings(vectors, vectors, *given, exclude={"0": "11"}).judged.retrieved
+    assert (
+        one.tolist()
+        == rl.evaluate_embeddings(vectors, vectors, *given, exclude={"0": ["11"]}).judged.retrieved.tolist()
+        == [11]
+    )
+
+
+def test_an_iterator_is_read_once():
+    vectors = np.eye(3)
+    blocks = iter([vectors])
+    rl.evaluate_embeddings(vectors, blocks, {"0": {"1": 1}}, "RR")
+    with pytest.raises(rl.InputError, match=r"documents gave no vectors\. An iterator can be read only once"):
+        rl.evaluate_embeddings(vectors, blocks, {"0": {"1": 1}}, "RR")
+
+
+def test_one_size_may_be_a_number():
+    vectors = np.eye(3)
+    sizes = rl.evaluate_embeddings(vectors, vectors, {"0": {"1": 1}}, "RR", dims=2)
+    assert list(sizes) == [2]

@@ -52,6 +52,7 @@ def test_numpy_files(tmp_path):
     check(str(tmp_path / "parts"))
 
 
+@pytest.mark.filterwarnings(r"ignore:[\d,]+ judged documents? (is|are) not among")
 def test_parquet(tmp_path):
     for name, kind in (("list", pl.List(pl.Float32)), ("array", pl.Array(pl.Float32, 4))):
         place = tmp_path / f"{name}.parquet"
@@ -120,3 +121,13 @@ def test_blocks_that_are_filled_again():
     assert rl.evaluate_embeddings(queries, blocks, qrels, "AP")["AP"].tolist() == whole["AP"].tolist()
     held = [vectors for _, vectors in open_corpus(blocks, None, list).blocks(20)]
     assert np.array_equal(np.concatenate(held), documents)
+
+
+def test_parts_are_in_the_order_of_their_numbers(tmp_path):
+    """As people count: 2 before 10."""
+    vectors = np.random.default_rng(0).normal(size=(24, 4))
+    for part in range(12):
+        np.save(tmp_path / f"part{part}.npy", vectors[2 * part : 2 * part + 2])
+    qrels = {str(i): {str(i): 1} for i in range(24)}
+    whole, parts = (rl.evaluate_embeddings(vectors, one, qrels, "RR")["RR"] for one in (vectors, tmp_path))
+    assert parts.tolist() == whole.tolist()

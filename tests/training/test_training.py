@@ -261,3 +261,42 @@ def test_checkpoints_are_tested_as_systems_are():
     scores = {step: rl.evaluate(qrels, run, "Success@1") for step, run in runs.items()}
     found = training.compare_checkpoints(scores).comparison.pair("Success@1", "0", "8")
     assert found.p_value == pytest.approx(0.5**8)  # eight gained, none lost, mid-p
+
+
+@pytest.mark.parametrize("shape", ["rows", "mask", "sizes"])
+def test_queries_without_ids_stay_apart_when_meters_are_merged(shape):
+    rng = np.random.default_rng(0)
+    scores, labels = rng.normal(size=(6, 4, 5)), rng.integers(0, 2, (6, 4, 5))
+    meters = [training.Meter("RR"), training.Meter("RR")]
+    for i, (score, label) in enumerate(zip(scores, labels, strict=True)):
+        if shape == "sizes":
+            meters[i % 2].update(score.ravel(), label.ravel(), [5] * 4)
+        else:
+            meters[i % 2].update(score, label, mask=np.ones((4, 5)) if shape == "mask" else None)
+    expected = rl.evaluate_scores(scores.reshape(24, 5), labels.reshape(24, 5), measures="RR")
+    found = meters[0].merge(pickle.loads(pickle.dumps(meters[1]))).compute()
+    assert len(found.queries) == len({*found.queries}) == 24
+    assert found.mean["RR"] == pytest.approx(expected.mean["RR"])
+    assert repr(meters[0]) == "Meter(RR: 120 documents in 6 batches)"
+
+
+def test_only_meters_of_the_same_measures_are_merged():
+    with pytest.raises(
+        rl.InputError, match="Meters are merged if measures and policies are the same: here nDCG@10 and RR"
+    ):
+        training.Meter("nDCG@10").merge(training.Meter("RR"))
+    with pytest.raises(rl.InputError, match="merge takes a Meter, not a list"):
+        training.Meter("RR").merge([training.Meter("RR")])
+    assert training.Meter("ndcg_cut_10").merge(training.Meter("nDCG@10")).compute is not None
+
+
+def test_measures_in_the_place_of_queries():
+    with pytest.raises(
+        rl.InputError, match="queries='RR' is a text, not a list of ids; name measures with measures='RR'"
+    ):
+        rl.evaluate_scores(np.eye(2), np.eye(2), "RR")
+
+
+def test_steps_in_a_list():
+    with pytest.raises(rl.InputError, match="it was given a list"):
+        training.compare_checkpoints([1, 2, 3])

@@ -172,5 +172,7 @@ def spool(blocks: Iterable[Any], stack: ExitStack) -> Any:
             np.ascontiguousarray(vectors).tofile(file)
             rows += len(vectors)
     if not rows:
-        return first
+        raise InputError(
+            "documents gave no vectors. An iterator can be read only once; to use it again, pass a list, or a function that starts it."
+        )
     return np.memmap(place, first.dtype, "r", shape=(rows, first.shape[1]))

@@ -43,7 +43,7 @@ def evaluate_embeddings(
     query_ids: Sequence[Any] | None = None,
     doc_ids: Sequence[Any] | None = None,
     exclude: Any = None,
-    dims: Sequence[int] | None = None,
+    dims: int | Sequence[int] | None = None,
     top: int | None = None,
     batch: int | None = None,
     device: str | None = None,
@@ -105,7 +105,8 @@ def evaluate_embeddings(
         return Matryoshka({size: scores(model.cut(size)) for size in _sizes(dims, model.corpus.size)})
 
 
-def _sizes(dims: Sequence[int], most: int) -> list[int]:
+def _sizes(dims: int | Sequence[int], most: int) -> list[int]:
+    dims = [dims] if isinstance(dims, int) else dims
     found = sorted({int(size) for size in dims})
     if not found or found[0] < 1 or found[-1] > most:
         raise InputError(

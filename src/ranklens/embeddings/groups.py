@@ -63,6 +63,13 @@ class Groups:
             raise InputError(f"offsets must rise from 0 to {count:,}, the number of documents.")
         return self._from_sizes(np.diff(offsets), count, "offsets")
 
+    def are_named(self, count: int | None) -> bool:
+        """Whether queries have names, or are only numbered: of so many documents, or, with None, of two dimensions."""
+        if self.names is not None or self.queries is None:
+            return self.names is not None
+        is_listed = count is None or len(host.as_list(self.queries, "queries")) == count
+        return is_listed and self.sizes is None and self.offsets is None
+
     def columns(self, shape: tuple[int, int]) -> tuple[IntArray, Sequence[str]]:
         """Two dimensions: one row per query."""
         names = self.names if self.names is not None else self.queries
@@ -79,6 +86,10 @@ def _from_ids(ids: Sequence[Any]) -> tuple[IntArray, Sequence[str]]:
 def _named(names: Sequence[Any] | None, count: int) -> Sequence[str]:
     if names is None:
         return [str(i) for i in range(count)]
+    if isinstance(names, str):
+        raise InputError(
+            f"queries={names!r} is a text, not a list of ids; name measures with measures={names!r}."
+        )
     listed = host.as_list(names, "query_ids")
     if len(listed) != count:
         raise InputError(f"{len(listed):,} ids were given for {count:,} queries; pass one for each.")

@@ -58,7 +58,7 @@ def evaluate_scores(
     measures, policy = read(measures, convention, policy)
     chosen = make_policy(policy, options)
     wanted = [with_rel(measure, chosen.rel) for measure in parse_many(measures)]
-    rows = _flat(scores, labels, mask, Groups(queries, sizes, offsets, query_ids))
+    rows = flat(scores, labels, mask, Groups(queries, sizes, offsets, query_ids))
     if doc_ids is not None:
         rows = replace(rows, docs=host.as_list(doc_ids, "doc_ids"))
         _check_names(rows)
@@ -85,7 +85,7 @@ class _Rows:
         return np.asarray(host.as_array(self.score, "scores"), np.float64)
 
 
-def _flat(scores: Any, labels: Any, mask: Any, groups: Groups) -> _Rows:
+def flat(scores: Any, labels: Any, mask: Any, groups: Groups) -> _Rows:
     """Scores and labels as rows, whatever their shape."""
     scores = host.kept_on_gpu(scores)
     scores = scores if host.on_gpu(scores) and host.is_torch(scores) else host.as_array(scores, "scores")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -13,13 +13,14 @@ import numpy as np
 from ranklens.arrays import BoolArray, IntArray
 from ranklens.embeddings import host
 from ranklens.embeddings.judged_ranks import Places
-from ranklens.errors import InputError
+from ranklens.errors import InputError, warn
 from ranklens.judging.gold import Grades, grades
 from ranklens.judging.judged import Applied
 from ranklens.judging.order import check_duplicates
 from ranklens.judging.standing import Standings, check_unjudged
 from ranklens.policy import Policy
 from ranklens.readers import frames, mappings
+from ranklens.words import counted
 
 _POWERS = 10 ** np.arange(1, 19)  # of ten
 
@@ -128,6 +129,7 @@ def make_task(qrels: Any, queries: Ids, documents: Ids, exclude: Any, policy: Po
     gold_query = np.repeat(np.arange(len(names)), lengths)
     doc = documents.find(list(chain.from_iterable(golds)))
     left_query, left_doc = _excluded(exclude, names, place, present, documents)
+    _warn_of_absent(names, golds, gold_query, (doc < 0) & present[gold_query], documents)
     found = np.flatnonzero((doc >= 0) & present[gold_query])
     width = documents.rows + 1
     gone = np.isin(place[gold_query[found]] * width + doc[found], left_query * width + left_doc)
@@ -157,6 +159,25 @@ def make_task(qrels: Any, queries: Ids, documents: Ids, exclude: Any, policy: Po
     )
 
 
+def _warn_of_absent(
+    names: Sequence[str],
+    golds: Sequence[Mapping[str, Any]],
+    owner: IntArray,
+    absent: BoolArray,
+    documents: Ids,
+) -> None:
+    """Judged documents that are not there; if all of them are, there is another warning."""
+    count = int(np.count_nonzero(absent))
+    if not count or count == len(absent):
+        return
+    row = int(np.argmax(absent))
+    doc = next(islice(chain.from_iterable(golds), row, None))
+    warn(
+        f"{counted(count, 'judged document is', 'judged documents are')} not among the {documents.rows:,} documents "
+        f"(first: {doc!r} for query {names[owner[row]]!r}), which is the same as not retrieved. Is the corpus complete, and do the ids have the same format?"
+    )
+
+
 def _judgments(qrels: Any, policy: Policy) -> tuple[Mapping[str, dict[str, Any]], int]:
     if not isinstance(qrels, Mapping):
         from ranklens.files.collection import open_collection
@@ -181,18 +202,24 @@ def _excluded(
     if exclude is None:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     where = {name: int(place[i]) for i, name in enumerate(names) if present[i]}
-    pairs = [(str(query), str(doc)) for query, doc in _named_pairs(exclude, where) if str(query) in where]
+    named = _named_pairs(exclude, where)
+    pairs = [(str(query), str(doc)) for query, doc in named if str(query) in where]
     query = np.array([where[one] for one, _ in pairs], dtype=np.int64)
     doc = documents.find([one for _, one in pairs])
     both = np.unique(np.stack([query, doc])[:, doc >= 0], axis=1)
+    if named and not both.size:
+        warn(
+            f"exclude={exclude!r:.60} leaves nothing out: no such query and document are there. Do the ids have the same format?"
+        )
     return both[0], both[1]
 
 
-def _named_pairs(exclude: Any, queries: Iterable[str]) -> Iterable[tuple[Any, Any]]:
+def _named_pairs(exclude: Any, queries: Iterable[str]) -> list[tuple[Any, Any]]:
     if isinstance(exclude, str) and exclude == "self":
         return [(query, query) for query in queries]
     if isinstance(exclude, Mapping):
-        return [(query, doc) for query, docs in exclude.items() for doc in docs]
+        each = ((query, [docs] if isinstance(docs, str) else docs) for query, docs in exclude.items())
+        return [(query, doc) for query, docs in each for doc in docs]
     try:
         return [(query, doc) for query, doc in exclude]
     except (TypeError, ValueError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -36,9 +37,11 @@ class Piece:
 
 
 def pieces(path: str | Path, vectors: str | None = None) -> list[Piece]:
-    """The pieces of a file, or of a folder in the order of their names; ``vectors`` names the column or tensor."""
+    """The pieces of a file, or of a folder in the order of their names, where 2 comes before 10; ``vectors`` names the column or tensor."""
     place = Path(path)
-    files = sorted(one for one in place.iterdir() if one.suffix in _SUFFIXES) if place.is_dir() else [place]
+    files = [place]
+    if place.is_dir():
+        files = sorted((one for one in place.iterdir() if one.suffix in _SUFFIXES), key=_by_numbers)
     if not files:
         raise InputError(
             f"{place} holds no {', '.join(_SUFFIXES[:-1])} or {_SUFFIXES[-1]} file.", path=str(place)
@@ -54,6 +57,16 @@ def pieces(path: str | Path, vectors: str | None = None) -> list[Piece]:
                 path=str(piece.path),
             )
     return found
+
+
+def _by_numbers(path: Path) -> tuple[list[str | int], str]:
+    """How people order names that hold numbers.
+
+    >>> sorted(map(Path, ["p10.npy", "p9.npy", "p009.npy"]), key=_by_numbers)
+    [PosixPath('p009.npy'), PosixPath('p9.npy'), PosixPath('p10.npy')]
+    """
+    parts = re.split(r"(\d+)", path.name)
+    return [int(part) if i % 2 else part for i, part in enumerate(parts)], path.name
 
 
 def _open(path: Path, vectors: str | None) -> Piece:

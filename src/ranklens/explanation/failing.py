@@ -167,7 +167,7 @@ def failing(scores: Scores, measure: str | Measure | None, n: int, queries: Any)
     sources = scores.sources
     if sources is None:
         raise InputError(
-            "These scores do not know the rankings that they were made from. Evaluate with ranklens.evaluate to see what failed."
+            "These scores do not know the rankings that they were made from. Evaluate with ranklens.evaluate, or with evaluate_embeddings(…, top=100), to see what failed."
         )
     asked = _measure(scores, measure)
     order = _worst_first(scores, asked)
@@ -180,6 +180,8 @@ def failing(scores: Scores, measure: str | Measure | None, n: int, queries: Any)
 
 def _measure(scores: Scores, measure: str | Measure | None) -> Measure:
     """The measure asked for, else the first; in the spelling that was evaluated, if it was."""
+    if isinstance(measure, int):
+        raise MeasureError(f"{measure} is not a measure; pass the number of queries as n={measure}.")
     if measure is None:
         asked = scores.measures[0]
     else:

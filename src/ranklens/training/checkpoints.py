@@ -10,7 +10,7 @@ from ranklens.comparison.compare import compare_scores
 from ranklens.errors import InputError
 from ranklens.trackers.content import Content, plain_name
 from ranklens.trackers.destinations import find
-from ranklens.words import several
+from ranklens.words import counted, several
 
 if TYPE_CHECKING:
     from ranklens.comparison.choices import Correction, Test
@@ -86,8 +86,9 @@ def compare_checkpoints(
     """
     scores = getattr(steps, "history", steps)
     if not isinstance(scores, Mapping) or len(scores) < 2:
+        given = counted(len(scores), "step") if isinstance(scores, Mapping) else f"a {type(steps).__name__}"
         raise InputError(
-            "compare_checkpoints needs the scores of two steps or more: {'100': scores, '200': scores}."
+            f"compare_checkpoints needs the scores of two steps or more, as {{'100': scores, '200': scores}}; it was given {given}."
         )
     named = {str(step): one for step, one in scores.items()}
     comparison = compare_scores(named, measure, test=test, correction=correction, alpha=alpha)

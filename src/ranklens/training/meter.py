@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ranklens.arrays import FloatArray, IntArray
 from ranklens.conventions import Convention, read
 from ranklens.embeddings import host
-from ranklens.embeddings.score_arrays import evaluate_scores
+from ranklens.embeddings.groups import Groups
+from ranklens.embeddings.score_arrays import evaluate_scores, flat
 from ranklens.errors import InputError
 from ranklens.policy import Policy, make_policy
-from ranklens.registry import Measure
+from ranklens.registry import Measure, parse_many
 from ranklens.scores import Scores
+from ranklens.words import counted
 
 
 class Meter:
@@ -39,47 +43,44 @@ class Meter:
     ) -> None:
         self.measures, policy = read(measures, convention, policy)
         self.policy = make_policy(policy, options)
-        self._scores: list[Any] = []
-        self._labels: list[Any] = []
-        self._queries: list[Any] = []
+        self._batches: list[_Batch] = []
 
-    def update(self, scores: Any, labels: Any, queries: Any = None, *, mask: Any = None) -> None:
-        """Add a batch: flat, with the query of each document; or one row per query, with ids of the rows if there are any."""
-        score, label = host.as_array(scores, "scores"), host.as_array(labels, "labels")
-        if score.shape != label.shape:
-            raise InputError(
-                f"scores have the shape {score.shape}, labels {label.shape}; both must be the same."
-            )
-        if score.ndim == 2:
-            rows = (
-                [("row", len(self._queries), i) for i in range(len(score))]
-                if queries is None
-                else host.as_list(queries, "queries")
-            )
-            every = [query for query in rows for _ in range(score.shape[1])]
-            kept = (
-                np.ones(score.size, bool)
-                if mask is None
-                else host.as_array(mask, "mask").astype(bool).reshape(-1)
-            )
-            score, label = score.reshape(-1)[kept], label.reshape(-1)[kept]
-            queries = [query for query, keep in zip(every, kept.tolist(), strict=True) if keep]
-        elif queries is None:
-            raise InputError("Flat scores need queries: the query of each document.")
-        listed = host.as_list(queries, "queries")
-        if len(listed) != len(score):
-            raise InputError(
-                f"queries has {len(listed):,} entries for {len(score):,} documents; pass one for each."
-            )
-        self._scores.append(score.astype(np.float64))
-        self._labels.append(label.astype(np.float64))
-        self._queries.append(listed)
+    def __repr__(self) -> str:
+        names = ", ".join(map(str, parse_many(self.measures)))
+        seen = sum(len(batch.score) for batch in self._batches)
+        return f"Meter({names}: {counted(seen, 'document')} in {counted(len(self._batches), 'batch', 'batches')})"
+
+    def update(
+        self,
+        scores: Any,
+        labels: Any,
+        queries: Any = None,
+        *,
+        mask: Any = None,
+        sizes: Any = None,
+        offsets: Any = None,
+        query_ids: Sequence[Any] | None = None,
+    ) -> None:
+        """Add a batch, in any shape that :func:`ranklens.evaluate_scores` takes.
+
+        Queries without ids are those of this batch alone, also after :meth:`merge`; a query whose documents come in several batches needs its id.
+        """
+        groups = Groups(queries, sizes, offsets, query_ids)
+        rows = flat(host.as_array(scores, "scores"), labels, mask, groups)
+        two_dimensional = np.ndim(host.as_array(labels, "labels")) == 2
+        named = groups.are_named(None if two_dimensional else len(rows.label))
+        self._batches.append(_Batch(rows.query, rows.host_scores(), rows.label, rows.queries, is_named=named))
 
     def merge(self, other: Meter) -> Meter:
         """Add what another meter has seen, such as one of another process (meters can be pickled)."""
-        self._scores += other._scores
-        self._labels += other._labels
-        self._queries += other._queries
+        if not isinstance(other, Meter):
+            raise InputError(f"merge takes a Meter, not a {type(other).__name__}; merge several one by one.")
+        mine, theirs = parse_many(self.measures), parse_many(other.measures)
+        if mine != theirs or self.policy != other.policy:
+            raise InputError(
+                f"Meters are merged if measures and policies are the same: here {', '.join(map(str, mine))} and {', '.join(map(str, theirs))}."
+            )
+        self._batches += other._batches
         return self
 
     def gather(self) -> Meter:
@@ -96,19 +97,32 @@ class Meter:
 
     def compute(self) -> Scores:
         """Everything seen so far."""
-        numbers: dict[Any, int] = {}
-        query = [numbers.setdefault(one, len(numbers)) for batch in self._queries for one in batch]
-        names = [
-            f"{one[1]}.{one[2]}" if isinstance(one, tuple) and one[0] == "row" else str(one)
-            for one in numbers
-        ]
-        order = np.argsort(np.array(query, np.int64), kind="stable")
-        score, label = (
-            np.concatenate([np.zeros(0), *batches])[order] for batches in (self._scores, self._labels)
-        )
-        sizes = np.bincount(np.array(query, np.int64), minlength=len(names))
+        numbers: dict[str | tuple[int, str], int] = {}
+        query = [batch.numbered(numbers, place)[batch.query] for place, batch in enumerate(self._batches)]
+        number = np.concatenate([np.zeros(0, np.int64), *query])
+        order = np.argsort(number, kind="stable")
+        score = np.concatenate([np.zeros(0), *(batch.score for batch in self._batches)])[order]
+        label = np.concatenate([np.zeros(0), *(batch.label for batch in self._batches)])[order]
+        names = [one if isinstance(one, str) else f"{one[0]}.{one[1]}" for one in numbers]
+        sizes = np.bincount(number, minlength=len(names))
         return evaluate_scores(score, label, None, self.measures, self.policy, sizes=sizes, query_ids=names)
 
     def reset(self) -> None:
         """Forget everything."""
-        self._scores, self._labels, self._queries = [], [], []
+        self._batches = []
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """Documents one after the other, the number of each one's query, and the names of these queries."""
+
+    query: IntArray
+    score: FloatArray
+    label: FloatArray
+    names: Sequence[str]
+    is_named: bool  # otherwise the names are only their places in this batch
+
+    def numbered(self, numbers: dict[str | tuple[int, str], int], place: int) -> IntArray:
+        """The number of each query among those of all batches; new ones get the next."""
+        keys = self.names if self.is_named else [(place, name) for name in self.names]
+        return np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int64)
