@@ -337,3 +337,8 @@ def test_one_size_may_be_a_number():
     vectors = np.eye(3)
     sizes = rl.evaluate_embeddings(vectors, vectors, {"0": {"1": 1}}, "RR", dims=2)
     assert list(sizes) == [2]
+
+
+def test_queries_are_not_read_from_files():
+    with pytest.raises(rl.InputError, match=r"queries='Q\.npy' is a path; load them first"):
+        rl.evaluate_embeddings("Q.npy", np.eye(3), {"0": {"1": 1}}, "RR")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -74,6 +75,10 @@ def evaluate_embeddings(
     if similarity not in get_args(Similarity):
         raise InputError(
             f"similarity={similarity!r} is not allowed: {nearest(str(similarity), get_args(Similarity))}"
+        )
+    if isinstance(queries, (str, os.PathLike)):
+        raise InputError(
+            f"queries={queries!r} is a path; load them first: only documents are read from files."
         )
     for name, number in (("top", top), ("batch", batch)):
         if number is not None and number < 1:
