@@ -318,3 +318,34 @@ def test_a_name_that_no_file_can_have_is_a_mistake_of_the_user(tmp_path, monkeyp
         err = capsys.readouterr().err
         assert err.startswith("ranklens: ")
         assert len(err) < 600
+
+
+WAITING = """
+import runpy, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # shells start background jobs without it
+sys.argv = ["ranklens", "evaluate", "q.txt", "-"]
+runpy.run_module("ranklens", run_name="__main__")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
+def test_ctrl_c_while_waiting_for_standard_input(folder):
+    """Polars, once loaded, lets the system continue to read after a signal."""
+    with subprocess.Popen([sys.executable, "-c", WAITING], stdin=subprocess.PIPE, cwd=folder) as process:
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(3)
+        process.send_signal(signal.SIGINT)
+        try:
+            assert process.wait(8) == 130
+        finally:
+            process.kill()
+
+
+def test_a_reader_that_has_seen_enough_is_no_failed_check(folder):
+    """Typer ends with 1 where the pipe is closed."""
+    (folder / "long.csv").write_text("query,doc,score\n" + "".join(f"q,d{i},{i}\n" for i in range(50_000)))
+    command = f"{sys.executable} -m ranklens convert long.csv - --format csv | head -1"
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {command}"], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "query,doc,score\n")

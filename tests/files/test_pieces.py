@@ -190,3 +190,16 @@ def test_threads_are_as_many_as_was_said(monkeypatch):
         rl.InputError, match="RANKLENS_THREADS=none is not allowed; it is a number of threads"
     ):
         streams.threads()
+
+
+def test_pandas_in_chunks(tmp_path):
+    pd = pytest.importorskip("pandas")
+    (tmp_path / "run.csv").write_text("query,doc,score\nq,a,1\nq,b,2\nr,a,3\n")
+    chunks = pd.read_csv(tmp_path / "run.csv", chunksize=2)
+    assert rl.evaluate({"q": {"a": 1}, "r": {"a": 1}}, chunks, "RR").mean["RR"] == 0.75
+
+
+def test_an_iterator_that_was_read():
+    used = iter([])
+    with pytest.raises(rl.InputError, match=r"An iterator gave nothing\. It can be read only once"):
+        rl.evaluate({"q": {"a": 1}}, used, "RR")

@@ -98,6 +98,12 @@ def run_app(arguments: Sequence[str]) -> int:
     """Run a command; wrong usage is reported in one sentence."""
     try:
         result = _app_for(arguments)(args=list(arguments), standalone_mode=False)
+    except SystemExit as stop:
+        if isinstance(
+            stop.__context__, BrokenPipeError
+        ):  # for which Typer ends with 1, as if a check had failed
+            raise stop.__context__ from None
+        raise
     except typer.Exit as stop:
         return stop.exit_code
     except typer.Abort:  # Ctrl-C

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -69,6 +70,7 @@ def bench(
         return
     if config is None:
         raise InputError("No configuration given. Create an example with: ranklens bench --init bench.yaml")
+    from ranklens.cli.mismatch import with_queries_in_common
     from ranklens.config import load
     from ranklens.config.execution import Asking, inputs, measure, write_outputs
 
@@ -76,7 +78,7 @@ def bench(
     loaded = load(config)
     for file in (output, junit):
         check_output(file, inputs(loaded))
-    result = measure(loaded, Asking(**asking))
+    result = with_queries_in_common(partial(measure, loaded, Asking(**asking)))
     # Before the files of the configuration, of which one may not be writable.
     if written is Format.parquet:
         output_formats.write_parquet(result.to_frame(), output)

@@ -12,10 +12,12 @@ import typer
 
 from ranklens.cli import options, output_formats
 from ranklens.cli.map_and_match import columns_of, match_of
+from ranklens.cli.mismatch import queries_in_common
 from ranklens.cli.texts import query_texts
 from ranklens.errors import InputError
 from ranklens.files import output as out
 from ranklens.files.collection import open_collection, paths_of
+from ranklens.files.systems import several
 from ranklens.policy import Policy
 from ranklens.readers.names import Names
 
@@ -99,6 +101,8 @@ def explain(
     given = query_texts(queries, qrels, "explain")
     columns, matching = columns_of(places), match_of(match)
     data = open_collection(qrels, [run], qrels_format, run_format, Names.of(columns, matching))
+    if len(data.runs) > 1:
+        raise several(run, data.runs)
     gold, ranked = read_inputs(data.qrels, next(iter(data.runs.values())), policy, match=matching)
     texts = {**(getattr(gold, "texts", None) or {}), **given}
     judged = judgments(gold)["query"].unique()
@@ -108,7 +112,9 @@ def explain(
             raise InputError(
                 "No query given. Name one with --query, or omit -o and --format to list the queries with the lowest values."
             )
-        typer.echo(_which_query(measure, gold, ranked, policy, texts))
+        with queries_in_common():
+            listed = _which_query(measure, gold, ranked, policy, texts)
+        typer.echo(listed)
         return
     own = None if convention is not None and policy == Policy() else policy
     found = work_out(measure, gold, ranked, query=query, policy=own, rows=rows, convention=convention)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -165,6 +166,7 @@ def _by_files(
 ) -> Outcome | None:
     """Runs and logs against judgments."""
     from ranklens.cli.map_and_match import columns_of, match_of
+    from ranklens.cli.mismatch import queries_in_common
     from ranklens.evaluation import evaluate
     from ranklens.files.collection import open_collection
     from ranklens.gates.baselines import Baseline
@@ -181,10 +183,11 @@ def _by_files(
     matching = match_of(how["match"])
     names = Names.of(columns_of(how["places"]), matching)
     data = open_collection(qrels, runs, how["qrels_format"], how["run_format"], names).with_logs()
-    scores = {
-        name: evaluate(data.qrels, run, wanted or ["RR"], policy, match=matching)
-        for name, run in data.runs.items()
-    }
+    with queries_in_common():
+        scores = {
+            name: evaluate(data.qrels, run, wanted or ["RR"], policy, match=matching)
+            for name, run in data.runs.items()
+        }
     results = records_of(scores, wanted, digested=held.baseline is not None)
     if held.update:
         _update(results.records, held.baseline)
@@ -199,13 +202,14 @@ def _by_files(
 
 def _by_config(path: Path, held: _Held, asking: Mapping[str, Any]) -> Outcome | None:
     """What a configuration describes, with its gates and further rules."""
+    from ranklens.cli.mismatch import with_queries_in_common
     from ranklens.config import load
     from ranklens.config.execution import Asking, measure, records_of
 
     loaded = _with(load(path), held)
     if not loaded.rules:
         raise InputError(f"{path}: there is no gate to check; set gates, or write a rule.")
-    result = measure(loaded, Asking(**asking, gates=not held.update))
+    result = with_queries_in_common(partial(measure, loaded, Asking(**asking, gates=not held.update)))
     if not held.update:
         return result.outcome
     records = records_of(result.scores, result.comparison, result.benchmark, digested=True)

@@ -102,6 +102,7 @@ def add(
 ) -> None:
     """Score runs against judgments and add them to the history."""
     from ranklens.cli.map_and_match import columns_of, match_of
+    from ranklens.cli.mismatch import queries_in_common
     from ranklens.evaluation import evaluate
     from ranklens.files.collection import open_collection
     from ranklens.readers.names import Names
@@ -109,10 +110,11 @@ def add(
     when = None if at is None else _time(at)
     matching = match_of(match)
     data = open_collection(qrels, runs, qrels_format, run_format, Names.of(columns_of(places), matching))
-    found = {
-        name: evaluate(data.qrels, run, measures, policy, match=matching)
-        for name, run in data.with_logs().runs.items()
-    }
+    with queries_in_common():
+        found = {
+            name: evaluate(data.qrels, run, measures, policy, match=matching)
+            for name, run in data.with_logs().runs.items()
+        }
     config = {"qrels": qrels, "runs": list(runs), "measures": list(measures)}
     keep(found, "add", config, label=label, at=when, store=store)
 

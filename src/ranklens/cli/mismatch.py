@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from ranklens.errors import InputError, hearing, warn
+
+if TYPE_CHECKING:
+    from ranklens.config.result import BenchResult
 
 
 @contextmanager
@@ -28,3 +32,12 @@ def refuse_mismatch(cautions: Iterable[str]) -> None:
     for caution in cautions:
         if NOTHING_IN_COMMON in caution:
             raise InputError(caution)
+
+
+def with_queries_in_common(work: Callable[[], BenchResult]) -> BenchResult:
+    """The same for a configuration, whose results may be compared or not."""
+    with queries_in_common():
+        result = work()
+    if result.comparison is not None:
+        refuse_mismatch(result.comparison.cautions)
+    return result

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ranklens.errors import InputError, RankLensError
+from ranklens.files.suffixes import name_of_file
 from ranklens.readers import judgments
 from ranklens.readers.names import USUAL, Names
 
@@ -247,6 +248,8 @@ def _opened(value: Any) -> Any:
     """An open file or a BytesIO as a source; everything else as it is."""
     if is_path(value) or not callable(getattr(value, "read", None)) or isinstance(value, Mapping):
         return value
+    if hasattr(value, "get_chunk"):  # frames, as pandas reads a file in pieces
+        return value
     from ranklens.files.sources import copy_of
 
     return copy_of(value)
@@ -397,7 +400,7 @@ def _by_file(given: Sequence[tuple[str | None, str]]) -> dict[str, str]:
 
 def _file_name(path: str) -> str:
     """Without its suffixes."""
-    return "standard input" if path == "-" else _printable(Path(path).name.partition(".")[0] or path)
+    return "standard input" if path == "-" else _printable(name_of_file(path) or path)
 
 
 def _can_be_read_once(path: PathLike) -> bool:

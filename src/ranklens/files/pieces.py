@@ -102,7 +102,9 @@ def looked_into(value: Any) -> Any:
         return value
     first = next(value, None)
     if first is None:
-        return []
+        raise InputError(
+            "An iterator gave nothing. It can be read only once; to use it again, pass a list or a file."
+        )
     rest = chain([first], value)
     return _Reader(rest) if _is_piece(first) else list(rest)
 

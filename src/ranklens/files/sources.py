@@ -11,6 +11,7 @@ import gzip
 import io
 import lzma
 import mmap
+import signal
 import stat
 import sys
 import weakref
@@ -208,6 +209,7 @@ def copy_of(file: Any) -> Source:
 def _copied(name: str, stream: BinaryIO) -> Source:
     """What can be read only once, in a temporary file that is removed with the source."""
     place = temporary.new_place(None)
+    _let_ctrl_c_through()
     try:
         with place.open("xb") as copy:
             for piece in _whole_lines(name, stream):
@@ -222,6 +224,12 @@ def _copied(name: str, stream: BinaryIO) -> Source:
         raise
     weakref.finalize(source, temporary.remove, place)
     return source
+
+
+def _let_ctrl_c_through() -> None:
+    """Who waits for a pipe can stop that, as usual in Python: Polars, once loaded, has the system continue reading instead."""
+    if hasattr(signal, "siginterrupt"):  # not on Windows
+        signal.siginterrupt(signal.SIGINT, True)
 
 
 def _whole_lines(name: str, stream: BinaryIO) -> Iterator[bytes]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 
 TABLES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
+_OTHERS = (".json", ".txt", ".trec", ".run", ".res", ".out", ".dat", ".qrels", ".svm", ".svmlight", ".letor")
 _PACKINGS = (".gz", ".zst", ".xz", ".bz2")
 
 
@@ -16,3 +17,14 @@ def suffix_of(name: PurePath) -> str:
     """
     inner = PurePath(name.stem) if name.suffix.lower() in _PACKINGS else name
     return inner.suffix.lower()
+
+
+def name_of_file(path: str) -> str:
+    """The name without what says the format; other dots belong to it.
+
+    >>> name_of_file("runs/bm25.txt.gz"), name_of_file("bm25-v1.2.parquet"), name_of_file("input.mine")
+    ('bm25', 'bm25-v1.2', 'input.mine')
+    """
+    name = PurePath(path)
+    name = name.with_suffix("") if name.suffix.lower() in _PACKINGS else name
+    return name.stem if name.suffix.lower() in (*TABLES, *_OTHERS) else name.name

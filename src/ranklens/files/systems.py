@@ -48,14 +48,15 @@ def systems_of_scan(scan: pl.LazyFrame) -> list[str]:
 def systems_in(stream: TableStream) -> list[str]:
     """The same of a stream of tables."""
     seen: dict[str, None] = {}
-    for names in stream.map(_systems):
+    for names in stream.map(systems_of_table):
         if names is None:
             return []
         seen.update(dict.fromkeys(names))
     return list(seen)
 
 
-def _systems(table: pl.DataFrame) -> list[str] | None:
+def systems_of_table(table: pl.DataFrame) -> list[str] | None:
+    """The systems that a column names; None if there is no such column."""
     import polars as pl
 
     name = frames.system_column(table)
@@ -82,7 +83,7 @@ class OneSystem:
         table = frames.to_polars(table)
         if self._system is not None:
             return self._convert(table).filter(table[column].cast(pl.String) == self._system)
-        self._seen.update(dict.fromkeys(_systems(table) or ()))
+        self._seen.update(dict.fromkeys(systems_of_table(table) or ()))
         if len(self._seen) > 1:
             raise several(self._name, [*self._seen])
         return self._convert(table)

@@ -26,6 +26,7 @@ from ranklens.files.streams import TableStream
 from ranklens.files.trec import WrongLine, decode, parse_block
 from ranklens.readers.frames import RowError
 from ranklens.readers.names import plain
+from ranklens.words import brief
 
 if TYPE_CHECKING:
     import polars as pl
@@ -193,7 +194,7 @@ def _split_carefully(
             if row and len(row) != len(names):
                 raise WrongLine(
                     line,
-                    f"expected {len(names)} fields ({', '.join(names)}) but found {len(row)}: {str(row)[1:80]}.",
+                    f"expected {len(names)} fields ({', '.join(names)}) but found {len(row)}: {brief(str(row)[1:-1], 80)}.",
                 )
             if row:
                 rows.append(row)

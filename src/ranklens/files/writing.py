@@ -23,8 +23,9 @@ from ranklens.files.output import write_whole
 from ranklens.files.sources import open_source
 from ranklens.files.streams import TableStream
 from ranklens.files.suffixes import TABLES
+from ranklens.files.systems import systems_of_table
 from ranklens.readers import frames
-from ranklens.words import brief, counted
+from ranklens.words import brief, counted, several
 
 if TYPE_CHECKING:
     import polars as pl
@@ -61,7 +62,7 @@ def convert(
     if kind not in (None, "qrels", "run"):
         raise InputError(f"kind={kind!r} is not allowed; it is 'qrels' or 'run'.")
     stream, what = _read(source, kind)
-    return _write(stream, what, target, format), what
+    return _write(stream, what, target, format, str(source)), what
 
 
 def write_run(run: Mapping[str, Mapping[str, float]], target: Path, *, tag: str = "ranklens") -> None:
@@ -71,14 +72,17 @@ def write_run(run: Mapping[str, Mapping[str, float]], target: Path, *, tag: str 
     _write(formats.as_table(run, "score").with_columns(tag=pl.lit(tag)), "run", target)
 
 
-def _write(stream: Any, what: str, target: Path, given: str | None = None) -> int:
-    """A stream or a table; how many rows."""
+def _write(stream: Any, what: str, target: Path, given: str | None = None, name: str = "run") -> int:
+    """A stream or a table; how many rows. ``name`` is that of the source, for messages."""
     packing = target.suffix.lower() if target.suffix.lower() in _OPEN else ""
     format = given or _format(Path(target.stem) if packing else target)  # noqa: A001
     if packing and format == "parquet":
         raise InputError(f"{target}: a Parquet file is compressed inside; write it without {packing}.")
     count = _Counter()
-    tables = count.of(_tidy(table, what) for table in _for_format(stream, what, format))
+    found = _for_format(stream, what, format)
+    if format == "trec" and what == "run":
+        found = _of_one_system(found, name)
+    tables = count.of(_tidy(table, what) for table in found)
     write: Callable[[Path], None]
     if format == "parquet":
         write = partial(_write_parquet, tables)
@@ -86,6 +90,19 @@ def _write(stream: Any, what: str, target: Path, given: str | None = None) -> in
         write = partial(_write_text, tables, format, packing)
     write_whole(target, write)
     return count.rows
+
+
+def _of_one_system(tables: Tables, name: str) -> Tables:
+    """The same tables; an error if they hold the rankings of several systems, which would be merged."""
+    seen: dict[str, None] = {}
+    for table in tables:
+        seen.update(dict.fromkeys(systems_of_table(table) or ()))
+        if len(seen) > 1:
+            shown = several([repr(system) for system in sorted(seen)])
+            raise InputError(
+                f"{name} holds several systems ({shown}), and a TREC run holds one: write .parquet, .csv, .tsv or .jsonl, or pick the rows of one."
+            )
+        yield table
 
 
 class _Counter:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ranklens.errors import InputError
+from ranklens.files.suffixes import name_of_file
 from ranklens.history.record import Record, digests_of
 from ranklens.history.store import History
 from ranklens.scores import Scores
@@ -52,4 +53,4 @@ def name_of(run: Any) -> str:
     ('bm25', 'run')
     """
     path = getattr(run, "path", run)
-    return Path(path).name.partition(".")[0] or "run" if isinstance(path, (str, Path)) else "run"
+    return name_of_file(str(path)) or "run" if isinstance(path, (str, Path)) else "run"
