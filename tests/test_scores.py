@@ -365,3 +365,17 @@ def test_a_gain_is_stated_where_it_matters():
     told = rl.evaluate(binary, {"q": ["a"]}, "nDCG@5, RBP").note
     assert "gain" not in told
     assert "RBP with p = 0.8" in told
+
+
+def test_merged_with_values_of_an_unknown_policy_it_is_unknown(tmp_path):
+    averaged = rl.evaluate({"q1": {"a"}}, {"q1": {"a": 1, "b": 1}}, "RR", ties="average")
+    averaged.per_query.write_csv(tmp_path / "values.csv")
+    (read,) = rl.read_scores(tmp_path / "values.csv").values()
+    known = rl.evaluate({"q2": {"a"}}, {"q2": ["a"]}, "RR")
+    for parts in ([read, known], [known, read]):
+        whole = rl.Scores.concat(parts)
+        assert whole.mean["RR"] == 0.875
+        assert "ties by" not in str(whole)
+        assert json.loads(whole.to_json())["policy"] is None
+    with pytest.raises(rl.InputError, match="different policies"):
+        rl.Scores.concat([averaged, known])

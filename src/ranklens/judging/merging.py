@@ -9,13 +9,13 @@ import numpy as np
 
 from ranklens.errors import InputError
 from ranklens.judging.hits import Hits, Spread
-from ranklens.judging.judged import Applied, Judged, Recalled, TieGroups
+from ranklens.judging.judged import Applied, Copied, Judged, Recalled, TieGroups
 
 
 def merge(parts: Sequence[Judged]) -> Judged:
     """One after the other; no query may be in two of them, and all policies must be the same."""
-    first = parts[0]
-    if any(part.policy != first.policy for part in parts):
+    policies = [part.policy for part in parts if not isinstance(part, Copied)] or [parts[0].policy]
+    if any(policy != policies[0] for policy in policies):
         raise InputError(
             "Scores with different policies cannot be merged; evaluate all parts with the same ones."
         )
@@ -23,7 +23,10 @@ def merge(parts: Sequence[Judged]) -> Judged:
     if len({*queries}) < len(queries):
         again = next(query for number, query in enumerate(queries) if query in {*queries[:number]})
         raise InputError(f"Query {again!r} is in two of the parts; each query counts once.", query=again)
-    made = Recalled if any(isinstance(part, Recalled) for part in parts) else Judged
+    # A part of which less is known makes the whole such a one.
+    made = next(
+        (kind for kind in (Copied, Recalled) if any(isinstance(part, kind) for part in parts)), Judged
+    )
     offsets = np.cumsum([0, *(len(part) for part in parts)])[:-1].tolist()
     return made(
         queries,
@@ -31,7 +34,7 @@ def merge(parts: Sequence[Judged]) -> Judged:
         _joined([part.ideal for part in parts], offsets, len(queries)),
         np.concatenate([part.retrieved for part in parts]),
         max(part.max_grade for part in parts),
-        first.policy,
+        policies[0],
         added([part.applied for part in parts]),
         _ties([part.ties for part in parts], offsets),
     )
