@@ -250,7 +250,7 @@ def test_ids_that_never_match_are_pointed_at():
 def test_the_best_documents_can_be_looked_at():
     vectors = np.eye(4)
     scores = rl.evaluate_embeddings(vectors[:2], vectors, {0: {0: 1}, 1: {0: 1}}, "RR@1", top=2)
-    assert [(query.query, query.why(1)) for query in scores.failing()] == [("1", "not retrieved")]
+    assert [(query.query, query.why(1)) for query in scores.failing()] == [("1", "first relevant at rank 4")]
 
 
 @pytest.mark.parametrize(
@@ -342,3 +342,18 @@ def test_one_size_may_be_a_number():
 def test_queries_are_not_read_from_files():
     with pytest.raises(rl.InputError, match=r"queries='Q\.npy' is a path; load them first"):
         rl.evaluate_embeddings("Q.npy", np.eye(3), {"0": {"1": 1}}, "RR")
+
+
+@pytest.mark.parametrize("ties", ["descending", "average"])
+def test_failing_queries_know_ranks_beyond_the_documents_that_were_kept(ties):
+    rng = np.random.default_rng(0)
+    queries, documents = rng.normal(size=(8, 4)), rng.normal(size=(50, 4))
+    qrels = {str(i): {str(d): 1 for d in rng.choice(50, 3, replace=False)} for i in range(8)}
+    kept, whole = (
+        rl.evaluate_embeddings(queries, documents, qrels, "R@20", ties=ties, top=top).failing()
+        for top in (5, 50)
+    )
+    assert [(q.query, q.reason, q.first, q.found) for q in kept.rows] == [
+        (q.query, q.reason, q.first, q.found) for q in whole.rows
+    ]
+    assert all(len(q.documents) == 5 for q in kept.rows)

@@ -19,6 +19,7 @@ from ranklens.words import counted, plural, shortened
 if TYPE_CHECKING:
     import polars as pl
 
+    from ranklens.judging.judged import Judged
     from ranklens.policy import Policy
     from ranklens.scores import Scores, Sources
 
@@ -173,8 +174,10 @@ def failing(scores: Scores, measure: str | Measure | None, n: int, queries: Any)
     order = _worst_first(scores, asked)
     chosen = dict(order[:n])
     read = _Read.of(sources, _policy(scores, asked), list(chosen), queries)
-    retrieved = dict(zip(scores.queries, scores.judged.retrieved.tolist(), strict=True))
-    rows = tuple(read.failing(query, value, asked, retrieved[query]) for query, value in chosen.items())
+    number = {query: i for i, query in enumerate(scores.queries)}
+    rows = tuple(
+        read.failing(query, value, asked, scores.judged, number[query]) for query, value in chosen.items()
+    )
     return Failing(asked, rows, len(order), len(scores.queries))
 
 
@@ -247,8 +250,11 @@ class _Read:
         present = {str(query) for query in run} if isinstance(run, Mapping) else None
         return cls(graded, documents, texts, failed, present, policy)
 
-    def failing(self, query: str, value: float, measure: Measure, retrieved: int) -> FailingQuery:
-        ranked = self._counting(query)
+    def failing(
+        self, query: str, value: float, measure: Measure, judged: Judged, number: int
+    ) -> FailingQuery:
+        """What is known of one query, which has this number among those that were judged."""
+        ranked, retrieved = self._counting(query), int(judged.retrieved[number])
         if retrieved and query not in self.ranked:
             raise InputError(
                 f"The ranking of query {query!r} could be read only once; give a list in place of an iterator.",
@@ -258,6 +264,8 @@ class _Read:
         assert isinstance(rel, (int, float))
         expected = tuple(doc for doc, grade in self.graded.get(query, ()) if grade >= rel)
         ranks = [one.rank for one in ranked if one.grade is not None and one.grade >= rel]
+        if retrieved > len(self.ranked.get(query, ())):  # only the best were kept, but all ranks were counted
+            ranks = _ranks(judged.condensed() if self.policy.judged_only else judged, number, rel)
         counting = [rank for rank in ranks if measure.k is None or rank <= measure.k]
         return FailingQuery(
             query=query,
@@ -293,6 +301,12 @@ class _Read:
         if not counting:
             return "too low"
         return "lower down" if k is None else "in part"
+
+
+def _ranks(judged: Judged, number: int, rel: float) -> list[int]:
+    """Those of the relevant documents of a query; with averaged ties, all that they may have."""
+    hits = judged.relevant(rel)
+    return sorted({*hits.rank[hits.query == number].tolist()})
 
 
 def _own_texts(qrels: Any, run: Any) -> dict[str, str]:
