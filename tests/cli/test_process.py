@@ -322,6 +322,12 @@ def test_a_name_that_no_file_can_have_is_a_mistake_of_the_user(tmp_path, monkeyp
 
 WAITING = """
 import runpy, signal, sys
+from ranklens.files import sources
+read = sources._whole_lines
+def told(*given):
+    print("waiting", flush=True)
+    return read(*given)
+sources._whole_lines = told
 signal.signal(signal.SIGINT, signal.default_int_handler)  # shells start background jobs without it
 sys.argv = ["ranklens", "evaluate", "q.txt", "-"]
 runpy.run_module("ranklens", run_name="__main__")
@@ -331,9 +337,10 @@ runpy.run_module("ranklens", run_name="__main__")
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
 def test_ctrl_c_while_waiting_for_standard_input(folder):
     """Polars, once loaded, lets the system continue to read after a signal."""
-    with subprocess.Popen([sys.executable, "-c", WAITING], stdin=subprocess.PIPE, cwd=folder) as process:
-        with pytest.raises(subprocess.TimeoutExpired):
-            process.wait(3)
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", WAITING], cwd=folder, **pipes) as process:
+        assert process.stdout.readline() == "waiting\n"
+        time.sleep(0.5)
         process.send_signal(signal.SIGINT)
         try:
             assert process.wait(8) == 130
