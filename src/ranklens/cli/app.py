@@ -99,11 +99,8 @@ def run_app(arguments: Sequence[str]) -> int:
     try:
         result = _app_for(arguments)(args=list(arguments), standalone_mode=False)
     except SystemExit as stop:
-        if isinstance(
-            stop.__context__, BrokenPipeError
-        ):  # for which Typer ends with 1, as if a check had failed
-            raise stop.__context__ from None
-        raise
+        cause = stop.__context__  # a closed pipe is no failed check, for which 1 stands
+        raise (cause if isinstance(cause, BrokenPipeError) else stop) from None
     except typer.Exit as stop:
         return stop.exit_code
     except typer.Abort:  # Ctrl-C

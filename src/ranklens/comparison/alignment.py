@@ -333,17 +333,19 @@ def _known(measure: str | Measure) -> list[Measure]:
 
 
 def _table(system: str, value: Any, wanted: Sequence[str] | None) -> _Table:
-    if isinstance(value, Scores):
-        table = _from_scores(value, wanted)
-        _check_sizes(system, table)
-        return table
+    table = _from_scores(value, wanted) if isinstance(value, Scores) else _given(system, value, wanted)
+    _check_sizes(system, table)
+    return table
+
+
+def _given(system: str, value: Any, wanted: Sequence[str] | None) -> _Table:
+    """Values that were measured elsewhere."""
     table = _from_mapping(system, value) if isinstance(value, Mapping) else _from_frame(system, value)
     lacking = next((name for name in wanted or () if name not in table.values), None)
     if lacking is not None:
         raise MeasureError(f"{system}: there is no {lacking}: {nearest(lacking, table.values)}")
     for name in wanted or table.values:
         _check_range(system, table, Quantity.named(name))
-    _check_sizes(system, table)
     return table
 
 

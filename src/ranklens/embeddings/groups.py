@@ -63,12 +63,12 @@ class Groups:
             raise InputError(f"offsets must rise from 0 to {count:,}, the number of documents.")
         return self._from_sizes(np.diff(offsets), count, "offsets")
 
-    def are_named(self, count: int | None) -> bool:
-        """Whether queries have names, or are only numbered: of so many documents, or, with None, of two dimensions."""
+    def are_named(self, shape: tuple[int, ...]) -> bool:
+        """Whether the queries of scores of this shape have names, rather than only numbers."""
         if self.names is not None or self.queries is None:
             return self.names is not None
-        is_listed = count is None or len(host.as_list(self.queries, "queries")) == count
-        return is_listed and self.sizes is None and self.offsets is None
+        are_ids = len(shape) == 2 or len(host.as_list(self.queries, "queries")) == shape[0]
+        return are_ids and self.sizes is None and self.offsets is None
 
     def columns(self, shape: tuple[int, int]) -> tuple[IntArray, Sequence[str]]:
         """Two dimensions: one row per query."""

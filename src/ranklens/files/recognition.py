@@ -20,12 +20,11 @@ from ranklens.readers.names import plain
 
 FORMATS = ("trec", "trec-diversity", "msmarco", "csv", "tsv", "jsonl", "json", "parquet", "beir", "svmlight")
 
-_SVMLIGHT = dict.fromkeys((".svm", ".svmlight", ".letor"), "svmlight")
-# .tsv says little: judgments and runs of MS MARCO and TREC are called so, too.
+# The content decides about .tsv: MS MARCO and TREC files have that suffix, too.
 _BY_SUFFIX = {
     **{suffix: kind for suffix, kind in TABLES.items() if kind != "tsv"},
     ".json": "json",
-    **_SVMLIGHT,
+    **dict.fromkeys((".svm", ".svmlight", ".letor"), "svmlight"),
 }
 _KNOWN_COLUMNS = {*frames.QUERY_NAMES, *frames.DOC_NAMES}
 

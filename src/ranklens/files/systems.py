@@ -48,15 +48,14 @@ def systems_of_scan(scan: pl.LazyFrame) -> list[str]:
 def systems_in(stream: TableStream) -> list[str]:
     """The same of a stream of tables."""
     seen: dict[str, None] = {}
-    for names in stream.map(systems_of_table):
+    for names in stream.map(_systems):
         if names is None:
             return []
         seen.update(dict.fromkeys(names))
     return list(seen)
 
 
-def systems_of_table(table: pl.DataFrame) -> list[str] | None:
-    """The systems that a column names; None if there is no such column."""
+def _systems(table: pl.DataFrame) -> list[str] | None:
     import polars as pl
 
     name = frames.system_column(table)
@@ -66,12 +65,17 @@ def systems_of_table(table: pl.DataFrame) -> list[str] | None:
 
 
 class OneSystem:
-    """Converts the tables of one system: the chosen one, else the only one that there is."""
+    """Converts the tables of one system: the chosen one, else the only one that there is; ``error`` is for several."""
 
     def __init__(
-        self, convert: Callable[[Any], pl.DataFrame], name: str = "run", system: str | None = None
+        self,
+        convert: Callable[[Any], pl.DataFrame],
+        name: str = "run",
+        system: str | None = None,
+        error: Callable[[str, Iterable[str]], InputError] | None = None,
     ) -> None:
         self._convert, self._name, self._system = convert, name, system
+        self._error = error or several
         self._seen: dict[str, None] = {}
 
     def __call__(self, table: Any) -> pl.DataFrame:
@@ -83,9 +87,9 @@ class OneSystem:
         table = frames.to_polars(table)
         if self._system is not None:
             return self._convert(table).filter(table[column].cast(pl.String) == self._system)
-        self._seen.update(dict.fromkeys(systems_of_table(table) or ()))
+        self._seen.update(dict.fromkeys(_systems(table) or ()))
         if len(self._seen) > 1:
-            raise several(self._name, [*self._seen])
+            raise self._error(self._name, [*self._seen])
         return self._convert(table)
 
 

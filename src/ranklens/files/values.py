@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ranklens.errors import InputError
 from ranklens.files import formats
 from ranklens.files.rows import read_rows
 from ranklens.files.sources import Source, open_source, without_bom
+from ranklens.files.suffixes import name_of_file
 from ranklens.readers import frames
 from ranklens.readers.names import plain
 
@@ -37,7 +37,7 @@ def read_values(path: Any) -> dict[str, Values]:
     A wide table has a column ``query`` and one per measure, a long one the columns ``query``, ``measure`` and ``value``.
     """
     source = open_source(path)
-    name = Path(source.name).name.partition(".")[0]
+    name = name_of_file(source.name)
     if _is_printed(source):
         return _printed(source, name)
     table = _table(path, source)

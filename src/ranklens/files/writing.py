@@ -11,7 +11,7 @@ import io
 import json
 import lzma
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -23,7 +23,7 @@ from ranklens.files.output import write_whole
 from ranklens.files.sources import open_source
 from ranklens.files.streams import TableStream
 from ranklens.files.suffixes import TABLES
-from ranklens.files.systems import systems_of_table
+from ranklens.files.systems import OneSystem
 from ranklens.readers import frames
 from ranklens.words import brief, counted, several
 
@@ -81,7 +81,7 @@ def _write(stream: Any, what: str, target: Path, given: str | None = None, name:
     count = _Counter()
     found = _for_format(stream, what, format)
     if format == "trec" and what == "run":
-        found = _of_one_system(found, name)
+        found = map(OneSystem(lambda table: table, name, error=_too_many), found)
     tables = count.of(_tidy(table, what) for table in found)
     write: Callable[[Path], None]
     if format == "parquet":
@@ -92,17 +92,11 @@ def _write(stream: Any, what: str, target: Path, given: str | None = None, name:
     return count.rows
 
 
-def _of_one_system(tables: Tables, name: str) -> Tables:
-    """The same tables; an error if they hold the rankings of several systems, which would be merged."""
-    seen: dict[str, None] = {}
-    for table in tables:
-        seen.update(dict.fromkeys(systems_of_table(table) or ()))
-        if len(seen) > 1:
-            shown = several([repr(system) for system in sorted(seen)])
-            raise InputError(
-                f"{name} holds several systems ({shown}), and a TREC run holds one: write .parquet, .csv, .tsv or .jsonl, or pick the rows of one."
-            )
-        yield table
+def _too_many(name: str, systems: Iterable[str]) -> InputError:
+    shown = several([repr(system) for system in sorted(systems)])
+    return InputError(
+        f"{name} holds several systems ({shown}), and a TREC run holds one: write .parquet, .csv, .tsv or .jsonl, or pick the rows of one."
+    )
 
 
 class _Counter:

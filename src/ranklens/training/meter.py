@@ -66,9 +66,9 @@ class Meter:
         Queries without ids are those of this batch alone, also after :meth:`merge`; a query whose documents come in several batches needs its id.
         """
         groups = Groups(queries, sizes, offsets, query_ids)
-        rows = flat(host.as_array(scores, "scores"), labels, mask, groups)
-        two_dimensional = np.ndim(host.as_array(labels, "labels")) == 2
-        named = groups.are_named(None if two_dimensional else len(rows.label))
+        label = host.as_array(labels, "labels")
+        rows = flat(host.as_array(scores, "scores"), label, mask, groups)
+        named = groups.are_named(label.shape)
         self._batches.append(_Batch(rows.query, rows.host_scores(), rows.label, rows.queries, is_named=named))
 
     def merge(self, other: Meter) -> Meter:
