@@ -56,21 +56,29 @@ def hammer(path, processes, kills, seed=0):
     store.origin = lambda: origin.Origin("0" * 40, False, {})
     draws = random.Random(seed)
     running = {f"w{i}": start(path, f"w{i}", 0) for i in range(processes)}
-    for number in range(1, kills + 1):
-        time.sleep(draws.uniform(0.0, 0.12))
-        name = draws.choice(list(running))
-        kill(running[name])
-        running[name] = start(path, name, number)
-    time.sleep(0.3)
-    for child in running.values():
-        kill(child)
+    try:
+        for number in range(1, kills + 1):
+            time.sleep(draws.uniform(0.0, 0.12))
+            name = draws.choice(list(running))
+            kill(running.pop(name))
+            running[name] = start(path, name, number)
+        time.sleep(0.3)
+        for name in list(running):
+            kill(running.pop(name))
+    finally:  # also after an error: workers that stay would keep the output open, and whoever reads it would wait forever
+        for child in running.values():
+            killed(child)
 
 
 def kill(child):
-    os.kill(child, signal.SIGKILL)
-    _, status = os.waitpid(child, 0)
-    if not os.WIFSIGNALED(status):
+    if not os.WIFSIGNALED(killed(child)):
         raise SystemExit("a worker ended by itself")
+
+
+def killed(child):
+    """Its status."""
+    os.kill(child, signal.SIGKILL)
+    return os.waitpid(child, 0)[1]
 
 
 def check(path):

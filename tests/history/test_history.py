@@ -6,6 +6,7 @@ import re
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -317,6 +318,26 @@ def test_the_schema_of_version_1_stays_as_it_is():
     assert hashlib.sha256(schema.MIGRATIONS[0].encode()).hexdigest()[:12] == "2992240d508a"
 
 
+def test_a_history_that_another_process_is_just_making_is_no_file_of_another_program(tmp_path):
+    """Whatever is read first, the other process may be done before the next look."""
+    path, seen = tmp_path / "history.db", []
+
+    class Interrupted(sqlite3.Connection):
+        def execute(self, sql, *values):
+            if len(seen) == place and not self.in_transaction:
+                with closing(sqlite3.connect(path, isolation_level=None)) as other:
+                    schema.migrate(other, "history.db")
+            seen.append(sql)
+            return super().execute(sql, *values)
+
+    for place in range(4):
+        path.unlink(missing_ok=True)
+        seen.clear()
+        with closing(sqlite3.connect(path, isolation_level=None, factory=Interrupted)) as connection:
+            schema.migrate(connection, "history.db")
+            assert connection.execute("PRAGMA user_version").fetchone() == (len(schema.MIGRATIONS),)
+
+
 def test_an_error_in_the_middle_leaves_nothing(history, monkeypatch):
     history.add(scores(), "first")
     from ranklens.history import store
@@ -337,7 +358,7 @@ def test_an_error_in_the_middle_leaves_nothing(history, monkeypatch):
 
 def hammered(path, kills):
     command = [sys.executable, str(HERE / "hammer.py"), str(path), "--processes", "8", "--kills", str(kills)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
     assert not done.stderr
     finished, found = map(int, done.stdout.split())

@@ -46,6 +46,12 @@ MIGRATIONS: tuple[str, ...] = (
     """,
 )
 
+# One statement, so that all three are of the same moment: another process may be making the tables right now.
+_STATE = """
+    SELECT user_version, application_id, (SELECT count(*) FROM sqlite_master)
+    FROM pragma_user_version, pragma_application_id
+"""
+
 
 def migrate(connection: sqlite3.Connection, name: str) -> None:
     """Bring a file to the newest version; a new file starts empty. Nothing is written if it is there already."""
@@ -66,9 +72,7 @@ def migrate(connection: sqlite3.Connection, name: str) -> None:
 
 
 def _version(connection: sqlite3.Connection, name: str) -> int:
-    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
-    application = int(connection.execute("PRAGMA application_id").fetchone()[0])
-    tables = int(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
+    version, application, tables = connection.execute(_STATE).fetchone()
     if application not in (0, APPLICATION) or (tables and application != APPLICATION):
         raise InputError(f"{name} is an SQLite file of another program, not a history; choose another name.")
     if version > len(MIGRATIONS):
@@ -76,7 +80,7 @@ def _version(connection: sqlite3.Connection, name: str) -> int:
             f"{name} was written by a newer RankLens (version {version} of the format; this one knows {len(MIGRATIONS)}). "
             "Update it: pip install --upgrade ranklens"
         )
-    return version
+    return int(version)
 
 
 def _statements(script: str) -> list[str]:
