@@ -1,14 +1,18 @@
 """Runs in many small blocks: the same results as in one, whatever the order of rows, the format and the packing."""
 
 import bz2
+import gc
 import gzip
 import lzma
 import os
 import random
+import subprocess
+import sys
 import threading
 import time
 import warnings
 import weakref
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -19,12 +23,14 @@ from hypothesis import strategies as st
 from strategies import examples
 
 import ranklens as rl
-from ranklens.files import recognition, trec
+from ranklens.files import recognition, streams, trec
 from ranklens.files.blocks import blocks
 from ranklens.files.collection import open_collection
 from ranklens.files.sources import open_source
 from ranklens.files.streams import ahead
-from ranklens.judging import segments, tables
+from ranklens.judging import segments
+from ranklens.judging.tables import from_frames
+from ranklens.policy import Policy
 
 MEASURES = ["nDCG@3", "AP", "RR", "R@2", "Bpref", "NumRet"]
 QUERIES, DOCS = (
@@ -104,6 +110,25 @@ def test_any_order_of_rows_gives_what_dicts_give(tiny, tmp_path, qrels, rows, ki
     repeated = found.judged.applied.duplicates
     assert replace(expected.judged.applied, duplicates=repeated) == found.judged.applied
     assert repeated == sum(len(docs) - len(dict(docs)) for q, docs in run.items() if q in qrels)
+    assert found.judged.tied == expected.judged.tied
+    assert [found.judged.tied_across(k) for k in (1, 2, 3)] == [
+        expected.judged.tied_across(k) for k in (1, 2, 3)
+    ]
+
+
+@pytest.mark.parametrize("rows", [3, 7, 8, 50])
+def test_parts_are_in_the_order_of_the_run(monkeypatch, rows):
+    """So that hits need not be sorted, where judgments have the same order: queries at the edges of tables included."""
+    monkeypatch.setattr("ranklens.judging.grouped._WAITING", 10)
+    table = pl.DataFrame([(f"q{i // 8}", f"d{i % 8}", float(-i)) for i in range(200)], orient="row").rename(
+        {"column_0": "query", "column_1": "doc", "column_2": "score"}
+    )
+    gold = {f"q{i}": {"d1": 1, "d7": 2} for i in range(25)}
+    found = from_frames(gold, table.iter_slices(rows), Policy(), None)
+    assert found.in_order
+    assert found.query.tolist() == sorted([*range(25)] * 2)
+    assert found.rank.tolist() == [2, 8] * 25
+    assert not from_frames(dict(reversed(gold.items())), table.iter_slices(rows), Policy(), None).in_order
 
 
 @pytest.mark.slow
@@ -192,6 +217,176 @@ def test_tasks_are_begun_in_order_and_stop_with_an_error():
     assert len(begun) < 10
 
 
+def test_the_thread_that_asks_works_too(monkeypatch):
+    """Two tasks wait for each other, so two threads work; one of them is this one."""
+    monkeypatch.setenv("RANKLENS_THREADS", "2")
+    together = threading.Barrier(2)
+
+    def task():
+        together.wait(timeout=20)
+        return threading.current_thread()
+
+    assert threading.current_thread() in set(ahead([task] * 2))
+
+
+def test_an_error_keeps_no_task(monkeypatch):
+    """Which would hold its table until Python looks for cycles."""
+    monkeypatch.setenv("RANKLENS_THREADS", "2")
+    made = []
+
+    class Failing(_Task):
+        def __call__(self):
+            raise ValueError("failed")
+
+    def task(number):
+        made.append(weakref.ref(one := Failing(number)))
+        return one
+
+    gc.disable()
+    try:
+        with suppress(ValueError):  # which pytest would keep
+            list(ahead(map(task, range(4))))
+        deadline = time.monotonic() + 10
+        while any(one() for one in made) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert not any(one() for one in made)
+    finally:
+        gc.enable()
+
+
+def test_a_thread_that_is_slow_to_begin_gives_its_result_to_whoever_waits(monkeypatch):
+    """Between taking a task and working on it, a thread may lose its turn; the one that asks then waits already."""
+
+    class Slowly(list):
+        def pop(self):
+            taken = super().pop()
+            time.sleep(0.02)
+            return taken
+
+    begin = streams._Task.__init__
+
+    def begin_slowly(self, task):
+        begin(self, task)
+        self._to_do = Slowly(self._to_do)
+
+    monkeypatch.setenv("RANKLENS_THREADS", "2")
+    monkeypatch.setattr(streams._Task, "__init__", begin_slowly)
+    found = []
+    walk = threading.Thread(
+        target=lambda: found.extend(ahead((lambda i=i: i) for i in range(4))), daemon=True
+    )
+    walk.start()
+    walk.join(timeout=20)
+    assert found == [0, 1, 2, 3]
+
+
+GIVEN_UP = """
+import gc
+from ranklens.files.streams import ahead
+
+class Cycle:
+    def __init__(self):
+        self.walk = ahead((lambda i=i: i) for i in range(6))
+        next(self.walk)
+        self.itself = self
+
+gc.set_threshold(2)
+for _ in range(2000):
+    Cycle()
+    assert list(ahead((lambda i=i: i) for i in range(4))) == [0, 1, 2, 3]
+"""
+
+
+@pytest.mark.slow
+def test_walks_that_python_closes_while_it_starts_threads(tmp_path):
+    """To wait for a thread there took forever: found by a run of the tests that hung."""
+    (tmp_path / "script.py").write_text(GIVEN_UP)
+    found = subprocess.run(
+        [sys.executable, str(tmp_path / "script.py")], capture_output=True, text=True, timeout=60, check=False,
+        env=os.environ | {"RANKLENS_THREADS": "2"},
+    )  # fmt: skip
+    assert (found.returncode, found.stderr) == (0, "")
+
+
+def test_helpers_are_dismissed_without_waiting_for_them():
+    """A walk that was given up may be closed at any time, also where this thread holds a lock that the other one needs to end."""
+    begun, dismissed, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def task():
+        begun.set()
+        assert dismissed.wait(timeout=20)
+        ended.set()
+
+    helpers = streams._Helpers(1)
+    helpers.give(streams._Task(task))
+    assert begun.wait(timeout=20)
+    (thread,) = helpers._threads
+    helpers.dismiss()
+    assert not ended.is_set()
+    dismissed.set()
+    thread.join(timeout=20)
+    assert ended.is_set()
+    assert not thread.is_alive()
+
+
+def test_a_process_ends_while_a_walk_is_under_way(tmp_path):
+    """What was begun ends, what was not is left, and threads without work do not keep the process."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import time\n"
+        "from ranklens.files.streams import ahead\n"
+        "walk = ahead((lambda i=i: (time.sleep(0.2), print(i, flush=True))) for i in range(50))\n"
+        "next(walk)\n"
+        "other = ahead((lambda i=i: i) for i in range(50))\n"
+        "next(other)\n"
+    )
+    found = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, timeout=20, check=False,
+        env=os.environ | {"RANKLENS_THREADS": "2"},
+    )  # fmt: skip
+    assert (found.returncode, found.stderr) == (0, "")
+    assert len(found.stdout.split()) < 10
+
+
+def test_a_walk_that_failed_waits_for_what_was_begun(monkeypatch):
+    """So that nothing is removed that another thread still reads."""
+    monkeypatch.setenv("RANKLENS_THREADS", "2")
+    begun, ended = threading.Event(), threading.Event()
+
+    def task():
+        if threading.current_thread().name == "ranklens":
+            begun.set()
+            time.sleep(0.2)
+            ended.set()
+        else:
+            assert begun.wait(timeout=20)
+        raise ValueError("failed")
+
+    with pytest.raises(ValueError, match="failed"):
+        list(ahead([task] * 4))
+    assert ended.is_set()
+
+
+def test_ctrl_c_does_not_wait_for_its_turn(monkeypatch):
+    """The first task is still at work in another thread when this one is stopped in a later one."""
+    monkeypatch.setenv("RANKLENS_THREADS", "2")
+    begun, stopped = threading.Event(), threading.Event()
+
+    def task():
+        if threading.current_thread() is threading.main_thread():
+            assert begun.wait(timeout=20)
+            stopped.set()
+            raise KeyboardInterrupt
+        begun.set()
+        assert stopped.wait(timeout=20)
+
+    if threading.current_thread() is not threading.main_thread():
+        pytest.skip("the tests run in another thread")
+    results = ahead([task] * 4)
+    with pytest.raises(KeyboardInterrupt):
+        next(results)
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
 def test_pipes_are_read_whole(tmp_path):
     """As in the shell's <(zcat run.gz): what was read to recognise the format must not be lost."""
@@ -277,10 +472,11 @@ def test_hashes_of_slices_are_those_of_the_whole(monkeypatch):
 
 
 @pytest.mark.parametrize("grades", [[0, 1, 255], [0, 1, 256], [-1, 2], [0.5, 1], []])
-def test_grades_are_kept_whatever_holds_them(grades):
-    found = tables._as_bytes(np.array(grades, dtype=float))
+def test_grades_are_kept_whatever_holds_them(grades, monkeypatch):
+    monkeypatch.setattr(segments, "_HASHED", 2)
+    found = segments._as_bytes(pl.Series(grades, dtype=pl.Float64))
     assert found.tolist() == grades
-    assert (found.dtype == np.uint8) == (grades in ([0, 1, 255], []))
+    assert (found.dtype == np.uint8) == (grades == [0, 1, 255])
 
 
 @pytest.mark.parametrize("repeated", [False, True])
