@@ -128,3 +128,14 @@ def test_candidates_that_look_sampled(tmp_path):
         (tmp_path / "r").write_text("".join(rows))
         found = {finding.kind for finding in lint(tmp_path / "q", tmp_path / "r")}
         assert ("sampled" in found) is expected, others
+
+
+def test_rows_that_are_not_grouped_are_counted_all_the_same(tmp_path):
+    """The last query of a table waits for the next one, so a query that is in two places was seen as two."""
+    rows = [f"q{i} Q0 d{doc} {doc} {-doc} t\n" for i in range(3) for doc in (1, 2)]
+    grouped, scattered = tmp_path / "grouped.txt", tmp_path / "scattered.txt"
+    grouped.write_text("".join(row for row in rows for _ in range(2)))
+    scattered.write_text("".join(rows * 2))
+    qrels = {"q0": {"d1": 1}, "q1": {"d1": 1}, "q2": {"d1": 1}}
+    assert lint(qrels, scattered)[0].message.startswith("run: 6 rows repeat a document of their query")
+    assert lint(qrels, scattered)[0] == lint(qrels, grouped)[0]

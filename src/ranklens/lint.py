@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 Severity = Literal["error", "warning", "note"]
 CUTOFFS = (1, 5, 10, 20, 100)
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
+_PARTS: Literal["diagonal_relaxed"] = "diagonal_relaxed"  # some of which may have a column that others lack
 DEPTHS = (5, 10, 100)  # at which unjudged documents are counted
 
 
@@ -58,7 +59,7 @@ def lint(
     data = open_collection(qrels, {"run": run}, qrels_format, run_format)
     found = data.runs["run"]
     ranked = found.read(ranks=True) if isinstance(found, RunFile) else found
-    rows = [*_judgments(formats.as_table(data.qrels, "grade")), *_rows(_tables(ranked))]
+    rows = [*_judgments(formats.as_table(data.qrels, "grade")), *_rows(ranked)]
     return rows + [
         f for f in _together(data.qrels, _for_judging(ranked)) if f.kind not in {row.kind for row in rows}
     ]
@@ -94,9 +95,9 @@ def whole_queries(stream: TableStream) -> Iterator[pl.DataFrame]:
         if last == len(table) and (not waiting or waiting[-1]["query"][-1] == table["query"][0]):
             waiting.append(table)
             continue
-        yield pl.concat([*waiting, table[: len(table) - last]])
+        yield pl.concat([*waiting, table[: len(table) - last]], how=_PARTS)
         waiting = [table[len(table) - last :]]
-    yield from ([pl.concat(waiting)] if waiting else [])
+    yield from ([pl.concat(waiting, how=_PARTS)] if waiting else [])
 
 
 def _judgments(gold: pl.DataFrame) -> Iterator[Finding]:
@@ -142,8 +143,32 @@ def _where(rows: pl.DataFrame) -> str:
     return f"document {rows['doc'][0]!r} of query {rows['query'][0]!r}"
 
 
-def _rows(tables: Iterable[pl.DataFrame]) -> Iterator[Finding]:
+class _Scattered(Exception):  # noqa: N818  always caught
+    """The rows of a query are in several places."""
+
+
+def _rows(ranked: Any) -> list[Finding]:
     """Findings from single rows, or from the rows of one query."""
+    try:
+        return [*_of_tables(_once(_tables(ranked)))]
+    except _Scattered:
+        import polars as pl
+
+        return [*_of_tables([pl.concat(ranked, how=_PARTS)])]
+
+
+def _once(tables: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    """The tables, as long as no query is in two of them."""
+    seen: set[str] = set()
+    for table in tables:
+        queries = {*table["query"].unique()}
+        if not seen.isdisjoint(queries):
+            raise _Scattered
+        seen |= queries
+        yield table
+
+
+def _of_tables(tables: Iterable[pl.DataFrame]) -> Iterator[Finding]:
     import polars as pl
 
     repeated, nan, infinite, own, contradicted, coarse = (_Seen() for _ in range(6))

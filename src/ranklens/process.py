@@ -81,9 +81,10 @@ def _told(name: str, error: BaseException) -> int:
     if isinstance(error, MemoryError):
         return _say(name, "there is not enough memory.", FAILED)
     if isinstance(error, OSError) and (error.errno is not None or error.filename is not None):
-        if error.filename is None:
+        is_output = error.filename in (None, "-")
+        if is_output:  # what could not be written would be tried again at the end, and change the status
             leave_closed_pipe()
-        where = "standard output" if error.filename is None else os.fsdecode(error.filename)
+        where = "standard output" if is_output else os.fsdecode(error.filename)
         given = error.errno == errno.ENAMETOOLONG  # no such file can exist, so the name was a mistake
         return _say(name, f"{brief(where, 300)}: {error.strerror or error}.", WRONG if given else FAILED)
     what = brief(" ".join(f"{type(error).__name__}: {error}".split()), 300)

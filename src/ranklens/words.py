@@ -31,6 +31,16 @@ def plural(number: int, one: str, many: str = "") -> str:
     return many or (f"{one[:-1]}ies" if one.endswith("y") and one[-2] not in "aeiou" else f"{one}s")
 
 
+def kind(value: object) -> str:
+    """What something is, by its type.
+
+    >>> kind(7), kind([]), kind(None), kind(b"")
+    ('an int', 'a list', 'None', 'bytes')
+    """
+    name = "None" if value is None else type(value).__name__
+    return name if name in ("None", "bytes") else f"{'an' if name[0] in 'aeioAEIO' else 'a'} {name}"
+
+
 def either(names: Sequence[str]) -> str:
     """Names of which one is to be chosen.
 

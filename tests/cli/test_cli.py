@@ -115,8 +115,11 @@ WRONG = [
     (["evaluate", "qrels.txt", "run.txt", "--run-format", "trek"], "did you mean 'trec'"),
     (["evaluate", "run.txt", "qrels.txt"], "pass the judgments first"),
     (["evaluate", "qrels.txt", "a=run.txt", "a=run.txt"], "Two runs are called"),
-    (["evaluate", "qrels.txt", "."], ". is a folder without Parquet files; pass the file itself."),
-    (["evaluate", ".", "run.txt"], ". is a folder without BEIR's qrels or Parquet files"),
+    (
+        ["evaluate", "qrels.txt", "."],
+        ". is a folder without tables (.parquet, .csv, .tsv, .jsonl); pass the file itself.",
+    ),
+    (["evaluate", ".", "run.txt"], ". is a folder without BEIR's qrels or tables"),
     (["evaluate", "qrels.txt", "run.txt", "-m", "all_trec"], "the preset 'trec' holds trec_eval's official"),
     (["evaluate", "qrels.txt", "run.txt", "-m", "XYZ"], "ranklens measures lists them all."),
     (

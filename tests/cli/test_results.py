@@ -112,10 +112,15 @@ def test_an_explicit_format_and_other_suffixes(capsys, folder):
         "ranklens: x.html: this command cannot write html. Choose a name that ends in .json, .jsonl, .csv, .tsv, .parquet, .md "
         "or .tex, or --format.\n"
     )
-    status, _, err = run(capsys, *COMMANDS["evaluate"], "-o", "x.xlsx")  # rather than text by that name
-    assert status == 2
-    assert "x.xlsx: this command cannot write xlsx" in err
-    assert not (folder / "x.xlsx").exists()
+    for name, kind in (
+        ("x.xlsx", "xlsx"),
+        ("x.csv.gz", "gz"),
+        ("x.json.zst", "zst"),
+    ):  # rather than text by that name
+        status, _, err = run(capsys, *COMMANDS["evaluate"], "-o", name)
+        assert status == 2
+        assert f"{name}: this command cannot write {kind}" in err
+        assert not (folder / name).exists()
 
 
 def test_scores_of_a_command_are_read_and_compared(capsys, folder):

@@ -96,7 +96,7 @@ def test_half_a_character_is_replaced():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (3, "corpus is a int; pass a dict"),
+        (3, "corpus is an int; pass a dict"),
         ({"7": {"words": "x"}}, "no text among"),
         ("nothing.jsonl", "does not exist"),
         (pl.DataFrame({"a": ["1"], "b": ["2"]}), "no id among"),
@@ -112,8 +112,8 @@ def test_what_cannot_be_read_is_named(given, message):
     [
         ("x.jsonl", '{"id": "1", "text": "a"}\n{"id": \n', "line 2 is not a JSON object"),
         ("x.json", "{", "cannot be read: Expecting"),
-        ("x.json", "[1]", "entry 1 is a int 1; give dicts with an id"),
-        ("x.txt", "just words\n", "the file contains no data"),
+        ("x.json", "[1]", "entry 1 is an int 1; give dicts with an id"),
+        ("x.txt", "just words\n", "contains no data"),
         ("x.csv", "id,words\n1,a\n", r"x\.csv: no text among"),
     ],
 )

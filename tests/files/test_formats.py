@@ -246,7 +246,7 @@ def test_wrong_places(tmp_path):
         match="there is no format 'trek': did you mean 'trec'",
     ):
         formats.read_run(Path(__file__), "trek")
-    with pytest.raises(rl.InputError, match="is a folder without Parquet files"):
+    with pytest.raises(rl.InputError, match="is a folder without tables"):
         formats.read_run(tmp_path)
     with pytest.raises(rl.InputError, match=r"\*.parquet does not exist"):
         formats.read_run(tmp_path / "*.parquet")
@@ -328,3 +328,76 @@ def test_intents_from_a_file(tmp_path):
     qrels = rl.Judgments(subtopics=str(judged), intents=str(intents))
     found = rl.evaluate(qrels, {"q": ["B", "X", "A", "C"]}, "D_nDCG@4").mean
     assert found["D_nDCG@4"] == pytest.approx(0.812297, abs=1e-6)
+
+
+@pytest.mark.parametrize("separator", [";", "|"])
+def test_csv_may_have_other_separators(tmp_path, separator):
+    """As spreadsheets write it where a comma is a decimal point."""
+    (tmp_path / "run.csv").write_text(
+        f'query{separator}doc{separator}score\nq1{separator}"a,b"{separator}0.5\n'
+    )
+    (tmp_path / "run").write_text((tmp_path / "run.csv").read_text())
+    for name in ("run.csv", "run"):
+        assert rl.evaluate({"q1": {"a,b": 1}}, tmp_path / name, "RR").mean == {"RR": 1.0}
+
+
+def test_other_encodings_and_line_ends_are_named(tmp_path):
+    text = "query,doc,score\nq1,a,0.5\n"
+    (tmp_path / "run.csv").write_text(text, encoding="utf-16")
+    with pytest.raises(rl.InputError, match=r"run\.csv: this is UTF-16; save the file as UTF-8"):
+        rl.evaluate({"q1": {"a": 1}}, tmp_path / "run.csv", "RR")
+    (tmp_path / "run.csv").write_bytes(text.replace("\n", "\r").encode())
+    with pytest.raises(rl.InputError, match="its lines end with CR alone"):
+        rl.evaluate({"q1": {"a": 1}}, tmp_path / "run.csv", "RR")
+
+
+@pytest.mark.parametrize("engine", [True, False])
+@pytest.mark.parametrize(
+    ("qrels", "run", "line"),
+    [
+        ("q1 0 d1 1\n", "q1 Q0 x 1 9 t\rq1 Q0 d1 2 8 t\r", 1),
+        ("q1 0 d1 1\n", "q1 Q0 a 1 9 t\nq1 Q0 x 1 8 t\rq1 Q0 d1 2 7 t\n", 2),
+        ("q1 0 x 0\rq1 0 d1 1\r", "q1 Q0 d1 1 9 t\n", 1),
+    ],
+)
+def test_lines_that_end_with_cr_alone_are_refused(tmp_path, monkeypatch, qrels, run, line, engine):
+    """They would be one line, of which all but the first fields are lost."""
+    monkeypatch.setattr("ranklens.files.short._engine_is_loaded", lambda: engine)
+    (tmp_path / "q.txt").write_bytes(qrels.encode())
+    (tmp_path / "r.txt").write_bytes(run.encode())
+    with pytest.raises(rl.InputError, match=rf"[qr]\.txt:{line}: a line ends with CR alone"):
+        rl.evaluate(tmp_path / "q.txt", tmp_path / "r.txt", "RR")
+    for name in ("q.txt", "r.txt"):
+        (tmp_path / name).write_bytes((tmp_path / name).read_bytes().replace(b"\r", b"\r\n"))
+    assert 0 < rl.evaluate(tmp_path / "q.txt", tmp_path / "r.txt", "RR").mean["RR"] <= 1
+
+
+@pytest.mark.parametrize("before", [3, 150])
+@pytest.mark.parametrize(
+    ("late", "message"),
+    [
+        ({"doc": "d1", "score": 1, "system": "a"}, "'system' is empty in some rows, and 'a' in others"),
+        ({"doc": "a text", "doc_id": "d1", "score": 1}, "the doc is missing|the document is missing|missing"),
+    ],
+)
+def test_a_key_that_comes_late_counts(tmp_path, before, late, message):
+    """Also behind the rows that show the types of all."""
+    rows = [{"query": "q9", "doc": f"x{i}", "score": 1} for i in range(before)] + [{"query": "q1", **late}]
+    (tmp_path / "run.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    with pytest.raises(rl.InputError, match=message):
+        rl.evaluate({"q1": {"d1": 1}}, tmp_path / "run.jsonl", "RR")
+
+
+def test_a_csv_that_begins_with_a_blank_line_says_so(tmp_path):
+    (tmp_path / "run.csv").write_text("\nquery,doc,score\nq1,a,1\n")
+    with pytest.raises(rl.InputError, match=r"run\.csv:1: the first line is blank"):
+        rl.evaluate({"q1": {"a": 1}}, tmp_path / "run.csv", "RR")
+
+
+def test_parquet_has_the_columns_that_are_asked_for(tmp_path):
+    frame = pl.DataFrame({"query": ["q1", "q1"], "doc": ["x", "a"], "score": [2.0, 1.0], "mine": [1.0, 2.0]})
+    frame.write_parquet(tmp_path / "run.parquet")
+    found = rl.evaluate({"q1": {"a": 1}}, tmp_path / "run.parquet", "RR", columns={"score": "mine"})
+    assert found.mean == {"RR": 1.0}
+    frame.select("query", "doc", rank="mine", grade="score").write_parquet(tmp_path / "run.parquet")
+    assert rl.evaluate({"q1": {"a": 1}}, tmp_path / "run.parquet", "RR").mean == {"RR": 0.5}

@@ -318,6 +318,7 @@ def score(_):
 
 if __name__ == "__main__":
     if sys.argv[2] == "used":
+        import polars
         score(0)
     with multiprocessing.get_context("fork").Pool(2) as pool:
         print(pool.map(score, range(4)))
@@ -340,6 +341,38 @@ def test_a_forked_process_reads_or_says_why_not(write, tmp_path, kind, before):
         capture_output=True, text=True, timeout=50, check=False,
     )  # fmt: skip
     assert ("spawn" if before == "used" else "[1.0, 1.0, 1.0, 1.0]") in found.stdout, found.stderr
+
+
+FORKED_WITH_A_FRAME = """
+import multiprocessing
+import polars as pl
+import ranklens as rl
+
+n = 9000
+frame = pl.DataFrame({"query": ["q"] * n, "doc": [str(i) for i in range(n)], "score": range(n)})
+
+def score(_):
+    try:
+        return rl.evaluate({"q": {"5": 1}}, frame, "RR").mean["RR"]
+    except rl.InputError as error:
+        return str(error)
+
+if __name__ == "__main__":
+    rl.evaluate({"q": {"5": 1}}, {"q": ["5"]}, "RR")
+    frame.lazy().group_by("query").len().collect()  # not RankLens
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        print(pool.map(score, range(2)))
+"""
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="this system does not tell its threads")
+def test_a_process_that_was_forked_after_polars_had_worked_says_so(write):
+    """Whoever let it work; else it waits for threads that it lacks."""
+    found = subprocess.run(
+        [sys.executable, "-W", "ignore", write("script.py", FORKED_WITH_A_FRAME)],
+        capture_output=True, text=True, timeout=50, check=False,
+    )  # fmt: skip
+    assert "spawn" in found.stdout, found.stderr
 
 
 @pytest.mark.parametrize("start", [b"x\x01", b"x^", b"\x1f\x8b", b"x\x9c", b"x\xda", b"\x28\xb5\x2f\xfd"])

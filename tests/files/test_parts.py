@@ -1,6 +1,7 @@
 """Folders, patterns and addresses: parts of one run are one run, several systems are several."""
 
 import gzip
+import shutil
 
 import polars as pl
 import pytest
@@ -8,6 +9,7 @@ from command_line import run as command
 
 import ranklens as rl
 from ranklens.files.collection import open_collection
+from ranklens.lint import lint
 
 QRELS = {"q1": {"a": 1}, "q2": {"b": 1}}
 RUN = pl.DataFrame(
@@ -54,12 +56,20 @@ def test_files_of_different_names_are_not_taken_for_parts(tmp_path):
         rl.InputError, match=r"files of different names \(bm25\.csv and dense\.csv\): pass each"
     ):
         rl.evaluate(QRELS, tmp_path, "RR")
+    for name in ("a1", "b2"):  # digits of a hash are many
+        (tmp_path / "short").mkdir(exist_ok=True)
+        RUN.write_csv(tmp_path / "short" / f"{name}.csv")
+    with pytest.raises(rl.InputError, match=r"files of different names \(a1\.csv and b2\.csv\): pass each"):
+        rl.evaluate(QRELS, tmp_path / "short", "RR")
+    assert [*open_collection(QRELS, [str(tmp_path / "short" / "*.csv")]).runs] == ["a1", "b2"]
+    shutil.rmtree(tmp_path / "short")
     RUN.write_ndjson(tmp_path / "dense.jsonl")
     with pytest.raises(
         rl.InputError, match=r"holds csv and jsonl files; pass a pattern, such as '.*/\*\.csv'"
     ):
         rl.evaluate(QRELS, tmp_path, "RR")
-    (tmp_path / "run.txt").write_text("q Q0 d 1 1 t\n")
+    for name in ("run.txt", "other.txt"):
+        (tmp_path / name).write_text("q Q0 d 1 1 t\n")
     with pytest.raises(rl.InputError, match="matches no Parquet, CSV, TSV or JSONL files"):
         rl.evaluate(QRELS, str(tmp_path / "*.txt"), "RR")
     with pytest.raises(rl.InputError, match=r"none-\* does not exist"):
@@ -169,3 +179,274 @@ def test_other_formats_at_an_address_have_a_recipe(tmp_path):
         rl.evaluate(QRELS, "s3://b/run.txt", "RR")
     with pytest.raises(rl.InputError, match=r"none\.parquet cannot be read: "):
         rl.evaluate(QRELS, (tmp_path / "none.parquet").as_uri(), "RR")
+
+
+def test_a_folder_of_several_formats_is_refused(tmp_path):
+    RUN[:2].write_csv(tmp_path / "part-0.csv")
+    RUN[2:].write_parquet(tmp_path / "part-1.parquet")
+    with pytest.raises(rl.InputError, match="holds csv and parquet files; pass a pattern"):
+        rl.evaluate(QRELS, tmp_path, "RR")
+
+
+def test_parts_in_hidden_folders_do_not_count(tmp_path):
+    folder = spark(tmp_path / "run", "parquet")
+    (folder / "_delta_log").mkdir()
+    RUN.write_parquet(folder / "_delta_log" / "00001.checkpoint.parquet")
+    assert rl.evaluate(QRELS, folder, "RR", duplicates="error").mean == {"RR": 0.75}
+
+
+def test_parquet_files_of_different_names_are_not_taken_for_parts(tmp_path):
+    for name in ("bm25", "dense"):
+        RUN.write_parquet(tmp_path / f"{name}.parquet")
+    with pytest.raises(rl.InputError, match=r"files of different names \(bm25\.parquet and dense\.parquet\)"):
+        rl.evaluate(QRELS, tmp_path, "RR")
+
+
+def test_parts_of_two_jobs_are_parts_whatever_their_ids(tmp_path):
+    for number, job in enumerate(
+        ("0a1b2c3d-abcd-4bcd-9abc-00112233abcd", "ffffffff-0123-4567-8901-abcdefabcdef")
+    ):
+        RUN[2 * number : 2 * number + 2].write_csv(tmp_path / f"part-{number}-{job}-c000.csv")
+    assert rl.evaluate(QRELS, tmp_path, "RR").mean == {"RR": 0.75}
+
+
+def test_a_table_beside_the_folders_of_systems_is_refused(tmp_path):
+    path = of_two_systems(tmp_path, "hive")
+    RUN.write_parquet(path / "loose.parquet")
+    for given in (path, path / "system=bm25" / ".."):
+        with pytest.raises(rl.InputError, match=r"holds loose\.parquet beside its system= folders"):
+            rl.evaluate(QRELS, given, "RR")
+    with pytest.raises(rl.InputError, match=r"holds loose\.parquet beside its system= folders"):
+        rl.compare(QRELS, path, "RR")
+
+
+def test_a_pattern_or_folder_above_several_systems_is_refused(tmp_path):
+    path = of_two_systems(tmp_path, "hive")
+    for given in (str(path / "*" / "*.parquet"), tmp_path):
+        with pytest.raises(
+            rl.InputError, match=r"files of several systems \('bm25' and 'de nse'\); pass the folder"
+        ):
+            rl.evaluate(QRELS, given, "RR")
+    assert rl.evaluate(QRELS, path / "system=bm25", "RR").mean == {"RR": 0.75}
+    assert rl.evaluate(QRELS, str(path / "system=bm25" / "*"), "RR").mean == {"RR": 0.75}
+
+
+def test_a_pattern_of_folders_is_one_run_for_each(tmp_path, monkeypatch):
+    of_two_systems(tmp_path, "hive")
+    monkeypatch.chdir(tmp_path)
+    RUN.write_csv(tmp_path / "other.csv")  # which '*' alone would match
+    assert [*open_collection(QRELS, ["runs/system=*"]).runs] == ["bm25", "de nse"]
+    assert [*open_collection(QRELS, ["runs/system=bm25"]).runs] == ["bm25"]
+    with pytest.raises(rl.InputError, match=r"runs/kind=\* does not exist"):
+        open_collection(QRELS, ["runs/kind=*"])
+    assert [*open_collection(QRELS, ["mine=*.csv"]).runs] == ["mine"]
+
+
+def test_a_pattern_of_files_and_folders_is_one_run_for_each(tmp_path):
+    (tmp_path / "dense").mkdir()
+    RUN.write_csv(tmp_path / "dense" / "part-0.csv")
+    RUN.write_csv(tmp_path / "bm25.csv")
+    assert [*open_collection(QRELS, [str(tmp_path / "*")]).runs] == ["bm25", "dense"]
+
+
+def test_a_folder_with_one_file_is_that_file(tmp_path):
+    for name, order in (("a", "xa"), ("b", "ax")):
+        place = tmp_path / f"system={name}"
+        place.mkdir()
+        lines = [f"q1 Q0 {doc} {i} {-i} tag\n" for i, doc in enumerate(order)]
+        (place / "run.txt").write_text("".join(lines) + "q2 Q0 b 1 1 tag\n")
+    assert rl.evaluate(QRELS, tmp_path / "system=a", "RR").mean == {"RR": 0.75}
+    found = rl.compare(QRELS, tmp_path, "RR")
+    assert (found.systems, found.values("RR").tolist()) == (("a", "b"), [[0.5, 1.0], [1.0, 1.0]])
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+@pytest.mark.parametrize("systems", [["a", None], [None, "a"], ["a", "b", None]], ids=str)
+def test_rows_without_a_system_are_refused_beside_those_with_one(tmp_path, kind, systems):
+    frame = pl.concat([RUN.with_columns(system=pl.lit(name, pl.String)) for name in systems])
+    WRITERS[kind](frame, tmp_path / f"runs.{kind}")
+    given = (
+        tmp_path / f"runs.{kind}",
+        frame,
+        frame.lazy(),
+        frame.to_pandas(),
+        [RUN, frame],
+        iter([*frame.iter_slices(4)]),
+    )
+    wrong = r"'system' is empty in some rows, and '[ab]' in others; name the system of every row"
+    for run in (given[0], frame):
+        with pytest.raises(rl.InputError, match=wrong):
+            rl.compare(QRELS, run, "RR")
+    for run in given:
+        with pytest.raises(rl.InputError, match=f"{wrong}|holds several systems|no query among"):
+            rl.evaluate(QRELS, run, "RR")
+
+
+def test_a_column_system_without_any_name_is_none(tmp_path):
+    frame = RUN.with_columns(system=pl.lit(None, pl.String))
+    frame.write_parquet(tmp_path / "run.parquet")
+    for run in (frame, tmp_path / "run.parquet"):
+        assert rl.evaluate(QRELS, run, "RR").mean == {"RR": 0.75}
+
+
+def test_parts_of_several_writers_are_read_without_loss(tmp_path):
+    """Scores of 32 bits beside those of 64, which keep all their digits, and a column that only one part has."""
+    RUN[:2].with_columns(pl.col("score").cast(pl.Float32)).write_parquet(tmp_path / "part-0.parquet")
+    close = RUN[2:].with_columns(score=pl.Series([1.00000001, 1.00000002]), tag=pl.lit("x"))
+    close.write_parquet(tmp_path / "part-1.parquet")
+    assert rl.evaluate(QRELS, tmp_path, "RR").mean == {"RR": 0.5}
+    assert lint(QRELS, tmp_path) is not None
+    ranked = RUN[:2].with_columns(rank=pl.Series([1, 2]))
+    (tmp_path / "csv").mkdir()
+    for number, part in enumerate((ranked, RUN[2:], RUN[:1])):
+        part.write_csv(tmp_path / "csv" / f"part-{number}.csv")
+    assert "duplicates" in {finding.kind for finding in lint(QRELS, tmp_path / "csv")}
+
+
+def test_parts_with_and_without_a_system_are_refused(tmp_path):
+    with_system = RUN[2:].with_columns(system=pl.lit("b"))
+    for first, second in ((RUN[:2], with_system), (with_system, RUN[:2])):
+        first.write_csv(tmp_path / "part-0.csv")
+        second.write_csv(tmp_path / "part-1.csv")
+        for given in (tmp_path, iter([first, second]), [first, second]):
+            with pytest.raises(rl.InputError, match="'system' is empty in some rows, and 'b' in others"):
+                rl.evaluate(QRELS, given, "RR")
+        with pytest.raises(rl.InputError, match="'system' is empty in some rows, and 'b' in others"):
+            rl.compare(QRELS, tmp_path, "RR")
+
+
+def test_ranks_are_not_compared_with_scores(tmp_path):
+    ranked = RUN[:2].select("query", "doc", rank=pl.Series([1, 2]))
+    ranked.write_csv(tmp_path / "part-0.csv")
+    RUN[2:].write_csv(tmp_path / "part-1.csv")
+    for given in (tmp_path, iter([ranked, RUN[2:]])):
+        with pytest.raises(rl.InputError, match="some parts have scores, others only ranks"):
+            rl.evaluate(QRELS, given, "RR")
+    with pytest.raises(rl.InputError, match=r"^run: some parts have scores"):  # a list has no name of its own
+        rl.evaluate(QRELS, [ranked, RUN[2:]], "RR")
+
+
+def test_ids_of_parts_are_text_or_whole_numbers(tmp_path):
+    for doc, message in ((7, None), (7.0, "doc")):
+        RUN[:2].write_parquet(tmp_path / "part-0.parquet")
+        pl.DataFrame({"query": ["q2"], "doc": [doc], "score": [1.0]}).write_parquet(
+            tmp_path / "part-1.parquet"
+        )
+        if message is None:
+            assert rl.evaluate({"q2": {"7": 1}}, tmp_path, "RR").mean == {"RR": 1.0}
+        else:
+            with pytest.raises(rl.InputError, match=message):
+                rl.evaluate({"q2": {"7": 1}}, tmp_path, "RR")
+
+
+def test_a_pattern_that_reaches_further_down_counts_nothing_twice(tmp_path):
+    """** matches a folder, what is in it, and itself."""
+    (tmp_path / "out").mkdir()
+    spark(tmp_path / "out" / "bm25", "parquet")
+    assert open_collection(QRELS, [str(tmp_path / "out" / "**")]).runs.keys() == {"out"}
+    assert rl.evaluate(QRELS, str(tmp_path / "out" / "**"), "RR").mean == {"RR": 0.75}
+
+
+def test_folders_of_something_else_beside_runs_are_left_out(tmp_path):
+    for name in ("bm25", "dense"):
+        (tmp_path / f"{name}.txt").write_text("q1 Q0 a 1 1 t\n")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "plots").mkdir()
+    (tmp_path / "plots" / "curve.png").write_bytes(b"\x89PNG")
+    assert [*open_collection(QRELS, [str(tmp_path / "*")]).runs] == ["bm25", "dense"]
+
+
+def test_the_name_of_a_pattern_may_be_that_of_a_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "BAAI").mkdir()
+    spark(tmp_path / "runs", "parquet")
+    assert [*open_collection(QRELS, ["BAAI/bge=runs/*.parquet"]).runs] == ["BAAI/bge"]
+
+
+@pytest.mark.parametrize("kind", ["parquet", "jsonl"])
+def test_parts_of_judgments_all_have_subtopics_or_none(tmp_path, kind):
+    rows = pl.DataFrame({"query": "q1", "subtopic": ["s", "s"], "doc": ["a", "b"], "grade": 1})
+    (tmp_path / "qrels").mkdir()
+    WRITERS[kind](rows, tmp_path / "qrels" / f"part-0.{kind}")
+    WRITERS[kind](rows.drop("subtopic"), tmp_path / "qrels" / f"part-1.{kind}")
+    with pytest.raises(rl.InputError, match="some parts have no column of subtopics, and others do"):
+        rl.evaluate(tmp_path / "qrels", {"q1": ["a"]}, "StRecall@1")
+
+
+def test_a_pattern_may_name_what_is_hidden(tmp_path):
+    spark(tmp_path / "_exp1", "parquet")
+    for pattern in ("_exp*/part-*.parquet", "_exp?/*.parquet", "_exp1/*"):
+        assert rl.evaluate(QRELS, str(tmp_path / pattern), "RR").mean == {"RR": 0.75}
+
+
+@pytest.mark.parametrize(
+    "names", ["model-v1 model-v2", "seed1 seed2", "v1/run v2/run", "a/part-0 b/part-0", "1/part-0 2/part-0"]
+)
+def test_files_that_may_be_several_runs_are_not_taken_for_one(tmp_path, names):
+    """Their mixture has a value, too, which nobody asked for."""
+    for name in names.split():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        RUN.write_parquet(tmp_path / f"{name}.parquet")
+    depth = "*/*" if "/" in names else "*"
+    pattern = str(tmp_path / f"{depth}.parquet")
+    assert len(open_collection(QRELS, [pattern]).runs) == 2
+    for given in (tmp_path, pattern):
+        with pytest.raises(
+            rl.InputError, match=r"files of different names .*: pass each as a run, or NAME='"
+        ):
+            rl.evaluate(QRELS, given, "RR")
+    assert [*open_collection(QRELS, [f"mine={pattern}"]).runs] == ["mine"]
+
+
+@pytest.mark.parametrize(
+    "names", ["0 1", "run-0000 run-0001", "data_1 data_2", "date=1/part-0 date=2/part-0"]
+)
+def test_names_that_parts_have(tmp_path, names):
+    for name, part in zip(names.split(), (RUN[:2], RUN[2:]), strict=True):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        part.write_parquet(tmp_path / f"{name}.parquet")
+    assert rl.evaluate(QRELS, tmp_path, "RR").mean == {"RR": 0.75}
+
+
+@pytest.mark.parametrize("folder", [".", "2024", "day=1"])
+def test_what_spark_has_written_is_one_table_whatever_its_names(tmp_path, folder):
+    tmp_path = tmp_path / folder
+    tmp_path.mkdir(exist_ok=True)
+    for number, name in enumerate(("tid-12-abc", "tid-34-def")):
+        RUN[2 * number : 2 * number + 2].write_parquet(tmp_path / f"part-0000{number}-{name}.parquet")
+    with pytest.raises(rl.InputError, match="files of different names"):
+        rl.evaluate(QRELS, tmp_path, "RR")
+    (tmp_path / "_SUCCESS").touch()
+    assert rl.evaluate(QRELS, tmp_path, "RR").mean == {"RR": 0.75}
+
+
+def test_lines_of_json_may_be_called_json(tmp_path):
+    """As Spark calls them."""
+    (tmp_path / "run").mkdir()
+    for number, part in enumerate((RUN[:2], RUN[2:])):
+        part.write_ndjson(tmp_path / "run" / f"part-{number}.json")
+    RUN.write_ndjson(tmp_path / "run.json")
+    for given in (tmp_path / "run", str(tmp_path / "run" / "*.json"), tmp_path / "run.json"):
+        assert rl.evaluate(QRELS, given, "RR").mean == {"RR": 0.75}
+
+
+def test_parts_without_a_byte_are_left_out(tmp_path):
+    spark(tmp_path / "run", "csv")
+    (tmp_path / "run" / "part-00009-5d3c-4f1b.csv").touch()
+    assert rl.evaluate(QRELS, tmp_path / "run", "RR").mean == {"RR": 0.75}
+
+
+def test_folders_of_rows_without_a_system_are_refused_beside_others(tmp_path):
+    for name in ("a", "__HIVE_DEFAULT_PARTITION__"):
+        (tmp_path / f"system={name}").mkdir()
+        RUN.write_parquet(tmp_path / f"system={name}" / "part-0.parquet")
+    with pytest.raises(rl.InputError, match="is empty in some rows, and 'a' in others"):
+        rl.compare(QRELS, tmp_path, "RR")
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_parts_are_converted(tmp_path, kind, capsys):
+    spark(tmp_path / "run", kind)
+    status, _, err = command(capsys, "convert", str(tmp_path / "run"), str(tmp_path / "out.parquet"))
+    assert status == 0, err
+    assert rl.evaluate(QRELS, tmp_path / "out.parquet", "RR").mean == {"RR": 0.75}

@@ -182,7 +182,7 @@ def test_the_number_of_threads_changes_nothing(tmp_path):
 
 def test_threads_are_as_many_as_was_said(monkeypatch):
     monkeypatch.delenv("RANKLENS_THREADS", raising=False)
-    assert streams.threads() == min(pl.thread_pool_size() + 1, 8)
+    assert streams.threads() == min(pl.thread_pool_size(), 8)
     monkeypatch.setenv("RANKLENS_THREADS", "3")
     assert streams.threads() == 3
     monkeypatch.setenv("RANKLENS_THREADS", "none")

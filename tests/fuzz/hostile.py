@@ -106,7 +106,10 @@ def _problem(status, err, took, busy):
         return f"took {busy:.1f} s of the processor, {took:.1f} s in all"
     if _megabytes() > MEGABYTES:
         return f"took {_megabytes():.0f} MB"
-    if status not in (0, 1, 2) or "Traceback" in err:
+    nothing_in_common = (
+        status == 7 and lines and lines[-1].endswith("No queries with both results and relevance info")
+    )
+    if (status not in (0, 1, 2) and not nothing_in_common) or "Traceback" in err:
         return f"status {status}: {err[-600:]}"
     if status == 2 and not (lines and re.match(f"{name}: ", lines[0])):
         return f"status 2 without a sentence: {err[-300:]}"

@@ -149,7 +149,7 @@ def one_text(text: str):
     ("retriever", "options", "message"),
     [
         (Searches, {}, "is the class Searches; pass an instance"),
-        (7, {}, "is a int, which cannot be called"),
+        (7, {}, "is an int, which cannot be called"),
         ({"q1": ["d1"]}, {}, "is a dict.*call compare"),
         (SimpleNamespace(run=lambda data: {}), {}, None),
         (one_text, {"batch_size": 4}, r"one_text takes a single text \(text: str\)"),
@@ -292,7 +292,7 @@ def test_more_than_k_is_cut_and_said():
     ("value", "options", "message"),
     [
         ("d1", {}, r"returned a str: 'd1'; it should be a list of ids"),
-        (b"d1", {}, "returned a bytes"),
+        (b"d1", {}, "returned bytes"),
         (7, {}, "returned an int: 7"),
         ({"d1", "d2"}, {}, "has no order; return a list"),
         ({"answer": "forty-two"}, {}, "returned a dict.*documents"),

@@ -216,8 +216,8 @@ def test_relevant_documents_are_sets_lists_or_grades():
         ),
         (lambda b: rl.Benchmark({"a": " "}, {"a": {"d"}}), "query 'a' has no text"),
         (lambda b: rl.Benchmark([{"_id": "a"}], {"a": {"d"}}), "query 'a' has no text.*A query has an id"),
-        (lambda b: rl.Benchmark([7], {"a": {"d"}}), "entry 1 is a int 7"),
-        (lambda b: rl.Benchmark(7, {"a": {"d"}}), "queries is a int"),
+        (lambda b: rl.Benchmark([7], {"a": {"d"}}), "entry 1 is an int 7"),
+        (lambda b: rl.Benchmark(7, {"a": {"d"}}), "queries is an int"),
         (
             lambda b: rl.Benchmark(
                 [{"id": "a", "question": "b", "relevant_docs": ["d"]}, {"id": "c", "question": "d"}]
@@ -228,7 +228,7 @@ def test_relevant_documents_are_sets_lists_or_grades():
             lambda b: rl.Benchmark({"a": "text"}, {"b": {"d"}}),
             "no id in common .queries: 'a', judgments: 'b'",
         ),
-        (lambda b: rl.Benchmark({"a": "text"}, 7), "qrels is a int"),
+        (lambda b: rl.Benchmark({"a": "text"}, 7), "qrels is an int"),
         (lambda b: rl.Benchmark("nowhere.jsonl", {"a": {"d"}}), "nowhere.jsonl does not exist"),
         (lambda b: rl.Benchmark().run("x", lambda text: []), "There are no queries; add some"),
         (lambda b: b.run("", lambda text: []), "name='' is not allowed"),

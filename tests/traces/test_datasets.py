@@ -86,7 +86,7 @@ def test_rows_without_labels_are_left_out_and_counted():
             r"No row says where the query is; pass query= with a path",
         ),
         ([], {}, "has no rows"),
-        (7, {}, "The dataset is a int"),
+        (7, {}, "The dataset is an int"),
     ],
 )
 def test_mistakes_are_told(rows, paths, message):

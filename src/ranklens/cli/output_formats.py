@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ranklens.errors import InputError
 from ranklens.files import output as out
-from ranklens.files.suffixes import TABLES
+from ranklens.files.suffixes import PACKINGS, TABLES
 from ranklens.words import either
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ _OF_OTHERS = (
     ".xls",
     ".xlsx",
     ".xml",
+    *PACKINGS,
 )  # never plain text for a person
 
 

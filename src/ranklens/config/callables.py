@@ -12,6 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from ranklens import words
 from ranklens.errors import InputError, nearest
 
 
@@ -97,9 +98,7 @@ def _module(name: str) -> Any:
 
 def _made(name: str, factory: Any, params: Mapping[str, Any]) -> Any:
     if not callable(factory):
-        raise InputError(
-            f"{name!r} is a {type(factory).__name__}, which cannot be called to make a retriever."
-        )
+        raise InputError(f"{name!r} is {words.kind(factory)}, which cannot be called to make a retriever.")
     try:
         return factory(**params)
     except (Exception, SystemExit) as error:  # noqa: BLE001  whatever a factory does

@@ -9,6 +9,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from ranklens.files.sources import PathLike
 
 
+_TELLING = 100  # records, one of which surely lists documents if any does
 Bad: TypeAlias = "dict[str, RankLensError] | None"  # runs that cannot be read, where these are skipped
 
 
@@ -166,7 +168,7 @@ def open_runs(
     found: list[tuple[str | None, RunFile]] = []
     given = [one for run in runs for one in _each_file(run)]
     for name, path in given:
-        file = RunFile(path, format, scored, names)
+        file = RunFile(path, format or _format_of_parts(name, path), scored, names)
         try:
             systems = _each_system(name, file)
             _ = [one.tag for own, one in systems if own is None]
@@ -190,6 +192,14 @@ def _each_file(run: str) -> list[tuple[str | None, str]]:
     )
 
 
+def _format_of_parts(name: str | None, path: str) -> str | None:
+    """That of a pattern whose files are one run because they were given a name."""
+    from ranklens.files.parts import is_in_parts, parts_kind
+
+    is_pattern = name is not None and is_in_parts(path) and not os.path.isdir(path)
+    return parts_kind(path, named=True) if is_pattern else None
+
+
 def read_judgments(qrels: Any, names: Names = USUAL) -> Any:
     """Judgments alone: read from a path, records as a golden set, everything else as given."""
     return _judgments(qrels, None, names)[0]
@@ -205,7 +215,7 @@ def _each_system(name: str | None, file: RunFile) -> list[tuple[str | None, RunF
 
 def read_pair(qrels: Any, run: Any, names: Names = USUAL) -> tuple[Any, Any]:
     """Judgments and one run, read where they are in files, and a log under the ids of its golden set."""
-    if isinstance(qrels, Mapping) and isinstance(run, Mapping):
+    if isinstance(qrels, (dict, Mapping)) and isinstance(run, (dict, Mapping)):
         qrels = _with_details(qrels)
         return qrels, _joined(qrels, run)
     if not isinstance(run, RunFile):  # which comes from a collection, with judgments that were read
@@ -262,7 +272,7 @@ def _records(value: Any, names: Names, half: Literal["golden", "log"]) -> Any:
     from ranklens.files import pieces
     from ranklens.readers import frames
 
-    value = pieces.looked_into(value)
+    value = _as_table(value, names)
     if pieces.is_in_pieces(value) and not (frames.is_frame(value) and _holds_lists(value, names)):
         read = pieces.read_pieces if half == "golden" else pieces.stream_pieces
         return read(value, names.columns)
@@ -275,6 +285,37 @@ def _records(value: Any, names: Names, half: Literal["golden", "log"]) -> Any:
         return _renamed(value, names, half)
     rows = records.rows_of(value)
     return (read_golden if half == "golden" else read_log)(rows, names)
+
+
+def _as_table(value: Any, names: Names) -> Any:
+    """A list or an iterator of rows as a table; everything else as it is."""
+    from ranklens.files import pieces
+
+    value = pieces.looked_into(value)
+    if not isinstance(value, (list, tuple)) or not value or not _are_rows(value, names):
+        return value
+    from ranklens.files.tables import frame_of_rows
+
+    try:
+        return frame_of_rows(value)
+    except UnicodeEncodeError as error:
+        raise InputError(f"The rows cannot be read as a table: {error}.") from None
+
+
+def _are_rows(value: Sequence[Any], names: Names) -> bool:
+    """Whether each item is a row of a table, about one document, rather than a record about one question."""
+    from ranklens.readers import frames, records
+
+    if not all(isinstance(row, Mapping) for row in value):
+        return False
+    first = value[0]
+    if any(
+        records.lists_documents(row, names) for row in islice(value, _TELLING)
+    ):  # the first call may have failed
+        return False
+    if frames.has_documents_among(first):
+        return True
+    return not {*names.own.get("doc", ())}.isdisjoint(first) and not records.is_record(first, names)
 
 
 def _holds_lists(value: Any, names: Names) -> bool:
@@ -329,6 +370,7 @@ def _given(qrels: Any, names: Names) -> Any:
 
     if isinstance(qrels, Mapping):
         return _with_details(qrels)
+    qrels = _as_table(qrels, names)
     if frames.is_frame(qrels) and judgment_tables.further_columns(frames.column_names(qrels)):
         return judgment_tables.of_table(frames.to_polars(qrels), names.columns)
     return _records(judgments.enriched(qrels), names, "golden")
@@ -360,11 +402,13 @@ def _read_parts(qrels: judgments.Judgments) -> judgments.Judgments:
 
 
 def _name_and_path(run: str) -> tuple[str | None, str]:
-    """``NAME=PATH`` in two, unless a file is called like that, or it is an address."""
+    """``NAME=PATH`` in two, unless a file is called like that, a pattern reaches into a folder, or it is an address."""
     name, equals, path = run.partition("=")
     if not equals or "://" in name or os.path.exists(run):  # which says no where a name cannot be one
         return None, run
-    return _printable(name), path
+    from ranklens.files.parts import reaches_into_a_folder
+
+    return (None, run) if reaches_into_a_folder(run) else (_printable(name), path)
 
 
 def _printable(name: str) -> str:
@@ -399,8 +443,17 @@ def _by_file(given: Sequence[tuple[str | None, str]]) -> dict[str, str]:
 
 
 def _file_name(path: str) -> str:
-    """Without its suffixes."""
-    return "standard input" if path == "-" else _printable(name_of_file(path) or path)
+    """Without its suffixes; the system's, if a folder is called so."""
+    if path == "-":
+        return "standard input"
+    from ranklens.files.systems import system_of
+
+    name = name_of_file(path)
+    folders = [folder.name for folder in Path(path).parents]
+    name = next(
+        (one for one in (name, *folders) if any(map(str.isalnum, one))), name
+    )  # of runs/*.parquet, runs
+    return _printable(system_of(Path(path)) or name or path)
 
 
 def _can_be_read_once(path: PathLike) -> bool:

@@ -12,7 +12,7 @@ from ranklens.files.rows import each_row
 from ranklens.readers import frames, names
 
 # "query" and "document" name the text where another column holds the id, else the id.
-ID_NAMES = ("_id", "id", *frames.QUERY_NAMES[1:], *frames.DOC_NAMES, "query")
+ID_NAMES = ("_id", "id", *names.QUERY_IDS, *frames.DOC_NAMES, "query")
 TITLE_NAMES = ("title", "headline", "heading")
 TEXT_NAMES = (*names.TEXTS_INSIDE, "contents", "query_text", "query", "question", "document", "description")
 

@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ranklens.errors import InputError
-from ranklens.files import tables, trec
+from ranklens.files import short, tables, trec
 from ranklens.files.forking import polars_is_used
 from ranklens.files.json_files import json_document, json_lines
-from ranklens.files.parts import is_in_parts, one_after_the_other
+from ranklens.files.parts import is_in_parts, one_after_the_other, part_files
 from ranklens.files.recognition import locate, refuse_judgments, refuse_run, refuse_samples
 from ranklens.files.remote import is_remote, scan
 from ranklens.files.sources import PathLike, Source, open_source
@@ -66,7 +66,7 @@ def _judgments_in(place: PathLike, kind: str, names: Names) -> Any:
     if is_remote(place):
         return _whole(_stream_remote(str(place), kind, convert))
     if kind == "parquet":
-        return _whole(_stream_parquet(place, convert, ranks=True))
+        return _whole(_stream_parquet(place, convert, ranks=True, whole=bool(names.columns)))
     if is_in_parts(place):
         return _whole(_stream_parts(place, kind, convert, "golden", names))
     source = open_source(place)
@@ -84,7 +84,9 @@ def _trec_judgments(source: Source, kind: str) -> Any:
     if kind == "trec-diversity" or (kind == "trec" and trec.has_subtopics(source)):
         return _by_subtopic(source)
     refuse_samples(source)
-    return trec.read_fields(source, trec.TREC_QRELS, {"query": False, "doc": False, "grade": True})
+    return short.read_short_judgments(source) or trec.read_fields(
+        source, trec.TREC_QRELS, {"query": False, "doc": False, "grade": True}
+    )
 
 
 def _by_subtopic(source: Source) -> Any:
@@ -128,13 +130,14 @@ def run_in(
     """
     name = place.name if isinstance(place, Source) else str(place)
     read = partial(frames.run_frame, columns=names.columns, ranks=ranks)
-    convert = OneSystem(read, name, system)
+    convert = OneSystem(read, name, system, columns=names.columns)
     if is_remote(place):
         return _stream_remote(str(place), kind, convert)
     if kind == "parquet":
-        return _stream_parquet(place, convert, ranks=ranks)
+        return _stream_parquet(place, convert, ranks=ranks, whole=bool(names.columns))
     if is_in_parts(place):
-        return _stream_parts(place, kind, OneSystem(partial(read, complete=True), name, system), "log", names)
+        complete = OneSystem(partial(read, complete=True), name, system, columns=names.columns)
+        return _stream_parts(place, kind, complete, "log", names)
     if kind in ("svmlight", "beir", "trec-diversity"):
         raise InputError(
             f"{name}: a run cannot be read as {kind}; give scores, one per line, with svmlight judgments."
@@ -142,19 +145,29 @@ def run_in(
     source = open_source(place)
     if kind == "trec":
         refuse_judgments(source)
-        stream = trec.stream_fields(
+        few = None if ranks else short.read_short_run(source)
+        rows = trec.stream_fields(
             source, trec.TREC_RUN, _TREC_RUN_FIELDS | ({"rank": False} if ranks else {})
         )
-        return stream.then(read) if ranks else stream
+        return few or (rows.then(read) if ranks else rows)
     if kind == "msmarco":
         stream = trec.stream_fields(source, ("query", "doc", "rank"), _MSMARCO_FIELDS)
         return stream.then(partial(_whole_ranks, source.name)).then(frames.run_frame)
-    complete = OneSystem(partial(read, complete=True), name, system)
+    complete = OneSystem(partial(read, complete=True), name, system, columns=names.columns)
     return _stream_table(source, kind, complete, "log", names)
 
 
 def systems(path: PathLike, kind: str) -> list[str]:
     """The systems that a column names in a table; none in other formats, which have no columns."""
+    try:
+        return _systems(path, kind)
+    except InputError as error:
+        if not str(error).startswith(str(path)):
+            error.prefix(f"{path}: ")
+        raise
+
+
+def _systems(path: PathLike, kind: str) -> list[str]:
     if is_remote(path):
         return systems_of_scan(scan(str(path), kind))
     if kind == "parquet":
@@ -164,11 +177,17 @@ def systems(path: PathLike, kind: str) -> list[str]:
     if kind not in ("csv", "tsv", "jsonl"):
         return []
     if is_in_parts(path):
-        return systems_in(one_after_the_other(path, kind, partial(stream_table, kind=kind)))
+        found = any(_names_systems(file, kind) for file in part_files(path, kind))
+        return systems_in(one_after_the_other(path, kind, partial(stream_table, kind=kind))) if found else []
+    return systems_in(stream_table(path, kind)) if _names_systems(path, kind) else []
+
+
+def _names_systems(path: PathLike, kind: str) -> bool:
+    """Whether the first line says that there is a column of systems."""
     head = open_source(path).head()
-    first = {plain(name) for name in tables.header(head, "\t" if kind == "tsv" else ",")}
-    found = frames.SYSTEM in first if kind != "jsonl" else b'"system"' in head.partition(b"\n")[0].lower()
-    return systems_in(stream_table(path, kind)) if found else []
+    if kind == "jsonl":
+        return b'"system"' in head.partition(b"\n")[0].lower()
+    return frames.SYSTEM in {plain(name) for name in tables.header(head, tables.separator_of(head, kind))}
 
 
 def _whole_ranks(name: str, table: pl.DataFrame) -> pl.DataFrame:
@@ -189,6 +208,8 @@ def read_run(path: PathLike, format: str | None = None) -> Any:  # noqa: A002
 
 def stream_table(path: PathLike, kind: str) -> Any:
     """A table with all its columns, as text where the format does not know types; a dict where it holds records."""
+    if kind != "parquet" and is_in_parts(path):
+        return one_after_the_other(path, kind, partial(stream_table, kind=kind))
     if kind == "jsonl" and _holds_records(open_source(path)):
         return _stream_table(open_source(path), kind, lambda table: table, "golden", USUAL)
     if kind == "parquet":
@@ -282,7 +303,7 @@ def _stream_table(source: Source, kind: str, convert: tables.Convert, half: Half
     if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
         raise InputError(f"{source.name}: expected objects with the keys query, doc and a number.")
     try:
-        if _is_table_row(rows[0]):
+        if frames.has_documents_among(rows[0]):
             return convert(tables.frame_of_rows(rows))
         from ranklens.readers.golden_and_logs import read_golden, read_log
 
@@ -324,18 +345,14 @@ def _holds_records(source: Source, names: Names = USUAL) -> bool:
             continue
         if isinstance(row, dict):
             # A row without a document is a record, if perhaps one that does not say what it should.
-            return _says_documents(row, names) if "doc" in names.own else not _is_table_row(row)
+            return _says_documents(row, names) if "doc" in names.own else not frames.has_documents_among(row)
     return False
 
 
 def _says_documents(row: Mapping[str, Any], names: Names) -> bool:
     from ranklens.readers import records
 
-    return not _is_table_row(row) and records.is_record(row, names)
-
-
-def _is_table_row(row: Mapping[str, Any]) -> bool:
-    return bool({plain(key) for key in row} & {*frames.DOC_NAMES})
+    return not frames.has_documents_among(row) and records.is_record(row, names)
 
 
 def _beir_qrels(folder: Path) -> Path:

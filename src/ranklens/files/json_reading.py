@@ -37,6 +37,22 @@ def loads(text: str | bytes) -> Any:
         raise ValueError("it is nested too deeply") from None
 
 
+def holds_rows(head: bytes) -> bool:
+    r"""Whether a file that begins like this holds one object per line, with something else in it than lists and objects.
+
+    >>> holds_rows(b'{"query": "q", "doc": "a"}\n'), holds_rows(b'{"q": {"a": 1}}'), holds_rows(b"{\n")
+    (True, False, False)
+    """
+    line = head.lstrip(b"\xef\xbb\xbf \t\r\n").partition(b"\n")[0].strip()
+    if not (line.startswith(b"{") and line.endswith(b"}")):
+        return False
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return not all(isinstance(value, (dict, list)) for value in row.values())
+
+
 def loads_ids(text: str) -> Any:
     """The same where text is an id: half a surrogate pair, which no file can hold, is no letter."""
     found = loads(text)

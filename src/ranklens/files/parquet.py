@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -31,7 +31,12 @@ def stream_parquet(
 
 
 def _pieces(path: PathLike, convert: Convert, *, ranks: bool, whole: bool) -> Iterator[ReadTable]:
-    name, scan = str(path), scan_parquet(path)
+    files = _files(path)
+    if _differ(files):  # each is read by its own types
+        for file in files:
+            yield from _pieces(file, convert, ranks=ranks, whole=whole)
+        return
+    name, scan = str(path), _scan(str(path), files)
     names = scan.collect_schema().names()
     scan = scan.select(names if whole else frames.useful(names, ranks=ranks))
     # Most files end here; counting their rows would take as long as reading them.
@@ -72,14 +77,36 @@ def scan_parquet(path: PathLike) -> pl.LazyFrame:
     """A file, or all files of a folder or pattern, to be read."""
     import polars as pl
 
+    files = _files(path)
+    if not _differ(files):
+        return _scan(str(path), files)
+    return pl.concat([_scan(str(file), [file]) for file in files], how="diagonal_relaxed")
+
+
+def _scan(name: str, files: Sequence[Path]) -> pl.LazyFrame:
+    """Files with the same columns."""
+    import polars as pl
+
     polars_is_used()
     try:
-        files = [for_polars(file) for file in _files(path)]
-        scan = pl.scan_parquet(files, glob=False)  # type: ignore[arg-type]
+        scan = pl.scan_parquet([for_polars(file) for file in files], glob=False)  # type: ignore[arg-type]
         scan.collect_schema()
     except _damages() as error:
-        raise _not_parquet(str(path), error) from None
+        raise _not_parquet(name, error) from None
     return scan
+
+
+def _differ(files: list[Path]) -> bool:
+    """Whether parts have other types or columns than others, as those of several writers do."""
+    import polars as pl
+
+    if len(files) < 2:
+        return False
+    try:
+        schemas = (pl.scan_parquet(for_polars(file), glob=False).collect_schema() for file in files)
+        return len({tuple(schema.items()) for schema in schemas}) > 1
+    except _damages():
+        return False  # which reading them says better
 
 
 def _rows(name: str, scan: pl.LazyFrame) -> int:

@@ -11,11 +11,12 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from ranklens import words
 from ranklens.errors import InputError
 from ranklens.files.forking import polars_is_used
 from ranklens.files.streams import ReadTable, TableStream
 from ranklens.files.systems import OneSystem
-from ranklens.readers import frames
+from ranklens.readers import frames, judgment_tables
 
 if TYPE_CHECKING:
     import polars as pl
@@ -47,31 +48,27 @@ def stream_pieces(value: Any, columns: Mapping[str, Any] | None = None) -> Table
     pieces, once = _pieces(value, columns)
     if pieces is None:
         return None
-    return _stream("run", pieces, OneSystem(partial(frames.run_frame, columns=columns)), once=once)
+    convert = OneSystem(partial(frames.run_frame, columns=columns), columns=columns)
+    return _stream("run", pieces, convert, once=once)
 
 
 def stream_scan(name: str, scan: pl.LazyFrame, convert: Convert) -> TableStream:
     """What ``convert`` makes of the batches of a scan, which may fail on the way."""
-
-    def batches() -> Iterator[pl.DataFrame]:
-        import polars as pl
-
-        try:
-            yield from _batches(scan, None)
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise InputError(f"{name} cannot be read: {next(iter(str(error).splitlines()), '')}") from None
-
-    return _stream(name, batches, convert)
+    return _stream(name, partial(_batches, name, scan, None), convert)
 
 
-def read_pieces(value: Any, columns: Mapping[str, Any] | None = None) -> pl.DataFrame | None:
-    """Judgments that come in pieces as one table; None if they do not."""
+def read_pieces(value: Any, columns: Mapping[str, Any] | None = None) -> Any:
+    """Judgments that come in pieces as one, with all that their columns know; None if they do not."""
     import polars as pl
 
     pieces, _ = _pieces(value, columns)
     if pieces is None:
         return None
-    return pl.concat(_stream("qrels", pieces, partial(frames.qrels_frame, columns=columns, complete=True)))
+
+    def read(piece: Any) -> pl.DataFrame:
+        return judgment_tables.rows_of(frames.to_polars(piece), columns, complete=True)
+
+    return judgment_tables.of_rows(pl.concat(_stream("qrels", pieces, read), how="diagonal_relaxed"))
 
 
 def is_in_pieces(value: Any) -> bool:
@@ -82,7 +79,7 @@ def is_in_pieces(value: Any) -> bool:
 def _pieces(value: Any, columns: Mapping[str, Any] | None = None) -> tuple[Pieces | None, bool]:
     """How to walk the pieces, if there are any, and whether that is possible only once."""
     if hasattr(value, "collect_batches"):  # a LazyFrame
-        return partial(_batches, value, columns), False
+        return partial(_batches, "The LazyFrame", value, columns), False
     if hasattr(value, "read_next_batch"):  # an Arrow reader
         return _only_once(value), True
     if hasattr(value, "to_batches") and not frames.is_frame(value):  # an Arrow dataset or scanner
@@ -136,10 +133,16 @@ def _only_once(reader: Iterable[Any]) -> Pieces:
     return pieces
 
 
-def _batches(scan: pl.LazyFrame, columns: Mapping[str, Any] | None) -> Iterator[pl.DataFrame]:
-    if not columns:
-        scan = scan.select(frames.useful(scan.collect_schema().names(), ranks=True))
-    return iter(scan.collect_batches(chunk_size=_ROWS, maintain_order=True))
+def _batches(name: str, scan: pl.LazyFrame, columns: Mapping[str, Any] | None) -> Iterator[pl.DataFrame]:
+    """The batches of a scan, which may fail on the way."""
+    import polars as pl
+
+    try:
+        if not columns:
+            scan = scan.select(frames.useful(scan.collect_schema().names(), ranks=True))
+        yield from scan.collect_batches(chunk_size=_ROWS, maintain_order=True)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise InputError(f"{name} cannot be read: {next(iter(str(error).splitlines()), '')}") from None
 
 
 def _stream(name: str, pieces: Pieces, convert: Convert, *, once: bool = False) -> TableStream:
@@ -151,7 +154,7 @@ def _reads(name: str, pieces: Pieces, convert: Convert) -> Iterator[ReadTable]:
     start = 0
     for piece in pieces():
         yield partial(_converted, name, start, convert, piece)
-        start += _length(piece)
+        start += _length(piece) if frames.is_frame(piece) else 0
 
 
 def _length(piece: Any) -> int:
@@ -159,7 +162,13 @@ def _length(piece: Any) -> int:
 
 
 def _converted(name: str, start: int, convert: Convert, piece: Any) -> pl.DataFrame:
+    if not frames.is_frame(piece):
+        raise InputError(f"{name}: a piece is {words.kind(piece)}, not a table.")
     try:
         return convert(piece)
     except frames.RowError as wrong:
         raise InputError(f"{name}: row {start + wrong.row + 1}: {wrong.message}") from None
+    except InputError as error:
+        if not str(error).startswith(name):
+            error.prefix(f"{name}: ")
+        raise

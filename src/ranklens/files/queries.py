@@ -14,7 +14,7 @@ from ranklens.readers import frames, names, records
 from ranklens.readers.golden_and_logs import from_records
 
 # "query" is the text where another field holds the id, else the id.
-ID_NAMES = ("_id", "id", *frames.QUERY_NAMES[1:], "query")
+ID_NAMES = ("_id", "id", *names.QUERY_IDS, "query")
 TEXT_NAMES = ("text", *(name for name in names.QUERY_TEXTS if name != "text"))
 
 _TABLES = {".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".txt", ".parquet"}

@@ -10,11 +10,12 @@ from pathlib import Path
 
 from ranklens.errors import InputError, nearest
 from ranklens.files import tables, trec
-from ranklens.files.parts import is_in_parts, parts_kind
+from ranklens.files.json_reading import holds_rows
+from ranklens.files.parts import is_in_parts, parts_kind, visible_files
 from ranklens.files.remote import is_remote, remote_kind
 from ranklens.files.sources import PathLike, Source, open_source
-from ranklens.files.suffixes import TABLES
-from ranklens.files.systems import several, system_folders
+from ranklens.files.suffixes import TABLES, suffix_of
+from ranklens.files.systems import refuse_nested, several, system_folders
 from ranklens.readers import frames
 from ranklens.readers.names import plain
 
@@ -36,12 +37,23 @@ def locate(path: PathLike, given: str | None, what: str) -> tuple[PathLike, str]
     if is_remote(path):
         return path, given or remote_kind(str(path))
     if not isinstance(path, Source) and str(path) != "-" and is_in_parts(path):
-        folders = system_folders(path) if what == "run" else {}
-        if len(folders) > 1:
-            raise several(str(path), folders)
+        if what == "run":
+            _refuse_several(path)
+        only = visible_files(path) if given is None else []
+        if len(only) == 1 and suffix_of(only[0]) not in TABLES:
+            return locate(only[0], None, what)
         return path, given or _folder_format(Path(path), what)
     source = open_source(path)
+    if given is None and source.suffix == ".json" and holds_rows(source.head()):
+        given = "jsonl"
     return source, given or _BY_SUFFIX.get(source.suffix) or _by_content(source, what)
+
+
+def _refuse_several(path: str | Path) -> None:
+    folders = system_folders(path)
+    if len(folders) > 1:
+        raise several(str(path), folders)
+    refuse_nested(path)
 
 
 def locate_scores(path: PathLike) -> tuple[PathLike, str]:
@@ -68,15 +80,16 @@ def _folder_format(place: Path, what: str) -> str:
     """BEIR, or that of the parts; a run is never BEIR."""
     if what == "qrels" and place.is_dir() and ((place / "qrels").is_dir() or any(place.glob("*.tsv"))):
         return "beir"
-    kind = parts_kind(place)
+    kind = parts_kind(place, named=what == "qrels" and not place.is_dir())
     if kind is not None:
         return kind
     if not place.is_dir():
         found = glob(str(place), recursive=True)
         what_is = "matches no Parquet, CSV, TSV or JSONL files" if found else "does not exist"
         raise InputError(f"{place} {what_is}.")
-    lacks = "BEIR's qrels or Parquet files" if what == "qrels" else "Parquet files"
-    raise InputError(f"{place} is a folder without {lacks}; pass the file itself.")
+    tables_are = "tables (.parquet, .csv, .tsv, .jsonl)"
+    lacks = f"BEIR's qrels or {tables_are}" if what == "qrels" else tables_are
+    raise InputError(f"{place} is a folder without {lacks}; pass the file itself.", path=str(place))
 
 
 # What follows distinguishes JSON from an id in brackets.
@@ -88,18 +101,16 @@ def _by_content(source: Source, what: str) -> str:
     if head.startswith(b"PAR1"):
         return "parquet"
     if _JSON_START.match(head) and not _only_starts_as_json(head):
-        first_line = head.partition(b"\n")[0].strip()
-        is_row = first_line.startswith(b"{") and first_line.endswith(b"}") and _is_row(first_line)
-        return "jsonl" if is_row else "json"
+        return "jsonl" if holds_rows(head) else "json"
     fields = trec.first_fields(source)
     if len(fields) > 1 and fields[1].startswith("qid:"):
         return "svmlight"
     if _has_grade(fields) or _has_rank_and_score(fields):
         return "trec"
-    separator = "\t" if b"\t" in head.partition(b"\n")[0] else ","
-    found = {plain(name) for name in tables.header(head, separator)}
+    kind = "tsv" if b"\t" in head.partition(b"\n")[0] else "csv"
+    found = {plain(name) for name in tables.header(head, tables.separator_of(head, kind))}
     if len(found & _KNOWN_COLUMNS) >= 2:
-        return "tsv" if separator == "\t" else "csv"
+        return kind
     return "msmarco" if what == "run" and len(fields) == 3 else "trec"
 
 
@@ -120,14 +131,6 @@ def _breaks_in_first_line(text: str) -> bool:
     except (ValueError, RecursionError):
         return False
     return False
-
-
-def _is_row(line: bytes) -> bool:
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
-        return False
-    return not all(isinstance(value, (dict, list)) for value in row.values())
 
 
 def _has_grade(fields: Sequence[str]) -> bool:

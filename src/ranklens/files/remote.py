@@ -47,7 +47,7 @@ def scan(address: str, kind: str) -> pl.LazyFrame:
         "parquet": pl.scan_parquet,
         "csv": partial(pl.scan_csv, infer_schema=False),
         "tsv": partial(pl.scan_csv, infer_schema=False, separator="\t", quote_char=None),
-        "jsonl": pl.scan_ndjson,
+        "jsonl": partial(pl.scan_ndjson, infer_schema_length=None),  # a key may come late
     }
     try:
         found = scans[kind](address)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from ranklens import words
 from ranklens.errors import InputError
 from ranklens.files import formats
 from ranklens.files.blocks import blocks
@@ -43,12 +44,12 @@ def each_row(value: Any, what: str = "queries") -> Iterator[dict[str, Any]]:
         for number, row in enumerate(value, 1):
             if not isinstance(row, Mapping):
                 raise InputError(
-                    f"{what}: entry {number} is a {type(row).__name__} {row!r:.60}; give dicts with an id."
+                    f"{what}: entry {number} is {words.kind(row)} {row!r:.60}; give dicts with an id."
                 )
             yield dict(row)
     else:
         raise InputError(
-            f"{what} is a {type(value).__name__}; pass a dict by id, a list of dicts, a table, or the path of a file or "
+            f"{what} is {words.kind(value)}; pass a dict by id, a list of dicts, a table, or the path of a file or "
             "of a BEIR folder."
         )
 

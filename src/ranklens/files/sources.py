@@ -11,6 +11,7 @@ import gzip
 import io
 import lzma
 import mmap
+import re
 import signal
 import stat
 import sys
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 PIECE = 1 << 24  # bytes read at a time
 _HEAD = 1 << 16  # bytes that show the format
 BOM = b"\xef\xbb\xbf"
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _DAMAGED = (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error)
 _ZST = b"\x28\xb5\x2f\xfd"
 _MAGIC: dict[bytes, str] = {
@@ -181,7 +183,9 @@ def open_source(path: PathLike) -> Source:
     except InputError:
         raise
     except FileNotFoundError:
-        raise InputError(f"{path} does not exist.", path=str(path)) from None
+        lost = re.match(r"[a-z0-9]{2,}:/(?!/)", str(path))
+        hint = f" A Path drops a slash of an address; pass {lost[0]}/… as text." if lost else ""
+        raise InputError(f"{path} does not exist.{hint}", path=str(path)) from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}.", path=str(path)) from None
     except ValueError as error:  # a NUL byte in the name
@@ -191,7 +195,7 @@ def open_source(path: PathLike) -> Source:
 def _open(path: Path) -> Source:
     kind = path.stat().st_mode
     if stat.S_ISDIR(kind):
-        raise InputError(f"{path} is a folder; pass a file, a BEIR folder, or a folder of Parquet files.")
+        raise InputError(f"{path} is a folder; pass a file, a BEIR folder, or a folder of tables.")
     if stat.S_ISREG(kind):
         return _recognised(str(path), path)
     with path.open("rb") as pipe:  # <(zcat run.gz), for example
@@ -261,6 +265,8 @@ def _recognised(name: str, file: Path) -> Source:
         start = opened.read(6)
     if not start:
         raise InputError(f"{name}: the file is empty.", path=name)
+    if start.startswith(_UTF_16):
+        raise InputError(f"{name}: this is UTF-16; save the file as UTF-8.", path=name)
     source = Source(
         name, file, next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), None)
     )

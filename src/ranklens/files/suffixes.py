@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
-TABLES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
+TABLES = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+}
 _OTHERS = (".json", ".txt", ".trec", ".run", ".res", ".out", ".dat", ".qrels", ".svm", ".svmlight", ".letor")
-_PACKINGS = (".gz", ".zst", ".xz", ".bz2")
+PACKINGS = (".gz", ".zst", ".xz", ".bz2")
 
 
 def suffix_of(name: PurePath) -> str:
@@ -15,7 +22,7 @@ def suffix_of(name: PurePath) -> str:
     >>> suffix_of(PurePath("run.CSV.gz")), suffix_of(PurePath("run"))
     ('.csv', '')
     """
-    inner = PurePath(name.stem) if name.suffix.lower() in _PACKINGS else name
+    inner = PurePath(name.stem) if name.suffix.lower() in PACKINGS else name
     return inner.suffix.lower()
 
 
@@ -26,5 +33,5 @@ def name_of_file(path: str) -> str:
     ('bm25', 'bm25-v1.2', 'input.mine')
     """
     name = PurePath(path)
-    name = name.with_suffix("") if name.suffix.lower() in _PACKINGS else name
+    name = name.with_suffix("") if name.suffix.lower() in PACKINGS else name
     return name.stem if name.suffix.lower() in (*TABLES, *_OTHERS) else name.name

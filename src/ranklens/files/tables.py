@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from ranklens import words
 from ranklens.errors import InputError
 from ranklens.files import limits
 from ranklens.files.blocks import Block, blocks, lines_before
@@ -24,7 +25,8 @@ from ranklens.files.json_reading import RepeatedKeyError, has_each_key_once, is_
 from ranklens.files.sources import BOM, without_bom, would_be_unpacked
 from ranklens.files.streams import TableStream
 from ranklens.files.trec import WrongLine, decode, parse_block
-from ranklens.readers.frames import RowError
+from ranklens.readers.frames import RowError, whole_among_text
+from ranklens.readers.mappings import is_nothing
 from ranklens.readers.names import plain
 from ranklens.words import brief
 
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from ranklens.files.sources import Source
 
 _SOMETHING = re.compile(rb"\S")
+_QUOTED = re.compile(rb'"[^"]*"')
 _SAMPLE = 100  # rows that show the types of all; if they do not, Polars says so
 
 Convert: TypeAlias = "Callable[[pl.DataFrame], pl.DataFrame]"
@@ -50,7 +53,7 @@ def stream_table(
     if kind == "jsonl":
         parse = partial(parse_block, source, partial(_parse_rows, convert, all_keys))
         return TableStream(source.name, lambda: (partial(parse, block) for block in blocks(source)))
-    dialect = _Dialect(",", '"', (*numbers,)) if kind == "csv" else _Dialect("\t", None, (*numbers,))
+    dialect = _Dialect(separator_of(source.head(), kind), '"' if kind == "csv" else None, (*numbers,))
     return TableStream(source.name, lambda: _read_delimited(source, dialect, convert))
 
 
@@ -86,8 +89,20 @@ def _read_delimited(
             yield partial(parse_block, source, partial(_parse_rest, dialect, names, convert), block)
             continue
         names = header(block.load(), dialect.separator)
-        _refuse_same_names(source, names)
+        _check_names(source, names)
         yield partial(parse_block, source, partial(_parse_first, dialect, names, convert), block)
+
+
+def separator_of(content: bytes, kind: str) -> str:
+    r"""What parts the fields: a tab in TSV, and in CSV a comma, unless the header has none of them.
+
+    >>> separator_of(b'query;doc;"score, raw"\n', "csv"), separator_of(b"query\n", "csv")
+    (';', ',')
+    """
+    if kind == "tsv":
+        return "\t"
+    line = _QUOTED.sub(b"", content.partition(b"\n")[0])
+    return next((sign.decode() for sign in (b",", b";", b"|") if sign in line), ",")
 
 
 def header(content: bytes, separator: str) -> list[str]:
@@ -98,14 +113,23 @@ def header(content: bytes, separator: str) -> list[str]:
     """
     end = content.find(b"\n")  # splitting would copy everything behind it
     line = without_bom(content[:end] if end >= 0 else content).decode(errors="replace").rstrip("\r")
-    dialect = _Dialect(separator, '"' if separator == "," else None)
+    dialect = _Dialect(separator, None if separator == "\t" else '"')
     try:
         return next(dialect.rows([line]), [])
     except csv.Error:
         return [line]
 
 
-def _refuse_same_names(source: Source, names: Sequence[str]) -> None:
+def _check_names(source: Source, names: Sequence[str]) -> None:
+    if not names:
+        raise InputError(
+            f"{source.name}:1: the first line is blank; it should name the columns.", path=source.name, line=1
+        )
+    if any("\r" in name for name in names):
+        raise InputError(
+            f"{source.name}: its lines end with CR alone; save it with the line ends of Unix or Windows.",
+            path=source.name,
+        )
     if len({*names}) < len(names):
         twice = next(name for name, count in Counter(names).items() if count > 1)
         raise InputError(f"{source.name}:1: two columns are called {twice!r}.")
@@ -231,7 +255,9 @@ def _parse_rows(convert: Convert, all_keys: bool, content: bytes) -> pl.DataFram
             with suppress(pl.exceptions.PolarsError, InputError):
                 table = pl.read_ndjson(content, infer_schema_length=sample)
                 if not has_each_key_once(content, table):
-                    _numbered_rows(content)
+                    _, rows = _numbered_rows(content)
+                    if {key for row in rows for key in row} - {*table.columns}:
+                        continue  # a key that comes late, which the first rows do not show
                 return convert(table)
     lines, rows = _numbered_rows(content)
     try:
@@ -269,13 +295,20 @@ def frame_of_rows(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
     polars_is_used()
 
     names = dict.fromkeys(key for row in rows for key in row)
+    odd = next((name for name in names if not isinstance(name, str)), None)
+    if odd is not None:
+        raise InputError(f"The key {odd!r} of a row is {words.kind(odd)}; the name of a column is a text.")
     return pl.DataFrame(
-        {name: pl.Series(_values([row.get(name) for row in rows]), strict=False) for name in names}
+        {name: pl.Series(_values(name, [row.get(name) for row in rows]), strict=False) for name in names}
     )
 
 
-def _values(values: list[Any]) -> list[Any]:
-    """Text, where there is any text among other values: 7 and "7" are the same document."""
-    if any(isinstance(value, str) for value in values):
-        return [value if value is None or isinstance(value, (list, dict)) else str(value) for value in values]
-    return values
+def _values(name: str, values: list[Any]) -> list[Any]:
+    """Text, where there is any text among other values."""
+    odd = next((value for value in values if isinstance(value, (bytes, bytearray))), None)
+    if odd is not None:
+        raise InputError(f"{name!r} of a row is {odd!r:.60}, which is {words.kind(odd)}; decode it.")
+    if not any(isinstance(value, str) for value in values):
+        return values
+    values = whole_among_text([None if is_nothing(value) else value for value in values])
+    return [value if value is None or isinstance(value, (list, dict)) else str(value) for value in values]

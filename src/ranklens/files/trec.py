@@ -256,6 +256,8 @@ def read_carefully(
     text = _any_text(block) if manner.as_c else decode(block)
     lines = pl.DataFrame({"text": text.split("\n")}, schema={"text": pl.String})
     lines = lines.with_row_index("line", 1)
+    if "\r" in text and not manner.as_c:
+        _refuse_lone_returns(lines)
     lines = lines.with_columns(pl.col("text").str.replace_all(_RUN_OF_SPACE, " ").str.strip_chars(" "))
     lines = lines.filter(pl.col("text") != "")
     if manner.comments:
@@ -277,6 +279,18 @@ def read_carefully(
         if is_number:
             frame = _numbers(frame, name, manner)
     return frame.drop("line")
+
+
+def _refuse_lone_returns(lines: pl.DataFrame) -> None:
+    """Lines that end with CR alone would be one line, of which only the first fields are read."""
+    import polars as pl
+
+    wrong = lines.filter(pl.col("text").str.contains(r"\r\s*[^\r\s]"))
+    if len(wrong):
+        raise WrongLine(
+            wrong["line"][0],
+            "a line ends with CR alone; save the file with the line ends of Unix or Windows.",
+        )
 
 
 def _numbers(frame: pl.DataFrame, name: str, manner: Manner) -> pl.DataFrame:

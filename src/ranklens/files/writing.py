@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from ranklens.errors import InputError, nearest, warn
 from ranklens.files import formats, limits, recognition, trec
 from ranklens.files.output import write_whole
+from ranklens.files.parts import is_in_parts
 from ranklens.files.sources import open_source
 from ranklens.files.streams import TableStream
 from ranklens.files.suffixes import TABLES
@@ -144,7 +145,8 @@ def _read(source: PathLike, kind: str | None) -> tuple[Any, str]:
         if isinstance(table, TableStream):
             what = kind or ("qrels" if frames.names_grade(next(iter(table))) else "run")
             table = table.then(partial(_with_all_columns, what=what))
-            return _alike(table) if format == "jsonl" else table, what
+            may_differ = format == "jsonl" or is_in_parts(place)
+            return _alike(table) if may_differ else table, what
     what = kind or "run"
     read = formats.read_qrels(place) if what == "qrels" else formats.read_run(place)
     return formats.as_table(read, "grade" if what == "qrels" else "score"), what

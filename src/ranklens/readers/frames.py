@@ -4,20 +4,27 @@ from __future__ import annotations
 
 from contextlib import suppress
 from math import isnan
+from numbers import Rational, Real
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ranklens.errors import InputError, InPython
 from ranklens.readers import names
+from ranklens.readers.mappings import is_nothing
 from ranklens.readers.names import Names, plain
-from ranklens.words import either
+from ranklens.words import either, several
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import polars as pl
 
 # In a table of documents "id" may be either's, so it does not name a query here.
-QUERY_NAMES = ("query", *(name for name in names.QUERY_IDS if name not in ("id", "_id")))
+# "query" is a text beside a column that says "id", and an id beside any other.
+QUERY_NAMES = (
+    *names.SAY_ID,
+    "query",
+    *(name for name in names.QUERY_IDS if name not in (*names.SAY_ID, "id", "_id")),
+)
 DOC_NAMES = names.DOCS
 GRADE_NAMES = (*names.GRADES, "score")
 SCORE_NAMES = names.SCORES
@@ -60,8 +67,18 @@ def column_names(value: Any) -> list[str]:
     if hasattr(value, "column_names"):  # Arrow
         return [str(name) for name in value.column_names]
     if hasattr(value, "collect_schema"):
-        return list(value.collect_schema().names())
+        return _schema(value)
     return [str(name) for name in value.columns]
+
+
+def _schema(frame: Any) -> list[str]:
+    """The columns of a LazyFrame, whose steps may not fit together."""
+    import polars as pl
+
+    try:
+        return list(frame.collect_schema().names())
+    except pl.exceptions.PolarsError as error:
+        raise InputError(f"The LazyFrame cannot be read: {next(iter(str(error).splitlines()), '')}") from None
 
 
 def to_polars(value: Any) -> pl.DataFrame:
@@ -73,6 +90,10 @@ def to_polars(value: Any) -> pl.DataFrame:
     refuse_spark(value)
     if isinstance(value, pl.DataFrame):
         return value
+    given = column_names(value)
+    if len({*given}) < len(given):
+        twice = next(name for name in given if given.count(name) > 1)
+        raise InputError(f"Two columns are called {twice!r}; drop or rename one.")
     if type(value).__module__.partition(".")[0] == "pandas":
         return pl.DataFrame({str(name): _pandas_column(value[name]) for name in value.columns}, strict=False)
     return pl.DataFrame(value)
@@ -92,8 +113,23 @@ def _pandas_column(column: Any) -> pl.Series | list[Any]:
         found: pl.Series = pl.from_pandas(column)  # type: ignore[assignment]  # a column gives a Series
         if found.dtype.is_numeric() or found.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Boolean):
             return found
-    values: list[Any] = column.tolist()
-    return [None if x is None or (not hasattr(x, "__len__") and x != x) else x for x in values]  # noqa: PLR0124
+    return whole_among_text([None if is_nothing(value) else value for value in column.tolist()])
+
+
+def whole_among_text(values: list[Any]) -> list[Any]:
+    """Whole numbers for those that end with .0, where there is text among them: 7, 7.0 and "7" are the same document.
+
+    >>> whole_among_text([7.0, "x", None]), whole_among_text([7.0, 7.5])
+    ([7, 'x', None], [7.0, 7.5])
+    """
+    if not any(isinstance(value, str) for value in values):
+        return values
+    return [int(value) if _ends_with_zero(value) else value for value in values]
+
+
+def _ends_with_zero(value: Any) -> bool:
+    is_float = isinstance(value, Real) and not isinstance(value, Rational)
+    return is_float and float(value).is_integer()
 
 
 def run_frame(
@@ -151,11 +187,17 @@ def qrels_frame(value: Any, columns: Columns | None = None, *, complete: bool = 
     return _check_ids(pl.DataFrame([query, doc, number.alias("grade")]), "qrels")
 
 
+def ordered_by(table: Any, columns: Columns | None = None) -> str:
+    """Whether a table says by ``score`` which document is better, or by ``rank`` alone."""
+    return "rank" if _found(column_names(table), columns or {}, "score", SCORE_NAMES) is None else "score"
+
+
 def useful(columns: Sequence[str], *, ranks: bool) -> list[str]:
     """The columns that may hold a query, a document, a score, a grade, a rank, or what else judgments may know; all, if that leaves too few."""
+    in_short = {name: plain(name) for name in columns}
+    ranks = ranks or {*in_short.values()}.isdisjoint(SCORE_NAMES)  # then a rank decides
     known = {*QUERY_NAMES, *DOC_NAMES, *GRADE_NAMES, *SCORE_NAMES, *(RANK_NAMES if ranks else ())}
     besides = {SYSTEM, *names.SUBTOPICS, *names.EVIDENCE, *names.JUNK}
-    in_short = {name: plain(name) for name in columns}
     found = [name for name in columns if in_short[name] in known | besides]
     has_number = any(in_short[name] in (*SCORE_NAMES, *GRADE_NAMES) for name in found)
     enough = len([name for name in found if in_short[name] not in besides]) > 2
@@ -185,6 +227,15 @@ def system_column(table: Any) -> str | None:
 def has_documents(table: Any, columns: Columns | None = None) -> bool:
     """Whether a table of any library lists documents, as runs and judgments do."""
     return _found(column_names(table), columns or {}, "doc", DOC_NAMES) is not None
+
+
+def has_documents_among(names: Iterable[Any]) -> bool:
+    """Whether one of these names is usual for the id of a document.
+
+    >>> has_documents_among(["queryId", "docId"]), has_documents_among(["question", "retrieved"])
+    (True, False)
+    """
+    return bool({plain(name) for name in names if isinstance(name, str)} & {*DOC_NAMES})
 
 
 def ids(table: pl.DataFrame, name: str, what: str) -> pl.Series:
@@ -268,8 +319,15 @@ def _found(given: Sequence[str], columns: Columns, role: str, known: tuple[str, 
         if found is None:
             raise InputError(f"columns: {role} should be {either(wanted)}, but the columns are {[*given]}.")
         return found
-    by_plain = {plain(name): name for name in given}
-    return next((by_plain[name] for name in known if name in by_plain), None)
+    by_plain: dict[str, list[str]] = {}
+    for name in given:
+        by_plain.setdefault(plain(name), []).append(name)
+    alike = next((by_plain[name] for name in known if name in by_plain), [])
+    if len(alike) > 1:
+        raise InputError(
+            f"The columns {several([*map(repr, alike)])} have the same name but for its spelling; drop or rename one."
+        )
+    return alike[0] if alike else None
 
 
 def _numbers(frame: pl.DataFrame, name: str, what: str, *, complete: bool) -> pl.Series:

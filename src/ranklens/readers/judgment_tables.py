@@ -96,6 +96,10 @@ def of_rows(rows: Any) -> Any:
     columns = {*getattr(rows, "columns", ())} & {"subtopic", "evidence", "junk"}
     if not columns:
         return rows
+    if "subtopic" in columns and rows["subtopic"].null_count():
+        raise InputError(
+            "qrels: some parts have no column of subtopics, and others do; every judgment needs a subtopic, or none."
+        )
     if columns == {"subtopic"}:
         return Judgments.of_table(rows.select("query", "subtopic", "doc", "grade"))
     return _of_parts(rows)
@@ -107,6 +111,7 @@ def _of_parts(rows: pl.DataFrame) -> Judgments:
 
     junk: dict[Any, set[Any]] = {}
     if "junk" in rows.columns:
+        rows = rows.with_columns(pl.col("junk").fill_null(False))  # parts without the column
         for query, doc in rows.filter(pl.col("junk")).select("query", "doc").iter_rows():
             junk.setdefault(query, set()).add(doc)
     every = dict.fromkeys(rows["query"].unique(maintain_order=True).to_list())

@@ -2,21 +2,40 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from numbers import Real
-from typing import Any, TypeAlias
+from numbers import Integral, Real
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
+from ranklens import words
 from ranklens.errors import InputError
 
+T = TypeVar("T")
 ByQuery: TypeAlias = "Mapping[Any, dict[Any, Any]]"
 
+_BOOLS = {"bool", "bool_"}  # Python's, and NumPy's of any version
+_PANDAS_NOTHING = {"NAType", "NaTType"}
 _PLAIN = {str, int}  # types of ids that need no closer look
 _QRELS_SHAPES = "{query: {document: grade}}, {query: {relevant documents}} or {query: [relevant documents]}"
 _RUN_SHAPES = (
     "{query: {document: score}}, {query: [documents, best first]} or {query: [(document, score), …]}"
 )
+
+
+class Place(NamedTuple):
+    """A document of a query, as messages name it.
+
+    >>> str(Place("d1", "q1"))
+    "document 'd1' of query 'q1'"
+    """
+
+    document: Any
+    query: Any
+
+    def __str__(self) -> str:
+        return f"document {self.document!r} of query {self.query!r}"
 
 
 @dataclass(frozen=True)
@@ -25,7 +44,7 @@ class Repaired:
 
     by_query: ByQuery
     duplicates: int = 0
-    first_duplicate: str = ""  # "document 'd1' of query 'q1'", for the message
+    first_duplicate: Place | None = None
 
 
 def rankings(run: Mapping[Any, Any]) -> Repaired:
@@ -54,7 +73,7 @@ def as_number(given: Any) -> float | None:
     >>> as_number(2), as_number("2.5"), as_number("1_0"), as_number("٣"), as_number(None)
     (2.0, 2.5, None, None, None)
     """
-    if isinstance(given, str) and ("_" in given or not given.isascii()):
+    if isinstance(given, str) and ("_" in given or not given.isascii() or given != given.strip()):
         return None
     try:
         return float(given)
@@ -65,17 +84,46 @@ def as_number(given: Any) -> float | None:
 def as_text(by_query: ByQuery) -> ByQuery:
     """The same with text in place of other ids, so that 7 and "7" are the same document."""
     return {
-        str(query): {str(doc): number for doc, number in dict.items(docs)} for query, docs in by_query.items()
+        query: under_text(dict.items(docs), f"the documents of query {query!r}")
+        for query, docs in under_text(by_query.items(), "the queries").items()
     }
+
+
+def under_text(items: Iterable[tuple[Any, T]], where: str) -> dict[str, T]:
+    """Values under text in place of other ids; not both 7 and "7" may be there.
+
+    >>> under_text({7: 1, "8": 0}.items(), "the documents")
+    {'7': 1, '8': 0}
+    """
+    found: dict[str, T] = {}
+    ids: dict[str, Any] = {}
+    for id_, value in items:
+        text = str(id_)
+        if text in found:
+            raise InputError(f"{ids[text]!r} and {id_!r} among {where} are the same id; keep one of them.")
+        if is_nothing(id_):
+            raise InputError(f"{id_!r} is among {where}; an id is a text or a whole number.")
+        if _has_several_texts(id_):
+            raise InputError(
+                f"{id_!r} among {where} is {words.kind(id_)}; an id is a text or a whole number."
+            )
+        found[text], ids[text] = value, id_
+    return found
+
+
+def _has_several_texts(id_: Any) -> bool:
+    """Then none would match: 7.0 is not "7"."""
+    is_fraction = isinstance(id_, Real) and not isinstance(id_, Integral)
+    return is_fraction or isinstance(id_, bytes) or type(id_).__name__ in _BOOLS
 
 
 def _by_query(given: Mapping[Any, Any], convert: Any) -> Repaired:
     out: dict[Any, dict[Any, Any]] = {}
-    dropped, first = 0, ""
+    dropped, first = 0, None
     for query, value in given.items():
         docs, repeated = (value, []) if isinstance(value, dict) else convert(query, value)
-        if repeated and not first:
-            first = f"document {repeated[0]!r} of query {query!r}"
+        if repeated and first is None:
+            first = Place(repeated[0], query)
         dropped += len(repeated)
         out[query] = docs
     return Repaired(out, dropped, first)
@@ -88,7 +136,9 @@ def _ranking(query: Any, value: Any) -> tuple[dict[Any, Any], list[Any]]:
         if isinstance(value, Mapping):
             return dict(value), []
         if isinstance(value, AbstractSet):
-            raise InputError(f"run: query {query!r} is a set, which has no order; pass {_RUN_SHAPES}.")
+            raise InputError(
+                f"run: query {query!r} is a set, which has no order; pass {_RUN_SHAPES}.", query=query
+            )
         items = _items("run", query, value, _RUN_SHAPES)
         if items and _are_pairs(query, items):
             return _best_of_each(items)
@@ -112,7 +162,7 @@ def _judgment(query: Any, value: Any) -> tuple[dict[Any, Any], list[Any]]:
     if not {*map(type, items)} <= _PLAIN and _are_pairs(query, items):
         return _best_of_each(items)
     grades = dict.fromkeys(items, 1)
-    return grades, items[len(grades) :]
+    return grades, [] if len(grades) == len(items) else [*(Counter(items) - Counter(grades)).elements()]
 
 
 def _best_of_each(pairs: list[tuple[Any, Any]]) -> tuple[dict[Any, Any], list[Any]]:
@@ -133,16 +183,28 @@ def _best_of_each(pairs: list[tuple[Any, Any]]) -> tuple[dict[Any, Any], list[An
 def _items(what: str, query: Any, value: Any, shapes: str) -> list[Any]:
     if isinstance(value, (str, bytes, Real)) or not isinstance(value, Iterable):
         shown = f"{type(value).__name__} {value!r:.60}"
-        raise InputError(f"{what}: query {query!r} holds the {shown}; give {shapes}.")
+        raise InputError(f"{what}: query {query!r} holds the {shown}; give {shapes}.", query=query)
     items: list[Any] = value.tolist() if hasattr(value, "tolist") else list(value)
     for item in items:
-        if item is None or (isinstance(item, (tuple, list, dict, set)) and not _is_pair(item)):
+        if is_nothing(item) or (isinstance(item, (tuple, list, dict, set)) and not _is_pair(item)):
             hint = " For lists of dicts with ids use ranklens.from_records." if isinstance(item, dict) else ""
             raise InputError(
                 f"{what}: query {query!r} holds {item!r:.60} where a document id, or a pair of id and number, "
-                f"should be.{hint}"
+                f"should be.{hint}",
+                query=query,
             )
     return items
+
+
+def is_nothing(item: Any) -> bool:
+    """None, or what pandas has in its place.
+
+    >>> is_nothing(None), is_nothing(float("nan")), is_nothing(0)
+    (True, True, False)
+    """
+    kind = type(item).__name__
+    may_be_nan = isinstance(item, Real) or kind == "datetime64"  # NumPy's
+    return item is None or kind in _PANDAS_NOTHING or (may_be_nan and bool(item != item))  # noqa: PLR0124
 
 
 def _is_pair(item: Any) -> bool:

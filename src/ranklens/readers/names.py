@@ -17,13 +17,14 @@ from ranklens.errors import InputError, nearest
 from ranklens.readers.paths import follow
 
 # "query" is an id in tables of documents, and a text in records that have another id.
+SAY_ID = ("query_id", "queryid", "qid", "q_id", "question_id")
 QUERY_IDS = (
-    "query_id", "queryid", "qid", "q_id", "question_id", "topic", "topic_id", "_id", "id", "user", "user_id", "session_id",
+    *SAY_ID, "topic", "topic_id", "_id", "id", "user", "user_id", "session_id",
     "example_id", "sample_id", "case_id", "test_id",
 )  # fmt: skip
 QUERY_TEXTS = ("question", "query_text", "user_input", "input", "query", "text", "prompt", "title")
-DOCS = (
-    "doc", "doc_id", "docid", "docno", "did", "document", "document_id", "corpus_id", "pid", "passage_id", "item", "item_id",
+DOCS = (  # "doc" and "document" are texts beside a column that says "id"; PyTerrier's docid is a number of its own beside docno
+    "doc_id", "docno", "docid", "doc", "did", "document_id", "document", "corpus_id", "pid", "passage_id", "item", "item_id",
     "product_id", "chunk_id", "node_id", "uuid",
 )  # fmt: skip
 DOCS_INSIDE = ("id", "_id", *DOCS)  # of an entry in a list of documents

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from ranklens.errors import InputError, warn
@@ -14,12 +15,13 @@ from ranklens.readers import frames, names
 from ranklens.readers.mappings import as_number
 from ranklens.readers.names import Names, given
 from ranklens.readers.retrieved import Reading, ReadingError
-from ranklens.words import counted
+from ranklens.words import counted, kind
 
 SHAPES = (
     '{"id": …, "question": …, "expected_chunk_ids": [...]} in a golden set, {"question_id": …, "retrieved": [{"chunk_id": …, "score": …}]} '
     'in a log, or both in one: {"query": …, "retrieved_ids": [...], "expected_ids": [...]}'
 )
+_LISTED = ("retrieved", "expected")
 _FAILED = {"failed", "failure", "error", "timeout", "timed_out", "exception"}
 
 
@@ -51,15 +53,19 @@ def is_record(row: Mapping[str, Any], where: Names | None = None) -> bool:
     return says_what_is_relevant(row, where) or says_what_was_retrieved(row, where)
 
 
+def lists_documents(row: Mapping[str, Any], where: Names | None = None) -> bool:
+    """Whether what a row says was retrieved or is expected are several, as a row about one document does not say."""
+    places = where or Names()
+    return any(isinstance(places.find(row, role), (list, tuple, AbstractSet, Mapping)) for role in _LISTED)
+
+
 def as_mapping(record: Any, where: str) -> Mapping[str, Any]:
     """A record as a dict, even if it is an object with attributes; ``where`` begins the message if it is neither."""
     if isinstance(record, Mapping):
         return record
     if hasattr(record, "__dict__"):
         return dict(vars(record))
-    name = type(record).__name__
-    article = "an" if name[0] in "aeiou" else "a"
-    raise InputError(f"{where} is {article} {name}; a record is a dict such as {SHAPES}.")
+    raise InputError(f"{where} is {kind(record)}; a record is a dict such as {SHAPES}.")
 
 
 def retrieved(row: Mapping[str, Any], where: str) -> Any:

@@ -17,6 +17,7 @@ from itertools import islice
 from numbers import Real
 from typing import Any, NamedTuple, TypeAlias
 
+from ranklens import words
 from ranklens.errors import InputError, InPython
 from ranklens.readers import engine_responses, frames, names
 from ranklens.readers.paths import follow, step
@@ -330,8 +331,7 @@ _short.maxstring = _short.maxother = 80
 
 
 def _shown(value: Any) -> str:
-    name = type(value).__name__
-    return f"{'an' if name[0] in 'aeio' else 'a'} {name}: {_short.repr(value)}"
+    return words.kind(value) if value is None else f"{words.kind(value)}: {_short.repr(value)}"
 
 
 _LIKELY = (*ID_NAMES, "source", "file_path", "file_name", "path", "url", "title", "name", "key")

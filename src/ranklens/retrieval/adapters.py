@@ -23,6 +23,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ranklens import words
 from ranklens.errors import InputError
 
 K_NAMES = ("k", "top_k", "topk", "limit", "n_results", "num_results", "top_n", "similarity_top_k", "size")
@@ -80,7 +81,7 @@ def _refuse_what_is_no_retriever(retriever: Any) -> None:
     if not callable(retriever) and not known:
         hint = " For existing rankings, call compare with {name: run}." if isinstance(retriever, dict) else ""
         raise InputError(
-            f"The retriever is a {type(retriever).__name__}, which cannot be called; pass a function that takes a text and returns a list of ids, or an object with .invoke, .retrieve, .run or .search.{hint}"
+            f"The retriever is {words.kind(retriever)}, which cannot be called; pass a function that takes a text and returns a list of ids, or an object with .invoke, .retrieve, .run or .search.{hint}"
         )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ranklens import words
 from ranklens.errors import InputError, warn
 from ranklens.files.queries import Queries, golden, read_queries
 from ranklens.readers import mappings, records
@@ -124,7 +125,7 @@ def _judgments(qrels: Any, columns: Mapping[str, str] | None) -> dict[str, dict[
     from ranklens.readers import frames
 
     if not frames.is_frame(qrels):
-        raise InputError(f"qrels is a {type(qrels).__name__}; pass a dict by query, a table, or a path.")
+        raise InputError(f"qrels is {words.kind(qrels)}; pass a dict by query, a table, or a path.")
     return _as_grades(frames.by_query(frames.qrels_frame(qrels, columns)))
 
 

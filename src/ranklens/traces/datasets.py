@@ -22,7 +22,7 @@ from ranklens.readers.names import Names, given
 from ranklens.readers.paths import follow
 from ranklens.readers.records import as_mapping
 from ranklens.traces.spans import parsed
-from ranklens.words import counted
+from ranklens.words import counted, kind
 
 _INPUTS = ("inputs", "input")
 _OUTPUTS = ("reference_outputs", "expected_output", "expectations", "outputs", "output")
@@ -82,7 +82,7 @@ def _each(rows: Any) -> Iterable[Any]:
         return list(given(rows, ("data", "items", "examples", "rows")) or [rows])  # a page of a web API
     if isinstance(rows, Iterable):
         return rows
-    raise InputError(f"The dataset is a {type(rows).__name__}; pass a file, a table, or a list of rows.")
+    raise InputError(f"The dataset is {kind(rows)}; pass a file, a table, or a list of rows.")
 
 
 def _unfolded(row: Any, number: int) -> Mapping[str, Any]:
