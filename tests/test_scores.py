@@ -379,3 +379,37 @@ def test_merged_with_values_of_an_unknown_policy_it_is_unknown(tmp_path):
         assert json.loads(whole.to_json())["policy"] is None
     with pytest.raises(rl.InputError, match="different policies"):
         rl.Scores.concat([averaged, known])
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"queries": ["q1", "q1"]}, "The query 'q1' is listed twice"),
+        ({"n": 3}, "they are of 3 queries, and 2 are listed"),
+        ({"values": {"RR": [0.5, None]}}, "The value of RR for query 'q2' is missing"),
+        ({"values": {"RR": [0.5, float("nan")]}}, "The value of RR for query 'q2' is missing"),
+        ({"values": {"RR": [[1], [2]]}}, "RR has several values for a query"),
+        ({"values": {"RR": ["a", "b"]}}, "incomplete: ValueError: could not convert string to float"),
+        ({"values": {"RR": 5}}, "incomplete: TypeError"),
+        ({"values": {"RR": [0.5]}}, "not every query has a value of RR"),
+        ({"schema": "ranklens.gate"}, "schema is 'ranklens.gate', and should be 'ranklens.scores'"),
+    ],
+)
+def test_damaged_scores_are_refused(changes, message):
+    good = rl.evaluate({"q1": {"a"}, "q2": {"b"}}, {"q1": ["a"], "q2": ["x", "b"]}, "RR").to_json()
+    assert rl.Scores.from_json(good).mean == {"RR": 0.75}
+    with pytest.raises(rl.InputError, match=message):
+        rl.Scores.from_json(json.dumps({**json.loads(good), **changes}))
+
+
+def test_other_files_of_ranklens_are_no_scores(tmp_path):
+    file = tmp_path / "gate.json"
+    file.write_text('{"format_version": 1, "passed": true}')
+    with pytest.raises(rl.InputError, match=r"gate\.json holds no scores; ranklens evaluate -o"):
+        rl.read_scores(file)
+
+
+def test_scores_by_name_are_for_another_reader():
+    one = json.loads(rl.evaluate({"q": {"a": 1}}, {"q": ["a"]}, "RR").to_json())
+    with pytest.raises(rl.InputError, match=r"scores by name \(bm25 and dense\).*read_scores reads the file"):
+        rl.Scores.from_json(json.dumps({"bm25": one, "dense": one}))

@@ -63,7 +63,8 @@ if TYPE_CHECKING:
     from ranklens.registry import Measure, measures, preset
     from ranklens.registry import parse as measure
     from ranklens.retrieval.benchmark import Benchmark
-    from ranklens.scores import Scores, read_scores
+    from ranklens.scores import Scores
+    from ranklens.scores.reading import read_scores
     from ranklens.sessions import Sessions, judge_sessions
     from ranklens.single import (
         average_precision_at_k,
@@ -117,7 +118,8 @@ _HOME = {
     "readers.judgments": "Judgments",
     "recommend.sampling": "sampled_metric",
     "registry": "Measure measures preset",
-    "scores": "Scores read_scores",
+    "scores": "Scores",
+    "scores.reading": "read_scores",
     "sessions": "Sessions judge_sessions",
     "single": "average_precision_at_k dcg_at_k f1_at_k hit_rate_at_k mean_reciprocal_rank ndcg_at_k precision_at_k "
     "precision_recall_f1 recall_at_k reciprocal_rank success_at_k",

@@ -20,6 +20,7 @@ from ranklens.errors import (
     hearing,
 )
 from ranklens.judging.assembly import judge
+from ranklens.judging.judged import BLOCK, Judged
 from ranklens.judging.turns import turn
 from ranklens.policy import make_policy
 from ranklens.readers.frames import is_spark
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ranklens.conventions import Convention
-    from ranklens.judging.judged import Judged
     from ranklens.matching.rules import Matching
     from ranklens.policy import Policy, PolicyOptions
 
@@ -89,7 +89,7 @@ def _turn(
     qrels: Any, run: Any, wanted: Sequence[Measure], match: Matching | None
 ) -> AbstractContextManager[object]:
     """One evaluation of dicts at a time, unless it calls functions of the user, which may wait for others."""
-    are_dicts = isinstance(run, dict) and isinstance(qrels, Mapping)
+    are_dicts = isinstance(run, dict) and isinstance(qrels, (dict, Mapping))
     calls_out = match is not None or True in [measure.definition.is_foreign for measure in wanted]
     return turn() if are_dicts and not calls_out else nullcontext()
 
@@ -249,7 +249,24 @@ def score(judged: Judged, measures: str | Measure | Sequence[str | Measure]) -> 
 def _score(judged: Judged, wanted: Sequence[Measure], sources: Sources | None = None) -> Scores:
     if judged.policy.ties == "average":
         _refuse_undefined(wanted)
-    return Scores(wanted, judged, {str(measure): measure(judged) for measure in wanted}, sources)
+    many = len(judged.ideal) > BLOCK and judged.details is None
+    values = _in_blocks(judged, wanted) if many else {str(measure): measure(judged) for measure in wanted}
+    return Scores(wanted, judged, values, sources)
+
+
+def _in_blocks(judged: Judged, wanted: Sequence[Measure]) -> dict[str, Any]:
+    """The values of many queries with grades alone: ours look at one query after the other."""
+    import numpy as np
+
+    apart = [one for one in wanted if one.definition.view is None and not one.definition.is_foreign]
+    blocks = [[measure(block) for measure in apart] for block in judged.in_blocks()] if apart else []
+    found = {
+        str(measure): np.concatenate(values)
+        for measure, values in zip(apart, zip(*blocks, strict=True), strict=True)
+    }
+    return {
+        str(measure): found[str(measure)] if str(measure) in found else measure(judged) for measure in wanted
+    }
 
 
 def with_rel(measure: Measure, rel: float) -> Measure:

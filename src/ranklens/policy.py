@@ -6,13 +6,17 @@ Each is described once, in its field; the options of the command line, the repor
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
-from ranklens.errors import Given, PolicyError, nearest
+from ranklens.errors import Given, Option, PolicyError, closest, nearest
 from ranklens.words import either
+
+if TYPE_CHECKING:
+    from types import CodeType
 
 Ties = Literal["descending", "ascending", "input", "average"]
 MissingQueries = Literal["zero", "skip", "error"]
@@ -207,13 +211,30 @@ if Policy.__doc__:  # python -OO drops it
     Policy.__doc__ += "\n" + "".join(_field_in_words(*one) for one in questions().items())
 
 _DEFAULT = Policy()
+_TAKES_MORE = 0x08  # inspect.CO_VARKEYWORDS, of code with ``**options``
 
 
 def make_policy(policy: Policy | None, options: Mapping[str, Any]) -> Policy:
     """``policy`` with single fields replaced, so that ``evaluate(..., ties="average")`` reads well."""
+    if policy is not None and not isinstance(policy, Policy):
+        raise PolicyError(
+            Given("policy", policy),
+            " is not a Policy; pass its fields one by one, as in ",
+            Option("ties", "average"),
+            ".",
+        )
     if not options:
         return policy or _DEFAULT
     for name in options:
         if name not in _QUESTIONS:
-            raise PolicyError(f"There is no policy {name!r}: {nearest(name, _QUESTIONS)}")
+            raise _unknown(name, sys._getframe(1).f_code)  # noqa: SLF001
     return dataclasses.replace(policy or _DEFAULT, **options)
+
+
+def _unknown(name: str, caller: CodeType) -> PolicyError:
+    """The error for a name that is no policy; where a function takes policies beside its own arguments, it may be meant for one of these."""
+    if not caller.co_flags & _TAKES_MORE:
+        return PolicyError(f"There is no policy {name!r}: {nearest(name, _QUESTIONS)}")
+    own = caller.co_varnames[: caller.co_argcount + caller.co_kwonlyargcount]
+    named = closest(name, [*own, *_QUESTIONS])
+    return PolicyError(f"There is no argument {name!r}: {named}Policies: {', '.join(_QUESTIONS)}.")

@@ -1,6 +1,7 @@
 """Invariants over the whole registry: each example scores every measure of the table at once."""
 
 import random
+from unittest.mock import patch
 
 import numpy as np
 import polars as pl
@@ -159,3 +160,35 @@ def test_every_way_in_gives_the_same(qrels, run, ties):
         (gold, run),
     ]:
         assert values(a, b, measures, ties=ties) == expected
+
+
+@given(
+    qrels=judgments(any_grades),
+    runs_of_two=st.tuples(runs(), runs()),
+    policy=st.sampled_from([{}, {"judged_only": True}, {"empty": "one"}, {"depth": 3}, {"ties": "average"}]),
+    size=st.integers(1, 6),
+)
+def test_many_judgments_a_block_at_a_time(qrels, runs_of_two, policy, size):
+    """A measure of grades looks at one query after the other, so blocks of queries give the same, also for the next run."""
+    averages = policy.get("ties") == "average"
+    measures = [m for m in MEASURES if m.definition.average_ties or not averages]
+    gold = rl.judgments(qrels)
+    for run in runs_of_two:
+        whole = rl.evaluate(qrels, run, measures, **policy)
+        with patch("ranklens.evaluation.BLOCK", size), patch("ranklens.judging.judged.BLOCK", size):
+            blocks = rl.evaluate(gold, run, measures, **policy)
+        assert blocks.values.keys() == whole.values.keys()
+        for name in whole.values:
+            assert blocks.values[name].tolist() == whole.values[name].tolist(), name
+
+
+def test_costs_of_documents_count_with_many_judgments():
+    """Blocks know grades alone."""
+    gold = rl.Judgments(
+        {f"q{i}": {"a": 1} for i in range(8)}, documents={"a": {"cost": 5.0}, "b": {"cost": 2.0}}
+    )
+    run, measures = {f"q{i}": ["b", "a"] for i in range(8)}, ["INST(max_n=10, expect=EC)", "TBG(max_n=10)"]
+    whole = rl.evaluate(gold, run, measures)
+    with patch("ranklens.evaluation.BLOCK", 3), patch("ranklens.judging.judged.BLOCK", 3):
+        assert rl.evaluate(gold, run, measures).mean == whole.mean
+    assert whole["INST(max_n=10, expect=EC)"].min() > 2

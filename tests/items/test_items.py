@@ -242,7 +242,7 @@ WRONG_ITEMS = [
     ({"actual_ranking": ["a"]}, "The item: give expected_reference or expected_ranking; there is neither"),
     ({"actual_ranking": ["a"], "expected_reference": ["a"], "expected_ranking": ["b"], "id": 3}, "Item 3: give expected_reference or expected_ranking; there is both, and they differ"),
     ({"actual_ranking": {"a", "b"}, "expected_reference": ["a"]}, "actual_ranking is a set, which has no order"),
-    ({"actual_ranking": None, "expected_reference": ["a"], "query": "why"}, "The item 'why' holds a NoneType: None; it should be a list"),
+    ({"actual_ranking": None, "expected_reference": ["a"], "query": "why"}, "The item 'why' holds None; it should be a list"),
     ({"actual_ranking": [None], "expected_reference": ["a"]}, "The item: The results have no ids"),
     ({"actual_ranking": ["a"], "expected_reference": [{"id": None}]}, "has no document id"),
     ({"actual_ranking": ["a"], "expected_reference": {"a": "high"}}, "the grade 'high' is not a number"),
@@ -329,7 +329,7 @@ WRONG_RUNNERS = [
     (([NDCGAtK(5)],), {"thresholds": {"nDCG@10": 0.5}}, "nDCG@10 was not evaluated: did you mean 'nDCG@5'"),
     (([NDCGAtK(5)],), {"thresholds": {"nDCG@5": 85}}, "The threshold 85 for nDCG@5 is not allowed; it is a number up to 1"),
     (([NDCGAtK(5)],), {"thresholds": {"nDCG@5": "high"}}, "The threshold 'high' for nDCG@5 is not allowed"),
-    (([NDCGAtK(5)],), {"tise": "input"}, "There is no policy 'tise': did you mean 'ties'"),
+    (([NDCGAtK(5)],), {"tise": "input"}, "There is no argument 'tise': did you mean 'ties'"),
 ]  # fmt: skip
 
 

@@ -55,6 +55,7 @@ def test_any_order_gives_the_same_ranks(collection, threads, monkeypatch):
         "one piece": [shuffled],
         "grouped, then shuffled": [grouped[:6000], *grouped[6000:].sample(fraction=1, shuffle=True, seed=5).iter_slices(3000)],
         "shuffled, then grouped": [grouped[:6000].sample(fraction=1, shuffle=True, seed=5), *grouped[6000:].iter_slices(3000)],
+        "every query again in each piece": [pl.concat([*grouped[::2].iter_slices(2), *grouped[1::2].iter_slices(2)][i::3]) for i in range(3)],
         "a query comes back": [*grouped[50:].iter_slices(3000), grouped[:50]],
     }  # fmt: skip
     found = {name: walked(some, qrels) for name, some in pieces.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import islice
@@ -10,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ranklens.arrays import BoolArray
-from ranklens.errors import InPython, Option, PolicyError, RankLensWarning, warn
+from ranklens.errors import InPython, Option, PolicyError, RankLensError, RankLensWarning, warn
+from ranklens.files.collection import is_path
+from ranklens.files.forking import polars_is_used
 from ranklens.judging.averaged_ties import spread_ties
 from ranklens.judging.dicts import from_dicts
 from ranklens.judging.gold import Ideal
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
     from ranklens.policy import PolicyOptions
 
 _FEW_ROWS = 5_000
+_NO_TIES = TieGroups(*(np.zeros(0, np.int64) for _ in range(3)))
 
 
 NOTHING_JUDGED = "No query is judged, so there is nothing to average."
@@ -70,8 +74,8 @@ def judge(
     known = facts(qrels, run, abstain_below)
     if isinstance(qrels, Judgments):
         return _judge_details(qrels, run, policy, known, source)
-    if isinstance(run, Mapping):
-        gold = qrels if isinstance(qrels, Mapping) else frames.by_query(frames.qrels_frame(qrels))
+    if isinstance(run, (dict, Mapping)):  # dict first: to ask an abstract class takes longer
+        gold = qrels if isinstance(qrels, (dict, Mapping)) else _as_dicts(qrels)
         index = index_of(qrels)
         found = from_dicts(gold if index is None else index.for_dicts, run, policy)
         judged = assemble(found, policy, known, source=source)
@@ -82,11 +86,29 @@ def judge(
     from ranklens.files.streams import TableStream
     from ranklens.judging.tables import from_frames
 
+    polars_is_used()
     tables = tables_of(run)
     small = None if isinstance(tables, TableStream) else _small(qrels, tables[0])
-    found = from_dicts(*small, policy) if small else from_frames(qrels, tables, policy, None)
+    try:
+        found = from_dicts(*small, policy) if small else from_frames(qrels, tables, policy, None)
+    except RankLensError as error:
+        _name_file(error, *given)
+        raise
     once = isinstance(tables, TableStream) and tables.once
+    del qrels, run, tables  # which may be large, and were read here
     return assemble(found, policy, known, source=None if once else source)
+
+
+def _as_dicts(qrels: Any) -> Mapping[Any, Any]:
+    polars_is_used()
+    return frames.by_query(frames.qrels_frame(qrels))
+
+
+def _name_file(error: RankLensError, qrels: Any, run: Any) -> None:
+    """Say in which file something is wrong, where only judgments or run are named."""
+    for what, source in (("qrels", qrels), ("run", run)):
+        if error.path is None and is_path(source) and str(error).startswith(f"{what}: "):
+            error.path = os.fspath(source)
 
 
 def _small(qrels: Any, run: pl.DataFrame) -> tuple[Any, Mapping[Any, Any]] | None:
@@ -189,7 +211,7 @@ def assemble(
         ideal.highest,
         replace(policy, judged_only=False) if policy.judged_only else policy,
         applied,
-        _tie_groups(found),
+        _tie_groups(found) if found.may_tie else _NO_TIES,
         details,
         _prepared=(ideal.hits, ideal.kept),
         _source=source,
@@ -258,7 +280,8 @@ def _hits(found: Standings, policy: Policy) -> Hits:
         return spread_ties(query, found.start, found.size, grade, n)
     if found.in_order:
         return Hits(query, found.rank, grade, n)
-    place = (np.cumsum(found.retrieved) - found.retrieved)[query] + found.rank - 1
+    place = (np.cumsum(found.retrieved) - found.retrieved - 1)[query]
+    place += found.rank
     if (place[1:] > place[:-1]).all():
         return Hits(query, found.rank, grade, n)
     order = in_order(place, int(found.retrieved.sum()))

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import chain, islice, repeat
 from math import nan
+from struct import Struct, pack, pack_into
 from struct import error as StructError  # noqa: N812
-from struct import pack, pack_into
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,31 +20,36 @@ import numpy.typing as npt
 
 from ranklens.arrays import BoolArray, FloatArray, IntArray
 from ranklens.judging.gold import (
+    LOOKED_AT,
     Documents,
     GoldDicts,
     GoldLists,
     Grades,
     Ideal,
+    are_mixed,
     by_place,
     check_dicts,
+    floats,
     grades,
     id_types,
+    refuse_none,
     refuse_number,
+    types_of_documents,
     values_of,
 )
 from ranklens.judging.judged import Applied
 from ranklens.judging.order import check_duplicates, nan_last, tie_order
-from ranklens.judging.standing import Standings, check_unjudged, in_order, standing
+from ranklens.judging.standing import AT_ONCE, Standings, check_unjudged, compare, in_order, standing
 from ranklens.policy import Policy
 from ranklens.readers import mappings
 
 _NOTHING = Applied()
 _CHUNK_ROWS = 1 << 16  # documents that are ranked at once
 _ABSENT: Documents = {}  # the ranking of a query that the run lacks; an empty answer is another dict
+_STRANGE = 1_000  # rankings without a hit that tell whether ids are of another type
 _SHORT = 64  # documents or judgments of a query; longer ones are read one query at a time
 _FETCHED = 16  # queries whose ids fit the cache
 _WORTH_FETCHING = 16  # ids that can be fetched in the time that one look-up waits for memory
-_LOOKED_AT = 64  # queries that tell whether rankings and judgments are short
 
 
 class NotPlain(Exception):  # noqa: N818  always caught
@@ -83,7 +89,7 @@ class _Reading(NamedTuple):
     only_plain: bool
 
     def rounded(self, scores: FloatArray) -> FloatArray:
-        return scores.astype(np.float32).astype(np.float64) if self.in_32_bits else scores
+        return scores.astype(np.float32) if self.in_32_bits else scores
 
     def check(self, rankings: Iterable[Documents], scores: Iterable[Any]) -> None:
         if self.only_plain and not are_plain(rankings, scores):
@@ -97,34 +103,52 @@ def are_plain(rankings: Iterable[Documents], scores: Iterable[Any]) -> bool:
     one, as that of a ``Fraction`` is.
     """
     try:
-        "".join(chain.from_iterable(rankings))
+        ids: list[str] = []
+        for ranking in rankings:
+            ids += ranking
+        "".join(ids)
         return type(sum(scores)) in (int, float)
     except (TypeError, OverflowError):
         return False
 
 
-def _judge_dicts(gold: GoldDicts, rankings: mappings.Repaired, policy: Policy, how: _Reading) -> Standings:
+def _judge_dicts(
+    gold: GoldDicts, rankings: mappings.Repaired, policy: Policy, how: _Reading, *, are_texts: bool = False
+) -> Standings:
+    """``are_texts`` says that all ids are; else they become texts where types differ."""
     ranked = rankings.by_query
-    if gold.kinds != id_types(ranked):
-        if how.only_plain:
-            raise NotPlain
-        gold, ranked = gold.as_text, mappings.as_text(ranked)
-    queries, golds = gold.queries, gold.tables
-    found = _rankings_of(queries, ranked)
-    parts = [part for chunk in _chunks(gold, found, how) for part in _rank(chunk, policy)]
-    all_hits = parts[0] if len(parts) == 1 else _Ranked(*map(np.concatenate, zip(*parts, strict=True)))
-    in_run = all_hits.lengths > 0
-    without = (all_hits.lengths == 0).nonzero()[0].tolist()
-    silent = [i for i in without if found[i] is not _ABSENT]
-    if silent:
-        in_run[silent] = True
-    ignored = len(ranked) - len(found) + len(without) - len(silent)
-    check_unjudged(ignored, policy, lambda: next(q for q in ranked if q not in gold.given.by_query))
-    ideal = gold.ideal if gold.keeps else Ideal.of(gold.lengths, all_hits.gold)
+    looks = not (are_texts or how.only_plain)  # at types, which are known otherwise
+    if how.only_plain and gold.kinds != id_types(ranked):
+        raise NotPlain
+    if looks and _differ(gold, ranked):
+        return _judge_as_text(gold, rankings, policy, how)
+    found = _rankings_of(gold.queries, ranked)
+    sizes = [*map(len, found)]
+    lacks_some = 0 in sizes
+    # Without any, the first ids tell all types.
+    if lacks_some and not are_texts and (are_mixed(gold.queries) or are_mixed(ranked)):
+        return _judge_as_text(gold, rankings, policy, how)
+    lengths = np.fromiter(sizes, np.int64, len(sizes))
+    all_hits, ideal = _rank_at_once(gold, found, sizes, lengths, how), None
+    may_tie = all_hits is None
+    if all_hits is None:
+        parts = [part for chunk in _chunks(gold, found, sizes, lengths, how) for part in _rank(chunk, policy)]
+        all_hits = parts[0] if len(parts) == 1 else _Ranked(*map(np.concatenate, zip(*parts, strict=True)))
+        ideal = None if gold.keeps else Ideal.of(gold.lengths, all_hits.gold)
+    many = max(len(ranked), len(gold.queries)) > LOOKED_AT
+    if looks and many and _are_strange(gold, found, lengths, all_hits.query):
+        return _judge_as_text(gold, rankings, policy, how)
+    in_run = lengths > 0
+    ignored = len(ranked) - len(found)
+    if lacks_some:
+        in_run = np.fromiter((ranking is not _ABSENT for ranking in found), np.bool_, len(found))
+        ignored += len(found) - int(np.count_nonzero(in_run))
+    if ignored:
+        check_unjudged(ignored, policy, lambda: next(q for q in ranked if q not in gold.given.by_query))
     repeated, repeated_gold = rankings.duplicates, gold.given.duplicates
     return Standings(
         queries=gold.names,
-        retrieved=all_hits.lengths,
+        retrieved=lengths,
         in_run=in_run,
         judged=gold.lengths,
         gold=all_hits.gold,
@@ -136,9 +160,10 @@ def _judge_dicts(gold: GoldDicts, rankings: mappings.Repaired, policy: Policy, h
         applied=Applied(ignored=ignored, duplicates=repeated, duplicate_judgments=repeated_gold)
         if ignored or repeated or repeated_gold
         else _NOTHING,
-        examples=(next(iter(ranked), ""), _first(golds), _first(found)),
-        ideal=ideal,
+        examples=(next(iter(ranked), ""), _first(gold.tables), _first(found)),
+        ideal=ideal or gold.ideal,
         in_order=policy.ties != "average",
+        may_tie=may_tie,
     )
 
 
@@ -154,6 +179,28 @@ def _first(tables: Iterable[Documents]) -> Any:
     return next(chain.from_iterable(tables), "")
 
 
+def _judge_as_text(gold: GoldDicts, rankings: mappings.Repaired, policy: Policy, how: _Reading) -> Standings:
+    """With text for all ids, which takes long."""
+    text = replace(rankings, by_query=mappings.as_text(rankings.by_query))
+    return _judge_dicts(gold.as_text, text, policy, how, are_texts=True)
+
+
+def _differ(gold: GoldDicts, ranked: Mapping[Any, Documents]) -> bool:
+    """Whether ids are of several types; None is none at all."""
+    kinds = id_types(ranked)
+    refuse_none("run", ranked)
+    # Where two retrievers have put their results together, one's ids come first and the other's last.
+    return gold.kinds != kinds or gold.is_mixed or len(types_of_documents(ranked.values(), last=True)) > 1
+
+
+def _are_strange(gold: GoldDicts, rankings: Sequence[Documents], lengths: IntArray, hits: IntArray) -> bool:
+    """Whether ids are of another type where nothing retrieved is judged, which would be the reason."""
+    idle = ((np.bincount(hits, minlength=len(rankings)) == 0) & (lengths > 0)).nonzero()[0]
+    some = idle[:: len(idle) // _STRANGE + 1].tolist()
+    firsts = (next(iter(docs), None) for i in some for docs in (gold.tables[i], rankings[i]))
+    return len({gold.kinds[1], *map(type, firsts)} - {type(None)}) > 1
+
+
 class _Chunk(NamedTuple):
     """Some queries that are ranked at once, and how to read them."""
 
@@ -161,6 +208,8 @@ class _Chunk(NamedTuple):
     queries: Sequence[Any]
     golds: Sequence[Documents]
     rankings: Sequence[Documents]
+    lengths: IntArray  # of the rankings
+    documents: int  # of all of them
     portion: int  # queries that are read at once
     gold_lengths: IntArray
     grades: Grades | None  # None if not known yet
@@ -169,21 +218,24 @@ class _Chunk(NamedTuple):
     asks_gold: bool  # about each retrieved document, rather than the run about each judged one
     listed: bool  # golds are lists, in which a document may be there again
 
-    def portions(self, size: int) -> Iterator[_Chunk]:
-        if len(self.queries) <= size:
-            yield self
-            return
+    def portions(self, size: int) -> Iterable[_Chunk]:
+        return (self,) if len(self.queries) <= size else self._parts(size)
+
+    def _parts(self, size: int) -> Iterator[_Chunk]:
         row = 0
         for i in range(0, len(self.queries), size):
             here = slice(i, i + size)
             gold_lengths = self.gold_lengths[here]
             rows = slice(row, row + int(gold_lengths.sum()))
             row = rows.stop
+            lengths = self.lengths[here]
             yield self._replace(
                 first=self.first + i,
                 queries=self.queries[here],
                 golds=self.golds[here],
                 rankings=self.rankings[here],
+                lengths=lengths,
+                documents=int(lengths.sum()),
                 gold_lengths=gold_lengths,
                 grades=None if self.grades is None else self.grades[rows],
                 owners=None if self.owners is None else self.owners[rows],
@@ -194,33 +246,43 @@ class _Chunk(NamedTuple):
         return np.arange(self.first, self.first + len(self.queries)).repeat(lengths)
 
 
-def _chunks(gold: GoldDicts, rankings: list[Documents], how: _Reading) -> Iterator[_Chunk]:
+def _chunks(
+    gold: GoldDicts, rankings: list[Documents], sizes: list[int], lengths: IntArray, how: _Reading
+) -> Iterable[_Chunk]:
     """Chunks of about `_CHUNK_ROWS` documents, to be read in portions that fit the processor's cache.
 
     Each query is read several times. A portion is a few hundred short queries, or one with many judgments.
     """
-    queries = gold.queries
-    looked_at = min(len(queries), _LOOKED_AT) or 1
-    documents = sum(map(len, rankings[:_LOOKED_AT])) / looked_at
-    judged = int(gold.lengths[:_LOOKED_AT].sum()) / looked_at
-    asks_gold = documents <= (judged if gold.keeps else min(judged, _SHORT))
-    portion = 1 if judged > _SHORT and not asks_gold else 512
+    n, documents, judged = len(sizes), sum(sizes), gold.documents
+    asks_gold = documents <= (judged if gold.keeps else min(judged, _SHORT * n))
+    portion = 1 if judged > _SHORT * n and not asks_gold else 512
     listed = isinstance(gold, GoldLists)
     if isinstance(gold, GoldLists) and (asks_gold or portion == 1):
         gold, listed = gold.dicts, False
-    size = max(int(_CHUNK_ROWS * (16 if portion == 1 else 1) / max(documents, 1)), 1)
     known = gold.grades if gold.keeps else None
     owners = gold.ideal.hits.query if gold.keeps and not asks_gold else None
     chunk = _Chunk(
-        0, queries, gold.tables, rankings, portion, gold.lengths, known, owners, how, asks_gold, listed
+        0,
+        gold.queries,
+        gold.tables,
+        rankings,
+        lengths,
+        documents,
+        portion,
+        gold.lengths,
+        known,
+        owners,
+        how,
+        asks_gold,
+        listed,
     )
-    return chunk.portions(size)
+    each = documents / n if documents else 1.0
+    return chunk.portions(max(int(_CHUNK_ROWS * (16 if portion == 1 else 1) / each), 1))
 
 
 class _Ranked(NamedTuple):
     """The judged documents of a chunk in rank order, and what was read on the way."""
 
-    lengths: IntArray
     gold: Grades
     query: IntArray
     rank: IntArray
@@ -229,11 +291,39 @@ class _Ranked(NamedTuple):
     size: IntArray
 
 
-def _rank(chunk: _Chunk, policy: Policy) -> Iterator[_Ranked]:
+def _rank_at_once(
+    gold: GoldDicts, rankings: Sequence[Documents], sizes: list[int], lengths: IntArray, how: _Reading
+) -> _Ranked | None:
+    """Little data in which nothing is unusual, in as few steps as possible: with little data, steps are what takes the time. None for any other."""
+    count, longest = sum(sizes), max(sizes, default=0)
+    most = max(gold.documents, len(sizes))
+    if longest * most > AT_ONCE or count <= gold.documents or isinstance(gold, GoldLists):
+        return None
+    all_grades, owners = gold.grades, gold.ideal.hits.query
+    try:
+        scores = how.rounded(_pack(rankings, count, how))
+        answers = how.rounded(_as_array(_look_up(rankings, gold.tables)))
+    except (TypeError, ValueError, OverflowError):
+        return None
+    hit = (answers == answers).nonzero()[0]  # noqa: PLR0124  not NaN
+    query, grade = owners[hit], all_grades[hit]
+    above, same = compare(scores, lengths, longest, query, answers[hit])
+    if same is not None or np.count_nonzero(np.isnan(scores)):
+        return None
+    rank = above + 1
+    order = (query * longest + rank).argsort(kind="stable")
+    rank = rank[order]
+    return _Ranked(all_grades, query, rank, grade[order], rank, np.ones(len(rank), np.int64))
+
+
+def _rank(chunk: _Chunk, policy: Policy) -> Iterable[_Ranked]:
     """Query by query where most documents are judged, else all at once."""
-    if chunk.portion > 1 or sum(map(len, chunk.golds)) <= sum(map(len, chunk.rankings)):
-        yield _rank_by_counting(chunk, policy)
-        return
+    if chunk.portion > 1 or int(chunk.gold_lengths.sum()) <= chunk.documents:
+        return (_rank_by_counting(chunk, policy),)
+    return _rank_each(chunk, policy)
+
+
+def _rank_each(chunk: _Chunk, policy: Policy) -> Iterator[_Ranked]:
     done: list[_Sorted] = []
     for one in chunk.portions(1):
         if found := _rank_by_sorting(one, policy):
@@ -246,12 +336,11 @@ def _rank(chunk: _Chunk, policy: Policy) -> Iterator[_Ranked]:
 
 
 class _Sorted(NamedTuple):
-    """The judged documents of one query in rank order, the grades of all, and how many were retrieved."""
+    """The judged documents of one query in rank order, and the grades of all."""
 
     rank: IntArray
     grade: npt.NDArray[np.uint8]
     gold: npt.NDArray[np.uint8]
-    length: int
     ties: tuple[IntArray, IntArray] | None = None  # the first rank and size of each document's tie group
 
 
@@ -282,7 +371,7 @@ def _rank_by_sorting(one: _Chunk, policy: Policy) -> _Sorted | None:
     # kind="stable" is a radix sort for bytes, and spares sorting all grades later
     best_first = np.sort(np.frombuffer(judged, np.uint8), kind="stable")[::-1]
     groups = None if ties is None else (ties[0][hit], ties[1][hit])
-    return _Sorted(hit + 1, grade[hit], best_first, len(ranking), groups)
+    return _Sorted(hit + 1, grade[hit], best_first, groups)
 
 
 def _order_ties(
@@ -306,13 +395,12 @@ def _runs(tied: BoolArray) -> Iterator[tuple[int, int]]:
 def _gather(done: Sequence[_Sorted], first: int) -> Iterator[_Ranked]:
     if done:
         rank, grade, gold = (np.concatenate([one[column] for one in done]) for column in range(3))
-        lengths = np.array([one.length for one in done])
         query = np.repeat(np.arange(first, first + len(done)), [len(one.rank) for one in done])
         start, size = rank, np.ones_like(rank)
         if any(one.ties for one in done):
             start = np.concatenate([one.ties[0] if one.ties else one.rank for one in done])
             size = np.concatenate([one.ties[1] if one.ties else np.ones_like(one.rank) for one in done])
-        yield _Ranked(lengths, gold, query, rank, grade, start, size)
+        yield _Ranked(gold, query, rank, grade, start, size)
 
 
 def _rank_by_counting(chunk: _Chunk, policy: Policy) -> _Ranked:
@@ -320,39 +408,37 @@ def _rank_by_counting(chunk: _Chunk, policy: Policy) -> _Ranked:
     portions = [_read(portion, policy) for portion in chunk.portions(chunk.portion)]
     read = portions[0] if len(portions) == 1 else _Read.joined(portions)
     query, grade = read.query - chunk.first if chunk.first else read.query, read.grade
-    start = read.lengths.cumsum() - read.lengths
-    above, same = _places(read, query, start)
+    above, same = _places(read, chunk.lengths, query)
     first = rank = above + 1
     if policy.ties != "average":
         tied = np.count_nonzero(same > 1)  # faster than any(), here and below
         if tied:
-            rank, grade = _break_ties(chunk.golds, read, query, start, rank, same > 1, policy)
-        place = start[query] + rank - 1
+            rank, grade = _break_ties(chunk, read, query, rank, same > 1, policy)
+        place = (chunk.lengths.cumsum() - chunk.lengths)[query] + rank
         if np.count_nonzero(place[1:] < place[:-1]):
-            order = in_order(place, len(read.scores))  # within queries, so these stay as they are
+            order = in_order(place - 1, chunk.documents)  # within queries, so these stay as they are
             rank, grade = rank[order], grade[order]
             first, same = (first[order], same[order]) if tied else (rank, same)
-    query = query + chunk.first if chunk.first else query
-    return _Ranked(read.lengths, read.gold, query, rank, grade, first, same)
+    return _Ranked(read.gold, read.query, rank, grade, first, same)
 
 
-def _places(read: _Read, query: IntArray, start: IntArray) -> tuple[IntArray, IntArray]:
+def _places(read: _Read, lengths: IntArray, query: IntArray) -> tuple[IntArray, IntArray]:
     """How many documents are above each hit, and how many have its score."""
     if read.row is not None:
+        start = lengths.cumsum() - lengths
         falls = read.scores[1:] < read.scores[:-1]
         falls[start[1:][(start[1:] > 0) & (start[1:] < len(read.scores))] - 1] = (
             True  # where another query begins
         )
         if falls.all():
             return read.row - start[query], np.ones(len(query), np.int64)
-    return standing(read.scores, read.lengths, query, read.score)
+    return standing(read.scores, lengths, query, read.score)
 
 
 class _Read(NamedTuple):
     """The numbers of some queries, in arrays; and which documents are both judged and retrieved."""
 
     rankings: Sequence[Documents]
-    lengths: IntArray
     gold: Grades
     scores: FloatArray
     query: IntArray
@@ -372,24 +458,21 @@ class _Read(NamedTuple):
 
 
 def _read(chunk: _Chunk, policy: Policy) -> _Read:
-    n = len(chunk.rankings)
-    lengths = np.fromiter(map(len, chunk.rankings), np.int64, n)
     gold = grades(chunk.queries, chunk.golds) if chunk.grades is None else chunk.grades
-    rankings, scores = _scores(chunk, int(lengths.sum()), policy)
+    rankings, scores = _scores(chunk, policy)
     if chunk.asks_gold:
-        near = len(scores) * _WORTH_FETCHING > len(gold) > _SHORT * n
+        near = len(scores) * _WORTH_FETCHING > len(gold) > _SHORT * len(rankings)
         answers = _as_array((_look_up_nearby if near else _look_up)(chunk.golds, rankings))
-        hit = (~np.isnan(answers)).nonzero()[0]
-        query = chunk.numbered(lengths)[hit]
-        return _Read(rankings, lengths, gold, scores, query, scores[hit], answers[hit], hit)
+        hit = (answers == answers).nonzero()[0]  # noqa: PLR0124  not NaN
+        query = chunk.numbered(chunk.lengths)[hit]
+        return _Read(rankings, gold, scores, query, scores[hit], answers[hit], hit)
     answers = chunk.how.rounded(_as_array(_look_up(rankings, chunk.golds)))
-    found = ~np.isnan(answers)
+    found = answers == answers  # noqa: PLR0124  not NaN
     if chunk.listed:
         found &= gold >= 0  # else the document is there again
     hit = found.nonzero()[0]
     owners = chunk.numbered(chunk.gold_lengths) if chunk.owners is None else chunk.owners
-    query = owners[hit]
-    return _Read(rankings, lengths, gold, scores, query, answers[hit], gold[hit], None)
+    return _Read(rankings, gold, scores, owners[hit], answers[hit], gold[hit], None)
 
 
 def _look_up(tables: Sequence[Documents], keys: Sequence[Documents]) -> list[Any]:
@@ -408,10 +491,10 @@ def _look_up_nearby(tables: Sequence[Documents], keys: Sequence[Documents]) -> l
     return found
 
 
-def _scores(chunk: _Chunk, count: int, policy: Policy) -> tuple[Sequence[Documents], FloatArray]:
+def _scores(chunk: _Chunk, policy: Policy) -> tuple[Sequence[Documents], FloatArray]:
     """All scores, query after query; and the rankings, with NaN scores put last if that is the policy."""
     try:
-        scores = _pack(chunk.rankings, count, chunk.how)
+        scores = _pack(chunk.rankings, chunk.documents, chunk.how)
     except (TypeError, ValueError, OverflowError):
         check_dicts(chunk.rankings)
         scores = np.full(1, np.nan)
@@ -419,7 +502,7 @@ def _scores(chunk: _Chunk, count: int, policy: Policy) -> tuple[Sequence[Documen
         return chunk.rankings, chunk.how.rounded(scores)
     refuse_number("run", "score", chunk.queries, chunk.rankings, nan_allowed=policy.nan == "last")
     scores = nan_last(
-        chunk.how.rounded(np.fromiter(map(float, values_of(chunk.rankings)), np.float64, count))
+        chunk.how.rounded(np.fromiter(map(float, values_of(chunk.rankings)), np.float64, chunk.documents))
     )
     rest = iter(scores.tolist())
     rankings = [dict(zip(docs, islice(rest, len(docs)), strict=True)) for docs in chunk.rankings]
@@ -428,9 +511,12 @@ def _scores(chunk: _Chunk, count: int, policy: Policy) -> tuple[Sequence[Documen
 
 def _pack(rankings: Sequence[Documents], count: int, how: _Reading) -> FloatArray:
     if count <= _SHORT * len(rankings):
-        scores = [*values_of(rankings)]
+        scores = (*values_of(rankings),)
         how.check(rankings, scores)
-        return _as_array(scores)
+        try:
+            return np.frombuffer(Struct(f"{count}d").pack(*scores))  # takes the tuple as it is
+        except StructError:
+            return floats(values_of(rankings), count)
     buffer = bytearray(8 * count)
     offset = 0
     try:
@@ -439,7 +525,7 @@ def _pack(rankings: Sequence[Documents], count: int, how: _Reading) -> FloatArra
             pack_into(f"{len(ranking)}d", buffer, offset, *dict.values(ranking))
             offset += 8 * len(ranking)
     except StructError:
-        return np.fromiter(values_of(rankings), np.float64, count)
+        return floats(values_of(rankings), count)
     return np.frombuffer(buffer)
 
 
@@ -448,26 +534,26 @@ def _as_array(numbers: Sequence[Any]) -> FloatArray:
     try:
         return np.frombuffer(pack(f"{len(numbers)}d", *numbers))
     except StructError:  # something that is not a number, but may be turned into one
-        return np.fromiter(numbers, np.float64, len(numbers))
+        return floats(numbers, len(numbers))
 
 
 def _break_ties(
-    golds: Sequence[Documents],
+    chunk: _Chunk,
     read: _Read,
     query: IntArray,
-    start: IntArray,
     rank: IntArray,
     tied: BoolArray,
     policy: Policy,
 ) -> tuple[IntArray, Grades]:
     """Ranks (and the grades that go with them) after ordering each tie group that holds a judged document."""
     rank, grade = rank.copy(), read.grade.astype(np.float64)
+    ends, golds = chunk.lengths.cumsum(), chunk.golds
     rows_of: dict[int, dict[float, list[int]]] = {}
     for row in np.flatnonzero(tied).tolist():
         rows_of.setdefault(int(query[row]), {}).setdefault(float(read.score[row]), []).append(row)
     for q, groups in rows_of.items():
         documents: dict[float, list[Any]] = {score: [] for score in groups}
-        scores = read.scores[start[q] : start[q] + read.lengths[q]].tolist()
+        scores = read.scores[ends[q] - chunk.lengths[q] : ends[q]].tolist()
         for doc, score in zip(read.rankings[q], scores, strict=True):
             if (same := documents.get(score)) is not None:
                 same.append(doc)

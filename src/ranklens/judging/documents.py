@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from ranklens.files.collection import read_pair
 from ranklens.judging.order import (
     best_of_each,
-    named,
     nan_last,
     not_a_number,
     refuse_duplicates,
@@ -145,7 +144,7 @@ def _once_each(rows: pl.DataFrame, policy: Policy) -> pl.DataFrame:
     rows = rows.with_columns(repeats, pl.Series("place", nan_last(rows["score"].to_numpy())))
     repeated = rows.filter(pl.col("repeats") > 0)
     if len(repeated):
-        refuse_duplicates("run", named(repeated["doc"][0], repeated["query"][0]), policy)
+        refuse_duplicates("run", mappings.Place(repeated["doc"][0], repeated["query"][0]), policy)
         rows = best_of_each(rows, ["query", "doc"], "place")
     wrong = rows.filter(pl.col("score").is_nan()).sort("row")
     if len(wrong) and policy.nan == "error":

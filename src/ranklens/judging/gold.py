@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, count, islice, repeat
 from math import isfinite, isnan
@@ -20,6 +20,8 @@ from ranklens.judging.order import not_a_number
 from ranklens.readers import mappings
 
 Grades: TypeAlias = FloatArray | npt.NDArray[np.uint8]
+_COUNTED = 1 << 20  # grades at once
+LOOKED_AT = 4_096  # rankings whose ids tell the types of all
 _FEW = 10_000  # grades, which are sorted before it is clear whether they are in order
 Documents: TypeAlias = dict[Any, Any]  # of one query: document → grade, or document → score
 
@@ -81,10 +83,16 @@ def _descending(query: IntArray, grade: Grades, n: int) -> FloatArray:
 
 
 def _by_level(query: IntArray, grade: Grades, n: int, levels: int) -> IntArray:
-    """How many judgments each query has of each grade, from high to low."""
-    place = query * levels
-    place += (levels - 1 - grade).astype(np.uint8)
-    return np.bincount(place, minlength=n * levels)
+    """How many judgments each query has of each grade, from high to low; a slice at a time, without anything as large as the judgments."""
+    found = np.zeros(n * levels, np.int64)
+    for start in range(0, len(query), _COUNTED):
+        here = slice(start, start + _COUNTED)
+        first = int(query[start]) * levels
+        place = query[here] * levels - first
+        place += (levels - 1 - grade[here]).astype(np.uint8)
+        counts = np.bincount(place)
+        found[first : first + len(counts)] += counts
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,15 +111,20 @@ class GoldDicts:
         by_query = given.by_query
         queries, tables = list(by_query), list(by_query.values())
         kinds = id_types(by_query)
-        if None in by_query or any(map(dict.__contains__, tables, repeat(None))):
-            raise InputError("qrels: the id of a query or document is None; None never matches anything.")
+        refuse_none("qrels", by_query)
         return cls(given, queries, tables, kinds, keeps)
 
     @cached_property
     def as_text(self) -> GoldDicts:
         """The same with text for other ids."""
-        given = mappings.Repaired(mappings.as_text(self.given.by_query), self.given.duplicates)
-        return GoldDicts.of(given, keeps=self.keeps)
+        return GoldDicts.of(
+            replace(self.given, by_query=mappings.as_text(self.given.by_query)), keeps=self.keeps
+        )
+
+    @cached_property
+    def is_mixed(self) -> bool:
+        """Whether the ids of documents are of several types, as far as a few tell."""
+        return len(types_of_documents(self.tables)) > 1
 
     @cached_property
     def names(self) -> list[str]:
@@ -236,6 +249,11 @@ class GoldLists(GoldDicts):
         return found
 
     @cached_property
+    def is_mixed(self) -> bool:
+        docs: list[Any] = self.tables.docs  # type: ignore[attr-defined]  # of Lists
+        return are_mixed(docs[:LOOKED_AT])
+
+    @cached_property
     def dicts(self) -> GoldDicts:
         """The same as dicts, where judgments are asked about retrieved documents."""
         return GoldDicts.of(mappings.Repaired(dict(self.given.by_query.items())), keeps=True)
@@ -248,6 +266,38 @@ def id_types(by_query: Mapping[Any, Documents]) -> tuple[type, type]:
     return type(next(iter(by_query), None)), type(next(documents, None))
 
 
+def refuse_none(what: str, by_query: Mapping[Any, Documents]) -> None:
+    """None stands for an id that is missing. A TypeError if there is something else than dicts."""
+    if None in by_query or any(map(dict.__contains__, by_query.values(), repeat(None))):
+        raise InputError(f"{what}: the id of a query or document is None; None never matches anything.")
+
+
+def types_of_documents(tables: Collection[Documents], *, last: bool = False) -> set[type]:
+    """The types of ids, as far as a few tell: all of the first query, and the first one of every other, with ``last`` also the last one.
+
+    To look at all would take as long as to judge them.
+    """
+    some = tables if len(tables) <= LOOKED_AT else [*islice(tables, LOOKED_AT)]
+    none = repeat(None)  # where there is no document
+    kinds = {*map(type, map(next, map(iter, some), none)), *map(type, next(iter(some), ()))}
+    if last:
+        kinds |= {*map(type, map(next, map(reversed, some), none))}
+    return kinds - {type(None)}
+
+
+def are_mixed(ids: Collection[Any]) -> bool:
+    """Whether ids are of several types.
+
+    >>> are_mixed(["1", "2"]), are_mixed([1, 2]), are_mixed(["1", 2])
+    (False, False, True)
+    """
+    try:
+        "".join(ids)  # which only texts can be: the fastest way to look at all
+    except TypeError:
+        return len({*map(type, ids)}) > 1
+    return False
+
+
 def grades(queries: Sequence[Any], golds: Sequence[Documents]) -> Grades:
     """All grades, query after query."""
     try:  # whole grades from 0 to 255 fit a byte, which is the fastest way from Python objects to an array
@@ -255,11 +305,23 @@ def grades(queries: Sequence[Any], golds: Sequence[Documents]) -> Grades:
     except (TypeError, ValueError):
         check_dicts(golds)
     try:
-        found = np.fromiter(values_of(golds), np.float64)
+        found = floats(values_of(golds))
     except (TypeError, ValueError, OverflowError):
         found = np.full(1, np.nan)
     if not np.isfinite(found).all():
         refuse_number("qrels", "grade", queries, golds)
+    return found
+
+
+def floats(numbers: Iterable[Any], count: int = -1) -> FloatArray:
+    """Numbers of any type, text included; a ValueError where one is none."""
+    return np.fromiter(map(_float, numbers), np.float64, count)
+
+
+def _float(number: Any) -> float:
+    found = mappings.as_number(number)
+    if found is None:
+        raise ValueError
     return found
 
 

@@ -28,7 +28,8 @@ class _Piece:
     """One table of the run, ranked but for the judged queries at its edges, which may continue in other tables."""
 
     codes: IntArray  # of all its queries, in order
-    edges: list[tuple[int, pl.DataFrame]]
+    first: pl.DataFrame  # the rows of the first query, none if nobody judged it
+    last: pl.DataFrame  # those of the last one, if there are two
     parts: list[Part]
     unjudged: pl.Series
     example: tuple[str, str]
@@ -70,28 +71,30 @@ def in_order(run: Tables, gold: Gold, policy: Policy) -> Walk | None:
             return rank_parted(_all_parted(chain([first], pieces)), gold, policy)
         return None
     walk, seen = Walk(), np.zeros(len(gold.queries), dtype=bool)
-    waiting: list[pl.DataFrame] = []  # the rows of queries at the edges of tables; the last one may continue
-    last = -1
+    edges, last = _Edges(gold, policy), -1
     for piece in chain([first] if first else [], pieces):
         if isinstance(piece, Parted):
             return None
         if not len(piece.codes):
             continue
         walk.see(piece.example, piece.unjudged)
-        walk.parts += piece.parts
-        begun = piece.codes[1:] if piece.codes[0] == last else piece.codes
+        continues = piece.codes[0] == last
+        begun = piece.codes[1:] if continues else piece.codes
         begun = begun[begun >= 0]
         if seen[begun].any():
             return None
         seen[begun] = True
-        for code, rows in piece.edges:
-            if code != last and sum(map(len, waiting)) > _WAITING:
-                walk.parts += _rank_waiting(waiting, gold, policy)
-                waiting = []
-            waiting.append(rows)
-            last = code
+        if not continues and edges.are_many:
+            walk.parts += edges.rank()
+        edges.add(piece.first)
+        if piece.parts or (
+            edges.are_many and len(piece.codes) > 1
+        ):  # so that parts are in the order of the run
+            walk.parts += edges.rank()
+        walk.parts += piece.parts
+        edges.add(piece.last)
         last = int(piece.codes[-1])
-    walk.parts += _rank_waiting(waiting, gold, policy)
+    walk.parts += edges.rank()
     return walk
 
 
@@ -108,16 +111,17 @@ def _rank_inner(table: pl.DataFrame, gold: Gold, policy: Policy) -> _Piece | Non
     codes = gold.codes(names)
     unjudged = names.filter(pl.Series(codes < 0))
     ends = np.cumsum(lengths)
-    edges = [
-        (int(codes[i]), _rows(table, int(ends[i] - lengths[i]), int(ends[i])))
-        for i in sorted({0, len(names) - 1})
-        if len(names) and codes[i] >= 0
-    ]
+
+    def rows_of(number: int) -> pl.DataFrame:
+        judged = 0 <= number < len(names) and codes[number] >= 0
+        return _rows(table, int(ends[number] - lengths[number]), int(ends[number])) if judged else table[:0]
+
     parts = []
     if len(names) > 2:
         inner = table[int(ends[0]) : int(ends[-2])]
         parts = rank(Ranked.of(inner, codes[1:-1], lengths[1:-1], gold), gold, policy)
-    return _Piece(codes, edges, parts, unjudged, example(table))
+    last = rows_of(len(names) - 1 if len(names) > 1 else -1)
+    return _Piece(codes, rows_of(0), last, parts, unjudged, example(table))
 
 
 def _reappears(runs: pl.Series) -> bool:
@@ -134,11 +138,31 @@ def _rows(table: pl.DataFrame, start: int, stop: int) -> pl.DataFrame:
     return pl.DataFrame(rows.to_dict(as_series=False), schema=rows.schema)
 
 
-def _rank_waiting(tables: list[pl.DataFrame], gold: Gold, policy: Policy) -> list[Part]:
-    import polars as pl
+class _Edges:
+    """The rows of judged queries at the edges of tables, in the order of the run; the last query may continue."""
 
-    schema = {"query": pl.String, "doc": pl.String, "score": pl.Float64}
-    table = pl.concat([pl.DataFrame(schema=schema), *tables])
-    runs = table["query"].rle().struct.unnest()
-    lengths = runs["len"].to_numpy().astype(np.int64)
-    return rank(Ranked.of(table, gold.codes(runs["value"]), lengths, gold), gold, policy)
+    def __init__(self, gold: Gold, policy: Policy) -> None:
+        self._gold, self._policy = gold, policy
+        self._tables: list[pl.DataFrame] = []
+        self._rows = 0
+
+    def add(self, table: pl.DataFrame) -> None:
+        if len(table):
+            self._tables.append(table)
+            self._rows += len(table)
+
+    @property
+    def are_many(self) -> bool:
+        return self._rows > _WAITING
+
+    def rank(self) -> list[Part]:
+        """All queries, which are complete; they are forgotten then."""
+        import polars as pl
+
+        schema = {"query": pl.String, "doc": pl.String, "score": pl.Float64}
+        table = pl.concat([pl.DataFrame(schema=schema), *self._tables])
+        self._tables, self._rows = [], 0
+        runs = table["query"].rle().struct.unnest()
+        lengths = runs["len"].to_numpy().astype(np.int64)
+        ranked = Ranked.of(table, self._gold.codes(runs["value"]), lengths, self._gold)
+        return rank(ranked, self._gold, self._policy)

@@ -57,6 +57,14 @@ class Hits:
         spread = self.spread and self.spread.take(rows)
         return Hits(self.query[rows], self.rank[rows], self.grade[rows], self.n_queries, spread)
 
+    def of_queries(self, first: int, last: int) -> Hits:
+        """The rows of the queries from ``first`` up to, but not including, ``last``; these are numbered from 0."""
+        here = slice(*self.query.searchsorted([first, last]).tolist())
+        spread = self.spread and Spread(
+            self.spread.share[here], self.spread.start[here], self.spread.size[here]
+        )
+        return Hits(self.query[here] - first, self.rank[here], self.grade[here], last - first, spread)
+
     def top(self, k: int | IntArray | None) -> Hits:
         """The rows in the first ``k`` ranks; ``k`` may differ from query to query."""
         if k is None:
@@ -125,7 +133,8 @@ class Hits:
         """1 for the first of these rows in each query, else 0; over averaged ties, the chance of being the first."""
         if self.spread is not None:
             return self.survival(np.ones(len(self)))
-        first = np.ones(len(self))
+        first = np.empty(len(self))
+        first[:1] = 1
         first[1:] = self.query[1:] != self.query[:-1]
         return first
 

@@ -8,9 +8,10 @@ from itertools import chain, islice
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal
 
+from ranklens import words
 from ranklens.errors import InputError, warn
 from ranklens.files.collection import read_pair
-from ranklens.judging.prepared import index_of
+from ranklens.judging.prepared import PreparedJudgments
 from ranklens.policy import Policy
 from ranklens.readers import frames
 from ranklens.readers.judgments import Judgments
@@ -38,6 +39,9 @@ def read_inputs(
         raise InputError(
             f"match={match!r:.60} is not allowed; use one of ranklens.matching: ById, ByField, ByParent, ByText, Groups, Spans."
         )
+    usual = match is None and columns is None and type(run) is dict
+    if usual and isinstance(qrels, PreparedJudgments) and qrels.are_grades:
+        return qrels, run  # which costs small calls nothing
     qrels, run = read_pair(qrels, run, Names.of(columns, match))
     _check_kind("qrels", qrels)
     _check_kind("run", run)
@@ -91,20 +95,17 @@ def _abstained(entry: Entry, below: float | None) -> bool:
 
 
 def _check_kind(what: str, value: Any) -> None:
-    if not isinstance(value, Mapping) and not frames.is_frame(value) and not hasattr(value, "tables"):
-        name = type(value).__name__
+    if not isinstance(value, (dict, Mapping)) and not frames.is_frame(value) and not hasattr(value, "tables"):
+        if isinstance(value, (list, tuple)) and not value:
+            raise InputError(f"{what} is an empty {type(value).__name__}: there is nothing to read.")
         raise InputError(
-            f"{what} is {'an' if name[0] in 'aeiou' else 'a'} {name}; pass a dict by query, a Polars, pandas or Arrow table, a list "
-            "of records, or a path."
+            f"{what} is {words.kind(value)}; pass a dict by query, a Polars, pandas or Arrow table, a list of records or rows, or a path."
         )
 
 
 def _refuse_swapped(qrels: Any, run: Any) -> None:
     """Scores where grades should be, and grades where scores should be: a mistake that gives numbers all the same."""
-    if not isinstance(qrels, Mapping) or not isinstance(run, Mapping):
-        return
-    index = index_of(qrels)
-    if index is not None and index.for_dicts.are_whole:
+    if not isinstance(qrels, (dict, Mapping)) or not isinstance(run, (dict, Mapping)):
         return
     given = [docs for docs in islice(qrels.values(), _LOOKED_AT) if isinstance(docs, (dict, Mapping))]
     if len(given) == _LOOKED_AT and {type(next(iter(docs.values()), 0)) for docs in given} == {int}:

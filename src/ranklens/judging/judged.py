@@ -8,6 +8,7 @@ once; every measure is a small pure function over it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -19,13 +20,14 @@ from ranklens.judging.hits import Hits
 from ranklens.policy import Policy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from ranklens.judging.details import Details
     from ranklens.registry import Measure
     from ranklens.scores import Scores
 
 
+BLOCK = 1 << 18  # judgments
 _KEPT = 256  # arrays that prepared judgments keep for measures
 
 
@@ -43,9 +45,9 @@ class TieGroups:
         return len({*self.query[across].tolist()})  # numpy.unique would load numpy.ma
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)  # not frozen, as Hits are not
 class Applied:
-    """What happened to the data on the way: the counts behind the line under every table."""
+    """What happened to the data on the way: the counts behind the line under every table. Never changed."""
 
     queries: int = 0  # averaged over
     missing: int = 0  # judged but not in the run
@@ -63,7 +65,7 @@ class Applied:
 
 @dataclass(frozen=True)
 class Judged:
-    """Rankings and judgments, reduced to what measures need. Made by :func:`ranklens.judge`.
+    """Rankings and judgments, reduced to what measures need. Made by :func:`ranklens.judge`, never changed.
 
     >>> import ranklens as rl
     >>> judged = rl.judge({"q1": {"a": 2, "b": 1, "c": 0}}, {"q1": ["x", "a", "c"]})
@@ -107,8 +109,7 @@ class Judged:
 
     def of_ideal(self, key: Any, compute: Callable[[], FloatArray]) -> FloatArray:
         """What ``compute`` makes of the judgments alone, one value per query: once, however many rankings follow."""
-        prepared = self._prepared
-        kept = prepared[1] if prepared is not None and prepared[0] is self.ideal else self._cache
+        kept = self._kept
         if key not in kept:
             if len(kept) >= _KEPT:
                 kept.clear()
@@ -116,6 +117,29 @@ class Judged:
             kept[key].setflags(write=False)
         found: FloatArray = kept[key]
         return found
+
+    @property
+    def _kept(self) -> dict[Any, Any]:
+        """What was made of the judgments alone."""
+        prepared = self._prepared
+        return prepared[1] if prepared is not None and prepared[0] is self.ideal else self._cache
+
+    def in_blocks(self) -> Iterator[Judged]:
+        """Some queries at a time, for measures of grades alone: what is made of so few stays in the processor's cache."""
+        edges = sorted({0, *self.ideal.query[BLOCK::BLOCK].tolist()})
+        for first, last in pairwise([*edges, len(self)]):
+            ideal = self.ideal.of_queries(first, last)
+            yield replace(
+                self,
+                queries=self.queries[first:last],
+                hits=self.hits.of_queries(first, last),
+                ideal=ideal,
+                retrieved=self.retrieved[first:last],
+                ties=None,
+                _cache={},
+                _prepared=(ideal, self._kept.setdefault(("block", first), {})),
+                _source=None,
+            )
 
     def _count(self, rel: float) -> FloatArray:
         return self.ideal.sum((self.ideal.grade >= rel).astype(np.float64))

@@ -46,7 +46,7 @@ def number_table(judgments: Judgments, rows: pl.DataFrame) -> Known:
     table = pl.DataFrame({"q": query, "doc": docs, "grade": own})
     names = queries.to_list()
     index = Index(pl.DataFrame({"query": queries[query], "doc": docs, "grade": own}))
-    index.for_tables = names, table, 0, Gold.of(names, table)
+    index.for_tables = Gold.of(names, table)
     found = Known(
         PreparedJudgments(index),
         offset,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ranklens.errors import InputError, Option, PolicyError, RankLensWarning, warn
-from ranklens.readers.mappings import as_number
+from ranklens.readers.mappings import Place, as_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,20 +81,19 @@ def not_a_number(what: str, role: str, query: Any, doc: Any, given: Any) -> Inpu
     )
 
 
-def named(doc: Any, query: Any) -> str:
-    """A repeated document, as messages name it."""
-    return f"document {doc!r} of query {query!r}"
-
-
-def refuse_duplicates(what: str, first: str, policy: Policy) -> None:
-    """Raise if the policy allows no repeated documents."""
+def refuse_duplicates(what: str, first: Place | None, policy: Policy) -> None:
+    """Raise if the policy allows no repeated documents; the first of them is not always known."""
     if policy.duplicates == "error":
         raise PolicyError(
-            f"{what}: {first} appears twice. Remove one, or choose ", Option("duplicates", "first"), "."
+            f"{what}: {first or 'a document'} appears twice. Remove one, or choose ",
+            Option("duplicates", "first"),
+            ".",
+            query=first and first.query,
+            document=first and first.document,
         )
 
 
-def check_duplicates(what: str, count: int, first: str, policy: Policy) -> None:
+def check_duplicates(what: str, count: int, first: Place | None, policy: Policy) -> None:
     """Refuse repeated documents, or say how many were dropped, as the policy asks."""
     if not count:
         return
@@ -105,10 +104,13 @@ def check_duplicates(what: str, count: int, first: str, policy: Policy) -> None:
 class Repeated(RankLensWarning):
     """Repeated documents were dropped: how many, and the first of them."""
 
-    def __init__(self, what: str, count: int, first: str) -> None:
+    def __init__(self, what: str, count: int, first: Place | None) -> None:
         best = "highest grade" if what == "qrels" else "best place"
+        example = f" (first: {first})" if first else ""
         super().__init__(
-            f"{what}: {count} repeated {'document was' if count == 1 else 'documents were'} dropped (first: {first}); "
-            f"only the {best} of each counts."
+            f"{what}: {count} repeated {'document was' if count == 1 else 'documents were'} dropped{example}; "
+            f"only the {best} of each counts.",
+            query=first and first.query,
+            document=first and first.document,
         )
         self.what, self.count, self.first = what, count, first

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from ranklens import words
 from ranklens.errors import InputError
 from ranklens.files.collection import read_judgments
 from ranklens.judging.gold import GoldDicts
@@ -50,6 +51,11 @@ class PreparedJudgments(Mapping[Any, Mapping[Any, float]]):
 
     def __init__(self, index: Index) -> None:
         self.index = index
+
+    @cached_property
+    def are_grades(self) -> bool:
+        """Whether these are plainly no scores, which somebody may pass by mistake."""
+        return isinstance(self.index.source, Mapping) and self.index.for_dicts.are_whole
 
     def __getitem__(self, query: Any) -> Mapping[Any, float]:
         return self.index.for_dicts.given.by_query[query]
@@ -99,7 +105,7 @@ def judgments(
         return golden
     if not isinstance(found, Mapping) and not frames.is_frame(found):
         raise InputError(
-            f"qrels is a {type(found).__name__}; pass a dict by query, a Polars, pandas or Arrow table, a list of records, or a path."
+            f"qrels is {words.kind(found)}; pass a dict by query, a Polars, pandas or Arrow table, a list of records or rows, or a path."
         )
     index = Index(found if isinstance(found, Mapping) else frames.qrels_frame(found))
     if isinstance(found, Mapping):

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 _IN_MEMORY = 1 << 29  # bytes of the run; what is more waits in temporary files
 _SHARES = 64
 _SMALL = 1 << 16  # numbers that 16 bits hold
-_TOGETHER = 1 << 17  # rows, of several shares if these are small, that are ranked at a time
+_LOOKED_AT = 1 << 12  # rows that nearly always tell whether equal queries are neighbours
+_TOGETHER = 1 << 16  # rows, of several shares if these are small, that are ranked at a time
 
 
 def scattered(run: Tables, gold: Gold, policy: Policy) -> Walk:
@@ -54,21 +55,25 @@ def rank_parted(tables: Iterable[Parted], gold: Gold, policy: Policy) -> Walk:
 
 
 def _size(table: pl.DataFrame) -> int:
-    """The bytes of its rows: an id takes 16, which hold up to 12 letters. The engine's own estimate counts letters alone.
+    """The bytes of its rows with their places: an id takes 16, which hold up to 12 letters. The engine's own estimate counts letters alone.
 
     >>> import polars as pl
     >>> [_size(pl.DataFrame({"q": pl.Series([0], dtype=pl.Int32), "doc": [doc], "score": [1.0]})) for doc in ("a", "a" * 100)]
-    [28, 128]
+    [32, 132]
     """
     letters = int(table["doc"].estimated_size())
-    return len(table) * (4 + 8 + 16) + (letters if letters > 12 * len(table) else 0)
+    return len(table) * (4 + 4 + 8 + 16) + (letters if letters > 12 * len(table) else 0)
 
 
 @dataclass(frozen=True)
 class Parted:
-    """The rows ``q, doc, score`` of judged queries by share of the queries; ``ends`` says where each share ends."""
+    """The rows ``q, doc, score`` of judged queries as they came, and their ``order`` by share of the queries; ``ends`` says where each share ends.
+
+    Rows are picked when their share is ranked; until then, none is moved or copied.
+    """
 
     table: pl.DataFrame
+    order: pl.Series
     ends: Sequence[int]
     unjudged: pl.Series
     example: tuple[str, str]
@@ -78,22 +83,29 @@ class Parted:
         """With the number of the query as ``q``."""
         import polars as pl
 
-        runs = table["query"].rle().struct.unnest()
-        codes = gold.codes(runs["value"])
-        unjudged = runs["value"].filter(pl.Series(codes < 0)).unique(maintain_order=True)
-        q = np.repeat(codes, runs["len"].to_numpy())
-        rows = table.select(pl.Series("q", q, dtype=pl.Int32), "doc", "score")
-        rows = rows.filter(pl.col("q") >= 0) if len(unjudged) else rows
+        rows = table.select(pl.Series("q", _codes(table["query"], gold), dtype=pl.Int32), "doc", "score")
+        is_unjudged = rows["q"] < 0
+        unjudged = table["query"].filter(is_unjudged).unique(maintain_order=True)
+        rows = rows.filter(~is_unjudged) if len(unjudged) else rows
         number = rows["q"].to_numpy()
         share = number // _width(gold)
         ends = np.cumsum(np.bincount(share, minlength=_SHARES)).tolist()
         # By query takes no longer, if there are so few, and may spare sorting again.
         by = number if len(gold.queries) <= _SMALL else share
-        return cls(_in_order_of(by, rows), ends, unjudged, example(table))
+        order = pl.Series(_order(by).astype(np.uint32))
+        return cls(rows, order, ends, unjudged, example(table))
 
     def rows_of(self, shares: range) -> pl.DataFrame:
         """The rows of some shares."""
-        return self.table[self.ends[shares[0] - 1] if shares[0] else 0 : self.ends[shares[-1]]]
+        return self.table[self.order[self.ends[shares[0] - 1] if shares[0] else 0 : self.ends[shares[-1]]]]
+
+
+def _codes(queries: pl.Series, gold: Gold) -> IntArray:
+    """The number of each row's query, looked up once per run of equal neighbours, where such runs are long."""
+    if 2 * len(queries[:_LOOKED_AT].rle()) > min(len(queries), _LOOKED_AT):
+        return gold.codes(queries)
+    runs = queries.rle().struct.unnest()
+    return gold.codes(runs["value"]).repeat(runs["len"].to_numpy())
 
 
 def _width(gold: Gold) -> int:
@@ -101,13 +113,10 @@ def _width(gold: Gold) -> int:
     return len(gold.queries) // _SHARES + 1
 
 
-def _in_order_of(numbers: IntArray, table: pl.DataFrame) -> pl.DataFrame:
-    """Sorted by small numbers, which takes a fraction of the time in 16 bits; equal ones stay in their order."""
-    if (numbers[1:] >= numbers[:-1]).all():
-        return table
+def _order(numbers: IntArray) -> IntArray:
+    """Which of the numbers comes first, second and so on, where equal ones stay in their order; small ones take a fraction of the time, in 16 bits."""
     small = numbers.max(initial=0) < _SMALL
-    order = np.argsort(numbers.astype(np.uint16) if small else numbers, kind="stable")
-    return table.rechunk()[order]
+    return np.argsort(numbers.astype(np.uint16) if small else numbers, kind="stable")
 
 
 def _spill(held: Sequence[Parted], folder: Path, number: int) -> None:
@@ -129,8 +138,10 @@ def _rank_shares(
     schema = {"q": pl.Int32, "doc": pl.String, "score": pl.Float64}
     files = [file for share in shares for file in sorted(folder.glob(f"{share}-*"))]
     tables = [*map(pl.read_ipc, files), *(rows.rows_of(shares) for rows in held)]
-    table = pl.concat([pl.DataFrame(schema=schema), *tables])
-    table = _in_order_of(table["q"].to_numpy() - shares[0] * _width(gold), table)
+    table = pl.concat([pl.DataFrame(schema=schema), *tables], rechunk=True)
+    numbers = table["q"].to_numpy() - shares[0] * _width(gold)
+    if (numbers[1:] < numbers[:-1]).any():
+        table = table[_order(numbers)]
     q = table["q"].to_numpy().astype(np.int64)
     first = np.flatnonzero(np.diff(q, prepend=-1))
     lengths = np.diff(first, append=len(q))

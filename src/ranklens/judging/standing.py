@@ -23,7 +23,7 @@ _SORTED = 2_000  # hits; more of them are put in order faster by writing each to
 _SPARSE = 2  # … unless there are so many times as many places
 _CHUNK_ROWS = 1 << 16  # scores that are compared at once
 # Comparisons that are made in one go: with little data, the number of calls is what takes the time.
-_AT_ONCE = 1 << 15
+AT_ONCE = 1 << 15
 # What takes how long, in comparisons of one score: counting has some overhead in each query.
 _COUNT_QUERY, _SORT_SCORE, _FIND_HIT = 70, 10, 60
 
@@ -46,6 +46,7 @@ class Standings(NamedTuple):
     examples: tuple[Any, Any, Any] = ("", "", "")
     ideal: Ideal | None = None  # where it is known already
     in_order: bool = False  # whether the hits of each query are known to be in rank order
+    may_tie: bool = True  # whether judged documents may share their scores with others
 
 
 def in_order(place: IntArray, places: int) -> IntArray:
@@ -73,8 +74,9 @@ def standing(
     (array([1, 0]), array([2, 1]))
     """
     longest = int(lengths.max(initial=0))
-    if longest * max(len(wanted), len(lengths)) <= _AT_ONCE:
-        return _compare(scores, lengths, longest, query, wanted)
+    if longest * max(len(wanted), len(lengths)) <= AT_ONCE:
+        above, same = compare(scores, lengths, longest, query, wanted)
+        return above, np.ones(len(wanted), np.int64) if same is None else same
     if len(scores) > 2 * _CHUNK_ROWS and len(lengths) > 1:
         return _in_chunks(scores, lengths, query, wanted)
     filled = np.flatnonzero(lengths)
@@ -86,10 +88,10 @@ def standing(
     return (_count if counting <= searching else _search)(scores, lengths, query, wanted)
 
 
-def _compare(
+def compare(
     scores: FloatArray, lengths: IntArray, longest: int, query: IntArray, wanted: FloatArray
-) -> tuple[IntArray, IntArray]:
-    """Compare each hit with all scores of its query, which stand in a matrix."""
+) -> tuple[IntArray, IntArray | None]:
+    """Compare each hit with all scores of its query, which stand in a matrix. ``None`` in place of how many are the same, if no hit ties."""
     if longest * len(lengths) == len(scores):
         rankings = scores.reshape(len(lengths), longest)
     else:
@@ -98,7 +100,7 @@ def _compare(
     around, hit = rankings.take(query, 0), wanted[:, None]
     equal = around == hit
     tied = np.count_nonzero(equal) > len(wanted)  # each hit has its own score once
-    return (around > hit).sum(1), equal.sum(1) if tied else np.ones(len(wanted), np.int64)
+    return (around > hit).sum(1), equal.sum(1) if tied else None
 
 
 def _in_chunks(

@@ -7,20 +7,21 @@ the run read again (:mod:`~ranklens.judging.scattered`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ranklens.arrays import FloatArray, IntArray
+from ranklens.arrays import IntArray
 from ranklens.files.streams import TableStream
-from ranklens.judging.gold import Grades, grades
+from ranklens.judging.gold import grades
 from ranklens.judging.grouped import in_order
 from ranklens.judging.judged import Applied
-from ranklens.judging.order import best_of_each, check_duplicates, named, not_a_number
+from ranklens.judging.order import best_of_each, check_duplicates, not_a_number
 from ranklens.judging.prepared import index_of
 from ranklens.judging.scattered import scattered
-from ranklens.judging.segments import Gold, hashes_of, may_repeat
+from ranklens.judging.segments import Gold, Part
 from ranklens.judging.standing import Standings, check_unjudged
 from ranklens.judging.walk import Tables
 from ranklens.policy import Policy
@@ -32,59 +33,71 @@ if TYPE_CHECKING:
 
 def from_frames(qrels: Any, run: Tables, policy: Policy, columns: Mapping[str, str] | None) -> Standings:
     """The places of the judged documents in a run: tables with the columns query, doc and score, one after the other."""
-    queries, table, repeated_gold, gold = _indexed(qrels, policy, columns)
+    gold, repeated_gold = _indexed(qrels, policy, columns)
     once = isinstance(run, TableStream) and run.once
     walk = (None if once else in_order(run, gold, policy)) or scattered(run, gold, policy)
     parts = walk.parts
     duplicates = sum(part.duplicates for part in parts)
-    check_duplicates("run", duplicates, next((p.first_duplicate for p in parts if p.duplicates), ""), policy)
+    check_duplicates(
+        "run", duplicates, next((p.first_duplicate for p in parts if p.duplicates), None), policy
+    )
     unjudged = walk.unjudged()
     check_unjudged(len(unjudged), policy, lambda: unjudged[0])
-    retrieved = np.zeros(len(queries), np.int64)
-    for part in parts:
-        retrieved[part.codes] = part.lengths
+    retrieved = np.zeros(len(gold.queries), np.int64)
+    codes = np.concatenate([part.codes for part in parts])
+    retrieved[codes] = np.concatenate([part.lengths for part in parts])
+    rank = np.concatenate([part.rank for part in parts])
+    start, size = _tie_groups(parts, rank)
     return Standings(
-        queries=queries,
+        queries=list(gold.queries),
         retrieved=retrieved,
         in_run=retrieved > 0,
         judged=gold.counts,
-        gold=_as_bytes(gold.grades),
+        gold=gold.grades,
         query=np.concatenate([part.query for part in parts]),
-        rank=np.concatenate([part.rank for part in parts]),
+        rank=rank,
         grade=np.concatenate([part.grade for part in parts]),
-        start=np.concatenate([part.start for part in parts]),
-        size=np.concatenate([part.size for part in parts]),
+        start=start,
+        size=size,
         applied=Applied(ignored=len(unjudged), duplicates=duplicates, duplicate_judgments=repeated_gold),
-        examples=(walk.example[0], next(iter(table["doc"]), ""), walk.example[1]),
+        examples=(walk.example[0], next(iter(gold.docs), ""), walk.example[1]),
+        in_order=policy.ties != "average" and bool((codes[1:] > codes[:-1]).all()),
+        may_tie=any(part.size is not None for part in parts),
     )
 
 
-def _indexed(
-    qrels: Any, policy: Policy, columns: Mapping[str, str] | None
-) -> tuple[list[str], pl.DataFrame, int, Gold]:
-    """What :func:`_judgments` finds and its index: kept for the next run where judgments are prepared."""
+def _tie_groups(parts: Sequence[Part], rank: IntArray) -> tuple[IntArray, IntArray]:
+    """Where the tie group of each document starts and how large it is; most runs have no ties, and this takes no memory then."""
+    one = np.broadcast_to(np.int64(1), len(rank))
+    if all(part.size is None for part in parts):
+        return rank, one
+    start = [part.rank if part.start is None else part.start for part in parts]
+    size = [one[: len(part.rank)] if part.size is None else part.size for part in parts]
+    return np.concatenate(start), np.concatenate(size)
+
+
+def _indexed(qrels: Any, policy: Policy, columns: Mapping[str, str] | None) -> tuple[Gold, int]:
+    """The index of what :func:`_judgments` finds, and how many repeated documents it lacks; kept where judgments are prepared."""
     index = index_of(qrels)
     if index is not None and index.for_tables is not None:
-        kept: tuple[list[str], pl.DataFrame, int, Gold] = index.for_tables
-        return kept
+        return index.for_tables, 0
     queries, table, repeated = _judgments(qrels if index is None else index.source, policy, columns)
-    found = queries, table, repeated, Gold.of(queries, table)
+    gold = Gold.hashed(queries, table)
+    if gold is None:
+        table, dropped = _highest_grades(queries, table, policy)
+        gold, repeated = Gold.of(queries, table), repeated + dropped
     if index is not None and not repeated:  # which each run would be told of
-        index.for_tables = found
-    return found
+        index.for_tables = gold
+    return gold, repeated
 
 
 def _judgments(
     qrels: Any, policy: Policy, columns: Mapping[str, str] | None
 ) -> tuple[list[str], pl.DataFrame, int]:
-    """All judged queries, a table ``q, doc, grade`` sorted by query, and how many repeated documents it lacks."""
+    """All judged queries, a table ``q, doc, grade`` sorted by query, and how many repeated documents lists of them had."""
     if isinstance(qrels, Mapping):
-        queries, table, dropped = _judgments_of_dicts(qrels, policy)
-    else:
-        queries, table = _judgments_of_table(frames.qrels_frame(qrels, columns))
-        dropped = 0
-    table, repeated = _highest_grades(queries, table, policy)
-    return queries, table, dropped + repeated
+        return _judgments_of_dicts(qrels, policy)
+    return *_judgments_of_table(frames.qrels_frame(qrels, columns)), 0
 
 
 def _judgments_of_dicts(qrels: Mapping[Any, Any], policy: Policy) -> tuple[list[str], pl.DataFrame, int]:
@@ -92,10 +105,13 @@ def _judgments_of_dicts(qrels: Mapping[Any, Any], policy: Policy) -> tuple[list[
 
     given = mappings.judgments(qrels)
     check_duplicates("qrels", given.duplicates, given.first_duplicate, policy)
-    queries, golds = [str(query) for query in given.by_query], list(given.by_query.values())
+    by_query = given.by_query
+    if {*map(type, by_query), *map(type, chain.from_iterable(by_query.values()))} - {str}:
+        by_query = mappings.as_text(by_query)
+    queries, golds = list(by_query), list(by_query.values())
     columns = {
         "q": np.repeat(np.arange(len(golds)), [len(gold) for gold in golds]),
-        "doc": [str(doc) for gold in golds for doc in gold],
+        "doc": [*chain.from_iterable(golds)],
         "grade": grades(queries, golds).astype(np.float64),
     }
     schema = {"q": pl.Int64, "doc": pl.String, "grade": pl.Float64}
@@ -135,22 +151,12 @@ def numbered(column: pl.Series) -> tuple[pl.Series, IntArray, IntArray]:
     return values, number, runs["len"].to_numpy().astype(np.int64)
 
 
-def _as_bytes(grades: FloatArray) -> Grades:
-    """Whole grades from 0 to 255 in an eighth of the memory; counting them is faster than sorting, too."""
-    if grades.min(initial=0) < 0 or grades.max(initial=0) > 255:
-        return grades
-    small = grades.astype(np.uint8)
-    return small if np.array_equal(small, grades) else grades
-
-
 def _highest_grades(queries: list[str], table: pl.DataFrame, policy: Policy) -> tuple[pl.DataFrame, int]:
     """Each document of a query once, and how many rows that dropped."""
-    if not may_repeat(hashes_of(table["doc"]), np.bincount(table["q"].to_numpy())):
-        return table, 0
     repeated = table.filter(table.select("q", "doc").is_duplicated())
     if not len(repeated):
         return table, 0
     kept = best_of_each(table, ["q", "doc"], "grade").sort("q", maintain_order=True)
     dropped = len(table) - len(kept)
-    check_duplicates("qrels", dropped, named(repeated["doc"][0], queries[repeated["q"][0]]), policy)
+    check_duplicates("qrels", dropped, mappings.Place(repeated["doc"][0], queries[repeated["q"][0]]), policy)
     return kept, dropped

@@ -110,7 +110,7 @@ class Measure:
 
     @property
     def definition(self) -> Definition:
-        return definition(self.name)
+        return _DEFINITIONS.get(self.name) or definition(self.name)
 
     @property
     def k(self) -> int | None:

@@ -1,22 +1,22 @@
-"""What an evaluation returns: one value per query and measure, the means, and an interval for every mean."""
+"""One value per query and measure, the means, and an interval for every mean."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ranklens import __version__
-from ranklens.errors import InputError, MeasureError, MissingExtraError, nearest, warn
-from ranklens.judging.judged import Applied, Copied, Counted, Judged, Recalled
+from ranklens.errors import InputError, MeasureError, MissingExtraError, nearest
+from ranklens.judging.judged import Copied, Judged, Recalled
 from ranklens.policy import Policy
-from ranklens.registry import Aggregate, Measure, parse, spellings, stated
+from ranklens.registry import Aggregate, Measure, parse
+from ranklens.scores.notes import details, highest_grade, kinds_of_intervals
 from ranklens.stats.intervals import Bounds, Interval, interval, median_interval
-from ranklens.words import counted, finite, percent, several
+from ranklens.words import counted, finite, several
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -35,8 +35,9 @@ if TYPE_CHECKING:
 
 SCHEMA = "ranklens.scores"  # src/ranklens/scores.schema.json
 FORMAT_VERSION = 1  # of to_json; 1: first version
-FEW_EXPECTED = 2  # documents per query, as golden sets have
+_NUMBERS = ("mean", "low", "high")
 GEOMETRIC_FLOOR = 0.00001  # trec_eval's MIN_GEO_MEAN
+LOG_BOUNDS = Bounds(float(np.log(GEOMETRIC_FLOOR)), 0.0)  # of what a geometric mean averages
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,6 +245,13 @@ class Scores:
             content = json.loads(text)
         except ValueError as error:
             raise InputError(f"These scores are not JSON: {error}.") from None
+        from ranklens.scores.reading import recalled
+
+        by_name = isinstance(content, dict) and [one for one in content.values() if isinstance(one, dict)]
+        if by_name and all("values" in one for one in by_name):
+            raise InputError(
+                f"These are scores by name ({several([*content])}), as the command line writes them; ranklens.read_scores reads the file."
+            )
         return recalled(content)
 
     @classmethod
@@ -321,7 +329,7 @@ class Scores:
         """The parts of :attr:`note`, one by one."""
         means = [m for m in self.measures if m.definition.aggregate in ("mean", "geometric")]
         found = {measure.shown: self.interval(measure) for measure in means}
-        said = [*details(self.judged, self.measures), *_methods(found)]
+        said = [*details(self.judged, self.measures), *kinds_of_intervals(found)]
         cut = any(around.clipped for around in found.values())
         return [*said, "intervals are clipped to the measure's range"] if cut else said
 
@@ -375,142 +383,6 @@ class Scores:
         return rows
 
 
-_METHODS = {
-    "wilson": "Wilson",
-    "modified wilson": "modified Wilson",
-}  # that are not written as they are called
-_NUMBERS = ("mean", "low", "high")
-
-
-def read_scores(path: Any) -> dict[str, Scores]:
-    """The scores in a file, by the name of the run.
-
-    That is what ``ranklens evaluate -o`` and :meth:`Scores.to_json` write, values by query in CSV, TSV, JSONL or Parquet
-    (:attr:`Scores.per_query`, :meth:`ranklens.Comparison.queries_frame`, ``ranklens evaluate -q -o``) and the JSON of a comparison; and what
-    ``trec_eval -q`` prints. Scores of a single run without a name are called like the file.
-
-    >>> import ranklens as rl, tempfile
-    >>> from pathlib import Path
-    >>> file = Path(tempfile.mkdtemp(), "bm25.json")
-    >>> _ = file.write_text(rl.evaluate({"q": {"a"}}, {"q": ["x", "a"]}, "RR").to_json())
-    >>> read_scores(file)["bm25"].mean
-    {'RR': 0.5}
-    """
-    file = Path(path)
-    try:
-        text = _json_text(file)
-        if text is None:
-            return _copied_from(file)
-        content = json.loads(text)
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}.", path=str(path)) from None
-    except ValueError as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"{path} is not JSON: {error}.", path=str(path)) from None
-    single = isinstance(content, dict) and "values" in content
-    named = {file.name.partition(".")[0]: content} if single else content
-    if single and "systems" in content:
-        named = of_comparison(content)
-    if not isinstance(named, dict) or not named:
-        raise InputError(
-            f"{path} holds no scores; ranklens evaluate -o scores.json writes them.", path=str(path)
-        )
-    try:
-        return {str(name): recalled(one) for name, one in named.items()}
-    except InputError as error:
-        error.prefix(f"{path}: ")
-        error.path = str(path)
-        raise
-
-
-def of_comparison(content: Mapping[str, Any]) -> dict[str, Any]:
-    """What the JSON of a comparison says of each system, as the JSON of scores has it."""
-    known = {row["name"] for row in content["measures"] if is_measure(row["name"])}
-    shared = {"format_version": FORMAT_VERSION, "queries": content["queries"], "policy": content["policy"]}
-    return {
-        system: {
-            **shared,
-            "measures": [{**row, "measure": row["name"]} for row in content["measures"]],
-            "values": {name: by[system] for name, by in content["values"].items() if name in known},
-            "applied": content["applied"].get(system, {"queries": len(content["queries"])}),
-        }
-        for system in content["systems"]
-    }
-
-
-def _json_text(file: Path) -> str | None:
-    """The text of one JSON object or list; None for a table, JSONL included."""
-    with file.open("rb") as opened:
-        head = opened.read(1 << 16).lstrip()
-    if file.suffix.lower() != ".json" and (
-        not head.startswith(b"{") or file.suffix.lower() in (".jsonl", ".ndjson", ".gz")
-    ):
-        return None
-    return file.read_text(encoding="utf-8")
-
-
-def _copied_from(file: Path) -> dict[str, Scores]:
-    from ranklens.files.values import read_values
-
-    found = {}
-    for run, (queries, by_measure) in read_values(file).items():
-        known = {name: values for name, values in by_measure.items() if is_measure(name)}
-        others = [name for name in by_measure if name not in known]
-        if not known:
-            raise InputError(
-                f"{file}: none of {several(others) or 'its columns'} is a measure. Pass the table to compare_scores to compare such values.",
-                path=str(file),
-            )
-        if others:
-            warn(
-                f"{file}: {several(others)} left out, as RankLens knows no such measure. Pass the table to compare_scores to compare it."
-            )
-        measures = [parse(name) for name in known]
-        values = {str(m): np.array(column) for m, column in zip(measures, known.values(), strict=True)}
-        judged = Copied.of(queries, Policy(), Applied(queries=len(queries)))
-        found[run] = Scores(measures, judged, values)
-    return found
-
-
-def is_measure(name: str) -> bool:
-    """Whether the registry has a measure of that name."""
-    try:
-        parse(name)
-    except MeasureError:
-        return False
-    return True
-
-
-def recalled(content: Any) -> Scores:
-    """Scores from what JSON says."""
-    if not isinstance(content, dict) or content.get("format_version") != FORMAT_VERSION:
-        given = content.get("format_version") if isinstance(content, dict) else content
-        raise InputError(
-            f"These are no scores that this version of RankLens reads: format_version is {given!r:.40}, and should be {FORMAT_VERSION}."
-        )
-    try:
-        queries = [str(query) for query in content["queries"]]
-        asked = {row["measure"]: row["asked"] for row in content["measures"]}
-        measures = [parse(asked.get(name, name)) for name in content["values"]]
-        kinds = {m: np.float64 if m.definition.aggregate != "none" else np.object_ for m in measures}
-        values = {
-            str(m): np.array(found, kinds[m])
-            for m, found in zip(measures, content["values"].values(), strict=True)
-        }
-        policy, applied = content["policy"], Applied(**content["applied"])
-        judged = (
-            Copied.of(queries, Policy(), applied)
-            if policy is None
-            else Recalled.of(queries, Policy(**policy), applied)
-        )
-    except (KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"These scores are incomplete: {type(error).__name__}: {error}.") from None
-    if any(len(found) != len(queries) for found in values.values()):
-        raise InputError("These scores are incomplete: not every query has a value.")
-    return Scores(measures, judged, values)
-
-
 class Means(dict[str, float]):
     """Means by canonical name, found under any spelling."""
 
@@ -519,142 +391,6 @@ class Means(dict[str, float]):
         if canonical not in self:
             raise MeasureError(f"{canonical} was not evaluated: {nearest(canonical, self)}")
         return self[canonical]
-
-
-def _methods(intervals: Mapping[str, Interval]) -> list[str]:
-    """How intervals were made, if not all are Student's t."""
-    by: dict[str, list[str]] = {}
-    for name, around in intervals.items():
-        by.setdefault(_METHODS.get(around.method, around.method), []).append(name)
-    if not by or [*by] == ["t"]:
-        return []
-    if len(by) == 1:
-        return [f"{next(iter(by))} intervals"]
-    return [f"intervals by {', '.join(f'{method} ({several(names)})' for method, names in by.items())}"]
-
-
-def describe(judged: Judged, measures: Sequence[Measure], *, done: str = "averaged") -> str:
-    """What was averaged over, what was left out or decided, and how far the judgments reach."""
-    return "; ".join(details(judged, measures, done=done))
-
-
-def details(
-    judged: Judged, measures: Sequence[Measure], *, done: str = "averaged", parameters: bool = True
-) -> list[str]:
-    """The parts of :func:`describe`, one by one; without ``parameters`` where these are told anyway."""
-    applied, policy = judged.applied, judged.policy
-    among = ", ".join(_if_any(_among_the_queries(applied, policy)))
-    parts = [
-        f"{counted(applied.queries, 'query')} {done}" + (f" ({among})" if among else ""),
-        *_if_any(_beside_the_queries(applied)),
-        "" if isinstance(judged, Copied) else policy.describe() + _ties_at_cutoffs(judged, measures),
-        _judged_share(judged, measures),
-        *spellings(measures),
-        *(_parameters(judged, measures) if parameters and not isinstance(judged, Copied) else []),
-    ]
-    return [part for part in parts if part]
-
-
-def _parameters(judged: Judged, measures: Sequence[Measure]) -> list[str]:
-    """What defaults stand for that change from paper to paper; a gain, where grades are more than 0 and 1."""
-    is_binary = judged.graded == 0
-    by_parts: dict[str, list[str]] = {}
-    for measure in measures:
-        found = stated(measure, highest_grade([judged]))
-        if parts := [part for part in found if not (is_binary and part.startswith("gain"))]:
-            by_parts.setdefault(", ".join(parts), []).append(measure.shown)
-    return [f"{several(names, len(names))} with {parts}" for parts, names in by_parts.items()]
-
-
-def highest_grade(several_judged: Iterable[Judged]) -> float | None:
-    """The highest grade of all, as far as it is known; of scores that were read from a file it is not."""
-    known = [one for one in several_judged if isinstance(one, Counted) or not isinstance(one, Recalled)]
-    return max((one.max_grade for one in known), default=None)
-
-
-def _among_the_queries(applied: Applied, policy: Policy) -> list[tuple[int, str]]:
-    """What happened to queries that were, or would have been, averaged over: how many, and the words for it."""
-    zero_missing, empty = policy.missing == "zero", " left out" if policy.empty == "skip" else ""
-    absent, failed = applied.missing, applied.failed
-    counts = "counts as 0" if absent == 1 else "count as 0"
-    return [
-        (failed, f"{failed:,} failed, {'counted as 0' if zero_missing else 'left out'}"),
-        (absent, f"{absent:,} missing from the run {counts if zero_missing else 'left out'}"),
-        (applied.empty, f"{applied.empty:,} without relevant documents{empty}"),
-    ]
-
-
-def _beside_the_queries(applied: Applied) -> list[tuple[int, str]]:
-    """What else was counted: how many, and the words for it."""
-    return [
-        (applied.joined == "text", "joined on the texts of questions"),
-        (
-            applied.logged_again,
-            f"{counted(applied.logged_again, 'question')} logged again: the last answer counts",
-        ),
-        (applied.silent, f"{counted(applied.silent, 'query')} got nothing back"),
-        (
-            applied.unanswerable,
-            f"{counted(applied.unanswerable, 'unanswerable question')} apart: {applied.abstained:,} rightly got nothing back",
-        ),
-        (applied.ignored, f"{counted(applied.ignored, 'unjudged query')} of the run ignored"),
-        (applied.duplicates, f"{counted(applied.duplicates, 'repeated document')} dropped"),
-        (applied.duplicate_judgments, f"{counted(applied.duplicate_judgments, 'repeated judgment')} dropped"),
-    ]
-
-
-def _if_any(facts: Sequence[tuple[int, str]]) -> list[str]:
-    return [text for number, text in facts if number]
-
-
-def _ties_at_cutoffs(judged: Judged, measures: Sequence[Measure]) -> str:
-    tied = judged.tied
-    if not tied:
-        return ""
-    reached = [(k, judged.tied_across(k)) for k in cutoffs_of(measures)]
-    told = [f"across the cutoff {k} in {n:,}" for k, n in reached if n]
-    return f" (judged documents tie in {', '.join([counted(tied, 'query'), *told])})"
-
-
-def cutoffs_of(measures: Sequence[Measure]) -> list[int]:
-    """The cutoffs of all measures that have one."""
-    return sorted({m.k for m in measures if m.k is not None})
-
-
-def _judged_share(judged: Judged, measures: Sequence[Measure]) -> str:
-    share, k = share_judged(judged, measures), deepest(measures)
-    if share is None:
-        return ""
-    is_all = k is None or k >= judged.longest
-    return f"{percent(share)} of {'the retrieved documents' if is_all else f'the top {k}'} judged"
-
-
-def share_judged(judged: Judged, measures: Sequence[Measure], depth: int | None = None) -> float | None:
-    """How much of what was retrieved, down to the deepest cutoff (and at most ``depth``), is judged; None if that says nothing.
-
-    It says nothing where gold is one or two relevant documents per query: the others were never meant to be judged.
-    """
-    if isinstance(judged, Counted):
-        return judged.share
-    from ranklens.formulas.counts import judged_of_retrieved
-
-    cuts = [cut for cut in (deepest(measures), depth) if cut is not None]
-    found, retrieved = judged_of_retrieved(judged, min(cuts, default=None))
-    if not retrieved.any() or judged.policy.judged_only or _names_only_the_expected(judged):
-        return None
-    return float(found.sum() / retrieved.sum())
-
-
-def _names_only_the_expected(judged: Judged) -> bool:
-    """Whether judgments are a golden set: no document judged not relevant, and two or fewer for the usual query."""
-    if not len(judged) or (judged.ideal.grade <= 0).any():
-        return False
-    return bool(np.median(judged.ideal.sum()) <= FEW_EXPECTED)
-
-
-def deepest(measures: Sequence[Measure]) -> int | None:
-    """The largest cutoff; None if no measure has one."""
-    return max((m.k for m in measures if m.k is not None), default=None)
 
 
 def total(kind: Aggregate, values: FloatArray) -> float:
@@ -666,7 +402,7 @@ def total(kind: Aggregate, values: FloatArray) -> float:
     if kind == "median":
         return float(np.median(values))
     # One after the other, as trec_eval adds: numpy.sum rounds differently.
-    added = float(values.cumsum()[-1])
+    added = float(np.add.accumulate(values)[-1])
     return added if kind == "sum" else added / len(values)
 
 
@@ -688,9 +424,6 @@ def interval_of(
         return interval(values, method=method, level=level, bounds=bounds, rng=rng)
     method = usual_of_logs(method)
     return of_logs(interval(logs_with_floor(values), method=method, level=level, bounds=LOG_BOUNDS, rng=rng))
-
-
-LOG_BOUNDS = Bounds(float(np.log(GEOMETRIC_FLOOR)), 0.0)  # of what a geometric mean averages
 
 
 def usual_of_logs(method: str) -> str:

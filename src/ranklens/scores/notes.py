@@ -1,0 +1,159 @@
+"""What was averaged over, what was decided on the way, and how far the judgments reach: in words, as every table says it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ranklens.judging.judged import Applied, Copied, Counted, Judged, Recalled
+from ranklens.policy import Policy
+from ranklens.registry import Measure, spellings, stated
+from ranklens.words import counted, percent, several
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from ranklens.stats.intervals import Interval
+
+FEW_EXPECTED = 2  # documents per query, as golden sets have
+_METHODS = {
+    "wilson": "Wilson",
+    "modified wilson": "modified Wilson",
+}  # that are not written as they are called
+
+
+def describe(judged: Judged, measures: Sequence[Measure], *, done: str = "averaged") -> str:
+    """What was averaged over, what was left out or decided, and how far the judgments reach."""
+    return "; ".join(details(judged, measures, done=done))
+
+
+def details(
+    judged: Judged, measures: Sequence[Measure], *, done: str = "averaged", parameters: bool = True
+) -> list[str]:
+    """The parts of :func:`describe`, one by one; without ``parameters`` where these are told anyway."""
+    applied, policy = judged.applied, judged.policy
+    among = ", ".join(_if_any(_among_the_queries(applied, policy)))
+    parts = [
+        f"{counted(applied.queries, 'query')} {done}" + (f" ({among})" if among else ""),
+        *_if_any(_beside_the_queries(applied)),
+        "" if isinstance(judged, Copied) else policy.describe() + _ties_at_cutoffs(judged, measures),
+        _judged_share(judged, measures),
+        *spellings(measures),
+        *(_parameters(judged, measures) if parameters and not isinstance(judged, Copied) else []),
+    ]
+    return [part for part in parts if part]
+
+
+def _parameters(judged: Judged, measures: Sequence[Measure]) -> list[str]:
+    """What defaults stand for that change from paper to paper; a gain, where grades are more than 0 and 1."""
+    is_binary = judged.graded == 0
+    by_parts: dict[str, list[str]] = {}
+    for measure in measures:
+        found = stated(measure, highest_grade([judged]))
+        if parts := [part for part in found if not (is_binary and part.startswith("gain"))]:
+            by_parts.setdefault(", ".join(parts), []).append(measure.shown)
+    return [f"{several(names, len(names))} with {parts}" for parts, names in by_parts.items()]
+
+
+def highest_grade(several_judged: Iterable[Judged]) -> float | None:
+    """The highest grade of all, as far as it is known; of scores that were read from a file it is not."""
+    known = [one for one in several_judged if isinstance(one, Counted) or not isinstance(one, Recalled)]
+    return max((one.max_grade for one in known), default=None)
+
+
+def _among_the_queries(applied: Applied, policy: Policy) -> list[tuple[int, str]]:
+    """What happened to queries that were, or would have been, averaged over: how many, and the words for it."""
+    zero_missing, empty = policy.missing == "zero", " left out" if policy.empty == "skip" else ""
+    absent, failed = applied.missing, applied.failed
+    counts = "counts as 0" if absent == 1 else "count as 0"
+    return [
+        (failed, f"{failed:,} failed, {'counted as 0' if zero_missing else 'left out'}"),
+        (absent, f"{absent:,} missing from the run {counts if zero_missing else 'left out'}"),
+        (applied.empty, f"{applied.empty:,} without relevant documents{empty}"),
+    ]
+
+
+def _beside_the_queries(applied: Applied) -> list[tuple[int, str]]:
+    """What else was counted: how many, and the words for it."""
+    return [
+        (applied.joined == "text", "joined on the texts of questions"),
+        (
+            applied.logged_again,
+            f"{counted(applied.logged_again, 'question')} logged again: the last answer counts",
+        ),
+        (applied.silent, f"{counted(applied.silent, 'query')} got nothing back"),
+        (
+            applied.unanswerable,
+            f"{counted(applied.unanswerable, 'unanswerable question')} apart: {applied.abstained:,} rightly got nothing back",
+        ),
+        (applied.ignored, f"{counted(applied.ignored, 'unjudged query')} of the run ignored"),
+        (applied.duplicates, f"{counted(applied.duplicates, 'repeated document')} dropped"),
+        (applied.duplicate_judgments, f"{counted(applied.duplicate_judgments, 'repeated judgment')} dropped"),
+    ]
+
+
+def _if_any(facts: Sequence[tuple[int, str]]) -> list[str]:
+    return [text for number, text in facts if number]
+
+
+def _ties_at_cutoffs(judged: Judged, measures: Sequence[Measure]) -> str:
+    tied = judged.tied
+    if not tied:
+        return ""
+    reached = [(k, judged.tied_across(k)) for k in cutoffs_of(measures)]
+    told = [f"across the cutoff {k} in {n:,}" for k, n in reached if n]
+    return f" (judged documents tie in {', '.join([counted(tied, 'query'), *told])})"
+
+
+def cutoffs_of(measures: Sequence[Measure]) -> list[int]:
+    """The cutoffs of all measures that have one."""
+    return sorted({m.k for m in measures if m.k is not None})
+
+
+def _judged_share(judged: Judged, measures: Sequence[Measure]) -> str:
+    share, k = share_judged(judged, measures), deepest(measures)
+    if share is None:
+        return ""
+    is_all = k is None or k >= judged.longest
+    return f"{percent(share)} of {'the retrieved documents' if is_all else f'the top {k}'} judged"
+
+
+def share_judged(judged: Judged, measures: Sequence[Measure], depth: int | None = None) -> float | None:
+    """How much of what was retrieved, down to the deepest cutoff (and at most ``depth``), is judged; None if that says nothing.
+
+    It says nothing where gold is one or two relevant documents per query: the others were never meant to be judged.
+    """
+    if isinstance(judged, Counted):
+        return judged.share
+    from ranklens.formulas.counts import judged_of_retrieved
+
+    cuts = [cut for cut in (deepest(measures), depth) if cut is not None]
+    found, retrieved = judged_of_retrieved(judged, min(cuts, default=None))
+    if not retrieved.any() or judged.policy.judged_only or _names_only_the_expected(judged):
+        return None
+    return float(found.sum() / retrieved.sum())
+
+
+def _names_only_the_expected(judged: Judged) -> bool:
+    """Whether judgments are a golden set: no document judged not relevant, and two or fewer for the usual query."""
+    if not len(judged) or (judged.ideal.grade <= 0).any():
+        return False
+    return bool(np.median(judged.ideal.sum()) <= FEW_EXPECTED)
+
+
+def deepest(measures: Sequence[Measure]) -> int | None:
+    """The largest cutoff; None if no measure has one."""
+    return max((m.k for m in measures if m.k is not None), default=None)
+
+
+def kinds_of_intervals(intervals: Mapping[str, Interval]) -> list[str]:
+    """How intervals were made, if not all are Student's t."""
+    by: dict[str, list[str]] = {}
+    for name, around in intervals.items():
+        by.setdefault(_METHODS.get(around.method, around.method), []).append(name)
+    if not by or [*by] == ["t"]:
+        return []
+    if len(by) == 1:
+        return [f"{next(iter(by))} intervals"]
+    return [f"intervals by {', '.join(f'{method} ({several(names)})' for method, names in by.items())}"]
