@@ -140,7 +140,7 @@ def test_different_policies_are_told():
     ("given", "message"),
     [
         ({}, "Nothing to compare; pass at least one system"),
-        ({"a": 3}, "a is a int; give Scores, a table"),
+        ({"a": 3}, "a is an int; give Scores, a table"),
         ({"a": {"q1": 0.5}}, "a: expected {query: {measure: value}}"),
         ({"a": {"q1": {"RR": "high"}}}, "a: a value of RR is 'high', not a number"),
         ({"a": {"q1": {"RR": float("nan")}}}, "a: RR of query 'q1' is not a number"),
@@ -197,3 +197,12 @@ def test_values_that_cannot_be_squared_are_refused():
     small = {"q1": {"x": 0.1}, "q2": {"x": 0.2}}
     with pytest.raises(rl.InputError, match=r"A: x of query 'q2' is -1e\+200; values go up to 1e\+60"):
         rl.compare_scores({"A": {"q1": {"x": 1.0}, "q2": {"x": -1e200}}, "B": small})
+
+
+def test_a_table_of_values_does_not_say_its_policies(tmp_path):
+    scores = rl.evaluate({"q1": {"a"}, "q2": {"b"}}, {"q1": ["a"], "q2": ["x", "b"]}, "RR", missing="skip")
+    scores.per_query.write_csv(tmp_path / "old.csv")
+    old = rl.read_scores(tmp_path / "old.csv")["old"]
+    told = "The policies behind old are not known: a table of values does not say."
+    assert told in rl.compare_scores({"old": old, "new": scores}).cautions
+    assert not any("policies" in one for one in rl.compare_scores({"old": old, "older": old}).cautions)

@@ -348,7 +348,7 @@ def test_results_of_the_wrong_kind_are_refused():
             rl.gate(wrong, "RR >= 0.1")
     with pytest.raises(InputError, match="no rule to check"):
         rl.gate(PERFECT, [])
-    with pytest.raises(InputError, match="The baseline is a int"):
+    with pytest.raises(InputError, match="The baseline is an int"):
         rl.gate(PERFECT, "RR drop <= 1%", baseline=3)
 
 

@@ -216,7 +216,7 @@ def test_a_writer_of_the_users_own_stays_open(scores, tmp_path):
         ("mlfow", "no tracker 'mlfow': did you mean 'mlflow'"),
         ("mlflow:here", "no tracker 'mlflow:here'"),
         ("tensorboard:", "no tracker 'tensorboard:'"),
-        (7, "The tracker is a int; pass 'mlflow', 'wandb', 'tensorboard', a W&B run, or a SummaryWriter"),
+        (7, "The tracker is an int; pass 'mlflow', 'wandb', 'tensorboard', a W&B run, or a SummaryWriter"),
     ],
 )
 def test_trackers_that_do_not_exist(scores, tracker, message):

@@ -18,7 +18,7 @@ from ranklens.registry import Aggregate, Better, Measure, parse, parse_many
 from ranklens.scores import GEOMETRIC_FLOOR, Scores, interval_of, logs_with_floor, total
 from ranklens.stats import Bounds, Clusters, Interval, cluster_interval
 from ranklens.stats.inputs import LARGEST
-from ranklens.words import counted
+from ranklens.words import counted, kind
 
 if TYPE_CHECKING:
     import polars as pl
@@ -403,7 +403,7 @@ def _number(system: str, value: Any, name: str) -> float:
 def _from_frame(system: str, given: Any) -> _Table:
     if not frames.is_frame(given):
         raise InputError(
-            f"{system} is a {type(given).__name__}; give Scores, a table with a column query and one per measure, "
+            f"{system} is {kind(given)}; give Scores, a table with a column query and one per measure, "
             "or {query: {measure: value}}."
         )
     if getattr(getattr(given, "index", None), "name", None):

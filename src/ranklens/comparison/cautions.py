@@ -13,6 +13,7 @@ from ranklens.comparison.alignment import is_cost
 from ranklens.comparison.effort import corrected_away
 from ranklens.comparison.slices import NONE
 from ranklens.comparison.wording import name_of_test
+from ranklens.judging.judged import Copied
 from ranklens.scores import share_judged
 from ranklens.stats.student import t_quantile
 from ranklens.words import counted, percent, several
@@ -190,7 +191,10 @@ def _twins(aligned: Aligned) -> Iterator[str]:
 
 
 def _policies(scores: Mapping[str, Scores]) -> Iterator[str]:
-    policies = {name: asdict(one.policy) for name, one in scores.items()}
+    unknown = [name for name, one in scores.items() if isinstance(one.judged, Copied)]
+    policies = {name: asdict(one.policy) for name, one in scores.items() if name not in unknown}
+    if unknown and policies:
+        yield f"The policies behind {several(unknown)} are not known: a table of values does not say."
     for field in next(iter(policies.values()), {}):
         kinds: dict[str, list[str]] = {}
         for name, policy in policies.items():

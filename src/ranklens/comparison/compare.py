@@ -25,6 +25,7 @@ from ranklens.comparison.values import by_system
 from ranklens.errors import InputError, MeasureError, nearest, warn
 from ranklens.evaluation import Each, evaluate, evaluate_each
 from ranklens.files.collection import Bad, Collection, is_path, open_collection
+from ranklens.files.systems import nameless, names_in
 from ranklens.judging.inputs import read_inputs
 from ranklens.judging.judged import Counted
 from ranklens.judging.prepared import kept
@@ -400,8 +401,12 @@ def _named_runs(qrels: Any, runs: Any, names: Names, bad: Bad) -> tuple[Any, dic
     if column is None:
         return qrels, _checked(runs)
     table = frames.to_polars(runs)
+    table = table.with_columns(names_in(table[column]))
     parts = table.partition_by(column, as_dict=True, maintain_order=True, include_key=False)
-    return qrels, _checked({name: part for (name,), part in parts.items()})
+    by_name = {name: part for (name,), part in parts.items()}
+    if None in by_name:
+        raise nameless(next((name for name in by_name if name is not None), ""))
+    return qrels, _checked(by_name)
 
 
 def _is_table(runs: Any) -> bool:
@@ -416,7 +421,18 @@ def _checked(systems: Any) -> dict[str, Any]:
     named = {str(name): system for name, system in systems.items()}
     if len(named) < len(systems):
         raise InputError(f"Two systems have the same name: {', '.join(map(repr, systems))}.")
+    _refuse_shared(named)
     return named
+
+
+def _refuse_shared(systems: Mapping[str, Any]) -> None:
+    """An iterator of two systems would give each a part of its rows."""
+    owner: dict[int, str] = {}
+    for name, system in systems.items():
+        if isinstance(system, Iterator) and owner.setdefault(id(system), name) != name:
+            raise InputError(
+                f"{owner[id(system)]!r} and {name!r} are the same iterator, which can be read only once; pass a list or a file."
+            )
 
 
 def _name(baseline: Any) -> str | None:

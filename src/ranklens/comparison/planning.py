@@ -21,7 +21,7 @@ from ranklens.stats import (
     power_of,
     queries_needed,
 )
-from ranklens.words import counted, percent
+from ranklens.words import counted, kind, percent
 
 if TYPE_CHECKING:
     import polars as pl
@@ -277,7 +277,7 @@ def _pilot(given: Any, measure: Any) -> _Pilot:
         return _of_comparison(given, measure)
     if isinstance(given, (str, bytes)) or not isinstance(given, (Sequence, np.ndarray)):
         raise InputError(
-            f"The pilot is a {type(given).__name__}: pass a comparison, scores, a list of differences, or a standard deviation."
+            f"The pilot is {kind(given)}: pass a comparison, scores, a list of differences, or a standard deviation."
         )
     change = inputs.not_empty(given, "pilot")
     return _Pilot(_deviation(change[None]), len(change) - 1, f"of {counted(len(change), 'difference')}")

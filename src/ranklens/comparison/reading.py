@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ranklens.comparison.compare import compare_scores
 from ranklens.comparison.export import FORMAT_VERSION
 from ranklens.errors import InputError
-from ranklens.scores import is_measure, of_comparison, recalled
+from ranklens.scores.reading import is_measure, of_comparison, recalled
 from ranklens.stats import Margin
 
 if TYPE_CHECKING:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ranklens import words
 from ranklens.errors import InputError, nearest
 from ranklens.files.rows import read_rows
-from ranklens.readers import frames
+from ranklens.readers import frames, names
 
 NONE = "(none)"  # the slice of queries that have no value
 # Where a table has both an id and a query, the query is its text.
-_ID_NAMES = ("_id", "query_id", "queryid", "qid", "q_id", "id", *frames.QUERY_NAMES)
+_ID_NAMES = ("_id", *names.SAY_ID, "id", *frames.QUERY_NAMES)
 
 
 def slices_of(by: Any, queries: Any, ids: Sequence[str], *, what: str = "by") -> dict[str, str]:
@@ -33,7 +34,7 @@ def slices_of(by: Any, queries: Any, ids: Sequence[str], *, what: str = "by") ->
         found = _column(by, read_rows(queries))
     else:
         raise InputError(
-            f"{what} is a {type(by).__name__}; pass the name of a column of queries=…, or {{query: value}}."
+            f"{what} is {words.kind(by)}; pass the name of a column of queries=…, or {{query: value}}."
         )
     named = {query: _name(found.get(query), what) for query in ids}
     if all(name == NONE for name in named.values()):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ranklens import words
 from ranklens.arrays import FloatArray
 from ranklens.errors import InputError
 from ranklens.evaluation import evaluate
@@ -135,7 +136,7 @@ def _run(run: Any, name: str) -> Mapping[Any, Any]:
             frames.run_frame(run).select("query", "doc", "score").rename({"score": "grade"})
         )
     raise InputError(
-        f"{name} is a {type(run).__name__}; pass a dict by query or a table. evaluate_embeddings(..., top=k).run is one."
+        f"{name} is {words.kind(run)}; pass a dict by query or a table. evaluate_embeddings(..., top=k).run is one."
     )
 
 

@@ -19,6 +19,7 @@ from ranklens.judging.assembly import assemble
 from ranklens.policy import Policy, make_policy
 from ranklens.registry import Measure, parse_many
 from ranklens.scores import Scores, Sources
+from ranklens.stats.inputs import count
 
 Measures = str | Measure | Sequence[str | Measure]
 
@@ -81,8 +82,8 @@ def evaluate_embeddings(
             f"queries={queries!r} is a path; load them first: only documents are read from files."
         )
     for name, number in (("top", top), ("batch", batch)):
-        if number is not None and number < 1:
-            raise InputError(f"{name}={number} is not allowed: it is a whole number from 1.")
+        if number is not None:
+            count(number, name)
     measures, policy = read(measures, convention, policy)
     chosen = make_policy(policy, options)
     wanted = [with_rel(measure, chosen.rel) for measure in parse_many(measures)]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ranklens import __version__
+from ranklens import __version__, words
 from ranklens.errors import InputError, InPython, nearest
 from ranklens.history.record import Record
 from ranklens.history.store import History
@@ -51,7 +51,7 @@ class Baseline:
         found = given if isinstance(given, Mapping) else {"baseline": given}
         if not all(isinstance(one, (Scores, Record)) for one in found.values()):
             raise InputError(
-                f"The baseline is a {type(given).__name__}; pass the path of a baseline file, 'history:REF', or scores."
+                f"The baseline is {words.kind(given)}; pass the path of a baseline file, 'history:REF', or scores."
             )
         return cls(
             {

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ranklens import words
 from ranklens.errors import InputError
 from ranklens.evaluation import with_rel
 from ranklens.history.record import Record, digests_of, latency_of
@@ -43,7 +44,7 @@ def records_of(results: Any, measures: Sequence[Measure], *, digested: bool = Tr
             continue
         if not isinstance(one, Scores):
             raise InputError(
-                f"{name} is a {type(one).__name__}; pass scores, {{system: scores}} or a benchmark whose retrievers have run."
+                f"{name} is {words.kind(one)}; pass scores, {{system: scores}} or a benchmark whose retrievers have run."
             )
         digests = digests_of(one) if digests is None else digests
         found[str(name)] = Record.of(with_measures(one, measures), str(name), digests=digests)

@@ -77,16 +77,11 @@ def _levels(judged: Judged) -> FloatArray:
 def _some_queries(judged: Judged, first: int, last: int) -> Judged:
     if last - first == len(judged):
         return judged
-
-    def part(hits: Hits) -> Hits:
-        rows = slice(*np.searchsorted(hits.query, [first, last]).tolist())
-        return Hits(hits.query[rows] - first, hits.rank[rows], hits.grade[rows], last - first)
-
     return replace(
         judged,
         queries=judged.queries[first:last],
-        hits=part(judged.hits),
-        ideal=part(judged.ideal),
+        hits=judged.hits.of_queries(first, last),
+        ideal=judged.ideal.of_queries(first, last),
         retrieved=judged.retrieved[first:last],
         _cache={},
     )

@@ -16,7 +16,7 @@ from ranklens.errors import InputError, hearing
 from ranklens.judging.assembly import assemble
 from ranklens.judging.enriched import stand
 from ranklens.judging.judged import Applied
-from ranklens.judging.order import named, not_a_number, tie_key
+from ranklens.judging.order import not_a_number, tie_key
 from ranklens.judging.standing import Standings
 from ranklens.readers import mappings
 from ranklens.readers.judgments import Judgments
@@ -59,7 +59,9 @@ def _judged(run: DataFrame, rows: _Rows, judgments: Mapping[str, Any], judging: 
         judged = assemble(found, _decided_elsewhere(judging.policy), details=details)
     judged = replace(judged, max_grade=judging.max_grade)
     values = {str(measure): measure(judged) for measure in judging.measures}
-    first = {"repeated in run": rows.first_repeated} if rows.first_repeated else {}
+    first: dict[str, Any] = {"repeated in run": rows.first_repeated} if rows.first_repeated else {}
+    if found.applied.duplicate_judgments and not isinstance(judgments, Judgments):
+        first["repeated in qrels"] = mappings.judgments(judgments).first_duplicate
     facts = facts_of(judged, judging.measures, values, first)
     facts.applied = replace(facts.applied, duplicates=rows.repeated, ignored=0)
     facts.counts["judged queries"] = len(judgments)
@@ -85,7 +87,7 @@ class _Rows:
     frame: DataFrame
     policy: Policy
     repeated: int
-    first_repeated: str
+    first_repeated: mappings.Place | None
 
     @classmethod
     def of(cls, run: DataFrame, policy: Policy) -> _Rows:
@@ -149,7 +151,7 @@ class _Rows:
         )
 
 
-def _checked(frame: DataFrame, policy: Policy) -> tuple[int, str]:
+def _checked(frame: DataFrame, policy: Policy) -> tuple[int, mappings.Place | None]:
     """How many documents are repeated, and the first of them; rows that cannot be ranked are refused."""
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -163,7 +165,7 @@ def _checked(frame: DataFrame, policy: Policy) -> tuple[int, str]:
         raise InputError("run: the doc is missing.")
     if found["nan"] is not None and policy.nan == "error":
         raise not_a_number("run", "score", found["nan"]["query"], found["nan"]["doc"], float("nan"))
-    first = "" if found["first"] is None else named(found["first"]["doc"], found["first"]["query"])
+    first = None if found["first"] is None else mappings.Place(found["first"]["doc"], found["first"]["query"])
     return int(found["repeated"] or 0), first
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ranklens import words
 from ranklens.errors import InputError, MissingExtraError, hearing
 from ranklens.files.collection import read_judgments
 from ranklens.judging.assembly import judge
@@ -129,7 +130,7 @@ def _local(qrels: Any, columns: Mapping[str, str] | None) -> Any:
         return dict(found)
     if not frames.is_frame(found):
         raise InputError(
-            f"qrels is a {type(found).__name__}; pass a Spark DataFrame, a dict by query, a Polars, pandas or Arrow table, or a path."
+            f"qrels is {words.kind(found)}; pass a Spark DataFrame, a dict by query, a Polars, pandas or Arrow table, or a path."
         )
     return frames.qrels_frame(found)
 

@@ -20,6 +20,7 @@ from ranklens.judging.judged import Applied, Judged
 from ranklens.judging.merging import added
 from ranklens.judging.order import check_duplicates
 from ranklens.judging.standing import check_unjudged
+from ranklens.readers.mappings import Place
 from ranklens.scores import FEW_EXPECTED, cutoffs_of, deepest, logs_with_floor
 from ranklens.stats.intervals import Bounds
 from ranklens.stats.moments import Moments, exact_sum, value_of
@@ -44,7 +45,7 @@ class Facts:
         default_factory=Counter
     )  # how many queries have so many judged documents
     longest: int = 0
-    first: dict[str, str] = field(
+    first: dict[str, Any] = field(
         default_factory=dict
     )  # examples for messages: the first by id, wherever it was met
     errors: list[str] = field(default_factory=list)
@@ -76,7 +77,10 @@ class Facts:
             self.counts + other.counts,
             self.judged_of_each + other.judged_of_each,
             max(self.longest, other.longest),
-            {key: min(one.first[key] for one in (self, other) if key in one.first) for key in keys},
+            {
+                key: min((one.first[key] for one in (self, other) if key in one.first), key=str)
+                for key in keys
+            },
             self.errors + other.errors,
             self.rows + other.rows,
         )
@@ -92,7 +96,8 @@ class Facts:
                 "first": self.first,
                 "errors": self.errors,
                 "rows": self.rows,
-            }
+            },
+            default=str,  # ids of any type
         )
 
     @classmethod
@@ -104,7 +109,7 @@ class Facts:
             Counter(found["counts"]),
             Counter({int(size): n for size, n in found["judged_of_each"].items()}),
             found["longest"],
-            found["first"],
+            {key: Place(*one) if isinstance(one, list) else one for key, one in found["first"].items()},
             found["errors"],
             found["rows"],
         )
@@ -133,10 +138,8 @@ class Facts:
         if errors:
             raise min(errors, key=lambda error: (str(error.query), str(error)))
         applied = self.applied
-        check_duplicates(
-            "qrels", applied.duplicate_judgments, self.first.get("repeated in qrels", ""), policy
-        )
-        check_duplicates("run", applied.duplicates, self.first.get("repeated in run", ""), policy)
+        check_duplicates("qrels", applied.duplicate_judgments, self.first.get("repeated in qrels"), policy)
+        check_duplicates("run", applied.duplicates, self.first.get("repeated in run"), policy)
         check_unjudged(applied.ignored, policy, lambda: self.first["unjudged query"])
         if policy.missing == "error" and applied.missing:
             raise not_in_the_run(applied.missing, self.first["missing query"])
@@ -159,7 +162,7 @@ def _error(text: str) -> RankLensError:
 
 
 def facts_of(
-    judged: Judged, measures: Sequence[Measure], values: Mapping[str, Any], first: Mapping[str, str]
+    judged: Judged, measures: Sequence[Measure], values: Mapping[str, Any], first: Mapping[str, Any]
 ) -> Facts:
     """Of queries that were judged together; ``first`` has examples for messages."""
     found, retrieved = judged_of_retrieved(judged, deepest(measures))

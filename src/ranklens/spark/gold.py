@@ -14,6 +14,7 @@ import numpy as np
 
 from ranklens.arrays import BoolArray, IntArray
 from ranklens.readers.judgments import Judgments
+from ranklens.readers.mappings import under_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -105,10 +106,9 @@ class Table(Carried):
         from ranklens.judging.segments import Gold
 
         runs = self.table["query"].rle().struct.unnest()
-        numbers = np.repeat(np.arange(len(runs)), runs["len"].to_numpy())
         counts = runs["len"].to_numpy().astype(np.int64)
-        rows = pl.DataFrame({"q": numbers})
-        return Gold(runs["value"].to_list(), rows, 0, np.zeros(0, np.uint64), counts)
+        none = pl.Series(dtype=pl.String)  # documents are looked up elsewhere
+        return Gold(runs["value"].to_list(), counts, none, np.zeros(0), 0, np.zeros(0, np.uint64))
 
     def names(self) -> Sequence[str]:
         return self._index.queries
@@ -128,7 +128,9 @@ class Dicts(Carried):
 
     def __init__(self, judgments: Mapping[Any, Any]) -> None:
         self.judgments = (
-            judgments.under_text_ids() if isinstance(judgments, Judgments) else _by_text(judgments)
+            judgments.under_text_ids()
+            if isinstance(judgments, Judgments)
+            else under_text(judgments.items(), "the queries")
         )
 
     def names(self) -> Sequence[str]:
@@ -148,7 +150,3 @@ class Dicts(Carried):
         if not isinstance(self.judgments, Judgments):
             return {query: self.judgments[query] for query in wanted}, {*wanted}
         return self.judgments.only(wanted), {*wanted}
-
-
-def _by_text(judgments: Mapping[Any, Any]) -> dict[str, Any]:
-    return {str(query): docs for query, docs in judgments.items()}

@@ -56,7 +56,7 @@ class Judging:
         kinds = ["string" if m.definition.aggregate == "none" else "double" for m in self.measures]
         return ", ".join(["query string", *(f"m{i} {kind}" for i, kind in enumerate(kinds))])
 
-    def values(self, gold: Any, run: Any, first: Mapping[str, str], queries: int) -> Iterator[pa.RecordBatch]:
+    def values(self, gold: Any, run: Any, first: Mapping[str, Any], queries: int) -> Iterator[pa.RecordBatch]:
         """Of so many judged queries whose judgments and rows are all here; ``first`` has examples for messages."""
         with hearing() as heard:
             judged = judge(gold, run, self._policy, match=self.match)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ranklens.errors import Given, InputError, nearest
+from ranklens.words import kind
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -28,9 +29,7 @@ def numbers(values: Any, name: str) -> FloatArray:
     ranklens.errors.InputError: a[1] is nan, which is not a number: leave the query out of all systems, or give it a value.
     """
     if isinstance(values, (str, bytes, dict)) or not isinstance(values, Iterable):
-        raise InputError(
-            f"{name} is a {type(values).__name__}: pass a list or an array with one number per query."
-        )
+        raise InputError(f"{name} is {kind(values)}: pass a list or an array with one number per query.")
     try:
         array = np.asarray(values, dtype=float)
     except (TypeError, ValueError):
@@ -62,7 +61,7 @@ def matrix(rows: Any, name: str) -> FloatArray:
     ranklens.errors.InputError: scores[0] has 2 queries, scores[1] has 1: all systems need the same queries, in the same order.
     """
     if isinstance(rows, (str, bytes, dict)) or not isinstance(rows, Iterable):
-        raise InputError(f"{name} is a {type(rows).__name__}: pass one list of numbers per system.")
+        raise InputError(f"{name} is {kind(rows)}: pass one list of numbers per system.")
     samples = [sample(row, f"{name}[{i}]") for i, row in enumerate(rows)]
     if not samples or not len(samples[0]):
         raise InputError(f"{name} is empty: pass at least one system and one query.")

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ranklens.errors import Given, InputError, nearest
+from ranklens.words import kind
 
 if TYPE_CHECKING:
     from ranklens.arrays import FloatArray
@@ -96,9 +97,7 @@ def _groups(given: Any, name: str) -> Iterator[Sequence[Any]]:
             yield by_score[score]
         return
     if not isinstance(given, Sequence):
-        raise InputError(
-            f"{name} is a {type(given).__name__}; give a list of ids, best first, or a dict with scores."
-        )
+        raise InputError(f"{name} is {kind(given)}; give a list of ids, best first, or a dict with scores.")
     for group in given:
         yield sorted(group, key=str) if isinstance(group, AbstractSet) else [group]
 

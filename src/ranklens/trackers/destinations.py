@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ranklens import words
 from ranklens.errors import InputError, MissingExtraError, nearest
 from ranklens.trackers.content import Content, content_of
 
@@ -77,7 +78,7 @@ def _of_object(tracker: Any) -> Log:
 
         return wandb.into(_imported("wandb"), tracker)
     raise InputError(
-        f"The tracker is a {type(tracker).__name__}; pass {', '.join(map(repr, TRACKERS))}, a W&B run, or a SummaryWriter."
+        f"The tracker is {words.kind(tracker)}; pass {', '.join(map(repr, TRACKERS))}, a W&B run, or a SummaryWriter."
     )
 
 
