@@ -170,16 +170,23 @@ def threads(rounds):
         "peer": lambda: evaluator.evaluate(run),
     }
 
-    def shared(work):
-        with ThreadPoolExecutor(8) as pool:
+    def shared(work, workers):
+        """Handing tasks over to a pool costs some 0.1 ms each, so one thread is that of a pool, too."""
+        with ThreadPoolExecutor(workers) as pool:
             list(pool.map(lambda _: work(), range(64)))
 
-    serial = {name: lambda w=work: [w() for _ in range(64)] for name, work in works.items()}
-    threaded = {f"{name}, threads": lambda w=work: shared(w) for name, work in works.items()}
-    best = least(serial | threaded, rounds, 1)
-    ratio, peer = (best[f"{name}, threads"] / best[name] for name in works)
-    beside = f"serial 1x; pytrec_eval {peer:.2f}x"
-    show("eight threads on dicts, CPU", f"{ratio:.2f}x", beside, "serial, within a tenth", ratio < 1.1)
+    best = least(
+        {
+            (name, workers): lambda w=work, n=workers: shared(w, n)
+            for name, work in works.items()
+            for workers in (1, 8)
+        },
+        rounds,
+        1,
+    )
+    ratio, peer = (best[name, 8] / best[name, 1] for name in works)
+    beside = f"one thread 1x; pytrec_eval {peer:.2f}x"
+    show("eight threads on dicts, CPU", f"{ratio:.2f}x", beside, "one thread, within a tenth", ratio < 1.1)
 
 
 def memory(calls):
