@@ -136,11 +136,37 @@ def test_what_goes_wrong_on_the_way_is_said():
 
 
 def test_a_reader_that_stops_early_leaves_no_thread():
-    before = threading.active_count()
+    before = set(threading.enumerate())
     chunks = streaming.carried(blocks(torch.randn(5000, 10), 100), Road(), None)
     next(chunks)
     chunks.close()
-    assert threading.active_count() == before
+    for thread in set(threading.enumerate()) - before:
+        thread.join(timeout=20)
+        assert not thread.is_alive()
+
+
+def test_a_walk_that_is_given_up_waits_for_no_thread():
+    """It may be closed while its own thread holds a lock that the others need to end."""
+    begun, closed, ended = threading.Event(), threading.Event(), threading.Event()
+
+    class Slow(Road):
+        sent = 0
+
+        def send(self, source, target):
+            self.sent += 1
+            if self.sent == 20:  # of the chunks that are on their way when the first has arrived
+                begun.set()
+                assert closed.wait(timeout=20)
+                ended.set()
+            return super().send(source, target)
+
+    chunks = streaming.carried(blocks(torch.randn(5000, 10), 100), Slow(), None)
+    next(chunks)
+    assert begun.wait(timeout=20)
+    chunks.close()
+    assert not ended.is_set()
+    closed.set()
+    assert ended.wait(timeout=20)
 
 
 @pytest.mark.parametrize("similarity", ["dot", "cosine", "euclidean"])

@@ -318,7 +318,8 @@ def test_the_schema_of_version_1_stays_as_it_is():
     assert hashlib.sha256(schema.MIGRATIONS[0].encode()).hexdigest()[:12] == "2992240d508a"
 
 
-def test_a_history_that_another_process_is_just_making_is_no_file_of_another_program(tmp_path):
+@pytest.mark.parametrize("place", range(4))
+def test_a_history_that_another_process_is_just_making_is_no_file_of_another_program(tmp_path, place):
     """Whatever is read first, the other process may be done before the next look."""
     path, seen = tmp_path / "history.db", []
 
@@ -330,12 +331,9 @@ def test_a_history_that_another_process_is_just_making_is_no_file_of_another_pro
             seen.append(sql)
             return super().execute(sql, *values)
 
-    for place in range(4):
-        path.unlink(missing_ok=True)
-        seen.clear()
-        with closing(sqlite3.connect(path, isolation_level=None, factory=Interrupted)) as connection:
-            schema.migrate(connection, "history.db")
-            assert connection.execute("PRAGMA user_version").fetchone() == (len(schema.MIGRATIONS),)
+    with closing(sqlite3.connect(path, isolation_level=None, factory=Interrupted)) as connection:
+        schema.migrate(connection, "history.db")
+        assert connection.execute("PRAGMA user_version").fetchone() == (len(schema.MIGRATIONS),)
 
 
 def test_an_error_in_the_middle_leaves_nothing(history, monkeypatch):

@@ -107,7 +107,8 @@ class _Load:
 def carried(blocks: Iterable[tuple[int, Any]], road: Any, batch: int | None) -> Iterator[tuple[int, Any]]:
     """Chunks as they arrive, in their order."""
     belt, under_way = _Belt(road), deque[_Load]()
-    with ThreadPoolExecutor(THREADS) as pool:
+    pool = ThreadPoolExecutor(THREADS)
+    try:
         for piece in _pieces(blocks, batch):
             if not under_way or not under_way[-1].takes(piece):
                 if len(under_way) > _AHEAD:
@@ -119,6 +120,8 @@ def carried(blocks: Iterable[tuple[int, Any]], road: Any, batch: int | None) -> 
             load.rows += len(piece)
         while under_way:
             yield _arrived(under_way.popleft(), road)
+    finally:  # without waiting: Python may close this walk wherever it looks for garbage, see files/streams.py
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _pieces(blocks: Iterable[tuple[int, Any]], batch: int | None) -> Iterator[_Piece]:
