@@ -82,3 +82,19 @@ def test_errors_name_query_and_document_in_fields_too():
     with pytest.raises(rl.InputError) as told:
         rl.evaluate({"q1": {"d1": 1}}, {"q1": {"d1": float("nan")}}, "RR")
     assert (told.value.query, told.value.document) == ("q1", "d1")
+
+
+def test_texts_of_warnings_do_not_pile_up_in_a_service(monkeypatch):
+    """Python keeps each text that it has shown; those of other libraries stay."""
+    shown = {}
+    monkeypatch.setitem(globals(), "__warningregistry__", shown)
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")  # each text once
+        monkeypatch.setattr(warnings, "showwarning", lambda *_, **__: None)
+        warnings.warn("of another library", stacklevel=1)
+        for i in range(2_500):
+            rl.evaluate({f"q{i}": {"a": 1}}, {f"other{i}": ["a"]}, "RR")
+            assert len(shown) <= 1_001
+    texts = [key[0] for key in shown if isinstance(key, tuple)]
+    assert texts[0] == "of another library"
+    assert len(texts) > 400

@@ -145,6 +145,7 @@ class RankLensWarning(Message, UserWarning):
     """The results are valid, but something was counted, dropped or decided on the way."""
 
 
+_TEXTS = 1_000  # of warnings in one module, until those of RankLens are forgotten and would be shown again
 _heard: ContextVar[list[RankLensWarning] | None] = ContextVar("heard", default=None)
 
 
@@ -177,6 +178,16 @@ def warn(message: str | RankLensWarning) -> None:
     told = RankLensWarning(message) if isinstance(message, str) else message
     log(str(told), "WARNING", path=told.path, line=told.line, query=told.query, document=told.document)
     warnings.warn(told, stacklevel=depth)
+    if frame is not None:
+        _forget_texts(frame.f_globals.get("__warningregistry__", {}))
+
+
+def _forget_texts(shown: dict[Any, Any]) -> None:
+    """Python keeps every text that it has shown, to show it once; in a service, whose texts name ever new queries, that would never end."""
+    if len(shown) > _TEXTS:
+        for key in list(shown):
+            if isinstance(key, tuple) and issubclass(key[1], RankLensWarning):
+                shown.pop(key, None)
 
 
 def about(name: str, warning: Warning | str) -> RankLensWarning:
