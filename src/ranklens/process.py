@@ -192,15 +192,21 @@ def _stopping() -> Iterator[list[int]]:
         _leave_after(_PATIENCE, 128 + number)
         raise KeyboardInterrupt
 
-    def ignored(what: Any) -> None:
-        if stopped:  # within code that cannot be stopped by an exception
-            leave_at_once(128 + stopped[0])
-        hook(what)
+    def unless_stopped(hook: Callable[..., Any]) -> Callable[..., None]:
+        """For what meets the exception in code that it cannot stop: Python's own, or NumPy's, which prints it while it is imported."""
+
+        def tell(*what: Any) -> None:
+            if stopped:
+                leave_at_once(128 + stopped[0])
+            hook(*what)
+
+        return tell
 
     usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
     in_main = threading.current_thread() is threading.main_thread()
     taken = {n: usually for n, usually in usual.items() if in_main and signal.getsignal(n) is usually}
-    hook, sys.unraisablehook = sys.unraisablehook, ignored
+    hooks = sys.excepthook, sys.unraisablehook
+    sys.excepthook, sys.unraisablehook = unless_stopped(hooks[0]), unless_stopped(hooks[1])
     try:
         for number in taken:
             signal.signal(number, stop)
@@ -208,7 +214,7 @@ def _stopping() -> Iterator[list[int]]:
     finally:
         if stopped:
             _leave_after(0, 0)
-        sys.unraisablehook = hook
+        sys.excepthook, sys.unraisablehook = hooks
         for number, before in taken.items():
             signal.signal(number, before)
 

@@ -179,6 +179,27 @@ process.program("x", run)
     process.stdout.close()
 
 
+PRINTED = """
+    try:
+        signal.raise_signal(signal.SIGINT)
+    except KeyboardInterrupt:  # as NumPy's own code does while it is imported
+        sys.excepthook(*sys.exc_info())
+"""
+IGNORED = """
+    class Odd:
+        def __del__(self):
+            signal.raise_signal(signal.SIGINT)
+    Odd()
+"""
+
+
+@pytest.mark.parametrize("met", [PRINTED, IGNORED], ids=["printed", "ignored"])
+def test_a_stop_that_other_code_keeps_to_itself_ends_the_command_without_a_traceback(met):
+    code = f"import signal, sys\nfrom ranklens import process\ndef run():{met}    print('went on')\nprocess.program('x', run)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (found.returncode, found.stdout, found.stderr) == (130, "", "")
+
+
 def test_what_is_written_down_is_removed(tmp_path):
     place = temporary.new_place(tmp_path)
     place.write_text("x")
