@@ -450,3 +450,15 @@ def test_parts_are_converted(tmp_path, kind, capsys):
     status, _, err = command(capsys, "convert", str(tmp_path / "run"), str(tmp_path / "out.parquet"))
     assert status == 0, err
     assert rl.evaluate(QRELS, tmp_path / "out.parquet", "RR").mean == {"RR": 0.75}
+
+
+def test_parts_that_a_shell_gives_one_by_one_are_warned_of(tmp_path):
+    files = sorted(map(str, spark(tmp_path / "run", "csv").glob("part-*.csv")))
+    with pytest.warns(rl.RankLensWarning, match=r"put the pattern in quotes, or pass their folder \(.*run\)"):
+        assert len(open_collection(QRELS, files).runs) == len(files) > 1
+    assert len(open_collection(QRELS, [f"{place}={file}" for place, file in enumerate(files)]).runs) == len(
+        files
+    )
+    for name in ("model-v1", "model-v2"):
+        RUN.write_csv(tmp_path / f"{name}.csv")
+    assert len(open_collection(QRELS, [str(tmp_path / f"model-v{i}.csv") for i in (1, 2)]).runs) == 2

@@ -165,7 +165,10 @@ def open_runs(
     bad: Bad = None,
 ) -> dict[str, Any]:
     """Runs by name, from paths, ``NAME=PATH`` and patterns; those that cannot be recognised are put into ``bad``, if it is given."""
+    from ranklens.files.parts import warn_of_parts
+
     found: list[tuple[str | None, RunFile]] = []
+    warn_of_parts(runs)
     given = [one for run in runs for one in _each_file(run)]
     for name, path in given:
         file = RunFile(path, format or _format_of_parts(name, path), scored, names)

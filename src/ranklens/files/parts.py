@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ranklens import words
-from ranklens.errors import InputError
+from ranklens.errors import InputError, warn
 from ranklens.files.json_reading import holds_rows
 from ranklens.files.sources import open_source
 from ranklens.files.streams import TableStream
@@ -142,6 +142,17 @@ def files_of_runs(path: str) -> list[str]:
         found = [one for one in found if one.is_file() or part_files(one)]
     are_parts = all(one.is_file() and _kind(one) for one in found) and _are_parts(found)
     return [] if are_parts else [str(one) for one in found]
+
+
+def warn_of_parts(paths: Sequence[str]) -> None:
+    """Say that files which are called as parts are, and were given one by one, are a run each: a shell replaces a pattern by what it matches."""
+    files = [Path(path) for path in paths]
+    if len(files) > 1 and all(file.is_file() and _kind(file) for file in files) and _are_parts(files):
+        shown = words.several([file.name for file in files])
+        warn(
+            f"{shown} are called as the parts of one run, but each is taken as a run of its own. If they are parts, put the pattern in "
+            f"quotes, or pass their folder ({_common_folder(files)}); if not, name them: NAME=PATH."
+        )
 
 
 def one_after_the_other(path: Any, kind: str, read: Callable[[Path], Any]) -> TableStream:
