@@ -9,6 +9,7 @@
     └── MissingExtraError   a feature whose optional dependency is not installed         (also an ImportError)
 
     RankLensWarning         results are valid, but something was counted, dropped or decided (a UserWarning)
+    └── MismatchWarning     ids of the judgments and of the run do not match, so values are too low
 
 Each message says what was given, where, what is allowed and what to do next. It is made of parts: text, and the options
 that it names, which Python spells ``missing="zero"`` and the command line ``--missing zero``.
@@ -24,7 +25,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ranklens.logs import log
-from ranklens.words import either, readable, several
+from ranklens.redaction import redacted
+from ranklens.words import either, in_one_line, readable, several
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -71,6 +73,8 @@ class InPython:
 class Message(Exception):  # noqa: N818  warnings are exceptions too
     """What errors and warnings have in common: a text in parts, and where to look, as far as that is known.
 
+    A part that is an end of line starts a new line; ends of lines within other parts come from data, and are escaped.
+
     >>> error = PolicyError("It appears twice. Remove one, or choose ", Option("duplicates", "first"), ".", query="q1")
     >>> str(error), error.query
     ('It appears twice. Remove one, or choose duplicates="first".', 'q1')
@@ -93,7 +97,9 @@ class Message(Exception):  # noqa: N818  warnings are exceptions too
 
     def spelled(self, spell: Callable[[Option | InPython], str]) -> str:
         """The text with options as a front end spells them."""
-        return readable("".join(part if isinstance(part, str) else spell(part) for part in self.parts))
+        texts = (part if isinstance(part, str) else spell(part) for part in self.parts)
+        lines = "".join(text if text == "\n" else in_one_line(text) for text in texts)
+        return readable(redacted(lines))
 
     def prefix(self, text: str) -> None:
         """Begin the message with ``text``, such as the name of the file that it is about."""
@@ -101,7 +107,7 @@ class Message(Exception):  # noqa: N818  warnings are exceptions too
 
     def respell(self, spell: Callable[[Option | InPython], str]) -> None:
         """Keep the message as a front end spells it."""
-        self._say(self.spelled(spell))
+        self._say(*(part if isinstance(part, str) else spell(part) for part in self.parts))
 
     def _say(self, *parts: str | Option | InPython) -> None:
         self.parts = parts
@@ -141,8 +147,29 @@ class MissingExtraError(RankLensError, ImportError):
     """A feature whose optional dependency is not installed."""
 
 
+def polars_failures(*others: type[BaseException]) -> tuple[type[BaseException], ...]:
+    """What Polars raises for tables that it cannot read, and others; some make it panic, and a panic is not even an Exception."""
+    import polars as pl
+
+    return (pl.exceptions.PolarsError, pl.exceptions.PanicException, *others)
+
+
 class RankLensWarning(Message, UserWarning):
     """The results are valid, but something was counted, dropped or decided on the way."""
+
+
+class MismatchWarning(RankLensWarning):
+    """Ids of the judgments and of the run do not match: values are lower than the ranking deserves.
+
+    ``is_total`` says that no query matches, which is an error for commands; ``alike`` is how many ids would match if they were written
+    the same way. Without any, queries may be missing for another reason.
+    """
+
+    def __init__(
+        self, *parts: str | Option | InPython, total: bool = False, alike: int = 0, **where: Any
+    ) -> None:
+        super().__init__(*parts, **where)
+        self.is_total, self.alike = total, alike
 
 
 _TEXTS = 1_000  # of warnings in one module, until those of RankLens are forgotten and would be shown again

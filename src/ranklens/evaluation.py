@@ -18,14 +18,17 @@ from ranklens.errors import (
     RankLensWarning,
     about_each,
     hearing,
+    warn,
 )
+from ranklens.files.hashes import NO_INPUTS, Inputs
 from ranklens.judging.assembly import judge
 from ranklens.judging.judged import BLOCK, Judged
 from ranklens.judging.turns import turn
 from ranklens.policy import make_policy
 from ranklens.readers.frames import is_spark
-from ranklens.registry import Measure, parse_many
+from ranklens.registry import Measure, parse_many, with_rel
 from ranklens.scores import Scores, Sources
+from ranklens.words import several
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -75,8 +78,11 @@ def evaluate(
         found = _on_spark(qrels, run, wanted, chosen, columns, match)
     else:
         with _turn(qrels, run, wanted, match):
+            inputs = Inputs.of((qrels, run))
             judged = judge(qrels, run, chosen, columns=columns, match=match, abstain_below=abstain_below)
-            found = _score(judged, wanted, Sources(qrels, run, columns, match))
+            found = _score(judged, wanted, Sources(qrels, run, columns, match), inputs)
+        if judged.details is not None and judged.details.is_sample:
+            _warn_of_samples(wanted)
     if save:
         from ranklens.history import saving
 
@@ -246,12 +252,17 @@ def score(judged: Judged, measures: str | Measure | Sequence[str | Measure]) -> 
     return _score(judged, parse_many(measures))
 
 
-def _score(judged: Judged, wanted: Sequence[Measure], sources: Sources | None = None) -> Scores:
+def _score(
+    judged: Judged,
+    wanted: Sequence[Measure],
+    sources: Sources | None = None,
+    inputs: Inputs = NO_INPUTS,
+) -> Scores:
     if judged.policy.ties == "average":
         _refuse_undefined(wanted)
     many = len(judged.ideal) > BLOCK and judged.details is None
     values = _in_blocks(judged, wanted) if many else {str(measure): measure(judged) for measure in wanted}
-    return Scores(wanted, judged, values, sources)
+    return Scores(wanted, judged, values, sources, inputs)
 
 
 def _in_blocks(judged: Judged, wanted: Sequence[Measure]) -> dict[str, Any]:
@@ -269,12 +280,20 @@ def _in_blocks(judged: Judged, wanted: Sequence[Measure]) -> dict[str, Any]:
     }
 
 
-def with_rel(measure: Measure, rel: float) -> Measure:
-    """``measure`` with the policy's relevance level, unless it sets its own; the name then shows it."""
-    parameter = measure.definition.parameters.get("rel")
-    if parameter is None or parameter.default == rel or "rel" in dict(measure.params):
-        return measure
-    return replace(measure.replace(rel=rel), asked=measure.asked)
+def _warn_of_samples(measures: Sequence[Measure]) -> None:
+    """Warn of measures in which documents that were not sampled count as not relevant."""
+    whole = [
+        measure
+        for measure in measures
+        if measure.definition.needs not in ("strata", "probabilities")
+        and measure.definition.better != "neither"
+        and measure.name != "infAP"
+    ]
+    if whole:
+        warn(
+            f"Only a sample of the pool was judged, and in {several([one.shown for one in whole])} all other documents count as not relevant. "
+            "xinfAP, infNDCG and statAP estimate what the whole pool would give."
+        )
 
 
 def _refuse_undefined(measures: Sequence[Measure]) -> None:

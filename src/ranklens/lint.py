@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ranklens.errors import RankLensWarning
+from ranklens.errors import MismatchWarning, hearing
 from ranklens.files import formats
 from ranklens.files.collection import RunFile, open_collection
 from ranklens.files.streams import TableStream
 from ranklens.formulas.counts import judged_share
-from ranklens.judging.assembly import judge, nothing_in_common
+from ranklens.judging.assembly import judge
 from ranklens.words import counted, percent
 
 if TYPE_CHECKING:
@@ -67,12 +66,6 @@ def lint(
 
 def _tables(ranked: Any) -> Iterable[pl.DataFrame]:
     return whole_queries(ranked) if isinstance(ranked, TableStream) else [formats.as_table(ranked, "score")]
-
-
-def _first_query(ranked: Any) -> str:
-    if isinstance(ranked, Mapping):  # whose queries need not have documents
-        return str(next(iter(ranked)))
-    return str(next(iter(_tables(ranked)))["query"][0])
 
 
 def _for_judging(ranked: Any) -> Any:
@@ -226,15 +219,15 @@ def _contradictions(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _together(gold: Any, ranked: Any) -> Iterator[Finding]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RankLensWarning)  # the checks report the same
+    with hearing() as heard:  # the checks report the same as other warnings
         judged = judge(gold, ranked, nan="last")
+    odd = next((told for told in heard if isinstance(told, MismatchWarning)), None)
     if judged.applied.duplicates:  # also those that are far apart
         message = f"run: {_repeat(judged.applied.duplicates)}."
         yield Finding("duplicates", message, "error")
-    if judged.applied.ignored and judged.applied.missing == len(judged.queries):
-        message = nothing_in_common(judged.queries[0], _first_query(ranked))
-        yield Finding("queries", message, "error")
+    if odd is not None:
+        yield Finding("queries", str(odd), "error" if odd.is_total or odd.alike else "warning")
+    if odd is not None and odd.is_total:
         return
     if judged.applied.missing:
         yield Finding(

@@ -102,7 +102,7 @@ class Policy:
         default="first",
         metadata=_asks(
             "Documents that a ranking repeats",
-            {"first": "count once, at their best rank", "error": "are refused"},
+            {"first": "count once, at their best rank, and later documents move up", "error": "are refused"},
         ),
     )
     judged_only: bool = field(
@@ -132,6 +132,15 @@ class Policy:
             "Relevant documents", {}, number="those from grade {}", option="Lowest relevant grade."
         ),
     )
+    max_grade: float | None = field(
+        default=None,
+        metadata=_asks(
+            "The best grade there can be",
+            {None: "is the highest of all judgments"},
+            number="is {}",
+            option="Best grade of the scale, for ERR and others; by default the highest of all judgments.",
+        ),
+    )
 
     def __post_init__(self) -> None:
         for name, allowed in _CHOICES.items():
@@ -145,8 +154,14 @@ class Policy:
             raise PolicyError(
                 Given("depth", self.depth), " is not allowed: it is a whole number from 1, or None for all."
             )
+        best: Any = self.max_grade
+        if best is not None and not (isinstance(best, Real) and 0 < float(best) < float("inf")):
+            raise PolicyError(
+                Given("max_grade", best),
+                " is not allowed: it is a number above 0.",
+            )
         level: Any = self.rel
-        if not (isinstance(level, Real) and float(level) > 0):
+        if isinstance(level, bool) or not (isinstance(level, Real) and float(level) > 0):
             raise PolicyError(
                 Given("rel", self.rel), " is not allowed: the lowest relevant grade is a number above 0."
             )
@@ -163,6 +178,32 @@ class Policy:
         if self.rel != 1:
             words.append(f"relevant: grade {self.rel:g} or higher")
         return ", ".join(words)
+
+    def in_prose(self, *, relevance: bool) -> list[str]:
+        """The same for a paper, in sentences that state the defaults, too; ``relevance`` says whether any measure has a threshold.
+
+        >>> Policy(ties="ascending").in_prose(relevance=True)[:2]
+        ['Documents with the same score are ordered by document id, ascending.', 'Documents with grade 1 or higher are relevant.']
+        """
+        ties = questions()["ties"].answer(self.ties)
+        said = (
+            f"Values are {ties} of documents with the same score."
+            if self.ties == "average"
+            else f"Documents with the same score are ordered {ties}."
+        )
+        kept = [
+            name
+            for name, is_set in (("judged_only", self.judged_only), ("nan", self.nan == "last"))
+            if is_set
+        ]
+        return [
+            said,
+            *([f"Documents with grade {self.rel:g} or higher are relevant."] if relevance else []),
+            *(f"{questions()[name].about} {questions()[name].answer(getattr(self, name))}." for name in kept),
+            "Rankings are evaluated in full."
+            if self.depth is None
+            else f"Only the first {self.depth:,} documents of each ranking are used.",
+        ]
 
     def decisions(self) -> dict[str, str]:
         """What was decided, question by question.
@@ -185,6 +226,7 @@ class PolicyOptions(TypedDict, total=False):
     nan: NaNScores
     depth: int | None
     rel: float
+    max_grade: float | None
 
 
 def questions() -> dict[str, Question]:

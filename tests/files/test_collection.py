@@ -200,7 +200,7 @@ def test_scores_in_memory_are_a_run_for_a_letor_file(tmp_path):
         pl.Series(scores),
     ):
         assert rl.evaluate(path, given, ["nDCG@3", "RR"]).mean == wanted
-    arrays = rl.evaluate_scores(scores, [2, 0, 1, 0, 1], [3, 2], ["nDCG@3", "RR"]).mean
+    arrays = rl.evaluate_scores(scores, [2, 0, 1, 0, 1], [3, 2], ["nDCG@3", "RR"], relevant="labels").mean
     assert arrays == pytest.approx(wanted)
     with pytest.raises(rl.InputError, match=r"There are 2 scores, but .* holds 5 documents"):
         rl.evaluate(path, [0.1, 0.2], "RR")
@@ -212,6 +212,8 @@ def test_scores_in_memory_take_the_conventions_of_boosting(tmp_path):
     scores = [0.1, 0.5, 0.9, 0.2, 0.3]
     for tool in ("lightgbm", "xgboost"):
         one = rl.evaluate(path, scores, "ndcg@3", convention=tool).mean
-        other = rl.evaluate_scores(scores, [2, 0, 1, 0, 0], [3, 2], "ndcg@3", convention=tool).mean
+        other = rl.evaluate_scores(
+            scores, [2, 0, 1, 0, 0], [3, 2], "ndcg@3", convention=tool, relevant="labels"
+        ).mean
         assert list(one.values()) == pytest.approx(list(other.values()))
         assert one != rl.evaluate(path, scores, "nDCG@3").mean

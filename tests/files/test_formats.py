@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 import ranklens as rl
 from ranklens.files import formats, trec
 from ranklens.files.sources import open_source
+from ranklens.files.streams import TableStream
+from ranklens.readers.frames import to_polars
 
 QRELS = {"q1": {"d1": 2, "d#2": 0, 'd"3': 1}, "é": {"d1": 1, "x,y": -1}}
 RUN = {"q1": {'d"3': 2.5, "d1": 2.5, "z": 1e-3}, "é": {"x,y": 3.0, "d1": -1.0}}
@@ -401,3 +403,35 @@ def test_parquet_has_the_columns_that_are_asked_for(tmp_path):
     assert found.mean == {"RR": 1.0}
     frame.select("query", "doc", rank="mine", grade="score").write_parquet(tmp_path / "run.parquet")
     assert rl.evaluate({"q1": {"a": 1}}, tmp_path / "run.parquet", "RR").mean == {"RR": 0.5}
+
+
+def _read_or_refused(path):
+    with contextlib.suppress(rl.InputError):
+        formats.read_run(path)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv"])
+@given(rest=st.text('",\n\t1q;\r ', max_size=12), header=st.permutations(["score", "query", "doc"]))
+def test_no_table_makes_the_engine_panic(tmp_path_factory, suffix, rest, header):
+    path = tmp_path_factory.getbasetemp() / f"panic.{suffix}"
+    separator = "," if suffix == "csv" else "\t"
+    path.write_text(f"{separator.join(header)}\n{separator.join(['1', 'q1', 'd1'])}\n{rest}", newline="")
+    _read_or_refused(path)
+
+
+def test_an_open_quote_that_makes_the_engine_panic_is_an_error_with_its_line(tmp_path):
+    (tmp_path / "run.csv").write_text('score,query,doc\n1,q1,d1\n"')
+    with pytest.raises(rl.InputError, match=r"run\.csv:3: "):
+        rl.evaluate({"q1": {"d1"}}, tmp_path / "run.csv", "RR")
+
+
+def test_a_panic_where_tables_are_read_is_an_input_error():
+    def panic():
+        raise pl.exceptions.PanicException("slice index starts at 1 but ends at 0")
+
+    for tables in ([panic], [pl.DataFrame, panic, panic]):
+        with pytest.raises(rl.InputError, match=r"^run\.csv cannot be read as a table: slice index"):
+            list(TableStream("run.csv", lambda tables=tables: iter(tables)))
+    frame = pl.LazyFrame({"query": ["q"], "doc": ["d"]}).map_batches(lambda _: panic())
+    with pytest.raises(rl.InputError, match="The LazyFrame cannot be read"):
+        to_polars(frame)

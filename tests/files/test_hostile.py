@@ -1,11 +1,16 @@
 """What files hold that nobody meant: each is read as it is, or refused in one sentence. Nothing is lost in silence."""
 
+import bz2
 import gzip
+import io
 import json
+import lzma
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
@@ -245,6 +250,27 @@ def test_an_archive_that_is_packed_far_more_than_text_is_refused_early(write, mo
         rl.judge({"q1": {"d1": 1}}, write(name, gzip.compress(content)))
 
 
+@pytest.mark.parametrize("name", ["r.txt", "r.csv", "r.tsv", "r.jsonl", "r.json", "r.svm"])
+@pytest.mark.parametrize("packing", ["gz", "xz", "bz2", "zst"])
+def test_a_bomb_is_refused_in_every_format_and_packing(tmp_path, write, monkeypatch, name, packing):
+    monkeypatch.setattr("ranklens.files.limits.MODEST", 1 << 17)
+    line = {
+        "r.txt": "q1 Q0 d1 1 1 t\n",
+        "r.csv": "q1,d1,1\n",
+        "r.tsv": "q1\td1\t1\n",
+        "r.svm": "1 qid:1 1:1\n",
+    }
+    start = {"r.csv": "query,doc,score\n", "r.tsv": "query\tdoc\tscore\n", "r.json": "{\n"}.get(name, "")
+    text = start + line.get(name, '{"query": "q1", "doc": "d1", "score": 1}\n') * 40_000
+    path = write(f"{name}.{packing}", b"")
+    if packing == "zst":
+        formats_zst(tmp_path / path, text)
+    else:
+        (tmp_path / path).write_bytes({"gz": gzip, "xz": lzma, "bz2": bz2}[packing].compress(text.encode()))
+    with pytest.raises(rl.InputError, match=f"{re.escape(path)}: it holds more than 100 times its size"):
+        rl.judge(path, {"1": {"d1": 1}}) if name == "r.svm" else rl.judge({"q1": {"d1": 1}}, path)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc, and other systems may fill the disk")
 @pytest.mark.parametrize("name", ["r", "r.csv", "r.tsv", "r.json", "r.jsonl", "r.parquet", "r.svm"])
 def test_three_gigabytes_of_nothing_take_little_memory(tmp_path, name):
@@ -268,6 +294,39 @@ def test_the_size_of_an_archive_is_told_by_its_headers(tmp_path):
     text = "".join(f"q{i} Q0 d{i % 97} 1 2 t\n" for i in range(50_000))
     formats_zst(tmp_path / "r.zst", text)
     assert len(text) <= most_unpacked(tmp_path / "r.zst") <= len(text) + (2 << 17)
+
+
+@pytest.mark.parametrize("free", [1 << 40, 4 << 20])
+def test_what_is_piped_is_bounded_and_for_its_reader_alone(tmp_path, monkeypatch, free):
+    monkeypatch.setattr("ranklens.files.limits.PIPED", 3 << 20)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=free))
+    modes = []
+
+    class Endless(io.RawIOBase):
+        def read(self, size=-1):
+            modes.extend(place.stat().st_mode & 0o777 for place in tmp_path.iterdir())
+            return b"q1 Q0 d1 1 1 t\n" * (1 << 16)
+
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=Endless()))
+    most = min(3, free >> 21)
+    with pytest.raises(
+        rl.InputError, match=rf"^standard input holds more than {most} MB, the most that is copied"
+    ):
+        open_source("-")
+    assert {*modes} <= {0o600}
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_where_files_need_a_name_a_copy_is_for_its_owner_alone(tmp_path, monkeypatch):
+    monkeypatch.delattr("os.O_TMPFILE", raising=False)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(b"q1 Q0 d1 1 1 t\n")))
+    source = open_source("-")
+    assert [place.stat().st_mode & 0o777 for place in tmp_path.iterdir()] == [0o600]
+    assert source.read() == b"q1 Q0 d1 1 1 t\n"
+    del source
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_endless_stream_is_refused(monkeypatch):

@@ -70,7 +70,7 @@ def test_files_of_different_names_are_not_taken_for_parts(tmp_path):
         rl.evaluate(QRELS, tmp_path, "RR")
     for name in ("run.txt", "other.txt"):
         (tmp_path / name).write_text("q Q0 d 1 1 t\n")
-    with pytest.raises(rl.InputError, match="matches no Parquet, CSV, TSV or JSONL files"):
+    with pytest.raises(rl.InputError, match="matches 2 files, each a run of its own; compare them with"):
         rl.evaluate(QRELS, str(tmp_path / "*.txt"), "RR")
     with pytest.raises(rl.InputError, match=r"none-\* does not exist"):
         rl.evaluate(QRELS, str(tmp_path / "none-*"), "RR")
@@ -174,6 +174,13 @@ def test_addresses_are_read_by_the_table_engine(tmp_path, kind):
     assert rl.evaluate({"007": {"a": 1}, "2": {"b": 1}}, address, "RR").mean == {"RR": 0.75}
 
 
+@pytest.mark.parametrize("end", ['q2,1,"x', 'q2,1,"x\nq3,1,c"\n'])
+def test_a_quote_at_an_address_swallows_no_rows(tmp_path, end):
+    (tmp_path / "run.csv").write_text(f'query,score,doc\nq1,1,"a\nq2,1,b"\n{end}')
+    with pytest.raises(rl.InputError, match=r"quoted field goes on over the end of the line|cannot be read"):
+        rl.evaluate(QRELS, (tmp_path / "run.csv").as_uri(), "RR")
+
+
 def test_other_formats_at_an_address_have_a_recipe(tmp_path):
     with pytest.raises(rl.InputError, match=r"only Parquet, CSV, .*: aws s3 cp s3://b/run.txt - \| ranklens"):
         rl.evaluate(QRELS, "s3://b/run.txt", "RR")
@@ -190,8 +197,8 @@ def test_a_folder_of_several_formats_is_refused(tmp_path):
 
 def test_parts_in_hidden_folders_do_not_count(tmp_path):
     folder = spark(tmp_path / "run", "parquet")
-    (folder / "_delta_log").mkdir()
-    RUN.write_parquet(folder / "_delta_log" / "00001.checkpoint.parquet")
+    (folder / "_checkpoints").mkdir()
+    RUN.write_parquet(folder / "_checkpoints" / "00001.checkpoint.parquet")
     assert rl.evaluate(QRELS, folder, "RR", duplicates="error").mean == {"RR": 0.75}
 
 

@@ -61,6 +61,34 @@ def test_golden_sets_and_logs_of_every_shape(shape, tmp_path):
     assert (applied.unanswerable, applied.abstained) == (2, 1)
 
 
+def unsaid(rows):
+    """The same golden set, which does not say what is unanswerable but expects nothing there."""
+    plain = [{key: value for key, value in row.items() if key != "answerable"} for row in rows]
+    return [{"expected_chunk_ids": [], **row} for row in plain]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_questions_that_expect_nothing_are_not_averaged(shape, tmp_path):
+    golden, log = (
+        SHAPES[shape](rows, tmp_path / f"{name}.jsonl") for name, rows in (("g", unsaid(GOLDEN)), ("l", LOG))
+    )
+    scores = rl.evaluate(golden, log, ["RR", "R@5"])
+    assert scores.mean == rl.evaluate(GOLDEN, LOG, ["RR", "R@5"]).mean
+    assert scores.judged.applied == rl.evaluate(GOLDEN, LOG, "RR").judged.applied
+    assert "2 unanswerable questions apart: 1 rightly got nothing back" in scores.note
+
+
+def test_golden_sets_know_what_is_unanswerable_whatever_the_run_is():
+    run = {"q1": ["x", "c1"], "q4": [], "q5": ["x"]}
+    scores = rl.evaluate(unsaid(GOLDEN), run, "RR")
+    assert (scores.judged.applied.unanswerable, scores.judged.applied.abstained) == (2, 1)
+    assert scores.judged.applied.ignored == 0
+
+
+def test_plain_judgments_without_relevant_documents_keep_the_policy():
+    assert rl.evaluate({"q1": {"a"}, "q2": []}, {"q1": ["a"], "q2": []}, "RR").mean == {"RR": 0.5}
+
+
 def test_weak_answers_count_as_none_below_a_threshold():
     assert rl.evaluate(GOLDEN, LOG, "RR", abstain_below=0.5).judged.applied.abstained == 2
 

@@ -418,12 +418,14 @@ def test_line_numbers_hold_in_later_blocks(tiny, tmp_path, kind):
 
 def test_quotes_may_hold_ends_of_lines(tiny, tmp_path):
     path = tmp_path / "run.csv"
-    path.write_text("query,doc,score\n" + "".join(f'"q\n1","d ""{i}""\n,",{i}\n' for i in range(30)))
-    scores = rl.evaluate({"q\n1": {'d "3"\n,': 1}}, path, "RR")
+    path.write_text(
+        "query,doc,text,score\n" + "".join(f'q1,"d ""{i}"",","a\n""b"", c",{i}\n' for i in range(30))
+    )
+    scores = rl.evaluate({"q1": {'d "3",': 1}}, path, "RR")
     assert scores.mean["RR"] == pytest.approx(1 / 27)
-    path.write_text(path.read_text() + '"q\n1",d,x\n')
-    with pytest.raises(rl.InputError, match=r"run\.csv:92: 'x' in column 'score' is not a number"):
-        rl.evaluate({"q\n1": {"d": 1}}, path, "RR")
+    path.write_text(path.read_text() + '"q1",d,,x\n')
+    with pytest.raises(rl.InputError, match=r"run\.csv:62: 'x' in column 'score' is not a number"):
+        rl.evaluate({"q1": {"d": 1}}, path, "RR")
 
 
 def test_several_svmlight_runs_and_given_formats(tmp_path):
@@ -533,3 +535,11 @@ def test_tasks_are_forgotten_once_they_are_done(monkeypatch, threads):
         time.sleep(0.01)
     assert not any(one() for one in made[:7])
     assert list(results) == list(range(8, 20))
+
+
+def test_where_no_thread_can_start_the_asker_does_the_work(monkeypatch):
+    def refuse(_):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(streams.Thread, "start", refuse)
+    assert list(streams.ahead(iter([lambda n=n: n * n for n in range(9)]))) == [n * n for n in range(9)]

@@ -3,6 +3,7 @@
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -36,6 +37,17 @@ def test_one_evaluation_waits_for_the_turn_of_another():
         assert not done.wait(0.2)
     thread.join(10)
     assert done.is_set()
+
+
+def test_another_thread_may_empty_what_prepared_judgments_keep():
+    class Emptied(dict):
+        def __setitem__(self, key, value):
+            super().__setitem__(key, value)
+            self.clear()
+
+    judged = rl.evaluate(QRELS, RUNS[0], "RR").judged
+    shared = replace(judged, _prepared=(judged.ideal, Emptied()))
+    assert shared.total(1).tolist() == judged.total(1).tolist()
 
 
 def test_a_measure_of_the_user_may_wait_for_another_thread():

@@ -124,8 +124,14 @@ GRADES = {"g1": 1, "g2": 2, "g3": 1}
         (["doc:150-290"], {}, ["g1"]),  # exactly half
         (["doc:151-290"], {}, ["doc:151-290"]),
         (["other:100-200"], {}, ["other:100-200"]),
-        (["doc:0-1000", "doc:0-1000"], {}, ["g2", "g1"]),  # one at a time
-        (["doc:0-1000", "doc:0-1000", "doc:0-1000"], {}, ["g2", "g1", "g2"]),  # then it repeats
+        (
+            ["doc:0-1000", "doc:0-1000"],
+            {},
+            ["g2", "g2"],
+        ),  # both at once, under the better one; then it repeats
+        (["doc:100-130", "doc:170-200"], {}, ["doc:100-130", "g1"]),  # 30 and 30 of 100
+        (["doc:100-130", "doc:110-140"], {}, ["doc:100-130", "doc:110-140"]),  # 40 of 100
+        (["doc:100-150", "doc:150-200"], {"over": "union", "threshold": 0.9}, ["doc:100-150", "g1"]),
         (["doc:0-1000"], {"over": "union"}, ["doc:0-1000"]),  # 100 of 1,000
         (["doc:90-200"], {"over": "union", "threshold": 0.9}, ["g1"]),  # 100 of 110
         (["doc:80-200"], {"over": "union", "threshold": 0.9}, ["doc:80-200"]),  # 100 of 120
@@ -236,3 +242,9 @@ def test_matchings_that_rename_documents_refuse_judgments_that_know_more():
     groups = Groups([["a", "b"]])
     with pytest.raises(rl.InputError, match="match=Groups gives documents other names"):
         rl.evaluate({"q": {"s": {"a": 1, "b": 1}}}, {"q": ["a"]}, "StRecall@1", match=groups)
+
+
+@pytest.mark.parametrize(("gold", "run"), [("d:100-0", "d:0-50"), ("d:0-100", "d:50-50")])
+def test_a_span_that_ends_before_it_starts_is_refused(gold, run):
+    with pytest.raises(rl.InputError, match="the end must come after the start"):
+        rl.evaluate({"q": {gold: 1}}, {"q": [run]}, "RR", match=Spans())

@@ -34,10 +34,48 @@ def test_what_matches(how, expected, matches):
         assert (ByText(how).judged_ids("q", [chunk], {expected: 1}) == [expected]) is is_match
 
 
-def test_each_chunk_is_credited_for_one_text_and_each_text_once_if_others_are_left():
+def test_a_chunk_is_listed_under_the_best_text_that_it_adds_else_under_that_of_the_chunk_it_repeats():
     match = ByText()
-    assert match.judged_ids("q", ids(LIMA, ANDES), {"Lima": 1, "Peru": 2}) == ["Peru", "Lima"]
+    assert match.matches("q", ids(LIMA, ANDES), {"Lima": 1, "Peru": 2}) == [["Peru", "Lima"], ["Peru"]]
+    assert match.matches("q", ids(LIMA, ANDES), {"Peru": 1, "the Andes": 1}) == [["Peru"], ["the Andes"]]
     assert match.judged_ids("q", ids(LIMA, ANDES), {"Lima": 1}) == ["Lima", "Lima"]
+
+
+IN_PARTS = "within 30 days of purchase"
+
+
+@pytest.mark.parametrize(
+    ("how", "chunks", "found_with"),
+    [
+        ("contains", ["Refunds are paid within", "30 days of purchase, in cash."], 2),
+        ("contains", ["30 DAYS of purchase, in cash.", "Refunds are paid Within,"], 2),  # in either order
+        (
+            "contains",
+            ["paid within 30 days", "other", "days of purchase, in cash"],
+            3,
+        ),  # with overlap, and apart
+        ("contains", ["paid within", "30 days of", "purchase, in cash"], 3),
+        ("contains", ["paid within 30 da", "ys of purchase"], 2),  # divided within a word
+        ("contains", ["paid within 30 or", "days of purchase"], None),  # something is in between
+        ("contains", ["paid within", "of purchase"], None),
+        ("contains", ["paid there within", "the 30 days of purchase"], None),
+        ("contains", ["herewithin", "30 days of purchase"], None),
+        ("contains", ["within it, 30 days", "of it: purchase"], None),
+        ("substring", ["Refunds are paid within", "30 days of purchase, in cash."], 2),
+        ("substring", ["Refunds are paid Within", "30 days of purchase, in cash."], None),
+        ("overlap", ["Refunds: paid within 30 days", "Part 2: of the purchase"], None),  # 3 of 5 words
+        ("overlap", ["Refunds: paid within 30 days;", "30 days of purchase: part 2"], 2),
+        ("overlap", ["purchase within a year", "30 of 80", "days"], None),  # words, but no runs of them
+    ],
+)
+def test_a_text_that_is_divided_between_chunks(how, chunks, found_with):
+    found = ByText(how).judged_ids("q", ids(*chunks), {IN_PARTS: 1})
+    assert found == [f"c{i}" if i != found_with else IN_PARTS for i in range(1, len(chunks) + 1)]
+
+
+def test_a_single_word_is_not_put_together():
+    assert ByText().judged_ids("q", ids("the pur", "chase of it"), {"purchase": 1}) == ["c1", "c2"]
+    assert ByText("substring").judged_ids("q", ids("a cat", "s so"), {"cats": 1}) == ["c1", "c2"]
 
 
 def test_what_holds_nothing_expected_keeps_its_id():

@@ -25,6 +25,7 @@ GOLDEN = [
         {"id": "q1", "retrieved": {"c1": 1, "c2": 7}},
         {"id": "q1", "retrieved": {"documents": [{"id": "c2"}, {"id": "c1"}]}},
         {"id": "q1", "retrieved": [{"chunk_id": "c1", "rank": 2, "score": None}, {"chunk_id": "c2", "rank": 1, "score": None}]},
+        {"id": "q1", "retrieved": [{"chunk_id": "c1", "rank": "10"}, {"chunk_id": "c2", "rank": "9"}]},
     ],
 )  # fmt: skip
 def test_shapes_of_logs(row):
@@ -59,6 +60,29 @@ def test_unanswerable_questions_are_no_judgments():
     assert list(golden) == ["q1", "q2"]
     assert golden.unanswerable == {"q3"}
     assert golden.texts == {"q1": "Why?", "q2": "Who?", "q3": "How tall?"}
+
+
+EMPTY = {"id": "q3", "question": "How tall?", "expected_chunk_ids": []}
+
+
+@pytest.mark.parametrize(
+    ("row", "names", "averaged"),
+    [
+        (EMPTY, Names(), False),
+        ({**EMPTY, "expected_chunk_ids": {}}, Names(), False),
+        ({**EMPTY, "answerable": False}, Names(), False),
+        ({**EMPTY, "answerable": True}, Names(), True),
+        ({**EMPTY, "answerable": "yes"}, Names(), True),
+        ({**EMPTY, "expected_chunk_ids": {"c1": 0}}, Names(), True),  # judged, and nothing is relevant
+        (EMPTY, Names(by_text=True), False),
+        ({"id": "q3", "expected_answers": []}, Names(by_text=True), False),
+        ({**EMPTY, "expected_answer": "2 m"}, Names(by_text=True), True),
+        ({**EMPTY, "answerable": True}, Names(by_text=True), True),
+    ],
+)
+def test_a_question_that_expects_nothing_is_unanswerable_unless_its_row_says_otherwise(row, names, averaged):
+    golden = read_golden([row], names)
+    assert ("q3" in golden, "q3" in golden.unanswerable) == (averaged, not averaged)
 
 
 def test_failed_requests_are_not_empty_answers():
@@ -143,3 +167,84 @@ def test_misspelled_fields_of_files_are_named(golden, log, message, tmp_path):
         (tmp_path / f"{name}.jsonl").write_text(json.dumps(row) + "\n")
     with pytest.raises(rl.InputError, match=message):
         rl.evaluate(tmp_path / "golden.jsonl", tmp_path / "log.jsonl", "RR")
+
+
+QUESTIONS = [{"id": "1", "question": "a"}, {"id": "2", "question": "b"}, {"id": "3", "question": "c"}]
+EXPECTED = read_golden([{**row, "expected_ids": [row["question"].upper()]} for row in QUESTIONS])
+
+
+def _logged(*entries):
+    """A log with an id, a text and a document for each entry, or without a document a failure."""
+    return read_log(
+        {"id": name, "question": text, **({"retrieved": [doc]} if doc else {"error": "timeout"})}
+        for name, text, doc in entries
+    )
+
+
+def test_ids_of_requests_do_not_join_what_the_texts_keep_apart():
+    log = join(EXPECTED, _logged(("1", "c", "C"), ("2", "a", "A"), ("3", "b", "B")))
+    assert log == {"1": ["A"], "2": ["B"], "3": ["C"]}
+
+
+def test_a_request_that_failed_later_does_not_replace_an_answer():
+    log = join(EXPECTED, _logged(("r1", "a", "A"), ("r2", "a", None), ("r3", "b", None), ("r4", "b", "B")))
+    assert (log, log.failed, log.again) == ({"1": ["A"], "2": ["B"]}, {}, 2)
+
+
+def test_an_id_by_chance_is_no_answer_where_texts_are_joined():
+    log = join(EXPECTED, _logged(("2", "something else", "B"), ("8", "a", "A"), ("9", "c", "C")))
+    assert "2" not in log
+    assert log["1"] == ["A"]
+
+
+def test_questions_with_the_same_text_get_the_same_answer():
+    golden = read_golden({"id": name, "question": "a", "expected_ids": ["A"]} for name in ("1", "2"))
+    assert join(golden, _logged(("r1", "a", "A"))) == {"1": ["A"], "2": ["A"]}
+
+
+def test_texts_that_contradict_the_ids_are_reported():
+    rewritten = [{"id": str(n), "question": f"rewritten {n}"} for n in range(4, 9)]
+    golden = read_golden({**row, "expected_ids": ["A"]} for row in [*QUESTIONS, *rewritten])
+    log = _logged(
+        ("1", "b", "A"), ("2", "c", "C"), ("3", "x", "B"), *((str(n), "y", "D") for n in range(4, 9))
+    )
+    with pytest.warns(
+        rl.RankLensWarning, match="2 questions of the log have.*id '1' with the text of '2'.*joined by id"
+    ):
+        assert join(golden, log)["1"] == ["A"]
+
+
+@pytest.mark.parametrize("said", [0, False, "no", "False", 0.0])
+def test_ways_to_say_that_a_question_is_unanswerable(said):
+    assert read_golden([{"id": "q", "expected_ids": [], "answerable": said}]).unanswerable == {"q"}
+
+
+def test_grades_in_a_list_next_to_the_documents():
+    row = {"id": "q", "expected_ids": ["a", "b"]}
+    assert read_golden([{**row, "grades": [1, 3]}]) == {"q": {"a": 1, "b": 3}}
+    assert read_golden([{**row, "relevanceScores": {"b": 3}}]) == {"q": {"a": 1, "b": 3}}
+    with pytest.raises(rl.InputError, match="1 grades for 2 expected documents"):
+        read_golden([{**row, "grades": [1]}])
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"expected_ids": [""]}, "Record 1: '' has no document id"),
+        ({"expected_ids": None}, "Record 1: 'expected_ids' is null"),
+        ({"expected_ids": ["a"], "answerable": "maybe"}, "'maybe' does not say whether"),
+    ],
+)
+def test_what_is_no_judgment_is_refused(row, message):
+    with pytest.raises(rl.InputError, match=message):
+        read_golden([{"id": "q", **row}])
+
+
+def test_empty_ids_of_a_log_match_nothing_and_are_reported():
+    with pytest.warns(rl.RankLensWarning, match="1 retrieved item has no id"):
+        assert read_log([{"id": "q", "retrieved": ["", "a"]}]) == {"q": ["<no-id-1>", "a"]}
+
+
+def test_a_rank_that_only_some_results_have_is_refused():
+    with pytest.raises(rl.InputError, match="result 2 is no number"):
+        read_log([{"id": "q", "retrieved": [{"id": "a", "rank": 1}, {"id": "b"}]}])

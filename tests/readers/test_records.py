@@ -38,11 +38,11 @@ def test_grades_come_from_either_side():
 
 def test_names_of_records():
     records = [
-        {"id": 7, "query": "why", "retrieved": [], "relevant": []},
-        {"query": "how", "retrieved": [], "relevant": []},
-        {"query": "twice", "retrieved": [], "relevant": []},
-        {"query": "twice", "retrieved": [], "relevant": []},
-        {"retrieved": [], "relevant": []},
+        {"id": 7, "query": "why", "retrieved": [], "relevant": ["a"]},
+        {"query": "how", "retrieved": [], "relevant": ["a"]},
+        {"query": "twice", "retrieved": [], "relevant": ["a"]},
+        {"query": "twice", "retrieved": [], "relevant": ["a"]},
+        {"retrieved": [], "relevant": ["a"]},
     ]
     assert list(rl.from_records(records)[0]) == ["7", "how", "twice", "twice (2)", "5"]
 
@@ -55,6 +55,13 @@ def test_results_given_apart():
     assert rl.from_records(queries, {"q1": ["a"]})[1] == {"q1": ["a"], "q2": []}
     with pytest.raises(rl.InputError, match="2 records but 1 results"):
         rl.from_records(queries, [["a"]])
+
+
+def test_results_given_apart_stay_with_their_questions_where_some_are_unanswerable():
+    records = [{"id": "q1", "relevant": []}, {"id": "q2", "relevant": ["b"]}]
+    qrels, run = rl.from_records(records, [[], ["b"]])
+    assert (qrels, run) == ({"q2": {"b": 1}}, {"q1": [], "q2": ["b"]})
+    assert rl.evaluate(qrels, run, "RR").mean == {"RR": 1.0}
 
 
 WRONG = [

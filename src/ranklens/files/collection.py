@@ -80,7 +80,7 @@ class RunFile(os.PathLike[str]):
     @property
     def may_be_log(self) -> bool:
         """Whether the format can hold records: what was retrieved for a question, one question per line."""
-        return self._located[1] in ("json", "jsonl")
+        return self._located[1] in ("json", "jsonl", "parquet", "delta", "iceberg")
 
     @cached_property
     def tag(self) -> str | None:
@@ -276,18 +276,20 @@ def _records(value: Any, names: Names, half: Literal["golden", "log"]) -> Any:
     from ranklens.readers import frames
 
     value = _as_table(value, names)
-    if pieces.is_in_pieces(value) and not (frames.is_frame(value) and _holds_lists(value, names)):
+    if frames.is_frame(value) and "doc" in frames.column_names(value) and not pieces.is_in_pieces(value):
+        return _renamed(value, names, half)  # as most tables have it
+    from ranklens.readers import records
+
+    of_records = records.names_of_records(value, half, names)
+    if pieces.is_in_pieces(value) and not (frames.is_frame(value) and of_records):
         read = pieces.read_pieces if half == "golden" else pieces.stream_pieces
         return read(value, names.columns)
-    if frames.is_frame(value) and "doc" in frames.column_names(value):  # as most tables have it
+    if of_records is None:
         return _renamed(value, names, half)
-    from ranklens.readers import records
     from ranklens.readers.golden_and_logs import read_golden, read_log
 
-    if not _holds_lists(value, names):
-        return _renamed(value, names, half)
     rows = records.rows_of(value)
-    return (read_golden if half == "golden" else read_log)(rows, names)
+    return (read_golden if half == "golden" else read_log)(rows, of_records)
 
 
 def _as_table(value: Any, names: Names) -> Any:
@@ -295,6 +297,8 @@ def _as_table(value: Any, names: Names) -> Any:
     from ranklens.files import pieces
 
     value = pieces.looked_into(value)
+    if isinstance(value, (list, tuple)) and value and all(hasattr(type(row), "_asdict") for row in value):
+        value = [row._asdict() for row in value]  # named tuples, such as those of ir_measures and ir_datasets
     if not isinstance(value, (list, tuple)) or not value or not _are_rows(value, names):
         return value
     from ranklens.files.tables import frame_of_rows
@@ -319,12 +323,6 @@ def _are_rows(value: Sequence[Any], names: Names) -> bool:
     if frames.has_documents_among(first):
         return True
     return not {*names.own.get("doc", ())}.isdisjoint(first) and not records.is_record(first, names)
-
-
-def _holds_lists(value: Any, names: Names) -> bool:
-    from ranklens.readers import records
-
-    return records.holds_lists(value, names)
 
 
 def names_of(runs: Sequence[str]) -> dict[str, str]:

@@ -2,12 +2,14 @@
 
 ==============  =================================================================================================
 trec            judgments ``query iteration document grade``, runs ``query Q0 document rank score tag``; judgments whose
-                second field differs within a query are read as trec-diversity
+                second field differs within a query are read as trec-diversity; judgments of sampled pools have five fields:
+                ``query 0 document stratum grade`` or ``query document grade method probability``
 trec-diversity  judgments ``query subtopic document grade``
 msmarco         runs ``query document rank`` (its judgments are trec)
 csv, tsv        tables with a header
 jsonl, json     one object per line; a dict of dicts or a list of objects
 parquet         a file, a folder or a glob
+delta, iceberg  the folder of a table, read through its log by deltalake or pyiceberg
 beir            a folder with ``qrels/test.tsv``
 svmlight        ``grade qid:7 1:0.3 … # document``; the run is a file with one score per line
 ==============  =================================================================================================
@@ -23,12 +25,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ranklens.errors import InputError
-from ranklens.files import short, tables, trec
+from ranklens.files import samples, short, tables, trec
 from ranklens.files.forking import polars_is_used
 from ranklens.files.json_files import json_document, json_lines
 from ranklens.files.parts import is_in_parts, one_after_the_other, part_files
-from ranklens.files.recognition import locate, refuse_judgments, refuse_run, refuse_samples
-from ranklens.files.remote import is_remote, scan
+from ranklens.files.recognition import locate, refuse_judgments, refuse_run
+from ranklens.files.remote import is_scanned, scan
 from ranklens.files.sources import PathLike, Source, open_source
 from ranklens.files.streams import TableStream
 from ranklens.files.systems import OneSystem, systems_in, systems_of_scan
@@ -63,10 +65,9 @@ def _judgments_in(place: PathLike, kind: str, names: Names) -> Any:
     if kind == "beir":
         place, kind = open_source(_beir_qrels(Path(str(place)))), "tsv"
     convert = partial(judgment_tables.rows_of, columns=names.columns, complete=True)
-    if is_remote(place):
-        return _whole(_stream_remote(str(place), kind, convert))
-    if kind == "parquet":
-        return _whole(_stream_parquet(place, convert, ranks=True, whole=bool(names.columns)))
+    if kind == "parquet" or is_scanned(place, kind):
+        golden = _records_of_table(place, kind, names, "golden")
+        return _whole(_stream_typed(place, kind, convert, names=names)) if golden is None else golden
     if is_in_parts(place):
         return _whole(_stream_parts(place, kind, convert, "golden", names))
     source = open_source(place)
@@ -83,7 +84,9 @@ def _trec_judgments(source: Source, kind: str) -> Any:
     refuse_run(source)
     if kind == "trec-diversity" or (kind == "trec" and trec.has_subtopics(source)):
         return _by_subtopic(source)
-    refuse_samples(source)
+    fields = trec.first_fields(source)
+    if len(fields) == samples.FIELDS:
+        return samples.read_strata(source) if fields[1] in samples.ITERATIONS else samples.read_prels(source)
     return short.read_short_judgments(source) or trec.read_fields(
         source, trec.TREC_QRELS, {"query": False, "doc": False, "grade": True}
     )
@@ -131,10 +134,9 @@ def run_in(
     name = place.name if isinstance(place, Source) else str(place)
     read = partial(frames.run_frame, columns=names.columns, ranks=ranks)
     convert = OneSystem(read, name, system, columns=names.columns)
-    if is_remote(place):
-        return _stream_remote(str(place), kind, convert)
-    if kind == "parquet":
-        return _stream_parquet(place, convert, ranks=ranks, whole=bool(names.columns))
+    if kind == "parquet" or is_scanned(place, kind):
+        log = _records_of_table(place, kind, names, "log", system)
+        return _stream_typed(place, kind, convert, ranks=ranks, names=names) if log is None else log
     if is_in_parts(place):
         complete = OneSystem(partial(read, complete=True), name, system, columns=names.columns)
         return _stream_parts(place, kind, complete, "log", names)
@@ -157,6 +159,37 @@ def run_in(
     return _stream_table(source, kind, complete, "log", names)
 
 
+def _scan_table(place: PathLike, kind: str) -> pl.LazyFrame | None:
+    """A table whose columns have types, to be read; None for other formats."""
+    if is_scanned(place, kind):
+        return scan(str(place), kind)
+    if kind != "parquet" or (isinstance(place, Source) and place.packing):
+        return None
+    from ranklens.files.parquet import scan_parquet
+
+    return scan_parquet(place)
+
+
+def _records_of_table(
+    place: PathLike, kind: str, names: Names, half: Half, system: str | None = None
+) -> Mapping[str, Any] | None:
+    """A golden set or a log from a table with one row per question and its documents as a list; None if it has other rows."""
+    from ranklens.readers import golden_and_logs, records
+
+    table = _scan_table(place, kind)
+    of_records = None if table is None else records.names_of_records(table, half, names)
+    if table is None or of_records is None:
+        return None
+    name = place.name if isinstance(place, Source) else str(place)
+    rows = OneSystem(frames.to_polars, name, system)(table.collect())
+    try:
+        read = golden_and_logs.read_golden if half == "golden" else golden_and_logs.read_log
+        return read(rows.to_dicts(), of_records)
+    except InputError as error:
+        error.prefix(f"{name}: ")
+        raise
+
+
 def systems(path: PathLike, kind: str) -> list[str]:
     """The systems that a column names in a table; none in other formats, which have no columns."""
     try:
@@ -168,12 +201,8 @@ def systems(path: PathLike, kind: str) -> list[str]:
 
 
 def _systems(path: PathLike, kind: str) -> list[str]:
-    if is_remote(path):
-        return systems_of_scan(scan(str(path), kind))
-    if kind == "parquet":
-        from ranklens.files.parquet import scan_parquet
-
-        return systems_of_scan(scan_parquet(path))
+    if (table := _scan_table(path, kind)) is not None:
+        return systems_of_scan(table)
     if kind not in ("csv", "tsv", "jsonl"):
         return []
     if is_in_parts(path):
@@ -208,6 +237,8 @@ def read_run(path: PathLike, format: str | None = None) -> Any:  # noqa: A002
 
 def stream_table(path: PathLike, kind: str) -> Any:
     """A table with all its columns, as text where the format does not know types; a dict where it holds records."""
+    if is_scanned(path, kind):
+        return _stream_scan(str(path), kind, lambda table: table)
     if kind != "parquet" and is_in_parts(path):
         return one_after_the_other(path, kind, partial(stream_table, kind=kind))
     if kind == "jsonl" and _holds_records(open_source(path)):
@@ -219,6 +250,8 @@ def stream_table(path: PathLike, kind: str) -> Any:
 
 def read_table(path: PathLike, kind: str) -> pl.DataFrame:
     """A table with all its columns, as text where the format does not know types."""
+    if is_scanned(path, kind):
+        return scan(str(path), kind).collect()
     if kind == "parquet":
         return _as_one(_stream_parquet(path, lambda table: table, whole=True))
     return _as_one(tables.stream_table(open_source(path), kind, lambda table: table, all_keys=True))
@@ -262,7 +295,15 @@ def _stream_parts(
     )
 
 
-def _stream_remote(address: str, kind: str, convert: tables.Convert) -> TableStream:
+def _stream_typed(
+    place: PathLike, kind: str, convert: tables.Convert, *, names: Names, ranks: bool = True
+) -> TableStream:
+    if is_scanned(place, kind):
+        return _stream_scan(str(place), kind, convert)
+    return _stream_parquet(place, convert, ranks=ranks, whole=bool(names.columns))
+
+
+def _stream_scan(address: str, kind: str, convert: tables.Convert) -> TableStream:
     from ranklens.files.pieces import stream_scan
 
     return stream_scan(address, scan(address, kind), convert)
@@ -296,7 +337,7 @@ def _stream_table(source: Source, kind: str, convert: tables.Convert, half: Half
         return tables.stream_table(source, kind, partial(_with_name, source, convert), numbers=numbers)
     if kind == "jsonl" and not _holds_records(source, names):
         return tables.stream_table(source, kind, partial(_with_name, source, convert))
-    rows = json_lines(source) if kind == "jsonl" else json_document(source)
+    rows = _unwrapped(source, json_lines(source) if kind == "jsonl" else json_document(source))
     if isinstance(rows, Mapping):
         _check_texts(source, rows, "grade" if half == "golden" else "score")
         return rows
@@ -313,6 +354,16 @@ def _stream_table(source: Source, kind: str, convert: tables.Convert, half: Half
         raise
     except UnicodeEncodeError as error:
         raise InputError(f"{source.name}: {error}") from None
+
+
+def _unwrapped(source: Source, rows: Any) -> Any:
+    from ranklens.readers.records import unwrapped
+
+    try:
+        return unwrapped(rows)
+    except InputError as error:
+        error.prefix(f"{source.name}: ")
+        raise
 
 
 def _check_texts(source: Source, by_query: Mapping[Any, Any], number: str) -> None:

@@ -17,7 +17,7 @@ from ranklens.errors import InputError
 from ranklens.files.temporary import temporary_file
 from ranklens.words import brief, visible
 
-_SYSTEM = {
+SYSTEM = {  # errors of the system, whatever file was named
     errno.ENOSPC,
     errno.EIO,
     errno.EFBIG,
@@ -25,7 +25,33 @@ _SYSTEM = {
     errno.EMFILE,
     errno.ENFILE,
 }
+_ADDRESS = re.compile(r"([a-z][a-z0-9]+):/+(.*)")
 _NUMBER = re.compile(r"\(os error (\d+)\)")
+
+
+def check_outputs(paths: Iterable[Path | None], inputs: Iterable[str | Path | None] = ()) -> None:
+    """The same for everything that a command writes; no two outputs may be the same file."""
+    read = list(inputs)
+    written: dict[str, Path] = {}
+    for path in paths:
+        check_output(path, read)
+        if path is None or is_stream(path):
+            continue
+        for name in _identities(path):
+            other = written.setdefault(name, path)
+            if other is not path:
+                raise InputError(f"{path} would be written twice, also as {other}; choose another name.")
+
+
+def _identities(path: Path) -> Iterator[str]:
+    """What two names of one file have in common.
+
+    Links lead to the file, hard ones by its number. Names that differ only in case may be one file, and are a mistake if not.
+    """
+    yield os.path.realpath(path).casefold()
+    if path.exists():
+        found = path.stat()
+        yield f"{found.st_dev}:{found.st_ino}"
 
 
 def check_output(path: Path | None, inputs: Iterable[str | Path | None] = ()) -> None:
@@ -46,6 +72,11 @@ def _check_output(path: Path, inputs: Iterable[str | Path | None]) -> None:
         raise ValueError("it holds a NUL")
     if is_stream(path):
         return
+    if address := _ADDRESS.match(str(path)):  # a Path has dropped one slash
+        raise InputError(
+            f"{address[1]}://{address[2]}: results are written to files on this machine. Write one and copy it, or pipe it: "
+            f"-o - --format json | aws s3 cp - s3://bucket/key."
+        )
     if not path.parent.is_dir():
         raise InputError(f"{path}: there is no folder {path.parent}.")
     if path.is_dir():
@@ -109,7 +140,7 @@ def naming(target: Path) -> Iterator[None]:
         if number is None and not isinstance(error, OSError):
             raise
         reason = str(error) if number is None else os.strerror(number)
-        if number in _SYSTEM:
+        if number in SYSTEM:
             raise OSError(number, f"cannot be written: {reason}", str(target)) from None
         raise InputError(f"{target} cannot be written: {reason}.") from None
 

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from ranklens.errors import InputError
+from ranklens.errors import InputError, polars_failures
 from ranklens.files.forking import polars_is_used
 from ranklens.files.parts import is_in_parts, part_files
 from ranklens.files.sources import PathLike, Source, for_polars
@@ -59,7 +59,7 @@ def _read(name: str, start: int, convert: Convert, scan: pl.LazyFrame) -> pl.Dat
 def _collect(name: str, scan: pl.LazyFrame) -> pl.DataFrame:
     try:
         return scan.collect()
-    except _damages() as error:
+    except polars_failures(OSError) as error:
         raise _not_parquet(name, error) from None
 
 
@@ -91,7 +91,7 @@ def _scan(name: str, files: Sequence[Path]) -> pl.LazyFrame:
     try:
         scan = pl.scan_parquet([for_polars(file) for file in files], glob=False)  # type: ignore[arg-type]
         scan.collect_schema()
-    except _damages() as error:
+    except polars_failures(OSError) as error:
         raise _not_parquet(name, error) from None
     return scan
 
@@ -105,7 +105,7 @@ def _differ(files: list[Path]) -> bool:
     try:
         schemas = (pl.scan_parquet(for_polars(file), glob=False).collect_schema() for file in files)
         return len({tuple(schema.items()) for schema in schemas}) > 1
-    except _damages():
+    except polars_failures(OSError):
         return False  # which reading them says better
 
 
@@ -123,13 +123,6 @@ def _files(path: PathLike) -> list[Path]:
     """A path that exists is meant as it is, whatever signs it holds; only what does not exist is a pattern."""
     place = _place(path)
     return part_files(place, "parquet") if is_in_parts(place) else [place]
-
-
-def _damages() -> tuple[type[BaseException], ...]:
-    """What Polars raises for damaged files; some of them make it panic, which is not even an Exception."""
-    import polars as pl
-
-    return (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 
 
 def _not_parquet(name: str, error: BaseException) -> InputError:

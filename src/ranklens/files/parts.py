@@ -14,6 +14,7 @@ from typing import Any
 from ranklens import words
 from ranklens.errors import InputError, warn
 from ranklens.files.json_reading import holds_rows
+from ranklens.files.lakes import refuse_files_of_lakes
 from ranklens.files.sources import open_source
 from ranklens.files.streams import TableStream
 from ranklens.files.suffixes import TABLES, name_of_file, suffix_of
@@ -50,6 +51,7 @@ def part_files(path: Any, kind: str | None = None) -> list[Path]:
     """The files of a kind, or of all that tables are stored in; without those that Spark and others hide or leave empty."""
     kinds = {file: _kind(file) for file in visible_files(path)}
     found = [file for file, own in kinds.items() if (own is not None if kind is None else own == kind)]
+    refuse_files_of_lakes(found)
     return [file for file in found if file.stat().st_size] or found
 
 

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ranklens import words
-from ranklens.errors import InputError
+from ranklens.errors import InputError, polars_failures
 from ranklens.files.forking import polars_is_used
 from ranklens.files.streams import ReadTable, TableStream
 from ranklens.files.systems import OneSystem
@@ -135,13 +135,11 @@ def _only_once(reader: Iterable[Any]) -> Pieces:
 
 def _batches(name: str, scan: pl.LazyFrame, columns: Mapping[str, Any] | None) -> Iterator[pl.DataFrame]:
     """The batches of a scan, which may fail on the way."""
-    import polars as pl
-
     try:
         if not columns:
             scan = scan.select(frames.useful(scan.collect_schema().names(), ranks=True))
         yield from scan.collect_batches(chunk_size=_ROWS, maintain_order=True)
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except polars_failures(OSError) as error:
         raise InputError(f"{name} cannot be read: {next(iter(str(error).splitlines()), '')}") from None
 
 

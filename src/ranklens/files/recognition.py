@@ -11,15 +11,29 @@ from pathlib import Path
 from ranklens.errors import InputError, nearest
 from ranklens.files import tables, trec
 from ranklens.files.json_reading import holds_rows
+from ranklens.files.lakes import lake_at, refuse_files_of_lakes
 from ranklens.files.parts import is_in_parts, parts_kind, visible_files
-from ranklens.files.remote import is_remote, remote_kind
+from ranklens.files.remote import is_remote, refuse_other_address, remote_kind
 from ranklens.files.sources import PathLike, Source, open_source
 from ranklens.files.suffixes import TABLES, suffix_of
 from ranklens.files.systems import refuse_nested, several, system_folders
 from ranklens.readers import frames
 from ranklens.readers.names import plain
 
-FORMATS = ("trec", "trec-diversity", "msmarco", "csv", "tsv", "jsonl", "json", "parquet", "beir", "svmlight")
+FORMATS = (
+    "trec",
+    "trec-diversity",
+    "msmarco",
+    "csv",
+    "tsv",
+    "jsonl",
+    "json",
+    "parquet",
+    "delta",
+    "iceberg",
+    "beir",
+    "svmlight",
+)
 
 # The content decides about .tsv: MS MARCO and TREC files have that suffix, too.
 _BY_SUFFIX = {
@@ -36,6 +50,10 @@ def locate(path: PathLike, given: str | None, what: str) -> tuple[PathLike, str]
         raise InputError(f"there is no format {given!r}: {nearest(given, FORMATS)}")
     if is_remote(path):
         return path, given or remote_kind(str(path))
+    lake = lake_at(path)
+    if lake is not None:
+        return str(path), lake
+    refuse_other_address(path)
     if not isinstance(path, Source) and str(path) != "-" and is_in_parts(path):
         if what == "run":
             _refuse_several(path)
@@ -44,6 +62,8 @@ def locate(path: PathLike, given: str | None, what: str) -> tuple[PathLike, str]
             return locate(only[0], None, what)
         return path, given or _folder_format(Path(path), what)
     source = open_source(path)
+    if source.suffix == ".parquet":
+        refuse_files_of_lakes([source.path])
     if given is None and source.suffix == ".json" and holds_rows(source.head()):
         given = "jsonl"
     return source, given or _BY_SUFFIX.get(source.suffix) or _by_content(source, what)
@@ -85,6 +105,11 @@ def _folder_format(place: Path, what: str) -> str:
         return kind
     if not place.is_dir():
         found = glob(str(place), recursive=True)
+        if what == "run" and len(found) > 1:
+            raise InputError(
+                f"{place} matches {len(found)} files, each a run of its own; compare them with ranklens.compare(qrels, {str(place)!r}), or "
+                "pass one of them."
+            )
         what_is = "matches no Parquet, CSV, TSV or JSONL files" if found else "does not exist"
         raise InputError(f"{place} {what_is}.")
     tables_are = "tables (.parquet, .csv, .tsv, .jsonl)"
@@ -149,17 +174,6 @@ def refuse_run(source: Source) -> None:
     if _has_rank_and_score(fields) or (len(fields) == len(trec.TREC_RUN) and fields[1].upper() == "Q0"):
         raise InputError(
             f"{source.name} looks like a run (six fields: {', '.join(trec.TREC_RUN)}); pass the judgments first."
-        )
-
-
-def refuse_samples(source: Source) -> None:
-    """Judgments of sampled pools, whose fifth field says how a document was drawn: without it every mean is biased."""
-    fields = trec.first_fields(source)
-    if len(fields) == 5:
-        raise InputError(
-            f"{source.name} has five fields, as judgments of sampled pools have: query, document, grade, method and probability (prels), "
-            f"or query, 0, document, stratum and grade. Measures for samples are not known here; to use the grades as they are, keep "
-            f"{', '.join(trec.TREC_QRELS)}."
         )
 
 

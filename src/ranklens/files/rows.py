@@ -13,6 +13,7 @@ from ranklens.files.blocks import blocks
 from ranklens.files.json_reading import RepeatedKeyError, loads
 from ranklens.files.sources import Source, open_source, without_bom
 from ranklens.readers import frames
+from ranklens.readers.records import unwrapped
 
 _HEADERLESS = ("_id", "text")  # as the queries of MS MARCO
 
@@ -63,7 +64,7 @@ def _from_file(path: str | Path, what: str) -> Iterator[dict[str, Any]]:
             yield from formats.read_table(place, "parquet").iter_rows(named=True)
         elif source.suffix == ".json" or head.startswith(b"["):
             source.check_json()
-            yield from each_row(loads(_text(source)), what)
+            yield from each_row(unwrapped(loads(_text(source)), any_rows=True), what)
         elif head.startswith(b"{"):
             yield from each_row(_objects(source), what)
         else:

@@ -10,11 +10,14 @@ import bz2
 import gzip
 import io
 import lzma
+import math
 import mmap
 import re
+import shutil
 import signal
 import stat
 import sys
+import tempfile
 import weakref
 import zlib
 from collections import deque
@@ -24,8 +27,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
 
-from ranklens.errors import InputError
+from ranklens.errors import InputError, polars_failures
 from ranklens.files import limits, temporary
+from ranklens.files.binary import refuse_binary
 from ranklens.files.forking import polars_is_used
 from ranklens.files.suffixes import suffix_of
 from ranklens.files.watching import report
@@ -93,10 +97,14 @@ class Source:
         return self.path.stat().st_size
 
     def pieces(self, size: int = PIECE) -> Iterator[bytes]:
-        """The bytes, unpacked, at most ``size`` at a time."""
+        """The bytes, unpacked, at most ``size`` at a time; an archive that is packed far more than text is refused."""
+        left = plausible(self.path) if self.packing else math.inf
         try:
             with self.path.open("rb") as raw, self._unpack(raw) as file:
                 while piece := file.read(size):
+                    left -= len(piece)
+                    if left < 0:
+                        raise _implausible(self.name)
                     yield piece
                     if self.packing:
                         report(self.name, raw.tell(), self.size)
@@ -115,7 +123,9 @@ class Source:
     @cached_property
     def _head(self) -> bytes:
         """Kept, because recognising a file looks at it several times."""
-        return self._first(_HEAD)
+        found = self._first(_HEAD)
+        refuse_binary(self.name, found)
+        return found
 
     def _first(self, size: int) -> bytes:
         content = b""
@@ -153,13 +163,9 @@ class Source:
         for piece in self.pieces():
             found.append(piece)
             size += len(piece)
-            if self.packing and size > min(limits.UNPACKED, plausible(self.path)):
-                raise (
-                    _implausible(self.name)
-                    if size <= limits.UNPACKED
-                    else InputError(
-                        f"{self.name}: the archive holds more than {limits.UNPACKED >> 20:,} MB; unpack it first."
-                    )
+            if self.packing and size > limits.UNPACKED:
+                raise InputError(
+                    f"{self.name}: the archive holds more than {limits.UNPACKED >> 20:,} MB; unpack it first."
                 )
         return b"".join(found)
 
@@ -212,22 +218,37 @@ def copy_of(file: Any) -> Source:
 
 def _copied(name: str, stream: BinaryIO) -> Source:
     """What can be read only once, in a temporary file that is removed with the source."""
-    place = temporary.new_place(None)
+    place, copy = temporary.private_file()
     _let_ctrl_c_through()
     try:
-        with place.open("xb") as copy:
-            for piece in _whole_lines(name, stream):
-                copy.write(piece)
+        for piece in _bounded(name, _whole_lines(name, stream)):
+            copy.write(piece)
+        copy.flush()
         source = _recognised(name, place)
     except OSError as error:
-        temporary.remove(place)
+        temporary.close_private(place, copy)
         what = f"no room for a copy of {name}: {error.strerror}"
-        raise OSError(error.errno, what, str(place.parent)) from None
+        raise OSError(error.errno, what, tempfile.gettempdir()) from None
     except BaseException:
-        temporary.remove(place)
+        temporary.close_private(place, copy)
         raise
-    weakref.finalize(source, temporary.remove, place)
+    weakref.finalize(source, temporary.close_private, place, copy)
     return source
+
+
+def _bounded(name: str, pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """The pieces, as long as they leave room for others in the folder of temporary files."""
+    folder, size = tempfile.gettempdir(), 0
+    most = min(limits.PIPED, shutil.disk_usage(folder).free // 2)
+    for piece in pieces:
+        size += len(piece)
+        if size > most:
+            raise InputError(
+                f"{name} holds more than {most >> 20:,} MB, the most that is copied to {folder} ({limits.PIPED >> 30} GB, or half of what "
+                "is free). Write it to a file and pass that, or set TMPDIR to a folder with more room.",
+                path=name,
+            )
+        yield piece
 
 
 def _let_ctrl_c_through() -> None:
@@ -371,7 +392,7 @@ def _zst_batches(path: Path) -> Iterator[list[str]]:
             chunk_size=1 << 17, maintain_order=True
         ):
             yield batch.to_series().to_list()
-    except pl.exceptions.PolarsError as error:
+    except polars_failures() as error:
         message = str(error).splitlines()[0]
         raise (UnicodeError if "utf8" in message else ValueError)(message) from None
 

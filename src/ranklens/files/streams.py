@@ -56,11 +56,17 @@ class TableStream:
 
     def map(self, function: Callable[[pl.DataFrame], T]) -> Iterator[T]:
         """What the function makes of each table, in order; it runs in the thread that has read the table."""
+        import polars as pl
+
         polars_is_used()
         rows = 0
-        for count, result in ahead(partial(_apply, function, read) for read in self.tables()):
-            rows += count
-            yield result
+        try:
+            for count, result in ahead(partial(_apply, function, read) for read in self.tables()):
+                rows += count
+                yield result
+        except pl.exceptions.PanicException as error:  # which is no Exception
+            reason = next(iter(str(error).splitlines()), "")
+            raise InputError(f"{self.name} cannot be read as a table: {reason}.", path=self.name) from None
         if not rows:
             raise InputError(f"{self.name} contains no data.")
 
@@ -134,8 +140,13 @@ class _Helpers:
     def give(self, task: _Task[Any]) -> None:
         self._tasks.put(task)
         if len(self._threads) < self._most:
-            self._threads.append(Thread(target=_help, args=(self._tasks,), name="ranklens", daemon=True))
-            self._threads[-1].start()
+            thread = Thread(target=_help, args=(self._tasks,), name="ranklens", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:  # memory is short; the thread that asks for results does the work
+                self._most = len(self._threads)
+            else:
+                self._threads.append(thread)
 
     def dismiss(self, *, wait: bool = False) -> None:
         threads, self._threads = self._threads, []

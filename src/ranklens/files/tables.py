@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ranklens import words
-from ranklens.errors import InputError
+from ranklens.errors import InputError, polars_failures
 from ranklens.files import limits
 from ranklens.files.blocks import Block, blocks, lines_before
 from ranklens.files.forking import polars_is_used
@@ -74,7 +74,7 @@ class _Dialect:
         number = pl.String if spaced else pl.Float64
         return {name: number if plain(name) in self.numbers else pl.String for name in names}
 
-    def rows(self, lines: Sequence[str] | io.StringIO) -> Any:
+    def rows(self, lines: Sequence[str]) -> Any:
         if self.quote is None:
             return csv.reader(lines, delimiter=self.separator, quoting=csv.QUOTE_NONE)
         return csv.reader(lines, delimiter=self.separator, quotechar=self.quote)
@@ -169,29 +169,51 @@ def _parse_delimited(
     dialect: _Dialect, names: list[str], convert: Convert, content: bytes, header: int = 0
 ) -> pl.DataFrame:
     """The rows behind a header of so many bytes, which is not cut off: that would copy all the rest."""
-    import polars as pl
-
+    quoted = dialect.quote is not None and b'"' in content
     try:
         table = _split_fast(dialect, names, content, header)
-        if table is not None:
+        if table is not None and not (quoted and _may_go_on(content, header, len(table))):
             # Polars takes an empty field for no value, but not one in quotes.
-            may_be_empty = b'"' in content and b'""' in content  # the first look takes no time
+            may_be_empty = quoted and b'""' in content  # the first look takes no time
             return _converted(table, convert) if may_be_empty else convert(table)
-    except (pl.exceptions.PolarsError, RowError):
+    except polars_failures(RowError):
         pass
-    rows, lines = _split_carefully(dialect, names, content[header:], 2 if header else 1)
+    rows = _split_carefully(dialect, names, content[header:], 2 if header else 1)
     try:
-        return _converted(_texts(rows, names), convert)
+        table = _converted(_texts([row.fields for row in rows], names), convert)
     except RowError as wrong:
-        raise WrongLine(lines[wrong.row], wrong.message) from None
+        raise WrongLine(rows[wrong.row].line, wrong.message) from None
+    _check_ids(table, rows)
+    return table
+
+
+def _may_go_on(content: bytes, header: int, rows: int) -> bool:
+    """Whether a quoted field may go on over the end of its line, or of the file."""
+    lines = content.count(b"\n", header) + (not content.endswith(b"\n"))
+    return rows != lines or content.count(b'"') % 2 == 1
+
+
+def _check_ids(table: pl.DataFrame, rows: Sequence[_Row]) -> None:
+    """An id that goes on over the end of its line has swallowed what follows."""
+    longer = next((row for row in rows if row.is_longer), None)
+    if longer is None:
+        return
+    for name in {"query", "doc"} & {*table.columns}:
+        wrong = table[name].cast(str).drop_nulls()
+        wrong = wrong.filter(wrong.str.contains(r"[\r\n]"))
+        if len(wrong):
+            raise WrongLine(
+                longer.line,
+                f"the {name} {brief(wrong[0], 80)!r} goes on over the end of the line. {_UNCLOSED}",
+            )
 
 
 def _split_fast(dialect: _Dialect, names: list[str], content: bytes, header: int) -> pl.DataFrame | None:
     """All rows; None where a line may have been cut short, or where Polars takes the beginning for something else."""
     import polars as pl
 
-    if content.startswith(BOM) or would_be_unpacked(content):
-        return None
+    if content.startswith(BOM, header) or would_be_unpacked(content):
+        return None  # Polars leaves out a byte-order mark before the first row, which belongs to an id here
     scan = pl.scan_csv(
         content,
         has_header=False,
@@ -204,29 +226,61 @@ def _split_fast(dialect: _Dialect, names: list[str], content: bytes, header: int
     return None if table[names[-1]].null_count() else table
 
 
-def _split_carefully(
-    dialect: _Dialect, names: list[str], content: bytes, first_line: int
-) -> tuple[list[list[str]], list[int]]:
-    """All rows, and the lines they begin in."""
+class _Row(NamedTuple):
+    """A row of text, the line in which it begins, and whether it has more than one."""
+
+    fields: list[str]
+    line: int
+    is_longer: bool
+
+
+def _split_carefully(dialect: _Dialect, names: list[str], content: bytes, first_line: int) -> list[_Row]:
+    """All rows."""
     try:
         text = decode(content)
     except WrongLine as wrong:
         raise WrongLine(wrong.line + first_line - 1, wrong.message) from None
-    rows, lines, reader, line = [], [], dialect.rows(io.StringIO(text, newline="")), first_line
+    lines = [*io.StringIO(text, newline="")]
+    # A quote that is still open at the end goes on over the empty line behind it.
+    rows, reader, begin = [], dialect.rows([*lines, ""]), 0
     try:
         for row in reader:
+            line, is_longer = first_line + begin, reader.line_num > begin + 1
+            if is_longer:
+                _check_longer(dialect, names, lines[begin : reader.line_num], line)
             if row and len(row) != len(names):
                 raise WrongLine(
                     line,
                     f"expected {len(names)} fields ({', '.join(names)}) but found {len(row)}: {brief(str(row)[1:-1], 80)}.",
                 )
             if row:
-                rows.append(row)
-                lines.append(line)
-            line = first_line + reader.line_num
+                rows.append(_Row(row, line, is_longer))
+            begin = reader.line_num
     except csv.Error as error:
-        raise WrongLine(line, f"{error}.") from None
-    return rows, lines
+        raise WrongLine(first_line + begin, f"{error}.") from None
+    return rows
+
+
+_UNCLOSED = "Is a closing quote missing? If the text does have several lines, write JSONL or Parquet."
+
+
+def _check_longer(dialect: _Dialect, names: Sequence[str], lines: Sequence[str], line: int) -> None:
+    """Refuse a row of several lines unless all its quotes are closed and none of the lines looks like a row that they swallowed."""
+    try:
+        whole = len([*csv.reader(lines, delimiter=dialect.separator, strict=True)]) == 1
+    except csv.Error:
+        whole = False
+    if not whole:
+        raise WrongLine(
+            line, f"a quoted field goes on over the end of the line and is not closed. {_UNCLOSED}"
+        )
+    for number, following in enumerate(lines[1:], line + 1):
+        fields: list[str] = next(dialect.rows([following]), [])
+        if len(fields) == len(names) and fields[0] and not re.search(r"\s", fields[0]):
+            raise WrongLine(
+                line,
+                f"a quoted field goes on over the end of the line, and line {number} looks like a row. {_UNCLOSED}",
+            )
 
 
 def _texts(rows: list[list[str]], names: list[str]) -> pl.DataFrame:
@@ -252,7 +306,7 @@ def _parse_rows(convert: Convert, all_keys: bool, content: bytes) -> pl.DataFram
     halves = b"\\" in content and (b"\\ud" in content or b"\\uD" in content)
     if not halves and not is_deep(content) and not would_be_unpacked(content):
         for sample in [None] if all_keys else [_SAMPLE, None]:
-            with suppress(pl.exceptions.PolarsError, InputError):
+            with suppress(*polars_failures(InputError)):
                 table = pl.read_ndjson(content, infer_schema_length=sample)
                 if not has_each_key_once(content, table):
                     _, rows = _numbered_rows(content)
@@ -264,7 +318,7 @@ def _parse_rows(convert: Convert, all_keys: bool, content: bytes) -> pl.DataFram
         return convert(frame_of_rows(rows))
     except RowError as wrong:
         raise WrongLine(lines[wrong.row], wrong.message) from None
-    except (UnicodeEncodeError, pl.exceptions.PolarsError, TypeError) as error:
+    except polars_failures(UnicodeEncodeError, TypeError) as error:
         raise WrongLine(lines[0], f"the rows starting here cannot be read as a table: {error}.") from None
 
 

@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 _places: set[Path] = set()
 
@@ -42,6 +43,29 @@ def temporary_folder() -> Iterator[Path]:
         place.mkdir(0o700)
         yield place
     finally:
+        remove(place)
+
+
+def private_file() -> tuple[Path, BinaryIO]:
+    """An empty file for its owner alone, open to be written: :func:`close_private` closes and removes it.
+
+    On Linux it has no name that anyone else could open, and is gone even if the program is killed.
+    """
+    with suppress(AttributeError, OSError):  # elsewhere, and on some file systems
+        handle = os.open(tempfile.gettempdir(), os.O_TMPFILE | os.O_RDWR, 0o600)
+        place = Path(f"/proc/self/fd/{handle}")
+        if place.exists():
+            return place, os.fdopen(handle, "wb")
+        os.close(handle)
+    place = new_place(None)
+    return place, os.fdopen(os.open(place, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600), "wb")
+
+
+def close_private(place: Path, file: BinaryIO) -> None:
+    """Close such a file, which is then gone."""
+    with suppress(OSError):  # a full disk, met once more
+        file.close()
+    if place in _places:
         remove(place)
 
 

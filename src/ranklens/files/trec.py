@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ranklens.errors import InputError
+from ranklens.errors import InputError, polars_failures
 from ranklens.files import limits
 from ranklens.files.blocks import Block, blocks, lines_before
 from ranklens.files.sources import BOM, endless_line, no_data, without_bom, would_be_unpacked
@@ -198,7 +198,7 @@ def read_fast(block: bytes, names: Sequence[str], wanted: Mapping[str, bool]) ->
             columns=[*(columns[name] for name in wanted), further],
             **_missing_columns(),
         )
-    except pl.exceptions.PolarsError:
+    except polars_failures():
         return None
     # No line has a field too many, so if there are enough separators in all, no line has one too few.
     complete = frame[further].null_count() == len(frame) and not any(

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ranklens.errors import InputError, nearest, warn
-from ranklens.files import formats, limits, recognition, trec
+from ranklens.files import formats, limits, recognition, samples, trec
 from ranklens.files.output import write_whole
 from ranklens.files.parts import is_in_parts
 from ranklens.files.sources import open_source
@@ -136,7 +136,12 @@ def _read(source: PathLike, kind: str | None) -> tuple[Any, str]:
     place, format = recognition.locate(source, None, kind or "run")  # noqa: A001
     if format == "trec":
         opened = open_source(place)
-        what = kind or ("qrels" if len(trec.first_fields(opened)) == 4 else "run")
+        many = len(trec.first_fields(opened))
+        if many == samples.FIELDS and kind == "qrels":
+            raise InputError(
+                f"{opened.name} holds judgments of a sampled pool (five fields), which no other format has; it can be evaluated as it is."
+            )
+        what = kind or ("qrels" if many == 4 else "run")
         names = _QRELS if what == "qrels" else _RUN
         wanted = {name: name in ("score", "grade") for name in names}
         return trec.stream_fields(opened, names, wanted, further=_FURTHER), what
@@ -285,6 +290,7 @@ def _zst(content: str) -> bytes:
 
 def _csv(table: pl.DataFrame, *, header: bool) -> str:
     _refuse_kinds(table, lambda kind: kind.is_nested() or _is_no_text(kind))
+    _refuse(table.select("query", "doc"), r"[\r\n]", "an end of line, which ids in a CSV file")
     return table.write_csv(include_header=header)
 
 

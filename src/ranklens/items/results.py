@@ -78,7 +78,7 @@ class RunnerResult(Shown):
     def mean(self) -> dict[str, float]:
         """The mean of each measure over the items."""
         own = {name: float(np.mean(self.values[name])) for name in self.own}
-        return Means({**self.scores.mean, **own})
+        return Means({**self.scores.mean, **own}, self.scores.measures, self.scores.policy.rel)
 
     def interval(self, measure: str) -> Interval:
         """The interval of a mean."""

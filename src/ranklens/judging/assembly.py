@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -11,20 +11,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ranklens.arrays import BoolArray
-from ranklens.errors import InPython, Option, PolicyError, RankLensError, RankLensWarning, warn
+from ranklens.errors import (
+    InPython,
+    MismatchWarning,
+    Option,
+    PolicyError,
+    RankLensError,
+    RankLensWarning,
+    warn,
+)
 from ranklens.files.collection import is_path
 from ranklens.files.forking import polars_is_used
 from ranklens.judging.averaged_ties import spread_ties
-from ranklens.judging.dicts import from_dicts
+from ranklens.judging.dicts import from_dicts, from_prepared
 from ranklens.judging.gold import Ideal
 from ranklens.judging.hits import Hits
 from ranklens.judging.inputs import NOTHING, Facts, facts, read_inputs
 from ranklens.judging.judged import Applied, Judged, TieGroups
+from ranklens.judging.mismatch import documents_mismatch, nothing_in_common, queries_mismatch
 from ranklens.judging.prepared import PreparedJudgments, index_of
 from ranklens.judging.standing import Standings, in_order
 from ranklens.policy import Policy, make_policy
 from ranklens.readers import frames
 from ranklens.readers.judgments import Judgments
+from ranklens.readers.rankings import Rankings
 
 if TYPE_CHECKING:
     import polars as pl
@@ -35,11 +45,11 @@ if TYPE_CHECKING:
     from ranklens.policy import PolicyOptions
 
 _FEW_ROWS = 5_000
+_FEW_JUDGED = 4  # documents per query, as golden sets have
 _NO_TIES = TieGroups(*(np.zeros(0, np.int64) for _ in range(3)))
 
 
 NOTHING_JUDGED = "No query is judged, so there is nothing to average."
-NOTHING_IN_COMMON = "The run and the judgments have no query in common"  # for commands an error
 
 
 def judge(
@@ -77,8 +87,10 @@ def judge(
     if isinstance(run, (dict, Mapping)):  # dict first: to ask an abstract class takes longer
         gold = qrels if isinstance(qrels, (dict, Mapping)) else _as_dicts(qrels)
         index = index_of(qrels)
-        found = from_dicts(gold if index is None else index.for_dicts, run, policy)
-        judged = assemble(found, policy, known, source=source)
+        found = (
+            from_dicts(gold, run, policy) if index is None else from_prepared(index.for_dicts, run, policy)
+        )
+        judged = assemble(found, policy, known, source=source, further=_further(gold, run, found.queries))
         if not len(judged.hits):
             _hint_at_chunks(gold, run)
         return judged
@@ -88,15 +100,32 @@ def judge(
 
     polars_is_used()
     tables = tables_of(run)
-    small = None if isinstance(tables, TableStream) else _small(qrels, tables[0])
     try:
-        found = from_dicts(*small, policy) if small else from_frames(qrels, tables, policy, None)
+        few = None if isinstance(tables, TableStream) else _few(qrels, tables[0], policy)
+        found = from_frames(qrels, tables, policy, None) if few is None else few
     except RankLensError as error:
         _name_file(error, *given)
         raise
     once = isinstance(tables, TableStream) and tables.once
     del qrels, run, tables  # which may be large, and were read here
     return assemble(found, policy, known, source=None if once else source)
+
+
+def _further(gold: Mapping[Any, Any], run: Mapping[Any, Any], queries: Sequence[str]) -> Hits | None:
+    """The passages that retrieved items hold besides the one that they are listed under; None without any."""
+    if not isinstance(run, Rankings) or not run.further:
+        return None
+    rows = [
+        (number, rank, float(gold[query][passage]))
+        for number, query in enumerate(queries)
+        for rank, passages in run.further.get(query, {}).items()
+        for passage in passages
+        if passage in gold[query]
+    ]
+    number, rank, grade = (
+        (np.array(column) for column in zip(*rows, strict=True)) if rows else np.zeros((3, 0))
+    )
+    return Hits(number.astype(np.int64), rank.astype(np.int64), grade.astype(np.float64), len(queries))
 
 
 def _as_dicts(qrels: Any) -> Mapping[Any, Any]:
@@ -111,18 +140,21 @@ def _name_file(error: RankLensError, qrels: Any, run: Any) -> None:
             error.path = os.fspath(source)
 
 
-def _small(qrels: Any, run: pl.DataFrame) -> tuple[Any, Mapping[Any, Any]] | None:
-    """A few rows as dicts, for which tables would take longer than the rows; None where there are many, or anything unusual."""
+def _few(qrels: Any, run: pl.DataFrame, policy: Policy) -> Standings | None:
+    """A few rows judged as dicts, for which tables would take longer than the rows; None where there are many, or anything unusual."""
     if len(run) > _FEW_ROWS:
         return None
     index = index_of(qrels)
+    gold: Any = qrels
     if index is None and not isinstance(qrels, Mapping):
         judged = frames.qrels_frame(qrels)
-        gold: Any = frames.as_dicts(judged) if len(judged) <= _FEW_ROWS else None
-    else:
-        gold = qrels if index is None else index.for_dicts
-    ranked = frames.as_dicts(run)
-    return None if gold is None or ranked is None else (gold, ranked)
+        gold = frames.as_dicts(judged) if len(judged) <= _FEW_ROWS else None
+    ranked = None if gold is None else frames.as_dicts(run)
+    if ranked is None:
+        return None
+    return (
+        from_dicts(gold, ranked, policy) if index is None else from_prepared(index.for_dicts, ranked, policy)
+    )
 
 
 def _judge_details(
@@ -144,7 +176,13 @@ def _judge_details(
         from ranklens.judging.listing import listing
 
         details = replace(details, listing=listing(qrels, run, policy, found.queries))
-    return assemble(found, policy, known, details, source)
+    further = None
+    if isinstance(run, Rankings) and run.further:
+        further, details = (
+            _further(qrels, run, found.queries),
+            details.with_further(found.queries, run.further),
+        )
+    return assemble(found, policy, known, details, source, further)
 
 
 def _hint_at_chunks(qrels: Mapping[Any, Any], run: Mapping[Any, Any]) -> None:
@@ -179,6 +217,7 @@ def assemble(
     known: Facts = NOTHING,
     details: Details | None = None,
     source: tuple[Any, Any] | None = None,
+    further: Hits | None = None,
 ) -> Judged:
     """Apply the policies that come after ranking: which queries count, how ties are spread, how deep to look."""
     ideal = found.ideal
@@ -190,7 +229,7 @@ def assemble(
     in_run = int(np.count_nonzero(found.in_run))  # faster than a sum
     applied = Applied(
         queries=averaged,
-        missing=n - in_run - known.failed,
+        missing=n + found.left_out - in_run - known.failed,
         ignored=found.applied.ignored - known.unanswerable,
         empty=empty,
         duplicates=found.applied.duplicates,
@@ -202,20 +241,25 @@ def assemble(
         abstained=known.abstained,
         silent=in_run - int(np.count_nonzero(found.retrieved)),
     )
-    _complain(applied, found, policy, known)
+    odd = _complain(applied, found, policy, known)
+    if odd is not None:
+        applied.mismatch, applied.alike = str(odd), odd.alike
     judged = Judged(
         found.queries,
         _hits(found, policy).top(policy.depth),
         ideal.hits,
         found.retrieved if policy.depth is None else np.minimum(found.retrieved, policy.depth),
-        ideal.highest,
+        policy.max_grade or ideal.highest,
         replace(policy, judged_only=False) if policy.judged_only else policy,
         applied,
         _tie_groups(found) if found.may_tie else _NO_TIES,
         details,
+        questions=known.questions,
         _prepared=(ideal.hits, ideal.kept),
         _source=source,
     )
+    if further is not None:
+        judged = replace(judged, further=further.top(policy.depth), _cache={})
     judged = judged if keep is None or averaged == n else _some_queries(judged, keep)
     return judged.condensed() if policy.judged_only else judged
 
@@ -232,21 +276,56 @@ def _kept(found: Standings, has_relevant: BoolArray, policy: Policy) -> BoolArra
     return keep
 
 
-def _complain(applied: Applied, found: Standings, policy: Policy, known: Facts) -> None:
+def _complain(applied: Applied, found: Standings, policy: Policy, known: Facts) -> MismatchWarning | None:
+    """Raise or warn of what is wrong; ids that do not match are also returned."""
     lacking = applied.missing + applied.failed
+    odd = _mismatch(found, policy, known) if lacking and applied.ignored else None
     if policy.missing == "error" and lacking:
-        raise not_in_the_run(lacking, found.queries[int(np.argmin(found.in_run))])
+        raise not_in_the_run(lacking, found.queries[int(np.argmin(found.in_run))], odd)
     if not found.queries:
         warn(NOTHING_JUDGED)
-    elif applied.missing + applied.failed == len(found.queries) and applied.ignored:
-        warn(nothing_in_common(found.queries[0], found.examples[0]))
-    elif not len(found.query) and (found.retrieved > 0).sum() >= known.telling and len(found.gold):
-        warn(none_is_judged(*found.examples[1:]))
+    else:
+        none = "" if len(found.query) else none_is_judged(*found.examples[1:], hint="")
+        odd = odd or (documents_mismatch(found.sample, none) if _lacks_many(found) else None)
+        if odd is not None:
+            warn(odd)
+        elif (
+            not (found.explained or len(found.query))
+            and len(found.gold)
+            and _answered(found) >= known.telling
+        ):
+            warn(none_is_judged(*found.examples[1:]))
+    return odd
 
 
-def not_in_the_run(lacking: int, first: Any) -> PolicyError:
-    """The error for judged queries that a run lacks, where none may be missing."""
+def _lacks_many(found: Standings) -> bool:
+    """Whether so few judged documents were retrieved that their ids may not match: none for many queries, or half of the few in a golden set."""
+    if found.explained or not len(found.gold):
+        return False
+    answered = _answered(found)
+    idle = answered - int(np.count_nonzero(np.bincount(found.query)))
+    few = len(found.gold) <= _FEW_JUDGED * len(found.queries) and 2 * len(found.query) <= len(found.gold)
+    return answered > 0 and (few or 10 * idle >= answered)
+
+
+def _answered(found: Standings) -> int:
+    return int(np.count_nonzero(found.retrieved))
+
+
+def _mismatch(found: Standings, policy: Policy, known: Facts) -> MismatchWarning | None:
+    """Judged queries that the run lacks while it has others; None where each side has its reason."""
+    lacking = [str(found.queries[number]) for number in np.flatnonzero(~found.in_run)]
+    others = [name for name in map(str, found.unjudged()) if name not in known.asked]
+    if len(lacking) == len(found.queries) and others:
+        return nothing_in_common(lacking, others)
+    missing = [name for name in lacking if name not in known.lost]
+    return queries_mismatch(missing, others, len(found.queries), policy) if missing and others else None
+
+
+def not_in_the_run(lacking: int, first: Any, odd: MismatchWarning | None = None) -> PolicyError:
+    """The error for judged queries that a run lacks, where none may be missing; ``odd`` says of ids that do not match."""
     return PolicyError(
+        f"{odd} " if odd else "",
         f"{lacking} judged {'query is' if lacking == 1 else 'queries are'} not in the run "
         f"(first: {first!r}). Add the missing queries, or choose ",
         Option("missing", "zero"),
@@ -257,19 +336,13 @@ def not_in_the_run(lacking: int, first: Any) -> PolicyError:
     )
 
 
-def none_is_judged(judged: Any, retrieved: Any) -> str:
+def none_is_judged(
+    judged: Any, retrieved: Any, hint: str = " Do the document ids have the same format?"
+) -> str:
     """The warning for a run without any judged document, with a document of each."""
     return (
         f"None of the retrieved documents is judged (judged: {judged!r}, retrieved: "
-        f"{retrieved!r}): every value is 0. Do the document ids have the same format?"
-    )
-
-
-def nothing_in_common(judged: str, retrieved: str) -> str:
-    """The warning for a run without any judged query, with a query of each."""
-    return (
-        f"{NOTHING_IN_COMMON} (judged: {judged!r}, in the run: {retrieved!r}): "
-        "every value is 0. Do the query ids have the same format?"
+        f"{retrieved!r}): every value is 0.{hint}"
     )
 
 
@@ -314,6 +387,7 @@ def _some_queries(judged: Judged, keep: BoolArray) -> Judged:
         retrieved=judged.retrieved[keep],
         ties=ties,
         details=judged.details and judged.details.some(keep),
+        further=judged.further and _keep_queries(judged.further, keep),
         _cache={},
     )
 

@@ -12,6 +12,7 @@ import numpy as np
 from ranklens.arrays import BoolArray, FloatArray, IntArray
 from ranklens.judging.averaged_ties import spread_ties
 from ranklens.judging.hits import Hits
+from ranklens.readers.rankings import Further
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -49,6 +50,7 @@ class Labels:
     doc: IntArray
     label: IntArray
     grade: FloatArray
+    navigational: BoolArray | None = None  # which subtopics one document satisfies, if that is known
 
     def __len__(self) -> int:
         return len(self.query)
@@ -73,12 +75,19 @@ class Details:
     preferences: Labels | None = (
         None  # a label is a judgment group; documents come in pairs, the better one first
     )
+    strata: Labels | None = None  # of all pooled documents; those that were not sampled have a negative grade
+    probabilities: Labels | None = None  # one label per query, with the chance of being sampled for a grade
     documents: Mapping[Any, Mapping[str, Any]] | None = None
     listing: Listing | None = None  # whole rankings, where something is known about documents
     train: Interactions | None = None
     _cache: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
     # What measures made of the judgments alone: those of prepared judgments serve all runs.
     _kept: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether only a random sample of the pool was judged."""
+        return self.strata is not None or self.probabilities is not None
 
     def once(self, key: Any, compute: Callable[[], Any]) -> Any:
         if key not in self._cache:
@@ -103,6 +112,19 @@ class Details:
         rank = rank[found]
         order = np.argsort(label * (int(rank.max(initial=0)) + 1) + rank)
         return Hits(label[order], rank[order], labels.grade[found[order]], n)
+
+    def with_further(self, queries: Sequence[str], further: Further) -> Details:
+        """The same with the passages that items hold besides those that they are listed under, at the ranks of the items."""
+        row_of = {pair: row for row, pair in enumerate(zip(self.query.tolist(), self.names, strict=True))}
+        ranks = {
+            row_of[number, passage]: rank
+            for number, query in enumerate(queries)
+            for rank, passages in further.get(query, {}).items()
+            for passage in passages
+        }
+        rank = self.rank.copy()
+        rank[list(ranks)] = list(ranks.values())
+        return replace(self, rank=rank, start=np.where(rank > 0, rank, self.start), _cache={})
 
     def condensed(self) -> Details:
         """Ranks among the judged documents alone."""
@@ -143,6 +165,8 @@ class Details:
             subtopics=self.subtopics and _labels_of(self.subtopics, self, queries, doc_of),
             evidence=self.evidence and _labels_of(self.evidence, self, queries, doc_of),
             preferences=self.preferences and _labels_of(self.preferences, self, queries, doc_of),
+            strata=self.strata and _labels_of(self.strata, self, queries, doc_of),
+            probabilities=self.probabilities and _labels_of(self.probabilities, self, queries, doc_of),
             listing=self.listing and self.listing.take(queries, upto),
             _cache={},
             _kept={},
@@ -168,4 +192,7 @@ def _labels_of(
     row, query, n = docs
     key = query * n + row  # rows come in order within each query
     wanted = owner[new_label] * n + labels.doc[entry]
-    return Labels(owner, labels.weight[label], np.searchsorted(key, wanted), new_label, labels.grade[entry])
+    kind = None if labels.navigational is None else labels.navigational[label]
+    return Labels(
+        owner, labels.weight[label], np.searchsorted(key, wanted), new_label, labels.grade[entry], kind
+    )

@@ -39,7 +39,16 @@ from ranklens.judging.gold import (
 )
 from ranklens.judging.judged import Applied
 from ranklens.judging.order import check_duplicates, nan_last, tie_order
-from ranklens.judging.standing import AT_ONCE, Standings, check_unjudged, compare, in_order, standing
+from ranklens.judging.standing import (
+    AT_ONCE,
+    Sampled,
+    Standings,
+    check_unjudged,
+    compare,
+    in_order,
+    lacking_most,
+    standing,
+)
 from ranklens.policy import Policy
 from ranklens.readers import mappings
 
@@ -80,6 +89,27 @@ def from_dicts(
     check_duplicates("qrels", gold.given.duplicates, gold.given.first_duplicate, policy)
     check_duplicates("run", rankings.duplicates, rankings.first_duplicate, policy)
     return _judge_dicts(gold, rankings, policy, how)
+
+
+def from_prepared(gold: GoldDicts, run: Mapping[Any, Any], policy: Policy) -> Standings:
+    """:func:`from_dicts` of prepared judgments: only the queries of the run are looked at."""
+    some = gold.of_run(run)
+    found = from_dicts(some, run, policy)
+    if some is gold or policy.missing == "skip":
+        return found
+    place = np.fromiter(map(gold.place.__getitem__, some.queries), np.int64, len(some.queries))
+    retrieved, in_run = np.zeros(len(gold.queries), np.int64), np.zeros(len(gold.queries), dtype=bool)
+    retrieved[place], in_run[place] = found.retrieved, found.in_run
+    return found._replace(
+        queries=gold.names,
+        retrieved=retrieved,
+        in_run=in_run,
+        judged=gold.lengths,
+        gold=gold.grades,
+        query=place[found.query],
+        ideal=gold.ideal,
+        left_out=0,
+    )
 
 
 class _Reading(NamedTuple):
@@ -143,8 +173,15 @@ def _judge_dicts(
     if lacks_some:
         in_run = np.fromiter((ranking is not _ABSENT for ranking in found), np.bool_, len(found))
         ignored += len(found) - int(np.count_nonzero(in_run))
-    if ignored:
-        check_unjudged(ignored, policy, lambda: next(q for q in ranked if q not in gold.given.by_query))
+
+    def unjudged() -> Iterator[Any]:
+        return (query for query in ranked if query not in gold.given.by_query)
+
+    def sample(most: int) -> Iterator[Sampled]:
+        some = lacking_most(all_hits.query, gold.lengths, lengths, most)
+        return ((gold.tables[number], found[number]) for number in some)
+
+    check_unjudged(ignored, policy, lambda: next(unjudged()))
     repeated, repeated_gold = rankings.duplicates, gold.given.duplicates
     return Standings(
         queries=gold.names,
@@ -164,6 +201,9 @@ def _judge_dicts(
         ideal=ideal or gold.ideal,
         in_order=policy.ties != "average",
         may_tie=may_tie,
+        unjudged=unjudged,
+        sample=sample,
+        left_out=gold.left_out,
     )
 
 

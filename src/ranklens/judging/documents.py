@@ -19,6 +19,7 @@ from ranklens.judging.order import (
 )
 from ranklens.policy import Policy, make_policy
 from ranklens.readers import frames, mappings
+from ranklens.readers.rankings import Rankings
 
 if TYPE_CHECKING:
     import polars as pl
@@ -53,6 +54,26 @@ def ranking(
     rows = _in_order(_once_each(rows, policy), wanted, policy)
     rows = rows.join(gold, on=["query", "doc"], how="left", maintain_order="left")
     return _cut(rows, policy).select("query", "rank", "doc", "score", "grade", "tied", "repeats")
+
+
+def with_further(rows: pl.DataFrame, run: Any, gold: pl.DataFrame) -> pl.DataFrame:
+    """The rows of :func:`ranking`, and below each item one for every further passage that it holds, at the same rank."""
+    import polars as pl
+
+    if not isinstance(run, Rankings) or not run.further:
+        return rows
+    held = [
+        (query, doc, passage)
+        for query in run.further
+        for doc, passages in run.held(query).items()
+        for passage in passages
+    ]
+    further = pl.DataFrame(held, schema=dict.fromkeys(("query", "doc", "passage"), pl.String), orient="row")
+    numbered = rows.with_row_index("row")
+    others = numbered.join(further, on=["query", "doc"]).drop("doc", "grade").rename({"passage": "doc"})
+    others = others.join(gold.select("query", "doc", "grade"), on=["query", "doc"], how="left")
+    both = pl.concat([numbered, others.select(numbered.columns)])
+    return both.sort("row", maintain_order=True).drop("row")
 
 
 def judgments(qrels: Any, *, columns: Mapping[str, str] | None = None) -> pl.DataFrame:

@@ -68,6 +68,8 @@ def _details(facts: Known, judgments: Judgments, found: Standings, row: IntArray
         subtopics=facts.subtopics,
         evidence=facts.evidence,
         preferences=facts.preferences,
+        strata=facts.strata,
+        probabilities=facts.probabilities,
         documents=judgments.documents,
         _kept=facts.made,
     )

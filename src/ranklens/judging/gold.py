@@ -33,20 +33,22 @@ class Ideal:
     hits: Hits
     best: FloatArray  # the highest grade of each query, 0 where nothing is judged
     kept: dict[Any, Any] = field(default_factory=dict)
+    whole: Ideal | None = None  # of all judged queries, where these are only some
 
     def has_relevant(self, rel: float) -> tuple[BoolArray, int]:
-        """Which queries have a document of at least this grade, and how many have none."""
+        """Which queries have a document of at least this grade, and how many of all judged ones have none."""
         key = ("has relevant", rel)
         if key not in self.kept:
             found = self.best >= rel
-            self.kept[key] = found, len(found) - int(np.count_nonzero(found))
+            without = len(found) - int(np.count_nonzero(found))
+            self.kept[key] = found, without if self.whole is None else self.whole.has_relevant(rel)[1]
         kept: tuple[BoolArray, int] = self.kept[key]
         return kept
 
     @cached_property
     def highest(self) -> float:
-        """The highest grade of all."""
-        return float(self.best.max(initial=0))
+        """The highest grade of all judged queries."""
+        return float(self.best.max(initial=0)) if self.whole is None else self.whole.highest
 
     @classmethod
     def of(cls, lengths: IntArray, grade: Grades, query: IntArray | None = None) -> Ideal:
@@ -104,21 +106,26 @@ class GoldDicts:
     tables: list[Documents]
     kinds: tuple[type, type]  # of the first query and the first document
     keeps: bool = False  # whether further runs follow
+    whole: GoldDicts | None = None  # all judged queries, where these are only some
 
     @classmethod
-    def of(cls, given: mappings.Repaired, *, keeps: bool = False) -> GoldDicts:
+    def of(
+        cls, given: mappings.Repaired, *, keeps: bool = False, whole: GoldDicts | None = None
+    ) -> GoldDicts:
         """A TypeError where something is not a dict."""
         by_query = given.by_query
         queries, tables = list(by_query), list(by_query.values())
         kinds = id_types(by_query)
         refuse_none("qrels", by_query)
-        return cls(given, queries, tables, kinds, keeps)
+        return cls(given, queries, tables, kinds, keeps, whole)
 
     @cached_property
     def as_text(self) -> GoldDicts:
         """The same with text for other ids."""
         return GoldDicts.of(
-            replace(self.given, by_query=mappings.as_text(self.given.by_query)), keeps=self.keeps
+            replace(self.given, by_query=mappings.as_text(self.given.by_query)),
+            keeps=self.keeps,
+            whole=self.whole,
         )
 
     @cached_property
@@ -129,8 +136,12 @@ class GoldDicts:
     @cached_property
     def names(self) -> list[str]:
         """The ids of the queries as text."""
-        only_text = {*map(type, self.queries)} <= {str}
-        return self.queries if only_text else [str(query) for query in self.queries]
+        return self.queries if self.have_names else [str(query) for query in self.queries]
+
+    @cached_property
+    def have_names(self) -> bool:
+        """Whether the ids of all queries are text."""
+        return {*map(type, self.queries)} <= {str}
 
     @cached_property
     def place(self) -> dict[Any, int]:
@@ -155,12 +166,35 @@ class GoldDicts:
     @cached_property
     def ideal(self) -> Ideal:
         """What follows from the judgments alone."""
-        return Ideal.of(self.lengths, self.grades)
+        found = Ideal.of(self.lengths, self.grades)
+        return found if self.whole is None else replace(found, whole=self.whole.ideal)
+
+    @property
+    def left_out(self) -> int:
+        """How many judged queries are not among these."""
+        return 0 if self.whole is None else len(self.whole.queries) - len(self.queries)
 
     @cached_property
     def documents(self) -> int:
         """How many documents are judged."""
         return int(self.lengths.sum()) if self.keeps else sum(map(len, self.tables))
+
+    @cached_property
+    def _starts(self) -> IntArray:
+        """The place of each query's first grade among all."""
+        return np.cumsum(self.lengths) - self.lengths
+
+    def of_run(self, run: Mapping[Any, Any]) -> GoldDicts:
+        """The queries of a run, if they are few and all judged; otherwise all, for messages that name ids which do not match."""
+        few = 0 < 2 * len(run) < len(self.queries)
+        if (
+            not few
+            or self.given.duplicates
+            or not self.have_names
+            or not all(map(self.place.__contains__, run))
+        ):
+            return self
+        return self.only([self.queries[place] for place in sorted(map(self.place.__getitem__, run))])
 
     def only(self, queries: Sequence[Any]) -> GoldDicts:
         """Some of the queries, which are all judged; what was made for all of them is used again."""
@@ -168,16 +202,18 @@ class GoldDicts:
             return self
         by_query = self.given.by_query
         chosen = {query: by_query[query] for query in queries}
-        found = GoldDicts(mappings.Repaired(chosen), [*queries], [*chosen.values()], self.kinds, self.keeps)
+        given = mappings.Repaired(chosen)
+        found = GoldDicts(given, [*queries], [*chosen.values()], self.kinds, self.keeps, self)
         at = np.fromiter(map(self.place.__getitem__, queries), np.int64, len(queries))
         lengths = self.lengths[at]
         query = np.repeat(np.arange(len(at)), lengths)
-        rows = np.repeat((np.cumsum(self.lengths) - self.lengths)[at] - np.cumsum(lengths) + lengths, lengths)
+        rows = np.repeat(self._starts[at] - np.cumsum(lengths) + lengths, lengths)
         rows += np.arange(len(query))
         best_first = self.ideal.hits
         hits = Hits(query, best_first.rank[rows], best_first.grade[rows], len(at))
+        ideal = Ideal(hits, self.ideal.best[at], whole=self.ideal)
         # As a cached_property keeps what it made.
-        vars(found).update(lengths=lengths, grades=self.grades[rows], ideal=Ideal(hits, self.ideal.best[at]))
+        vars(found).update(lengths=lengths, grades=self.grades[rows], ideal=ideal)
         return found
 
 

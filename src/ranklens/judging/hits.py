@@ -65,6 +65,17 @@ class Hits:
         )
         return Hits(self.query[here] - first, self.rank[here], self.grade[here], last - first, spread)
 
+    def one_a_rank(self) -> tuple[Hits, Hits | None]:
+        """The rows with the highest grade at each rank, and the others, if there are any: a chunk may hold several passages."""
+        order = np.lexsort((-self.grade, self.rank, self.query))
+        query, rank = self.query[order], self.rank[order]
+        again = np.zeros(len(self), dtype=bool)
+        again[1:] = (np.diff(query) == 0) & (np.diff(rank) == 0)
+        if self.spread is not None or not again.any():
+            return self, None
+        rows = Hits(query, rank, self.grade[order], self.n_queries)
+        return rows.where(~again), rows.where(again)
+
     def top(self, k: int | IntArray | None) -> Hits:
         """The rows in the first ``k`` ranks; ``k`` may differ from query to query."""
         if k is None:

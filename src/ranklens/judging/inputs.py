@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from math import isfinite
@@ -11,15 +12,16 @@ from typing import TYPE_CHECKING, Any, Literal
 from ranklens import words
 from ranklens.errors import InputError, warn
 from ranklens.files.collection import read_pair
-from ranklens.judging.prepared import PreparedJudgments
+from ranklens.judging.prepared import PreparedJudgments, check_kind
 from ranklens.policy import Policy
 from ranklens.readers import frames
 from ranklens.readers.judgments import Judgments
 from ranklens.readers.names import Names
+from ranklens.readers.rankings import Rankings, listed
 
 if TYPE_CHECKING:
     from ranklens.matching.rules import Matching
-    from ranklens.readers.golden_and_logs import Entry
+    from ranklens.readers.golden_and_logs import Entry, Question
 
 # Queries, and documents of each, that tell whether judgments and run are swapped.
 _LOOKED_AT, _LOOKED_AT_EACH = 20, 10
@@ -43,8 +45,13 @@ def read_inputs(
     if usual and isinstance(qrels, PreparedJudgments) and qrels.are_grades:
         return qrels, run  # which costs small calls nothing
     qrels, run = read_pair(qrels, run, Names.of(columns, match))
-    _check_kind("qrels", qrels)
-    _check_kind("run", run)
+    check_kind("qrels", qrels)
+    if isinstance(run, (list, tuple)) and run and all(isinstance(one, (str, os.PathLike)) for one in run):
+        raise InputError(
+            f"run is a list of {len(run)} paths; compare them with ranklens.compare(qrels, […]), or pass one of them."
+        )
+    check_kind("run", run)
+    _refuse_several(qrels, run)
     _refuse_swapped(qrels, run)
     return (qrels, run) if match is None else _matched(qrels, run, policy, match)
 
@@ -65,23 +72,34 @@ class Facts:
     unanswerable: int = 0
     abstained: int = 0
     telling: int = 5  # queries without any judged document after which ids look wrong
+    asked: Collection[str] = ()  # questions that the golden set has, those that are not averaged included
+    lost: Collection[str] = ()  # queries whose call failed
+    questions: tuple[Mapping[str, Question], ...] = ()  # later ones know better
 
 
 def facts(qrels: Any, run: Any, abstain_below: float | None = None) -> Facts:
     """What went wrong in calls, and what was asked that has no answer."""
     lost = getattr(run, "failed", None)
-    if lost is None:
+    unanswerable, asked = getattr(qrels, "unanswerable", ()), getattr(qrels, "questions", ())
+    if lost is None and not asked:
         return NOTHING
     from ranklens.readers.golden_and_logs import Golden, Log
 
-    failed = sum(query in qrels for query in lost) if isinstance(qrels, Mapping) else 0
+    questions = tuple(given.questions for given in (run, qrels) if isinstance(given, (Log, Golden)))
+    failed = sum(query in qrels for query in lost or ()) if isinstance(qrels, Mapping) else 0
+    answered = [query for query in unanswerable if query in run] if isinstance(run, Mapping) else []
     if not isinstance(run, Log):
-        return Facts(failed)
-    if not isinstance(qrels, Golden):
-        return Facts(failed, run.joined, run.again, telling=1)
-    answered = [run.entries[query] for query in qrels.unanswerable if query in run]
-    abstained = sum(_abstained(entry, abstain_below) for entry in answered)
-    return Facts(failed, run.joined, run.again, len(answered), abstained, telling=1)
+        silent = sum(isinstance(run[query], Sized) and not len(run[query]) for query in answered)
+        return Facts(
+            failed,
+            unanswerable=len(answered),
+            abstained=silent,
+            asked=asked,
+            lost=lost or (),
+            questions=questions,
+        )
+    abstained = sum(_abstained(run.entries[query], abstain_below) for query in answered)
+    return Facts(failed, run.joined, run.again, len(answered), abstained, 1, asked, run.failed, questions)
 
 
 NOTHING = Facts()
@@ -94,12 +112,25 @@ def _abstained(entry: Entry, below: float | None) -> bool:
     return entry.scores is not None and all(score is not None and score < below for score in entry.scores)
 
 
-def _check_kind(what: str, value: Any) -> None:
-    if not isinstance(value, (dict, Mapping)) and not frames.is_frame(value) and not hasattr(value, "tables"):
-        if isinstance(value, (list, tuple)) and not value:
-            raise InputError(f"{what} is an empty {type(value).__name__}: there is nothing to read.")
+def _refuse_several(qrels: Any, run: Any) -> None:
+    """Refuse runs by name, whose names would be taken for queries."""
+    if not isinstance(run, (dict, Mapping)):
+        return
+    name, first = next(iter(run.items()), (None, None))
+    if isinstance(qrels, (dict, Mapping)) and name in qrels:
+        return  # a query, whatever its documents are
+    if isinstance(first, (dict, Mapping)):
+        several = isinstance(next(iter(first.values()), None), (dict, Mapping, list, set))
+    else:
+        is_path = isinstance(first, os.PathLike) or (
+            isinstance(first, str) and bool(os.path.splitext(first)[1])
+        )
+        several = is_path or (type(first) is not list and frames.is_frame(first))
+    if several:
+        shown = words.several([repr(name) for name in islice(run, 3)])
         raise InputError(
-            f"{what} is {words.kind(value)}; pass a dict by query, a Polars, pandas or Arrow table, a list of records or rows, or a path."
+            f"run: this looks like runs by name ({shown}), not like rankings by query; compare them with ranklens.compare(qrels, runs), or "
+            f"pass one of them: runs[{next(iter(run))!r}]."
         )
 
 
@@ -159,15 +190,13 @@ def _matched(qrels: Any, run: Any, policy: Policy, match: Matching) -> tuple[Any
             )
         gold = qrels.under_text_ids()
 
-    def judged(query: str, ids: Sequence[str]) -> list[str]:
-        # Of several items that are the same judged document the first counts, and those below move up.
-        return list(dict.fromkeys(match.judged_ids(query, ids, gold.get(query, {}))))
-
+    given = run if isinstance(run, Log) else _rankings(qrels, run, policy)
+    found = {query: listed(match.matches(query, ids, gold.get(query, {}))) for query, ids in given.items()}
+    further = {query: others for query, (_, others) in found.items() if others}
+    rankings = Rankings({query: ids for query, (ids, _) in found.items()}, further)
     if isinstance(qrels, Golden):
         gold = qrels.with_judgments(gold)
-    if isinstance(run, Log):
-        return gold, run.with_documents(judged)
-    return gold, {query: judged(query, ids) for query, ids in _rankings(qrels, run, policy).items()}
+    return gold, run.with_rankings(rankings) if isinstance(run, Log) else rankings
 
 
 def _grades(qrels: Any) -> dict[str, dict[str, float]]:

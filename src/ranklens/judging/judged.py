@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from ranklens.judging.details import Details
+    from ranklens.readers.golden_and_logs import Question
     from ranklens.registry import Measure
     from ranklens.scores import Scores
 
@@ -61,6 +62,8 @@ class Applied:
     unanswerable: int = 0  # queries without an answer on purpose; none of them is averaged
     abstained: int = 0  # of these, how many got nothing back, which is right
     silent: int = 0  # averaged queries that got nothing back, which is wrong
+    mismatch: str = ""  # what is said of ids of judgments and run that do not match
+    alike: int = 0  # of these, how many would match if they were written the same way
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,11 @@ class Judged:
     applied: Applied = field(default_factory=Applied)
     ties: TieGroups | None = None
     details: Details | None = None  # subtopics, evidence and what else judgments may know, if they do
+    further: Hits | None = None  # what documents of the hits hold besides the passage in their row
     _cache: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
+    questions: tuple[Mapping[str, Question], ...] = field(
+        default=(), repr=False, compare=False
+    )  # of golden set and log
     # The ideal of prepared judgments, with what was made of it.
     _prepared: tuple[Hits, dict[Any, Any]] | None = field(default=None, repr=False, compare=False)
     # Judgments and run, for the few measures that look at documents nobody judged.
@@ -103,6 +110,21 @@ class Judged:
         found: Hits = self._once(("relevant", rel), lambda: self.hits.relevant(rel))
         return found
 
+    def found(self, rel: float, k: int | IntArray | None = None) -> FloatArray:
+        """How many relevant documents were retrieved in the top k; of a chunk that holds several relevant passages, all of these."""
+        hits = self.relevant(rel).top(k)
+        return hits.sum(self.passages(hits, rel))
+
+    def passages(self, hits: Hits, rel: float) -> FloatArray | None:
+        """How many relevant passages the document of each relevant hit stands for; None where it is one each."""
+        if self.further is None:
+            return None
+        width = 1 + max(int(hits.rank.max(initial=0)), int(self.further.rank.max(initial=0)))
+        others = self.further.relevant(rel)
+        place, places = hits.query * width + hits.rank, others.query * width + others.rank
+        more = places.searchsorted(place, "right") - places.searchsorted(place)
+        return 1 + more.astype(np.float64)
+
     def total(self, rel: float) -> FloatArray:
         """R: how many documents of each query have at least grade ``rel``, retrieved or not."""
         return self.of_ideal(("total", rel), lambda: self._count(rel))
@@ -110,12 +132,13 @@ class Judged:
     def of_ideal(self, key: Any, compute: Callable[[], FloatArray]) -> FloatArray:
         """What ``compute`` makes of the judgments alone, one value per query: once, however many rankings follow."""
         kept = self._kept
-        if key not in kept:
+        found: FloatArray | None = kept.get(key)
+        if found is None:
+            found = compute()
+            found.setflags(write=False)
             if len(kept) >= _KEPT:
                 kept.clear()
-            kept[key] = compute()
-            kept[key].setflags(write=False)
-        found: FloatArray = kept[key]
+            kept[key] = found  # another thread may clear it away again
         return found
 
     @property
@@ -135,6 +158,7 @@ class Judged:
                 hits=self.hits.of_queries(first, last),
                 ideal=ideal,
                 retrieved=self.retrieved[first:last],
+                further=self.further and self.further.of_queries(first, last),
                 ties=None,
                 _cache={},
                 _prepared=(ideal, self._kept.setdefault(("block", first), {})),
@@ -201,9 +225,22 @@ class Judged:
             hits = condense_spread(hits)
         policy = replace(self.policy, judged_only=True)
         retrieved = np.rint(hits.sum()).astype(np.int64)
+        further = self.further and self.further.where(self.further.grade >= 0)
+        if further:
+            before = self.hits.where(self.hits.grade >= 0)
+            width = 1 + int(before.rank.max(initial=0))
+            row = (before.query * width + before.rank).searchsorted(further.query * width + further.rank)
+            further = replace(further, rank=hits.rank[row])
         details = self.details and self.details.condensed()
         return replace(
-            self, hits=hits, retrieved=retrieved, policy=policy, ties=None, details=details, _cache={}
+            self,
+            hits=hits,
+            retrieved=retrieved,
+            policy=policy,
+            ties=None,
+            details=details,
+            further=further,
+            _cache={},
         )
 
 

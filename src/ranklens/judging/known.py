@@ -39,6 +39,8 @@ class Known:
     subtopics: Labels | None = None
     evidence: Labels | None = None
     preferences: Labels | None = None
+    strata: Labels | None = None
+    probabilities: Labels | None = None
     by_id: bool = False  # the documents of each query are in ascending order of their ids
     made: dict[Any, Any] = field(default_factory=dict)  # by measures, of all this
 
@@ -124,12 +126,20 @@ def _number(judgments: Judgments) -> Known:
     numbers.of(given, sizes_of(given))  # so the graded documents of a query are its first
     graded = sizes_of(numbers.by_query)
     names, subtopics = _subtopics(judgments, numbers)
-    evidence = preferences = junk = None
+    evidence = preferences = strata = probabilities = junk = None
     if judgments.evidence is not None:
-        evidence = numbers.labels([judgments.evidence.get(query, ()) for query in queries])
+        sets = (map(frozenset, judgments.evidence.get(query, ())) for query in queries)
+        evidence = numbers.labels([dict.fromkeys(each) for each in sets])  # a repeated set is one
     if judgments.preferences is not None:
         groups = [judgments.groups_of(query).values() for query in queries]
         preferences = numbers.labels([[[*chain.from_iterable(pairs)] for pairs in of] for of in groups])
+    if judgments.strata is not None:
+        strata = numbers.labels([_by_stratum(judgments.strata.get(query, {})) for query in queries])
+    if judgments.probabilities is not None:
+        chances = [dict(judgments.probabilities.get(query, {})) for query in queries]
+        probabilities = replace(
+            numbers.labels([(each,) for each in chances]), grade=grades(queries, chances).astype(np.float64)
+        )
     if judgments.junk:
         junk = numbers.labels([(judgments.junk.get(query, ()),) for query in queries])
     sizes, offset = sizes_of(numbers.by_query), np.cumsum(numbers.met) - numbers.met
@@ -140,9 +150,9 @@ def _number(judgments: Judgments) -> Known:
     place = offset[query] + found.index.for_dicts.grades.astype(np.int64)
     row = np.zeros(int(numbers.met.sum()), np.int64)
     row[place] = np.arange(len(place))
-    subtopics, evidence, preferences, junk = (
+    subtopics, evidence, preferences, strata, probabilities, junk = (
         one and replace(one, doc=row[offset[one.query[one.label]] + one.doc])
-        for one in (subtopics, evidence, preferences, junk)
+        for one in (subtopics, evidence, preferences, strata, probabilities, junk)
     )
     grade = np.full(len(query), -np.inf)
     if judgments.has_grades:
@@ -152,8 +162,30 @@ def _number(judgments: Judgments) -> Known:
     else:
         grade_by_labels(grade, subtopics, evidence)
     every = list(chain.from_iterable(numbers.by_query))
-    whole = Known(found, offset, row, query, every, grade, row, None, subtopics, evidence, preferences)
+    whole = Known(
+        found,
+        offset,
+        row,
+        query,
+        every,
+        grade,
+        row,
+        None,
+        subtopics,
+        evidence,
+        preferences,
+        strata,
+        probabilities,
+    )
     return completed(whole, judgments, names, junk)
+
+
+def _by_stratum(strata: Mapping[Any, Any]) -> list[list[Any]]:
+    """The documents of each stratum."""
+    found: dict[Any, list[Any]] = {}
+    for doc, stratum in strata.items():
+        found.setdefault(stratum, []).append(doc)
+    return [*found.values()]
 
 
 def grade_by_labels(grade: FloatArray, subtopics: Labels | None, evidence: Labels | None = None) -> None:
@@ -211,13 +243,19 @@ def _covered(labels: Labels) -> BoolArray:
 
 
 def _weighted(labels: Labels, judgments: Judgments, names: Sequence[Any], every: Labels) -> Labels:
-    """With the probability of each subtopic: as given, else all alike."""
-    if judgments.intents is None:
+    """With the probability of each subtopic, as given or else all alike, and with which of them are navigational."""
+    if judgments.intents is None and judgments.navigational is None:
         number = np.bincount(labels.query)
         return replace(labels, weight=1 / number[labels.query])
     queries = judgments.queries()
-    covered = np.flatnonzero(_covered(every)).tolist()
-    weights = [_probability(judgments.intents, queries[every.query[i]], names[i]) for i in covered]
+    covered = [(queries[every.query[i]], names[i]) for i in np.flatnonzero(_covered(every)).tolist()]
+    if judgments.navigational is not None:
+        of_query = {str(query): {*map(str, topics)} for query, topics in judgments.navigational.items()}
+        kinds = [str(name) in of_query.get(str(query), ()) for query, name in covered]
+        labels = replace(labels, navigational=np.array(kinds, dtype=bool))
+    if judgments.intents is None:
+        return replace(labels, weight=1 / np.bincount(labels.query)[labels.query])
+    weights = [_probability(judgments.intents, query, name) for query, name in covered]
     return replace(labels, weight=np.array(weights, dtype=np.float64))
 
 

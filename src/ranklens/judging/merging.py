@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields
+from typing import Literal
 
 import numpy as np
 
@@ -37,7 +38,16 @@ def merge(parts: Sequence[Judged]) -> Judged:
         policies[0],
         added([part.applied for part in parts]),
         _ties([part.ties for part in parts], offsets),
+        further=_further(parts, offsets, len(queries)),
+        questions=tuple(questions for part in parts for questions in part.questions),
     )
+
+
+def _further(parts: Sequence[Judged], offsets: Sequence[int], n: int) -> Hits | None:
+    if all(part.further is None for part in parts):
+        return None
+    none = Hits(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), 0)
+    return _joined([part.further or none for part in parts], offsets, n)
 
 
 def _joined(parts: Sequence[Hits], offsets: Sequence[int], n: int) -> Hits:
@@ -70,6 +80,9 @@ def _ties(parts: Sequence[TieGroups | None], offsets: Sequence[int]) -> TieGroup
 
 def added(parts: Sequence[Applied]) -> Applied:
     """What happened to all parts together."""
-    counts = [field.name for field in fields(Applied) if field.name != "joined"]
+    counts = [field.name for field in fields(Applied) if field.name not in ("joined", "mismatch")]
     sums = {name: sum(getattr(part, name) for part in parts) for name in counts}
-    return Applied(**sums, joined="text" if any(part.joined == "text" for part in parts) else "id")
+    joined: Literal["id", "text"] = "text" if any(part.joined == "text" for part in parts) else "id"
+    return Applied(
+        **sums, joined=joined, mismatch=next((part.mismatch for part in parts if part.mismatch), "")
+    )

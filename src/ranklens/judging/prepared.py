@@ -103,14 +103,24 @@ def judgments(
         golden.index = Index(golden)
         _ = golden.index.for_dicts
         return golden
-    if not isinstance(found, Mapping) and not frames.is_frame(found):
-        raise InputError(
-            f"qrels is {words.kind(found)}; pass a dict by query, a Polars, pandas or Arrow table, a list of records or rows, or a path."
-        )
+    check_kind("qrels", found)
     index = Index(found if isinstance(found, Mapping) else frames.qrels_frame(found))
     if isinstance(found, Mapping):
         _ = index.for_dicts
     return PreparedJudgments(index)
+
+
+def check_kind(what: str, value: Any) -> None:
+    """Refuse what is neither a dict, a table nor a run of pieces."""
+    if isinstance(value, (dict, Mapping)) or frames.is_frame(value) or hasattr(value, "tables"):
+        return
+    if isinstance(value, (list, tuple)) and not value:
+        raise InputError(f"{what} is an empty {type(value).__name__}: there is nothing to read.")
+    by_place = isinstance(value, (list, tuple)) or hasattr(value, "__array__")
+    raise InputError(
+        f"{what} is {words.kind(value)}; pass a dict by query, a Polars, pandas or Arrow table, a list of records or rows, or a path."
+        + (" If it has one entry for each query, in order, pass dict(enumerate(…))." if by_place else "")
+    )
 
 
 def kept(qrels: Any) -> Any:

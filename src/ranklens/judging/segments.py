@@ -19,7 +19,7 @@ from ranklens.arrays import BoolArray, FloatArray, IntArray
 from ranklens.judging.gold import Grades
 from ranklens.judging.lookup import Hashes, Lookup
 from ranklens.judging.order import best_of_each, nan_last, not_a_number, tie_key
-from ranklens.judging.standing import in_order, standing
+from ranklens.judging.standing import in_order, lacking_most, standing
 from ranklens.policy import Policy
 from ranklens.readers.mappings import Place
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 _AT_ONCE = 1 << 16  # rows or judgments that are looked at together
+_SAMPLED, _FIRST = 20, 50  # of these, queries and documents of each that may show why judged ones are lacking
 _HASHED = 1 << 20  # documents at once
 
 
@@ -146,6 +147,7 @@ class Part:
     size: IntArray | None
     duplicates: int
     first_duplicate: Place | None
+    sample: Sequence[tuple[int, list[str]]]  # the first documents of some queries that lack judged ones
 
 
 @dataclass(frozen=True)
@@ -233,7 +235,15 @@ def _rank(ranked: Ranked, gold: Gold, policy: Policy) -> Part:
             above, same = above[order], same[order]
     start, size = (above + 1, same) if tied else (None, None)
     query = ranked.codes[segment]
-    return Part(ranked.codes, ranked.lengths, query, place, grade, start, size, repeated, first)
+    lacking = lacking_most(segment, gold.counts[ranked.codes], ranked.lengths, _SAMPLED)
+    sample = [
+        (
+            int(ranked.codes[one]),
+            ranked.docs.slice(int(ranked.starts[one]), min(int(ranked.lengths[one]), _FIRST)).to_list(),
+        )
+        for one in lacking
+    ]
+    return Part(ranked.codes, ranked.lengths, query, place, grade, start, size, repeated, first, sample)
 
 
 def _refuse_nan(ranked: Ranked, queries: Sequence[str]) -> None:

@@ -6,9 +6,9 @@ it holds many judged documents.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -26,6 +26,26 @@ _CHUNK_ROWS = 1 << 16  # scores that are compared at once
 AT_ONCE = 1 << 15
 # What takes how long, in comparisons of one score: counting has some overhead in each query.
 _COUNT_QUERY, _SORT_SCORE, _FIND_HIT = 70, 10, 60
+
+
+Sampled: TypeAlias = "tuple[Iterable[Any], Iterable[Any]]"  # judged and retrieved documents of a query
+
+
+def no_sample(most: int) -> Iterable[Sampled]:  # noqa: ARG001
+    """Where documents are not at hand."""
+    return ()
+
+
+def lacking_most(query: IntArray, judged: IntArray, retrieved: IntArray, most: int) -> list[int]:
+    """Some of the queries that retrieved something, but not all of their judged documents; those without a hit come first.
+
+    >>> lacking_most(np.array([0, 0, 2]), np.array([2, 1, 2, 1]), np.array([5, 5, 5, 0]), 9)
+    [1, 2]
+    """
+    hits = np.bincount(query, minlength=len(judged))
+    some = (hits < judged) & (retrieved > 0)
+    idle, others = ((some & kind).nonzero()[0] for kind in (hits == 0, hits > 0))
+    return [*idle[:: len(idle) // most + 1].tolist(), *others[:: len(others) // most + 1].tolist()][:most]
 
 
 class Standings(NamedTuple):
@@ -47,6 +67,12 @@ class Standings(NamedTuple):
     ideal: Ideal | None = None  # where it is known already
     in_order: bool = False  # whether the hits of each query are known to be in rank order
     may_tie: bool = True  # whether judged documents may share their scores with others
+    unjudged: Callable[[], Iterable[Any]] = tuple  # the queries of the run that are not judged
+    sample: Callable[[int], Iterable[Sampled]] = (
+        no_sample  # some queries with judged documents that were not retrieved
+    )
+    explained: bool = False  # a warning has said why no judged document is retrieved
+    left_out: int = 0  # judged queries that the run lacks, and that were not looked at
 
 
 def in_order(place: IntArray, places: int) -> IntArray:

@@ -7,7 +7,7 @@ the run read again (:mod:`~ranklens.judging.scattered`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ from ranklens.judging.order import best_of_each, check_duplicates, not_a_number
 from ranklens.judging.prepared import index_of
 from ranklens.judging.scattered import scattered
 from ranklens.judging.segments import Gold, Part
-from ranklens.judging.standing import Standings, check_unjudged
+from ranklens.judging.standing import Sampled, Standings, check_unjudged
 from ranklens.judging.walk import Tables
 from ranklens.policy import Policy
 from ranklens.readers import frames, mappings
@@ -47,6 +47,12 @@ def from_frames(qrels: Any, run: Tables, policy: Policy, columns: Mapping[str, s
     codes = np.concatenate([part.codes for part in parts])
     retrieved[codes] = np.concatenate([part.lengths for part in parts])
     rank = np.concatenate([part.rank for part in parts])
+
+    def sample(most: int) -> Iterator[Sampled]:
+        some = [one for part in parts for one in part.sample]
+        for code, docs in some[:: len(some) // most + 1]:
+            yield gold.docs.slice(int(gold.starts[code]), int(gold.counts[code])), docs
+
     start, size = _tie_groups(parts, rank)
     return Standings(
         queries=list(gold.queries),
@@ -63,6 +69,8 @@ def from_frames(qrels: Any, run: Tables, policy: Policy, columns: Mapping[str, s
         examples=(walk.example[0], next(iter(gold.docs), ""), walk.example[1]),
         in_order=policy.ties != "average" and bool((codes[1:] > codes[:-1]).all()),
         may_tie=any(part.size is not None for part in parts),
+        unjudged=lambda: unjudged,
+        sample=sample,
     )
 
 

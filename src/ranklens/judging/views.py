@@ -74,11 +74,13 @@ class Diverse:
     def _intents(self) -> Judged:
         labels = self.labels
         order = np.lexsort((-labels.grade, labels.label))
+        hits, further = self.details.hits(labels).one_a_rank()
         ideal = Hits(labels.label[order], labels.label[order], labels.grade[order], len(labels))
         return replace(
             self.judged,
             queries=[self.judged.queries[q] for q in labels.query.tolist()],
-            hits=self.details.hits(labels),
+            hits=hits,
+            further=further,
             ideal=replace(ideal, rank=ideal.ordinal()),
             retrieved=self.judged.retrieved[labels.query],
             ties=None,
@@ -96,14 +98,40 @@ class Diverse:
         labels, details = self.labels, self.details
         worth = labels.weight[labels.label] * np.maximum(labels.grade, 0)
         gain = np.bincount(labels.doc, worth, len(details.query)).astype(np.float64, copy=False)
+        hits, further = _hits(details, gain).one_a_rank()
         return replace(
             self.judged,
-            hits=_hits(details, gain),
+            hits=hits,
+            further=further,
             ideal=_best_first(details.query, gain, len(self)),
             max_grade=float(gain.max(initial=0)),
             details=None,
             _cache={},
         )
+
+
+@dataclass(frozen=True)
+class Navigational(Diverse):
+    """The same where it is known which subtopics one document satisfies: their ``navigational`` is true."""
+
+    needs: ClassVar[str] = "navigational"
+
+    @classmethod
+    def of(cls, judged: Judged, name: str) -> Self:
+        found = super().of(judged, name)
+        if found.labels.navigational is None:
+            raise MeasureError(
+                f"{name} needs to know which subtopics one document satisfies: pass "
+                "Judgments(subtopics=…, navigational={query: {subtopics}})."
+            )
+        return found
+
+    @property
+    def navigational(self) -> BoolArray:
+        """By subtopic."""
+        kinds = self.labels.navigational
+        assert kinds is not None
+        return kinds
 
 
 def _hits(details: Details, grade: FloatArray) -> Hits:
@@ -126,10 +154,10 @@ def _best_first(query: IntArray, grade: FloatArray, n: int) -> Hits:
 
 @dataclass(frozen=True)
 class Evidential:
-    """Rankings whose documents answer together, in evidence sets. Without sets, all relevant documents of a query are one.
+    """Rankings with evidence sets: any complete set answers the query. Without sets, all relevant documents of a query are one.
 
-    ``complete`` and ``touched`` are :class:`Judged` with evidence sets for documents: at the rank of the last member, if all were
-    retrieved; and at the rank of the first.
+    ``complete``, ``touched`` and ``collapsed`` are :class:`Judged` with evidence sets for documents. They differ in the rank of a set:
+    that of its last member, if all were retrieved; that of its first; or that of its last member after collapsing each set to one rank.
     """
 
     needs: ClassVar[str] = "evidence"
@@ -148,7 +176,10 @@ class Evidential:
             relevant = judged.relevant(judged.policy.rel)
             total = judged.total(judged.policy.rel).astype(np.int64)
             query = np.flatnonzero(total)
-            return cls(judged, query, total[query], np.searchsorted(query, relevant.query), relevant.rank)
+            passages = judged.passages(relevant, judged.policy.rel)
+            times = np.ones(len(relevant), np.int64) if passages is None else passages.astype(np.int64)
+            member = np.searchsorted(query, relevant.query).repeat(times)
+            return cls(judged, query, total[query], member, relevant.rank.repeat(times))
         labels = details.evidence
         size = np.bincount(labels.label, minlength=len(labels))
         rank = details.rank[labels.doc]
@@ -158,10 +189,41 @@ class Evidential:
     @property
     def complete(self) -> Judged:
         """Evidence sets of which all members were retrieved, at the rank of the last."""
+        return self._at(np.where(self._whole, self._last, 0))
+
+    @property
+    def collapsed(self) -> Judged:
+        """Complete evidence sets in a ranking where a set, complete or not, takes one rank in total: that of its last retrieved member."""
+        last = self._last
+        found = np.flatnonzero(last)
+        found = found[np.lexsort((last[found], self.query[found]))]  # of equal ranks, the first set first
+        query, width = self.query[found], int(last.max(initial=0)) + 1
+        sets_above = np.arange(len(found)) - np.searchsorted(query, query)
+        members = np.unique(self.query[self.member] * width + self.rank)
+        members_above = np.searchsorted(members, query * width + last[found]) - np.searchsorted(
+            members, query * width
+        )
+        rank = np.zeros_like(last)
+        rank[found] = last[found] - members_above + sets_above
+        n = len(self.judged)
+        retrieved = (
+            self.judged.retrieved
+            - np.bincount(members // width, minlength=n)
+            + np.bincount(query, minlength=n)
+        )
+        return replace(self._at(np.where(self._whole, rank, 0)), retrieved=retrieved)
+
+    @property
+    def _last(self) -> IntArray:
+        """The rank of the last retrieved member of each set; 0 if there is none."""
         last = np.zeros(len(self.query), np.int64)
         np.maximum.at(last, self.member, self.rank)
-        whole = np.bincount(self.member, minlength=len(self.query)) == self.size
-        return self._at(np.where(whole, last, 0))
+        return last
+
+    @property
+    def _whole(self) -> BoolArray:
+        found: BoolArray = np.bincount(self.member, minlength=len(self.query)) == self.size
+        return found
 
     @property
     def touched(self) -> Judged:
@@ -181,6 +243,7 @@ class Evidential:
             hits=hits,
             ideal=_best_first(self.query, np.ones(len(self.query)), n),
             details=None,
+            further=None,
             _cache={},
         )
 
@@ -228,6 +291,84 @@ class Preferring:
 
 
 @dataclass(frozen=True)
+class Sampled:
+    """Rankings with a random sample of judgments: each judged document represents ``weight`` documents."""
+
+    needs: ClassVar[str] = "probabilities"
+
+    judged: Judged
+    hits: Hits  # the sampled documents that were retrieved
+    weight: FloatArray  # of these
+    sample: Hits  # all sampled documents, whatever their ranks
+    sample_weight: FloatArray
+
+    @classmethod
+    def of(cls, judged: Judged, name: str) -> Self:
+        details = judged.details
+        if details is not None and details.probabilities is not None:
+            chances = details.probabilities
+            return cls._of(judged, details, chances.doc, 1 / chances.grade)
+        if details is not None and details.strata is not None:
+            strata = details.strata
+            drawn = np.flatnonzero(details.grade[strata.doc] >= 0)
+            return cls._of(judged, details, strata.doc[drawn], _worth(details, strata)[strata.label[drawn]])
+        raise MeasureError(
+            f"{name} needs judgments of a random sample: pass Judgments(grades, probabilities={{query: {{document: probability}}}}) or strata=, "
+            "or a file of the lines 'query document grade method probability'."
+        )
+
+    @classmethod
+    def _of(cls, judged: Judged, details: Details, doc: IntArray, weight: FloatArray) -> Self:
+        ranked, order = _retrieved(details, doc)
+        sample = Hits(details.query[doc], details.rank[doc], details.grade[doc], details.n_queries)
+        return cls(judged, ranked, weight[order], sample, weight)
+
+
+@dataclass(frozen=True)
+class Stratified:
+    """Rankings whose pool was divided into strata, with a random sample of each stratum judged."""
+
+    needs: ClassVar[str] = "strata"
+
+    judged: Judged
+    hits: Hits  # the pooled documents that were retrieved; those that were not sampled have a negative grade
+    stratum: IntArray  # of each of these
+    query: IntArray  # of each stratum
+    worth: FloatArray  # of each stratum: how many pooled documents a sampled one stands for
+    sampled: Sampled
+
+    @classmethod
+    def of(cls, judged: Judged, name: str) -> Self:
+        details = judged.details
+        if details is None or details.strata is None:
+            raise MeasureError(
+                f"{name} needs the strata of a sampled pool: pass Judgments(grades, strata={{query: {{document: stratum}}}}), or a file of "
+                "the lines 'query 0 document stratum grade'."
+            )
+        strata = details.strata
+        hits, order = _retrieved(details, strata.doc)
+        worth = _worth(details, strata)
+        sampled = Sampled.of(replace(judged, details=replace(details, probabilities=None)), name)
+        return cls(judged, hits, strata.label[order], strata.query, worth, sampled)
+
+
+def _retrieved(details: Details, doc: IntArray) -> tuple[Hits, IntArray]:
+    """Those of these documents that were retrieved, by query and rank; and their places in ``doc``."""
+    rank = details.rank[doc]
+    found = np.flatnonzero((rank > 0) & (rank <= (details.depth or np.inf)))
+    order = found[np.lexsort((rank[found], details.query[doc[found]]))]
+    row = doc[order]
+    return Hits(details.query[row], details.rank[row], details.grade[row], details.n_queries), order
+
+
+def _worth(details: Details, strata: Labels) -> FloatArray:
+    """For how many pooled documents of its stratum a sampled one stands."""
+    drawn = strata.label[details.grade[strata.doc] >= 0]
+    pooled = np.bincount(strata.label, minlength=len(strata))
+    return pooled / np.maximum(np.bincount(drawn, minlength=len(strata)), 1)
+
+
+@dataclass(frozen=True)
 class Surveyed:
     """Whole rankings, and which of their documents are judged for any query at all."""
 
@@ -244,9 +385,10 @@ class Surveyed:
                 f"{name} looks at documents that nobody judged: pass a run that can be read twice, such as a dict, a table or a file."
             )
         from ranklens.judging.documents import judgments
+        from ranklens.judging.inputs import read_inputs
         from ranklens.judging.listing import listing
 
-        qrels, run = judged.source
+        qrels, run = read_inputs(*judged.source, judged.policy)
         place = {query: i for i, query in enumerate(dict.fromkeys(judged.queries))}
         whole = listing(qrels, run, judged.policy, list(place))
         # The same query may be there several times, down to different ranks.

@@ -3,7 +3,8 @@
 A matching reads the id of a retrieved item and says which judged id that is; it keeps the order.
 """
 
-from ranklens.matching.rules import ByField, ById, ByParent, Groups, Matching, Spans
+from ranklens.matching.rules import ByField, ById, ByParent, Groups, Matching
+from ranklens.matching.spans import Spans
 from ranklens.matching.texts import ByText
 
 __all__ = ["ByField", "ById", "ByParent", "ByText", "Groups", "Matching", "Spans"]

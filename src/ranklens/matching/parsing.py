@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from ranklens.errors import InputError, nearest
-from ranklens.matching.rules import ByField, ById, ByParent, Groups, Matching, Spans
+from ranklens.matching.rules import ByField, ById, ByParent, Groups, Matching
+from ranklens.matching.spans import Spans
 from ranklens.matching.texts import ByText
 
 # By the name in a file: the matching, its required options, and the others.

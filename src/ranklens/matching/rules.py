@@ -1,4 +1,4 @@
-"""What was retrieved → what was judged: by id, by a field, from chunk to parent, in groups, by overlapping spans.
+"""What was retrieved → what was judged: by id, by a field, from chunk to parent, in groups.
 
 Judgments name documents in their own way. A matching says how to read the id of a retrieved item (``id_from``), which judged
 id that is (``judged_ids``) and, for groups, what becomes of the judgments. It keeps the order. If two items turn out to be the
@@ -10,14 +10,12 @@ None never matches: an item without an id keeps its rank under a name that is ne
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
-from ranklens.errors import InputError, nearest
-from ranklens.readers.paths import follow
+from ranklens.errors import InputError
 from ranklens.readers.retrieved import IdFrom, unmatched
 
 Judgments: TypeAlias = "Mapping[str, Mapping[str, float]]"
@@ -41,6 +39,10 @@ class Matching:
     ) -> list[str]:
         """The ids retrieved for a query, as judged ids in the same order."""
         return [self._judged_id(query, doc) or unmatched(rank) for rank, doc in enumerate(ids, 1)]
+
+    def matches(self, query: str, ids: Sequence[str], gold: Mapping[str, float]) -> list[Sequence[str]]:
+        """The same, with all judged ids that are found with an item; the first is that of ``judged_ids``."""
+        return [(doc,) for doc in self.judged_ids(query, ids, gold)]
 
     def judgments(self, qrels: Judgments) -> Judgments:
         """The judgments, under the names that ``judged_ids`` returns."""
@@ -179,140 +181,3 @@ def _first_members(query: Any, groups: Iterable[Collection[str]]) -> dict[str, s
                 raise InputError(f"Groups: document {doc!r}{of_query} is in two groups; merge them.")
             first[doc] = members[0]
     return first
-
-
-Span: TypeAlias = "tuple[str, float, float]"
-SpanFrom: TypeAlias = "tuple[str, str, str] | Callable[[Any], Span | None]"
-Over = Literal["gold", "union"]
-_SPAN = re.compile(r"(.*):(-?\d+(?:\.\d+)?)-(-?\d+(?:\.\d+)?)", re.DOTALL)
-
-
-@dataclass(frozen=True)
-class SpanId:
-    """An item's span as its id, ``"document:start-end"``; None if a part is missing."""
-
-    span_from: SpanFrom
-
-    def __call__(self, item: Any) -> str | None:
-        if callable(self.span_from):
-            span: Any = self.span_from(item)
-        else:
-            span = tuple(follow(item, path) for path in self.span_from)
-        if span is None or any(part is None for part in span):
-            return None
-        document, start, end = _checked(span, span)
-        return f"{document}:{_plain(start)}-{_plain(end)}"
-
-    def described(self) -> str:
-        """A name that is the same in every process."""
-        place = self.span_from
-        return getattr(place, "__qualname__", "callable") if callable(place) else " ".join(place)
-
-
-@dataclass(frozen=True)
-class Spans(Matching):
-    """Passages ``(document, start, end)`` are judged and retrieved, and match if they overlap enough.
-
-    ``gold`` holds the span of each judged id; without it, judged ids are read as ``"document:start-end"``. The end is the
-    first position that no longer belongs to the span. A retrieved span matches a judged one of the same document if
-    their overlap is at least ``threshold`` of the judged span (``over="gold"``: did the reader get the passage?) or of
-    both together (``over="union"``: intersection over union, which also punishes chunks that are too long).
-
-    A retrieved span is credited for one judged span, because a rank holds one document: among those not yet found, the
-    one with the highest grade, then the largest share. A span that covers only what was found before is a repetition.
-    ``span_from`` says where to find document, start and end in an item, by path or as a callable.
-
-    >>> spans = Spans({"answer": ("doc1", 100, 200)}, span_from=("metadata.source", "metadata.start", "metadata.end"))
-    >>> spans.judged_ids("q", ["doc1:0-140", "doc1:150-400"], {"answer": 1})
-    ['doc1:0-140', 'answer']
-    """
-
-    gold: Mapping[str, Span] | None = None
-    threshold: float = 0.5
-    over: Over = "gold"
-    span_from: SpanFrom = ("document", "start", "end")
-    _gold: Mapping[str, Span] = field(init=False, repr=False, compare=False, default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if not 0 < self.threshold <= 1:
-            raise InputError(
-                f"Spans: threshold={self.threshold!r} is not allowed; it is a number above 0 and up to 1."
-            )
-        if self.over not in ("gold", "union"):
-            raise InputError(
-                f"Spans: over={self.over!r} is not allowed: {nearest(str(self.over), ('gold', 'union'))}"
-            )
-        if not callable(self.span_from) and len(self.span_from) != 3:
-            raise InputError(
-                f"Spans: span_from={self.span_from!r} is not allowed; pass the paths of document, start and end, or a function."
-            )
-        object.__setattr__(
-            self, "_gold", {str(doc): _checked(doc, span) for doc, span in (self.gold or {}).items()}
-        )
-
-    @property
-    def id_from(self) -> IdFrom:
-        return SpanId(self.span_from)
-
-    def judged_ids(self, query: str, ids: Sequence[str], gold: Mapping[str, float]) -> list[str]:
-        judged = {doc: self._judged_span(query, doc) for doc in gold}
-        found: set[str] = set()
-        out = []
-        for rank, doc in enumerate(ids, 1):
-            shares = self._shares(doc, judged)
-            best = max(shares, key=lambda name: (name not in found, gold[name], shares[name]), default=None)
-            if best is not None:
-                found.add(best)
-            out.append(best or (unmatched(rank) if doc in judged else doc))
-        return out
-
-    def _shares(self, doc: str, judged: Mapping[str, Span]) -> dict[str, float]:
-        """How much of each judged span this one covers, if that is enough."""
-        span = _parse(doc)
-        if span is None:
-            return {}
-        shares = {name: _overlap(other, span, self.over) for name, other in judged.items()}
-        return {name: share for name, share in shares.items() if share >= self.threshold}
-
-    def _judged_span(self, query: str, doc: str) -> Span:
-        span = self._gold.get(doc) if self.gold is not None else _parse(doc)
-        if span is None:
-            how = (
-                "gold does not have it" if self.gold is not None else "it is not written 'document:start-end'"
-            )
-            raise InputError(
-                f"Spans: the judged id {doc!r} of query {query!r} has no span: {how}. Give gold={{id: (document, start, end)}}."
-            )
-        return span
-
-
-def _parse(doc: str) -> Span | None:
-    match = _SPAN.fullmatch(doc)
-    return (match[1], float(match[2]), float(match[3])) if match else None
-
-
-def _checked(what: Any, span: Any) -> Span:
-    try:
-        document, start, end = span
-        begin, stop = float(start), float(end)
-    except (TypeError, ValueError):
-        raise InputError(f"Spans: {what!r:.80} is not a span; a span is (document, start, end).") from None
-    if not begin < stop:
-        raise InputError(
-            f"Spans: {what!r:.80} starts at {start} and ends at {end}; the end must come after the start."
-        )
-    return str(document), begin, stop
-
-
-def _plain(number: float) -> str:
-    return str(int(number)) if number == int(number) else repr(number)
-
-
-def _overlap(gold: Span, span: Span, over: Over) -> float:
-    if gold[0] != span[0]:
-        return 0.0
-    common = max(0.0, min(gold[2], span[2]) - max(gold[1], span[1]))
-    whole = gold[2] - gold[1]
-    if over == "union":
-        whole += span[2] - span[1] - common
-    return common / whole

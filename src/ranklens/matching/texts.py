@@ -8,13 +8,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 from ranklens.errors import InputError, nearest
-from ranklens.matching.rules import Matching
+from ranklens.matching.passages import Coverage, Passages, matched
 from ranklens.readers.paths import follow
 from ranklens.readers.retrieved import IdFrom, unmatched
 
@@ -30,6 +30,9 @@ _UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _TOKEN = re.compile(rf"[{_UNSPACED}]|[^\W_{_UNSPACED}]+")
 
 
+_RUN = 3  # words in a row that a chunk must share with a passage, to hold a part of it
+
+
 @lru_cache(maxsize=1 << 16)
 def tokens(text: str) -> tuple[str, ...]:
     """Words without case, punctuation and variants of the same letters.
@@ -40,13 +43,18 @@ def tokens(text: str) -> tuple[str, ...]:
     return tuple(_TOKEN.findall(unicodedata.normalize("NFKC", text).casefold()))
 
 
+@lru_cache(maxsize=1 << 12)
+def _words(text: str) -> str:
+    return " ".join(tokens(text))
+
+
 def contains(chunk: str, answer: str) -> float:
     """1 if the words of the answer occur in the chunk, in one piece and in order; else 0.
 
     >>> contains("Lima is the capital of Peru.", "the Capital of Peru"), contains("Lima beans", "lima bean")
     (1.0, 0.0)
     """
-    return float(f" {' '.join(tokens(answer))} " in f" {' '.join(tokens(chunk))} ")
+    return float(f" {_words(answer)} " in f" {_words(chunk)} ")
 
 
 def overlap(chunk: str, passage: str) -> float:
@@ -108,8 +116,8 @@ _PLACES = (*TEXT_NAMES, *(f"{outer}.{name}" for outer in ("document", "node", "d
 
 
 @dataclass(frozen=True)
-class ByText(Matching):
-    """The judged ids are texts, and a retrieved chunk matches a text that it holds.
+class ByText(Passages):
+    """The judged ids are texts, and a retrieved chunk matches the texts that it holds.
 
     ============  ===================================================================================
     how           a chunk matches if
@@ -120,9 +128,12 @@ class ByText(Matching):
     ============  ===================================================================================
 
     The text of an item is read from its usual places, from ``text_from`` (a path or a function), or from ``corpus``
-    (``{id: text}``) where only ids were retrieved. A chunk is credited for one expected text, because a rank holds one
-    document: of those not yet found that with the highest grade, then the greatest share. A chunk that holds
-    only what was found before is a repetition.
+    (``{id: text}``) where only ids were retrieved. A chunk finds every expected text that it holds, and is listed under the one
+    with the highest grade, then the greatest share. A chunk that holds only what was found before is a repetition.
+
+    A text that is divided between chunks is found with the last of them: where one chunk ends with its beginning and another
+    begins with the rest, with whole chunks in between. With ``overlap``, chunks hold together what they share with the text in
+    runs of at least three words.
 
     >>> match = ByText(corpus={"c1": "Lima is the capital of Peru.", "c2": "Peru is in South America."})
     >>> match.judged_ids("q", ["c2", "c1"], {"Lima": 1})
@@ -152,20 +163,13 @@ class ByText(Matching):
     def id_from(self) -> IdFrom:
         return None if self.corpus is not None else TextId(self.text_from)
 
-    def judged_ids(self, query: str, ids: Sequence[str], gold: Mapping[str, float]) -> list[str]:
+    def matches(self, query: str, ids: Sequence[str], gold: Mapping[str, float]) -> list[Sequence[str]]:
         for text in gold:
             if not tokens(text):
                 raise InputError(f"ByText: the expected text {text!r} of query {query!r} holds no word.")
-        found: set[str] = set()
-        out = []
-        for rank, doc in enumerate(ids, 1):
-            name, text = self._name_and_text(doc, query)
-            shares = self._shares(text, gold)
-            best = max(shares, key=lambda g: (g not in found, gold[g], shares[g]), default=None)
-            if best is not None:
-                found.add(best)
-            out.append(best if best is not None else self._other(name, rank, gold))
-        return out
+        named = [self._name_and_text(doc, query) for doc in ids]
+        items = [(self._other(name, rank, gold), text) for rank, (name, text) in enumerate(named, 1)]
+        return matched(items, _Held(self.how, self.threshold, tuple(gold)), gold)
 
     def _name_and_text(self, doc: str, query: str) -> tuple[str, str]:
         if self.corpus is None:
@@ -175,14 +179,105 @@ class ByText(Matching):
             raise InputError(f"ByText: the corpus has no text of {doc!r}, which query {query!r} retrieved.")
         return doc, self.corpus[doc]
 
-    def _shares(self, text: str, gold: Mapping[str, float]) -> dict[str, float]:
-        """How much of each expected text this one holds, where that is enough."""
-        share = _SHARE[self.how]
-        enough = self.threshold if self.how == "overlap" else 1.0
-        found = {expected: share(text, expected) for expected in gold}
-        return {expected: value for expected, value in found.items() if value >= enough}
-
     @staticmethod
     def _other(name: str, rank: int, gold: Mapping[str, float]) -> str:
         """An id that is nobody's expected text."""
         return name if name and name not in gold else unmatched(rank)
+
+
+@dataclass(frozen=True)
+class _Held(Coverage[str]):
+    """Retrieved chunks, one after the other, over the expected texts."""
+
+    how: How
+    threshold: float
+    expected: Sequence[str]
+    covered: dict[str, int] = field(default_factory=dict)  # what chunks hold of each text so far, as bits
+
+    def alone(self, item: str) -> dict[str, float]:
+        share, enough = _SHARE[self.how], self.threshold if self.how == "overlap" else 1.0
+        found = {expected: share(item, expected) for expected in self.expected}
+        return {expected: value for expected, value in found.items() if value >= enough}
+
+    def together(self, item: str, missing: Collection[str]) -> dict[str, float]:
+        found = {}
+        for expected in missing:
+            places, size = _PLACES_HELD[self.how](item, expected)
+            covered = self.covered.get(expected, 0) | places
+            self.covered[expected] = covered
+            if places and covered.bit_count() >= (self.threshold if self.how == "overlap" else 1) * size:
+                found[expected] = covered.bit_count() / size
+        return found
+
+
+def _runs_held(chunk: str, passage: str) -> tuple[int, int]:
+    """The words of a passage that a chunk shares with it in runs, as bits, and how many words there are.
+
+    >>> _runs_held("and the capital of Peru", "Lima is the capital of Peru")
+    (60, 6)
+    """
+    words, places = tokens(passage), 0
+    runs = _runs(chunk)
+    for place in range(len(words) - _RUN + 1):
+        if words[place : place + _RUN] in runs:
+            places |= ((1 << _RUN) - 1) << place
+    return places, len(words)
+
+
+@lru_cache(maxsize=1 << 12)
+def _runs(text: str) -> frozenset[tuple[str, ...]]:
+    words = tokens(text)
+    return frozenset(words[place : place + _RUN] for place in range(len(words) - _RUN + 1))
+
+
+def _pieces_of_words(chunk: str, passage: str) -> tuple[int, int]:
+    return _pieces(_words(chunk), _words(passage), " ")
+
+
+def _pieces_of_letters(chunk: str, passage: str) -> tuple[int, int]:
+    return _pieces(_in_one_line(chunk), _in_one_line(passage), "")
+
+
+@lru_cache(maxsize=1 << 12)
+def _in_one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _pieces(chunk: str, passage: str, edge: str) -> tuple[int, int]:
+    """The letters of a passage that a chunk holds as its end, as its beginning or as a whole, as bits, and how many letters there are.
+
+    A piece at an end of the passage holds at least a whole word; ``edge`` comes before and after it. Spaces count as held, since
+    they are what chunks are divided at.
+
+    >>> [bin(_pieces(chunk, "in 30 days", " ")[0]) for chunk in ("paid in 30", "days of it", "not at all")]
+    ['0b111111', '0b1111100100', '0b0']
+    """
+    first, last = passage.split(" ", 1)[0], passage.rsplit(" ", 1)[-1]
+    size, places = len(passage), 0
+    start = chunk.find(first, max(0, len(chunk) - size))
+    while start >= 0 and not places:
+        piece = chunk[start:]
+        if passage.startswith(piece) and f"{edge}{chunk}".endswith(f"{edge}{piece}"):
+            places = (1 << len(piece)) - 1
+        start = chunk.find(first, start + 1)
+    end = chunk.rfind(last, 0, size)
+    while end >= 0:
+        piece = chunk[: end + len(last)]
+        if passage.endswith(piece) and f"{chunk}{edge}".startswith(f"{piece}{edge}"):
+            places |= ((1 << len(piece)) - 1) << (size - len(piece))
+            break
+        end = chunk.rfind(last, 0, end + len(last) - 1)
+    inside = passage.find(chunk) if 0 < len(chunk) < size else -1
+    while inside >= 0:
+        places |= ((1 << len(chunk)) - 1) << inside
+        inside = passage.find(chunk, inside + 1)
+    if not places or " " not in passage:
+        return 0, size
+    return places | sum(1 << place for place, letter in enumerate(passage) if letter == " "), size
+
+
+_PLACES_HELD: dict[str, Callable[[str, str], tuple[int, int]]] = {
+    "contains": _pieces_of_words,
+    "overlap": _runs_held,
+    "substring": _pieces_of_letters,
+}

@@ -135,7 +135,9 @@ def reranking_improvement(
         after=mean_after,
         improvement=100 * (mean_after - mean_before) / mean_before if mean_before > 0 else None,
         interval=around and replace(around, low=100 * around.low, high=100 * around.high),
-        effect=effect_size(first, second, level=level, bounds=Bounds(low, high)),
+        effect=effect_size(
+            first, second, level=level, bounds=Bounds(low, high), better=wanted.definition.better
+        ),
         test=paired_test(first, second, method=test, rng=rng),
     )
 

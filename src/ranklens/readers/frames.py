@@ -7,7 +7,7 @@ from math import isnan
 from numbers import Rational, Real
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ranklens.errors import InputError, InPython
+from ranklens.errors import InputError, InPython, polars_failures
 from ranklens.readers import names
 from ranklens.readers.mappings import is_nothing
 from ranklens.readers.names import Names, plain
@@ -71,14 +71,31 @@ def column_names(value: Any) -> list[str]:
     return [str(name) for name in value.columns]
 
 
-def _schema(frame: Any) -> list[str]:
-    """The columns of a LazyFrame, whose steps may not fit together."""
+def list_columns(value: Any) -> list[str]:
+    """The columns of a table, of whatever library it is, that hold lists."""
     import polars as pl
 
+    schema = value.collect_schema() if isinstance(value, pl.LazyFrame) else to_polars(value).schema
+    return [name for name, kind in schema.items() if isinstance(kind, (pl.List, pl.Array))]
+
+
+def _schema(frame: Any) -> list[str]:
+    """The columns of a LazyFrame, whose steps may not fit together."""
     try:
         return list(frame.collect_schema().names())
-    except pl.exceptions.PolarsError as error:
-        raise InputError(f"The LazyFrame cannot be read: {next(iter(str(error).splitlines()), '')}") from None
+    except polars_failures() as error:
+        raise _unreadable(error) from None
+
+
+def _collected(frame: pl.LazyFrame) -> pl.DataFrame:
+    try:
+        return frame.collect()
+    except polars_failures() as error:
+        raise _unreadable(error) from None
+
+
+def _unreadable(error: BaseException) -> InputError:
+    return InputError(f"The LazyFrame cannot be read: {next(iter(str(error).splitlines()), '')}")
 
 
 def to_polars(value: Any) -> pl.DataFrame:
@@ -86,7 +103,7 @@ def to_polars(value: Any) -> pl.DataFrame:
     import polars as pl
 
     if isinstance(value, pl.LazyFrame):
-        return value.collect()
+        return _collected(value)
     refuse_spark(value)
     if isinstance(value, pl.DataFrame):
         return value
@@ -96,7 +113,13 @@ def to_polars(value: Any) -> pl.DataFrame:
         raise InputError(f"Two columns are called {twice!r}; drop or rename one.")
     if type(value).__module__.partition(".")[0] == "pandas":
         return pl.DataFrame({str(name): _pandas_column(value[name]) for name in value.columns}, strict=False)
-    return pl.DataFrame(value)
+    try:
+        return pl.DataFrame(value)
+    except (TypeError, ValueError):
+        kind = f"{type(value).__module__.partition('.')[0]}.{type(value).__name__}"
+        raise InputError(
+            f"A {kind} is not read; collect its rows first (.compute(), .to_pandas() or .to_arrow(), whatever {kind} calls it)."
+        ) from None
 
 
 def _pandas_column(column: Any) -> pl.Series | list[Any]:
@@ -113,7 +136,10 @@ def _pandas_column(column: Any) -> pl.Series | list[Any]:
         found: pl.Series = pl.from_pandas(column)  # type: ignore[assignment]  # a column gives a Series
         if found.dtype.is_numeric() or found.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Boolean):
             return found
-    return whole_among_text([None if is_nothing(value) else value for value in column.tolist()])
+    import numpy as np
+
+    values: list[Any] = [None if is_nothing(value) else value for value in column.tolist()]
+    return whole_among_text([value.tolist() if isinstance(value, np.ndarray) else value for value in values])
 
 
 def whole_among_text(values: list[Any]) -> list[Any]:
@@ -287,13 +313,20 @@ def _ids(frame: pl.DataFrame, columns: Columns, what: str) -> tuple[pl.Series, p
 
     found = []
     for role, known in (("query", QUERY_NAMES), ("doc", DOC_NAMES)):
-        name = _column(frame, columns, role, known)
+        # Of judgments only: the user's name may be that of the run, which is read later, and has to have it.
+        own = columns if what == "run" or _has_own(frame.columns, columns, role) else {}
+        name = _column(frame, own, role, known)
         if name is None:
             raise lacking(what, role, frame.columns)
         _check_id_type(frame.schema[name], name, role, what)
         column = frame[name]
         found.append((column if column.dtype == pl.String else column.cast(pl.String)).alias(role))
     return found[0], found[1]
+
+
+def _has_own(given: Sequence[str], columns: Columns, role: str) -> bool:
+    """Whether a table has the user's own name for a role."""
+    return not {*Names.of(columns).own.get(role, ())}.isdisjoint(given)
 
 
 def _check_id_type(kind: pl.DataType, name: str, role: str, what: str) -> None:
@@ -304,7 +337,14 @@ def _check_id_type(kind: pl.DataType, name: str, role: str, what: str) -> None:
             f"{what}: the {role} column {name!r} holds floating-point numbers; make it text or integers."
         )
     if not (kind.is_integer() or kind in (pl.String, pl.Categorical, pl.Enum, pl.Null)):
-        raise InputError(f"{what}: the {role} column {name!r} holds {kind}; make it text or integers.")
+        is_list = role == "doc" and isinstance(kind, (pl.List, pl.Array))
+        listed = "expected" if what == "qrels" else "retrieved"
+        hint = (
+            f"call it {listed!r} if it lists the documents of a query"
+            if is_list
+            else "make it text or integers"
+        )
+        raise InputError(f"{what}: the {role} column {name!r} holds {kind}; {hint}.")
 
 
 def _column(frame: pl.DataFrame, columns: Columns, role: str, known: tuple[str, ...]) -> str | None:

@@ -5,8 +5,9 @@ What one row says is found by :mod:`ranklens.readers.records`.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, Literal
@@ -14,6 +15,7 @@ from typing import Any, Literal
 from ranklens.errors import InputError, warn
 from ranklens.readers import frames, names
 from ranklens.readers.names import Names, given
+from ranklens.readers.rankings import NOTHING_FURTHER, Further, Rankings
 from ranklens.readers.records import (
     SHAPES,
     as_mapping,
@@ -38,7 +40,7 @@ class Question:
 
 
 class Golden(dict[str, dict[str, float]]):
-    """Judgments ``{query: {document: grade}}`` that also know the texts of questions, and which have no answer on purpose.
+    """Judgments ``{query: {document: grade}}`` that also know the texts of questions, and which have no answer.
 
     Unanswerable questions are not among the judgments: no document is right for them, so they would be plain zeros.
     """
@@ -76,7 +78,7 @@ class Entry:
     tokens: float | None = None
 
 
-class Log(dict[str, list[str]]):
+class Log(Rankings):
     """A run ``{query: [documents, best first]}`` that also knows what failed and what each question took.
 
     Failed requests are not in the run; they are in ``failed``, with what went wrong.
@@ -88,8 +90,10 @@ class Log(dict[str, list[str]]):
         questions: Mapping[str, Question],
         joined: Literal["id", "text"] = "id",
         again: int = 0,
+        further: Further = NOTHING_FURTHER,
     ) -> None:
-        super().__init__({name: list(entry.ids) for name, entry in entries.items() if entry.error is None})
+        rankings = {name: list(entry.ids) for name, entry in entries.items() if entry.error is None}
+        super().__init__(rankings, further)
         self.entries, self.questions, self.joined = entries, questions, joined
         self.again = again  # entries for questions that had one already
 
@@ -101,38 +105,55 @@ class Log(dict[str, list[str]]):
     def texts(self) -> dict[str, str]:
         return {name: question.text for name, question in self.questions.items() if question.text is not None}
 
-    def joined_by_text(self, new: Mapping[str, str]) -> Log:
-        """The same under other ids; what has none keeps its own."""
-        entries = {new.get(name, name): entry for name, entry in self.entries.items()}
-        questions = {new.get(name, name): question for name, question in self.questions.items()}
-        return Log(entries, questions, "text", self.again)
+    def joined_by_text(self, new: Mapping[str, Sequence[str]]) -> Log:
+        """The same under other ids, each question under all of its own; what has none keeps its id."""
+        entries: dict[str, Entry] = {}
+        again = self.again
+        for name, entry in self.entries.items():
+            names_now = new.get(name, [name])
+            again += names_now[0] in entries
+            entries.update((now, entry) for now in names_now if entry.error is None or now not in entries)
+        questions = {
+            now: question for name, question in self.questions.items() for now in new.get(name, [name])
+        }
+        return Log(entries, questions, "text", again)
 
-    def with_documents(self, ids: Callable[[str, Sequence[str]], Sequence[str]]) -> Log:
-        """The same with other ids of documents, made from the query and its ids."""
-        entries = {name: replace(entry, ids=ids(name, entry.ids)) for name, entry in self.entries.items()}
-        return Log(entries, self.questions, self.joined, self.again)
+    def with_rankings(self, rankings: Rankings) -> Log:
+        """The same with other ids of documents."""
+        entries = {
+            name: replace(entry, ids=rankings[name]) if name in rankings else entry
+            for name, entry in self.entries.items()
+        }
+        return Log(entries, self.questions, self.joined, self.again, rankings.further)
 
 
 def read_golden(rows: Iterable[Any], where: Names | None = None) -> Golden:
-    """A golden set.
+    """A golden set. A question that expects nothing is unanswerable, unless its row says ``answerable: true``.
 
     >>> golden = read_golden([{"id": "q1", "question": "Why?", "expected_chunk_ids": ["c1"]},
     ...                       {"id": "q2", "question": "Who?", "answerable": False}])
     >>> golden, golden.texts, golden.unanswerable
     ({'q1': {'c1': 1.0}}, {'q1': 'Why?', 'q2': 'Who?'}, frozenset({'q2'}))
     """
-    places, found = where or Names(), dict[str, dict[str, float]]()
+    places, found = (where or Names()).for_golden(), dict[str, dict[str, float]]()
     questions: dict[str, Question] = {}
     fields: dict[str, Mapping[str, Any]] = {}
     unanswerable, without, repeated = list[str](), list[str](), list[str]()
     for place, row, question in _each(rows, places):
         questions[question.id], fields[question.id] = question, row
-        if _is_false(places.find(row, "answerable")):
+        answerable = _answerable(places.find(row, "answerable"), place)
+        if answerable is False:
             unanswerable.append(question.id)
-        elif places.by_text and places.find(row, "expected", names.EXPECTED_TEXTS) is None:
+            continue
+        lacks_text = places.by_text and places.find(row, "expected", names.EXPECTED_TEXTS) is None
+        if lacks_text and not _is_empty(places.find(row, "expected")):
             without.append(question.id)
+            continue
+        expected = {} if lacks_text else expected_grades(row, place, repeated, places)
+        if expected or answerable is not None:
+            found[question.id] = expected
         else:
-            found[question.id] = expected_grades(row, place, repeated, places)
+            unanswerable.append(question.id)
     warn_of_repeated(repeated)
     if without:
         _leave_out(without, bool(found))
@@ -157,7 +178,7 @@ def read_log(rows: Iterable[Any], where: Names | None = None, *, repeats: bool =
     >>> log, log.failed
     ({'q1': ['c2', 'c1']}, {'q2': 'TimeoutError'})
     """
-    places = where or Names()
+    places = (where or Names()).for_log()
     entries: dict[str, Entry] = {}
     questions: dict[str, Question] = {}
     again, nameless = 0, list[str]()
@@ -176,19 +197,40 @@ def read_log(rows: Iterable[Any], where: Names | None = None, *, repeats: bool =
     return Log(entries, questions, again=again)
 
 
+_BY_CHANCE = 2  # ids with the text of another question from which on they may be numbers of requests; one may be a slip
+
+
 def join(golden: Golden, log: Log) -> Log:
     """The log under the ids of the golden set: by id, or by the texts of questions if more of those are in common.
+
+    An id that comes with the text of another question is not in common.
 
     >>> golden = read_golden([{"id": "q1", "question": "Why?", "expected_ids": ["a"]}])
     >>> log = join(golden, read_log([{"question": "Why? ", "retrieved_ids": ["b", "a"]}]))
     >>> log, log.joined
     ({'q1': ['b', 'a']}, 'text')
     """
-    by_text = {_one_line(text): name for name, text in golden.texts.items()}
-    texts = {name: by_text.get(_one_line(text)) for name, text in log.texts.items()}
-    known = {name: found for name, found in texts.items() if found is not None}
-    is_by_id = len(known) <= sum(name in golden.questions for name in log.questions)
-    return log if is_by_id else log.joined_by_text(known)
+    texts = {name: _one_line(text) for name, text in log.texts.items()}
+    same_text: dict[str, list[str]] = {}
+    for name, text in golden.texts.items():
+        same_text.setdefault(_one_line(text), []).append(name)
+    known = {name: same_text[text] for name, text in texts.items() if text in same_text}
+    same_id = [name for name in log.questions if name in golden.questions]
+    contradicted = [name for name in same_id if name in known and name not in known[name]]
+    if len(contradicted) < _BY_CHANCE:
+        contradicted = []
+    if len(known) > len(same_id) - len(contradicted):
+        # An id that is in both by chance must not join what the texts keep apart.
+        return log.joined_by_text(
+            known | {name: [texts[name]] for name in same_id if name in texts and name not in known}
+        )
+    if contradicted:
+        first = contradicted[0]
+        warn(
+            f"{counted(len(contradicted), 'question of the log has', 'questions of the log have')} the id of one question of the golden "
+            f"set and the text of another (first: id {first!r} with the text of {known[first][0]!r}). They are joined by id."
+        )
+    return log
 
 
 def _one_line(text: str) -> str:
@@ -215,7 +257,8 @@ def from_records(
     golden = read_golden(rows)
     if results is None:
         return golden, read_log(rows, repeats=False)
-    return golden, dict(_given_apart(list(golden), results))
+    entries = {query: Entry(ids) for query, ids in _given_apart(list(golden.questions), results)}
+    return golden, Log(entries, golden.questions)
 
 
 def _given_apart(queries: Sequence[str], results: Any) -> Iterator[tuple[str, list[str]]]:
@@ -266,7 +309,7 @@ def _entry(row: Mapping[str, Any], place: str, where: Names) -> Entry:
     cost, tokens = _optional(given(row, names.COSTS)), _optional(given(row, names.TOKENS))
     error = failure(row, where)
     if error is not None:
-        return Entry(error=error, seconds=_seconds(row), cost=cost, tokens=tokens)
+        return Entry(error=error, seconds=_seconds(row, place), cost=cost, tokens=tokens)
     found = where.find(row, "retrieved")
     if found is None:
         swapped = says_what_is_relevant(row, where)
@@ -277,17 +320,37 @@ def _entry(row: Mapping[str, Any], place: str, where: Names) -> Entry:
         )
         raise InputError(f"{place} does not say what was retrieved; its keys are {list(row)}. {hint}")
     ids, scores = ranked(found, place, where)
-    return Entry(ids, scores, None, _seconds(row), cost, tokens)
+    return Entry(ids, scores, None, _seconds(row, place), cost, tokens)
 
 
-def _seconds(row: Mapping[str, Any]) -> float | None:
+def _seconds(row: Mapping[str, Any], place: str) -> float | None:
     milliseconds = _optional(given(row, names.MILLISECONDS))
-    return milliseconds / 1000 if milliseconds is not None else _optional(given(row, names.SECONDS))
+    found = milliseconds / 1000 if milliseconds is not None else _optional(given(row, names.SECONDS))
+    if found is None or math.isnan(found):  # tables write NaN where there is nothing
+        return None
+    if not 0 <= found < math.inf:
+        raise InputError(f"{place} took {found:g} seconds; a time is a number from 0.")
+    return found
 
 
 def _optional(value: Any) -> float | None:
     return float(value) if isinstance(value, Real) else None
 
 
-def _is_false(value: Any) -> bool:
-    return value is False or (isinstance(value, str) and value.strip().lower() in ("false", "no", "0"))
+def _is_empty(value: Any) -> bool:
+    return isinstance(value, (list, tuple, dict)) and not value
+
+
+_YES_OR_NO = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
+
+def _answerable(value: Any, place: str) -> bool | None:
+    """Whether a row says that its question can be answered; None if it does not say."""
+    if value is None or value != value:  # noqa: PLR0124  tables write NaN where there is nothing
+        return None
+    word = f"{bool(value) if value in (0, 1) else value}".strip().lower()
+    if word not in _YES_OR_NO:
+        raise InputError(
+            f"{place}: {value!r:.60} does not say whether the question is answerable; write true or false."
+        )
+    return _YES_OR_NO[word]

@@ -20,20 +20,36 @@ if TYPE_CHECKING:
 Subtopics: TypeAlias = "Mapping[Any, Mapping[Any, Mapping[Any, float]]]"
 Evidence: TypeAlias = "Mapping[Any, Sequence[Collection[Any]]]"
 Junk: TypeAlias = "Mapping[Any, Collection[Any]]"
+Strata: TypeAlias = "Mapping[Any, Mapping[Any, Any]]"
+Probabilities: TypeAlias = "Mapping[Any, Mapping[Any, float]]"
 
-_PARTS = ("subtopics", "evidence", "junk", "intents", "documents", "preferences")
+_BY_QUERY = (
+    "subtopics",
+    "evidence",
+    "junk",
+    "intents",
+    "navigational",
+    "preferences",
+    "strata",
+    "probabilities",
+)
+_PARTS = (*_BY_QUERY, "documents")
 
 
 class Judgments(Mapping[Any, Mapping[Any, float]]):
     """Judgments with more than a grade; everything that takes judgments takes them.
 
     ``subtopics`` is ``{query: {subtopic: {document: grade}}}``, ``evidence`` ``{query: [{documents that answer together}, …]}``,
-    ``junk`` ``{query: {documents that are taken out before ranking}}``, ``intents`` ``{query: {subtopic: probability}}`` and
+    ``junk`` ``{query: {documents that are taken out before ranking}}``, ``intents`` ``{query: {subtopic: probability}}``,
+    ``navigational`` ``{query: {subtopics that one document satisfies}}`` and
     ``documents`` ``{document: {property: value}}``; ``preferences`` is ``{query: [(better document, worse document), …]}``, or
     ``{query: {group: pairs}}`` if several groups of assessors have theirs. ``subtopics`` and ``intents`` may be paths to files of the
     lines ``query subtopic document grade`` and ``query subtopic probability``; ``documents`` may be a table, or a path to one, with a
     column ``doc`` and one for each property (a document in several groups has a row for each, and its ``share`` if they are not alike). Without ``grades``, a document has its highest grade of any subtopic, and
     grade 1 in an evidence set.
+
+    If only a sample of a pool was judged, ``strata`` is ``{query: {document: stratum}}`` for all pooled documents, judged or not, or
+    ``probabilities`` is ``{query: {document: probability}}``: how likely the document was to be drawn.
 
     >>> judgments = Judgments(subtopics={"q": {"s1": {"a": 1}, "s2": {"a": 2, "b": 1}}}, junk={"q": {"x"}})
     >>> judgments["q"]
@@ -48,14 +64,20 @@ class Judgments(Mapping[Any, Mapping[Any, float]]):
         evidence: Evidence | None = None,
         junk: Junk | None = None,
         intents: Any = None,
+        navigational: Mapping[Any, Collection[Any]] | None = None,
         documents: Any = None,
         preferences: Mapping[Any, Any] | None = None,
+        strata: Strata | None = None,
+        probabilities: Probabilities | None = None,
     ) -> None:
         from ranklens.readers import mappings
 
         self.has_grades = grades is not None
         given = {} if grades is None else mappings.judgments(grades).by_query
         self._grades: dict[Any, dict[Any, float]] | None = dict(given) if self.has_grades else None
+        if strata is not None or probabilities is not None:
+            self._grades = _sampled(given, strata, probabilities)
+        self.strata, self.probabilities = strata, probabilities
         if isinstance(subtopics, Mapping):
             plain = _holds_dicts(subtopics)
             subtopics = dict(subtopics) if plain else {q: _topics(q, by) for q, by in subtopics.items()}
@@ -65,6 +87,7 @@ class Judgments(Mapping[Any, Mapping[Any, float]]):
 
             documents = properties_of(documents)
         self.intents, self.documents, self.preferences = intents, documents, preferences
+        self.navigational = navigational
         self.table: pl.DataFrame | None = None  # query, subtopic, doc, grade: where nothing else is known
         self.keeps = False  # whether further runs follow
         self.known: Any = None  # what is made for them, by ranklens.judging.known
@@ -181,8 +204,7 @@ class Judgments(Mapping[Any, Mapping[Any, float]]):
 
     def under_text_ids(self) -> Judgments:
         """The same with text for queries' ids, as measures name them."""
-        names = ("subtopics", "evidence", "junk", "intents", "preferences")
-        parts = {name: _by_text(getattr(self, name)) for name in names}
+        parts = {name: _by_text(getattr(self, name)) for name in _BY_QUERY}
         return self.replace(grades=_by_text(self.grades), **parts)
 
     def only(self, queries: Collection[Any]) -> Judgments:
@@ -191,13 +213,33 @@ class Judgments(Mapping[Any, Mapping[Any, float]]):
         def some(by_query: Mapping[Any, Any] | None) -> dict[Any, Any] | None:
             return None if by_query is None else {q: by_query[q] for q in queries if q in by_query}
 
-        names = ("subtopics", "evidence", "junk", "intents", "preferences")
-        parts = {name: some(getattr(self, name)) for name in names}
+        parts = {name: some(getattr(self, name)) for name in _BY_QUERY}
         return self.replace(grades=some(self.grades) if self.has_grades else None, **parts)
 
 
 def _by_text(by_query: Mapping[Any, Any] | None) -> dict[Any, Any] | None:
     return None if by_query is None else {str(query): value for query, value in by_query.items()}
+
+
+def _sampled(
+    grades: Mapping[Any, Mapping[Any, float]], strata: Strata | None, probabilities: Probabilities | None
+) -> dict[Any, dict[Any, float]]:
+    """The grades, with those of pooled documents that were not judged: -1."""
+    for query, by_doc in (probabilities or {}).items():
+        for doc, chance in by_doc.items():
+            if doc not in grades.get(query, ()):
+                raise InputError(f"probabilities: document {doc!r} of query {query!r} has no grade.")
+            if not 0 < chance <= 1:
+                raise InputError(
+                    f"probabilities: document {doc!r} of query {query!r} has {chance!r}; a probability is above 0 and at most 1."
+                )
+    if strata is None:
+        return {query: dict(docs) for query, docs in grades.items()}
+    for query, docs in grades.items():
+        lost = next((doc for doc in docs if doc not in strata.get(query, ())), None)
+        if lost is not None:
+            raise InputError(f"strata: document {lost!r} of query {query!r} has a grade and no stratum.")
+    return {query: {**dict.fromkeys(by_doc, -1), **grades.get(query, {})} for query, by_doc in strata.items()}
 
 
 def enriched(qrels: Any) -> Any:

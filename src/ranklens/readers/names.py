@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -19,7 +19,7 @@ from ranklens.readers.paths import follow
 # "query" is an id in tables of documents, and a text in records that have another id.
 SAY_ID = ("query_id", "queryid", "qid", "q_id", "question_id")
 QUERY_IDS = (
-    *SAY_ID, "topic", "topic_id", "_id", "id", "user", "user_id", "session_id",
+    *SAY_ID, "_id", "id", "topic_id", "topic", "user", "user_id", "session_id",
     "example_id", "sample_id", "case_id", "test_id",
 )  # fmt: skip
 QUERY_TEXTS = ("question", "query_text", "user_input", "input", "query", "text", "prompt", "title")
@@ -38,7 +38,7 @@ JUNK = ("junk", "is_junk")
 RETRIEVED = (
     "retrieved", "actual_ranking", "retrieved_context_ids", "retrieved_ids", "retrieved_chunk_ids", "retrieved_doc_ids",
     "retrieved_docs", "retrieved_documents", "retrieved_chunks", "results", "ranking", "actual_reference", "retrieved_contexts",
-    "hits", "matches", "search_results", "documents", "chunks", "predictions",
+    "hits", "matches", "search_results", "documents", "chunks", "predictions", "recommendations",
 )  # fmt: skip
 EXPECTED = (
     "relevant", "expected", "expected_reference", "expected_ranking", "reference_context_ids", "expected_ids",
@@ -71,6 +71,7 @@ ROLES: Mapping[str, Sequence[str]] = {
     "answerable": ANSWERABLE,
     "error": ERRORS,
 }
+SHARED = frozenset({"query", "text", "doc"})  # roles that judgments and runs both have
 _OTHER_WORDS = {"relevant": "expected", "question": "text", "results": "retrieved", "id": "query"}
 
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -111,6 +112,9 @@ class Names:
     id_from: Any = None  # where a matching finds the id of a retrieved item
     by_text: bool = False  # what is expected are texts, not ids
     option: str = "columns"  # what messages tell the user to set where an id is not found
+    # The user's names may be those of one input only: which roles have their usual names where a row lacks the user's, and which were met.
+    optional: frozenset[str] = frozenset()
+    met: set[str] = field(default_factory=set, compare=False)
 
     @classmethod
     def of(cls, columns: Mapping[str, str | Sequence[str]] | None, match: Any = None) -> Names:
@@ -130,11 +134,26 @@ class Names:
         """The user's own names, as tables take them."""
         return self.own or None
 
+    def for_golden(self) -> Names:
+        """For judgments, which are read first: what both inputs have may be called so in the run alone."""
+        return replace(self, optional=SHARED)
+
+    def for_log(self) -> Names:
+        """For a run: what the judgments called so may have its usual name."""
+        return replace(self, optional=SHARED & self.met)
+
+    def _has_own(self, row: Any, role: str) -> bool:
+        keys = {place.partition(".")[0] for place in self.own[role]} | {*self.own[role]}
+        return isinstance(row, Mapping) and not keys.isdisjoint(row)
+
     def find(self, row: Any, role: str, known: Sequence[str] | None = None) -> Any:
         """What a row says for a role, under the user's name for it, else under one of ``known``."""
         if role in self.own:
-            found = (follow(row, place) for place in self.own[role])
-            return next((value for value in found if value is not None), None)
+            found = next((v for place in self.own[role] if (v := follow(row, place)) is not None), None)
+            if found is not None:
+                self.met.add(role)
+            if found is not None or role not in self.optional or self._has_own(row, role):
+                return found
         return given(row, ROLES[role] if known is None else known) if isinstance(row, Mapping) else None
 
 

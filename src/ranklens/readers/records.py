@@ -8,12 +8,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any
+from dataclasses import replace
+from typing import Any, Literal
 
-from ranklens.errors import InputError, warn
+from ranklens.errors import InputError, InPython, warn
 from ranklens.readers import frames, names
 from ranklens.readers.mappings import as_number
-from ranklens.readers.names import Names, given
+from ranklens.readers.names import Names, given, plain
 from ranklens.readers.retrieved import Reading, ReadingError
 from ranklens.words import counted, kind
 
@@ -59,6 +60,42 @@ def lists_documents(row: Mapping[str, Any], where: Names | None = None) -> bool:
     return any(isinstance(places.find(row, role), (list, tuple, AbstractSet, Mapping)) for role in _LISTED)
 
 
+def unwrapped(value: Any, *, any_rows: bool = False) -> Any:
+    """The list of records inside an object that wraps it, such as a page of an API; anything else as it is.
+
+    Only records about a question and rows about a document tell that it is one, or with ``any_rows`` any objects.
+
+    >>> unwrapped({"version": 1, "results": [{"id": "q1", "retrieved_ids": ["d1"]}]})
+    [{'id': 'q1', 'retrieved_ids': ['d1']}]
+    """
+    found = value[0] if isinstance(value, list) and len(value) == 1 else value
+    if (
+        not isinstance(found, Mapping)
+        or given(found, (*names.SAY_ID, "id", "_id", *names.QUERY_TEXTS)) is not None
+    ):
+        return value
+    lists = {
+        key: rows
+        for key, rows in found.items()
+        if isinstance(rows, list) and rows and all(isinstance(row, Mapping) for row in rows)
+        and (any_rows or any(map(_is_row, rows)))
+    }  # fmt: skip
+    if len(lists) > 1:
+        raise InputError(f"several lists of records: {', '.join(map(str, lists))}; keep one of them.")
+    return next(iter(lists.values()), value)
+
+
+def _is_row(row: Mapping[str, Any]) -> bool:
+    """Whether this is a record about a question, or a row about a query and a document."""
+    in_short = {names.plain(str(key)) for key in row}
+    has_texts = given(row, names.EXPECTED_TEXTS) is not None and given(row, names.QUERY_TEXTS) is not None
+    return (
+        lists_documents(row)
+        or has_texts
+        or not (in_short.isdisjoint(frames.QUERY_NAMES) or in_short.isdisjoint(names.DOCS))
+    )
+
+
 def as_mapping(record: Any, where: str) -> Mapping[str, Any]:
     """A record as a dict, even if it is an object with attributes; ``where`` begins the message if it is neither."""
     if isinstance(record, Mapping):
@@ -87,9 +124,20 @@ def expected_grades(
     if by_text and isinstance(value, str):
         value = [value]
     expected = grades(value, where, repeated, places, names.TEXTS_INSIDE if by_text else None)
-    apart: Mapping[Any, Any] = next(
-        (row[key] for key in names.GRADES_APART if isinstance(row.get(key), Mapping)), {}
-    )
+    apart = given(row, names.GRADES_APART)
+    if isinstance(apart, (list, tuple)) and not says_what_was_retrieved(
+        row, places
+    ):  # else they may be scores
+        if len(apart) != len(value):
+            raise InputError(
+                f"{where} has {len(apart)} grades for {counted(len(value), 'expected document')}; give one for each."
+            )
+        apart = {
+            _document_id(doc, where, places or Names(), None): grade
+            for doc, grade in zip(value, apart, strict=True)
+        }
+    if not isinstance(apart, Mapping):
+        return expected
     return {**expected, **{str(doc): _number(grade, where) for doc, grade in apart.items()}}
 
 
@@ -164,6 +212,11 @@ def _field(row: Mapping[str, Any], where: str, known: Iterable[str], meaning: st
             if swapped
             else f" Accepted: {SHAPES}."
         )
+        empty = [name for name, value in row.items() if value is None and plain(str(name)) in known]
+        if empty:
+            raise InputError(
+                f"{where}: {empty[0]!r} is null, so it does not say {meaning}; write [] if that is nothing."
+            )
         raise InputError(f"{where} does not say {meaning}; its keys are {list(row)}.{hint}")
     return found
 
@@ -175,10 +228,10 @@ def _list(value: Any, where: str) -> list[Any]:
 
 
 def _document_id(item: Any, where: str, places: Names, inside: Sequence[str] | None) -> str:
-    if isinstance(item, str):
+    if isinstance(item, str) and (item or inside):  # texts are checked where they are matched
         return item
     found = places.find(item, "doc", inside or names.DOCS_INSIDE) if isinstance(item, Mapping) else item
-    if found is None or isinstance(found, (list, tuple, dict, set)):
+    if found is None or found == "" or isinstance(found, (list, tuple, dict, set)):
         raise InputError(
             f"{where}: {item!r:.60} has no document id; give an id, or a dict with the key 'id'."
         )
@@ -199,19 +252,40 @@ def _number(grade: Any, where: str) -> float:
     return value
 
 
-def holds_lists(value: Any, where: Names | None = None) -> bool:
-    """Whether these are records rather than rows of documents: a list of dicts, or a table with lists of documents."""
+def names_of_records(value: Any, half: Literal["golden", "log"], where: Names) -> Names | None:
+    """The names under which records are read, if these are records rather than rows of documents: a list of dicts, or a table
+    with lists of documents. In a table, the only column of lists needs no usual name.
+    """
     if isinstance(value, (list, tuple)):
-        return bool(value) and all(isinstance(row, Mapping) or hasattr(row, "__dict__") for row in value)
-    if not frames.is_frame(value) or isinstance(value, Mapping):
-        return False
-    known = {*names.RETRIEVED, *names.EXPECTED, *names.EXPECTED_TEXTS, *names.ERRORS}
-    own = (where or Names()).own
+        is_list = bool(value) and all(isinstance(row, Mapping) or hasattr(row, "__dict__") for row in value)
+        return where if is_list else None
+    if isinstance(value, Mapping) or not frames.is_frame(value):
+        return None
     columns = frames.column_names(value)
-    listed = {*own.get("retrieved", ()), *own.get("expected", ())}
-    return any(column in listed or (names.plain(column) in known) for column in columns) and not (
-        {names.plain(column) for column in columns} & {*names.DOCS}
-    )
+    in_short = {names.plain(column) for column in columns}
+    if not in_short.isdisjoint(names.DOCS) or not {*where.own.get("doc", ())}.isdisjoint(columns):
+        return None
+    known = {*names.RETRIEVED, *names.EXPECTED, *names.EXPECTED_TEXTS, *names.ERRORS}
+    listed = {*where.own.get("retrieved", ()), *where.own.get("expected", ())}
+    if not listed.isdisjoint(columns) or not in_short.isdisjoint(known):
+        return where
+    role = "expected" if half == "golden" else "retrieved"
+    column = list_column(frames.list_columns(value), role, where, "qrels" if half == "golden" else "run")
+    return None if column is None else replace(where, own={**where.own, role: [column]})
+
+
+def list_column(lists: Sequence[str], role: str, where: Names, what: str) -> str | None:
+    """Which of the columns that hold lists holds the documents: the user's, else one with a usual name, else the only one."""
+    usual = [name for name in lists if names.plain(name) in (*names.ROLES[role], "prediction")]
+    found = [*where.own.get(role, ())] or usual or lists
+    if len(found) > 1:
+        raise InputError(
+            f"{what}: several columns hold lists: {', '.join(found)}.",
+            InPython(
+                f" Say which: columns={{{role!r}: {found[0]!r}}}.", f" Say which: --map {role}={found[0]}."
+            ),
+        )
+    return found[0] if found else None
 
 
 def rows_of(value: Any) -> list[Any]:

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, TypeAlias
 from ranklens import words
 from ranklens.errors import InputError, InPython
 from ranklens.readers import engine_responses, frames, names
+from ranklens.readers.mappings import as_number
 from ranklens.readers.paths import follow, step
 
 # Chroma, Haystack, LlamaIndex, LangChain chains, Pinecone, Elasticsearch, Qdrant, Weaviate … The ids come first, because Chroma's
@@ -121,7 +122,11 @@ class Reading:
         """Ids and scores; a :class:`ReadingError` says what was returned instead."""
         items = list(islice(self._items(value), self.k + 1))
         kept, cut = items[: self.k], len(items) > self.k
-        if self.id_from is None and self.score_from is None and all(type(item) is str for item in kept):
+        if (
+            self.id_from is None
+            and self.score_from is None
+            and all(type(item) is str and item for item in kept)
+        ):
             return Retrieved(tuple(kept), None, cut)  # the usual case, fast
         ids = [self._id(item) for item in kept]
         if kept and all(doc is None for doc in ids):
@@ -172,12 +177,12 @@ class Reading:
     def _scores(self, items: Sequence[Any]) -> list[float | None]:
         """The scores, higher ones for better items, unless the caller says where they are."""
         if self.score_from is not None:
-            return [_finite(self._own_score(item)) for item in items]
+            return [_finite(self._own_score(item), rank) for rank, item in enumerate(items, 1)]
         found = [
             (item[1], False) if _is_scored(item) else engine_responses.score_or_distance(item)
             for item in items
         ]
-        scores = [_finite(score) for score, _ in found]
+        scores = [_finite(score, rank) for rank, (score, _) in enumerate(found, 1)]
         distances = any(is_distance for _, is_distance in found)
         return (
             engine_responses.higher_is_better(scores, distances) if distances or not self.in_file else scores
@@ -221,7 +226,7 @@ class Reading:
 
     def _as_id(self, found: Any, item: Any) -> str | None:
         if found is None or isinstance(found, str):
-            return found
+            return found or None
         if isinstance(found, _NO_IDS) or _is_nameless(found):
             raise ReadingError(
                 f"The id of a result is {_shown(found)}, which is neither text nor a whole number. ",
@@ -235,7 +240,10 @@ def _is_record(value: Any) -> bool:
     return hasattr(value, "model_dump") or hasattr(value, "keys")
 
 
-def _finite(found: Any) -> float | None:
+def _finite(found: Any, rank: int) -> float | None:
+    """The score at a rank, if it is a number; NaN is an error, as it is in a run."""
+    if isinstance(found, Real) and math.isnan(found):
+        raise ReadingError(f"The score of result {rank} is not a number (NaN), so it has no rank.")
     return float(found) if isinstance(found, Real) and math.isfinite(found) else None
 
 
@@ -249,14 +257,19 @@ def _best_first(scored: list[tuple[Any, Any]]) -> list[tuple[Any, float]]:
 
 
 def _by_rank(items: list[Any]) -> list[Any]:
-    """In the order of their ranks, if every item has one."""
-    if not items or not isinstance(items[0], Mapping) or items[0].get("rank") is None:
+    """In the order of their ranks, if they have any that are numbers."""
+    if not items or not isinstance(items[0], Mapping):
         return items
-    ranks = [item.get("rank") if isinstance(item, Mapping) else None for item in items]
-    if not all(isinstance(rank, Real) for rank in ranks):
+    ranks = [as_number(item.get("rank")) if isinstance(item, Mapping) else None for item in items]
+    if all(rank is None for rank in ranks):
         return items
-    order = sorted(range(len(items)), key=lambda i: float(ranks[i] or 0))
-    return [items[i] for i in order]
+    wrong = next((i for i, rank in enumerate(ranks) if rank is None or math.isnan(rank)), None)
+    if wrong is not None:
+        raise ReadingError(
+            f"Some results have a rank, but that of result {wrong + 1} is no number: {_shown(items[wrong])}."
+        )
+    order = sorted(range(len(items)), key=lambda place: ranks[place] or 0.0)
+    return [items[place] for place in order]
 
 
 def _ask(what: str, function: Callable[[Any], Any], item: Any) -> Any:
@@ -301,8 +314,9 @@ def _is_ids_and_scores(value: Any) -> bool:
 
 
 def _document(item: Any) -> Any:
-    """The document of a (document, score) pair, or of a row with one column, as databases return it."""
-    return item[0] if _is_scored(item) or (isinstance(item, tuple) and len(item) == 1) else item
+    """The document of a (document, score) pair, whose score may be None, or of a row with one column, as databases return it."""
+    unscored = isinstance(item, tuple) and (len(item) == 1 or (len(item) == 2 and item[1] is None))
+    return item[0] if unscored or _is_scored(item) else item
 
 
 def _usual_id(item: Any) -> Any:
