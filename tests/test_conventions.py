@@ -1,9 +1,11 @@
 """Numbers of other tools from the same data: live where the tools are installed, by their published values where not."""
 
 import random
+from functools import partial
 
 import numpy as np
 import pytest
+import sklearn.metrics
 from sklearn.metrics import dcg_score, ndcg_score
 
 import ranklens as rl
@@ -117,6 +119,152 @@ def test_scikit_learn_live(k):
     assert mean(data, f"dcg_score@{k}", "sklearn") == pytest.approx(theirs, abs=1e-12)
 
 
+def live(call, labels, scores, k=None):
+    return float(call([labels], [scores], **({"k": k} if k else {})))
+
+
+SKLEARN = [
+    "label_ranking_average_precision_score", "label_ranking_loss", "coverage_error", "roc_auc_score", "ndcg_score", "dcg_score@3",
+    "average_precision_score",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SKLEARN)
+def test_scikit_learn_live_with_ties(name):
+    rng = random.Random(name)
+    base, _, k = name.partition("@")
+    call = getattr(sklearn.metrics, base)
+    for _ in range(40):
+        labels = [int(rng.random() < 0.4) for _ in range(rng.randint(2, 12))]
+        scores = [float(rng.randint(0, 3)) for _ in labels]
+        if base in ("roc_auc_score", "average_precision_score"):
+            if not any(labels) or (
+                base == "roc_auc_score" and all(labels)
+            ):  # where scikit-learn warns or fails
+                continue
+            theirs = call(labels, scores)
+        else:
+            theirs = live(call, labels, scores, k and int(k))
+        assert mean([(labels, scores)], name, "sklearn") == pytest.approx(theirs, abs=1e-12), (labels, scores)
+
+
+@pytest.mark.parametrize(("name", "k"), [("ndcg_score", None), ("ndcg_score", 4), ("dcg_score", 3)])
+def test_scikit_learn_live_with_ties_ignored(name, k):
+    rng = random.Random(name)
+    call = partial(getattr(sklearn.metrics, name), ignore_ties=True)
+    measure = f"{name}(ignore_ties=True){f'@{k}' if k else ''}"
+    for _ in range(20):
+        labels = [rng.randint(0, 3) for _ in range(rng.randint(2, 12))]
+        scores = rng.sample(range(50), len(labels))
+        assert mean([(labels, scores)], measure, "sklearn") == pytest.approx(live(call, labels, scores, k))
+
+
+@pytest.mark.parametrize("measure", ["pre", "pre@3", "pre@3-", "ndcg-", "map-", "map@3-"])
+def test_xgboost_live_without_relevant_documents_and_without_a_cutoff(measure):
+    """Down to 32 documents where no cutoff is given."""
+    xgboost = pytest.importorskip("xgboost")
+    rng = random.Random(measure)
+    for n in (3, 20, 60, 60):
+        labels = [int(rng.random() < 0.2) for _ in range(n)] if n > 3 else [0] * n
+        scores = [float(rng.randint(0, 9)) for _ in range(n)]
+        matrix = xgboost.DMatrix(np.array([[score] for score in scores]), label=labels)
+        matrix.set_group([n])
+        matrix.set_base_margin(scores)
+        settings = {"objective": "rank:ndcg", "eval_metric": measure, "eta": 0.0, "max_depth": 1}
+        booster = xgboost.train(settings, matrix, num_boost_round=1)
+        theirs = float(booster.eval(matrix).rpartition(":")[2])
+        assert mean([(labels, scores)], measure, "xgboost") == pytest.approx(theirs, abs=1e-5), (n, labels)
+
+
+# What torchmetrics 1.9.0 prints for these scores and labels.
+TORCHMETRICS = [
+    ([0.1, 0.8], [1, 1], {"auroc": 0.0, "fall_out": 1.0, "map": 1.0}),
+    ([0.5, 0.5, 0.2], [1, 0, 1], {"auroc": 0.25, "ndcg": 0.8065735964}),
+    ([0.5, 0.5, 0.2], [0, 0, 1], {"ndcg@2": 0.0, "auroc": 0.0}),
+]
+
+
+@pytest.mark.parametrize(("scores", "labels", "expected"), TORCHMETRICS)
+def test_values_of_torchmetrics(scores, labels, expected):
+    for measure, value in expected.items():
+        assert mean([(labels, scores)], measure, "torchmetrics") == pytest.approx(value, abs=1e-6), measure
+
+
+def first_note(measure, labels, scores, tool):
+    return rl.explain(measure, *as_dicts([(labels, scores)]), query="q0", convention=tool).notes[0]
+
+
+@pytest.mark.parametrize(
+    ("tool", "measure", "labels", "scores", "why"),
+    [
+        ("torchmetrics", "map", [1, 0], [0.5, 0.5], "leaves the order of tied documents open"),
+        ("torchmetrics", "mrr", [1, 0], [-0.5, -0.7], "a score of 0 or less count as irrelevant"),
+        ("torchmetrics", "auroc@1", [1, 0], [0.5, 0.5], "tie across the cutoff"),
+        ("ranx", "map", [1, 0], [0.5, 0.5], "leaves the order of tied documents open"),
+        ("spark", "ndcgAt@5", [1, 2], [0.5, 0.4], "depends on the order in which labels are given"),
+        ("sklearn", "roc_auc_score", [1, 1], [0.5, 0.4], "not defined without both"),
+        (
+            "sklearn",
+            "ndcg_score(ignore_ties=true)",
+            [1, 0],
+            [0.5, 0.5],
+            "leaves the order of tied documents open",
+        ),
+    ],
+)
+def test_an_unknown_number_is_not_stated(tool, measure, labels, scores, why):
+    note = first_note(measure, labels, scores, tool)
+    assert note.startswith(f"The number of {tool} for {measure} is not known: ")
+    assert why in note
+
+
+def test_a_known_number_is_stated():
+    assert first_note("map", [1, 0], [0.5, 0.4], "torchmetrics").startswith("torchmetrics gives 1.0000")
+    assert first_note("ndcg", [1, 0], [0.5, 0.5], "torchmetrics").startswith("torchmetrics gives 0.8155")
+    assert first_note("label_ranking_average_precision_score", [0, 0], [1.0, 2.0], "sklearn").startswith(
+        "sklearn gives 1.0000"
+    )
+
+
+def test_the_ideal_ranking_of_elasticsearch_is_not_known_if_documents_are_missing():
+    notes = rl.explain(
+        "ndcg", {"q": {"a": 2, "b": 1}}, {"q": ["a"]}, query="q", convention="elasticsearch"
+    ).notes
+    assert "is not known: its ideal ranking is cut at the documents returned" in notes[0]
+
+
+@pytest.mark.parametrize(
+    ("tool", "measures"),
+    [
+        ("xgboost", "ndcg@5 pre@5"),
+        ("xgboost", "ndcg@5 ndcg@5-"),  # the same measure
+        ("torchmetrics", "ndcg@5 map@5"),
+        ("sklearn", "average_precision_score label_ranking_average_precision_score"),
+    ],
+)
+def test_measures_that_a_tool_treats_differently_are_asked_for_one_by_one(tool, measures):
+    with pytest.raises(rl.PolicyError, match="evaluate them in separate calls"):
+        rl.evaluate({"q": {"a": 1}}, {"q": ["a"]}, measures, convention=tool)
+
+
+@pytest.mark.parametrize("k", [5, 10])
+def test_ndeval_breaks_ties_by_ascending_id(k):
+    pyndeval = pytest.importorskip("pyndeval")
+    rng = random.Random(k)
+    for _ in range(20):
+        topics = {t: {f"d{rng.randint(0, 9)}": 1 for _ in range(4)} for t in "12"}
+        run = {f"d{i}": float(rng.randint(0, 2)) for i in range(10)}
+        gold = [
+            pyndeval.SubtopicQrel("1", t, doc, grade)
+            for t, docs in topics.items()
+            for doc, grade in docs.items()
+        ]
+        asked = [f"alpha-nDCG@{k}", f"ERR-IA@{k}", "MAP-IA", f"strec@{k}"]
+        theirs = pyndeval.ndeval(gold, [pyndeval.ScoredDoc("1", d, s) for d, s in run.items()], asked)["1"]
+        ours = rl.evaluate({"1": topics}, {"1": run}, asked, convention="ndeval").mean
+        assert [*ours.values()] == pytest.approx([theirs[name] for name in asked], abs=1e-6)
+
+
 def test_averages_of_map_at_k():
     """Hits 1, 0, 1 of 4 relevant documents, k = 3: the four numbers that tools give."""
     qrels = {"q": {"a": 1, "b": 1, "c": 1, "d": 1}}
@@ -154,7 +302,7 @@ def test_wrong_names_get_one_clear_error():
 
 def test_who_computes_a_measure_otherwise():
     assert {found.tool for found in differences("nDCG")} == {
-        "lightgbm", "xgboost", "tf-ranking", "torchmetrics", "sklearn", "spark", "elasticsearch", "gdeval",
+        "lightgbm", "xgboost", "tf-ranking", "torchmetrics", "sklearn", "spark", "elasticsearch", "gdeval", "rectools",
     }  # fmt: skip
     (lrap,) = [found for found in differences("map") if found.tool == "torchmetrics"]
     assert str(lrap.ours) == "LRAP"

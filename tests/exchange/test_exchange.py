@@ -1,6 +1,8 @@
 """Results and collections in the shapes of others."""
 
 import json
+import random
+import shutil
 from typing import NamedTuple
 
 import ir_measures
@@ -75,11 +77,21 @@ def test_a_model_card():
     assert result["dataset"] == {"type": "mteb/scifact", "name": "mteb/scifact", "split": "test"}
     assert result["metrics"][0]["type"] == "ndcg_at_10"
     assert result["metrics"][0]["value"] == pytest.approx(scores.mean["nDCG@10"], abs=1e-6)
+    assert [one["type"] for one in result["metrics"]] == ["ndcg_at_10", "NumRet"]
     hub = pytest.importorskip(
         "huggingface_hub.repocard_data", reason="pip install huggingface_hub", exc_type=ImportError
     )
     name, results = hub.model_index_to_eval_results(card["model-index"])
     assert (name, results[0].metric_value) == ("me/model", result["metrics"][0]["value"])
+
+
+def test_both_exports_name_measures_alike():
+    scores = rl.evaluate(QRELS, RUN, ["AP", "MRR@10", "Success@5", "P@5", "recall_5", "ndcg_cut_10"])
+    card = yaml.safe_load(scores.to_hub("me/model", "mteb/scifact"))
+    (entry,) = scores.to_mteb("SciFact")["scores"]["test"]
+    named = {one["type"]: one["value"] for one in card["model-index"][0]["results"][0]["metrics"]}
+    assert named == {name: entry[name] for name in named}
+    assert set(named) == {"map", "mrr_at_10", "hit_rate_at_5", "precision_at_5", "recall_at_5", "ndcg_at_10"}
 
 
 @pytest.fixture
@@ -95,7 +107,7 @@ def test_ir_measures_computes_with_ranklens(installed):
         for name in ("nDCG@10", "AP", "P(rel=2)@5", "RR", "nDCG(dcg='exp-log2')@5", "Judged@5")
     ]
     assert all(installed.supports(measure) for measure in measures)
-    assert not installed.supports(ir_measures.parse_measure("Accuracy"))
+    assert not installed.supports(ir_measures.parse_measure("NERR8(min_rel=1, max_rel=3)@5"))
     found = ir_measures.calc_aggregate(measures, QRELS, RUN)
     ours = rl.evaluate(QRELS, RUN, ["nDCG@10", "AP", "P(rel=2)@5", "RR", "nDCG(gain=exp)@5"])
     for measure, name in zip(measures, ours.mean, strict=False):
@@ -107,6 +119,93 @@ def test_ir_measures_computes_with_ranklens(installed):
         )
     finally:
         ir_measures.DefaultPipeline.providers.insert(0, installed)
+
+
+def tied_collection(seed, topics="0"):
+    """Judgments and a run with ties, as ir_measures has them; one query is not in the run, one is not judged."""
+    rnd = random.Random(seed)
+    docs = [f"d{i}" for i in range(14)]
+    qrels, run = [], [ir_measures.ScoredDoc("9", "d1", 1.0)]
+    for query in "12345":
+        for doc in rnd.sample(docs, rnd.randint(2, 10)):
+            about = rnd.sample(topics, rnd.randint(1, len(topics)))
+            qrels += [ir_measures.Qrel(query, doc, rnd.choice([0, 1, 1, 2, 3]), topic) for topic in about]
+        found = rnd.sample(docs, rnd.randint(3, 12)) if query != "5" else []
+        run += [ir_measures.ScoredDoc(query, doc, float(rnd.randint(0, 3))) for doc in found]
+    return qrels, run
+
+
+def by_query(pipeline, measure, qrels, run):
+    return {found.query_id: found.value for found in pipeline.iter_calc([measure], qrels, run)}
+
+
+PLAIN = [  # in ir_measures' spelling
+    "Judged@3", "Judged", "RR@2", "RR@10", "AP", "nDCG@3", "IPrec@0.3", "P(judged_only=True)@3", "SetP(rel=2)", "SetP(relative=True)",
+    "Accuracy", "Accuracy@3", "Accuracy(rel=2)",
+]  # fmt: skip
+BY_TOPIC = [
+    "ERR_IA@1", "ERR_IA@5", "ERR_IA(rel=2)@10", "nERR_IA@5", "alpha_DCG@1", "alpha_DCG(alpha=0.3)@10", "alpha_nDCG@5", "NRBP",
+    "nNRBP(alpha=0.2)", "AP_IA", "AP_IA(rel=2)", "P_IA@5", "StRecall@5", "StRecall(rel=2)@10",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*PLAIN, *BY_TOPIC])
+def test_installing_changes_no_value(name):
+    """With ties, each tool breaks them in its own way; queries without a value stay without one."""
+    if name in BY_TOPIC:
+        pytest.importorskip("pyndeval", reason="pyndeval is not installed; scripts/test --all installs it")
+    measure = ir_measures.parse_measure(name)
+    provider = plugin.provider()
+    assert provider.supports(measure)
+    compared = 0
+    for seed in range(12):
+        collection = tied_collection(f"{name} {seed}", topics="012" if name in BY_TOPIC else "0")
+        try:
+            theirs = by_query(ir_measures.DefaultPipeline, measure, *collection)
+        except ZeroDivisionError:  # Accuracy, if every retrieved document is relevant
+            continue
+        compared += 1
+        assert by_query(provider, measure, *collection) == pytest.approx(theirs, abs=1e-9), seed
+    assert compared
+
+
+@pytest.mark.parametrize("name", ["RBP(rel=1)", "BPM(max_rel=3)@5", "INST(max_rel=3)", "NERR11(max_rel=3)"])
+def test_installing_changes_no_value_of_cwl_eval(name):
+    pytest.importorskip("cwl", reason="cwl-eval is not installed; scripts/test --all installs it")
+    measure = ir_measures.parse_measure(name)
+    collection = tied_collection(name)
+    theirs = by_query(ir_measures.cwl_eval, measure, *collection)
+    assert by_query(plugin.provider(), measure, *collection) == pytest.approx(theirs, abs=1e-5)
+
+
+def test_err_is_that_of_gdeval():
+    """Its highest grade is 4, whatever the judgments hold."""
+    collection = tied_collection("ERR")
+    provider = plugin.provider()
+    found = by_query(provider, ir_measures.ERR @ 20, *collection)
+    if shutil.which("perl"):
+        assert found == by_query(ir_measures.gdeval, ir_measures.ERR @ 20, *collection)
+    gold = {"0": {"D0": 0, "D1": 1, "D2": 1, "D3": 2, "D4": 0}}
+    run = {"0": {"D0": 0.8, "D2": 0.7, "D1": 0.3, "D3": 0.4, "D4": 0.1}}
+    assert by_query(provider, ir_measures.ERR @ 5, gold, run) == {"0": 0.10175}  # published by ir_measures
+
+
+def test_sets_of_ir_measures_with_a_cutoff():
+    found = by_query(
+        plugin.provider(), ir_measures.SetP(rel=2) @ 2, {"q": {"a": 2, "b": 2}}, {"q": {"a": 1.0}}
+    )
+    assert found == {"q": 1.0}
+    found = by_query(
+        plugin.provider(), ir_measures.SetR @ 1, {"q": {"a": 2, "b": 2}}, {"q": {"a": 1.0, "b": 0.5}}
+    )
+    assert found == {"q": 0.5}
+
+
+def test_a_policy_replaces_the_rules_of_the_tools():
+    tied = {"q": {"a": 1.0, "b": 1.0}}
+    mine = plugin.provider(rl.Policy(ties="descending"))
+    assert by_query(mine, ir_measures.RR @ 10, {"q": {"b": 1, "a": 0}}, tied) == {"q": 1.0}
+    assert by_query(plugin.provider(), ir_measures.RR @ 10, {"q": {"b": 1, "a": 0}}, tied) == {"q": 0.5}
 
 
 def test_an_experiment_of_pyterrier_computes_with_ranklens(installed, monkeypatch):

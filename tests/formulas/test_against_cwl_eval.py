@@ -16,6 +16,11 @@ from cwl.ruler.measures import (  # noqa: E402
     cwl_insq,
     cwl_inst,
     cwl_nerr,
+    cwl_npv,
+    cwl_precision,
+    cwl_rbp,
+    cwl_rr,
+    cwl_set,
     cwl_tbg,
     cwl_umeasure,
 )
@@ -36,6 +41,13 @@ MODELS = {
     "NERR10(p=0.8)": cwl_nerr.NERReq10CWLMetric(0.8),
     "NERR11(T=2)": cwl_nerr.NERReq11CWLMetric(2.0),
     "TrAP": cwl_ap.TrAPCWLMetric(),
+    "BPMD(T=1.5, hb=0.7, hc=0)@7": cwl_bpm.BPMDCWLMetric(1.5, 7, hb=0.7),
+    "NPV(rate=0.2)": cwl_npv.NPVCWLMetric(0.2),
+    "SET(beta=0.3)@6": cwl_set.SETCWLMetric(0.3, 6),
+    "P(expect=EU)@5": cwl_precision.PrecisionCWLMetric(5),
+    "RR(expect=EU)": cwl_rr.RRCWLMetric(),
+    "AP(expect=EU)": cwl_ap.APCWLMetric(),
+    "RBP(p=0.7, expect=EU)": cwl_rbp.RBPCWLMetric(0.7),
 }
 EXPECTED = ("EU", "ETU", "EC", "ETC", "ED")
 
@@ -114,3 +126,20 @@ def test_costs_of_documents_equal_those_of_cwl_eval(name):
             ranking.total_qrel_gain = sum(qrels[q].values()) / 4
             MODELS[name].measure(ranking)
             assert value == pytest.approx(MODELS[name].get_scores()[i], abs=1e-9), (expect, q)
+
+
+def test_the_limit_of_the_dynamic_model_moves():
+    """By hand: the limit of 2 becomes 2.5 after a gain of 1, so that the user looks at a third document."""
+    run, gold = {"q": ["a", "x", "y", "b"]}, {"q": {"a": 1, "b": 1}}
+    found = rl.evaluate(
+        gold, run, ["BPMD(T=9, hb=0, hc=0, expect=ED)@2", "BPMD(T=9, hb=0, hc=1, expect=ED)@2"]
+    )
+    assert [*found.mean.values()] == [2, 3]
+
+
+def test_models_of_usual_measures():
+    assert str(rl.measure("P(expect=ETU)@5")) == "P_CWL(expect=ETU)@5"
+    gold, run = {"q": {"a": 1, "b": 1}}, {"q": ["x", "a", "y", "b"]}
+    names = ["P@4", "P_CWL@4", "RR", "RR_CWL", "AP", "AP_CWL", "RBP(p=0.5)", "RBP_CWL(p=0.5)"]
+    values = [*rl.evaluate(gold, run, names).mean.values()]
+    assert values[1::2] == pytest.approx(values[::2])

@@ -16,7 +16,7 @@ from strategies import DOCS, QUERIES, judgments, runs
 import ranklens as rl
 
 pytestmark = pytest.mark.filterwarnings("ignore::ranklens.RankLensWarning")
-KINDS = ("rankings", "documents", "preferences", "train")
+KINDS = ("rankings", "documents", "preferences", "strata", "probabilities", "navigational", "train")
 MEASURES = {kind: [rl.measure(name) for name, needs in RICH.items() if needs == kind] for kind in KINDS}
 PROPERTIES = {
     doc: {"group": "abc"[i % 3], "features": [i % 3, 1, i % 2], "understandability": i % 4 / 3}
@@ -27,7 +27,6 @@ NOT = {
     # A document that is judged for any other query is no hole, so a query alone has more of them.
     ("one query alone", "Hole"),
     # Goes on beyond rank k, to the k-th item that was not wanted.
-    ("cut at k", "pAUC"),
 }
 
 
@@ -50,6 +49,21 @@ def values(kind, qrels, run, measures=None):
             "rankings": {},
             "documents": {"documents": PROPERTIES},
             "preferences": {"preferences": preferences(qrels)},
+            "navigational": {
+                "subtopics": {
+                    q: {"s": docs, "t": {doc: docs[doc] for doc in docs if DOCS.index(doc) % 2}}
+                    for q, docs in qrels.items()
+                },
+                "navigational": {q: ["s"] for q in qrels},
+            },
+            "strata": {
+                "strata": {q: {doc: DOCS.index(doc) % 3 for doc in docs} for q, docs in qrels.items()}
+            },
+            "probabilities": {
+                "probabilities": {
+                    q: {doc: 1 / (1 + DOCS.index(doc)) for doc in docs} for q, docs in qrels.items()
+                }
+            },
         }[kind]
         scores = rl.evaluate(rl.Judgments(qrels, **parts) if parts else qrels, run, asked)
     return {(str(m), q): v for m in asked for q, v in zip(scores.queries, scores[m].tolist(), strict=True)}
@@ -82,7 +96,9 @@ def test_the_order_of_queries_and_documents_does_not_matter(kind, qrels, run, se
     assert values(kind, shuffled(qrels), shuffled(run)) == pytest.approx(values(kind, qrels, run), abs=1e-12)
 
 
-@pytest.mark.parametrize("kind", ["documents", "preferences", "train"])
+@pytest.mark.parametrize(
+    "kind", ["documents", "preferences", "strata", "probabilities", "navigational", "train"]
+)
 @given(qrels=judgments(min_size=1), run=runs())
 def test_one_query_equals_the_batch(kind, qrels, run):
     measures = [m for m in MEASURES[kind] if has("one query alone", m)]

@@ -49,8 +49,8 @@ def test_in_range_and_never_nan(qrels, run):
     scores = rl.evaluate(qrels, run, DIVERSE)
     for measure in DIVERSE:
         assert np.isfinite(scores[measure]).all(), measure
-        assert (scores[measure] >= -1e-12).all(), measure
-        assert (scores[measure] <= 1 + 1e-12).all(), measure
+        assert (scores[measure] >= measure.definition.low - 1e-12).all(), measure
+        assert (scores[measure] <= measure.definition.high + 1e-12).all(), measure
 
 
 @given(qrels=by_set, run=runs())
@@ -231,11 +231,64 @@ def test_evidence_by_hand():
     ).mean
     assert found == {
         "AllRecall@3": 0.5, "AnyRecall@3": 0.5, "EvidenceSuccess@3": 1, "EvidenceRprec": 0.5,
+        "KILT_P@3": 1 / 3, "KILT_R@3": 0.5, "KILT_Success@3": 1,
     }  # fmt: skip
     early = rl.evaluate(
         {"q": [{"a", "b"}, {"c"}]}, {"q": ["a", "x", "b", "d"]}, ["AllRecall@2", "AnyRecall@2"]
     ).mean
     assert early == {"AllRecall@2": 0, "AnyRecall@2": 0.5}
+
+
+def collapsed(sets, ranking):
+    """KILT's ranking, in which the retrieved documents of a set are one entry: whether the set is complete, at its last document."""
+    left = [set(docs) for docs in dict.fromkeys(map(frozenset, sets))]
+    entries = []
+    for doc in dict.fromkeys(ranking):
+        holders = [docs for docs in left if doc in docs]
+        for docs in holders:
+            docs.remove(doc)
+            entries = [entry for entry in entries if entry is not docs]
+            entries.append(docs)
+        entries += [] if holders else [{"not evidence"}]
+    return [not entry for entry in entries], len(left)
+
+
+def test_ranks_of_kilt_are_those_after_collapsing():
+    rng = random.Random("KILT")
+    for _ in range(300):
+        docs = [f"d{i}" for i in range(rng.randint(3, 9))]
+        sets = [{*rng.sample(docs, rng.randint(1, 3))} for _ in range(rng.randint(1, 4))]
+        ranking = [rng.choice([*docs, "x", "y", "z"]) for _ in range(rng.randint(1, 14))]
+        k = rng.choice([1, 2, 3, 5])
+        found = rl.evaluate(
+            {"first": [{"a", "d1"}], "q": sets},
+            {"first": ["a"], "q": ranking},
+            [f"KILT_P@{k}", f"KILT_R@{k}", f"KILT_Success@{k}"],
+        )
+        entries, count = collapsed(sets, ranking)
+        complete = sum(entries[:k])
+        expected = [complete / k, complete / count, float(complete > 0)]
+        assert found.per_query.row(1)[1:] == pytest.approx(expected, abs=1e-12), (sets, ranking, k)
+
+
+def test_kilt_counts_ranks_otherwise():
+    names = ["AllRecall@2", "EvidenceSuccess@2", "KILT_R@2", "KILT_Success@2", "KILT_P@2"]
+    found = rl.evaluate({"q": [{"a", "b"}]}, {"q": ["a", "x", "b"]}, names).mean
+    assert [*found.values()] == [0, 0, 1, 1, 0.5]
+    assert [str(measure) for measure in rl.preset("kilt")] == ["EvidenceRprec", "KILT_R@5", "KILT_Success@5"]
+
+
+def test_each_question_about_evidence_has_its_own_measure():
+    names = ["AllRecall@10", "EvidenceSuccess@10", "FullRecall@10", "AnyRecall@10"]
+    found = rl.evaluate({"q": [{"a", "b"}, {"c"}]}, {"q": ["a", "x", "b"]}, names).mean
+    assert [*found.values()] == [0.5, 1, 0, 0.5]
+    found = rl.evaluate({"q": [{"a", "b"}, {"c"}]}, {"q": ["a", "x", "b", "c"]}, names).mean
+    assert [*found.values()] == [1, 1, 1, 1]
+
+
+def test_a_repeated_evidence_set_counts_once():
+    found = rl.evaluate({"q": [{"a"}, {"b"}, {"a"}]}, {"q": ["a"]}, ["AllRecall@1", "KILT_R@1"]).mean
+    assert found == {"AllRecall@1": 0.5, "KILT_R@1": 0.5}
 
 
 def test_without_evidence_sets_all_relevant_documents_are_one():
@@ -286,10 +339,11 @@ def test_preferences_equal_those_of_trec_eval():
     from pathlib import Path
 
     from ranklens.files.sources import open_source
+    from ranklens.files.trec import USUAL
     from ranklens.trec import groups
 
     golden = Path(__file__).parents[1] / "golden"
-    judged = groups.read_judgments(open_source(str(golden / "qrels.prefs.txt")), "qrels_prefs")
+    judged = groups.read_judgments(open_source(str(golden / "qrels.prefs.txt")), "qrels_prefs", USUAL)
     by_group, run = {}, {}
     for j in judged:
         by_group.setdefault(j.query, {}).setdefault(j.group, []).append(j)
@@ -303,7 +357,7 @@ def test_preferences_equal_those_of_trec_eval():
         }
         for query, named in by_group.items()
     }
-    expected = groups.preferences(judged, run, None)
+    expected = groups.preferences(judged, run)
     names = [
         "prefs_simp",
         "prefs_simp_ret",
@@ -330,3 +384,10 @@ def test_asking_without_preferences_is_one_clear_sentence():
 def test_subtopics_of_no_query():
     found = rl.evaluate(rl.Judgments(subtopics={}), {"q": {"a": 1.0}}, "alpha_nDCG@5")
     assert (found.mean, len(found.queries)) == ({"alpha_nDCG@5": 0.0}, 0)
+
+
+def test_holes_of_judgments_in_a_file(tmp_path):
+    path = tmp_path / "q.csv"
+    path.write_text("query,doc,grade\nq,a,1\nq,b,0\n")
+    assert rl.evaluate(str(path), {"q": ["x", "a"]}, "Hole@2").mean == {"Hole@2": 0.5}
+    assert rl.evaluate(path, {"q": ["x", "a"]}, "Hole@2").mean == {"Hole@2": 0.5}

@@ -4,6 +4,7 @@ import random
 from collections import Counter
 
 import numpy as np
+import polars as pl
 import pytest
 
 import ranklens as rl
@@ -199,6 +200,12 @@ def test_equals_rectools():
         "Popularity(normalize=true)@3": [0.14814814814814814, 0.2222222222222222, 0.1111111111111111],
         "Serendipity@3": [1 / 3, 0, 0.38095238095238093],
         "pAUC@2": [0.75, 0.5, 1],
+        "PAP@1": [1, 0, 1],
+        "PAP@2": [0.75, 0.5, 1],
+        "MCC@2": [0.3, 0.6454972243679028, 0.7302967433402214],
+        "MCC@3": [0.7302967433402214, 0.47140452079103173, 1],
+        "SufficientReco@4": [1, 0, 0],
+        "SufficientReco(deep=true)@4": [1, 0.5, 0.75],
         # RecTools counts the features that differ, where this is their share.
         "ILD(distance=hamming)@3": [4 / 3 / 3, 2 / 3, 2 / 3],
     }
@@ -233,3 +240,45 @@ def test_serendipity_of_recommenders():
     found = rl.recommend.evaluate(train, test, lists, "Serendipity(kind=history)@2")
     assert found.mean["Serendipity(kind=history)@2"] == pytest.approx(0.43408, abs=1e-5)
     assert found.interval("Serendipity(kind=history)@2").low >= 0
+
+
+def test_the_convention_of_rectools():
+    """RecTools 0.19 on the same lists."""
+    test = {"u1": {"d": 5, "f": 1}, "u2": {"c": 2}, "u3": {"b": 1, "e": 4, "f": 1}}
+    lists = {"u1": ["d", "a", "f", "e"], "u2": ["b", "c"], "u3": ["f", "e", "b"]}
+    expected = {
+        "NDCG@3": [0.7039180890341347, 0.2960819109658652, 1], "MAP@3": [5 / 6, 0.5, 1], "MRR@3": [1, 0.5, 1],
+        "Precision@3": [2 / 3, 1 / 3, 1], "Recall@3": [1, 1, 1], "HitRate@1": [1, 0, 1], "F1Beta@3": [0.8, 0.5, 1],
+        "PartialAUC@3": [5 / 6, 2 / 3, 1], "PAP@3": [5 / 6, 2 / 3, 1], "CoveredUsers@3": [1, 1, 1], "SufficientReco@3": [1, 0, 1],
+    }  # fmt: skip
+    found = rl.evaluate(test, lists, [*expected], convention="rectools")
+    for name, values in expected.items():
+        ours = str(found.measures[[*expected].index(name)])
+        assert found.values[ours].tolist() == pytest.approx(values, abs=1e-12), name
+
+
+def test_overlap_and_repeats_of_rectools():
+    lists = {"u1": ["d", "a", "f", "e"], "u2": ["b", "c"], "u3": ["f", "e", "b"]}
+    reference = {"u1": ["a", "d", "x"], "u3": ["b", "e"]}
+    assert rl.recommend.intersection(lists, reference, k=2) == {"u1": 1, "u2": 0, "u3": 0.5}
+    assert rl.recommend.intersection(lists, reference, k=3, reference_k=1) == {
+        "u1": 1 / 3,
+        "u2": 0,
+        "u3": 1 / 3,
+    }
+    repeated = pl.DataFrame({"user": ["u1"] * 3 + ["u2"] * 2, "item": list("aabcd"), "rank": [1, 2, 3, 1, 2]})
+    for given in (repeated, {"u1": ["a", "a", "b"], "u2": ["c", "d"]}):
+        assert rl.recommend.unrepeated(given, k=2) == {"u1": 0, "u2": 1}
+        assert rl.recommend.unrepeated(given, k=3, deep=True) == {"u1": 2 / 3, "u2": 1}
+    with pytest.raises(rl.InputError, match="recommendations: pass"):
+        rl.recommend.unrepeated(7)
+
+
+def test_debiased_test_data_keeps_as_many_users_as_rectools():
+    test = {f"u{u}": {f"i{i}" for i in range(12) if u % (i + 1) == 0} for u in range(30)}
+    few = rl.recommend.debiased(test, 0.5, seed=3)
+    assert Counter(item for items in few.values() for item in items) == {
+        "i0": 10, "i1": 10, "i2": 10, "i3": 8, "i4": 6, "i5": 5, "i6": 5, "i7": 4, "i8": 4, "i9": 3, "i10": 3, "i11": 3
+    }  # fmt: skip
+    assert all({*few[user]} <= test[user] for user in test)
+    assert few == rl.recommend.debiased(test, 0.5, seed=3) != rl.recommend.debiased(test, 0.5, seed=4)

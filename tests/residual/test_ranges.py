@@ -22,6 +22,7 @@ UNDEFINED = {
     *("Judged@5", "Unjudged@5", "num_nonrel_judged_ret", "relstring@4"),
     *(
         "FallOut@5",
+        "AUC(only_relevant=zero)@4",
         "LRAP@5",
         "nCG@3",
         "ARP",
@@ -43,9 +44,14 @@ UNDEFINED = {
         "NCU(stop=rb, utility=P)",
         "EBR@5",
     ),
-    *(name for name in NOT if rl.measure(name).definition.family == "user_models"),
+    *("INST(max_n=50)", "INSQ(max_n=50)", "BPM@5", "TBG(halflife=5, max_n=50)", "UMeasure(L=20, max_n=50)"),
+    *("IFT(max_n=50)", "NERR8@5", "NERR9@5", "NERR10(max_n=50)", "NERR11(max_n=50)", "TrAP(max_n=50)"),
+    *("BPMD(max_n=50)@5", "NPV(max_n=50)", "RR_CWL(max_n=50)", "AP_CWL(max_n=50)", "RBP_CWL(max_n=50)"),
 }
-IF_BINARY = {"nERR@5", "nERR(gain=linear)@3", "Q", "Q(beta=10)@4", "Q(gains={1: 2, 2: 5, 3: 7, 4: 9})"}
+IF_BINARY = {
+    "nERR@5", "nERR(gain=linear)@3", "Q", "Q(beta=10)@4", "Q(gains={1: 2, 2: 5, 3: 7, 4: 9})",
+    "GAP", "GAP(thresholds=[0.2, 0.5, 0.1, 0.2])",
+}  # fmt: skip
 MORE = [
     "AP@2",
     "F@2",
@@ -60,6 +66,13 @@ MORE = [
     "RBP(gain=raw)@3",
     "RBP(gain=linear, max_grade=8)@3",
     "AP(interpolation=trapezoid)@3",
+    "pAUC@1",
+    "PAP@1",
+    "PAP@3",
+    "SDCG(expect=ETU)@3",
+    "SDCG(expect=ED)@3",
+    "P_CWL(expect=ETU)@2",
+    "SET(beta=0.2)@2",
 ]
 
 
@@ -143,6 +156,20 @@ def test_rbp_is_open_by_its_residual(case, p):
     width = found.per_query["high"].to_numpy() - found.per_query["low"].to_numpy()
     assert width == pytest.approx(scores[f"RBPres(p={p})"])
     assert found.low == pytest.approx(scores.mean[f"RBP(p={p})"])
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("SDCG(residual=true)@5", "it is about the judgments themselves"),
+        ("RBP_CWL", "residual=true says by how much it could rise"),
+        ("INST", "it may rise or fall if an unjudged document turns out to be relevant"),
+    ],
+)
+def test_user_models_without_bounds_say_why(name, why):
+    scores = rl.evaluate({"q": {"a": 1}}, {"q": ["a", "x"]}, "RR")
+    with pytest.raises(MeasureError, match=re.escape(why)):
+        scores.bounds(name)
 
 
 def test_raw_rbp_is_open_by_its_residual_times_the_highest_grade():

@@ -330,3 +330,131 @@ def test_version_9_knows_no_comments(capsys, files):
 def test_no_query_in_both_files_is_status_7(capsys, files):
     assert main(files(q="q1 0 a 1\n", r="q2 Q0 a 1 1 t\n")) == 7
     assert "No queries with both results and relevance info" in capsys.readouterr().err
+
+
+def test_control_characters_are_escaped_and_nothing_else(capfdbinary, tmp_path):
+    qrels, run = tmp_path / "q", tmp_path / "r"
+    qrels.write_bytes(b"q\x1b[2J 0 d 1\n" + "ü\u200f 0 d 1\n".encode() + b"\xe9\x1b[1m 0 d 1\n")
+    tag = b"t\x1b]0;owned\x07\xc2\x9b"
+    lines = [b"q\x1b[2J Q0 d 1 1 ", "ü\u200f Q0 d 1 1 ".encode(), b"\xe9\x1b[1m Q0 d 1 1 "]
+    run.write_bytes(b"".join(line + tag + b"\n" for line in lines))
+    assert main(["-q", "-m", "runid", "-m", "recip_rank", str(qrels), str(run)]) == 0
+    sys.stdout.flush()
+    out = capfdbinary.readouterr().out
+    assert b"runid                 \tall\tt\\x1b]0;owned\\x07\\x9b\n" in out
+    assert b"recip_rank            \tq\\x1b[2J\t1.0000\n" in out
+    assert "recip_rank            \tü\u200f\t1.0000\n".encode() in out
+    assert b"recip_rank            \t\xe9\\x1b[1m\t1.0000\n" in out
+
+
+def written(path, text):
+    path.write_text(text)
+    return str(path)
+
+
+@pytest.fixture
+def repeated(tmp_path):
+    """Judgments, and a run that repeats c at rank 5."""
+    rows = [("a", 3), ("b", 2), ("x", 1.5), ("c", 1), ("c", 0.5)]
+    run = "".join(f"1 Q0 {doc} 1 {score} r\n" for doc, score in rows)
+    return [written(tmp_path / "qrels", "1 0 a 1\n1 0 b 0\n1 0 c 2\n"), written(tmp_path / "run", run)]
+
+
+def test_a_document_repeated_below_the_depth_does_not_matter(repeated, capsys):
+    assert main(["-M", "4", "-m", "map", *repeated]) == 0
+    assert capsys.readouterr().out.split() == ["map", "all", "0.7500"]
+    assert main(["-M", "5", "-m", "map", *repeated]) == 2
+    assert "document 'c' of query '1' appears twice. Remove one.\n" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("depth", [[], ["-M", "5"]])
+def test_messages_name_no_option_that_the_command_lacks(repeated, tmp_path, depth, capsys):
+    assert main([*depth, "-m", "map", *repeated]) == 2
+    assert capsys.readouterr().err.endswith("appears twice. Remove one.\n")
+    nan = written(tmp_path / "nan", "1 Q0 a 1 nan r\n")
+    assert main([*depth, "-m", "map", repeated[0], nan]) == 2
+    assert capsys.readouterr().err.endswith("not a number. Remove it.\n")
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [  # as trec_eval prints them
+        ("-J -m 11pt_avg.0.5,0.8", "0.0000"),
+        ("-J -m 11pt_avg", "-nan"),
+        ("-m ndcg_rel.1=-1", "0.0000"),
+        ("-m ndcg_rel.0=-1", "0.0000"),
+    ],
+)
+def test_nothing_judged_was_retrieved(repeated, tmp_path, flags, expected, capsys):
+    run = written(tmp_path / "unjudged", "1 Q0 x 1 2 r\n1 Q0 y 2 1 r\n")
+    assert main([*flags.split(), repeated[0], run]) == 0
+    assert capsys.readouterr().out.split()[2] == expected
+
+
+def test_gains_below_zero_do_not_make_ndcg_rel_negative(repeated, capsys):
+    assert main(["-M2", "-m", "ndcg_rel.1=-1", *repeated]) == 0
+    assert capsys.readouterr().out.split()[2] == "0.0000"
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        ("--as 9 -l0 -m iprec_at_recall.0.5", "1.0000"),
+        ("--as 9 -l0 -m 11pt_avg", "0.9318"),
+        ("-l0 -N10 -m utility", "2.0000"),
+    ],
+)
+def test_level_0_goes_with_every_measure(repeated, flags, expected, capsys):
+    assert main([*flags.split(), "-M4", *repeated]) == 0
+    assert capsys.readouterr().out.split()[2] == expected
+
+
+@pytest.mark.parametrize(
+    ("flags", "measure", "expected"),
+    [
+        ("-R qrels_prefs", "prefs_simp", "0.3333"),
+        ("--as 9 -R qrels_prefs", "prefs_simp", "0.3333"),
+        ("-R qrels_jg", "map_avgjg", "0.5833"),
+    ],
+)
+def test_groups_look_no_further_than_the_depth(tmp_path, flags, measure, expected, capsys):
+    """The values are trec_eval's; with -M4 it stops at the repeated document."""
+    files = [
+        written(tmp_path / "judgments", "q g a 2\nq g b 1\nq g c 0\n"),
+        written(tmp_path / "run", "q Q0 c 0 3 t\nq Q0 a 0 2 t\nq Q0 b 0 1 t\nq Q0 a 0 0.5 t\n"),
+    ]
+    assert main(["-M3", *flags.split(), "-m", measure, *files]) == 0
+    assert capsys.readouterr().out.split() == [measure, "all", expected]
+    assert main(["-M4", *flags.split(), "-m", measure, *files]) == 2
+    assert capsys.readouterr().err.endswith("document 'a' of query 'q' appears twice. Remove one.\n")
+
+
+@pytest.mark.parametrize(("version", "possible"), [("9", "4"), ("10", "6")])
+def test_version_9_keeps_levels_of_preferences_in_32_bits(tmp_path, version, possible, capsys):
+    files = [
+        written(tmp_path / "judgments", "q g a 0.1\nq g b 0.10000000001\nq g c 1e-50\nq g d 0\n"),
+        written(tmp_path / "run", "q Q0 a 0 3 t\nq Q0 b 0 2 t\nq Q0 c 0 1 t\nq Q0 d 0 1.5 t\n"),
+    ]
+    assert main(["--as", version, "-R", "qrels_prefs", "-m", "prefs_num_prefs_poss", *files]) == 0
+    assert capsys.readouterr().out.split() == ["prefs_num_prefs_poss", "all", possible]
+
+
+def test_version_9_knows_no_comments_in_judgments_of_groups(tmp_path, capsys):
+    files = [
+        written(tmp_path / "judgments", "# g a 2\n# g b 1\n"),
+        written(tmp_path / "run", "# Q0 b 0 2 t\n# Q0 a 0 1 t\n"),
+    ]
+    assert main(["--as", "9", "-q", "-n", "-R", "qrels_prefs", "-m", "prefs_simp", *files]) == 0
+    assert capsys.readouterr().out.split() == ["prefs_simp", "#", "0.0000"]
+
+
+def test_standard_input_that_repeats_a_document_below_the_depth(repeated, monkeypatch, capsys):
+    def given_run():
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(Path(repeated[1]).read_bytes())))
+
+    given_run()
+    assert main(["-M", "4", "-m", "map", repeated[0], "-"]) == 0
+    assert capsys.readouterr().out.split() == ["map", "all", "0.7500"]
+    given_run()
+    assert main(["-M", "5", "-m", "map", repeated[0], "-"]) == 2
+    assert "appears twice" in capsys.readouterr().err

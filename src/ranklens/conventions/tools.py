@@ -20,6 +20,9 @@ _PLAIN = {
     "recall": "R@{k}",
 }
 
+_XGBOOST = {"ndcg": "nDCG(gain=exp)@{k}", "map": "AP(norm=min)@{k}", "pre": "P(over=retrieved)@{k}"}
+_TIED_LAST = "Tied documents all have the last rank of their group."
+
 CONVENTIONS: Mapping[str, Convention] = {
     one.name: one
     for one in (
@@ -33,20 +36,15 @@ CONVENTIONS: Mapping[str, Convention] = {
         Convention(
             "xgboost",
             Policy(ties="input", empty="one"),
+            {name + minus: ours for name, ours in _XGBOOST.items() for minus in ("", "-")},
             {
-                "ndcg": "nDCG(gain=exp)@{k}",
-                "map": "AP(norm=min)@{k}",
-                "pre": "P(over=retrieved)@{k}",
-                "ndcg-": "nDCG(gain=exp)@{k}",
-                "map-": "AP(norm=min)@{k}",
+                "": f"{_INPUT} A query without relevant documents counts as 1, for pre and names that end with a minus as 0.",
+                **dict.fromkeys(("ndcg", "ndcg-"), _EXP),
+                **dict.fromkeys(("map", "map-"), _AP_MIN),
+                **dict.fromkeys(("pre", "pre-"), "Precision is divided by min(k, documents)."),
             },
-            {
-                "": f"{_INPUT} {_EMPTY_ONE}",
-                "ndcg": _EXP,
-                "map": _AP_MIN,
-                "pre": "Precision is divided by min(k, documents).",
-            },
-            {"ndcg": 32, "map": 32},
+            {name + minus: 32 for name in _XGBOOST for minus in ("", "-")},
+            empty=dict.fromkeys(("ndcg-", "map-", "pre", "pre-"), "zero"),
         ),
         Convention(
             "tf-ranking",
@@ -61,6 +59,7 @@ CONVENTIONS: Mapping[str, Convention] = {
                 "recall": "R@{k}",
             },
             {"": "Tied documents are shuffled there; here they keep the order of the input.", "ndcg": _EXP},
+            unknown={"": ("ties",)},
         ),
         Convention(
             "torchmetrics",
@@ -70,34 +69,67 @@ CONVENTIONS: Mapping[str, Convention] = {
                 "map": "LRAP@{k}",
                 "hitrate": "Success@{k}",
                 "hit_rate": "Success@{k}",
-                "fallout": "FallOut@{k}",
-                "fall_out": "FallOut@{k}",
+                "fallout": "FallOut(empty=one)@{k}",
+                "fall_out": "FallOut(empty=one)@{k}",
                 "rprecision": "Rprec",
                 "r_precision": "Rprec",
-                "auroc": "AUC@{k}",
+                "auroc": "AUC(only_relevant=zero)@{k}",
                 "normalizeddcg": "nDCG@{k}",
                 "normalized_dcg": "nDCG@{k}",
             },
-            {"": _INPUT, "map": "Average precision is divided by the relevant documents found in the top k."},
-            tied=frozenset({"ndcg", "normalizeddcg", "normalized_dcg"}),
+            {
+                "": "The order of tied documents is left open there; here they keep that of the input. "
+                "MRR, MAP, precision and recall count relevant documents only with a score above 0.",
+                "map": "Average precision is divided by the relevant documents found in the top k.",
+                **dict.fromkeys(("fallout", "fall_out"), "A query without irrelevant documents counts as 1."),
+                "auroc": "A query without irrelevant documents counts as 0; a pair of tied documents counts half.",
+            },
+            tied=frozenset({"ndcg", "normalizeddcg", "normalized_dcg", "auroc"}),
+            unknown={
+                **dict.fromkeys(("mrr", "map", "precision", "recall"), ("ties", "score")),
+                **dict.fromkeys(
+                    ("hitrate", "hit_rate", "fallout", "fall_out", "rprecision", "r_precision"), ("ties",)
+                ),
+                "auroc": ("cut ties",),
+            },
         ),
         Convention(
             "sklearn",
-            Policy(ties="input"),
+            Policy(ties="average"),
             {
                 "ndcg_score": "nDCG@{k}",
                 "ndcg": "nDCG@{k}",
                 "dcg_score": "DCG@{k}",
                 "dcg": "DCG@{k}",
-                "label_ranking_average_precision_score": "LRAP",
-                "label_ranking_loss": "RankingLoss",
-                "coverage_error": "CoverageError",
+                "label_ranking_average_precision_score": "LRAP(tied=last)",
+                "label_ranking_loss": "RankingLoss(tied=last)",
+                "coverage_error": "CoverageError(tied=last)",
+                "average_precision_score": "LRAP(tied=last)",
+                "average_precision": "LRAP(tied=last)",
                 "roc_auc_score": "AUC",
+                "ndcg_score(ignore_ties=true)": "nDCG@{k}",
+                "dcg_score(ignore_ties=true)": "DCG@{k}",
             },
             {
-                "label_ranking_average_precision_score": "Documents that tie count as ranked last of them there."
+                "label_ranking_average_precision_score": f"{_TIED_LAST} A query without relevant documents counts as 1.",
+                "label_ranking_loss": _TIED_LAST,
+                "coverage_error": _TIED_LAST,
+                **dict.fromkeys(
+                    ("average_precision_score", "average_precision"),
+                    f"{_TIED_LAST} Relevant documents without a score do not count.",
+                ),
+                "roc_auc_score": "A pair of tied documents counts half.",
+                **dict.fromkeys(
+                    ("ndcg_score(ignore_ties=true)", "dcg_score(ignore_ties=true)"),
+                    "The order of tied documents is left open there; here they are averaged over all their orders.",
+                ),
             },
             tied=frozenset({"ndcg_score", "ndcg", "dcg_score", "dcg"}),
+            empty={"label_ranking_average_precision_score": "one"},
+            unknown={
+                "roc_auc_score": ("one class",),
+                **dict.fromkeys(("ndcg_score(ignore_ties=true)", "dcg_score(ignore_ties=true)"), ("ties",)),
+            },
         ),
         Convention(
             "sentence-transformers",
@@ -140,12 +172,35 @@ CONVENTIONS: Mapping[str, Convention] = {
                 **{f"rbp.{p}": f"RBP(p=0.{p}, gain=raw)" for p in ("5", "8", "9", "95", "99")},
             },
             {"": "ranx has no rule for ties; here they keep the order of the input."},
+            unknown={"": ("ties",)},
         ),
         Convention(
             "recbole",
             Policy(ties="input", empty="skip"),
             {**_PLAIN, "map": "AP(norm=min)@{k}", "hit": "Success@{k}", "gauc": "AUC"},
             {"": "Users without relevant items are left out.", "map": _AP_MIN},
+            unknown={"": ("ties",)},
+        ),
+        Convention(
+            "rectools",
+            Policy(ties="input"),
+            {
+                "precision": "P@{k}",
+                "recall": "R@{k}",
+                "hitrate": "Success@{k}",
+                "f1beta": "F@{k}",
+                "map": "AP@{k}",
+                "ndcg": "SDCG(max_grade=1)@{k}",
+                "mrr": "RR@{k}",
+                "partialauc": "pAUC@{k}",
+                "pap": "PAP@{k}",
+                "sufficientreco": "SufficientReco@{k}",
+                "coveredusers": "CoveredUsers",
+            },
+            {
+                "": "Every interaction counts as relevant, whatever its weight.",
+                "ndcg": "The ideal ranking has k wanted items, however many the user has.",
+            },
         ),
         Convention(
             "recommenders",
@@ -162,6 +217,7 @@ CONVENTIONS: Mapping[str, Convention] = {
                 "r_precision": "Rprec",
             },
             {"": "Users in both frames are averaged.", "map_at_k": _AP_MIN},
+            unknown={"": ("ties",)},
         ),
         Convention(
             "spark",
@@ -177,6 +233,7 @@ CONVENTIONS: Mapping[str, Convention] = {
                 "meanaverageprecisionat": _AP_MIN,
                 "ndcgat": f"{_EXP} Spark's ideal ranking takes the labels in the given order; here it is the best one.",
             },
+            unknown={"ndcgat": ("several grades",)},
         ),
         Convention(
             "elasticsearch",
@@ -202,6 +259,7 @@ CONVENTIONS: Mapping[str, Convention] = {
                 "ndcg": 10,
                 "expected_reciprocal_rank": 10,
             },
+            unknown={"ndcg": ("short",)},
         ),
         Convention(
             "gdeval",
@@ -212,7 +270,7 @@ CONVENTIONS: Mapping[str, Convention] = {
         ),
         Convention(
             "ndeval",
-            Policy(missing="skip"),
+            Policy(ties="ascending", missing="skip"),
             {
                 "alpha-ndcg": "alpha_nDCG@{k}",
                 "alpha-dcg": "alpha_DCG(compat=ndeval)@{k}",
@@ -225,7 +283,7 @@ CONVENTIONS: Mapping[str, Convention] = {
                 "strec": "StRecall@{k}",
             },
             {
-                "": _INTERSECTION,
+                "": f"{_INTERSECTION} Ties go by ascending document id.",
                 "err-ia": "At k = 1 the value is not divided by the number of subtopics.",
                 "alpha-dcg": "At k = 1 the value is not divided by the number of subtopics.",
             },

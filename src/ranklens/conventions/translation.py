@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from ranklens.errors import MeasureError, nearest
-from ranklens.policy import Policy
+from ranklens.errors import MeasureError, PolicyError, nearest
+from ranklens.policy import EmptyGold, Policy, Ties
 from ranklens.registry import Measure, parse
 
 
@@ -16,7 +16,9 @@ class Convention:
     """How a tool evaluates.
 
     ``names`` maps its names to ours, with ``{k}`` for the cutoff; ``bare`` are its cutoffs where none is given; ``why`` says what
-    differs, by name (``""``: for all). ``tied`` are the names for which it averages over tied documents.
+    differs, by name (``""``: for all). ``tied`` are the names for which it averages over tied documents, ``empty`` what a query
+    without relevant documents counts as, where not as the policy has it. ``unknown`` names the conditions under which the tool's
+    number cannot be computed here, by name, too; :mod:`ranklens.explanation.doubts` has them.
     """
 
     name: str
@@ -25,6 +27,8 @@ class Convention:
     why: Mapping[str, str] = field(default_factory=dict)
     bare: Mapping[str, int] = field(default_factory=dict)
     tied: frozenset[str] = frozenset()
+    empty: Mapping[str, EmptyGold] = field(default_factory=dict)
+    unknown: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def measure(self, text: str | Measure) -> Measure:
         """Our measure for one of the tool's, e.g. ``ndcg@10`` or ``ndcg_at_10``; our own name for it is understood, too.
@@ -49,16 +53,32 @@ class Convention:
         if isinstance(given, str):
             given = re.split(r"[,\s]+", given.strip())
         found = [self.measure(one) for one in ([given] if isinstance(given, Measure) else given)]
-        return list(dict.fromkeys(found))
+        return list({(one, self._policy_of(one)): one for one in found}.values())
 
     def policy_for(self, measures: Iterable[Measure]) -> Policy:
-        """The policy; ties are averaged where the tool does that for all of these measures."""
-        names = {self._own(measure.shown)[0] for measure in measures}
-        policy = replace(self.policy, ties="average") if names and names <= self.tied else self.policy
-        # xgboost's ndcg@5- counts a query without relevant documents as 0.
-        return (
-            replace(policy, empty="zero") if names and all(name.endswith("-") for name in names) else policy
-        )
+        """The policy of these measures, which must be the same for all of them."""
+        measures = list(measures)
+        each = {measure.shown: self._policy_of(measure) for measure in measures}
+        first, policy = next(iter(each.items()), ("", self.policy))
+        other = next((shown for shown, own in each.items() if own != policy), None)
+        if other is not None:
+            what = (
+                "tied documents" if each[other].ties != policy.ties else "queries without relevant documents"
+            )
+            raise PolicyError(
+                f"{self.name} treats {what} differently for {first} and {other}: evaluate them in separate calls."
+            )
+        return policy
+
+    def _policy_of(self, measure: Measure) -> Policy:
+        base, _ = self._own(measure.shown)
+        ties: Ties = "average" if base in self.tied else self.policy.ties
+        return replace(self.policy, ties=ties, empty=self.empty.get(base, self.policy.empty))
+
+    def doubts(self, text: str) -> list[str]:
+        """Under which conditions its number is not known here, by name."""
+        base, _ = self._own(text)
+        return [*self.unknown.get("", ()), *self.unknown.get(base, ())]
 
     def reasons(self, text: str) -> list[str]:
         """Why its number differs from the usual one, in sentences."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ranklens.exchange.mteb import key
+
 if TYPE_CHECKING:
     from ranklens.scores import Scores
 
@@ -17,7 +19,7 @@ def to_hub(
     split: str | None = None,
     revision: str | None = None,
 ) -> str:
-    """YAML for the front matter of a model card: every mean, with its interval in the name of the metric.
+    """YAML for the front matter of a model card: every mean under MTEB's name, with its interval in the name that people read.
 
     ``dataset`` is the dataset's id on the Hub, ``name`` how people call it.
     """
@@ -25,7 +27,8 @@ def to_hub(
 
     about = {"type": dataset, "name": name or dataset, "split": split, "revision": revision}
     task = {"type": "information-retrieval", "name": "Information Retrieval"}
-    metrics = [_metric(row) for row in scores.to_frame().to_dicts()]
+    rows = scores.to_frame().to_dicts()
+    metrics = [_metric(str(measure), row) for measure, row in zip(scores.measures, rows, strict=True)]
     result = {
         "task": task,
         "dataset": {key: one for key, one in about.items() if one is not None},
@@ -35,8 +38,7 @@ def to_hub(
     return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
 
 
-def _metric(row: dict[str, Any]) -> dict[str, Any]:
+def _metric(measure: str, row: dict[str, Any]) -> dict[str, Any]:
     low, high = row["low"], row["high"]
     interval = "" if low is None or high is None else f" [{low:.4f}, {high:.4f}]"
-    kind = row["measure"].lower().replace("@", "_at_")
-    return {"type": kind, "value": round(row["mean"], 6), "name": f"{row['measure']}{interval}"}
+    return {"type": key(measure), "value": round(row["mean"], 6), "name": f"{row['measure']}{interval}"}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ranklens.errors import InputError
+from ranklens.files.json_reading import loads
 from ranklens.registry import parse
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ def to_mteb(
     main: str = "nDCG@10",
 ) -> dict[str, Any]:
     """The result of a task as MTEB writes it, ready for ``json.dump``; ``main`` is the measure that stands for the task."""
-    values = {_key(name): round(value, 6) for name, value in scores.mean.items()}
-    main_key = _key(str(parse(main)))
+    values = {key(name): round(value, 6) for name, value in scores.mean.items()}
+    main_key = key(str(parse(main)))
     if main_key not in values:
         raise InputError(f"main={main!r} was not evaluated; choose one of {', '.join(scores.mean)}.")
     entry = {**values, "main_score": values[main_key], "hf_subset": subset, "languages": list(languages)}
@@ -56,7 +56,12 @@ def to_mteb(
     }
 
 
-def _key(name: str) -> str:
+def key(name: str) -> str:
+    """MTEB's name of a measure.
+
+    >>> key("nDCG@10"), key("AP"), key("RR@10")
+    ('ndcg_at_10', 'map', 'mrr_at_10')
+    """
     word, at, k = name.partition("@")
     return f"{_WORDS.get(word, word)}_at_{k}" if at else _WORDS.get(word, word)
 
@@ -82,7 +87,7 @@ def read_mteb(folder: str | Path) -> pl.DataFrame:
 
 def _rows(file: Path, folder: Path) -> Iterator[tuple[str, str, str, str, str, str, float]]:
     try:
-        content = json.loads(file.read_text(encoding="utf-8"))
+        content = loads(file.read_text(encoding="utf-8"))
     except ValueError:
         raise InputError(f"{file.name} is not JSON.", path=str(file)) from None
     if not isinstance(content, dict) or file.name == "model_meta.json":
@@ -90,10 +95,21 @@ def _rows(file: Path, folder: Path) -> Iterator[tuple[str, str, str, str, str, s
     above = file.relative_to(folder).parts[:-1] if folder.is_dir() else ()
     model, revision = (above[-2], above[-1]) if len(above) > 1 else (above[0] if above else "", "")
     task = str(content.get("task_name") or content.get("mteb_dataset_name") or file.stem)
-    for split, subset, values in _entries(content):
-        for name, value in values.items():
-            if isinstance(value, (int, float)) and name not in _NOT_VALUES - {"main_score"}:
-                yield (model.replace("__", "/"), revision, task, split, subset, _measure(name), float(value))
+    try:
+        found = [
+            (split, subset, name, float(value))
+            for split, subset, values in _entries(content)
+            for name, value in values.items()
+            if isinstance(value, (int, float)) and name not in _NOT_VALUES - {"main_score"}
+        ]
+    except OverflowError:
+        raise InputError(f"{file.name} contains a number that is too large.", path=str(file)) from None
+    except InputError as error:
+        error.prefix(f"{file.name}: ")
+        error.path = str(file)
+        raise
+    for split, subset, name, value in found:
+        yield (model.replace("__", "/"), revision, task, split, subset, _measure(name), value)
 
 
 def _entries(content: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
@@ -101,6 +117,8 @@ def _entries(content: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str
     scores = content.get("scores")
     if isinstance(scores, Mapping):
         for split, entries in scores.items():
+            if not isinstance(entries, list) or not all(isinstance(entry, Mapping) for entry in entries):
+                raise InputError(f"scores.{split} must be a list of objects, one per subset.")
             for entry in entries:
                 yield str(split), str(entry.get("hf_subset", "default")), entry
         return

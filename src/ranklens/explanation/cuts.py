@@ -30,6 +30,7 @@ def only(judged: Judged, query: str) -> Judged:
         hits=_rows(judged.hits, judged.hits.query == index),
         ideal=_rows(judged.ideal, judged.ideal.query == index),
         retrieved=judged.retrieved[index : index + 1],
+        further=judged.further and _rows(judged.further, judged.further.query == index),
         ties=None,
         details=judged.details and judged.details.take(np.array([index])),
         _cache={},
@@ -47,14 +48,13 @@ def upto(judged: Judged, ranks: IntArray, *, growing: bool = False) -> Judged:
     >>> rl.measure("P@5")(upto(judged, np.array([0, 1, 2, 3])))
     array([0. , 0.2, 0.2, 0.4])
     """
-    hits, ideal, n = judged.hits, judged.ideal, len(ranks)
-    step, row = np.nonzero(hits.rank[None, :] <= ranks[:, None])
-    spread = hits.spread and hits.spread.take(row)
+    ideal, n = judged.ideal, len(ranks)
     retrieved = np.repeat(judged.retrieved, n)
     return replace(
         judged,
         queries=list(judged.queries) * n,
-        hits=Hits(step, hits.rank[row], hits.grade[row], n, spread),
+        hits=_cut(judged.hits, ranks),
+        further=judged.further and _cut(judged.further, ranks),
         ideal=Hits(np.repeat(np.arange(n), len(ideal)), np.tile(ideal.rank, n), np.tile(ideal.grade, n), n),
         retrieved=np.minimum(ranks, retrieved) if growing else retrieved,
         details=judged.details and judged.details.take(np.zeros(n, dtype=np.int64), ranks),
@@ -67,7 +67,13 @@ def ideally(judged: Judged, gain: Gain = "linear", gains: Mapping[float, float] 
     worths = worth(judged.ideal, gain, gains).grade
     best = np.argsort(-worths, kind="stable")
     hits = Hits(judged.ideal.query, judged.ideal.rank, judged.ideal.grade[best], judged.ideal.n_queries)
-    return replace(judged, hits=hits, _cache={})
+    return replace(judged, hits=hits, further=None, _cache={})
+
+
+def _cut(hits: Hits, ranks: IntArray) -> Hits:
+    step, row = np.nonzero(hits.rank[None, :] <= ranks[:, None])
+    spread = hits.spread and hits.spread.take(row)
+    return Hits(step, hits.rank[row], hits.grade[row], len(ranks), spread)
 
 
 def _rows(hits: Hits, keep: BoolArray) -> Hits:

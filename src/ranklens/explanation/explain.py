@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from ranklens.errors import InputError
-from ranklens.evaluation import score, with_rel
+from ranklens.evaluation import score
 from ranklens.explanation.columns import View
 from ranklens.explanation.cuts import upto
+from ranklens.explanation.doubts import DOUBTS
 from ranklens.explanation.one_query import OneQuery, read, remarks
 from ranklens.explanation.terms import in_numbers, in_words, parameters
 from ranklens.explanation.workings import IdealRanking, working
 from ranklens.matching.rules import Matching
 from ranklens.policy import Policy, make_policy
-from ranklens.registry import Measure, parse
+from ranklens.registry import Measure, parse, with_rel
 
 if TYPE_CHECKING:
     import polars as pl
@@ -227,9 +228,16 @@ def _by_convention(
     value = found.value
     if under.empty == "one" and not found.facts["relevant"]:
         value = 1.0
-    differs = (
-        f"{tool.name} gives {_short(value)} for {asked.shown}, {plain.measure} is {_short(plain.value)}."
-    )
+    data_of_query = read(qrels, run, query, make_policy(under, options), columns, match)
+    doubts = [DOUBTS[name] for name in tool.doubts(asked.shown)]
+    doubt = next((one.why for one in doubts if one.applies(data_of_query, asked)), None)
+    if doubt:
+        theirs = (
+            f"The number of {tool.name} for {asked.shown} is not known: {doubt}. Here it is {_short(value)}"
+        )
+    else:
+        theirs = f"{tool.name} gives {_short(value)} for {asked.shown}"
+    differs = f"{theirs}, {plain.measure} is {_short(plain.value)}."
     return replace(found, value=value, notes=(differs, *reasons, *found.notes))
 
 
@@ -339,7 +347,8 @@ def _documents(data: OneQuery, place: _Place) -> tuple[str, ...]:
         return ()
     # The cutoff may cut places, but not the documents that compete for them.
     size = data.tie_groups.get(place.first, 1)
-    return tuple(data.documents.slice(place.first - 1, size))
+    listed = data.documents.slice(place.first - 1, size)
+    return tuple(passage for document in listed for passage in (document, *data.held.get(document, ())))
 
 
 def _details(measure: Measure, data: OneQuery, ranks: list[int]) -> dict[int, dict[str, float | None]]:
@@ -372,12 +381,14 @@ def _relevant_from(measure: Measure) -> float:
 
 def _facts(measure: Measure, data: OneQuery) -> dict[str, int]:
     lowest = _relevant_from(measure)
-    found = data.listed["grade"].head(data.ranked).drop_nulls().to_list()
+    shown = data.documents.head(data.ranked).to_list()
+    found = [data.grades[document] for document in shown if document in data.grades]
+    further = [data.grades[passage] for document in shown for passage in data.held.get(document, ())]
     return {
         "retrieved": data.ranked,
         "judged": sum(grade >= 0 for grade in found),
         "relevant": sum(grade >= lowest for grade in data.grades.values()),
-        "found": sum(grade >= lowest for grade in found),
+        "found": sum(grade >= lowest for grade in (*found, *further)),
     }
 
 
@@ -387,6 +398,12 @@ def _missed(measure: Measure, data: OneQuery, last: int) -> tuple[Missed, ...]:
     seen = max([min(last, data.ranked), *ends])
     graded = data.listed.select("doc", "grade").with_row_index("rank", offset=1).drop_nulls("grade")
     rank = dict(graded.select("doc", "rank").iter_rows())
+    rank |= {
+        passage: rank[document]
+        for document, passages in data.held.items()
+        if document in rank
+        for passage in passages
+    }
     lowest = _relevant_from(measure)
     missed = [
         Missed(document, grade, rank.get(document))

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from ranklens.errors import InputError, MeasureError
-from ranklens.evaluation import score, with_rel
+from ranklens.evaluation import score
 from ranklens.explanation.terms import parameters
-from ranklens.judging.documents import judgments, ranking
+from ranklens.judging.documents import judgments, ranking, with_further
 from ranklens.judging.inputs import read_inputs
-from ranklens.registry import Measure, parse
+from ranklens.registry import Measure, parse, with_rel
 from ranklens.stats import inputs
 from ranklens.tables.table import Shown, Table
 from ranklens.words import counted, plural, shortened
@@ -238,7 +238,7 @@ class _Read:
         wanted = pl.col("query").is_in(list(chosen))
         gold = judgments(qrels).filter(wanted).sort("grade", descending=True)
         whole = replace(policy, judged_only=False)
-        found = ranking(qrels, run, whole, queries=chosen)
+        found = with_further(ranking(qrels, run, whole, queries=chosen), run, gold)
         documents: dict[str, list[Document]] = {}
         for query, rank, doc, grade in found.select("query", "rank", "doc", "grade").iter_rows():
             documents.setdefault(query, []).append(Document(rank, doc, grade))
@@ -284,8 +284,9 @@ class _Read:
         ranked = self.ranked.get(query, ())
         if not self.policy.judged_only:
             return ranked
-        judged = (one for one in ranked if one.grade is not None and one.grade >= 0)
-        return [replace(one, rank=rank) for rank, one in enumerate(judged, 1)]
+        judged = [one for one in ranked if one.grade is not None and one.grade >= 0]
+        places = {rank: place for place, rank in enumerate(dict.fromkeys(one.rank for one in judged), 1)}
+        return [replace(one, rank=places[one.rank]) for one in judged]
 
     def _reason(
         self, query: str, has_relevant: bool, ranks: Sequence[int], counting: Sequence[int], k: int | None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from ranklens.judging.inputs import read_inputs
 from ranklens.matching.rules import Matching
 from ranklens.policy import Policy
 from ranklens.readers.judgments import Judgments
+from ranklens.readers.rankings import Rankings
 
 if TYPE_CHECKING:
     import polars as pl
@@ -39,6 +40,7 @@ class OneQuery:
     listed: pl.DataFrame
     gold: pl.DataFrame  # doc, grade
     retrieved: int  # before the policy removed any
+    held: Mapping[str, Sequence[str]]  # by document: the other passages that were found with it
 
     @cached_property
     def grades(self) -> dict[str, float]:
@@ -73,6 +75,9 @@ def read(
 ) -> OneQuery:
     """Pick one query out of judgments and a run of any shape; both are read once."""
     qrels, run = read_inputs(qrels, run, policy, columns=columns, match=match)
+    held: dict[str, Sequence[str]] = {}
+    if isinstance(run, Rankings):
+        held, run = run.held(query), run.only([query])
     gold = judgments(qrels)
     _check_is_judged(query, qrels, gold)
     everything = replace(policy, depth=None, judged_only=False)
@@ -86,7 +91,7 @@ def read(
             ".",
             query=query,
         )
-    rows = whole.select("query", "doc", "score")
+    rows = run if held else whole.select("query", "doc", "score")
     # Some measures depend on the highest grade of all judgments, so all of them are judged; the other queries stay empty.
     judge_all = partial(_judge, _all_judgments(qrels, gold), rows, query)
     return OneQuery(
@@ -97,6 +102,7 @@ def read(
         listed=_listed(gold, whole, query, policy),
         gold=gold.filter(gold["query"] == query).select("doc", "grade"),
         retrieved=len(whole),
+        held=held,
     )
 
 
@@ -121,7 +127,7 @@ def _in_one_order(policy: Policy) -> Policy:
     return replace(policy, ties="descending") if policy.ties == "average" else policy
 
 
-def _judge(gold: Any, rows: pl.DataFrame, query: str, policy: Policy) -> Judged:
+def _judge(gold: Any, rows: pl.DataFrame | Rankings, query: str, policy: Policy) -> Judged:
     """The one query as measures see it, also where the policy leaves it out of the mean."""
     with warnings.catch_warnings():
         # Warnings are about the other queries, which are not in the rows.
@@ -161,6 +167,10 @@ def remarks(data: OneQuery) -> list[str]:
             else f"they are ordered by document id, {policy.ties}"
         )
         found.append(f"{tied} documents share their score with another; {order}.")
+    if data.held:
+        found.append(
+            "A document that holds several passages counts once for precision, and with all of them for recall, AP and nDCG."
+        )
     if policy.depth is not None and data.retrieved > policy.depth:
         found.append(f"Only the first {policy.depth} of {data.retrieved} documents count.")
     if policy.judged_only:

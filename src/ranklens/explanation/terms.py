@@ -19,7 +19,7 @@ from ranklens.registry import Measure, parse
 Params: TypeAlias = Mapping[str, Any]
 Term: TypeAlias = Callable[[Judged, Params], float]
 
-_BRACES = re.compile(r"\{(.+?)\}")
+_BRACES = re.compile(r"\{([^|}]+)(?:\|[^}]+)?\}")  # after a bar: which of the numbers of this name
 
 
 def parameters(measure: Measure) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def in_numbers(template: str, params: Params, judged: Judged, show: Callable[[fl
     """
     if not _BRACES.search(template):
         return ""
-    return _BRACES.sub(lambda term: show(TERMS[term[1]](judged, params)), template)
+    return _BRACES.sub(lambda term: show(TERMS[term[0][1:-1]](judged, params)), template)
 
 
 def _value(name: str, *kept: str) -> Term:
@@ -67,6 +67,10 @@ def _value(name: str, *kept: str) -> Term:
 
 def _found_in_top(judged: Judged, params: Params) -> float:
     return _value("NumRelRet", "rel")(_top(judged, params["k"]), params)
+
+
+def _chunks_found_in_top(judged: Judged, params: Params) -> float:
+    return float(_top(judged, params["k"]).relevant(params["rel"]).sum()[0])
 
 
 def _judged_in_top(judged: Judged, params: Params) -> float:
@@ -86,6 +90,9 @@ _CUMULATED = ("k", "gain", "gains", "discount", "log_base")
 _ERR = _value("ERR", "k", "max_grade", "gain")
 TERMS: Mapping[str, Term] = {
     "relevant found": _found_in_top,
+    "relevant found|chunks": _chunks_found_in_top,  # each once, however many passages it holds
+    "P": _value("P", "k", "rel", "over"),
+    "R": _value("R", "k", "rel"),
     "judged found": _judged_in_top,
     "found in the top R": _in_top_r,
     "all relevant": _value("NumRel", "rel"),

@@ -92,18 +92,12 @@ def _out_of(params: Params) -> str:
 
 
 def _precision(params: Params) -> str:
-    return "{relevant found} / " + _out_of(params)
+    return "{relevant found|chunks} / " + _out_of(params)
 
 
 def _recall(params: Params) -> str:
     capped = params["cap"] and params["k"]
     return "{relevant found} / " + ("min({all relevant}, {k})" if capped else "{all relevant}")
-
-
-def _f_measure(weight: str) -> Callable[[Params], str]:
-    return lambda params: (
-        f"(1 + {weight}) · {{relevant found}} / ({weight} · {{all relevant}} + {_out_of(params)})"
-    )
 
 
 def _judged(params: Params) -> str:
@@ -129,14 +123,17 @@ WORKINGS: Mapping[str, Working] = {
     # precision
     "P": Working(_precision, columns.FOUND, ideal=_ideal_within_cutoff),
     "R": Working(_recall, columns.FOUND, ideal="grade"),
-    "F": Working(_f_measure("{beta²}"), columns.FOUND, ideal=_ideal_within_cutoff),
+    "F": Working(
+        "(1 + {beta²}) · {P} · {R} / ({beta²} · {P} + {R})", columns.FOUND, ideal=_ideal_within_cutoff
+    ),
     "Success": Working("1 if a relevant document was found, else 0", columns.FOUND, ideal="grade"),
+    "FullRecall": Working("1 if all relevant documents were found, else 0", columns.FOUND, ideal="grade"),
     "Rprec": Working("{found in the top R} / {all relevant}", columns.FOUND, ideal="grade"),
     "Rprec_mult": Working(columns=columns.FOUND),
-    "SetP": Working("{relevant found} / {retrieved}", columns.FOUND),
+    "SetP": Working("{relevant found|chunks} / {retrieved}", columns.FOUND),
     "SetR": Working("{relevant found} / {all relevant}", columns.FOUND),
-    "SetF": Working(_f_measure("{beta}"), columns.FOUND),
-    "SetRelP": Working("{relevant found} / min({retrieved}, {all relevant})", columns.FOUND),
+    "SetF": Working("(1 + {beta}) · {SetP} · {SetR} / ({beta} · {SetP} + {SetR})", columns.FOUND),
+    "SetRelP": Working("{relevant found|chunks} / min({retrieved}, {all relevant})", columns.FOUND),
     "SetAP": Working("{SetP} · {SetR}", columns.FOUND),
     "FallOut": Working("irrelevant found / all irrelevant"),
     # average_precision
@@ -147,6 +144,12 @@ WORKINGS: Mapping[str, Working] = {
         "the best precision from the given recall on", columns.RECALL_AND_PRECISION, ideal="grade"
     ),
     "AP11": Working(columns=columns.RECALL_AND_PRECISION, ideal="grade"),
+    "GAP": Working(
+        "sum of AP's precisions at each grade, weighted / the same over the ideal ranking", ideal="grade"
+    ),
+    "PRES": Working(
+        "sum of 1 - irrelevant documents above / k at each relevant document / all relevant", columns.FOUND
+    ),
     "infAP": Working(columns=columns.PRECISION),
     "yaap": Working(columns=columns.PRECISION),
     # gain
@@ -198,7 +201,7 @@ WORKINGS: Mapping[str, Working] = {
     "Unjudged": Working(every_rank_counts=True),
     "NumRet": Working(every_rank_counts=True),
     "NumRelRet": Working(columns=columns.FOUND),
-    "HitCount": Working("{relevant found}", columns.FOUND),
+    "HitCount": Working("{relevant found|chunks}", columns.FOUND),
     "utility": Working(columns=columns.FOUND, every_rank_counts=True),
     "relstring": Working(every_rank_counts=True),
     # fields
@@ -226,6 +229,13 @@ WORKINGS: Mapping[str, Working] = {
             "NERR10",
             "NERR11",
             "TrAP",
+            "BPMD",
+            "NPV",
+            "SET",
+            "P_CWL",
+            "RR_CWL",
+            "AP_CWL",
+            "RBP_CWL",
         ),
         Working("what is expected of the user, by the chance to go on from each rank"),
     ),
@@ -245,12 +255,29 @@ WORKINGS: Mapping[str, Working] = {
     "D_nDCG": Working("nDCG over global gains"),
     "D_Q": Working("Q-measure over global gains"),
     "D_sharp_nDCG": Working("gamma · I_rec + (1 - gamma) · D_nDCG"),
+    "D_sharp_Q": Working("gamma · I_rec + (1 - gamma) · D_Q"),
+    "DIN_nDCG": Working(
+        "sum of gain / log2(rank + 1), of navigational subtopics once / the same over the ideal ranking"
+    ),
+    "P_plus_Q": Working("mean of Q over informational and P_plus over navigational subtopics"),
+    "RBU": Working("(1 - p) · sum of new satisfaction · p^(rank - 1) - effort · (1 - p^retrieved)"),
     "IA": Working("mean of the measure over the subtopics"),
     # evidence
     "AllRecall": Working("evidence sets found in full / evidence sets"),
     "AnyRecall": Working("evidence sets of which a document was found / evidence sets"),
     "EvidenceSuccess": Working("1 if an evidence set was found in full, else 0"),
     "EvidenceRprec": Working("the best share of an evidence set in as many ranks as it has documents"),
+    "KILT_P": Working("evidence sets found in full, each at one rank / k"),
+    "KILT_R": Working("evidence sets found in full, each at one rank / evidence sets"),
+    "KILT_Success": Working("1 if an evidence set was found in full, each at one rank, else 0"),
+    # sampled
+    "xinfAP": Working(
+        "sum of the estimated precision at each relevant document · what it stands for / relevant, as estimated"
+    ),
+    "infNDCG": Working("estimated DCG / DCG of the estimated ideal ranking"),
+    "statAP": Working(
+        "sum of the estimated precision at each relevant document / its probability / relevant, as estimated"
+    ),
     # exposure
     "ILD": Working("mean distance of the pairs of documents"),
     "uRBP": Working("(1 - p) · sum of p^(rank - 1) · understandability over relevant documents"),
@@ -267,5 +294,9 @@ WORKINGS: Mapping[str, Working] = {
         "sum of max(chance by rank - chance by popularity, 0) over wanted items / recommended items"
     ),
     "pAUC": Working("wanted items above the first k others / (k · wanted items)"),
+    "PAP": Working("the first k wanted items above the first k others / (k · min(k, wanted items))"),
+    "MCC": Working("correlation of recommended and wanted over all items"),
+    "SufficientReco": Working("1 if there are at least k items, else 0"),
+    "CoveredUsers": Working("1 if there is any item, else 0"),
     "Calibration": Working("sum of p ln(p / q) over the groups"),
 }

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
 import numpy as np
 
 from ranklens.arrays import FloatArray
+from ranklens.errors import MeasureError
 from ranklens.formulas.ratio import ratio
+from ranklens.formulas.tied import Groups, groups_for_last, mean_precision
+from ranklens.judging.hits import Hits
 from ranklens.judging.judged import Judged
 from ranklens.registry import Cutoff, Levels, Rel, Share, measure
 
@@ -38,25 +42,34 @@ def average_precision(
         whole = np.minimum(whole, k)
     elif norm == "k" and k:
         whole = np.full(len(judged), float(k))
-    if interpolation == "trapezoid":
-        return ratio(_trapezoids(judged, rel, k), whole)
-    return ratio(_precision_sum(judged, rel, k), whole)
+    found = (_trapezoids if interpolation == "trapezoid" else _precision_sum)(judged, rel, k)
+    if judged.further is not None:
+        found = np.minimum(found, whole)  # a chunk may hold more passages than there are ranks
+    return ratio(found, whole)
 
 
 def _trapezoids(judged: Judged, rel: float, k: int | None) -> FloatArray:
     hits = judged.relevant(rel).top(k)
     position, rank = hits.position(), hits.rank.astype(np.float64)
     before = np.where(rank == 1, 1.0, (position - 1) / np.maximum(rank - 1, 1))
-    return hits.sum((before + position / rank) / 2)
+    return _sum(judged, hits, rel, (before + position / rank) / 2)
 
 
-@measure("LRAP", "label_ranking_average_precision")
-def label_ranking_average_precision(judged: Judged, *, k: Cutoff = None, rel: Rel = 1) -> FloatArray:
+@measure("LRAP", "label_ranking_average_precision", average_ties=True)
+def label_ranking_average_precision(
+    judged: Judged, *, k: Cutoff = None, rel: Rel = 1, tied: Literal["last"] | None = None
+) -> FloatArray:
     """The mean precision at the relevant documents that were found in the top k.
 
     Documents that were not found do not count: scikit-learn's LRAP, and what torchmetrics calls MAP.
+
+    ``tied=last`` gives tied documents the last rank of their group, as scikit-learn does; it needs ``ties="average"``.
     """
-    return ratio(_precision_sum(judged, rel, k), judged.relevant(rel).top(k).sum())
+    if tied == "last":
+        return mean_precision(groups_for_last(judged, k, rel, "LRAP"), last=True)
+    if judged.hits.spread is not None:
+        return Groups.of(judged, k, rel).expected(mean_precision)
+    return ratio(_precision_sum(judged, rel, k), judged.found(rel, k))
 
 
 @measure("gm_AP", "gm_MAP", "GMAP", aggregate="geometric", average_ties=True)
@@ -76,10 +89,11 @@ def interpolated_precision(
     ``rounding=trec9`` takes int(r R + 0.9), as trec_eval 9 and pytrec_eval do.
     """
     hits = judged.relevant(rel)
-    position = hits.position()
+    position, passages = hits.position(), judged.passages(hits, rel)
     wanted = recall * judged.total(rel)
     needed = np.floor(wanted + 0.9) if rounding == "trec9" else _round_half_up(wanted)
-    enough = position >= needed[hits.query]
+    found = position if passages is None else hits.cumulative(passages)
+    enough = found >= needed[hits.query]
     return hits.where(enough).max((position / hits.rank)[enough])
 
 
@@ -92,6 +106,46 @@ def eleven_point_average(
     for recall in reversed(levels or RECALL_LEVELS):  # from the end, as trec_eval adds up
         total += interpolated_precision(judged, recall=recall, rel=rel, rounding=rounding)
     return total / len(levels or RECALL_LEVELS)
+
+
+@measure("GAP", "graded_average_precision", "graded_AP", average_ties=True)
+def graded_average_precision(judged: Judged, *, thresholds: Levels = None) -> FloatArray:
+    """Graded AP: AP for users of whom each asks for a grade of their own (Robertson, Kanoulas and Yilmaz 2010).
+
+    The precisions of AP at each grade are added up, weighted by the share of users who ask for it, and divided by what the
+    ideal ranking has. By default every grade is asked for equally often.
+
+    ``thresholds=[0.2, 0.8]`` are the shares of users who ask for grade 1, 2 and so on; only their proportions matter.
+    """
+    if any(share < 0 for share in thresholds or ()):
+        raise MeasureError(f"GAP: thresholds={thresholds!r} is not allowed; shares of users are 0 or more.")
+    found, best = np.zeros(len(judged)), np.zeros(len(judged))
+    for grade, share in enumerate(thresholds, 1) if thresholds else _steps(judged):
+        total = judged.total(grade)
+        found += share * np.minimum(_precision_sum(judged, grade), total)
+        best += share * total
+    return ratio(found, best)
+
+
+def _steps(judged: Judged) -> Iterator[tuple[float, FloatArray]]:
+    """Each grade, and by how much it is above the next lower one of each query; 0 for queries without it."""
+    below = np.zeros(len(judged))
+    for grade in np.unique(judged.ideal.grade[judged.ideal.grade > 0]).tolist():
+        here = np.bincount(judged.ideal.query[judged.ideal.grade == grade], minlength=len(judged)) > 0
+        yield grade, np.where(here, grade - below, 0.0)
+        below = np.where(here, grade, below)
+
+
+@measure("PRES", "patent_retrieval_evaluation_score", average_ties=True)
+def patent_retrieval_evaluation_score(judged: Judged, *, k: Cutoff = 1000, rel: Rel = 1) -> FloatArray:
+    """Recall, lowered by the effort to find the documents, for a user who checks k documents (Magdy and Jones 2010).
+
+    The area under the curve of recall by rank, between the best ranking and the worst: that has all relevant documents right after
+    rank k, as has any document that was not found. k is the paper's N_max.
+    """
+    hits, depth = judged.relevant(rel).top(k), judged.retrieved if k is None else np.full(len(judged), k)
+    irrelevant = hits.rank - hits.position()
+    return ratio(_sum(judged, hits, rel, 1 - irrelevant / depth[hits.query]), judged.total(rel))
 
 
 @measure("infAP", "inferred_AP")
@@ -122,7 +176,13 @@ def yet_another_average_precision(judged: Judged, *, rel: Rel = 1) -> FloatArray
 
 def _precision_sum(judged: Judged, rel: float, k: int | None = None) -> FloatArray:
     hits = judged.relevant(rel).top(k)
-    return hits.sum(hits.position() / hits.rank)
+    return _sum(judged, hits, rel, hits.position() / hits.rank)
+
+
+def _sum(judged: Judged, hits: Hits, rel: float, precision: FloatArray) -> FloatArray:
+    """The precision at each relevant document, added up; a chunk that holds several passages counts once for each."""
+    passages = judged.passages(hits, rel)
+    return hits.sum(precision if passages is None else precision * passages)
 
 
 def _round_half_up(values: FloatArray) -> FloatArray:

@@ -103,8 +103,18 @@ def rank_biased_residual(
     ``tail=always`` then also counts the documents beyond the end of the ranking.
     """
     hits = judged.hits.where(judged.hits.grade >= 0)
-    residual = 1 - (1 - p) * hits.sum(np.power(p, hits.rank - 1.0))
-    return residual if tail == "always" else np.where(hits.sum() < judged.retrieved, residual, 0.0)
+    powers = np.multiply.accumulate(np.append(1.0, np.full(judged.longest, p)))
+    ends = np.cumsum(np.bincount(hits.query, minlength=len(judged)))
+    residual = np.zeros(len(judged))
+    for query, (retrieved, ranks) in enumerate(
+        zip(judged.retrieved.tolist(), np.split(hits.rank, ends[:-1]), strict=True)
+    ):
+        if len(ranks) < retrieved or tail == "always":
+            # One power after the other, as trec_eval adds them.
+            unjudged = np.append(powers[:retrieved], 0.0)
+            unjudged[ranks - 1] = 0.0
+            residual[query] = powers[retrieved] + (1 - p) * np.add.accumulate(unjudged)[-1]
+    return residual
 
 
 def _highest_of_query(judged: Judged) -> FloatArray:

@@ -56,7 +56,7 @@ def number_relevant(judged: Judged, *, rel: Rel = 1) -> FloatArray:
 @measure("NumRelRet", "num_rel_ret", aggregate="sum", high=np.inf, average_ties=True)
 def number_relevant_retrieved(judged: Judged, *, rel: Rel = 1) -> FloatArray:
     """Relevant documents that were retrieved; summed, not averaged."""
-    return judged.relevant(rel).sum()
+    return judged.found(rel)
 
 
 @measure("HitCount", "hits", high=np.inf, average_ties=True)

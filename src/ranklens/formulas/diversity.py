@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
 from ranklens.arrays import FloatArray, IntArray
 from ranklens.formulas.average_precision import average_precision
-from ranklens.formulas.gain import ndcg
+from ranklens.formulas.gain import ideal_dcg, ndcg
 from ranklens.formulas.greedy import ideal_gains
-from ranklens.formulas.ntcir import Beta, q_measure
+from ranklens.formulas.ntcir import Beta, p_plus, q_measure
 from ranklens.formulas.precision import precision, success
 from ranklens.formulas.preference import ANY
 from ranklens.formulas.ratio import ratio
-from ranklens.judging.views import Diverse
+from ranklens.judging.views import Diverse, Navigational
 from ranklens.registry import Chance, Cutoff, Inner, Rel, Share, Within, measure, parse
 
 Novelty: TypeAlias = Annotated[float, Within(0, 1)]
@@ -39,7 +40,7 @@ def alpha_dcg(
 @measure("alpha_nDCG", "α_nDCG", "alpha-nDCG", average_ties=True)
 def alpha_ndcg(topics: Diverse, *, alpha: Novelty = 0.5, k: Cutoff = None, rel: Rel = 1) -> FloatArray:
     """The gain of alpha_DCG divided by that of the ideal ranking, which takes the document that adds most at each rank."""
-    return ratio(_novelty(topics, alpha, k, rel, _log2), _ideal(topics, alpha, k, rel, _log2))
+    return _normalised(topics, alpha, k, rel, _log2)
 
 
 @measure("ERR_IA", "ERR-IA", average_ties=True, like="alpha_DCG")
@@ -53,7 +54,7 @@ def err_ia(
 @measure("nERR_IA", "nERR-IA", average_ties=True)
 def nerr_ia(topics: Diverse, *, alpha: Novelty = 0.5, k: Cutoff = None, rel: Rel = 1) -> FloatArray:
     """ERR_IA divided by that of the ideal ranking."""
-    return ratio(_novelty(topics, alpha, k, rel, _reciprocal), _ideal(topics, alpha, k, rel, _reciprocal))
+    return _normalised(topics, alpha, k, rel, _reciprocal)
 
 
 @measure("NRBP", average_ties=True)
@@ -67,7 +68,7 @@ def nrbp(topics: Diverse, *, alpha: Novelty = 0.5, beta: Chance = 0.5, rel: Rel 
 def nnrbp(topics: Diverse, *, alpha: Novelty = 0.5, beta: Chance = 0.5, rel: Rel = 1) -> FloatArray:
     """NRBP divided by that of the ideal ranking."""
     discount = _geometric(beta)
-    return ratio(_novelty(topics, alpha, None, rel, discount), _ideal(topics, alpha, None, rel, discount))
+    return _normalised(topics, alpha, None, rel, discount)
 
 
 @measure("AP_IA", "MAP_IA", "AP-IA", "MAP-IA", average_ties=True)
@@ -112,6 +113,57 @@ def d_sharp_ndcg(topics: Diverse, *, gamma: Share = 0.5, k: Cutoff = None, rel: 
     return gamma * intent_recall(topics, k=k, rel=rel) + (1 - gamma) * d_ndcg(topics, k=k)
 
 
+@measure("D_sharp_Q", "D#-Q", "Dsharp_Q", average_ties=True)
+def d_sharp_q(
+    topics: Diverse, *, gamma: Share = 0.5, k: Cutoff = None, rel: Rel = 1, beta: Beta = 1
+) -> FloatArray:
+    """The mean of I_rec, with the weight ``gamma``, and D_Q (Sakai and Song 2011)."""
+    return gamma * intent_recall(topics, k=k, rel=rel) + (1 - gamma) * d_q(topics, k=k, beta=beta)
+
+
+@measure("DIN_nDCG", "DIN-nDCG")
+def din_ndcg(topics: Navigational, *, k: Cutoff = None) -> FloatArray:
+    """D_nDCG where a navigational subtopic gains from its first document alone (Sakai 2012).
+
+    The ideal is that of D_nDCG.
+    """
+    hits = topics.intents.hits.top(k).relevant(ANY)
+    counts = ~topics.navigational[hits.query] | (hits.position() == 1)
+    gain = topics.labels.weight[hits.query] * hits.grade * counts / np.log2(hits.rank + 1)
+    return ratio(topics.total(hits.sum(gain)), ideal_dcg(topics.overall, k=k))
+
+
+@measure("P_plus_Q", "P+Q")
+def p_plus_q(topics: Navigational, *, k: Cutoff = None, rel: Rel = 1, beta: Beta = 1) -> FloatArray:
+    """Q of the informational and P-plus of the navigational subtopics, weighted by their probabilities (Sakai 2012)."""
+    intents = topics.intents
+    cut = replace(intents, hits=intents.hits.top(k), _cache={})
+    each = np.where(
+        topics.navigational, p_plus(cut, rel=rel, beta=beta), q_measure(intents, k=k, rel=rel, beta=beta)
+    )
+    return topics.total(topics.labels.weight * each)
+
+
+@measure("RBU", "rank_biased_utility", low=-1, average_ties=True)
+def rank_biased_utility(
+    topics: Diverse, *, p: Chance = 0.8, effort: Share = 0.03, k: Cutoff = None
+) -> FloatArray:
+    """Rank-biased utility: new relevance of each subtopic, less the effort for every document that is looked at (Amigó et al. 2018).
+
+    A document satisfies a subtopic with the chance (2^grade - 1) / 2^(highest grade of the subtopic), unless a document above it did.
+    The user goes on with the chance p, and each document costs ``effort``, so that useless documents make the value negative. The
+    defaults are those of the authors' program.
+    """
+    intents = topics.intents
+    hits = intents.hits.top(k).relevant(ANY)
+    best = intents.ideal.max(intents.ideal.grade)[hits.query]
+    stop = (np.exp2(hits.grade) - 1) / np.exp2(best)
+    found = hits.sum(stop * hits.survival(stop) * np.power(p, hits.rank - 1.0))
+    retrieved = topics.judged.retrieved
+    seen = retrieved if k is None else np.minimum(retrieved, k)
+    return (1 - p) * topics.total(topics.labels.weight * found) - effort * (1 - np.power(p, seen))
+
+
 @measure("IA", "intent_aware")
 def intent_aware(topics: Diverse, *, of: Inner) -> FloatArray:
     """Any measure over each subtopic alone, averaged over the subtopics of a query by their probability: ``IA(nDCG@10)``."""
@@ -139,6 +191,12 @@ def _novelty(topics: Diverse, alpha: float, k: int | None, rel: float, discount:
     else:
         new = hits.survival(np.full(len(hits), alpha))
     return topics.total(topics.weight * hits.sum(new * discount(hits.rank)))
+
+
+def _normalised(topics: Diverse, alpha: float, k: int | None, rel: float, discount: Discount) -> FloatArray:
+    """The discounted gain, divided by that of the ideal ranking, which has one passage at each rank: a chunk may hold more."""
+    gain, best = _novelty(topics, alpha, k, rel, discount), _ideal(topics, alpha, k, rel, discount)
+    return ratio(gain if topics.judged.further is None else np.minimum(gain, best), best)
 
 
 def _ideal(topics: Diverse, alpha: float, k: int | None, rel: float, discount: Discount) -> FloatArray:

@@ -119,8 +119,8 @@ def attention_weighted_rank_fairness(
     """1 minus the distance of the groups' shares of attention from their target (TREC Fair Ranking 2022).
 
     A document's property ``group`` is the name of its group, or its shares in several: ``{"a": 0.5, "b": 0.5}``. Attention falls with
-    1 / log2(rank), the first two ranks alike. The target is the same for all groups that any document belongs to, shown or not. The distance is Jensen and Shannon's, with the
-    natural logarithm as in the track.
+    1 / log2(rank), the first two ranks alike. The target is the same for all groups that any document belongs to, shown or not. The distance is the Jensen-Shannon
+    divergence (not its square root), with the natural logarithm as in the track.
 
     ``target=relevant`` takes the mean over relevant documents, retrieved or not.
 

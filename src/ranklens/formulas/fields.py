@@ -43,7 +43,8 @@ def average_precision_at_r(judged: Judged, *, rel: Rel = 1) -> FloatArray:
     """AP within the first R ranks, R being the number of relevant documents: stricter than AP, and than precision at R."""
     total = judged.total(rel)
     hits = judged.relevant(rel).top(total.astype(np.int64))
-    return ratio(hits.sum(hits.position() / hits.rank), total)
+    passages = judged.passages(hits, rel)
+    return ratio(hits.sum(hits.position() / hits.rank * (1.0 if passages is None else passages)), total)
 
 
 @measure("Hole", "hole_rate", better="neither")

@@ -32,7 +32,7 @@ def cumulated_gain(
 
     ``gains={1: 3, 2: 9}`` takes a table; grades that are not listed keep their value.
     """
-    hits = worth(judged.hits.top(k), gain, gains)
+    hits = _gained(judged, k, gain, gains)
     return hits.sum(hits.grade)
 
 
@@ -66,7 +66,7 @@ def dcg(
     ``log_base=b`` divides by log_b(rank) from rank b on (Järvelin and Kekäläinen, ``discount=jk``);
     ``discount=burges`` and ``ms`` are log2(rank + 1).
     """
-    return _dcg(worth(judged.hits, gain, gains).top(k), discount, log_base)
+    return _dcg(_gained(judged, k, gain, gains), discount, log_base)
 
 
 @measure(
@@ -82,7 +82,7 @@ def ndcg(
     log_base: Base = None,
 ) -> FloatArray:
     """DCG divided by the DCG of the ideal ranking: all judged documents, best first, cut at k."""
-    actual = worth(judged.hits.top(k), gain, gains)
+    actual = _gained(judged, k, gain, gains)
     best = ideal_dcg(judged, k=k, gain=gain, gains=gains, discount=discount, log_base=log_base)
     return ratio(_dcg(actual, discount, log_base), best)
 
@@ -108,7 +108,10 @@ def ideal_dcg(
 
 @measure("ndcg_rel")
 def ndcg_at_relevant(judged: Judged, *, gains: Gains = None) -> FloatArray:
-    """NDCG averaged over the ranks of the relevant documents (gain above 0); the end of the ranking for missed ones."""
+    """NDCG averaged over the ranks of the relevant documents (gain above 0); the end of the ranking for missed ones.
+
+    0 where gains below 0 would make it negative.
+    """
     hits, ideal = worth(judged.hits, "linear", gains), _best_first(worth(judged.ideal, "linear", gains))
     discounted, ideal_discounted = hits.grade / _log_discount(hits), ideal.grade / _log_discount(ideal)
     so_far = hits.cumulative(discounted)
@@ -117,7 +120,8 @@ def ndcg_at_relevant(judged: Judged, *, gains: Gains = None) -> FloatArray:
     found = hits.where(positive)
     missed = ideal.sum() - found.sum()
     rest = ratio(missed * hits.sum(discounted), ideal.sum(ideal_discounted))
-    return ratio(found.sum(ratio(so_far, best)[positive]) + rest, ideal.sum())
+    total = np.maximum(found.sum(ratio(so_far, best)[positive]) + rest, 0)
+    return ratio(total, ideal.sum())
 
 
 @measure("Rndcg")
@@ -159,6 +163,25 @@ def average_relevance_position(judged: Judged, *, k: Cutoff = None, gain: Gain =
     """The mean rank of the documents in the top k, weighted by their gain; 0 if there is none (TF-Ranking's ARP)."""
     hits = worth(judged.hits.top(k), gain, None)
     return ratio(hits.sum(hits.grade * hits.rank), hits.sum(hits.grade))
+
+
+def _gained(judged: Judged, k: int | None, gain: Gain, gains: Mapping[float, float] | None) -> Hits:
+    """The retrieved documents in the top k, with gains in place of grades.
+
+    Of a chunk that holds several passages all are gained, but the n-th passage of a ranking at rank n at the earliest: the ideal
+    ranking has one passage at each rank, and no ranking is better than that.
+    """
+    if judged.further is None:
+        return worth(judged.hits.top(k), gain, gains)
+    hits, further = (worth(rows, gain, gains) for rows in (judged.hits, judged.further))
+    query, rank, gained = (
+        np.concatenate([getattr(rows, column) for rows in (hits, further)])
+        for column in ("query", "rank", "grade")
+    )
+    order = np.lexsort((-gained, rank, query))
+    order = order[gained[order] > 0]
+    every = Hits(query[order], rank[order], gained[order], hits.n_queries)
+    return replace(every, rank=np.maximum(every.rank, every.ordinal())).top(k)
 
 
 def _ideal(judged: Judged, k: int | None, gain: Gain, gains: Mapping[float, float] | None) -> Hits:
@@ -235,7 +258,7 @@ def cumulated_gain_from(
     def cumulated(judged: Judged, *, k: Cutoff = None) -> FloatArray:
         grades = dict.fromkeys([*judged.hits.grade.tolist(), *judged.ideal.grade.tolist()])
         table = None if gain is None else {g: _number(name, gain, g) if g > 0 else 0.0 for g in grades}
-        value = _divided(worth(judged.hits, "linear", table).top(k), name, discount)
+        value = _divided(_gained(judged, k, "linear", table), name, discount)
         if not normalised:
             return value
         return ratio(value, _divided(_ideal(judged, k, "linear", table), name, discount))

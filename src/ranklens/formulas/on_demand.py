@@ -6,5 +6,6 @@ from ranklens.formulas import user_models
 from ranklens.formulas import pairs
 from ranklens.formulas import diversity
 from ranklens.formulas import evidence
+from ranklens.formulas import sampled
 from ranklens.formulas import exposure
 from ranklens.formulas import recommendation

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
 from ranklens.arrays import FloatArray, IntArray
 from ranklens.formulas.ratio import ratio
+from ranklens.formulas.tied import Groups, groups_for_last, last_rank
+from ranklens.formulas.tied import ranking_loss as tied_loss
 from ranklens.judging.hits import Hits
 from ranklens.judging.judged import Judged
 from ranklens.registry import Chance, Cutoff, Rel, measure
@@ -26,7 +30,9 @@ def binary_preference(judged: Judged, *, rel: Rel = 1) -> FloatArray:
     bound = np.minimum(judged.total(0) - total, total)[hits.query]
     kept = 1 - ratio(np.minimum(above, total[hits.query]), bound)
     relevant = hits.grade >= rel
-    return ratio(hits.where(relevant).sum(kept[relevant]), total)
+    found = hits.where(relevant)
+    passages = judged.passages(found, rel)
+    return ratio(found.sum(kept[relevant] if passages is None else kept[relevant] * passages), total)
 
 
 @measure("gm_Bpref", aggregate="geometric")
@@ -35,22 +41,48 @@ def geometric_binary_preference(judged: Judged, *, rel: Rel = 1) -> FloatArray:
     return binary_preference(judged, rel=rel)
 
 
-@measure("AUC", "roc_auc", "PairAccuracy", "pairwise_accuracy")
-def area_under_curve(judged: Judged, *, k: Cutoff = None, rel: Rel = 1) -> FloatArray:
+@measure("AUC", "roc_auc", "PairAccuracy", "pairwise_accuracy", average_ties=True)
+def area_under_curve(
+    judged: Judged, *, k: Cutoff = None, rel: Rel = 1, only_relevant: Literal["one", "zero"] = "one"
+) -> FloatArray:
     """The chance that a relevant document of the top k ranks above one that is not: the area under the ROC curve.
 
     It covers what was retrieved; unjudged documents count as not relevant, unless ``judged_only=true``. 0 if no relevant
-    document was found, 1 if nothing else was. ir_measures calls it Accuracy.
+    document was found, 1 if nothing else was. ir_measures calls it Accuracy. With ``ties="average"``, a pair that ties counts half.
+
+    ``only_relevant=zero`` is 0 where nothing else was found, as in torchmetrics.
     """
-    return np.where(judged.relevant(rel).top(k).sum() > 0, 1 - ranking_loss(judged, k=k, rel=rel), 0.0)
+
+    def value(relevant: FloatArray, others: FloatArray, loss: FloatArray) -> FloatArray:
+        kept = (relevant > 0) & ((others > 0) | (only_relevant == "one"))
+        return np.where(kept, 1 - loss, 0.0)
+
+    if judged.hits.spread is not None:
+
+        def of_groups(groups: Groups) -> FloatArray:
+            relevant = groups.total(groups.relevant)
+            return value(relevant, groups.cut - relevant, tied_loss(groups))
+
+        return Groups.of(judged, k, rel).expected(of_groups)
+    found = judged.relevant(rel).top(k).sum()
+    retrieved = judged.retrieved if k is None else np.minimum(k, judged.retrieved)
+    return value(found, retrieved - found, ranking_loss(judged, k=k, rel=rel))
 
 
-@measure("RankingLoss", "label_ranking_loss", "ranking_loss", better="lower")
-def ranking_loss(judged: Judged, *, k: Cutoff = None, rel: Rel = 1) -> FloatArray:
+@measure("RankingLoss", "label_ranking_loss", "ranking_loss", average_ties=True, better="lower")
+def ranking_loss(
+    judged: Judged, *, k: Cutoff = None, rel: Rel = 1, tied: Literal["last"] | None = None
+) -> FloatArray:
     """The share of pairs of a relevant and another document in the top k that are in the wrong order: 1 - AUC.
 
-    0 where there is no such pair, as in scikit-learn.
+    0 where there is no such pair, as in scikit-learn. With ``ties="average"``, a pair that ties counts half.
+
+    ``tied=last`` counts it in full, as scikit-learn does; it needs ``ties="average"``.
     """
+    if tied == "last":
+        return tied_loss(groups_for_last(judged, k, rel, "RankingLoss"), last=True)
+    if judged.hits.spread is not None:
+        return Groups.of(judged, k, rel).expected(tied_loss)
     hits = judged.relevant(rel).top(k)
     retrieved = judged.retrieved if k is None else np.minimum(k, judged.retrieved)
     others = retrieved - hits.sum()
@@ -73,16 +105,23 @@ def ordered_pair_accuracy(judged: Judged, *, k: Cutoff = None) -> FloatArray:
     return ratio(right, pairs)
 
 
-@measure("CoverageError", "coverage_error", high=np.inf, better="lower")
-def coverage_error(judged: Judged, *, rel: Rel = 1) -> FloatArray:
-    """How far down one has to read to see every relevant document that was retrieved: the rank of the last; 0 if there is none."""
+@measure("CoverageError", "coverage_error", high=np.inf, average_ties=True, better="lower")
+def coverage_error(judged: Judged, *, rel: Rel = 1, tied: Literal["last"] | None = None) -> FloatArray:
+    """How far down one has to read to see every relevant document that was retrieved: the rank of the last; 0 if there is none.
+
+    ``tied=last`` gives tied documents the last rank of their group, as scikit-learn does; it needs ``ties="average"``.
+    """
+    if tied == "last":
+        return last_rank(groups_for_last(judged, None, rel, "CoverageError"), last=True)
+    if judged.hits.spread is not None:
+        return Groups.of(judged, None, rel).expected(last_rank)
     hits: Hits = judged.relevant(rel)
     return hits.max(hits.rank.astype(np.float64))
 
 
 @measure("Compat", "compatibility")
 def compatibility(judged: Judged, *, p: Chance = 0.95, normalize: bool = True) -> FloatArray:
-    """The rank-biased overlap of the ranking with the ideal one that is closest to it (Clarke et al. 2021).
+    """The rank-biased overlap of the ranking with the ideal one that is closest to it (Clarke et al. 2020).
 
     The ideal ranking holds the documents with a positive grade, best first, those of one grade in the order of the run.
     The overlap is divided by that of the ideal ranking with itself, so that 1 can be reached.

@@ -13,8 +13,10 @@ import numpy as np
 from ranklens.arrays import FloatArray
 from ranklens.errors import MeasureError
 from ranklens.formulas.ratio import ratio
+from ranklens.judging.hits import Hits
+from ranklens.judging.judged import Judged
 from ranklens.judging.views import Recommended
-from ranklens.registry import Cutoff, Within, measure
+from ranklens.registry import Cutoff, Rel, Within, measure
 
 Tail: TypeAlias = Annotated[float, Within(0, 1)]
 Head: TypeAlias = Literal["interactions", "items"]
@@ -155,22 +157,64 @@ def _cosine(users_of: Mapping[str, frozenset[str]], one: str, other: str) -> flo
     return float(len(a & b) / np.sqrt(len(a) * len(b))) if a and b else 0.0
 
 
-@measure("pAUC", "partial_auc")
-def partial_auc(recommended: Recommended, *, k: Cutoff = 10) -> FloatArray:
-    """The area under the ROC curve down to the k-th item that was not wanted (RecTools' PartialAUC)."""
+@measure("pAUC", "partial_auc", "PartialAUC")
+def partial_auc(judged: Judged, *, k: Cutoff = 10, rel: Rel = 1) -> FloatArray:
+    """The area under the ROC curve down to the k-th item that was not wanted (RecTools' PartialAUC).
+
+    Each wanted item scores the share of the first k unwanted items that are ranked below it.
+    """
+    hits = judged.relevant(rel)
+    return ratio(hits.sum(_above_misses(hits, k)), judged.total(rel))
+
+
+@measure("PAP", "pAp", like="pAUC")
+def partial_auc_and_precision(judged: Judged, *, k: Cutoff = 10, rel: Rel = 1) -> FloatArray:
+    """PAUC over the first k wanted items, divided by min(k, wanted items) (RecTools' PAP, Hiranandani et al. 2020).
+
+    It behaves like precision where more than k items are wanted, and like pAUC elsewhere.
+    """
+    hits = judged.relevant(rel)
+    first = hits.where(hits.position() <= (k or np.inf))
+    return ratio(first.sum(_above_misses(first, k)), np.minimum(judged.total(rel), k or np.inf))
+
+
+def _above_misses(hits: Hits, k: int | None) -> FloatArray:
+    """For each hit, the share of the first k unwanted items that are not above it."""
     assert k is not None
-    listing, wanted = recommended.listing, recommended.relevant
-    total = recommended.judged.total(recommended.judged.policy.rel)
-    out = np.zeros(listing.n_queries)
-    for query in range(listing.n_queries):
-        flags = wanted[listing.query == query]
-        misses = np.flatnonzero(flags == 0)
-        # The wanted items above each of the first k others.
-        above = np.cumsum(flags)[misses[:k]].sum()
-        found = flags[: misses[k - 1]].sum() if len(misses) >= k else flags.sum()
-        above += (k - min(len(misses), k)) * found
-        out[query] = above / (k * total[query]) if total[query] else 0.0
-    return out
+    return np.maximum(k - (hits.rank - hits.position()), 0) / k
+
+
+@measure("MCC", low=-1)
+def matthews(recommended: Recommended, *, k: Cutoff = 10) -> FloatArray:
+    """Matthews' correlation between being in the top k and being wanted, over all items of the catalogue (RecTools).
+
+    A list shorter than k counts as k items. 0 where the correlation is not defined.
+    """
+    assert k is not None
+    judged = recommended.judged
+    hits = judged.relevant(judged.policy.rel).top(k).sum()
+    wanted = judged.total(judged.policy.rel)
+    items = np.maximum(recommended.train.items, k + wanted - hits)  # a catalogue has at least these
+    numerator = hits * (items - k - (wanted - hits)) - (k - hits) * (wanted - hits)
+    squared = k * wanted * (items - wanted) * (items - k)
+    return ratio(numerator, np.sqrt(np.maximum(squared, 0)))
+
+
+@measure("SufficientReco", better="higher")
+def sufficient(judged: Judged, *, k: Cutoff = 10, deep: bool = False) -> FloatArray:
+    """Whether a user got at least k items (RecTools).
+
+    ``deep=true`` is the share of the k places that are filled.
+    """
+    assert k is not None
+    filled = np.minimum(judged.retrieved / k, 1.0)
+    return filled if deep else np.floor(filled)
+
+
+@measure("CoveredUsers")
+def covered_users(judged: Judged) -> FloatArray:
+    """Whether a user got any item (RecTools)."""
+    return (judged.retrieved > 0).astype(np.float64)
 
 
 @measure("Calibration", high=np.inf, better="lower")

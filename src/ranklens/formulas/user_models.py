@@ -14,8 +14,9 @@ import numpy as np
 from ranklens.arrays import FloatArray
 from ranklens.errors import MeasureError
 from ranklens.formulas.cascade import MaxGrade, highest_grade
+from ranklens.formulas.ratio import ratio
 from ranklens.judging.judged import Judged
-from ranklens.registry import Above, Chance, Cutoff, Measure, Positive, Within, measure, parse
+from ranklens.registry import Above, Chance, Cutoff, Measure, Positive, Share, Within, measure, parse
 
 Expected: TypeAlias = Literal["EU", "ETU", "EC", "ETC", "ED"]
 Ranks: TypeAlias = Annotated[int, Within(2, 1e6)]
@@ -362,6 +363,133 @@ def trap(
 ) -> FloatArray:
     """Average precision as a user model, whose attention at each rank is the precision there."""
     return expected(judged, Asked(expect, residual, max_grade, max_n), _ever, _precision)
+
+
+@measure("BPMD", high=np.inf, like="INST")
+def dynamic_bpm(
+    judged: Judged,
+    *,
+    T: Goal = 1.0,  # noqa: N803
+    k: Cutoff = 10,
+    hb: Rate = 1.0,
+    hc: Rate = 1.0,
+    median: Share = 0.5,
+    expect: Expected = "EU",
+    residual: bool = False,
+    max_grade: MaxGrade = None,
+    max_n: Ranks = 1000,
+) -> FloatArray:
+    """BPM whose user adapts: each document moves the goal T by hb and the limit k by hc, times its gain less the ``median`` gain.
+
+    The dynamic model of Zhang et al. (2017). cwl_eval never moves the limit; ``hc=0`` gives its numbers.
+    """
+
+    def going_on(seen: Seen) -> FloatArray:
+        shift = seen.so_far - seen.gain - median * (seen.rank - 1)  # by the documents above
+        goes_on = (seen.so_far < T + hb * shift) & (seen.spent < (k or np.inf) + hc * shift)
+        return goes_on.astype(np.float64)
+
+    return expected(judged, Asked(expect, residual, max_grade, max_n), going_on)
+
+
+@measure("NPV", high=np.inf, like="INST")
+def net_present_value(
+    judged: Judged,
+    *,
+    rate: Positive = 0.1,
+    expect: Expected = "EU",
+    residual: bool = False,
+    max_grade: MaxGrade = None,
+    max_n: Ranks = 1000,
+) -> FloatArray:
+    """RBP in terms of economics: what comes a document later is worth 1 / (1 + rate) of what it is worth now (Azzopardi et al. 2019)."""
+    return expected(judged, Asked(expect, residual, max_grade, max_n), lambda seen: _ever(seen) / (1 + rate))
+
+
+@measure("SET", high=np.inf, like="INST")
+def search_economics(
+    judged: Judged,
+    *,
+    beta: Share = 0.5,
+    k: Cutoff = 10,
+    expect: Expected = "EU",
+    residual: bool = False,
+    max_grade: MaxGrade = None,
+    max_n: Ranks = 1000,
+) -> FloatArray:
+    """Search economic theory: k documents that are all relevant are worth k^beta in total (Azzopardi 2014)."""
+
+    def going_on(seen: Seen) -> FloatArray:
+        steps = (seen.rank + 1) ** beta - seen.rank**beta
+        next_steps = (seen.rank + 2) ** beta - (seen.rank + 1) ** beta
+        return np.where(seen.rank < (k or np.inf), ratio(next_steps, steps), 0.0)
+
+    return expected(judged, Asked(expect, residual, max_grade, max_n), going_on)
+
+
+@measure("P_CWL", high=np.inf, like="INST")
+def precision_model(
+    judged: Judged,
+    *,
+    k: Cutoff = 10,
+    expect: Expected = "EU",
+    residual: bool = False,
+    max_grade: MaxGrade = None,
+    max_n: Ranks = 1000,
+) -> FloatArray:
+    """Precision as a user model: a user who looks at k documents. Also ``P(expect=ETU)@k`` and the like."""
+    asked = Asked(expect, residual, max_grade, max_n)
+    return expected(judged, asked, lambda seen: (seen.rank < (k or np.inf)).astype(np.float64))
+
+
+@measure("RR_CWL", high=np.inf, like="INST")
+def reciprocal_rank_model(
+    judged: Judged,
+    *,
+    expect: Expected = "EU",
+    residual: bool = False,
+    max_grade: MaxGrade = None,
+    max_n: Ranks = 1000,
+) -> FloatArray:
+    """Reciprocal rank as a user model: a user who stops at the first gain. Also ``RR(expect=ED)`` and the like."""
+    asked = Asked(expect, residual, max_grade, max_n)
+    return expected(judged, asked, lambda seen: (seen.so_far == 0).astype(np.float64))
+
+
+@measure("AP_CWL", high=np.inf, like="INST")
+def average_precision_model(
+    judged: Judged,
+    *,
+    expect: Expected = "EU",
+    residual: bool = False,
+    max_grade: MaxGrade = None,
+    max_n: Ranks = 1000,
+) -> FloatArray:
+    """Average precision as a user model: the chance to go on is the share of gain / rank that is still to come. Also ``AP(expect=ED)`` and the like.
+
+    It knows only the gains that were retrieved.
+    """
+
+    def going_on(seen: Seen) -> FloatArray:
+        worth = seen.gain / seen.rank
+        to_come = np.cumsum(worth[:, ::-1], axis=1)[:, ::-1]
+        return ratio(np.append(to_come[:, 1:], np.zeros((len(worth), 1)), axis=1), to_come)
+
+    return expected(judged, Asked(expect, residual, max_grade, max_n), going_on)
+
+
+@measure("RBP_CWL", high=np.inf, like="INST")
+def rank_biased_model(
+    judged: Judged,
+    *,
+    p: Chance = 0.8,
+    expect: Expected = "EU",
+    residual: bool = False,
+    max_grade: MaxGrade = None,
+    max_n: Ranks = 1000,
+) -> FloatArray:
+    """Rank-biased precision as a user model: a user who goes on with chance p. Also ``RBP(expect=ETU)`` and the like."""
+    return expected(judged, Asked(expect, residual, max_grade, max_n), lambda seen: p * _ever(seen))
 
 
 def _precision(seen: Seen) -> FloatArray:

@@ -4,7 +4,8 @@
 sampled negatives.
 """
 
+from ranklens.recommend.lists import debiased, intersection, unrepeated
 from ranklens.recommend.sampling import sampled_metric
 from ranklens.recommend.scoring import Result, evaluate
 
-__all__ = ["Result", "evaluate", "sampled_metric"]
+__all__ = ["Result", "debiased", "evaluate", "intersection", "sampled_metric", "unrepeated"]

@@ -13,7 +13,7 @@ import numpy as np
 
 from ranklens.arrays import FloatArray
 from ranklens.errors import InputError, MeasureError
-from ranklens.evaluation import score, with_rel
+from ranklens.evaluation import score
 from ranklens.formulas.recommendation import popular_items
 from ranklens.judging.assembly import judge
 from ranklens.judging.details import Details
@@ -22,7 +22,7 @@ from ranklens.judging.views import Interactions
 from ranklens.policy import Policy, make_policy
 from ranklens.readers import frames, mappings
 from ranklens.readers.judgments import Judgments
-from ranklens.registry import Measure, parse
+from ranklens.registry import Measure, parse, with_rel
 from ranklens.stats import Interval
 
 if TYPE_CHECKING:

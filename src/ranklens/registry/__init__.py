@@ -15,7 +15,7 @@ from ranklens.registry.catalog import (
     measure,
     unregister,
 )
-from ranklens.registry.names import look_up, measures, parse, parse_many, preset, spellings, stated
+from ranklens.registry.names import look_up, measures, parse, parse_many, preset, spellings, stated, with_rel
 from ranklens.registry.parameters import (
     Above,
     Chance,
@@ -61,4 +61,5 @@ __all__ = [
     "spellings",
     "stated",
     "unregister",
+    "with_rel",
 ]

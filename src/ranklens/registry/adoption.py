@@ -56,6 +56,8 @@ def adopted(name: str, params: dict[str, Any], at: str | None) -> tuple[str, dic
         params.pop("min_rel")
     if name in ("nDCG", "DCG", "IDCG") and str(params.get("dcg")) in _GAINS:
         params["gain"] = _GAINS[str(params.pop("dcg"))]
+    if name in ("P", "RR", "AP", "RBP") and {"expect", "residual"} & params.keys():
+        name += "_CWL"
     if name == "SetP" and "relative" in params:
         name = "SetRelP" if str(params.pop("relative")).lower() in _YES else name
     if name == "NumRet" and "rel" in params:

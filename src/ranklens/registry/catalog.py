@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from ranklens.errors import MeasureError, nearest, warn
 from ranklens.registry.checks import checked, is_built_in, refuse_taken
 from ranklens.registry.parameters import Nested, Parameter, Value, as_argument, parameters_of, shown, view_of
+from ranklens.words import documentation
 
 if TYPE_CHECKING:
     from ranklens.arrays import FloatArray
@@ -54,7 +56,7 @@ class Definition:
     @property
     def description(self) -> str:
         """The docstring of the function, and where its parameters are described if not there."""
-        own = inspect.cleandoc(self.function.__doc__ or "")
+        own = inspect.cleandoc(documentation(self.function))
         return f"{own}\n\n{self._referral(self.like)}" if self.like else own
 
     def _referral(self, other: str) -> str:
@@ -70,13 +72,13 @@ class Definition:
         ['Recall: relevant documents in the top k, divided by all relevant documents R.']
         """
         chosen = [f"``{name}{end}" for name in given for end in "=`"]
-        parts = inspect.cleandoc(self.function.__doc__ or "").split("\n\n")
+        parts = inspect.cleandoc(documentation(self.function)).split("\n\n")
         kept = [part for part in parts if not part.startswith("``") or any(name in part for name in chosen)]
         return [" ".join(part.replace("``", "").split()) for part in kept]
 
     @property
     def summary(self) -> str:
-        """The first line of the description, which there is none of with ``python -OO``."""
+        """The first line of the description."""
         return next(iter(self.description.splitlines()), "").replace("``", "")
 
     @property
@@ -147,7 +149,10 @@ class Measure:
         ):
             return values
         values = values.copy()
-        values[judged.total(judged.policy.rel) == 0] = 1.0
+        own = self.definition.parameters.get("rel")
+        # A measure of grades, such as nDCG, has no level: any grade above 0 counts.
+        level = dict(self.params).get("rel", own.default) if own else math.ulp(0.0)
+        values[judged.total(level) == 0] = 1.0
         return values
 
     @property
@@ -309,12 +314,14 @@ def definition(name: str) -> Definition:
 
 _FAMILIES = (
     "precision", "average_precision", "gain", "cascade", "preference", "ntcir", "counts", "fields", "user_models", "pairs",
-    "diversity", "evidence", "exposure", "recommendation",
+    "diversity", "evidence", "sampled", "exposure", "recommendation",
 )  # fmt: skip
 
 
 def make(definition: Definition, params: Mapping[str, Any]) -> Measure:
-    """A measure with checked parameters, in the order of the signature, defaults left out."""
+    """A measure with checked parameters, in the order of the signature, defaults left out; capitals in their names do not matter."""
+    by_lower = {name.lower(): name for name in definition.parameters}
+    params = {by_lower.get(key.lower(), key): value for key, value in params.items()}
     for key in params:
         if key not in definition.parameters:
             raise MeasureError(

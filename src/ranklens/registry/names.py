@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -82,6 +83,10 @@ def _parse_names(names: tuple[str, ...]) -> tuple[Measure, ...]:
 def _parse_each(given: str | Measure | Iterable[str | Measure]) -> list[Measure]:
     if isinstance(given, Measure):
         return [given]
+    if (
+        type(given).__module__.partition(".")[0] == "ir_measures"
+    ):  # an object such as ir_measures.nDCG@10, which prints its name
+        given = str(given)
     found: list[Measure] = []
     if not isinstance(given, str):
         if not isinstance(given, Iterable):
@@ -131,7 +136,7 @@ def _parse(text: str) -> Measure:
     base, inside, at = _take_apart(plain)
     base, rest = (base, None) if _known(base) else after_dot(base, _known)
     name, fixed = _find(base)
-    params: dict[str, Any] = {**fixed, **inside, **({} if level is None else {"rel": level})}
+    params: dict[str, Any] = {**fixed, **inside, **({} if level is None else _level(name, level))}
     if rest is not None:
         params |= dotted(name, base, rest, definition(name).at)
     name, params = adopted(name, params, definition(name).at)
@@ -142,6 +147,13 @@ def _parse(text: str) -> Measure:
             raise MeasureError(f"{text!r}: {name} takes no @{at}.")
         params[number or str(known.at)] = at
     return _as_asked(make(known, params), text.strip())
+
+
+def _level(name: str, level: str) -> dict[str, Any]:
+    """The relevance level of ranx: without a threshold of their own, measures of gains gain nothing from the (whole) grades below."""
+    if {"rel", "gains"} & {*definition(name).parameters} == {"gains"}:
+        return {"gains": dict.fromkeys(range(1, math.ceil(float(level))), 0)}
+    return {"rel": level}
 
 
 READINGS += [_parse.cache_clear, _parse_names.cache_clear]
@@ -158,6 +170,14 @@ def spellings(measures: Iterable[Measure]) -> list[str]:
     ['hit@5 is Success@5', 'mrr is RR']
     """
     return [f"{m.shown} is {m}" for m in measures if m.shown.lower() != str(m).lower()]
+
+
+def with_rel(measure: Measure, rel: float) -> Measure:
+    """``measure`` with the policy's relevance level, unless it sets its own; the name then shows it."""
+    parameter = measure.definition.parameters.get("rel")
+    if parameter is None or parameter.default == rel or "rel" in dict(measure.params):
+        return measure
+    return replace(measure.replace(rel=rel), asked=measure.asked)
 
 
 # What a paper must state, whatever the default is.
@@ -216,7 +236,8 @@ def _take_apart(text: str) -> tuple[str, dict[str, str], str | None]:
         key, equals, value = part.partition("=")
         if not equals:
             raise MeasureError(f"{text!r}: {part.strip()!r} is not a parameter; write name=value.")
-        params[key.strip()] = value.strip().strip("\"'")
+        if value.strip() not in ("…", "..."):  # which stands for the default in the documentation
+            params[key.strip()] = value.strip().strip("\"'")
     return base, params, at
 
 

@@ -75,7 +75,7 @@ class Parameter:
 
     def read(self, value: Any, owner: str) -> Value:
         """``value`` checked and in its canonical form."""
-        if value is None and self.default is None:
+        if self.default is None and value in (None, {}, "{}"):
             return None
         try:
             result = self._convert(value)
@@ -111,7 +111,7 @@ class Parameter:
         if self.kind is Nested:
             return Nested.canonical(value)
         if self.choices:
-            return str(value) if str(value) in self.choices else None
+            return next((choice for choice in self.choices if choice.lower() == str(value).lower()), None)
         if self.kind is bool:
             return {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}.get(
                 str(value).lower()

@@ -19,7 +19,7 @@ PRESETS: Mapping[str, str] = {
     "landmark": "AP(interpolation=trapezoid) P@1 P@5 P@10",
     "vidore": "nDCG@5 nDCG@10 R@5",
     "dpr": "Success@1 Success@5 Success@20 Success@100",
-    "kilt": "EvidenceRprec AllRecall@5 EvidenceSuccess@5",
+    "kilt": "EvidenceRprec KILT_R@5 KILT_Success@5",
     "memory": "AnyRecall@5 AllRecall@5 AnyRecall@10 AllRecall@10 nDCG(discount=jk)@10",
     "cast": "nDCG@3 RR R@1000 AP",
     "diversity": "alpha_nDCG@20 ERR_IA@20 NRBP StRecall@20",

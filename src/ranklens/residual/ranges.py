@@ -29,16 +29,43 @@ _MONOTONE = {
     *("P", "Success", "CMC", "RR", "CG", "DCG", "IDCG", "ERR", "iRBU", "RBP"),
     *("SetP", "SetR", "SetF", "SetRelP", "SetAP", "utility"),
     *("NumQ", "NumRet", "NumRel", "NumRelRet", "HitCount"),
+    *("SufficientReco", "CoveredUsers"),  # no grade changes these
+    *(
+        "SDCG",
+        "SET",
+        "P_CWL",
+    ),  # users who pay the same attention to the first k ranks, whatever they find there
 }
 # These are functions of the ranks of the relevant documents and of how many there are: they rise if one moves up, and do not rise
 # with a relevant document beyond the cutoff. So of all ways to choose so many, the first ones are the best, the last the worst.
-_BY_RANK = {"R", "F", "AP", "gm_AP", "IPrec", "AP11", "AP_R", "Rprec", "Rprec_mult", "binG", "yaap"}
-_BY_RANK_IF_BINARY = {"nERR", "Q"}
+_BY_RANK = {
+    "R",
+    "FullRecall",
+    "F",
+    "AP",
+    "gm_AP",
+    "IPrec",
+    "AP11",
+    "AP_R",
+    "PRES",
+    "Rprec",
+    "Rprec_mult",
+    "binG",
+    "yaap",
+    "pAUC",
+    "PAP",
+}
+_COUNTS_MISSES = {"pAUC", "PAP"}  # their k is a number of irrelevant documents, not a rank
+_BY_RANK_IF_BINARY = {"nERR", "Q", "GAP"}
 _WHY_NOT = {
     **dict.fromkeys(
         ("Judged", "Unjudged", "RBPres", "num_nonrel_judged_ret"), "it is about the judgments themselves"
     ),
     **dict.fromkeys(("Bpref", "gm_Bpref", "infAP"), "it leaves unjudged documents out by design"),
+    **dict.fromkeys(
+        ("INSQ", "TBG", "UMeasure", "NPV", "RBP_CWL"),
+        "its user reads on where the ranking ends; residual=true says by how much it could rise",
+    ),
     "relstring": "it is a text",
 }
 
@@ -127,8 +154,7 @@ def level_gains(levels: FloatArray, gain: Any, gains: dict[float, float] | None)
 
 def _by_rank_ends(measure: Measure, part: Completion) -> Ends:
     """The first so many unjudged documents relevant, for every number; and the last so many, beyond the cutoff all of them."""
-    k = measure.k
-    place, count = part.place(k)
+    place, count = part.place(None if measure.name in _COUNTS_MISSES else measure.k)
     beyond = part.unjudged & (place == 0)
     left = count[part.hits.query] - place  # unjudged documents after this one, in the top k
 
@@ -174,6 +200,8 @@ def _why_not(measure: Measure, judged: Judged) -> str:
     params = dict(measure.params)
     if measure.name == "RBP" and params.get("gain") == "linear" and params.get("scale") == "query":
         return "a higher grade of one document lowers what the others of its query are worth"
+    if params.get("residual"):
+        return "it is about the judgments themselves"
     if measure.name in _MONOTONE | _BY_RANK:
         return ""
     if measure.name == "nDCG":

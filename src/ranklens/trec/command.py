@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 import getopt
+import re
 import sys
 from collections.abc import Iterator, Sequence
 
-from ranklens.errors import InputError, MeasureError, RankLensError, nearest
+from ranklens.errors import Given, InputError, InPython, MeasureError, Option, RankLensError, nearest
 from ranklens.files import trec
 from ranklens.process import guarded, program, warnings_in_one_line
 from ranklens.trec import groups
@@ -57,6 +58,8 @@ _LONG = {
     "Zscore=": "-Z", "as=": "--as",
 }  # fmt: skip
 _SWITCHES = {"-q": ("by_query", True), "-c": ("complete", True), "-n": ("summary", False), "-J": ("judged_only", True)}  # fmt: skip
+_CONTROL = re.compile(r"[\0-\x08\x0b-\x1f\x7f-\x9f]")
+_POLICY = "\ue000"  # stands for a policy in a message
 _NUMBERS = {"-l": "level", "-M": "depth", "-N": "documents", "--as": "version"}
 _FORMATS = {"-R": ("qrels", "prefs", "qrels_prefs", "qrels_jg"), "-T": ("trec_results",)}
 
@@ -84,9 +87,26 @@ def run(arguments: Sequence[str]) -> int:
             printed = evaluate_files(files[0], files[1], options)
             _write(printed)
     except RankLensError as error:
-        sys.stderr.write(f"{_NAME}: {visible(str(error))}\n")
+        sys.stderr.write(f"{_NAME}: {visible(_without_policies(error))}\n")
         return _status(error)
     return 0
+
+
+def _without_policies(error: RankLensError) -> str:
+    """The message without advice to choose a policy, as this command has trec_eval's only.
+
+    >>> from ranklens.errors import Option
+    >>> _without_policies(RankLensError("It appears twice. Remove one, or choose ", Option("duplicates", "first"), "."))
+    'It appears twice. Remove one.'
+    """
+
+    def marked(part: Option | InPython) -> str:
+        if isinstance(part, InPython):
+            return part.command
+        return str(part) if isinstance(part, Given) else _POLICY
+
+    told = re.sub(f",? or choose {_POLICY}( or {_POLICY})*", "", error.spelled(marked))
+    return re.sub(f" ?[^.]*{_POLICY}[^.]*\\.", "", told)
 
 
 def _status(error: RankLensError) -> int:
@@ -97,11 +117,12 @@ def _status(error: RankLensError) -> int:
 
 
 def _write(printed: Iterator[str]) -> None:
-    """Ids that are not UTF-8 are written as they were read."""
+    """Ids that are not UTF-8 are written as they were read; control characters, which a terminal or a log would obey, are escaped."""
     if sys.stdout.isatty():
         sys.stdout.writelines(map(visible, printed))
         return
-    for line in printed:
+    for written in printed:
+        line = visible(written) if _CONTROL.search(written) else written
         if line.isascii() or (raw := trec.original(line)) == line.encode():
             sys.stdout.write(line)
         else:

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ranklens.errors import InputError
+from ranklens.errors import InputError, hearing, warn
 from ranklens.files import trec
 from ranklens.files.sources import Source, open_source
 from ranklens.files.streams import TableStream
 from ranklens.judging.assembly import judge
 from ranklens.judging.judged import Judged
-from ranklens.policy import Policy
+from ranklens.judging.order import Repeated
+from ranklens.policy import Duplicates, Policy
+from ranklens.registry import Measure
 from ranklens.trec import groups
 from ranklens.trec.lines import Column, added, geometric_mean, lines, read_zscores
 from ranklens.trec.measures import GROUP_MEASURES, Printed, chosen, printed_lines, requested, with_any
+from ranklens.words import in_one_line
 
 if TYPE_CHECKING:
     import polars as pl
@@ -52,7 +55,8 @@ class Options:
     @property
     def policy(self) -> Policy:
         """What the flags come to."""
-        policy = Policy(missing="skip", duplicates="error", depth=self.depth or None, rel=self.level or 1)
+        duplicates: Duplicates = "error" if self.depth is None else "first"
+        policy = Policy(missing="skip", duplicates=duplicates, depth=self.depth or None, rel=self.level or 1)
         return replace(policy, judged_only=self.judged_only)
 
     @property
@@ -129,13 +133,41 @@ def _judge(gold: pl.DataFrame, run: Source, options: Options) -> tuple[Judged, s
     """
     with_missing = options.complete and options.version == 10
     policy = replace(options.policy, missing="zero" if with_missing else "skip", judged_only=False)
-    judged = judge(gold, _stream(run, options), policy)
+    with hearing() as heard:
+        judged = judge(gold, _stream(run, options), policy)
+    for warning in heard:
+        if not isinstance(warning, Repeated):
+            warn(warning)
+    if judged.applied.duplicates:
+        _looked_at(_rows(run, gold["query"], options), options)
     absent = judged.retrieved == 0
     missing = {*gold["query"].unique()}.difference(np.array(judged.queries, object)[~absent].tolist())
     judged = replace(judged, retrieved=np.where(absent, 1, judged.retrieved), _cache={})
     if options.depth == 0:
         judged = replace(judged, hits=judged.hits.top(0), retrieved=judged.retrieved * 0, _cache={})
     return (judged.condensed() if options.judged_only else judged), missing
+
+
+def _looked_at(rows: pl.DataFrame, options: Options, *, ascending: bool = False) -> pl.DataFrame:
+    """The first ``-M`` documents of each query, which must differ: trec_eval looks no further. Equal scores are ordered by id."""
+    import polars as pl
+
+    ranked = rows.sort(["query", "score", "doc"], descending=[False, True, not ascending])
+    if options.depth is not None:
+        ranked = ranked.group_by("query", maintain_order=True).head(options.depth)
+    twice = ranked.filter(pl.struct("query", "doc").is_duplicated())
+    if len(twice):
+        raise InputError(
+            f"run: document {twice['doc'][0]!r} of query {twice['query'][0]!r} appears twice. Remove one."
+        )
+    return ranked
+
+
+def _rows(run: Source, queries: Iterable[str], options: Options) -> pl.DataFrame:
+    """The lines of the run about these queries."""
+    import polars as pl
+
+    return pl.concat(list(_stream(run, options))).filter(pl.col("query").is_in({*queries}))
 
 
 def _stream(run: Source, options: Options) -> TableStream:
@@ -183,7 +215,7 @@ def _by_groups(qrels: Source, run: Source, options: Options) -> _Found:
     """The measures over judgment groups and preferences."""
     known = [*(GROUP_MEASURES if options.format == "qrels_jg" else groups.PREFERENCES)]
     wanted = _wanted_of_groups(known, options)
-    judgments = groups.read_judgments(qrels, options.format)
+    judgments = groups.read_judgments(qrels, options.format, options.manner)
     if options.query is not None:
         judgments = [j for j in judgments if j.query == options.query]
     queries = {j.query for j in judgments}
@@ -194,7 +226,9 @@ def _by_groups(qrels: Source, run: Source, options: Options) -> _Found:
         found = groups.average_over_groups(judgments, rankings, options.policy, lines)
         names = [line.name for line in lines]
     else:
-        found = groups.preferences(judgments, rankings, options.depth)
+        if options.version == 9:
+            judgments = [j._replace(level=float(np.float32(j.level))) for j in judgments]
+        found = groups.preferences(judgments, rankings)
     order = sorted(found, key=str.encode)
     count = len(queries) if options.complete else len(order)
     columns = [_group_column(name, [found[query][name] for query in order]) for name in names]
@@ -215,14 +249,11 @@ def _group_column(name: str, values: list[float]) -> Column:
 
 
 def _rankings(run: Source, judged: set[str], options: Options) -> dict[str, dict[str, float]]:
-    """``{query: {document: score}}`` for judged queries."""
-    found: dict[str, dict[str, float]] = {}
-    for table in _stream(run, options):
-        for query, doc, score in table.iter_rows():
-            if query in judged:
-                if doc in found.setdefault(query, {}):
-                    raise InputError(f"run: document {doc!r} of query {query!r} appears twice.")
-                found[query][doc] = score
+    """``{query: {document: score}}`` for judged queries, down to ``-M``."""
+    rows = _rows(run, judged, options)
+    found: dict[str, dict[str, float]] = {query: {} for query in rows["query"].unique()}
+    for query, doc, score in _looked_at(rows, options, ascending=options.format != "qrels_jg").iter_rows():
+        found[query][doc] = score
     if options.complete and options.version == 10:
         found |= {query: {_PHANTOM: 1.0} for query in judged.difference(found)}
     return found
@@ -234,18 +265,24 @@ def _values(judged: Judged, line: Printed, missing: set[str], options: Options) 
     if options.level != 1 and "rel" in accepts:
         measure = with_any(measure, rel=options.level)
     if options.version == 9 and "rounding" in accepts:
-        measure = measure.replace(rounding="trec9")
+        measure = with_any(measure, rounding="trec9")
     if options.documents and line.name.startswith("utility"):
-        measure = measure.replace(docs=options.documents)
+        measure = with_any(measure, docs=options.documents)
     values = list(measure(judged))
     if (options.judged_only or options.depth == 0) and (line.level is not None or measure.name == "AP11"):
-        _divide_by_nothing(values, judged, line.level or 0.0, options)
+        lowest = _lowest_level(measure) if line.level is None else line.level
+        _divide_by_nothing(values, judged, lowest, options)
     # trec_eval 10 takes these back for queries that the run lacks, by name: "utility" but not "utility_2,-1,0,0".
     if line.name in ("num_ret", "utility", "relstring", "rbp_resid") or line.name.startswith("unj"):
         for i, query in enumerate(judged.queries):
             if query in missing:
                 values[i] = "" if line.name == "relstring" else 0.0
     return values
+
+
+def _lowest_level(measure: Measure) -> float:
+    levels: Any = dict(measure.params).get("levels", (0.0,))
+    return float(min(levels))
 
 
 def _divide_by_nothing(values: list[Any], judged: Judged, level: float, options: Options) -> None:
@@ -261,4 +298,6 @@ def _trace(judged: Judged) -> None:
     for query, rank, grade in zip(judged.hits.query, judged.hits.rank, judged.hits.grade, strict=True):
         found[query].append(f"{rank}:{grade:g}")
     for query, retrieved, places in zip(judged.queries, judged.retrieved, found, strict=True):
-        sys.stderr.write(f"query {query}: {retrieved} retrieved; rank:grade {' '.join(places)}\n")
+        sys.stderr.write(
+            f"query {in_one_line(query)}: {retrieved} retrieved; rank:grade {' '.join(places)}\n"
+        )

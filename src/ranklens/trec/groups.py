@@ -61,11 +61,14 @@ class Judgment(NamedTuple):
     level: float
 
 
-def read_judgments(source: Source, format: str) -> list[Judgment]:  # noqa: A002
+def read_judgments(source: Source, format: str, manner: trec.Manner = trec.USUAL) -> list[Judgment]:  # noqa: A002
     """All lines, sorted by query, group and subgroup."""
     names = _COLUMNS[format]
-    rows = trec.read_fields(source, names, {name: name == "level" for name in names}).iter_rows(named=True)
-    found = [Judgment(r["query"], r["group"], r.get("subgroup", ""), r["doc"], r["level"]) for r in rows]
+    rows = trec.read_fields(source, names, {name: name == "level" for name in names}, manner)
+    found = [
+        Judgment(r["query"], r["group"], r.get("subgroup", ""), r["doc"], r["level"])
+        for r in rows.iter_rows(named=True)
+    ]
     return sorted(found, key=lambda j: (j.query.encode(), j.group.encode(), j.subgroup.encode()))
 
 
@@ -96,13 +99,13 @@ def average_over_groups(
 
 
 def preferences(
-    judgments: list[Judgment], run: Mapping[str, Mapping[str, float]], depth: int | None
+    judgments: list[Judgment], run: Mapping[str, Mapping[str, float]]
 ) -> dict[str, dict[str, float]]:
     """``{query: {measure: value}}`` for the queries that are in the run."""
     found = {}
     for query, members in groupby(judgments, key=lambda j: j.query):
         if query in run:
-            found[query] = _scores(list(members), run[query], depth)
+            found[query] = _scores(list(members), run[query])
     return found
 
 
@@ -142,9 +145,9 @@ class _Counts(NamedTuple):
     none: int
 
 
-def _scores(judgments: list[Judgment], ranking: Mapping[str, float], depth: int | None) -> dict[str, float]:
+def _scores(judgments: list[Judgment], ranking: Mapping[str, float]) -> dict[str, float]:
     # Ties ascending, here alone.
-    order = sorted(ranking, key=lambda doc: (-ranking[doc], doc.encode()))[:depth]
+    order = sorted(ranking, key=lambda doc: (-ranking[doc], doc.encode()))
     docs = {j.doc for j in judgments}
     ranked = [doc for doc in order if doc in docs]
     place = {doc: i for i, doc in enumerate([*ranked, *sorted(docs.difference(ranked), key=str.encode)])}
