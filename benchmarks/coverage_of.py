@@ -187,6 +187,68 @@ def bca_ends(rng, rows, at_once=250):
     return np.array(found).T
 
 
+def show_simultaneous(options, _):
+    """Prints how often all simultaneous intervals of four systems hold, and how often one has no width."""
+    rng, fine = np.random.default_rng(options.seed), True
+    gaps, (first, second) = np.array([0, 0.25, 0.5, 0])[:, None], np.triu_indices(4, 1)
+    print("\nall intervals of four systems hold, with 10, 25, 50 and 100 queries; intervals without width\n")
+    for name, seen in SEEN.items():
+        means = seen(rng.normal(0, 1, 1_000_000) + rng.normal(0, 0.7, (4, 1_000_000)) + gaps).mean(axis=1)
+        truth, rates, flat = means[second] - means[first], [], 0
+        for n in SIZES[:4]:
+            held = 0
+            for _ in range(options.experiments):
+                scores = seen(rng.normal(0, 1, n) + rng.normal(0, 0.7, (4, n)) + gaps)
+                found = stats.simultaneous(scores, first, second, rng=rng, resamples=999, reach=1.0)
+                held += ((found.low <= truth + 1e-12) & (truth <= found.high + 1e-12)).all()
+                flat += int((found.high <= found.low).sum())
+            rates.append(held / options.experiments)
+        fine = fine and min(rates[1:]) >= LEAST and not flat
+        print(f"{name:24}" + "  ".join(f"{rate:.3f}" for rate in rates) + f"  {flat}", flush=True)
+    return fine
+
+
+SEEN = {
+    "nDCG-like": ndcg_like,
+    "AP-like": ap_like,
+    "RR-like": rr_like,
+    "Success-like": success_like,
+    "AP-like, mean 0.05": lambda latent: np.clip(np.exp(-3.9 + 1.1 * latent), 0, 1),
+    "many zeros": lambda latent: np.clip(0.35 * (latent - 1.3), 0, 1),
+    "Success, p = 0.98": lambda latent: (latent > -2.507) * 1.0,
+}
+
+
+def show_clustered_macro(options, _):
+    """Prints how often the interval of a macro-average holds the truth where queries come in clusters, inside slices or across them."""
+    rng, fine = np.random.default_rng(options.seed), True
+    print("\ncoverage of a macro-average of three slices by cluster: equal, and unequal clusters\n")
+    for where, topics in ((w, t) for w in ("inside slices", "across slices") for t in (6, 12, 20)):
+        rates = []
+        for unequal in (False, True):
+            held = [
+                _clustered_holds(rng, topics, unequal, across=where[0] == "a")
+                for _ in range(options.experiments)
+            ]
+            rates.append(np.mean(held))
+        fine = fine and min(rates) >= LEAST
+        print(f"{topics:3} clusters {where:16}" + "  ".join(f"{rate:.3f}" for rate in rates), flush=True)
+    return fine
+
+
+def _clustered_holds(rng, topics, unequal, *, across):
+    means, groups, labels = (0.3, 0.45, 0.6), [], []
+    shared = rng.normal(0, 0.15, topics)
+    for number, mean in enumerate(means):
+        effect = shared if across else rng.normal(0, 0.15, topics)
+        sizes = rng.integers(1, 8, topics) if unequal else np.full(topics, 4)
+        own = np.repeat(np.arange(topics), sizes)
+        groups.append(mean + effect[own] + rng.normal(0, 0.1, len(own)))
+        labels.append([(0 if across else number, topic) for topic in own.tolist()])
+    found = macro_interval(groups, clusters=labels)
+    return found.low <= np.mean(means) <= found.high
+
+
 SLICES = {
     "20 slices of 1 or 2": [1, 2] * 10,
     "19 of 1, one of 2": [1] * 19 + [2],

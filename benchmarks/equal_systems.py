@@ -128,6 +128,32 @@ def show_families(options, pool):
     return fine
 
 
+def show_recommendations(options, pool):
+    """Prints how often a comparison with all defaults recommends one of two equal systems, and names a number of queries."""
+    print("\none of two equal systems is recommended, by default, over three measures of 50 queries\n")
+    fine = True
+    for number, (kind, own) in enumerate((("alike", 0.4), ("independent", 3.0))):
+        tasks = [(own, *batch) for batch in batches(options.experiments, options.seed, 100 + number)]
+        counts = list(pool.map(_recommended, tasks))
+        rates = {what: sum(one[what] for one in counts) / options.experiments for what in counts[0]}
+        fine = fine and rates["recommended"] <= LIMIT and rates["a number of queries"] <= 0.01
+        print(f"{kind:14}" + "  ".join(f"{what} {rate:.4f}" for what, rate in rates.items()), flush=True)
+    return fine
+
+
+def _recommended(task):
+    own, experiments, seed = task
+    rng, found = np.random.default_rng(seed), {"recommended": 0, "a number of queries": 0}
+    for _ in range(experiments):
+        given = {
+            name: table.select("query", *MEASURES[:3]) for name, table in _equal_systems(rng, 2, own).items()
+        }
+        said = rl.compare_scores(given).verdict()
+        found["recommended"] += "Choose" in said or "Prefer" in said
+        found["a number of queries"] += "you would need" in said
+    return found
+
+
 def _over_measures(task):
     systems, own, experiments, seed = task
     rng, found = np.random.default_rng(seed), {"each measure": 0, "primary": 0, 'family="all"': 0}

@@ -218,7 +218,10 @@ def other_libraries():
     q, d = (one.numpy() for one in random_vectors(torch.float32))
     qrels = {i: {i: 2, i + 50: 1} for i in range(len(q))}
     labels = np.random.default_rng(0).integers(0, 3, d.shape[1] * len(q)).reshape(len(q), -1)
-    expected = evaluate_embeddings(q, d, qrels, "AP, nDCG", top=5), evaluate_scores(q, labels, measures="AP")
+    expected = (
+        evaluate_embeddings(q, d, qrels, "AP, nDCG", top=5),
+        evaluate_scores(q, labels, measures="AP", relevant="labels"),
+    )
     for name in ("cupy", "jax.numpy"):
         try:
             library = importlib.import_module(name)
@@ -228,7 +231,7 @@ def other_libraries():
         on_gpu = [library.asarray(one) for one in (q, d, labels)]
         found = (
             evaluate_embeddings(*on_gpu[:2], qrels, "AP, nDCG", top=5),
-            evaluate_scores(on_gpu[0], on_gpu[2], measures="AP"),
+            evaluate_scores(on_gpu[0], on_gpu[2], measures="AP", relevant="labels"),
         )
         stays = all(host.on_gpu(one) and host.kept_on_gpu(one).is_cuda for one in on_gpu)
         same = all(a.per_query.equals(b.per_query) for a, b in zip(found, expected, strict=True))

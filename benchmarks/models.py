@@ -4,7 +4,8 @@
 a tenth of its queries (peers take ten times as long for all; counting less, since documents are prepared once for all queries). Peers that
 are not installed (torch, faiss-cpu) are left out. Wall and CPU time are the best of some runs; ratios are of CPU time, because
 other work on the machine disturbs the clock. Memory is the peak that the work adds, measured in a process of its own; importing torch is
-not counted. ``--threads 1`` takes one thread instead of all.
+not counted. ``--threads 1`` takes one thread instead of all. ``--judged`` takes 1 to 31 judged documents for each query, which a good model ranks first
+or which stand at random places: counting compares with each of them, a top k does not care.
 """
 
 import argparse
@@ -39,6 +40,18 @@ def vectors(shape):
     gold = rng.integers(0, documents, queries)
     q = d[gold] + 0.1 * rng.normal(size=(queries, size)).astype(np.float32)
     return q / np.linalg.norm(q, axis=1, keepdims=True), d, {str(i): {str(g): 1} for i, g in enumerate(gold)}
+
+
+def with_judged(judged, place):
+    """The small shape with more judged documents: near their query, as a good model has them, or at random places."""
+    q, d, _ = vectors("small")
+    rng = np.random.default_rng(1)
+    gold = rng.permutation(len(d))[: len(q) * judged].reshape(len(q), judged)
+    if place == "first":
+        for i in range(judged):
+            near = q + 0.1 * rng.normal(size=q.shape).astype(np.float32)
+            d[gold[:, i]] = near / np.linalg.norm(near, axis=1, keepdims=True)
+    return q, d, {str(i): {str(g): 1 for g in row} for i, row in enumerate(gold.tolist())}
 
 
 def bare_product(q, d, qrels):
@@ -81,12 +94,16 @@ def torch_top(q, d, qrels):
         best = values, where
 
 
-def faiss_flat(q, d, qrels):
+def faiss_flat(q, d, qrels, k=1000):
     """The search of a flat index without the index, which would copy the documents first; larger blocks than its own are faster here."""
     import faiss
 
     faiss.cvar.distance_compute_blas_database_bs = 4096
-    faiss.knn(q, d, 1000, faiss.METRIC_INNER_PRODUCT)
+    faiss.knn(q, d, k, faiss.METRIC_INNER_PRODUCT)
+
+
+def faiss_flat_100(q, d, qrels):
+    faiss_flat(q, d, qrels, 100)
 
 
 def sentence_transformers(q, d, qrels):
@@ -114,12 +131,16 @@ WORK = {
     "ranklens, also the top 100": ranklens_with_the_top_100,
     "torch top 1,000": torch_top,
     "faiss flat, top 1,000": faiss_flat,
+    "faiss flat, top 100": faiss_flat_100,
     "sentence-transformers": sentence_transformers,
 }
 
 
+OF_JUDGED = ["bare product", "ranklens", OURS, "faiss flat, top 100", "faiss flat, top 1,000"]
+
+
 def measured(name, shape, times):
-    given = vectors(shape)
+    given = vectors(shape) if shape in SHAPES else with_judged(int(shape.split()[0]), shape.split()[1])
     if name in (OURS, "torch top 1,000", "sentence-transformers"):
         with contextlib.suppress(ImportError):
             import torch  # noqa: F401
@@ -136,10 +157,34 @@ def measured(name, shape, times):
     return {"cpu": min(runs)[0], "wall": min(wall for _, wall in runs), "memory": memory}
 
 
+def run_alone(name, shape, times, threads):
+    """In a process of its own."""
+    command = [sys.executable, __file__, "--one", name, shape, str(times)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, **threads})
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def by_judged(threads):
+    print("\n{:,} queries x {:,} documents x {} dimensions, float32, CPU / product".format(*SHAPES["small"]))
+    print(f"\n| judged documents of each query | {' | '.join(OF_JUDGED[1:])} | torch / faiss, top 100 |")
+    print("| --- " * (len(OF_JUDGED) + 1) + "|")
+    for place in ("first", "anywhere"):
+        for judged in (1, 3, 10, 31):
+            found = {name: run_alone(name, f"{judged} {place}", 3, threads) for name in OF_JUDGED}
+            cpu = {name: row["cpu"] for name, row in found.items() if row is not None}
+            ratios = [
+                f"{cpu[name] / cpu['bare product']:.2f}" if name in cpu else "not installed"
+                for name in OF_JUDGED[1:]
+            ]
+            against = cpu.get(OURS, 0) / cpu.get("faiss flat, top 100", float("inf"))
+            print(f"| {judged}, {place} | {' | '.join(ratios)} | {against:.2f} |", flush=True)
+
+
 def main():
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--large", action="store_true")
     options.add_argument("--part", action="store_true")
+    options.add_argument("--judged", action="store_true")
     options.add_argument("--threads", type=int, help="of BLAS, torch and faiss")
     options.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
     chosen = options.parse_args()
@@ -148,6 +193,9 @@ def main():
         return
     limits = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
     threads = dict.fromkeys(limits, str(chosen.threads)) if chosen.threads else {}
+    if chosen.judged:
+        by_judged(threads)
+        return
     for shape in ["small", *["part"] * chosen.part, *["large"] * chosen.large]:
         print("\n{:,} queries x {:,} documents x {} dimensions, float32".format(*SHAPES[shape]))
         print(
@@ -156,19 +204,7 @@ def main():
         print("| --- | --- | --- | --- | --- | --- | --- |")
         found = {}
         for name in WORK:
-            command = [
-                sys.executable,
-                __file__,
-                "--one",
-                name,
-                shape,
-                {"small": "4", "part": "2", "large": "1"}[shape],
-            ]
-            found[name] = json.loads(
-                subprocess.run(
-                    command, capture_output=True, text=True, check=True, env={**os.environ, **threads}
-                ).stdout.splitlines()[-1]
-            )
+            found[name] = run_alone(name, shape, {"small": 4, "part": 2, "large": 1}[shape], threads)
         for name, row in found.items():
             if row is None:
                 print(f"| {name:<28} | not installed |")

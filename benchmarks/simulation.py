@@ -19,7 +19,16 @@ import time
 from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
-from coverage_of import BETTER, chosen, show_differences, show_macro, show_means, show_shares
+from coverage_of import (
+    BETTER,
+    chosen,
+    show_clustered_macro,
+    show_differences,
+    show_macro,
+    show_means,
+    show_shares,
+    show_simultaneous,
+)
 from equal_systems import (
     ALPHA,
     DRAWS,
@@ -29,9 +38,12 @@ from equal_systems import (
     p_of_pairs,
     show_errors,
     show_families,
+    show_recommendations,
     show_systems,
 )
 from goals import record
+from plans import show_plans
+from trends import show_trends
 
 from ranklens import stats
 from ranklens.gates.deciding import decide
@@ -255,9 +267,14 @@ PARTS = {
     "means": show_means,
     "differences": show_differences,
     "macro": show_macro,
+    "clustered-macro": show_clustered_macro,
+    "simultaneous": show_simultaneous,
     "errors": show_errors,
     "systems": show_systems,
     "families": show_families,
+    "recommendations": show_recommendations,
+    "trends": show_trends,
+    "plans": show_plans,
     "rates": of_every_kind(rates, KINDS),
     "gate": of_every_kind(gate, ("nDCG-like", "RR-like")),
 }

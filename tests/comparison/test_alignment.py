@@ -69,7 +69,7 @@ def test_a_query_that_a_system_lacks_follows_the_policy(policy):
 def test_what_was_done_about_missing_queries_is_counted_and_printed():
     runs = {"a": RUN, "b": {"q1": RUN["q1"]}}
     zero = str(rl.compare(QRELS, runs, "RR"))
-    assert "Judged queries missing from a run count as 0 for it: 2 for b." in zero
+    assert "Judged queries missing from a run score 0: 2 for b." in zero
     assert "b: 3 queries averaged (2 missing from the run count as 0)" in zero
     skip = rl.compare(QRELS, runs, "RR", missing="skip")
     assert skip.query_ids == ("q1",)
@@ -78,9 +78,7 @@ def test_what_was_done_about_missing_queries_is_counted_and_printed():
     with pytest.raises(rl.PolicyError, match="not in the run"):
         rl.compare(QRELS, runs, "RR", missing="error")
     values = {"a": {"q1": {"RR": 1.0}, "q2": {"RR": 0.5}}, "b": {"q2": {"RR": 0.25}}}
-    assert "Queries that a system lacks and others have count as 0 for it: 1 for b." in str(
-        rl.compare_scores(values)
-    )
+    assert "Queries that a system lacks and others have score 0: 1 for b." in str(rl.compare_scores(values))
 
 
 def test_measures_that_not_all_have_are_left_out_and_named():
@@ -114,7 +112,8 @@ def test_different_judgments_are_refused():
         rl.InputError, match="one and two were evaluated with different judgments: query 'q2' has different"
     ):
         rl.compare_scores({"one": scores, "two": other_grades})
-    other_queries = rl.evaluate({"q1": QRELS["q1"], "q9": {"a": 1}}, RUN, "RR")
+    with pytest.warns(rl.MismatchWarning, match="the run has 2 queries that are not judged"):
+        other_queries = rl.evaluate({"q1": QRELS["q1"], "q9": {"a": 1}}, RUN, "RR")
     with pytest.raises(rl.InputError, match="query 'q2' is judged for only one of them"):
         rl.compare_scores({"one": scores, "two": other_queries})
 

@@ -1,6 +1,7 @@
 """What a comparison may claim: each test here reproduces a claim that was once false."""
 
 import json
+import re
 
 import numpy as np
 import polars as pl
@@ -143,11 +144,42 @@ def test_a_column_can_be_better_where_it_is_lower():
     assert "Choose" not in undeclared.verdict()
     assert len(undeclared.query_ids) == 28
     assert any(
-        c.startswith("Nobody said which values of latency_ms are better, so nothing is advised")
+        c.startswith("RankLens does not know whether higher or lower values of latency_ms are better")
         for c in undeclared.cautions
     )
     said = rl.compare_scores(given, better={"latency_ms": "higher"}, missing="zero")
     assert said.verdict("latency_ms").endswith("Choose slow.")
+
+
+def test_the_system_with_the_lower_costs_wins():
+    times = np.array([90.0, 110, 100, 120, 80, 95, 105, 115, 85, 100])
+    fast = times - [20, 15, 25, 10, 30, 20, 15, 25, -10, -5]  # faster for eight of ten queries
+    given = {"old": table(latency_ms=times), "new": table(latency_ms=fast)}
+    found = rl.compare_scores(given, better={"latency_ms": "lower"})
+    pair = found.pair("latency_ms", "old", "new")
+    assert (pair.wins, pair.ties, pair.losses) == (8, 0, 2)
+    assert (pair.effect.wins, pair.effect.losses, pair.effect.probability) == (8, 2, 0.8)
+    assert pair.effect.probability_interval.low < 0.8 < pair.effect.probability_interval.high
+    assert pair.difference < 0  # which is mean_b - mean_a, whichever end is better
+    turned = found.pair("latency_ms", "new", "old")
+    assert (turned.wins, turned.losses, turned.effect.probability) == (2, 8, pytest.approx(0.2))
+    assert found.pairs_frame(["wins", "losses", "probability"]).row(0) == (8, 2, 0.8)
+    assert json.loads(found.to_json())["pairs"][0]["wins"] == 8
+    assert re.search(r"new vs old .* 8/0/2 ", str(found))
+    higher = rl.compare_scores(given, better={"latency_ms": "higher"}).pair("latency_ms", "old", "new")
+    assert (higher.wins, higher.losses) == (2, 8)
+
+
+def test_wins_of_a_measure_of_errors_are_losses_of_its_reverse():
+    ranked = {
+        name: {f"q{i}": ["a", "b", "c"] if i % 4 else order for i in range(12)}
+        for name, order in (("good", ["a", "b", "c"]), ("bad", ["c", "b", "a"]))
+    }
+    qrels = {f"q{i}": {"a": 1, "c": 0, "b": 0} for i in range(12)}
+    found = rl.compare(qrels, ranked, ["RankingLoss", "RR"])
+    loss, rr = (found.pair(name, "bad", "good") for name in ("RankingLoss", "RR"))
+    assert (loss.wins, loss.ties, loss.losses) == (rr.wins, rr.ties, rr.losses) == (3, 9, 0)
+    assert loss.effect.probability == rr.effect.probability
 
 
 @pytest.mark.parametrize(
@@ -184,8 +216,9 @@ def both(n=60):
     }
 
 
-def test_measures_that_disagree_end_in_one_conclusion():
-    found = rl.compare_scores(both())
+def test_measures_of_one_family_that_disagree_end_in_one_conclusion():
+    found = rl.compare_scores(both(), family="all")
+    assert found.primary is None
     assert "Choose" not in found.verdict()
     assert found.conclusion.startswith(
         "The measures disagree on which system to choose: dense by nDCG@10; bm25 by RR."
@@ -194,17 +227,71 @@ def test_measures_that_disagree_end_in_one_conclusion():
     assert "Conclusion: The measures disagree" in str(found)
 
 
-def test_the_primary_measure_decides():
-    found = rl.compare_scores(both(), primary="ndcg_cut_10")
+@pytest.mark.parametrize("primary", [None, "ndcg_cut_10"])
+def test_the_recommendation_rests_on_the_primary_measure_which_is_the_first(primary):
+    found = rl.compare_scores(both(), primary=primary)
     assert found.primary == "nDCG@10"
     assert found.verdict("nDCG@10").endswith("Choose dense.")
     assert "Choose" not in found.verdict("RR")
-    assert (
-        found.conclusion
-        == "nDCG@10 decides: choose dense. Other measures speak for another system: RR for bm25."
+    assert "p < 0.001, not corrected over measures;" in found.verdict("RR")
+    assert "corrected over measures" not in found.verdict("nDCG@10")
+    assert found.conclusion == (
+        "Any recommendation rests on nDCG@10 alone, the primary measure; RR is described only, not corrected over measures. "
+        "By RR, however, bm25 is better than dense."
     )
+    assert rl.Comparison.from_json(found.to_json()).conclusion == found.conclusion
+
+
+def test_another_measure_can_be_primary():
+    found = rl.compare_scores(both(), primary="RR")
+    assert found.verdict("RR").endswith("Choose bm25.")
+    assert "Choose" not in found.verdict("nDCG@10")
+    assert found.conclusion.endswith("By nDCG@10, however, dense is better than bm25.")
     with pytest.raises(rl.MeasureError, match="primary measure AP is not compared"):
         rl.compare_scores(both(), primary="AP")
+
+
+def test_the_first_measure_that_can_be_tested_and_rated_is_primary():
+    qrels = {f"q{i}": {"a": 1, "b": 0} for i in range(8)}
+    runs = {"a": {q: ["a"] for q in qrels}, "b": {q: ["b", "a"] for q in qrels}}
+    assert rl.compare(qrels, runs, ["NumRel", "Judged@5", "RR", "AP"]).primary == "RR"
+    assert rl.compare(qrels, runs, "rag").primary == "R@5"
+    assert rl.compare(qrels, runs, ["NumRel"]).primary is None
+
+
+def test_several_measures_are_never_called_a_single_comparison():
+    """The text, the methods paragraph and the caption say that nothing is corrected over measures."""
+    a = RNG.random(30)
+    qrels = {f"q{i}": {"d": 1} for i in range(30)}
+    runs = {
+        name: {q: ["x"] * 0 + (["d", "e"] if v > cut else ["e", "d"]) for q, v in zip(qrels, a, strict=True)}
+        for name, cut in (("one", 0.3), ("two", 0.5))
+    }
+    found, alone = rl.compare(qrels, runs, ["RR", "AP", "nDCG"]), rl.compare(qrels, runs, "RR")
+    for text in (str(found), str(found.methods()), found.to_latex(), found.to_latex(notes="full")):
+        assert "not corrected over measures" in " ".join(text.replace("%", " ").split())
+        assert "no correction needed" not in text
+        assert "nothing to correct" not in text
+    assert "a single pair: no correction needed" in " ".join(str(alone).split())
+    assert "over measures" not in str(alone)
+    family = rl.compare(qrels, runs, ["RR", "AP", "nDCG"], family="all")
+    assert "not corrected over measures" not in str(family)
+
+
+@pytest.mark.slow
+def test_equal_systems_are_seldom_recommended_by_default():
+    """Three measures that see the same runs, and a recommendation in no more comparisons than one measure gives."""
+    rng, advised = np.random.default_rng(4), 0
+    for _ in range(400):
+        ease = rng.normal(0, 1, 30)
+        latent = ease + rng.normal(0, 0.7, (2, 30))
+        given = {
+            name: table(**{m: row + rng.normal(0, 0.5, 30) for m in ("first", "second", "third")})
+            for name, row in zip("ab", latent, strict=True)
+        }
+        text = rl.compare_scores(given, test="t").verdict()
+        advised += "Choose" in text or "Prefer" in text
+    assert advised / 400 <= 0.083  # 0.05, and three standard errors
 
 
 def test_a_family_of_all_measures_is_corrected_together():
@@ -243,3 +330,101 @@ def test_judgments_are_compared_at_a_common_depth():
     found = rl.compare(qrels, {"short": short, "long": long}, "AP")
     assert not any("favour" in c for c in found.cautions)
     assert align({"a": {"q": {"RR": 1.0}}}).quantities[0].is_known
+
+
+def test_small_differences_in_few_queries_come_with_a_caution():
+    """Equal means: b gains 0.8 in 5% of queries and loses a little in the others, so that samples without a gain look worse."""
+    rng, wrong, warned = np.random.default_rng(3), 0, 0
+    for _ in range(60):
+        a = rng.uniform(0.15, 0.2, 25)
+        gains = rng.random(25) < 0.05
+        b = np.where(gains, a + 0.8, a - 0.8 * 0.05 / 0.95 * rng.uniform(0.8, 1.2, 25))
+        found = compared({"a": a, "b": b})
+        if found.pairs[0].significant:
+            wrong += 1
+            warned += "go unseen 20% of the time" in " ".join(found.cautions)
+    assert wrong >= 8
+    assert warned == wrong
+    large = compared({"a": np.tile([0.1, 0.2], 20), "b": np.tile([0.6, 0.8], 20)})
+    assert large.pairs[0].significant
+    assert "go unseen" not in " ".join(large.cautions)
+
+
+def test_skewed_latencies_come_with_a_caution():
+    rng = np.random.default_rng(0)
+    a, b = np.exp(rng.normal(4, 1.5, (2, 40)))
+    assert "latency_ms are strongly skewed" in " ".join(compared({"a": a, "b": b}, "latency_ms").cautions)
+    even = rng.normal(100, 5, (2, 40))
+    assert "skewed" not in " ".join(compared({"a": even[0], "b": even[1]}, "latency_ms").cautions)
+    assert "skewed" not in " ".join(compared({"a": a / a.max(), "b": b / b.max()}).cautions)  # nDCG has ends
+
+
+def test_slices_are_a_second_chance_of_which_a_caution_says_so():
+    rng = np.random.default_rng(0)
+    values = {"a": rng.random(40), "b": rng.random(40)}
+    by = {f"q{i:05}": "ab"[i % 2] for i in range(40)}
+    assert "in up to 10% of comparisons" in " ".join(compared(values, by=by).cautions)
+    assert "corrected separately" not in " ".join(compared(values).cautions)
+
+
+def test_harmless_differences_rarely_come_with_that_caution():
+    """Similar systems that win some queries and lose others."""
+    rng, shown, warned = np.random.default_rng(5), 0, 0
+    for _ in range(60):
+        a = rng.beta(2, 2, 25)
+        found = compared({"a": a, "b": np.clip(a + rng.normal(0.05, 0.1, 25), 0, 1)}, test="t")
+        shown += bool(found.pairs[0].significant)
+        warned += "go unseen" in " ".join(found.cautions)
+    assert shown >= 30
+    assert warned <= 0.1 * shown
+
+
+def test_cautions_count_clusters_where_queries_come_in_clusters():
+    rng = np.random.default_rng(2)
+    a = rng.beta(2, 2, 40) * 0.8
+    values = {"a": a, "b": a + 0.03 + 0.01 * rng.random(40)}
+    found = compared(values, clusters={f"q{i:05}": f"t{i // 5}" for i in range(40)})
+    said = " ".join(found.cautions)
+    assert "There are only 8 clusters of queries" in said
+    assert "differ by at most 0.04 in any query" in said
+    assert (
+        "With 8 clusters of queries, large differences in 18% of clusters go unseen 20% of the time" in said
+    )
+    assert "n = 40 queries in 8 clusters" in found.methods().text
+    found = compared(values, clusters={f"q{i:05}": f"t{i // 10}" for i in range(40)})
+    assert "with 4 clusters of queries the test gives no p-value below 0.125" in " ".join(found.cautions)
+    found = compared(values, clusters=dict.fromkeys((f"q{i:05}" for i in range(40)), "t"))
+    assert "There is only one cluster of queries" in found.cautions[0] + found.cautions[1]
+
+
+def test_methods_name_every_column_and_cite_what_was_done():
+    rng = np.random.default_rng(3)
+    times = {name: rng.normal(100, 10, 30) for name in "abc"}
+    text = compared(times, "latency_ms", better={"latency_ms": "lower"}, level=0.9).methods().text
+    assert text.startswith("We report latency_ms. ")
+    assert "90% intervals are Student's t" in text
+    tukey = compared({name: rng.random(30) for name in "abc"}, test="tukey").methods().text
+    assert "tested with Tukey's HSD" in tukey
+    assert "see Carterette 2012." in tukey
+    joint = compared({name: rng.random(30) for name in "abc"}, intervals="simultaneous").methods().text
+    assert "see Hothorn et al. 2008." in joint
+    judged = compared({name: rng.random(30) for name in "ab"}, margin=0.01).methods()
+    assert "the bound of Fay and Feuer (1997)" in judged.text
+    assert "fay1997" in judged.bibtex
+    by = {f"q{i:05}": f"slice {i % 3}" for i in range(30)}
+    sliced = compared({name: rng.random(30) for name in "abc"}, by=by).methods().text
+    assert "In slices, p-values are corrected over the 9 tests of each measure in all slices." in sliced
+
+
+@pytest.mark.parametrize("gains", [(0.07, 0.12, 0.13, 0.16, 0.205), (0.1, 0.12, 0.1, 0.14, 0.2)])
+def test_the_number_of_queries_that_is_named_detects_the_difference(gains):
+    """With few queries, randomisation finds less than the t test."""
+    a = np.array([0.2, 0.3, 0.4, 0.25, 0.32])
+    found = compared({"a": a, "b": a + gains})
+    said = re.search(r"true difference is ([\d.]+),.* need about (\d+) queries", found.verdict())
+    least, n = float(said[1]), int(said[2])
+    changes = np.random.default_rng(1).normal(least, found.pairs[0].deviation, (2_000, n))
+    signs = 1 - 2 * ((np.arange(2**n)[:, None] >> np.arange(n)) & 1)
+    sums = np.abs(changes @ signs.T)
+    p = (sums >= np.abs(changes.sum(axis=1))[:, None] - 1e-12).mean(axis=1)
+    assert (p <= 0.05).mean() >= 0.77

@@ -19,7 +19,7 @@ from ranklens.comparison.compare import compare, compare_scores
 from ranklens.comparison.effort import Size, affordable
 from ranklens.comparison.settings import Family, Settings, Terms
 from ranklens.scores import total
-from ranklens.stats import Bounds, Interval, interval, paired_test
+from ranklens.stats import Bounds, Interval, interval, paired_test, pairwise, resampling_counts
 from ranklens.words import several
 
 # Three systems, each better than the one before on all seven queries: every sign pattern but two is less extreme.
@@ -242,23 +242,25 @@ def test_the_verdict_reads_as_one_would_say_it():
     )
     assert pair.verdict == (
         "dense is better than bm25 by 0.031 [0.012, 0.050], p = 0.002 after Holm over 3 pairs; "
-        "with 50 queries, differences under 0.028 are missed more than one time in five"
+        "with 50 queries, differences under 0.028 go undetected more than 20% of the time"
     )
     lucky = dataclasses.replace(pair, detectable=0.04)
-    assert lucky.verdict.endswith("a difference this small is missed more than one time in five")
+    assert lucky.verdict.endswith(
+        "a difference this small goes undetected more than 20% of the time, so its size is probably overstated"
+    )
     unsure = dataclasses.replace(
         pair, significant=False, adjusted_p=0.2, difference=-0.031, interval=Interval(-0.07, 0.01)
     )
     assert unsure.verdict == (
-        "bm25 and dense cannot be told apart: the difference is 0.031 [-0.010, 0.070], p = 0.200 after Holm over 3 pairs; "
-        "with 50 queries, differences under 0.028 are missed more than one time in five"
+        "No significant difference between bm25 and dense: the means differ by 0.031 [-0.010, 0.070], p = 0.200 after Holm over 3 pairs; "
+        "with 50 queries, differences under 0.028 go undetected more than 20% of the time"
     )
 
 
 def test_no_winner_where_the_test_does_not_support_one():
     found = compared(random_systems(4, 30, step=0.0))
     assert found.groups("RR") == [found.ranked("RR")]
-    assert "It is undecided between" in found.verdict("RR")
+    assert "Inconclusive between" in found.verdict("RR")
     assert "is better than" not in str(found)
 
 
@@ -267,12 +269,14 @@ def test_a_leader_is_named_where_it_beats_all():
     assert found.verdict("RR").startswith(
         "high is better than both others; its lead over the closest, middle, is 0.300"
     )
-    assert found.verdict("RR").endswith("Choose high.")
+    assert found.verdict("RR").endswith("Prefer high, with caution: the result hinges on queries q3 and q6.")
 
 
 def test_a_baseline_that_is_best():
     assert three(baseline="high").verdict("RR") == (
-        "No system was shown to be better than high. middle and low are worse than high. Choose high."
+        "No system is significantly better than high. middle and low are worse than high; the difference to middle is 0.300 [0.149, 0.451], "
+        "p = 0.031 after Holm over 2 pairs; with 7 queries, differences under 0.243 go undetected more than 20% of the time. Prefer high, with caution: "
+        "the result hinges on queries q3 and q6."
     )
 
 
@@ -285,12 +289,12 @@ def test_with_a_baseline_nothing_is_said_about_pairs_that_were_not_tested():
     for text in (str(found), found.to_markdown(), found.to_latex(), found.verdict(), found._repr_html_()):
         assert "group" not in text
         assert "cheapest" not in text
-    assert found.verdict("RR").startswith("No system was shown to be better than s1. ")
+    assert found.verdict("RR").startswith("No system is significantly better than s1. ")
     others = several([system for system in found.ranked("RR") if system != "s1"])
-    assert f"{others} cannot be told apart from s1; the difference to " in found.verdict("RR")
+    assert f"{others} do not differ significantly from s1; the difference to " in found.verdict("RR")
     assert "Only pairs with s1 were tested." in str(found)
     assert "Only pairs with s1 were tested." in found.to_latex()
-    assert wording.of_slices(found, "RR") == "no system can be told apart from s1 in any of the 2 slices."
+    assert wording.of_slices(found, "RR") == "no system differs significantly from s1 in any of the 2 slices."
 
 
 def test_the_one_that_beats_the_baseline_is_not_said_to_beat_the_others():
@@ -298,7 +302,8 @@ def test_the_one_that_beats_the_baseline_is_not_said_to_beat_the_others():
     systems = {"low": by_query(*LOW), "near": by_query(*near), "high": by_query(*HIGH)}
     text = compare_scores(systems, baseline="low").verdict("RR")
     assert text.startswith("high is better than low by ")
-    assert text.endswith("Choose high rather than low; high and near were not tested against each other.")
+    assert "Prefer high over low, with caution: the result hinges on any one of 7 queries" in text
+    assert text.endswith(" high and near were not tested against each other.")
 
 
 def test_identical_systems():
@@ -312,7 +317,7 @@ def test_identical_systems():
 
 def test_systems_with_the_same_mean():
     found = compare_scores({name: by_query(*HIGH) for name in "abc"})
-    assert found.verdict("RR") == "All 3 systems have the same mean."
+    assert found.verdict("RR") == "All 3 systems have the same value for every query."
 
 
 def test_one_system_has_nothing_to_be_compared_with():
@@ -424,7 +429,7 @@ def test_a_test_of_signs_or_ranks_does_not_name_the_system_with_the_worse_mean(t
     assert not pair.significant
     compared = {"sign": "wins", "wilcoxon": "signed ranks"}[test]
     assert pair.verdict.startswith(
-        f"a and b cannot be told apart: {compared} favour b, but a has the better mean; p "
+        f"{compared.capitalize()} and means disagree on a and b: {compared} favour b, but a has the better mean; p "
     )
     assert "the means differ by 0.077" in pair.verdict
     assert found.groups("RR") == [["a", "b"]]
@@ -485,13 +490,35 @@ def test_resamples_are_planned_from_what_is_compared(test, size, used, resamples
     assert plan == affordable(plan, size)
 
 
-def test_a_test_that_would_take_minutes_is_replaced_and_named(monkeypatch):
+def test_a_named_test_runs_or_is_refused(monkeypatch):
+    with pytest.raises(rl.InputError, match=r'corrected for 4,950 tests\. Omit test, choose test="t"'):
+        compared(random_systems(100, 8), test="bootstrap")
     monkeypatch.setattr(effort, "_PATIENCE", 1e-6)
-    found = compared(random_systems(3, 30), test="tukey-randomized")
-    assert found.test == "tukey"
-    assert found.cautions == (
-        "Tukey's HSD was used in place of the randomised Tukey HSD: 10,000 resamples of 30 queries would take long.",
-    )
+    with pytest.raises(rl.InputError, match="10,000 resamples of 30 queries would take about 1 minute"):
+        compared(random_systems(3, 30), test="tukey-randomized")
+    monkeypatch.setattr(effort, "_PATIENCE_BY_DEFAULT", {"randomization": 1e-6})
+    found = compared(random_systems(3, 30))  # the default one is replaced, which a caution says
+    assert found.test == "t"
+    assert "The paired t test was used in place of the randomisation test" in found.cautions[0]
+
+
+def test_the_bootstrap_of_very_many_queries_draws_from_counts(monkeypatch):
+    """A million queries take the named test, and counts give the p-value of the values one by one."""
+    size = Size(2, 1, 1_000_000)
+    assert affordable(Settings(test="bootstrap", is_default=False), size).test == "bootstrap"
+    rng = np.random.default_rng(0)
+    values = (rng.integers(0, 5, (2, 300)) / 4 + np.array([[0.0], [0.1]])) / 2
+    plain = compared(values, test="bootstrap").pairs[0].p_value
+    monkeypatch.setattr(pairwise, "COUNTED", 100)
+    counted = compared(values, test="bootstrap").pairs[0]
+    assert counted.p_value == pytest.approx(plain, abs=0.005)
+    assert counted.p_value != compared(values, test="t").pairs[0].p_value
+    continuous = (rng.random((2, 300)) + np.array([[0.0], [0.04]])) / 2
+    monkeypatch.setattr(pairwise, "COUNTED", 10**6)
+    plain = compared(continuous, test="bootstrap").pairs[0].p_value
+    monkeypatch.setattr(pairwise, "COUNTED", 100)
+    monkeypatch.setattr(resampling_counts, "BINS", 64)
+    assert compared(continuous, test="bootstrap").pairs[0].p_value == pytest.approx(plain, abs=0.01)
 
 
 def test_every_attribute_of_the_contract_is_there():
@@ -619,7 +646,7 @@ def test_differences_that_cancel_out_but_for_rounding_have_a_verdict():
     assert 0 < abs(pair.effect.difference) < 1e-15
     assert pair.difference == 0
     assert found.queries_needed(pair) is None
-    assert "cannot be told apart" in found.verdict("RR")
+    assert "No significant difference" in found.verdict("RR")
 
 
 def test_the_same_values_in_another_order_have_the_same_mean():

@@ -69,7 +69,7 @@ def test_a_hundred_systems_get_letters_where_26_suffice():
 
 
 def test_overlapping_neighbours():
-    """Five in a row, each told apart from all but its neighbours."""
+    """Five in a row, each different from all but its neighbours."""
     place = np.arange(5)
     different = np.abs(place - place[:, None]) > 1
     assert letters(groups(different), 5) == ["a", "ab", "bc", "cd", "d"]

@@ -81,7 +81,7 @@ def test_lower_may_be_better():
 
 
 def test_the_queries_that_decide_are_those_without_which_nothing_is_left():
-    """Compared anew without them, the systems cannot be told apart."""
+    """Compared anew without them, the systems do not differ significantly."""
     gains = np.r_[0.09, np.full(5, 0.05), np.full(5, 0.02)]
     for last, decisive in ((-0.05, None), (-0.06, ["q00", "q01"]), (-0.07, ["q00"])):
         values = {"a": table(np.full(12, 0.3)), "b": table(0.3 + np.r_[gains, last])}
@@ -98,7 +98,7 @@ def test_the_queries_that_decide_are_those_without_which_nothing_is_left():
 
 @pytest.mark.parametrize("test", ["randomization", "t", "wilcoxon", "sign"])
 def test_of_clusters_whole_ones_are_left_out(test):
-    """Compared anew without the cluster that is named, the systems cannot be told apart; the verdict says so."""
+    """Compared anew without the cluster that is named, the systems do not differ significantly; the verdict says so."""
     rng = np.random.default_rng(7)
     topic = {f"q{i:02}": f"topic {i // 4}" for i in range(40)}
     by_topic = (
@@ -113,11 +113,12 @@ def test_of_clusters_whole_ones_are_left_out(test):
     assert whole.pairs[0].significant
     assert found is not None
     assert found.are_clusters
-    rest = {n: {q: v for q, v in rows.items() if topic[q] not in found.names} for n, rows in values.items()}
+    names = found.names[:1] if found.each else found.names
+    rest = {n: {q: v for q, v in rows.items() if topic[q] not in names} for n, rows in values.items()}
     left = rl.compare_scores(rest, clusters=topic, test=test).pairs[0]
     assert not left.significant
     assert found.difference == pytest.approx(left.difference)
-    assert f"without cluster{'s' if len(found.names) > 1 else ''} {found.names[0]}" in whole.verdict()
+    assert "the result hinges on " in whole.verdict()
 
 
 def test_an_unpaired_result_can_rest_on_a_query_too():
@@ -130,6 +131,55 @@ def test_an_unpaired_result_can_rest_on_a_query_too():
         found = fragile(whole, "score", "a", "b")
         if found is not None:
             break
-    rest = {name: {q: v for q, v in rows.items() if q not in found.names} for name, rows in values.items()}
+    names = found.names[:1] if found.each else found.names
+    rest = {name: {q: v for q, v in rows.items() if q not in names} for name, rows in values.items()}
     assert not rl.compare_scores(rest, test="welch").pairs[0].significant
-    assert "but with care: without quer" in whole.verdict()
+    assert "with caution: the result hinges on " in whole.verdict()
+
+
+@pytest.mark.parametrize(
+    ("wins", "losses", "ties"), [(5, 0, 15), (6, 0, 4), (12, 3, 10), (11, 3, 6), (4, 0, 10), (9, 1, 30)]
+)
+def test_successes_are_judged_by_the_test_of_the_verdict(wins, losses, ties):
+    """Compared anew without each query: the verdict changes exactly where influence says so."""
+    a = np.repeat([0.0, 1.0, 1.0], [wins, losses, ties])
+    b = np.repeat([1.0, 0.0, 1.0], [wins, losses, ties])
+
+    def given(left_out=-1):
+        return {
+            name: {f"q{i:02}": {"Success@5": float(v)} for i, v in enumerate(row) if i != left_out}
+            for name, row in (("a", a), ("b", b))
+        }
+
+    whole = rl.compare_scores(given())
+    assert whole.test == "mcnemar"
+    before = whole.pairs[0].significant
+    found = whole.influence("Success@5", "a", "b")
+    for query, changes in found.select("query", "verdict_changes").iter_rows():
+        pair = rl.compare_scores(given(int(query[1:])), test="mcnemar").pairs[0]
+        assert changes == (pair.significant != before), query
+
+
+def test_every_query_that_decides_alone_is_counted():
+    """One more win than is needed: without any one of the five the result would not be significant."""
+    b = np.repeat([1.0, 0.0], [5, 15])
+    values = {
+        name: {f"q{i:02}": {"Success@5": float(v)} for i, v in enumerate(row)}
+        for name, row in (("a", np.zeros(20)), ("b", b))
+    }
+    found = rl.compare_scores(values)
+    assert found.pairs[0].significant
+    decisive = found.influence("Success@5", "a", "b").filter("verdict_changes")["query"].to_list()
+    assert sorted(decisive) == ["q00", "q01", "q02", "q03", "q04"]
+    assert "the result hinges on any one of 5 queries (q00, q01, q02 and 2 more)" in found.verdict()
+
+
+def test_influence_agrees_with_the_verdict_where_the_test_is_judged_by_another():
+    rng = np.random.default_rng(0)
+    for test in ("bootstrap", "randomization"):
+        for seed in range(6):
+            change = rng.normal(0.06, 0.1, 30) + 0.001 * seed
+            found = rl.compare_scores({"a": table(np.full(30, 0.3)), "b": table(0.3 + change)}, test=test)
+            frame = found.influence("score", "a", "b")
+            unmoved = frame.sort(frame["difference"].abs())["verdict_changes"]
+            assert not unmoved.all()  # which would say that leaving out nothing changes the verdict

@@ -39,10 +39,10 @@ def test_a_pair_is_open_where_the_ranges_overlap():
     assert [one.is_open for one in found.pairs] == [True, True]
     assert found.pairs_frame()["verdict"].str.contains("; open, as").all()
     assert found.verdict("P@5").endswith(
-        "Choose old, but with care: unjudged documents could reverse their order."
+        "Prefer old, with caution: unjudged documents could reverse their order."
     )
     assert "worse, open" in str(found) or "better, open" in str(found)
-    assert "the order of the two is open although the test separates them" in str(found)
+    assert "the order of the two is open although their difference is significant" in str(found)
     content = json.loads(found.to_json())
     assert content["open"]["P@5"] == [["old", "new"]]
     assert content["bounds"]["AP"].keys() == {"old", "new"}

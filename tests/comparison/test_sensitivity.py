@@ -12,6 +12,7 @@ from scipy.stats import kendalltau
 
 import ranklens as rl
 from ranklens.cli.main import main
+from ranklens.comparison import alternatives
 from ranklens.comparison.alternatives import _settled
 from ranklens.comparison.orders import agreement, worst_agreement
 from ranklens.comparison.sensitivity import LEFT_OUT
@@ -191,3 +192,44 @@ def test_who_leads_without_a_query_where_lower_is_better():
     assert worst_agreement(times, lower_is_better=True)[1] == [1]
     assert worst_agreement(np.repeat(times, 3, axis=1), lower_is_better=True)[1] == [1, 1, 1]
     assert worst_agreement(times, lower_is_better=False)[1] == [0]
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+@pytest.mark.parametrize("measure", ["nDCG@10", "RBP", "Success@5"])
+def test_values_of_measures_that_have_parameters(measure, mixed):
+    """Given values have no rankings that another gain or cutoff could be applied to; tests can be varied."""
+    rng = np.random.default_rng(1)
+    qrels = {f"q{i}": {"a": 1, "b": 2} for i in range(12)}
+    run = {q: ["a", "c", "b"] for q in qrels}
+    given = {q: {measure: float(v > 0.5)} for q, v in zip(qrels, rng.random(12), strict=True)}
+    other = rl.evaluate(qrels, run, measure) if mixed else {q: {measure: 1.0} for q in qrels}
+    found = rl.compare_scores({"given": given, "other": other}).sensitivity()
+    assert {"test", "queries"} == {one.kind for one in found.outcomes}
+    assert "this holds under" in found.sentence(measure)
+
+
+def test_runs_are_read_again_for_a_single_setting(monkeypatch):
+    """Only the order of the run itself (``ties=input``) is not known from what was judged."""
+    rng = np.random.default_rng(5)
+    qrels = {f"q{q}": {f"d{d}": int(rng.integers(0, 3)) for d in range(12)} for q in range(8)}
+    runs = {
+        name: {q: {f"d{d}": float(rng.integers(0, 5)) for d in range(20)} for q in qrels}
+        for name in ("a", "b", "c")
+    }
+    found = rl.compare(qrels, runs, ["nDCG@5", "AP", "RR", "P@5"])
+    read = []
+
+    def counted(gold, run, measures, policy):
+        read.append(policy.ties)
+        return rl.evaluate(gold, run, measures, policy)
+
+    monkeypatch.setattr(alternatives, "evaluate", counted)
+    quick = found.sensitivity()
+    assert read == ["input"] * 3
+    monkeypatch.setattr(alternatives, "rejudged", lambda *_: None)
+    monkeypatch.setattr(alternatives, "settled", lambda *_, **__: None)
+    slow = found.sensitivity()
+    assert len(read) > 30
+    assert quick.to_frame().equals(slow.to_frame())
+    assert quick.means_frame().equals(slow.means_frame())
+    assert quick.idle == slow.idle

@@ -1,7 +1,9 @@
 """Risk against a baseline, by the formulas of the papers."""
 
 import math
+from pathlib import Path
 
+import numpy as np
 import pytest
 from scipy import stats as sp
 
@@ -19,6 +21,18 @@ def test_urisk_by_hand():
 def test_trisk_is_a_t_statistic():
     weighted = [0.1, -0.4, 0.3, 0.0]
     assert stats.trisk(A, B, alpha=1) == pytest.approx(sp.ttest_1samp(weighted, 0).statistic)
+
+
+def test_trisk_of_equal_systems_is_negative_so_no_page_calls_it_a_test():
+    """Losses count twice: -2 is nothing unusual where neither system is better."""
+    rng = np.random.default_rng(0)
+    found = [stats.trisk(*rng.random((2, 100)), alpha=1) for _ in range(200)]
+    assert np.mean(np.array(found) < -2) > 0.4
+    page = Path(__file__).parents[2] / "docs" / "comparing.md"
+    for text in (stats.trisk.__doc__, page.read_text(encoding="utf-8")):
+        assert "no test" in text
+        assert "chance would" not in text
+        assert "hardly chance" not in text
 
 
 def test_georisk_by_its_formula():

@@ -7,19 +7,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from ranklens.comparison.effort import Size, obstacle
 from ranklens.comparison.settings import ALL_TESTS
 from ranklens.errors import RankLensWarning
-from ranklens.evaluation import evaluate, with_rel
+from ranklens.evaluation import evaluate
 from ranklens.judging.documents import ranking
 from ranklens.judging.judged import Recalled
 from ranklens.judging.prepared import kept
-from ranklens.registry import Measure, parse
+from ranklens.judging.rejudged import rejudged, settled
+from ranklens.readers.rankings import Rankings
+from ranklens.registry import Measure, parse, with_rel
 from ranklens.scores import Scores
 
 if TYPE_CHECKING:
     import polars as pl
 
     from ranklens.comparison.comparison import Comparison, Evidence
+    from ranklens.judging.judged import Judged
     from ranklens.policy import Policy
 
 _DEPTHS = (10, 100, 1000)
@@ -52,7 +56,8 @@ def alternatives(comparison: Comparison) -> Iterator[Alternative]:
     known = [parse(name) for name in comparison.measures if comparison.quantity(name).is_known]
     if comparison.evidence is not None and known:
         yield from _of_policies(comparison, comparison.evidence, known)
-    if all(not isinstance(one.judged, Recalled) for one in comparison.scores.values()):
+    ranked = [name for name, one in comparison.scores.items() if not isinstance(one.judged, Recalled)]
+    if {*ranked} == {*comparison.systems}:  # given values cannot be evaluated by other measures
         yield from _of_parameters(comparison, known)
     yield from _of_tests(comparison)
 
@@ -65,10 +70,19 @@ def _of_policies(
     for kind, setting, policy in _policies(comparison, evidence.policy):
         asked = plain if policy.ties == "average" else measures
         if asked:
-            yield _evaluated(kind, setting, gold, evidence.runs, asked, policy)
+            scores = {
+                name: _scored(asked, policy, gold, run, rejudged(comparison.scores[name].judged, policy))
+                for name, run in evidence.runs.items()
+            }
+            yield _of_runs(kind, setting, scores, asked, policy)
+    policy = replace(evidence.policy, ties="input")
     for setting, best in (("best order of tied documents", True), ("worst order of tied documents", False)):
-        runs = {name: _settled(gold, run, evidence.policy, best=best) for name, run in evidence.runs.items()}
-        yield _evaluated("ties", setting, gold, runs, measures, replace(evidence.policy, ties="input"))
+        scores = {}
+        for name, run in evidence.runs.items():
+            judged = settled(comparison.scores[name].judged, best=best) if _is_plain(measures) else None
+            ordered = run if judged is not None else _settled(gold, run, evidence.policy, best=best)
+            scores[name] = _scored(measures, policy, gold, ordered, judged)
+        yield _of_runs("ties", setting, scores, measures, policy)
 
 
 def _policies(comparison: Comparison, policy: Policy) -> Iterator[tuple[str, str, Policy]]:
@@ -93,20 +107,35 @@ def _policies(comparison: Comparison, policy: Policy) -> Iterator[tuple[str, str
         yield "empty queries", f"empty={empty}", replace(policy, empty=empty)
 
 
-def _evaluated(
-    kind: str, setting: str, gold: Any, runs: Mapping[str, Any], measures: Sequence[Measure], policy: Policy
-) -> Alternative:
+def _scored(
+    measures: Sequence[Measure], policy: Policy, gold: Any, run: Any, judged: Judged | None
+) -> Scores:
+    """A run under another policy; it is read again only where what is judged does not say enough."""
+    if judged is not None and _is_plain(measures):
+        return judged.evaluate([with_rel(measure, policy.rel) for measure in measures])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankLensWarning)  # the comparison has told them
-        scores = {name: evaluate(gold, run, measures, policy) for name, run in runs.items()}
+        return evaluate(gold, run, measures, policy)
+
+
+def _is_plain(measures: Sequence[Measure]) -> bool:
+    """Whether ranks and grades are all that the measures look at."""
+    return all(one.definition.view is None and not one.definition.is_foreign for one in measures)
+
+
+def _of_runs(
+    kind: str, setting: str, scores: Mapping[str, Scores], measures: Sequence[Measure], policy: Policy
+) -> Alternative:
     names = {str(measure): str(with_rel(measure, policy.rel)) for measure in measures}
     return Alternative(kind, setting, scores, names)
 
 
-def _settled(gold: Any, run: Any, policy: Policy, *, best: bool) -> pl.DataFrame:
+def _settled(gold: Any, run: Any, policy: Policy, *, best: bool) -> pl.DataFrame | Rankings:
     """The run with tied documents by grade, the highest first or last; an unjudged document is not relevant."""
     import polars as pl
 
+    if isinstance(run, Rankings):
+        return run  # ordered lists, in which nothing ties
     plain = replace(policy, judged_only=False, depth=None, ties="descending")
     rows = ranking(gold, run, plain).with_columns(pl.col("grade").fill_null(0))
     first = pl.col("rank").min().over("query", "score")  # where the tied documents begin
@@ -137,19 +166,25 @@ def _varied(measure: Measure) -> Iterator[Measure]:
 
 def _of_tests(comparison: Comparison) -> Iterator[Alternative]:
     settings, same = comparison.settings, {name: name for name in comparison.measures}
+    scores = (
+        comparison.scores if {*comparison.scores} == {*comparison.systems} else {}
+    )  # or values, as they were compared
     if settings.is_joint:  # which bring their own test and correction
         return
-    tests = [test for test in _TESTS if test != settings.test]
+    size = Size(len(comparison.systems), len(comparison.measures), len(comparison.query_ids))
+    tests = [
+        test
+        for test in _TESTS
+        if test != settings.test and obstacle(replace(settings, test=test, is_default=False), size) is None
+    ]
     for test in (
         tests if comparison.cluster_of is None else [t for t in tests if t in ("t", "wilcoxon", "sign")]
     ):
-        yield Alternative("test", f"test={test}", comparison.scores, same, test=test)
+        yield Alternative("test", f"test={test}", scores, same, test=test)
     if len(comparison.systems) < 3:
         return
     if settings.baseline is None and not settings.is_tukey and comparison.cluster_of is None:
-        yield Alternative("test", "test=tukey", comparison.scores, same, test=ALL_TESTS[-2])
+        yield Alternative("test", "test=tukey", scores, same, test=ALL_TESTS[-2])
     for correction in _CORRECTIONS:
         if correction != settings.correction and not settings.is_tukey:
-            yield Alternative(
-                "correction", f"correction={correction}", comparison.scores, same, correction=correction
-            )
+            yield Alternative("correction", f"correction={correction}", scores, same, correction=correction)

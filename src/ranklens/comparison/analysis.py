@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, overload
@@ -10,40 +10,21 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from ranklens.comparison import groups
-from ranklens.comparison.alignment import settled
 from ranklens.comparison.clusters import by_label
 from ranklens.comparison.contrasts import Contrasts
 from ranklens.comparison.effort import Size, affordable
+from ranklens.comparison.macro import MacroPair, Strata
 from ranklens.comparison.pairs import Pairs
+from ranklens.comparison.results import SystemResult
 from ranklens.comparison.settings import Settings
 from ranklens.comparison.significance import contrasts
 from ranklens.comparison.slices import in_order, slices_of
-from ranklens.stats.strata import macro_interval
 
 if TYPE_CHECKING:
     from ranklens.arrays import FloatArray
     from ranklens.comparison.alignment import Aligned, Quantity
     from ranklens.comparison.openness import Unjudged
-    from ranklens.stats import Clusters, Interval
-
-MACRO = "macro-average"
-
-
-@dataclass(frozen=True)
-class SystemResult:
-    """One system on one measure. ``group`` holds letters: systems that share one could not be told apart.
-
-    There are no letters with a baseline (the others were not tested against each other) or for a single system.
-    A count such as ``NumRel`` is a sum (in ``mean``), has no interval and is not tested (no letters).
-    """
-
-    measure: str
-    system: str
-    slice: str | None
-    n: int
-    mean: float
-    interval: Interval | None
-    group: str = ""
+    from ranklens.stats import Clusters
 
 
 class Results(Sequence[SystemResult]):
@@ -137,6 +118,7 @@ class Sliced:
     slice_of: Mapping[str, str] | None = None
     slices: tuple[SliceResult, ...] = ()
     macro: tuple[SystemResult, ...] = ()
+    macro_pairs: tuple[MacroPair, ...] = ()
 
 
 def analyse_slices(
@@ -153,7 +135,15 @@ def analyse_slices(
         SliceResult(str(name), sizes[name], *found)
         for name, found in analyse(aligned, parts, settings, clusters).items()
     )
-    return Sliced(slice_of, slices, tuple(_macro_averages(aligned, parts, settings)))
+    belonging = None
+    if cluster_of is not None:
+        belonging = [
+            [cluster_of[query] for query in aligned.query_ids if slice_of[query] == name] for name in parts
+        ]
+    strata = Strata(aligned.quantities, aligned.systems, parts, settings, belonging)
+    tested = slices[0].pairs.parts
+    macro_pairs = strata.pairs(tested[0].first, tested[0].second) if tested else ()
+    return Sliced(slice_of, slices, tuple(strata.averages()), macro_pairs)
 
 
 def _clusters(
@@ -175,23 +165,6 @@ def _parts(aligned: Aligned, slice_of: Mapping[str, str]) -> dict[str | None, di
     edges = np.cumsum(np.bincount(number, minlength=len(names)))[:-1]
     split = {name: np.split(values[:, order], edges, axis=1) for name, values in aligned.values.items()}
     return {name: {measure: parts[i] for measure, parts in split.items()} for i, name in enumerate(names)}
-
-
-def _macro_averages(
-    aligned: Aligned, parts: Mapping[str | None, Mapping[str, FloatArray]], settings: Settings
-) -> Iterator[SystemResult]:
-    """For each measure and system the mean over slices of the slices' means."""
-    for quantity in aligned.quantities:
-        if not quantity.is_tested:
-            continue
-        for i, system in enumerate(aligned.systems):
-            rows = [quantity.for_tests(values[quantity.name][i]) for values in parts.values()]
-            mean = float(np.mean([row.mean() for row in rows]))
-            around = macro_interval(rows, level=settings.level, bounds=quantity.test_bounds)
-            n = sum(map(len, rows))
-            yield SystemResult(
-                quantity.name, system, MACRO, n, settled(quantity.back(mean)), quantity.interval_back(around)
-            )
 
 
 def _letters(found: Contrasts) -> dict[str, str]:

@@ -15,6 +15,7 @@ from ranklens.comparison.slices import NONE
 from ranklens.comparison.wording import name_of_test
 from ranklens.judging.judged import Copied
 from ranklens.scores import share_judged
+from ranklens.stats import inputs
 from ranklens.stats.student import t_quantile
 from ranklens.words import counted, percent, several
 
@@ -26,6 +27,11 @@ if TYPE_CHECKING:
 
 _FEW_QUERIES = 20
 _FEW_JUDGED = 2  # documents per query, where only the right ones are named
+_UNSEEN = 0.2  # the probability with which rare differences are missed
+_RARE = 0.025  # of queries: a larger share of them is hardly missed
+_SMALL = 0.25  # of the range of a measure
+_AGAINST = 0.2  # of the queries that differ: if more favour the other system, the difference does not rest on many small wins
+_COCHRAN = 25  # times the squared skewness: the queries from which on Student's t is about right
 _LOW_SHARE, _UNEVEN_SHARE = 0.5, 0.1  # of the top k judged; between two systems
 
 
@@ -38,10 +44,13 @@ def cautions(
 ) -> Iterator[str]:
     """The sentences that apply."""
     yield from _missing(aligned, scores)
-    yield from _few(len(aligned.query_ids))
+    yield from _few(aligned, tested)
     yield from _clustered(aligned, tested, scores)
     yield from _replaced(asked, tested)
     yield from _out_of_reach(tested)
+    yield from _rare(tested)
+    yield from _skewed(tested)
+    yield from _twice(tested)
     unlettered = list(dict.fromkeys(found.quantity.name for found in tested if found.has_too_many_groups))
     if unlettered:
         yield f"There are no group letters for {several(unlettered)}: more than 26 would be needed. See the table of pairs."
@@ -63,20 +72,28 @@ def _missing(aligned: Aligned, scores: Mapping[str, Scores]) -> Iterator[str]:
     elif aligned.left_out:
         yield f"Left out because a system lacks them: {counted(aligned.left_out, 'query')} ({_counts(aligned.missing)})."
     elif aligned.missing:
-        yield f"Queries that a system lacks and others have count as 0 for it: {_counts(aligned.missing)}."
+        yield f"Queries that a system lacks and others have score 0: {_counts(aligned.missing)}."
     zero = {name: s.judged.applied.missing for name, s in scores.items() if s.policy.missing == "zero"}
     if any(zero.values()):
-        yield f"Judged queries missing from a run count as 0 for it: {_counts(zero)}."
+        yield f"Judged queries missing from a run score 0: {_counts(zero)}."
     for reason, measures in aligned.dropped.items():
         if measures:
             yield f"Left out, because {reason}: {several(measures)}."
 
 
-def _few(n: int) -> Iterator[str]:
+def _few(aligned: Aligned, tested: Sequence[Contrasts]) -> Iterator[str]:
+    """Of what is independent: queries, or clusters of them."""
+    clusters = next((found.clusters for found in tested if found.part is None and found.clusters), None)
+    n, what = (len(aligned.query_ids), "query") if clusters is None else (len(clusters), "cluster of queries")
     if n == 1:
-        yield "There is only one query, so nothing can be concluded about others."
+        yield f"There is only one {what}, so nothing can be concluded about others."
     elif n < _FEW_QUERIES:
-        yield f"There are only {n} queries: intervals are wide, and only large differences can be shown."
+        yield f"There are only {_units(n, clusters)}: intervals are wide, and only large differences can be shown."
+
+
+def _units(n: int, clusters: object) -> str:
+    """A number of queries, or of clusters of them."""
+    return counted(n, "query") if clusters is None else f"{counted(n, 'cluster')} of queries"
 
 
 def _clustered(aligned: Aligned, tested: Sequence[Contrasts], scores: Mapping[str, Scores]) -> Iterator[str]:
@@ -126,12 +143,70 @@ def _out_of_reach(tested: Sequence[Contrasts]) -> Iterator[str]:
     many = f" over {found.family.pairs:,} pairs" if found.family.pairs > 1 else ""
     if found.part is None:
         yield (
-            f"No difference can be significant{many}, however large: with {counted(found.values.shape[1], 'query')} the test "
+            f"No difference can be significant{many}, however large: with {_units(found.units.shape[1], found.clusters)} the test "
             f"gives no p-value below {found.smallest_p:.3g}."
         )
     else:
         parts = list(dict.fromkeys(str(found.part) for found in unable))
         yield f"No difference can be significant{many} in slices with this few queries: {several(parts)}."
+
+
+def _rare(tested: Sequence[Contrasts]) -> Iterator[str]:
+    """Where one system wins nearly always, by little: rare large losses, which would outweigh that, may be missing."""
+    for found in tested:
+        width, n = found.quantity.bounds.high - found.quantity.bounds.low, found.units.shape[1]
+        if found.part is not None or found.quantity.is_geometric or n < 2 or not np.isfinite(width):
+            continue
+        share = 1 - _UNSEEN ** (1 / n)  # of queries, which n of them all miss with this probability
+        if share <= _RARE:
+            continue
+        for pair in np.flatnonzero(found.significant).tolist():
+            first, second = found.first[pair], found.second[pair]
+            mean = float(found.tested[second].mean() - found.tested[first].mean())
+            largest = float(np.abs(found.tested[second] - found.tested[first]).max())
+            change = np.sign(inputs.differences(found.units[first], found.units[second]))
+            is_one_sided = (change == -np.sign(mean)).sum() <= _AGAINST * np.count_nonzero(change)
+            if is_one_sided and largest < _SMALL * width and abs(mean) < share * (width - largest):
+                names = found.systems[first], found.systems[second]
+                what = "queries" if found.clusters is None else "clusters"
+                yield (
+                    f"{found.quantity.name}: {several(names)} differ by at most {largest:.2g} in any query. With {_units(n, found.clusters)}, "
+                    f"large differences in {percent(share)} of {what} go unseen {percent(_UNSEEN)} of the time, and could outweigh these "
+                    "small ones."
+                )
+                return
+
+
+def _skewed(tested: Sequence[Contrasts]) -> Iterator[str]:
+    """Where intervals of values without known ends, such as latencies, cover less than they promise."""
+    names = []
+    for found in tested:
+        if found.part is not None or np.isfinite(
+            found.quantity.test_bounds.high - found.quantity.test_bounds.low
+        ):
+            continue
+        centred = found.units - found.units.mean(axis=1, keepdims=True)
+        spread = centred.std(axis=1)
+        varies = spread > 0
+        skewness = (centred[varies] ** 3).mean(axis=1) / spread[varies] ** 3
+        if (_COCHRAN * skewness**2 > found.units.shape[1]).any():
+            names.append(found.quantity.name)
+    if names:
+        yield (
+            f"The values of {several(names)} are strongly skewed: a few large ones decide the mean, and its interval misses the true mean "
+            "more often than it promises. Compare the median or logarithms, or collect more queries."
+        )
+
+
+def _twice(tested: Sequence[Contrasts]) -> Iterator[str]:
+    """All queries and slices of them are two families of tests."""
+    parts = {found.part is None for found in tested if len(found)}
+    if len(parts) == 2:
+        level = percent(2 * tested[0].settings.alpha)
+        yield (
+            "All queries and slices are corrected separately: between equal systems, one of the two shows a difference in up to "
+            f"{level} of comparisons."
+        )
 
 
 def _beyond_own_interval(tested: Sequence[Contrasts]) -> Iterator[str]:
@@ -172,8 +247,8 @@ def _costs(aligned: Aligned) -> Iterator[str]:
     for quantity in aligned.quantities:
         if quantity.better == "neither" and not quantity.is_known and is_cost(quantity.name):
             yield (
-                f"Nobody said which values of {quantity.name} are better, so nothing is advised. If less is better, "
-                f'say so: better={{"{quantity.name}": "lower"}}.'
+                f"RankLens does not know whether higher or lower values of {quantity.name} are better, so it recommends nothing. If lower "
+                f'is better, pass better={{"{quantity.name}": "lower"}}.'
             )
 
 
@@ -209,8 +284,8 @@ def _judged(scores: Mapping[str, Scores]) -> Iterator[str]:
     depth = _common_depth(scores)
     shares = {name: share_judged(one.judged, one.measures, depth) for name, one in scores.items()}
     known = {name: share for name, share in shares.items() if share is not None}
-    if not known:
-        return
+    if not known or any(one.judged.details and one.judged.details.is_sample for one in scores.values()):
+        return  # measures of samples estimate the others, and evaluate warns of all other measures
     low, high = (choose(known, key=lambda name: known[name]) for choose in (min, max))
     # Where only relevant documents are judged, a larger share is what a better system has, not a favour.
     has_others = any((one.judged.ideal.grade <= 0).any() for one in scores.values())

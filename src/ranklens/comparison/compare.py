@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ranklens.comparison.alignment import Aligned, Quantity, align
+from ranklens.comparison.alignment import align
 from ranklens.comparison.analysis import Sliced, analyse, analyse_slices
 from ranklens.comparison.cautions import cautions
 from ranklens.comparison.clusters import by_label, clusters_of
 from ranklens.comparison.comparison import SPENT, Comparison, Evidence
+from ranklens.comparison.conclusion import primary_measure
 from ranklens.comparison.effort import Size, affordable
 from ranklens.comparison.margins import margins_of
 from ranklens.comparison.openness import Unjudged
@@ -22,9 +23,10 @@ from ranklens.comparison.pairs import Pairs
 from ranklens.comparison.settings import Settings
 from ranklens.comparison.teams import teams_of
 from ranklens.comparison.values import by_system
-from ranklens.errors import InputError, MeasureError, nearest, warn
+from ranklens.errors import InputError, nearest, warn
 from ranklens.evaluation import Each, evaluate, evaluate_each
 from ranklens.files.collection import Bad, Collection, is_path, open_collection
+from ranklens.files.hashes import Inputs
 from ranklens.files.systems import nameless, names_in
 from ranklens.judging.inputs import read_inputs
 from ranklens.judging.judged import Counted
@@ -85,8 +87,8 @@ def compare(
     over the pairs of a measure, and with ``by`` over its slices: ``by`` is ``{query: slice}`` or a column of ``queries``.
     ``test`` is one of randomization, t, wilcoxon, sign, mcnemar, bootstrap, welch, tukey and tukey-randomized; by default
     randomization, and mcnemar for measures that are 0 or 1. ``correction`` is one of bonferroni, holm, hochberg, hommel, bh, by
-    and none. Several measures are several chances to find something: name the
-    ``primary`` one, which decides while the others are described, or correct over all of them with ``family="all"``. ``rng`` is a seed, so the same call gives the same answer. ``progress`` wraps
+    and none. Several measures are several chances to find something: a recommendation rests on the ``primary`` one alone, by default the
+    first that can be tested, and the others are described; or correct over all of them with ``family="all"``. ``rng`` is a seed, so the same call gives the same answer. ``progress`` wraps
     the loop over runs, as ``tqdm.tqdm`` does. ``columns``, ``match`` and policies are given as in :func:`ranklens.evaluate`.
 
     ``margin`` is the largest difference that does not matter (0.01, ``"2%"``, or ``{measure: margin}``); every pair is then better,
@@ -119,7 +121,9 @@ def compare(
         large: Comparison = _compared_on_spark(runs, parse_many(measures), settings, asked, chosen.missing)
         return large
     bad: Bad = {} if skip_bad else None
+    judgments = Inputs.of((qrels, queries))
     qrels, given = _named_runs(qrels, runs, Names.of(columns, match), bad)
+    opened = {name: Inputs.of([run]) for name, run in given.items()}
     rankings = {name: run for name, run in given.items() if not _holds_values(run, columns)}
     if rankings and qrels is None:
         raise InputError(
@@ -140,6 +144,7 @@ def compare(
     wanted = list(next(iter(evaluated.values())).measures) if evaluated else measures
     asked = Asked(by, queries, margin, clusters)
     found = _compared({**given, **evaluated}, wanted, settings, asked, chosen.missing)
+    read = Inputs.merged([judgments, *(opened[name] for name in given), found.inputs])
     evidence = Evidence(data.qrels, data.runs, chosen) if rankings else None
     logs = {name: run for name, run in data.runs.items() if isinstance(run, Log)}
     belonging = None if teams is None else teams_of(teams, found.systems)
@@ -147,7 +152,7 @@ def compare(
         from ranklens.history import saving
 
         saving.save(found.scores, save, "compare", asdict(settings))
-    return replace(found, evidence=evidence, told=tuple(said), teams=belonging, **_logged(logs))
+    return replace(found, evidence=evidence, inputs=read, told=tuple(said), teams=belonging, **_logged(logs))
 
 
 def _is_on_spark(qrels: Any, runs: Any) -> bool:
@@ -259,9 +264,10 @@ def compare_scores(
     settings = _settings(baseline, test, correction, alpha, level, rng, family, primary, intervals)
     if missing is not None:
         make_policy(None, {"missing": missing})  # refuses an unknown policy
-    return _compared(
-        _checked(by_system(scores)), measures, settings, Asked(by, queries, margin, clusters), missing, better
-    )
+    opened = Inputs.of([queries, *(scores.values() if isinstance(scores, Mapping) else [scores])])
+    given = Asked(by, queries, margin, clusters)
+    found = _compared(_checked(by_system(scores)), measures, settings, given, missing, better)
+    return replace(found, inputs=Inputs.merged([opened, found.inputs]))
 
 
 @dataclass(frozen=True)
@@ -285,7 +291,7 @@ def _compared(
     aligned = align(scores, measures, missing=missing, better=better)
     _check_baseline(settings.baseline, aligned.systems)
     margins = margins_of(given.margin, aligned.quantities)
-    asked = replace(settings, primary=_primary(settings.primary, aligned), margins=margins)
+    asked = replace(settings, primary=primary_measure(settings, aligned.quantities), margins=margins)
     size = Size(len(aligned.systems), len(aligned.quantities), len(aligned.query_ids))
     settings = affordable(asked, size)
     # Random signs are drawn by place, so the order in which queries come must not matter.
@@ -310,10 +316,12 @@ def _compared(
         pairs,
         slices=sliced.slices,
         macro=sliced.macro,
+        macro_pairs=sliced.macro_pairs,
         slice_of=sliced.slice_of,
         cluster_of=cluster_of,
         untold=partial(cautions, aligned, asked, tested, evaluated, sliced.slice_of),
         scores=evaluated,
+        inputs=Inputs.merged(one.inputs for one in evaluated.values()),
     )
 
 
@@ -348,19 +356,6 @@ def _named(settings: Settings, pairs: Pairs) -> Settings:
     """With the test that was done, where all measures had the same."""
     done = {part.terms.done for part in pairs.parts}
     return replace(settings, test=done.pop()) if len(done) == 1 and not settings.is_joint else settings
-
-
-def _primary(name: str | None, aligned: Aligned) -> str | None:
-    """The primary measure under its canonical name."""
-    if name is None:
-        return None
-    known = {quantity.name: quantity for quantity in aligned.quantities}
-    found = name if name in known else Quantity.named(name).name
-    if found not in known:
-        raise MeasureError(f"The primary measure {name} is not compared: {nearest(found, known)}")
-    if not known[found].is_tested:
-        raise MeasureError(f"The primary measure {found} is a count, which is not tested: choose another.")
-    return found
 
 
 def _check_baseline(baseline: str | None, systems: Sequence[str]) -> None:

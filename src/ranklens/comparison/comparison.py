@@ -11,6 +11,7 @@ from ranklens.comparison import wording
 from ranklens.comparison.alignment import Aligned, Quantity
 from ranklens.comparison.settings import fewest_queries
 from ranklens.errors import InputError, MeasureError, nearest
+from ranklens.files.hashes import NO_INPUTS, Inputs
 from ranklens.readers.golden_and_logs import Golden, Log
 from ranklens.stats import queries_needed
 from ranklens.stats.paired import NOT_OF_MEANS
@@ -22,9 +23,11 @@ if TYPE_CHECKING:
     import polars as pl
 
     from ranklens.arrays import FloatArray
-    from ranklens.comparison.analysis import SliceResult, SystemResult
+    from ranklens.comparison.analysis import SliceResult
     from ranklens.comparison.contrasts import Contrasts
+    from ranklens.comparison.macro import MacroPair
     from ranklens.comparison.pairs import PairResult, Pairs
+    from ranklens.comparison.results import SystemResult
     from ranklens.comparison.sensitivity import Sensitivity
     from ranklens.comparison.settings import Settings
     from ranklens.formulas.methods_paragraph import Citations, Methods
@@ -65,19 +68,32 @@ class Comparison:
     pairs: Pairs
     slices: tuple[SliceResult, ...] = ()
     macro: tuple[SystemResult, ...] = ()
+    macro_pairs: tuple[MacroPair, ...] = ()  # differences of macro-averages, tested
     slice_of: Mapping[str, str] | None = None
     cluster_of: Mapping[str, str] | None = None
     told: tuple[str, ...] = ()  # cautions that were known before anything was compared
     untold: Callable[[], Iterable[str]] = tuple  # makes the others, when somebody looks at them
     scores: Mapping[str, Scores] = field(default_factory=dict)
     evidence: Evidence | None = None
+    inputs: Inputs = NO_INPUTS  # files, to be hashed
     latencies: Mapping[str, Sequence[float]] | None = None
     status: Mapping[str, Mapping[str, int]] | None = None
     # Sums of tokens and cost, by system, where logs or retrievers tell them.
     spent: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     teams: Mapping[str, str] | None = None  # by system
+    asked: Mapping[str, str] = field(
+        default_factory=dict
+    )  # the texts of queries, where a benchmark knows them
     # Of calls that failed, by system and query.
     errors: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    @cached_property
+    def texts(self) -> Mapping[str, str]:
+        """The texts of queries, as far as judgments, rankings or scores say them."""
+        found: dict[str, str] = {}
+        for scores in self.scores.values():
+            found |= scores.texts
+        return {**found, **(self.evidence.texts if self.evidence is not None else {}), **self.asked}
 
     @cached_property
     def cautions(self) -> tuple[str, ...]:
@@ -123,7 +139,7 @@ class Comparison:
 
     @property
     def primary(self) -> str | None:
-        """The measure that decides; the others are described. None if none was named."""
+        """The measure that a recommendation rests on, by default the first; None if all measures are one family and none was named."""
         return self.settings.primary
 
     @cached_property
@@ -158,7 +174,7 @@ class Comparison:
         return [self.systems[i] for i in self.quantity(measure).best_first(means)]
 
     def groups(self, measure: str | Measure) -> list[list[str]]:
-        """Systems that cannot be told apart share a group, best first; a system can be in several groups.
+        """Systems without a significant difference share a group, best first; a system can be in several groups.
 
         Empty with a baseline: the other systems were not tested against each other.
         """
@@ -170,11 +186,11 @@ class Comparison:
         return {other for other, differs in zip(self.systems, different, strict=True) if differs}
 
     def facts(self, pair: PairResult) -> str:
-        """The size of a difference, how likely it is by chance, and which differences are often missed."""
+        """The size of a difference, how likely it is by chance, and which differences often go undetected."""
         return wording.facts(pair)
 
     def queries_needed(self, pair: PairResult) -> int | None:
-        """How many queries like these would show the difference of a pair with a power of 80%; None if no number would.
+        """How many queries like these would show the difference of a pair with a power of 80%, if it were as large as observed; None if no number would.
 
         At least as many as the test needs to find anything. For tests of ranks and wins, which are not about the mean, None.
         """
@@ -193,7 +209,10 @@ class Comparison:
         return "\n".join([*lines, f"Conclusion: {self.conclusion}"] if self.conclusion else lines)
 
     def queries(self, measure: str | Measure, a: str | None = None, b: str | None = None) -> pl.DataFrame:
-        """The queries, sorted by how much better b is than a: largest losses first, largest gains last."""
+        """The queries, sorted by how much better b is than a: largest losses first, largest gains last.
+
+        Next to the ids are the questions, if a golden set or log has their texts.
+        """
         from ranklens.comparison.inspection import by_difference
 
         first, second = self._two(a, b)
@@ -204,9 +223,9 @@ class Comparison:
     ) -> pl.DataFrame:
         """The queries, the most influential first: query, difference, difference_without, verdict_changes.
 
-        Without a measure, by the primary one, or the first; without systems, of the baseline (or the first) and the best of the others.
-        ``difference_without`` is the mean difference of b and a without the query; ``verdict_changes`` says that without it the two
-        can no longer be told apart, or only then. The other pairs keep their p-values.
+        Without a measure, by the primary one; without systems, of the baseline (or the first) and the best of the others.
+        ``difference_without`` is the mean difference of b and a without the query; ``verdict_changes`` says that without it the difference
+        is no longer significant, or only then, or has the other sign. The other pairs keep their p-values.
         """
         from ranklens.comparison.influence import influence_frame
 
@@ -277,7 +296,10 @@ class Comparison:
     def documents(
         self, query: str, a: str | None = None, b: str | None = None, *, depth: int = 10
     ) -> pl.DataFrame:
-        """Two rankings of a query side by side, with grades, what changed, and the relevant documents that both missed."""
+        """Two rankings of a query side by side, with grades, what changed, and the relevant documents that both missed.
+
+        The first column is the question, if a golden set or log has its text.
+        """
         from ranklens.comparison.inspection import side_by_side
 
         first, second = self._two(a, b)
@@ -293,7 +315,7 @@ class Comparison:
         """One row per measure, pair and slice: means, difference, interval, p-values, effect sizes, wins, verdict.
 
         Every number is of b compared with a: ``difference`` is ``mean_b - mean_a`` (for a geometric mean, of the logarithms),
-        ``wins`` counts the queries where b has the higher value. With a baseline, that is a. ``columns`` chooses some, and only
+        ``wins`` counts the queries where b has the better value. With a baseline, that is a. ``columns`` chooses some, and only
         these are computed: the interval of an effect size takes longer than all the rest. Of more than 5,000 pairs there are
         verdicts only if ``columns`` asks for them.
         """
@@ -331,7 +353,7 @@ class Comparison:
         return from_json(text)
 
     def table(self) -> Table:
-        """One row per measure and system: mean, interval, and letters for systems that cannot be told apart."""
+        """One row per measure and system: mean, interval, and letters that systems without a significant difference share."""
         from ranklens.comparison.tables import leaders
 
         return leaders(self)
@@ -346,36 +368,64 @@ class Comparison:
     def _repr_html_(self) -> str:
         return self._printout().to_html()
 
-    def to_markdown(self) -> str:
-        """All that ``print`` shows, as Markdown."""
-        return self._printout().to_markdown()
+    def effect_sizes(self) -> Table:
+        """Cohen's dz, Hedges' g and the probability of improvement of each pair, with intervals, to be printed.
 
-    def to_latex(self, **table: Any) -> str:
+        >>> import ranklens as rl
+        >>> a, b = ({f"q{i}": {"RR": value} for i, value in enumerate(row)} for row in ((0.2, 0.4, 0.1, 0.3), (0.3, 0.6, 0.4, 0.3)))
+        >>> print(rl.compare_scores({"a": a, "b": b}).effect_sizes())
+        measure  pair       dz      g   95% interval  P(better)  95% interval
+        -------  ------  -----  -----  -------------  ---------  ------------
+        RR       b vs a  +1.16  +0.84  [-0.15, 1.76]       0.88  [0.40, 0.99]
+        <BLANKLINE>
+        dz, g: the mean difference in standard deviations of the differences (Cohen), and corrected for few queries (Hedges).
+        P(better): the share of queries where the first of the pair is better; ties count half.
+        """
+        from ranklens.comparison.tables import effects
+
+        return effects(self)
+
+    def to_markdown(self, *, effect_sizes: bool = False) -> str:
+        """All that ``print`` shows, as Markdown; :meth:`effect_sizes` follow if they are asked for."""
+        shown = self._printout()
+        return (shown.with_part(self.effect_sizes()) if effect_sizes else shown).to_markdown()
+
+    def to_latex(self, *, effect_sizes: bool = False, **table: Any) -> str:
         """A table for a paper (booktabs): systems × measures, the best in bold, the second best underlined, marks for significance.
 
         ``order`` is ``mean`` (of the first measure) or ``given``. ``marks`` are ``letters`` (of the systems that one beats),
         ``dagger`` or ``triangles`` (better and worse than ``against``, by default the baseline), or ``none``. ``delta=True`` adds
         the difference in percent, ``digits`` are those behind the point, ``align`` is ``decimal`` or ``right``. ``caption`` and
         ``label`` are yours; ``wide=True`` spans two columns. ``notes`` says how much the caption tells: ``short`` (details follow
-        as comments), ``full`` or ``none``.
+        as comments), ``full`` or ``none``. A table that is too wide is reported with what to do about it; one with more rows than a
+        page holds is a ``longtable``. ``effect_sizes=True`` adds :meth:`effect_sizes` as a second table.
         """
         from ranklens.comparison.paper import PaperTable, latex
 
-        return latex(self, PaperTable(**table))
+        text = latex(self, PaperTable(**table))
+        return f"{text}\n\n{self.effect_sizes().to_latex()}" if effect_sizes else text
 
     def methods(self, cite: Citations = "names") -> Methods:
         """The methods paragraph of a paper: measures, tests, corrections, policies and the version, with references."""
-        from ranklens import __version__
-        from ranklens.comparison.tables import note
+        from ranklens.comparison.tables import methods_of_tests
+        from ranklens.formulas.literature import PROCEDURES
         from ranklens.formulas.methods_paragraph import written
         from ranklens.registry import parse
         from ranklens.scores import highest_grade
+        from ranklens.scores.notes import in_prose
 
         known = [parse(name) for name in self.measures if self.quantity(name).is_known]
-        highest = highest_grade(scores.judged for scores in self.scores.values())
-        sentences = [*note(self, parameters=False), f"Values were computed with RankLens {__version__}."]
-        tested = ("smucker2007",) if len(self.pairs) and "randomization" in self.test else ()
-        return written(known, highest, [sentences[-1], *sentences[:-1]], cite, tested)
+        judged = [scores.judged for scores in self.scores.values()]
+        sentences = [*(in_prose(judged, known) if judged else []), *methods_of_tests(self)]
+        done = [part.terms.done for part in self.pairs.parts] if len(self.pairs) else []
+        is_corrected = (
+            done and self.pairs.parts[0].family.pairs > 1 and not self.pairs.parts[0].is_corrected_by_itself
+        )
+        corrected = [self.correction] if is_corrected else []
+        margins = ["margin"] if done and self.settings.margins else []
+        used = dict.fromkeys(PROCEDURES[name] for name in [*done, *corrected, *margins] if name in PROCEDURES)
+        others = [self.shown(name) for name in self.measures if not self.quantity(name).is_known]
+        return written(known, highest_grade(judged), sentences, cite, [*used], others)
 
     def _printout(self) -> Printout:
         from ranklens.comparison.tables import printout
@@ -388,8 +438,6 @@ class Comparison:
         """A report in one file that works offline."""
         from ranklens.report.html import write_report
 
-        if queries is None and self.evidence is not None:
-            queries = self.evidence.texts or None
         return write_report(self, path, queries=queries, corpus=corpus, title=title)
 
     @property
@@ -406,7 +454,7 @@ class Comparison:
                 f"There is only one system, {self.systems[0]}, so there is nothing to compare it with."
             )
         first = self._system(a) if a is not None else self.baseline or self.systems[0]
-        others = [system for system in self.ranked(self.measures[0]) if system != first]
+        others = [system for system in self.ranked(self.primary or self.measures[0]) if system != first]
         second = self._system(b) if b is not None else others[0]
         if first == second:
             raise InputError(
@@ -421,7 +469,8 @@ class Comparison:
     def _measure(self, measure: str | Measure) -> str:
         name = str(measure)
         if name not in self.aligned.values:
-            name = Quantity.named(measure).name
+            as_asked = (one.name for one in self.aligned.quantities if one.asked == name)
+            name = next(as_asked, None) or Quantity.named(measure).name
         if name not in self.aligned.values:
             raise MeasureError(f"{name} was not compared: {nearest(name, self.measures)}")
         return name

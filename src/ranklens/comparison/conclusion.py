@@ -4,38 +4,61 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ranklens.words import several
+from ranklens.comparison.alignment import Quantity
+from ranklens.comparison.wording import superior
+from ranklens.errors import MeasureError, nearest
+from ranklens.words import plural, several
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ranklens.comparison.comparison import Comparison
+    from ranklens.comparison.settings import Settings
+
+
+def primary_measure(settings: Settings, quantities: Sequence[Quantity]) -> str | None:
+    """The canonical name of the primary measure: the one named, else the first that can speak for a system.
+
+    None if all measures are one family, whose p-values are corrected over all of them.
+    """
+    known = {quantity.name: quantity for quantity in quantities}
+    name = settings.primary
+    if name is None:
+        rated = (one.name for one in quantities if one.is_tested and one.better != "neither")
+        return next(rated, None) if settings.family == "measure" else None
+    found = name if name in known else Quantity.named(name).name
+    if found not in known:
+        raise MeasureError(f"The primary measure {name} is not compared: {nearest(found, known)}")
+    if not known[found].is_tested:
+        raise MeasureError(f"The primary measure {found} is a count, which is not tested: choose another.")
+    return found
 
 
 def conclusion(comparison: Comparison) -> str:
     """What follows from all measures and slices together; empty where each measure says it already, and none contradicts."""
     if len(comparison.systems) < 2:
         return ""
-    winners = _winners(comparison)
-    if comparison.primary is not None and len(comparison.measures) > 1:
-        return _by_primary(comparison, winners)
-    if not comparison.is_divided:
-        return ""
-    told = []
-    if len({*winners.values()}) > 1:
+    winners, said = _winners(comparison), []
+    if comparison.primary is not None:
+        said += _by_primary(comparison, comparison.primary, winners)
+        winners = {measure: system for measure, system in winners.items() if measure == comparison.primary}
+    elif len({*winners.values()}) > 1:
         by = "; ".join(
-            f"{system} by {several(_measures(comparison, winners, system))}"
+            f"{system} by {several([comparison.shown(name) for name, best in winners.items() if best == system])}"
             for system in {**dict.fromkeys(winners.values())}
         )
-        told.append(
+        said.append(
             f"The measures disagree on which system to choose: {by}. Decide which measure counts, and name it with primary= before "
             "you look at new queries."
         )
-    told += _exceptions(comparison, winners)
-    return " ".join(told)
+    return " ".join([*said, *_exceptions(comparison, winners)])
 
 
 def disagree(comparison: Comparison) -> bool:
-    """Whether measures speak for different systems, or a slice for another than all queries together."""
+    """Whether the recommendation is in dispute: between measures without a primary one, or by a slice."""
     winners = _winners(comparison)
+    if comparison.primary is not None:
+        winners = {measure: system for measure, system in winners.items() if measure == comparison.primary}
     return len({*winners.values()}) > 1 or any(_lost(comparison, measure, winners) for measure in winners)
 
 
@@ -83,25 +106,28 @@ def _exceptions(comparison: Comparison, winners: dict[str, str]) -> list[str]:
     return told
 
 
-def _by_primary(comparison: Comparison, winners: dict[str, str]) -> str:
-    primary = str(comparison.primary)
-    winner, shown = winners.get(primary), comparison.shown(primary)
-    others = {
-        measure: system for measure, system in winners.items() if measure != primary and system != winner
-    }
-    told = [
-        f"{shown} decides: choose {winner}."
-        if winner
-        else f"{shown} decides, and by it no system can be chosen."
-    ]
-    if others:
-        names = dict.fromkeys(others.values())
-        by = "; ".join(f"{several(_measures(comparison, others, system))} for {system}" for system in names)
-        told.append(f"Other measures speak for another system: {by}.")
-    if winner:
-        told += _exceptions(comparison, {primary: winner})
-    return " ".join(told)
+def _by_primary(comparison: Comparison, primary: str, winners: dict[str, str]) -> list[str]:
+    """On which of several measures a recommendation rests, and which others contradict it."""
+    others = [name for name in comparison.measures if comparison.quantity(name).is_tested and name != primary]
+    if not others:
+        return []
+    said = f"Any recommendation rests on {comparison.shown(primary)} alone, the primary measure"
+    if comparison.settings.family == "measure":
+        shown = several([comparison.shown(name) for name in others])
+        said += f"; {shown} {plural(len(others), 'is', 'are')} described only, not corrected over measures"
+    found = [f"{said}."]
+    if primary in winners:
+        found += [conflict for name in others if (conflict := _conflict(comparison, name, winners[primary]))]
+    return found
 
 
-def _measures(comparison: Comparison, winners: dict[str, str], system: str) -> list[str]:
-    return [comparison.shown(measure) for measure, found in winners.items() if found == system]
+def _conflict(comparison: Comparison, measure: str, winner: str) -> str:
+    """Which systems another measure puts before the one that the primary measure speaks for."""
+    if comparison.quantity(measure).better == "neither":
+        return ""
+    ranked, different = comparison.ranked(measure), comparison.told_apart(measure, winner)
+    ahead = [system for system in ranked[: ranked.index(winner)] if system in different]
+    if not ahead:
+        return ""
+    word, verb = superior(comparison.contrasts(measure).terms), plural(len(ahead), "is", "are")
+    return f"By {comparison.shown(measure)}, however, {several(ahead)} {verb} {word} than {winner}."

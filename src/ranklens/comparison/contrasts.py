@@ -97,6 +97,12 @@ class Contrasts:
         return found | found.T
 
     @cached_property
+    def ahead(self) -> BoolArray:
+        """Systems × systems: which (rows) were shown to be better than which (columns)."""
+        place = np.argsort(self.order)
+        return np.asarray(self.different & (place[:, None] < place[None, :]))
+
+    @cached_property
     def means(self) -> list[float]:
         """One per system."""
         return [self.quantity.mean(row) for row in self.values]
@@ -108,7 +114,7 @@ class Contrasts:
 
     @cached_property
     def groups(self) -> list[list[int]]:
-        """Systems that cannot be told apart, best first; a system can be in several groups.
+        """Systems that do not differ significantly, best first; a system can be in several groups.
 
         None with a baseline: the other systems were not tested against each other.
         None where the alphabet does not suffice for them, either.
@@ -215,7 +221,9 @@ class Contrasts:
         a, b = self.first[index], self.second[index]
         a, b = (b, a) if turned else (a, b)
         changes = inputs.differences(self.tested[a], self.tested[b])
-        effects = effect_sizes(changes, level=self.settings.level, bounds=self._ends)
+        effects = effect_sizes(
+            changes, level=self.settings.level, bounds=self._ends, better=self.quantity.better
+        )
         if self.terms.done == "welch" and changes.shape[1] > 1:
             effects = effects.unpaired(self.variances[a], self.variances[b], self._ends)
         return Block(self, index, a, b, self._with_other_ends(effects, changes, index, turned=turned))
@@ -249,8 +257,13 @@ class Contrasts:
         if self.joint is not None:
             low, high = self.joint.low[index], self.joint.high[index]
             low, high = (-high, -low) if turned else (low, high)
+            low, high = np.maximum(low, self._reach.low), np.minimum(high, self._reach.high)
             effects = replace(
-                effects, low=low, high=high, method=np.full(len(low), METHODS.index("simultaneous"))
+                effects,
+                low=low,
+                high=high,
+                clipped=(low == self._reach.low) | (high == self._reach.high),
+                method=np.full(len(low), METHODS.index("simultaneous")),
             )
         return effects
 

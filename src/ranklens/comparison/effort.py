@@ -1,4 +1,4 @@
-"""How much resampling a comparison can afford, and which test replaces one that nobody would wait for."""
+"""How much resampling a comparison can afford; which test replaces the default one where it would take too long."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from ranklens.errors import Given, InputError, Option
+from ranklens.stats.pairwise import COUNTED
 from ranklens.stats.randomization import ALL_ORDERS
+from ranklens.stats.resampling_counts import BINS
+from ranklens.words import counted
 
 if TYPE_CHECKING:
     from ranklens.comparison.settings import Settings
@@ -42,12 +46,42 @@ class Size:
 
 
 def affordable(asked: Settings, size: Size) -> Settings:
-    """The number of resamples for so many queries; and another test in place of one that nobody would wait for."""
+    """The number of resamples for this many queries, and another test if the default one would take too long.
+
+    A test that the caller named is never replaced: it runs, or is refused.
+    """
     settings = replace(asked, resamples=_resamples(asked, size))
-    patience = _PATIENCE_BY_DEFAULT.get(settings.test, _PATIENCE) if settings.is_default else _PATIENCE
-    if not (corrected_away(settings, size.tests(settings)) or _seconds(settings, size) > patience):
+    hurdle = obstacle(settings, size)
+    if hurdle is None:
         return settings
+    if not settings.is_default:
+        raise InputError(
+            Given("test", settings.test),
+            f" is not possible here: {hurdle}. Omit ",
+            Option("test"),
+            ", choose ",
+            Option("test", "tukey" if settings.is_tukey else "t"),
+            ", or compare fewer pairs with ",
+            Option("baseline"),
+            ".",
+        )
     return replace(settings, test="tukey" if settings.is_tukey else "t")
+
+
+def obstacle(settings: Settings, size: Size) -> str | None:
+    """Why a test cannot be done: it would take too long, or show nothing; None if it can."""
+    settings = replace(settings, resamples=_resamples(settings, size))
+    tests = size.tests(settings)
+    if corrected_away(settings, tests):
+        return (
+            f"with {settings.resamples:,} resamples no p-value stays small when corrected for {tests:,} tests"
+        )
+    patience = _PATIENCE_BY_DEFAULT.get(settings.test, _PATIENCE) if settings.is_default else _PATIENCE
+    seconds = _seconds(settings, size)
+    if seconds <= patience:
+        return None
+    minutes = max(1, round(seconds / 60))
+    return f"{settings.resamples:,} resamples of {counted(size.queries, 'query')} would take about {counted(minutes, 'minute')}"
 
 
 def corrected_away(settings: Settings, tests: int) -> bool:
@@ -76,4 +110,6 @@ def _seconds(settings: Settings, size: Size) -> float:
         "bootstrap": 6 + 0.5 * size.pairs(settings) * size.measures,
         "tukey-randomized": (0.7 if size.systems <= ALL_ORDERS else 7) * rows,
     }
+    if settings.test == "bootstrap" and size.queries > COUNTED:
+        return 1e-9 * 140 * size.pairs(settings) * size.measures * BINS * settings.resamples
     return 1e-9 * per_draw.get(settings.test, 0.0) * size.queries * settings.resamples

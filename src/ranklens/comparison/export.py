@@ -24,10 +24,11 @@ if TYPE_CHECKING:
     import polars as pl
 
     from ranklens.arrays import FloatArray, IntArray
-    from ranklens.comparison.analysis import SystemResult
     from ranklens.comparison.comparison import Comparison
     from ranklens.comparison.contrasts import Block
+    from ranklens.comparison.macro import MacroPair
     from ranklens.comparison.pairs import Pairs
+    from ranklens.comparison.results import SystemResult
     from ranklens.stats import Interval
 
 FORMAT_VERSION = 1  # of the JSON; 1: first version
@@ -160,6 +161,12 @@ def _in_turn(outline: Sequence[str], parts: Sequence[Pairs | FloatArray], *, wor
         yield after
 
 
+def _macro_pair(pair: MacroPair) -> dict[str, Any]:
+    low, high = pair.interval
+    interval = {"low": finite(low), "high": finite(high), "method": pair.interval.method}
+    return {**{name: value for name, value in asdict(pair).items() if name != "interval"}, **interval}
+
+
 def _rows(part: Pairs | FloatArray, *, wordy: bool) -> list[Any]:
     if isinstance(part, np.ndarray):
         return list(part.tolist())
@@ -173,9 +180,10 @@ def _content(comparison: Comparison) -> dict[str, Any]:
     return {
         "format_version": FORMAT_VERSION,
         "versions": _versions(),
+        "inputs": comparison.inputs.hashes(),
         "systems": list(comparison.systems),
         "teams": dict(comparison.teams) if comparison.teams is not None else None,
-        "measures": [_measure(comparison, name) for name in comparison.measures],
+        "measures": [measure_row(comparison, name) for name in comparison.measures],
         "queries": list(comparison.query_ids),
         "settings": asdict(comparison.settings),
         "results": [_system(result) for result in comparison.results],
@@ -190,6 +198,7 @@ def _content(comparison: Comparison) -> dict[str, Any]:
             for part in comparison.slices
         ],
         "macro_averages": [_system(result) for result in comparison.macro],
+        "macro_pairs": [_macro_pair(pair) for pair in comparison.macro_pairs],
         "slice_of": dict(comparison.slice_of) if comparison.slice_of is not None else None,
         "cluster_of": dict(comparison.cluster_of) if comparison.cluster_of is not None else None,
         "groups": {
@@ -219,7 +228,8 @@ def _content(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _measure(comparison: Comparison, name: str) -> dict[str, Any]:
+def measure_row(comparison: Comparison, name: str) -> dict[str, Any]:
+    """What is known of a measure."""
     quantity = comparison.quantity(name)
     low, high = map(finite, quantity.bounds)
     return {

@@ -1,4 +1,4 @@
-"""Which systems cannot be told apart, as letters: two systems share a letter exactly if no difference was shown."""
+"""Groups of systems as letters: two systems share a letter exactly if they do not differ significantly."""
 
 from __future__ import annotations
 

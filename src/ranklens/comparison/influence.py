@@ -17,13 +17,15 @@ from ranklens.stats.randomization import EXACT_UP_TO
 if TYPE_CHECKING:
     import polars as pl
 
-    from ranklens.arrays import BoolArray, FloatArray
+    from ranklens.arrays import BoolArray, FloatArray, IntArray
     from ranklens.comparison.comparison import Comparison
     from ranklens.comparison.contrasts import Contrasts
     from ranklens.stats import Influence
 
 
-_FEWEST = 8  # queries; with fewer, every one decides
+_FEWEST = 8  # queries; a sentence of the report leaves out two
+_FEWEST_LEFT = 2  # queries that are left when two are left out
+_MOST = 20  # queries that are left out one by one, those that speak loudest
 
 
 def influence_frame(comparison: Comparison, measure: str, a: str, b: str) -> pl.DataFrame:
@@ -45,15 +47,16 @@ def influence_frame(comparison: Comparison, measure: str, a: str, b: str) -> pl.
 
 @dataclass(frozen=True)
 class Decisive:
-    """One or two queries, or clusters of them, without which a significant pair could not be told apart."""
+    """Queries, or clusters of them, without which a difference would not be significant: without each, or without two together."""
 
     names: list[str]
-    difference: float  # the mean difference without them
+    each: bool
+    difference: float  # the mean difference without the first, or without both
     are_clusters: bool
 
 
 def fragile(comparison: Comparison, measure: str, a: str, b: str) -> Decisive | None:
-    """What a significant pair rests on; None if it would be told apart without any one or two queries.
+    """What a significant difference hinges on; None if it would be significant without any one or two queries.
 
     Where queries belong together, whole clusters are left out, as these are what is independent. Judged by t where counting all
     signs would take long.
@@ -62,16 +65,23 @@ def fragile(comparison: Comparison, measure: str, a: str, b: str) -> Decisive | 
     values = part.tested[[part.systems.index(a), part.systems.index(b)]]
     groups, change = part.clusters, inputs.differences(*values)
     sums = change if groups is None else groups.sums(change)
-    if not part.significant[part.place(a, b)] or len(sums) < _FEWEST:
+    if not part.significant[part.place(a, b)] or len(sums) < _FEWEST_LEFT + 2:
         return None
-    loudest, _ = mean_without(sums)
-    for most in (1, 2):
-        kept = ~np.isin(np.arange(len(sums)) if groups is None else groups.index, loudest[:most])
-        if not _significant(part, a, b, np.array([_p_of_some(part, values, kept)]))[0]:
-            names = _names(comparison, groups)
-            chosen = [names[place] for place in loudest[:most].tolist()]
-            return Decisive(chosen, float(change[kept].mean()), groups is not None)
-    return None
+    places, names = np.arange(len(sums)) if groups is None else groups.index, _names(comparison, groups)
+
+    def is_decided_by(some: IntArray) -> bool:
+        return not _significant(part, a, b, np.array([_p_of_some(part, values, ~np.isin(places, some))]))[0]
+
+    def decisive(some: IntArray, *, each: bool) -> Decisive:
+        left = ~np.isin(places, some[:1] if each else some)
+        chosen = [names[place] for place in some.tolist()]
+        return Decisive(chosen, each, float(change[left].mean()), groups is not None)
+
+    loudest, _ = mean_without(sums, _MOST)
+    alone = [place for place in loudest[:_MOST].tolist() if is_decided_by(np.array([place]))]
+    if alone:
+        return decisive(np.array(alone), each=True)
+    return decisive(loudest[:2], each=False) if is_decided_by(loudest[:2]) else None
 
 
 def _p_of_some(part: Contrasts, values: FloatArray, kept: BoolArray) -> float:
@@ -109,7 +119,7 @@ def told(comparison: Comparison, measure: str) -> str:
     names = " and ".join(ids[place] for place in loudest.tolist())
     return (
         f"{comparison.shown(measure)}: {best} and {reference} differ by {change.mean():+.4f}; without {names}, the two queries that "
-        f"speak loudest for that, by {rest:+.4f}."
+        f"contribute most to that, by {rest:+.4f}."
     )
 
 
@@ -128,7 +138,7 @@ def _influence(part: Contrasts, a: str, b: str) -> Influence:
     return influence(
         part.tested[i],
         part.tested[j],
-        method="randomization" if part.terms.done == "mcnemar" else part.terms.done,
+        method=part.terms.done,
         clusters=part.clusters,
         rng=part.settings.seed,
         resamples=part.settings.resamples,
@@ -136,9 +146,12 @@ def _influence(part: Contrasts, a: str, b: str) -> Influence:
 
 
 def _changes(part: Contrasts, a: str, b: str, found: Influence) -> BoolArray:
-    """Whether the pair is told apart with all queries but not without one, the other way round, or in the other direction."""
-    before = _significant(part, a, b, np.array([found.p_value]))[0]
-    after = _significant(part, a, b, found.p_without)
+    """Whether the pair differs significantly with all queries but not without one, the other way round, or in the other direction."""
+    place = part.place(a, b)
+    before, own = part.significant[place], part.p_values[place]
+    # A test that is judged by one close to it, or was drawn anew, is moved to where it was with all queries.
+    moved = own / found.p_value if own > 0 and found.p_value > 0 else 1.0
+    after = _significant(part, a, b, np.minimum(found.p_without * moved, 1.0))
     turned = np.sign(found.difference_without) != np.sign(
         inputs.sample(found.difference, "difference").mean()
     )
@@ -154,5 +167,13 @@ def _significant(part: Contrasts, a: str, b: str, p: FloatArray) -> BoolArray:
     if part.family.pairs != len(part) or part.is_corrected_by_itself:
         factor = corrected / own if corrected < 1 and own > 0 else part.family.pairs
         return np.asarray(p * factor <= settings.alpha)
-    rows = [np.concatenate([part.p_values[:index], [one], part.p_values[index + 1 :]]) for one in p.tolist()]
-    return np.array([adjust(row, method=settings.correction)[index] <= settings.alpha for row in rows])
+    # A larger p-value is corrected to a larger one, so the largest significant one is found by halving.
+    ordered = np.unique(p)
+    low, high = 0, len(ordered)
+    while low < high:
+        middle = (low + high) // 2
+        row = part.p_values.copy()
+        row[index] = ordered[middle]
+        is_small = adjust(row, method=settings.correction)[index] <= settings.alpha
+        low, high = (middle + 1, high) if is_small else (low, middle)
+    return np.asarray(p < ordered[low] if low < len(ordered) else np.ones(len(p), dtype=bool))

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from ranklens.errors import InputError, nearest
-from ranklens.judging.documents import judgments, ranking
+from ranklens.judging.documents import judgments, ranking, with_further
 from ranklens.stats import inputs
 
 if TYPE_CHECKING:
@@ -16,14 +16,15 @@ if TYPE_CHECKING:
 
 
 def by_difference(comparison: Comparison, measure: str, a: str, b: str) -> pl.DataFrame:
-    """The columns query, a, b, difference (and slice), from the largest loss of b to its largest gain."""
+    """The columns query, question (if known), a, b, difference (and slice), from the largest loss of b to its largest gain."""
     import polars as pl
 
-    values = comparison.values(measure)
+    values, texts = comparison.values(measure), comparison.texts
     first, second = (values[comparison.systems.index(name)] for name in (a, b))
     table = pl.DataFrame(
         {
             "query": pl.Series(comparison.query_ids, dtype=pl.String),
+            **({"question": [texts.get(query) for query in comparison.query_ids]} if texts else {}),
             **dict(zip(_columns(a, b), (first, second), strict=True)),
             "difference": second - first,
         }
@@ -36,11 +37,12 @@ def by_difference(comparison: Comparison, measure: str, a: str, b: str) -> pl.Da
 
 def _columns(*systems: str) -> list[str]:
     """The systems' names, told apart from the other columns."""
-    return [f"{name} (system)" if name in ("query", "difference", "slice") else name for name in systems]
+    taken = ("query", "question", "difference", "slice")
+    return [f"{name} (system)" if name in taken else name for name in systems]
 
 
 def side_by_side(comparison: Comparison, query: str, a: str, b: str, depth: int) -> pl.DataFrame:
-    """The columns doc, grade, rank_<a>, rank_<b> and change; ranks are over the whole ranking.
+    """The columns question (if known), doc, grade, rank_<a>, rank_<b> and change; ranks are over the whole ranking.
 
     Rows follow the order of b's first ``depth`` documents, then those that only a has there, then the relevant
     documents that both missed. The grade is null for an unjudged document. If a call failed, nothing is known
@@ -50,8 +52,8 @@ def side_by_side(comparison: Comparison, query: str, a: str, b: str, depth: int)
 
     inputs.count(depth, "depth")
     evidence = _evidence(comparison, query, a, b)
-    before, after = (_ranks(evidence, query, name) for name in (a, b))
     judged = judgments(evidence.qrels).filter(pl.col("query") == query)
+    before, after = (_ranks(evidence, query, name, judged) for name in (a, b))
     grades = dict(judged.select("doc", "grade").iter_rows())
     every = (
         _Seen(doc, grades.get(doc), before.get(doc, math.inf), after.get(doc, math.inf))
@@ -70,7 +72,9 @@ def side_by_side(comparison: Comparison, query: str, a: str, b: str, depth: int)
         for one in sorted(shown, key=lambda one: (one.place(depth), one.doc))
     ]
     schema = {"doc": pl.String, "grade": pl.Float64, f"rank_{a}": pl.Int64, f"rank_{b}": pl.Int64}
-    return pl.DataFrame(rows, schema={**schema, "change": pl.String}, orient="row")
+    table = pl.DataFrame(rows, schema={**schema, "change": pl.String}, orient="row")
+    text = comparison.texts.get(query)
+    return table if text is None else table.select(pl.lit(text).alias("question"), pl.all())
 
 
 class _Seen(NamedTuple):
@@ -111,6 +115,7 @@ def _evidence(comparison: Comparison, query: str, a: str, b: str) -> Evidence:
     return evidence
 
 
-def _ranks(evidence: Evidence, query: str, name: str) -> dict[str, int]:
-    found = ranking(evidence.qrels, evidence.runs[name], evidence.policy, queries=[query])
+def _ranks(evidence: Evidence, query: str, name: str, gold: pl.DataFrame) -> dict[str, int]:
+    run = evidence.runs[name]
+    found = with_further(ranking(evidence.qrels, run, evidence.policy, queries=[query]), run, gold)
     return dict(found.select("doc", "rank").iter_rows())

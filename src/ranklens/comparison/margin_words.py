@@ -20,6 +20,8 @@ def margin_of(pair: PairResult) -> Margin | None:
 def of_pair(pair: PairResult) -> str:
     """What the margin adds to the verdict on a pair; empty where that says it already, or there is none."""
     margin = margin_of(pair)
+    if pair.ties == pair.n:
+        return ""
     if pair.decision == "equivalent" and pair.significant:
         return f"they differ, but by less than the margin of {margin}"
     if pair.decision == "equivalent":
@@ -40,8 +42,8 @@ def of_measure(comparison: Comparison, measure: str) -> str:
     reference = comparison.baseline or ranked[0]
     found: dict[str | None, list[str]] = {}
     for system in ranked:
-        if system != reference:
-            found.setdefault(comparison.pair(measure, reference, system).decision, []).append(system)
+        if system != reference and (pair := comparison.pair(measure, reference, system)).ties < pair.n:
+            found.setdefault(pair.decision, []).append(system)
     words = {"equivalent": f"equivalent to {reference}", "no worse": f"no worse than {reference}"}
     said = [
         f"{several(names)} {plural(len(names), 'is', 'are')} {word}"
@@ -60,7 +62,8 @@ def as_good(comparison: Comparison, measure: str, best: str) -> list[str]:
     if measure not in comparison.settings.margins:
         return []
     others = [system for system in comparison.ranked(measure) if system != best]
-    return [other for other in others if comparison.pair(measure, best, other).decision == "equivalent"]
+    pairs = (comparison.pair(measure, best, other) for other in others)
+    return [pair.b for pair in pairs if pair.decision == "equivalent" and pair.ties < pair.n]
 
 
 def equivalent(comparison: Comparison, measure: str, best: str, others: list[str]) -> bool:

@@ -116,4 +116,7 @@ def _both_sides(part: Contrasts, margin: Margin, a: Any, b: Any) -> tuple[FloatA
         down = up = margin.reach(values[a])
     if part.clusters is not None:
         change, down, up = (part.clusters.shares(each) for each in (change, down, up))
-    return careful_p(change, down), careful_p(-change, up)
+    low, high = careful_p(change, down), careful_p(-change, up)
+    # Systems with the same values are equivalent on these queries, as the gate passes what changed nothing.
+    differ = change.any(axis=-1)
+    return np.where(differ, low, 0.0), np.where(differ, high, 0.0)

@@ -1,4 +1,4 @@
-"""Which differences unjudged documents leave open: the systems' ranges overlap, although the test separates them."""
+"""Which differences unjudged documents leave open: the systems' ranges overlap, although the difference is significant."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ranklens.errors import InputError
-from ranklens.words import plural, several
+from ranklens.words import counted, plural, several
 
 if TYPE_CHECKING:
     import polars as pl
@@ -56,7 +56,7 @@ def ranges_frame(comparison: Comparison, measure: str) -> pl.DataFrame:
 def open_pairs(
     comparison: Comparison, measure: str, ends: Mapping[str, tuple[float, float]]
 ) -> list[tuple[str, str]]:
-    """The pairs that the test separates while their ranges overlap, the better system first."""
+    """The pairs that differ significantly while their ranges overlap, the better system first."""
     quantity = comparison.quantity(measure)
     return [pair for pair in comparison.pairs.won(measure) if _overlap(quantity, ends, *pair)]
 
@@ -69,7 +69,7 @@ def _overlap(quantity: Quantity, ends: Mapping[str, tuple[float, float]], ahead:
 
 @dataclass(frozen=True, eq=False)
 class Unjudged:
-    """What unjudged documents leave open; worked out when somebody asks."""
+    """What unjudged documents leave open; computed on first access."""
 
     aligned: Aligned
     scores: Mapping[str, Scores]
@@ -100,7 +100,7 @@ class Unjudged:
         return ((name, self.scores[name].bounds(measure)) for name in self.aligned.systems)
 
     def leaves_open(self, pair: PairResult) -> bool:
-        """Whether the two could be the other way round, although the test separates them; over all queries."""
+        """Whether the two could be the other way round, although their difference is significant; over all queries."""
         if not pair.significant or pair.slice is not None or pair.measure not in self.ranges:
             return False
         quantity = pair.terms.quantity
@@ -116,10 +116,10 @@ def told(comparison: Comparison, measure: str) -> str:
         return ""
     ends = comparison.cheap_bounds[measure]
     ahead, behind = found[0]
-    more = f" The same holds for {len(found) - 1:,} more." if len(found) > 1 else ""
+    more = f" So is that of {counted(len(found) - 1, 'more pair')}." if len(found) > 1 else ""
     return (
         f"if unjudged documents were judged, the mean of {ahead} would be {_span(*ends[ahead])} and that of {behind} "
-        f"{_span(*ends[behind])}, so the order of the two is open although the test separates them.{more}"
+        f"{_span(*ends[behind])}, so the order of the two is open although their difference is significant.{more}"
     )
 
 

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 class PairResult:
     """Two systems on one measure; every number describes b compared with a.
 
+    ``wins`` counts the queries where b has the better value (where neither end is better: the higher one), and the effect's
+    ``probability`` is that of b being better. ``difference``, its interval and the standardised effects keep the sign of
+    ``mean_b - mean_a``, whichever end is better.
     ``significant`` says that ``adjusted_p`` is not above alpha and that the test favours the system with the better mean:
     the sign and Wilcoxon tests can favour the other.
     ``difference`` is the mean of b minus that of a. For a geometric mean (``gm_AP``) the logarithms are compared:
@@ -52,7 +55,7 @@ class PairResult:
 
     @cached_property
     def is_open(self) -> bool:
-        """Whether unjudged documents could turn the difference round, although the test separates the two.
+        """Whether unjudged documents could turn the difference round, although the difference is significant.
 
         Only where judgments say what is not relevant and few documents were retrieved; :meth:`ranklens.Comparison.bounds` always answers.
         """

@@ -1,6 +1,6 @@
 """The table of a paper, in LaTeX: systems × measures, with marks for what was shown.
 
-It needs ``booktabs`` and nothing else: decimals are aligned by two columns that meet at the point, so that bold digits and raised
+It needs ``booktabs``, and ``longtable`` if it has more rows than a page: decimals are aligned by two columns that meet at the point, so that bold digits and raised
 marks do not move it.
 """
 
@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING
 
 from ranklens.comparison import tables, wording
 from ranklens.comparison.groups import label
-from ranklens.errors import Given, InputError, Option, nearest
-from ranklens.registry import stated
+from ranklens.errors import Given, InputError, InPython, Option, RankLensWarning, nearest, warn
+from ranklens.registry import parse, stated
 from ranklens.scores import highest_grade
-from ranklens.tables.table import escape_latex, in_a_cell
+from ranklens.scores.notes import in_prose
+from ranklens.tables import latex as latex_tables
+from ranklens.tables.table import in_a_cell
 from ranklens.words import counted
 
 if TYPE_CHECKING:
@@ -121,36 +123,58 @@ class _Page:
                 Option("against"),
                 ", or a baseline.",
             )
-        kind = "table*" if self.asked.wide else "table"
-        said = self.asked.caption if self.asked.caption is not None else self._caption()
-        lettered = self.marks == "letters"
-        columns = ["l" if lettered else "", "l", self._columns()]
-        return "\n".join(
-            [
-                *self._details(),
-                rf"\begin{{{kind}}}",
-                r"\centering",
-                # Some classes leave room only above a caption.
-                *([rf"\caption{{{said}}}", r"\smallskip"] if said else []),
-                *([rf"\label{{{self.asked.label}}}"] if self.asked.label else []),
-                *self._size(),
-                rf"\begin{{tabular}}{{{''.join(columns)}}}",
-                r"\toprule",
-                _row([*([""] if lettered else []), "system", *map(self._heading, self.comparison.measures)]),
-                r"\midrule",
-                *self._rows(),
-                r"\bottomrule",
-                r"\end{tabular}",
-                rf"\end{{{kind}}}",
-            ]
+        body = latex_tables.environment(
+            *self._content,
+            caption=self.asked.caption if self.asked.caption is not None else self._caption(),
+            label=self.asked.label,
+            size=self._size,
+            wide=self.asked.wide,
         )
+        return "\n".join([*self._details(), *self._on_width(), *body])
 
-    def _size(self) -> list[str]:
+    @cached_property
+    def _content(self) -> tuple[str, list[str], list[list[str]]]:
+        """The columns, the header and the rows."""
+        lettered = self.marks == "letters"
+        columns = "".join(["l" if lettered else "", "l", self._columns()])
+        header = [*([""] if lettered else []), "system", *map(self._heading, self.comparison.measures)]
+        return columns, header, self._rows()
+
+    @property
+    def width(self) -> float:
+        """About how wide the table is, in points."""
+        return latex_tables.table_width(*self._content, self._size)
+
+    def _on_width(self) -> list[str]:
+        """What to do about a table that is too wide, as a warning and as a comment."""
+        width, is_long = self.width, len(self.systems) >= latex_tables.LONG_FROM
+        room = latex_tables.TEXT if self.asked.wide or is_long else latex_tables.COLUMN
+        if width <= room:
+            return []
+        about = f"The LaTeX table is about {width:.0f} pt wide"
+        smaller = "show fewer measures or digits, or use shorter names"
+        if self.marks == "letters":
+            smaller += ", or mark differences from one system (against) instead of letters"
+        if width > latex_tables.TEXT:
+            told = RankLensWarning(
+                f"{about}, more than the text of most papers ({latex_tables.TEXT} pt): {smaller}."
+            )
+        else:
+            told = RankLensWarning(
+                f"{about}, more than a column of a two-column paper ({latex_tables.COLUMN} pt): span both columns with ",
+                InPython("wide=True", "--wide", "wide"),
+                f", or {smaller}.",
+            )
+        warn(told)
+        return [f"% {told}"]
+
+    @property
+    def _size(self) -> latex_tables.Size:
         """Small type for many systems, smaller still for many columns."""
         columns = sum(1 + self._has_delta(measure) for measure in self.comparison.measures)
         if columns > _NARROW_FROM:
-            return [r"\footnotesize", r"\setlength{\tabcolsep}{2.5pt}"]
-        return [r"\small", r"\setlength{\tabcolsep}{4pt}"] if len(self.systems) > _SMALL_FROM else []
+            return latex_tables.TINY
+        return latex_tables.SMALL if len(self.systems) > _SMALL_FROM else latex_tables.NORMAL
 
     def _columns(self) -> str:
         """A difference stands nearer to its own measure than to the next."""
@@ -169,20 +193,18 @@ class _Page:
         return self.asked.delta and tables.is_rated(self.comparison, measure)
 
     def _heading(self, measure: str) -> str:
-        name = escape_latex(self.comparison.shown(measure))
+        name = latex_tables.escaped(self.comparison.shown(measure))
         name = rf"\multicolumn{{2}}{{c}}{{{name}}}" if self._has_point(measure) else name
         return name + (r" & $\Delta$\%" if self._has_delta(measure) else "")
 
-    def _rows(self) -> list[str]:
+    def _rows(self) -> list[list[str]]:
         columns = [self._cells(measure) for measure in self.comparison.measures]
         return [
-            _row(
-                [
-                    *([label(i)] if self.marks == "letters" else []),
-                    escape_latex(system),
-                    *(column[i] for column in columns),
-                ]
-            )
+            [
+                *([label(i)] if self.marks == "letters" else []),
+                latex_tables.escaped(system),
+                *(column[i] for column in columns),
+            ]
             for i, system in enumerate(self.systems)
         ]
 
@@ -250,7 +272,7 @@ class _Page:
         )
         if method:
             method += f", p < {self.comparison.alpha:g}"
-        return escape_latex(" ".join(self._said(method))).translate(_SYMBOLS)
+        return latex_tables.escaped(" ".join(self._said(method))).translate(_SYMBOLS)
 
     def _said(self, method: str) -> list[str]:
         look = "best in bold" + (", second best underlined" if len(self.systems) > 2 else "")
@@ -268,6 +290,11 @@ class _Page:
             said.append(f"Δ%: relative to {self.against}.")
         if self.marks == "letters":
             said.append(tables.only_with_baseline(self.comparison).strip())
+        if self.asked.notes == "full" and (judged := [one.judged for one in self.comparison.scores.values()]):
+            said += in_prose(
+                judged,
+                [parse(name) for name in self.comparison.measures if self.comparison.quantity(name).is_known],
+            )[1:]
         parameters = stated_parameters(self.comparison)
         said += [f"Parameters: {'; '.join(parameters)}."] if parameters else []
         return [text for text in said if text]
@@ -310,6 +337,8 @@ def _briefly(comparison: Comparison) -> str:
     family = comparison.pairs.parts[0].family
     if family.pairs > 1 and not comparison.settings.is_tukey:
         parts.append(wording.name_of_correction(comparison.correction) or "not corrected")
+    if family.measures == 1 and len(comparison.pairs.parts) > 1:
+        parts.append("not corrected over measures")
     return ", ".join(parts)
 
 
@@ -327,9 +356,3 @@ def _ranges(places: Sequence[int]) -> str:
         for run in runs
     ]
     return separator.join(told)
-
-
-def _row(cells: Sequence[str]) -> str:
-    line = " & ".join(cells) + r" \\"
-    # At the start of a line these would belong to the line break before.
-    return f"{{}}{line}" if line.startswith(("[", "*")) else line

@@ -11,6 +11,7 @@ import numpy as np
 
 from ranklens.comparison.comparison import Comparison
 from ranklens.errors import Given, InputError
+from ranklens.registry import parse
 from ranklens.scores import Scores
 from ranklens.stats import (
     Clusters,
@@ -18,9 +19,10 @@ from ranklens.stats import (
     design_effect,
     inputs,
     intraclass_correlation,
-    power_of,
-    queries_needed,
 )
+from ranklens.stats.bounded import is_binary
+from ranklens.stats.deviations import deviation_interval
+from ranklens.stats.power import default_test_power, queries_for_default_test
 from ranklens.words import counted, kind, percent
 
 if TYPE_CHECKING:
@@ -41,6 +43,7 @@ class Plan:
 
     ``queries`` is the number for the deviation found in the pilot, ``interval`` what it is for the lowest and highest deviation that
     the pilot leaves plausible (None for a stated deviation). With clusters, ``clusters`` of ``per_cluster`` queries are needed.
+    ``differing`` is the share of queries (or clusters) in which the systems of the pilot differ.
     """
 
     queries: int
@@ -54,11 +57,13 @@ class Plan:
     source: str
     per_cluster: float | None = None
     correlation: float | None = None
+    differing: float = 1.0
+    binary: bool = False  # whether scores are 0 or 1
 
     @property
     def clusters(self) -> int | None:
         """How many clusters that is; None if queries are independent."""
-        return None if self.per_cluster is None else ceil(self.queries / self.per_cluster - 1e-9)
+        return None if self.per_cluster is None else _units(self.queries, self.per_cluster)
 
     @property
     def design_effect(self) -> float:
@@ -68,7 +73,7 @@ class Plan:
         return design_effect(self.correlation, self.per_cluster)
 
     def power_at(self, queries: int) -> float:
-        """The chance to find the difference with so many queries."""
+        """The probability of finding the difference with this many queries."""
         return self._power(queries, self.deviation)
 
     @property
@@ -145,7 +150,7 @@ class Plan:
             )
         if self.tests > 1:
             said.append(
-                f"There are {self.tests:,} pairs, so a single test has an alpha of {self.alpha:.2g} (Bonferroni, the worst case of Holm)."
+                f"{self.tests:,} tests are corrected together, so a single test has an alpha of {self.alpha:.2g} (Bonferroni, the worst case of Holm)."
             )
         return said
 
@@ -153,15 +158,33 @@ class Plan:
         return str(self.printout())
 
     def _power(self, queries: int, deviation: float) -> float:
-        return power_of(self.detect, deviation * self.design_effect**0.5, queries, alpha=self.alpha)
+        size = self.per_cluster or 1.0
+        return default_test_power(
+            self.detect,
+            deviation * (self.design_effect / size) ** 0.5,
+            _units(queries, size),
+            alpha=self.alpha,
+            differing=self.differing,
+            binary=self.binary,
+        )
+
+
+def _units(queries: int, size: float) -> int:
+    """Independent units, whole ones: clusters of this size, or queries."""
+    return int(queries / size + 1e-9)
 
 
 class _Pilot(NamedTuple):
     deviation: float
-    freedom: int | None
+    interval: Interval | None
     source: str
+    differing: float = 1.0
+    binary: bool = False
     correlation: float | None = None
     per_cluster: float | None = None
+    systems: int = 2
+    tests: int = 1  # that are corrected together
+    alpha: float = 0.05
 
 
 def plan(
@@ -169,8 +192,8 @@ def plan(
     *,
     detect: float,
     power: float = 0.8,
-    alpha: float = 0.05,
-    systems: int = 2,
+    alpha: float | None = None,
+    systems: int | None = None,
     baseline: bool = False,
     measure: str | Measure | None = None,
     per_cluster: float | None = None,
@@ -181,38 +204,45 @@ def plan(
 
     ``pilot`` says how much differences vary from query to query: a :class:`Comparison` or ``{name: Scores}`` of past runs (by
     ``measure``, the first if none is named), the scores of one system, a list of differences, or their standard deviation itself.
-    ``systems`` are compared in all pairs, or each with a ``baseline``. Where queries come in clusters, give the number
-    ``per_cluster`` and the intra-class ``correlation`` of differences; a comparison with clusters brings both.
+    ``systems`` are compared in all pairs, or each with a ``baseline``. By default the family of tests and ``alpha`` are those of the
+    comparison, and those of two systems at 0.05 for any other pilot. The test is the default one. Where queries come
+    in clusters, give the number ``per_cluster`` and the intra-class ``correlation`` of differences; a comparison with clusters brings
+    both.
 
     >>> plan(0.2, detect=0.05).queries
     128
     >>> found = plan(0.2, detect=0.05, systems=4, per_cluster=5, correlation=0.3)
     >>> found.queries, found.clusters, found.tests
-    (430, 86, 6)
+    (445, 89, 6)
     """
     gap = inputs.finite(detect, "detect")
     if gap <= 0:
         raise InputError(
             Given("detect", detect), " is not allowed: it must be a difference above 0, such as 0.02."
         )
-    inputs.count(systems, "systems", 2)
     inputs.share(level, "level")
-    known = _pilot(pilot, measure)
-    tests = systems - 1 if baseline else systems * (systems - 1) // 2
+    known = _pilot(pilot, measure, level)
+    alpha = known.alpha if alpha is None else inputs.share(alpha, "alpha", 0.05)
+    tests = known.tests
+    if systems is not None or baseline:
+        number = known.systems if systems is None else inputs.count(systems, "systems", 2)
+        tests = number - 1 if baseline else number * (number - 1) // 2
     size, related = _clustering(per_cluster or known.per_cluster, correlation, known.correlation)
     effect = design_effect(related, size) if size is not None and related is not None else 1.0
+    one = size or 1.0  # queries of what is independent
 
     def needed(deviation: float) -> int:
-        # The test is of clusters, so there are at least two of them.
-        least = ceil(2 * size) if size is not None else 2
-        return max(
-            least,
-            queries_needed(
-                gap, deviation * effect**0.5, alpha=inputs.share(alpha, "alpha", 0.05) / tests, power=power
-            ),
+        units = queries_for_default_test(
+            gap,
+            deviation * (effect / one) ** 0.5,
+            alpha=alpha / tests,
+            power=power,
+            differing=known.differing,
+            binary=known.binary,
         )
+        return ceil(units * one - 1e-9)
 
-    around = _deviation_interval(known, level)
+    around = known.interval
     return Plan(
         queries=needed(known.deviation),
         interval=None if around is None else (needed(around.low), needed(around.high)),
@@ -225,6 +255,8 @@ def plan(
         source=known.source,
         per_cluster=size,
         correlation=related,
+        differing=known.differing,
+        binary=known.binary,
     )
 
 
@@ -249,52 +281,56 @@ def _clustering(
     return float(size), max(0.0, related)
 
 
-def _deviation_interval(pilot: _Pilot, level: float) -> Interval | None:
-    """Of the standard deviation, from the chi-square distribution."""
-    from scipy.special import chdtri
-
-    if pilot.freedom is None:
-        return None
-    squares = pilot.deviation**2 * pilot.freedom
-    low, high = (
-        float((squares / chdtri(pilot.freedom, tail)) ** 0.5) for tail in ((1 - level) / 2, (1 + level) / 2)
-    )
-    return Interval(low, high, level, "chi-square")
-
-
-def _pilot(given: Any, measure: Any) -> _Pilot:
+def _pilot(given: Any, measure: Any, level: float) -> _Pilot:
     if isinstance(given, (int, float, np.number)) and not isinstance(given, bool):
         if not inputs.finite(given, "deviation") > 0:
             raise InputError(f"The deviation {given!r} is not allowed: it must be above 0, such as 0.2.")
         return _Pilot(float(given), None, "as stated")
     if isinstance(given, Scores):
-        return _of_one_system(given, measure)
+        return _of_one_system(given, measure, level)
     if isinstance(given, Mapping):
         from ranklens.comparison.compare import compare_scores
 
         given = compare_scores(given, measure)
     if isinstance(given, Comparison):
-        return _of_comparison(given, measure)
+        return _of_comparison(given, measure, level)
     if isinstance(given, (str, bytes)) or not isinstance(given, (Sequence, np.ndarray)):
         raise InputError(
             f"The pilot is {kind(given)}: pass a comparison, scores, a list of differences, or a standard deviation."
         )
     change = inputs.not_empty(given, "pilot")
-    return _Pilot(_deviation(change[None]), len(change) - 1, f"of {counted(len(change), 'difference')}")
+    # Differences within 1 are taken to be those of scores between 0 and 1.
+    most = 1.0 if np.abs(change).max() <= 1 else np.inf
+    source = f"of {counted(len(change), 'difference')}"
+    differing = float(np.count_nonzero(change) / len(change))
+    binary = bool(np.isin(change, (-1, 0, 1)).all())
+    return _varied(change[None], source, level, most, differing=differing)._replace(binary=binary)
 
 
-def _of_one_system(scores: Scores, measure: Any) -> _Pilot:
+def _varied(
+    changes: FloatArray,
+    source: str,
+    level: float,
+    most: float,
+    *,
+    differing: float = 1.0,
+    clusters: Clusters | None = None,
+) -> _Pilot:
+    deviation = _deviation(changes)
+    around = deviation_interval(changes, level=level, most=most, clusters=clusters)
+    return _Pilot(deviation, around, source, differing)
+
+
+def _of_one_system(scores: Scores, measure: Any, level: float) -> _Pilot:
     """One system says how much scores vary; differences of two that correlate by a half vary as much."""
-    values = scores[measure if measure is not None else scores.measures[0]]
-    name = str(measure if measure is not None else scores.measures[0])
-    return _Pilot(
-        _deviation(values[None]),
-        len(values) - 1,
-        f"that of {name} over {counted(len(values), 'query')}, as if two systems correlated by 0.5",
-    )
+    name = measure if measure is not None else scores.measures[0]
+    values = scores[name]
+    source = f"that of {name} over {counted(len(values), 'query')}, as if two systems correlated by 0.5"
+    known = (parse(name) if isinstance(name, str) else name).definition
+    return _varied(values[None], source, level, known.high - known.low)
 
 
-def _of_comparison(comparison: Comparison, measure: Any) -> _Pilot:
+def _of_comparison(comparison: Comparison, measure: Any, level: float) -> _Pilot:
     """The root mean square of the deviations of all pairs."""
     name = measure if measure is not None else comparison.primary or comparison.measures[0]
     part = comparison.contrasts(name)
@@ -303,7 +339,22 @@ def _of_comparison(comparison: Comparison, measure: Any) -> _Pilot:
         raise InputError("The pilot has one system: pass two, or its scores.")
     source = f"of {comparison.shown(name)} over {counted(part.values.shape[1], 'query')}"
     source += f", {counted(len(changes), 'pair')}" if len(changes) > 1 else ""
-    found = _Pilot(_deviation(np.stack(changes)), part.values.shape[1] - 1, source)
+    rows = np.stack(changes)
+    units = rows if part.clusters is None else part.clusters.sums(rows)
+    bounds = part.quantity.test_bounds
+    found = _varied(
+        rows,
+        source,
+        level,
+        bounds.high - bounds.low,
+        differing=float(np.count_nonzero(units) / units.size),
+        clusters=part.clusters,
+    )._replace(
+        systems=len(comparison.systems),
+        tests=1 if comparison.settings.correction == "none" else part.family.pairs,
+        alpha=comparison.settings.alpha,
+        binary=part.clusters is None and is_binary(part.values, *part.quantity.bounds),
+    )
     if part.clusters is None:
         return found
     return found._replace(

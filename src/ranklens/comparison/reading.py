@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ranklens.comparison.compare import compare_scores
-from ranklens.comparison.export import FORMAT_VERSION
+from ranklens.comparison.export import measure_row
 from ranklens.errors import InputError
-from ranklens.scores.reading import is_measure, of_comparison, recalled
+from ranklens.files.hashes import Inputs
+from ranklens.files.json_reading import loads
+from ranklens.files.json_schema import shown
+from ranklens.registry import parse
+from ranklens.scores.checking import check_comparison, check_mean, damaged, is_measure
+from ranklens.scores.reading import of_comparison, scores_of
 from ranklens.stats import Margin
+from ranklens.words import several
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,25 +26,43 @@ if TYPE_CHECKING:
 def from_json(text: str) -> Comparison:
     """What :meth:`ranklens.Comparison.to_json` wrote. It holds values but no rankings, so there are no documents to look at."""
     try:
-        content = json.loads(text)
+        content = loads(text)
     except ValueError as error:
         raise InputError(f"This comparison is not JSON: {error}.") from None
-    given = content.get("format_version") if isinstance(content, dict) else content
-    if not isinstance(content, dict) or given != FORMAT_VERSION or "systems" not in content:
-        raise InputError(
-            f"This is not a comparison that this version of RankLens can read: format_version is {given!r:.40}, and should be {FORMAT_VERSION}."
-        )
-    try:
-        return _compared(content)
-    except (KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"This comparison is incomplete: {type(error).__name__}: {error}.") from None
+    check_comparison(content)
+    found = _compared(content)
+    _check_results(found, content)
+    return found
+
+
+def _check_results(found: Comparison, content: Mapping[str, Any]) -> None:
+    """Whether measures, systems, sizes and means are those of the values."""
+    for place, (name, row) in enumerate(zip(found.measures, content["measures"], strict=True)):
+        for key, value in measure_row(found, name).items():
+            if row[key] != value:
+                raise damaged(f"measures[{place}].{key} is {shown(row[key])} and must be {shown(value)}")
+    slices = [part.name for part in found.slices]
+    if slices != [part["name"] for part in content["slices"]]:
+        raise damaged(f"slices must be {several(slices) or 'empty'}, as slice_of has them")
+    if len(found.results) != len(content["results"]):
+        raise damaged(f"results has {len(content['results'])} rows and must have {len(found.results)}")
+    for place, (one, row) in enumerate(zip(found.results, content["results"], strict=True)):
+        for key in ("measure", "system", "slice", "n"):
+            if row[key] != getattr(one, key):
+                raise damaged(
+                    f"results[{place}].{key} is {shown(row[key])} and must be {shown(getattr(one, key))}"
+                )
+        check_mean(row["mean"], one.mean, f"results[{place}].mean")
 
 
 def _compared(content: Mapping[str, Any]) -> Comparison:
     settings, measures = content["settings"], content["measures"]
     found = compare_scores(
         _systems(content),
-        [row["asked"] for row in measures],
+        [
+            replace(parse(row["name"]), asked=row["asked"]) if is_measure(row["name"]) else row["name"]
+            for row in measures
+        ],
         baseline=settings["baseline"],
         test=None if settings["is_default"] else settings["test"],
         correction=settings["correction"],
@@ -48,7 +71,8 @@ def _compared(content: Mapping[str, Any]) -> Comparison:
         primary=settings["primary"],
         family=settings["family"],
         better={row["name"]: row["better"] for row in measures if not is_measure(row["name"])},
-        margin={name: Margin(**margin) for name, margin in settings["margins"].items()} or None,
+        margin={name: Margin(one["size"], one["relative"]) for name, one in settings["margins"].items()}
+        or None,
         clusters=content["cluster_of"],
         intervals=settings["intervals"],
         by=content["slice_of"],
@@ -62,14 +86,16 @@ def _compared(content: Mapping[str, Any]) -> Comparison:
         untold=tuple,
         status=content["status"],
         latencies=content["latencies"],
-        teams=content.get("teams"),  # what older versions wrote lacks them
+        inputs=Inputs(known=content.get("inputs", {})),
+        teams=content["teams"],
+        spent=content["spent"],
     )
 
 
 def _systems(content: Mapping[str, Any]) -> dict[str, Any]:
     """Scores where RankLens made them, else values by query."""
     if content["applied"]:
-        scores = {name: recalled(one) for name, one in of_comparison(content).items()}
+        scores = {name: scores_of(one) for name, one in of_comparison(content).items()}
         if all(len(one.values) == len(content["measures"]) for one in scores.values()):
             return {
                 name: scores[name] if name in content["applied"] else _rows(content, name) for name in scores

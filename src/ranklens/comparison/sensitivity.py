@@ -37,7 +37,7 @@ class Outcome:
     n: int
     means: Mapping[str, float]
     agreement: Agreement
-    pairs_changed: int  # told apart in only one of the two, or in the other direction
+    pairs_changed: int  # significant in only one of the two, or in the other direction
     holds: bool  # whether the conclusion is the same
     note: str = ""
 
@@ -178,11 +178,11 @@ def sensitivity(comparison: Comparison, progress: Callable[[Iterable[Any]], Iter
     outcomes: list[Outcome] = []
     idle: dict[str, int] = {}
     for other in progress(_listed(comparison)):
-        compared = _compared(comparison, other)
+        compared = None if _has_the_same_values(comparison, other) else _compared(comparison, other)
         for measure, name in other.names.items():
             if not comparison.quantity(measure).is_tested:
                 continue
-            if _changes_nothing(comparison, measure, compared, name, other):
+            if compared is None or _changes_nothing(comparison, measure, compared, name, other):
                 idle[comparison.shown(measure)] = idle.get(comparison.shown(measure), 0) + 1
             else:
                 outcomes.append(_outcome(comparison, measure, compared, name, other))
@@ -197,6 +197,19 @@ def _listed(comparison: Comparison) -> list[Alternative]:
     return list(alternatives(comparison))
 
 
+def _has_the_same_values(comparison: Comparison, other: Alternative) -> bool:
+    """Whether every query has the values it had, so that there is nothing to compare; a test or correction changes what follows."""
+    if other.kind in ("test", "correction") or {*other.scores} != {*comparison.systems}:
+        return False
+    for system, scores in other.scores.items():
+        own = comparison.scores[system]
+        if list(scores.queries) != list(own.queries):
+            return False
+        if any(not np.array_equal(scores[name], own[measure]) for measure, name in other.names.items()):
+            return False
+    return True
+
+
 def _compared(comparison: Comparison, other: Alternative) -> Comparison:
     """By the same tests, but for what the alternative changes."""
     settings = comparison.settings
@@ -206,7 +219,7 @@ def _compared(comparison: Comparison, other: Alternative) -> Comparison:
         given,
         list(dict.fromkeys(other.names.values())),
         baseline=settings.baseline,
-        test=other.test or settings.test,  # type: ignore[arg-type]
+        test=other.test or (None if settings.is_default else settings.test),  # type: ignore[arg-type]
         correction=other.correction or settings.correction,  # type: ignore[arg-type]
         alpha=settings.alpha,
         level=settings.level,
@@ -254,10 +267,12 @@ def _changes_nothing(
 def _outcome(
     comparison: Comparison, measure: str, compared: Comparison, name: str, other: Alternative
 ) -> Outcome:
-    before, after = {*comparison.pairs.won(measure)}, {*compared.pairs.won(name)}
-    changed = len({frozenset(pair) for pair in before ^ after})
-    means = {system: compared.result(name, system).mean for system in comparison.systems}
-    own = [comparison.result(measure, system).mean for system in comparison.systems]
+    before, after = comparison.contrasts(measure), compared.contrasts(name)
+    rows = [after.systems.index(system) for system in before.systems]
+    odd = before.ahead != after.ahead[np.ix_(rows, rows)]
+    changed = int(np.triu(odd | odd.T).sum())
+    means = {system: after.means[row] for system, row in zip(before.systems, rows, strict=True)}
+    own = before.means
     return Outcome(
         comparison.shown(measure),
         other.kind,
@@ -282,11 +297,10 @@ def _note(comparison: Comparison, other: Alternative) -> str:
 
 def _facts(comparison: Comparison, measure: str) -> Any:
     """What the conclusion says, to be compared: who beats whom; among many systems, who leads, and whether over all."""
-    won = {*comparison.pairs.won(measure)}
     if len(comparison.systems) == 2 or comparison.baseline is not None:
-        return won
-    best = comparison.ranked(measure)[0]
-    return best, sum(ahead == best for ahead, _ in won) == len(comparison.systems) - 1
+        return {*comparison.pairs.won(measure)}
+    part = comparison.contrasts(measure)
+    return part.systems[part.order[0]], int(part.ahead[part.order[0]].sum()) == len(part.systems) - 1
 
 
 def _claim(comparison: Comparison, measure: str) -> str:

@@ -37,7 +37,7 @@ class Settings:
     seed: int = 0
     resamples: int = 100_000
     family: str = "measure"
-    primary: str | None = None
+    primary: str | None = None  # the measure that a recommendation rests on
     intervals: str = "separate"
     margins: Mapping[str, Margin] = field(default_factory=dict, hash=False)  # by measure
     is_default: bool = True  # nobody named the test, so another may take its place where that is better
@@ -126,7 +126,13 @@ class Terms:
     family: Family
     test: str = ""  # the one that was done; by default that of the settings
     unjudged: Unjudged | None = None  # what documents that nobody judged leave open
+    clusters: int | None = None  # of queries, where these belong together
 
     @property
     def done(self) -> str:
         return self.test or self.settings.test
+
+    @property
+    def is_secondary(self) -> bool:
+        """Whether another measure decides, and p-values are corrected over the pairs of this one alone."""
+        return self.settings.primary not in (None, self.quantity.name) and self.settings.family == "measure"

@@ -10,9 +10,9 @@ import numpy as np
 from ranklens.comparison.contrasts import Contrasts
 from ranklens.comparison.margins import with_decisions
 from ranklens.comparison.settings import MAX_T, Family, Settings, Terms
-from ranklens.stats import Clusters, Simultaneous, adjust, inputs, paired_test, simultaneous, tukey_hsd
+from ranklens.stats import Clusters, Simultaneous, adjust, inputs, simultaneous, tukey_hsd
 from ranklens.stats.bounded import is_binary
-from ranklens.stats.paired import NOT_OF_MEANS
+from ranklens.stats.paired import NOT_OF_MEANS, direction
 from ranklens.stats.pairwise import pairwise_p
 from ranklens.stats.randomization import range_p
 
@@ -47,7 +47,8 @@ def contrasts(
         for name, values in parts.items()
     }
     p_values = [_p_values(independent, first, second, settings, done) for independent in units.values()]
-    joint = _joint(units, first, second, settings, len(parts) * measures)
+    reach = [np.inf if clusters else one.test_bounds.high - one.test_bounds.low for one in tested]
+    joint = _joint(units, reach, first, second, settings, len(parts) * measures)
     adjusted = [[one.adjusted_p for one in part] for part in joint] or _adjusted(p_values, settings)
     found: dict[str | None, list[Contrasts]] = {name: [] for name in parts}
     for place, (name, values) in enumerate(parts.items()):
@@ -55,10 +56,11 @@ def contrasts(
             numbers, corrected = values[quantity.name], adjusted[place][i]
             is_small = corrected <= settings.alpha
             is_small &= _speaks_for_the_better_mean(units[name][i], first, second, done[i], is_small)
-            terms = Terms(quantity, settings, family, done[i], unjudged)
             p = p_values[place][i]
             together = joint[place][i] if joint else None
             belonging = (clusters or {}).get(name)
+            count = None if belonging is None else len(belonging)
+            terms = Terms(quantity, settings, family, done[i], unjudged, count)
             found[name].append(
                 Contrasts(
                     terms, systems, numbers, name, first, second, p, corrected, is_small, belonging, together
@@ -76,17 +78,24 @@ def independent_values(values: FloatArray, clusters: Clusters | None, test: str)
 
 def _joint(
     units: Mapping[str | None, Sequence[FloatArray]],
+    reach: Sequence[float],
     first: IntArray,
     second: IntArray,
     settings: Settings,
     families: int,
 ) -> list[list[Simultaneous]]:
-    """Intervals that hold together, by part and measure, if they are asked for and there is anything to tell apart."""
+    """Intervals that hold together, by part and measure, if they are asked for and there is anything to compare."""
     fewest = min((values.shape[1] for part in units.values() for values in part), default=0)
     if not settings.is_joint or fewest < 2 or not len(first):
         return []
     how: dict[str, Any] = {"level": settings.level, "parts": families, "rng": settings.seed}
-    return [[simultaneous(values, first, second, **how) for values in part] for part in units.values()]
+    return [
+        [
+            simultaneous(values, first, second, reach=most, **how)
+            for values, most in zip(part, reach, strict=True)
+        ]
+        for part in units.values()
+    ]
 
 
 def _done(
@@ -162,8 +171,8 @@ def _speaks_for_the_better_mean(
     means = values.mean(axis=1)
     for pair in np.flatnonzero(is_small):
         i, j = first[pair], second[pair]
-        statistic = paired_test(values[i], values[j], method=test).statistic
-        agrees[pair] = np.sign(statistic) == np.sign(means[j] - means[i])
+        change = inputs.differences(values[i], values[j])
+        agrees[pair] = np.sign(direction(change, test)) == np.sign(means[j] - means[i])
     return agrees
 
 

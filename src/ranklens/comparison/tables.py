@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ranklens.comparison import openness, wording
+from ranklens.comparison.macro import macro_test
 from ranklens.comparison.teams import best_of_teams
 from ranklens.scores import details
 from ranklens.stats.effects import METHODS
@@ -17,13 +18,20 @@ from ranklens.tables.table import Cell, Lines, Printout, Table
 from ranklens.words import counted, p_cell, said_once, several, shortened
 
 if TYPE_CHECKING:
-    from ranklens.comparison.analysis import SystemResult
+    from ranklens.comparison.alignment import Quantity
     from ranklens.comparison.comparison import Comparison
     from ranklens.comparison.contrasts import Contrasts
+    from ranklens.comparison.macro import MacroPair
     from ranklens.comparison.pairs import PairResult
+    from ranklens.comparison.results import SystemResult
     from ranklens.comparison.settings import Family
+    from ranklens.stats import Interval
 
 _WIDEST_TEXT = 100  # letters of a question
+_EFFECTS = (
+    "dz, g: the mean difference in standard deviations of the differences (Cohen), and corrected for few queries (Hedges).\n"
+    "P(better): the share of queries where the first of the pair is better; ties count half."
+)
 MOST_SYSTEMS, MOST_PAIRS, MOST_ROWS, MOST_NOTES = 20, 15, 40, 6  # shown for each measure, in print
 
 
@@ -39,6 +47,8 @@ def printout(comparison: Comparison, *, intervals: bool = True) -> Printout:
         parts.append(pairs(comparison))
     if comparison.slices:
         parts.append(slices(comparison))
+    if comparison.macro_pairs:
+        parts.append(macro_pairs(comparison))
     if not intervals:
         parts = [_without(part, _interval_header(comparison)) for part in parts if isinstance(part, Table)]
     shown = comparison.shown
@@ -58,7 +68,7 @@ def printout(comparison: Comparison, *, intervals: bool = True) -> Printout:
 
 
 def leaders(comparison: Comparison) -> Table:
-    """One row per measure and system, best first; those that cannot be told apart from the best are bold.
+    """One row per measure and system, best first; those that do not differ significantly from the best are bold.
 
     With a baseline most pairs were not tested; then the best means are bold.
     """
@@ -108,8 +118,42 @@ def pairs(comparison: Comparison) -> Table:
     is_plain = comparison.settings.is_tukey or not corrected or comparison.pairs.parts[0].family.pairs < 2
     chance = "p" if is_plain else f"p ({corrected})"
     header = ["measure", "pair", "difference", _interval_header(comparison), chance, "win/tie/loss", ""]
-    more = f"{hidden:,} more pairs are not shown; see pairs_frame() or the JSON." if hidden else ""
-    return Table(header, rows, left=2, note=more)
+    return Table(header, rows, left=2, note=_not_shown(hidden))
+
+
+def _not_shown(hidden: int) -> str:
+    return f"{hidden:,} more pairs are not shown; see pairs_frame() or the JSON." if hidden else ""
+
+
+def effects(comparison: Comparison) -> Table:
+    """One row per measure and pair that :func:`pairs` shows: how large the difference is, standardised and in queries."""
+    rows, hidden = [], 0
+    for name in comparison.measures:
+        if comparison.quantity(name).is_tested:
+            shown = _pairs_to_show(comparison, name)
+            hidden += len(comparison.contrasts(name)) - len(shown)
+            rows += [
+                [comparison.shown(name) if i == 0 else "", *_effect(pair)] for i, pair in enumerate(shown)
+            ]
+    around = _interval_header(comparison)
+    header = ["measure", "pair", "dz", "g", around, "P(better)", around]
+    return Table(header, rows, left=2, note="\n".join(filter(None, [_EFFECTS, _not_shown(hidden)])))
+
+
+def _effect(pair: PairResult) -> list[str]:
+    found = pair.effect
+    return [
+        f"{pair.b} vs {pair.a}",
+        f"{found.cohen_dz:+.2f}",
+        f"{found.hedges_g:+.2f}",
+        _short(found.hedges_g_interval),
+        f"{found.probability:.2f}",
+        _short(found.probability_interval),
+    ]
+
+
+def _short(around: Interval) -> str:
+    return f"[{around.low:.2f}, {around.high:.2f}]"
 
 
 def slices(comparison: Comparison) -> Table:
@@ -126,6 +170,26 @@ def slices(comparison: Comparison) -> Table:
     return _without_empty(Table(header, rows, left=3))
 
 
+def macro_pairs(comparison: Comparison) -> Table:
+    """One row per measure and pair: the difference of their macro-averages, the most certain first."""
+    rows: list[list[str]] = []
+    for name in comparison.measures:
+        found = sorted((p for p in comparison.macro_pairs if p.measure == name), key=lambda p: p.p_value)
+        shown = [_macro_row(comparison, pair) for pair in found[:MOST_PAIRS]]
+        rows += [[comparison.shown(name) if i == 0 else "", *row] for i, row in enumerate(shown)]
+    corrected = wording.name_of_correction(comparison.correction)
+    chance = f"p ({corrected})" if corrected and len(comparison.slices[0].pairs.parts[0]) > 1 else "p"
+    header = ["measure", "macro-average", "difference", _interval_header(comparison), chance, ""]
+    return Table(header, rows, left=2)
+
+
+def _macro_row(comparison: Comparison, pair: MacroPair) -> list[str]:
+    quantity = comparison.quantity(pair.measure)
+    size, around = _sizes(pair, quantity)
+    word = wording.direction(pair.difference, quantity) if pair.significant else "not significant"
+    return [f"{pair.b} vs {pair.a}", size, around, p_cell(pair.adjusted_p, comparison.alpha), word]
+
+
 def queries(
     comparison: Comparison,
     measure: str,
@@ -136,6 +200,8 @@ def queries(
 ) -> Table:
     """The queries with the largest differences, from the largest loss of b to its largest gain; with texts, if given."""
     found = comparison.queries(measure, a, b)
+    found = found.drop("question", strict=False)
+    texts = {**comparison.texts, **(texts or {})}
     largest = sorted(found.rows(), key=lambda row: -abs(row[3]))[:most]
     rows = [
         [row[0], *_text(texts, row[0]), f"{row[1]:.4f}", f"{row[2]:.4f}", f"{row[3]:+.4f}", *row[4:]]
@@ -154,7 +220,8 @@ def documents(
     comparison: Comparison, query: str, a: str | None, b: str | None, text: str | None = None
 ) -> Table:
     """Two rankings of a query side by side."""
-    found = comparison.documents(query, a, b)
+    found = comparison.documents(query, a, b).drop("question", strict=False)
+    text = text or comparison.texts.get(query)
     rows = [
         [
             doc,
@@ -181,9 +248,10 @@ def method(comparison: Comparison) -> str:
             several([comparison.shown(part.quantity.name) for part in parts]) for parts in by_test.values()
         ]
         texts = [f"{text} for {measures}" for text, measures in zip(texts, names, strict=True)]
-    return f"{', '.join(texts)}, two-sided, n = {len(comparison.query_ids):,}" + _corrected(
-        comparison, family
-    )
+    n = f"n = {len(comparison.query_ids):,}"
+    if clusters := comparison.pairs.parts[0].terms.clusters:
+        n += f" queries in {counted(clusters, 'cluster')}"
+    return f"{', '.join(texts)}, two-sided, {n}{_corrected(comparison, family)}"
 
 
 def _test(test: str, parts: Sequence[Contrasts]) -> str:
@@ -223,7 +291,7 @@ def note(comparison: Comparison, *, parameters: bool = True) -> list[str]:
         text = method(comparison)
         has_letters = any(result.group for result in comparison.results)
         grouped = (
-            " Systems that share a group letter could not be told apart."
+            " Systems that share a group letter do not differ significantly."
             if has_letters
             else only_with_baseline(comparison)
         )
@@ -232,12 +300,44 @@ def note(comparison: Comparison, *, parameters: bool = True) -> list[str]:
         )
     if comparison.settings.margins and len(comparison.pairs):
         lines.append(_margins(comparison))
-    if comparison.slices and len(comparison.pairs):
-        count = len(comparison.slices[0].pairs.parts[0]) * len(comparison.slices)
-        lines.append(
-            f"In slices, p-values are corrected over the {count:,} tests of each measure in all slices."
-        )
+    lines += _of_slices(comparison) if len(comparison.pairs) else []
+    if comparison.macro_pairs:
+        by = "query" if comparison.cluster_of is None else "cluster"
+        name = wording.name_of_test(macro_test(comparison.settings))
+        lines.append(f"Differences of macro-averages: {name} of what each {by} adds to them.")
     return lines
+
+
+def methods_of_tests(comparison: Comparison) -> list[str]:
+    """How differences were tested, for a paper."""
+    if not len(comparison.pairs):
+        return []
+    tests = method(comparison)
+    text = f"Differences were tested with {'' if tests.startswith(('McNemar', 'Tukey')) else 'the '}{tests} (alpha = {comparison.alpha:g})."
+    binary = [
+        part for part in comparison.pairs.parts if part.terms.done == "mcnemar" and part.settings.is_default
+    ]
+    if binary:
+        names = several([part.quantity.name for part in binary])
+        text += (
+            f" McNemar's test replaces the default randomisation test where all values are 0 or 1 ({names})."
+        )
+    intervals = f"{100 * comparison.level:.4g}% intervals{_intervals(comparison).removeprefix('Intervals')}"
+    said = [text, only_with_baseline(comparison).strip(), intervals]
+    said += [_margins(comparison)] if comparison.settings.margins else []
+    said += _of_slices(comparison)
+    if comparison.primary is not None and len(comparison.pairs.parts) > 1:
+        said.append(f"{comparison.primary} is the primary measure; recommendations rest on it alone.")
+    return [sentence for sentence in said if sentence]
+
+
+def _of_slices(comparison: Comparison) -> list[str]:
+    """What the tests in slices are corrected for."""
+    if not comparison.slices:
+        return []
+    family = comparison.slices[0].pairs.parts[0].family
+    what = "all measures" if family.measures > 1 else "each measure"
+    return [f"In slices, p-values are corrected over the {family.pairs:,} tests of {what} in all slices."]
 
 
 def _margins(comparison: Comparison) -> str:
@@ -247,8 +347,8 @@ def _margins(comparison: Comparison) -> str:
         by_margin.setdefault(str(margin), []).append(comparison.shown(name))
     told = [f"{margin} for {several(names)}" for margin, names in by_margin.items()]
     return (
-        f"Margin: {'; '.join(told)}. Two one-sided t tests, corrected for skewness and for the number of pairs, decide whether a "
-        "system is no worse or equivalent."
+        f"Margin: {'; '.join(told)}. Two one-sided tests, of which each takes the larger p-value of Student's t and of the bound of "
+        "Fay and Feuer (1997) for skewed differences, corrected for the number of pairs, decide whether a system is no worse or equivalent."
     )
 
 
@@ -260,20 +360,23 @@ def only_with_baseline(comparison: Comparison) -> str:
 
 
 def _corrected(comparison: Comparison, family: Family) -> str:
-    pairs = family.pairs
+    """What p-values are corrected for, and that this does not include measures, if there are several."""
+    pairs, name = family.pairs, wording.name_of_correction(comparison.correction)
+    tested = sum(comparison.quantity(measure).is_tested for measure in comparison.measures)
+    is_each = tested > 1 and family.measures == 1
     if comparison.settings.is_tukey:
-        return f", which corrects for all pairs of {len(comparison.systems):,} systems"
-    name = wording.name_of_correction(comparison.correction)
-    if comparison.settings.is_joint:
-        return f", which corrects for {counted(pairs, 'pair')}"
-    if pairs < 2:
-        return ", one pair, so nothing to correct for"
-    over = (
-        f"the {pairs:,} pairs of all measures"
-        if family.measures > 1
-        else f"the {pairs:,} pairs of each measure"
-    )
-    return f", {name} over {over}" if name else f", not corrected for {pairs:,} pairs"
+        said = f"which corrects for all pairs of {len(comparison.systems):,} systems"
+    elif comparison.settings.is_joint:
+        said = f"which corrects for {counted(pairs, 'pair')}"
+    elif pairs < 2:
+        said = "a single pair" if is_each else "a single pair: no correction needed"
+    elif not name:
+        said = f"not corrected for {pairs:,} pairs"
+    else:
+        said = (
+            f"{name} over the {pairs:,} pairs of {'all measures' if family.measures > 1 else 'each measure'}"
+        )
+    return f", {said}{', not corrected over measures' if is_each else ''}"
 
 
 def _described(comparison: Comparison, *, parameters: bool) -> list[str]:
@@ -350,15 +453,22 @@ def _pairs_to_show(comparison: Comparison, measure: str) -> list[PairResult]:
 
 def _pair(comparison: Comparison, pair: PairResult) -> list[str]:
     quantity = comparison.quantity(pair.measure)
-    if quantity.is_geometric:
-        size = f"× {math.exp(pair.difference):.4f}"
-        around = str(quantity.interval_back(pair.interval))
-    else:
-        size, around = _signed(pair.difference), str(pair.interval)
+    size, around = _sizes(pair, quantity)
     chance = p_cell(pair.adjusted_p, comparison.alpha)
     counts = f"{pair.wins}/{pair.ties}/{pair.losses}"
     word = wording.in_a_word(pair, quantity) + (", open" if pair.is_open else "")
     return [f"{pair.b} vs {pair.a}", size, around, chance, counts, word]
+
+
+def _sizes(pair: PairResult | MacroPair, quantity: Quantity) -> tuple[str, str]:
+    """The difference, or the factor of a geometric mean, and its interval; none if nothing is known of its width."""
+    if pair.interval.low == pair.interval.high:
+        return _signed(
+            pair.difference
+        ) if not quantity.is_geometric else f"× {math.exp(pair.difference):.4f}", ""
+    if quantity.is_geometric:
+        return f"× {math.exp(pair.difference):.4f}", str(quantity.interval_back(pair.interval))
+    return _signed(pair.difference), str(pair.interval)
 
 
 def _signed(difference: float) -> str:

@@ -7,6 +7,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from ranklens.comparison import margin_words
+from ranklens.comparison.settings import fewest_queries
+from ranklens.stats import queries_needed
+from ranklens.stats.power import queries_for_default_test
 from ranklens.words import counted, p_cell, percent, plural, several
 
 if TYPE_CHECKING:
@@ -55,6 +58,8 @@ _METHODS = {
 _NOT_OF_MEANS = {"wilcoxon": "signed ranks", "sign": "wins"}
 _COULD_TURN = "unjudged documents could reverse their order"
 _FAR = 100  # times as many queries: too far to plan for
+_MOST_NAMES = 3  # queries that are named if a result hinges on each
+_INCONCLUSIVE = "the data show neither a difference nor equivalence"
 
 
 def of_failures(scores: Mapping[str, Scores]) -> dict[str, str]:
@@ -86,7 +91,7 @@ class Verdict(NamedTuple):
 
 
 def of_pair(pair: PairResult, *, intervals: bool = True) -> str:
-    """Which of two systems is better, by how much, how certain that is, and which differences are often missed."""
+    """Which of two systems is better, by how much, how certain that is, and which differences often go undetected."""
     is_open = f"open, as {_COULD_TURN}" if pair.is_open else ""
     parts = (_of_pair(pair, intervals=intervals).text, margin_words.of_pair(pair), is_open)
     return "; ".join(filter(None, parts))
@@ -101,12 +106,17 @@ def _of_pair(pair: PairResult, *, intervals: bool) -> Verdict:
     amount = facts(pair, intervals=intervals)
     if pair.significant:
         joint, by = (", ", "") if pair.terms.done in _NOT_OF_MEANS else (" ", "by ")
-        return Verdict(f"{ahead} is {_superior(pair.terms)} than {behind}", joint, f"{by}{amount}")
-    equal = f"{ahead} and {behind} cannot be told apart"
+        return Verdict(f"{ahead} is {superior(pair.terms)} than {behind}", joint, f"{by}{amount}")
     if pair.adjusted_p <= pair.terms.settings.alpha:
-        favoured = f"{_NOT_OF_MEANS[pair.terms.done]} favour {behind}"
-        return Verdict(equal, ": ", f"{favoured}, but {ahead} has the {_word(quantity)} mean; {amount}")
-    return Verdict(equal, ": ", amount if pair.terms.done in _NOT_OF_MEANS else f"the difference is {amount}")
+        compared = _NOT_OF_MEANS[pair.terms.done]
+        claim = f"{compared.capitalize()} and means disagree on {ahead} and {behind}"
+        return Verdict(
+            claim, ": ", f"{compared} favour {behind}, but {ahead} has the {_word(quantity)} mean; {amount}"
+        )
+    equal = f"No significant difference between {ahead} and {behind}"
+    return Verdict(
+        equal, ": ", amount if pair.terms.done in _NOT_OF_MEANS else f"the means differ by {amount}"
+    )
 
 
 def of_measure(comparison: Comparison, measure: str, *, intervals: bool = True) -> Verdict:
@@ -142,9 +152,9 @@ def _of_measure(comparison: Comparison, measure: str, *, intervals: bool) -> Ver
 
 
 def _leader(comparison: Comparison, measure: str, ranked: Sequence[str], *, intervals: bool) -> Verdict:
-    """The first, and the systems that cannot be told apart from it."""
+    """The first, and the systems that it is not significantly better than."""
     best, *others = ranked
-    word = _superior(comparison.contrasts(measure).terms)
+    word = superior(comparison.contrasts(measure).terms)
     different = comparison.told_apart(measure, best)
     rivals = [system for system in others if system not in different]
     behind = [system for system in others if system in different]
@@ -159,12 +169,17 @@ def _leader(comparison: Comparison, measure: str, ranked: Sequence[str], *, inte
             f"{_lead(pair, f'its lead over the closest, {others[0]}, is')} {amount}.{advice}",
         )
     if comparison.result(measure, best).mean == comparison.result(measure, others[-1]).mean:
-        return Verdict(f"All {len(ranked):,} systems have the same mean")
+        is_same = all(comparison.pair(measure, best, other).ties == pair.n for other in others)
+        same = "value for every query" if is_same else "mean"
+        return Verdict(f"All {len(ranked):,} systems have the same {same}")
     most = "highest" if comparison.quantity(measure).better == "neither" else "best"
     to_whom = f" to {rivals[0]}" if len(rivals) > 1 else ""
     beaten = f" {best} is {word} than {several(behind)}." if behind else ""
+    if all(comparison.pair(measure, best, rival).ties == pair.n for rival in rivals):
+        leaders = several([best, *rivals])
+        return Verdict(f"{leaders} have the {most} mean and the same value for every query", ".", beaten)
     return Verdict(
-        f"{best} has the {most} mean, but cannot be told apart from {several(rivals)}",
+        f"{best} has the {most} mean, but is not significantly {word} than {several(rivals)}",
         ": ",
         f"{_lead(pair, f'the difference{to_whom} is')} {amount}.{beaten}{advice}",
     )
@@ -178,7 +193,7 @@ def _lead(pair: PairResult, words: str) -> str:
 def _against_baseline(
     comparison: Comparison, measure: str, ranked: Sequence[str], *, intervals: bool
 ) -> Verdict:
-    baseline, word = str(comparison.baseline), _superior(comparison.contrasts(measure).terms)
+    baseline, word = str(comparison.baseline), superior(comparison.contrasts(measure).terms)
     is_rated = comparison.quantity(measure).better != "neither"
     different = comparison.told_apart(measure, baseline)
     above = ranked[: ranked.index(baseline)]
@@ -195,39 +210,50 @@ def _against_baseline(
         )
         parts.append(f"{by}{near}." if len(better) == 1 else f"{better[0]} {by}{near}.")
     else:
-        claim, joint = f"No system was shown to be {word} than {baseline}", ". "
+        claim, joint = f"No system is significantly {word} than {baseline}", ". "
     if same:
         pair = comparison.pair(measure, baseline, same[0])
         near = facts(pair, intervals=intervals)
         parts.append(
-            f"{several(same)} cannot be told apart from {baseline}; {_lead(pair, f'the difference to {same[0]} is')} {near}."
+            f"{several(same)} {plural(len(same), 'does', 'do')} not differ significantly from {baseline}; {_lead(pair, f'the difference to {same[0]} is')} {near}."
         )
     if worse:
-        below = word.replace("better", "worse").replace("higher", "lower")
-        parts.append(f"{_are(worse)} {below} than {baseline}.")
+        below, size = word.replace("better", "worse").replace("higher", "lower"), ""
+        if not better and not same:
+            pair = comparison.pair(measure, baseline, worse[0])
+            near = facts(pair, intervals=intervals)
+            size = f"; {_lead(pair, f'the difference to {worse[0]} is')} {near}"
+        little = [system for system in worse if system in margin_words.as_good(comparison, measure, baseline)]
+        if little:
+            size = f", but {'' if little == worse else several(little) + ' '}by less than the margin{size}"
+        parts.append(f"{_are(worse)} {below} than {baseline}{size}.")
     if is_rated and decides(comparison, measure):
         as_good = margin_words.as_good(comparison, measure, baseline)
         if as_good and (not better or (len(better) == 1 and better[0] in as_good)):
             equal = [*better, baseline] if better else [baseline, *as_good]
             parts.append(_cheapest(equal, do_differ={*equal} <= different | {baseline}).strip())
         else:
-            care = _with_care(comparison, measure, baseline, better[0]) if len(better) == 1 else ""
-            parts.append(_advice_against_baseline(baseline, better, same, care))
+            caution = ""
+            if len(better) == 1:
+                caution = _caution(comparison, measure, baseline, better[0])
+            elif not better and not same:
+                caution = _caution(comparison, measure, worse[0], baseline)
+            parts.append(_advice_against_baseline(baseline, better, same, caution))
     elif len(better) > 1:
         parts.append("Only pairs with the baseline were tested.")
     return Verdict(claim, joint, " ".join(parts)) if parts else Verdict(claim)
 
 
-def _advice_against_baseline(baseline: str, better: Sequence[str], same: Sequence[str], care: str) -> str:
+def _advice_against_baseline(baseline: str, better: Sequence[str], same: Sequence[str], caution: str) -> str:
     """Never about two systems of which neither is the baseline, as these were not tested."""
     if len(better) > 1:
         return "Only pairs with the baseline were tested: those that beat it may be equally good."
     if better:
-        untested = f"; {several([*better, *same])} were not tested against each other" if same else ""
-        return f"Choose {better[0]} rather than {baseline}{care}{untested}."
+        untested = f" {several([*better, *same])} were not tested against each other." if same else ""
+        return f"{_recommended(f'{better[0]} over {baseline}', caution)}{untested}"
     if len(same) > 1:
         return f"Nothing here justifies replacing {baseline}; the others were not tested against each other."
-    return f"Nothing here justifies replacing {baseline}." if same else f"Choose {baseline}."
+    return f"Nothing here justifies replacing {baseline}." if same else _recommended(baseline, caution)
 
 
 def _are(names: Sequence[str]) -> str:
@@ -242,24 +268,24 @@ def of_slices(comparison: Comparison, measure: str) -> str:
     for part in comparison.slices:
         for ahead, behind in part.pairs.won(measure):
             found.setdefault((ahead, behind), []).append(part.name)
-    word, ranked = _superior(comparison.contrasts(measure).terms), comparison.ranked(measure)
+    word, ranked = superior(comparison.contrasts(measure).terms), comparison.ranked(measure)
     order = sorted(found, key=lambda pair: (ranked.index(pair[0]), ranked.index(pair[1])))
     told = [f"{a} is {word} than {b} in {several(found[a, b])}" for a, b in order[:6]]
     baseline = comparison.baseline
     if not told:
         whom = (
-            "no two systems can be told apart"
+            "no two systems differ significantly"
             if baseline is None
-            else f"no system can be told apart from {baseline}"
+            else f"no system differs significantly from {baseline}"
         )
         return f"{whom} in any of the {len(comparison.slices):,} slices."
     hidden = f"; {len(found) - 6:,} more pairs differ in some slice" if len(found) > 6 else ""
     other = "pair" if baseline is None else f"pair with {baseline}"
-    return "; ".join(told) + f"{hidden}. No other {other} can be told apart in a slice."
+    return "; ".join(told) + f"{hidden}. No other {other} differs significantly in a slice."
 
 
 def facts(pair: PairResult, *, intervals: bool = True) -> str:
-    """The size of a difference, how likely it is by chance, and which differences are often missed."""
+    """The size of a difference, how likely it is by chance, and which differences often go undetected."""
     unlike = _unlike_interval(pair) if intervals else ""
     size, compared = _size(pair, intervals=intervals), _NOT_OF_MEANS.get(pair.terms.done)
     if compared is None:
@@ -288,14 +314,12 @@ def _unlike_interval(pair: PairResult) -> str:
 
 
 def decides(comparison: Comparison, measure: str) -> bool:
-    """Whether advice may follow from this measure alone: it is the primary one, or there is none and all agree."""
-    if comparison.primary is not None:
-        return comparison.primary == measure
-    return not comparison.is_divided
+    """Whether advice may follow from this measure: it is the primary one, or there is none, and nothing contradicts."""
+    return comparison.primary in (None, measure) and not comparison.is_divided
 
 
 def _advice(comparison: Comparison, measure: str, ranked: Sequence[str]) -> str:
-    """What to do: choose the best; or what would decide between it and those that cannot be told apart from it."""
+    """What to do: choose the best; or what would decide between it and those that it is not significantly better than."""
     if comparison.quantity(measure).better == "neither" or not decides(comparison, measure):
         return ""
     best, *others = ranked
@@ -312,8 +336,18 @@ def _advice(comparison: Comparison, measure: str, ranked: Sequence[str]) -> str:
         to_whom = f" whether {best} or {rivals[0]} is better"  # not whether one of them is good enough
     needed = roughly_needed(comparison, pair)
     if needed is None:
-        return f" It is undecided{to_whom}: these queries show neither a difference nor that there is none."
-    return f" It is undecided{to_whom}: if the difference is as large as it looks, about {needed:,} queries would show it."
+        return f" Inconclusive{to_whom}: {_INCONCLUSIVE}."
+    units = "queries" if pair.terms.clusters is None else "clusters of queries"
+    end = _nearest_end(pair)
+    least = (
+        f"factor is {math.exp(end):.3f}"
+        if pair.terms.quantity.is_geometric
+        else f"difference is {_decimals(end)}"
+    )
+    return (
+        f" Inconclusive{to_whom}: {_INCONCLUSIVE}. If the true {least}, the near end of its interval, you would need about "
+        f"{needed:,} {units} to detect it."
+    )
 
 
 def _choice(comparison: Comparison, measure: str, best: str) -> str:
@@ -321,7 +355,11 @@ def _choice(comparison: Comparison, measure: str, best: str) -> str:
     if equal := margin_words.as_good(comparison, measure, best):
         return _cheapest([best, *equal], do_differ=True)
     closest = next(system for system in comparison.ranked(measure) if system != best)
-    return f" Choose {best}{_with_care(comparison, measure, closest, best)}."
+    return f" {_recommended(best, _caution(comparison, measure, closest, best))}"
+
+
+def _recommended(system: str, caution: str) -> str:
+    return f"Prefer {system}, with caution: {caution}." if caution else f"Choose {system}."
 
 
 def _cheapest(systems: Sequence[str], *, do_differ: bool) -> str:
@@ -331,37 +369,55 @@ def _cheapest(systems: Sequence[str], *, do_differ: bool) -> str:
     return f" Choose the {least} of {several(systems)}: {why} by less than the margin."
 
 
-def _with_care(comparison: Comparison, measure: str, behind: str, ahead: str) -> str:
-    """What speaks against trusting a choice: that one or two queries decide, or that unjudged documents could."""
-    reasons = [_resting_on(comparison, measure, behind, ahead)]
+def _caution(comparison: Comparison, measure: str, behind: str, ahead: str) -> str:
+    """What speaks against trusting a choice: that a few queries decide, or that unjudged documents could; empty if nothing does."""
+    reasons = [_hinges(comparison, measure, behind, ahead)]
     if comparison.pair(measure, behind, ahead).is_open:
         reasons.append(_COULD_TURN)
-    told = ", and ".join(filter(None, reasons))
-    return f", but with care: {told}" if told else ""
+    return ", and ".join(filter(None, reasons))
 
 
-def _resting_on(comparison: Comparison, measure: str, behind: str, ahead: str) -> str:
+def _hinges(comparison: Comparison, measure: str, behind: str, ahead: str) -> str:
+    """Which queries are decisive: each of them, or two together."""
     from ranklens.comparison.influence import fragile
 
     found = fragile(comparison, measure, behind, ahead)
     if found is None:
         return ""
     one, many = ("cluster", "clusters") if found.are_clusters else ("query", "queries")
-    alone = f"{one} {found.names[0]} alone" if len(found.names) == 1 else f"{many} {several(found.names)}"
-    return f"without {alone}, {ahead} and {behind} could not be told apart"
+    if len(found.names) == 1:
+        return f"the result hinges on {one} {found.names[0]}"
+    if not found.each:
+        return f"the result hinges on {many} {several(found.names)}"
+    return f"the result hinges on any one of {len(found.names)} {many} ({several(found.names, _MOST_NAMES)})"
+
+
+def _nearest_end(pair: PairResult) -> float:
+    """The end of the interval that is closer to 0; 0 if the interval contains 0."""
+    low, high = pair.interval
+    return 0.0 if low <= 0 <= high else min(abs(low), abs(high))
 
 
 def roughly_needed(comparison: Comparison, pair: PairResult) -> int | None:
-    """How many queries would show a difference, to one significant digit; None if what is known is too vague to say.
+    """How many queries, or clusters of them, would detect the smallest difference that the interval contains.
 
-    That is where the difference is small beside its interval, so that its sign is little more than a guess.
+    Rounded up to two significant digits, so that the promise holds. None if the interval contains 0, as no number of queries is
+    enough then, if that many are far away, or if the test is not about means.
     """
-    needed = comparison.queries_needed(pair)
-    width = pair.interval.high - pair.interval.low
-    if needed is None or 4 * abs(pair.difference) < width or needed > _FAR * pair.n:
+    effect, deviation = _nearest_end(pair), pair.deviation
+    if not effect or not deviation or pair.n < 2 or pair.terms.done in _NOT_OF_MEANS:
         return None
-    rough = int(float(f"{needed:.0e}"))
-    return rough if rough > pair.n else max(needed, pair.n + 1)
+    units = pair.terms.clusters or pair.n
+    alpha, spread = comparison.contrasts(pair.measure).alpha, deviation * (units / pair.n) ** 0.5
+    needed = max(queries_needed(effect, spread, alpha=alpha), fewest_queries(pair.terms.done, alpha))
+    if pair.terms.done in ("randomization", "mcnemar"):
+        differing = 1.0 if pair.terms.clusters else 1 - pair.ties / pair.n
+        is_binary = pair.terms.done == "mcnemar"
+        needed = queries_for_default_test(effect, spread, alpha=alpha, differing=differing, binary=is_binary)
+    if not units < needed <= _FAR * units:
+        return None
+    step = int(10 ** max(len(str(needed)) - 2, 0))
+    return -(-needed // step) * step
 
 
 def p_text(p: float, alpha: float = 0.05) -> str:
@@ -409,14 +465,19 @@ def name_of_correction(correction: str) -> str:
 
 def in_a_word(pair: PairResult, quantity: Quantity) -> str:
     """Of b, compared with a."""
+    if pair.ties == pair.n:
+        return "same values"
     if pair.decision is not None:
         return pair.decision
     if not pair.significant:
-        return "not told apart"
-    is_up = (pair.difference > 0) != (quantity.better == "lower")
-    return (
-        ("higher" if is_up else "lower") if quantity.better == "neither" else "better" if is_up else "worse"
-    )
+        return "not significant"
+    return direction(pair.difference, quantity)
+
+
+def direction(difference: float, quantity: Quantity) -> str:
+    """What a system is that has this difference over another."""
+    up, down = ("higher", "lower") if quantity.better == "neither" else ("better", "worse")
+    return up if (difference > 0) != (quantity.better == "lower") else down
 
 
 def _a_leads(pair: PairResult, quantity: Quantity) -> bool:
@@ -430,7 +491,7 @@ def _word(quantity: Quantity) -> str:
     return "higher" if quantity.better == "neither" else "better"
 
 
-def _superior(terms: Terms) -> str:
+def superior(terms: Terms) -> str:
     """In what one system is ahead of another: its mean, unless the test is about something else."""
     compared = _NOT_OF_MEANS.get(terms.done)
     return f"{_word(terms.quantity)} by {compared}" if compared else _word(terms.quantity)
@@ -438,7 +499,8 @@ def _superior(terms: Terms) -> str:
 
 def _chance(pair: PairResult) -> str:
     settings, family = pair.terms.settings, pair.terms.family
-    return f"{p_text(pair.adjusted_p, settings.alpha)}{correction_text(settings, family)}"
+    alone = ", not corrected over measures" if pair.terms.is_secondary else ""
+    return f"{p_text(pair.adjusted_p, settings.alpha)}{correction_text(settings, family)}{alone}"
 
 
 def _size(pair: PairResult, *, intervals: bool) -> str:
@@ -456,18 +518,25 @@ def _size(pair: PairResult, *, intervals: bool) -> str:
     return f"{what}{difference:.{decimals}f}{around}"
 
 
+def _decimals(size: float) -> str:
+    return f"{size:.{3 if size >= 0.001 else 5}f}"
+
+
 def _unseen(pair: PairResult) -> str:
-    """Which differences are often missed: at the one named here, the power is 0.8."""
+    """Which differences often go undetected: at the one named here, the power is 0.8."""
     if pair.n < 2:
         return "; one query is not enough to conclude anything about others"
+    clusters = pair.terms.clusters
+    have = f"{pair.n:,} queries" if clusters is None else f"{counted(clusters, 'cluster')} of queries"
     if math.isinf(pair.detectable):
-        return f"; with {pair.n:,} queries the test cannot show any difference"
+        return f"; with {have} the test cannot show any difference"
     if not pair.detectable or pair.interval.method == "adjusted t":
         return ""  # where few queries differ, how much differences vary is hardly known
+    often = "undetected more than 20% of the time"
     if pair.significant and abs(pair.difference) < pair.detectable:
-        return f"; with {pair.n:,} queries a difference this small is missed more than one time in five"
+        return f"; with {have}, a difference this small goes {often}, so its size is probably overstated"
     if pair.terms.quantity.is_geometric:
         limit = f"factors under {math.exp(pair.detectable):.3f}"
     else:
-        limit = f"differences under {pair.detectable:.{3 if pair.detectable >= 0.001 else 5}f}"
-    return f"; with {pair.n:,} queries, {limit} are missed more than one time in five"
+        limit = f"differences under {_decimals(pair.detectable)}"
+    return f"; with {have}, {limit} go {often}"

@@ -45,7 +45,8 @@ def probabilities(
 
     ``t`` is the posterior of the mean difference with the usual flat prior: Student's t. ``signed-rank`` is Benavoli's: it
     weighs the queries at random (Dirichlet) and asks for each weighting where most means of two queries lie. It is also
-    the answer where differences do not vary; ``method`` of the result says so.
+    the answer where differences do not vary; ``method`` of the result says so. Half a query that b wins and half a query that it loses
+    are then imagined, so that one tied query does not make two systems equal for certain.
 
     >>> print(probabilities([0.2, 0.4, 0.1, 0.3, 0.5], [0.3, 0.6, 0.4, 0.7, 1.0]))
     better 0.993, equal within 0.01 0.002, worse 0.006
@@ -74,9 +75,15 @@ def _signed_rank(
     change: FloatArray, rope: float, rng: np.random.Generator, samples: int
 ) -> tuple[float, float]:
     """The share of weightings in which most pairs of queries have a mean below -rope, and above rope."""
-    values = np.sort(np.append(change, 0.0))
-    weights = np.ones(len(values))
-    weights[np.searchsorted(values, 0.0)] = _PRIOR  # one of the zeros is the imagined query
+    imagined = [0.0]
+    if inputs.constant(change):  # all the same says little of what a query that differs would be like
+        far = 10 * (float(np.abs(change).max()) + rope + 1.0)
+        imagined += [far, -far]
+    # The imagined queries come first; the order of equal ones does not matter.
+    values = np.concatenate([imagined, change])
+    weights = np.where(np.arange(len(values)) < len(imagined), _PRIOR, 1.0)
+    order = np.argsort(values, kind="stable")
+    values, weights = values[order], weights[order]
     worse = better = 0
     for part in _dirichlet(weights, rng, samples):
         above, below = _weight_beyond(values, part, rope), _weight_beyond(-values[::-1], part[:, ::-1], rope)

@@ -115,14 +115,17 @@ def sparse_ends(changes: FloatArray, level: float, reach: float) -> Ends:
 
     How large: the largest seen, and more if few were seen: 1 / (m + 1) of what is left up to ``reach`` for m differences.
     """
-    n = changes.shape[-1] + 2
+    padded = with_imagined_pair(changes, reach)
+    mean, half = padded.mean(axis=-1), student_half(padded.std(axis=-1, ddof=1), padded.shape[-1], level)
+    return mean - half, mean + half
+
+
+def with_imagined_pair(changes: FloatArray, reach: float) -> FloatArray:
+    """Each row of differences with two more queries, one that each system wins by a large difference, as :func:`sparse_ends` says."""
     largest, seen = np.abs(changes).max(axis=-1), np.count_nonzero(changes, axis=-1)
     if np.isfinite(reach):
         largest = largest + (reach - largest) / (seen + 1)
-    mean = changes.sum(axis=-1) / n
-    variance = ((changes**2).sum(axis=-1) + 2 * largest**2) / n - mean**2
-    half = t_quantile(n - 1, (1 + level) / 2) * (variance / (n - 1)) ** 0.5
-    return mean - half, mean + half
+    return np.concatenate([changes, largest[..., None], -largest[..., None]], axis=-1)
 
 
 def paired_proportion_ends(wins: IntArray, losses: IntArray, n: int, level: float) -> Ends:

@@ -47,6 +47,15 @@ def adjust(p_values: Any, *, method: str = "holm") -> FloatArray:
     return result
 
 
+def share_of_look(look: int) -> float:
+    """The share of alpha for one look at data that keep coming in; the shares of all looks, without end, add up to 1.
+
+    >>> [round(share_of_look(look), 3) for look in (1, 2, 10)]
+    [0.608, 0.152, 0.006]
+    """
+    return 6 / (np.pi * look) ** 2
+
+
 def _hommel(rising: FloatArray) -> FloatArray:
     """Simes' test of every set of hypotheses that holds the one in question (Hommel 1988; the algorithm is Wright's, 1992)."""
     m = len(rising)

@@ -62,9 +62,12 @@ def effect_size(
     bounds: Bounds = Bounds(),  # noqa: B008  immutable
     method: str = "auto",
     rng: Rng = None,
+    better: str = "higher",
 ) -> EffectSize:
     """How much better b is than a over the same queries.
 
+    If ``better`` is ``lower``, b wins the queries where its value is lower; the difference and the standardised effects stay those
+    of the values.
     ``bounds`` are those of the measure: differences then reach from low - high to high - low. ``method`` and ``rng`` are for
     the interval of the mean difference, as in :func:`interval`; ``auto`` is Student's t, except where few queries differ or
     all by the same (``adjusted t``: two more queries are added, one that each wins), and where values are at either end, such
@@ -81,7 +84,9 @@ def effect_size(
     before, after = inputs.pair(a, b)
     change, reach = inputs.differences(before, after), bounds.high - bounds.low
     delta = float(cliff_deltas(np.stack([before, after]))[0, 1])
-    found = replace(effect_sizes(change[None], level=level, bounds=bounds).at(0), cliff_delta=delta)
+    found = replace(
+        effect_sizes(change[None], level=level, bounds=bounds, better=better).at(0), cliff_delta=delta
+    )
     if method == "auto":
         return found
     around = interval(change, method=method, level=level, bounds=Bounds(-reach, reach), rng=rng)
@@ -203,22 +208,23 @@ class EffectSizes:
         )
 
 
-def effect_sizes(changes: FloatArray, *, level: float, bounds: Bounds) -> EffectSizes:
+def effect_sizes(changes: FloatArray, *, level: float, bounds: Bounds, better: str = "higher") -> EffectSizes:
     """The effect sizes of many pairs: rows of differences as :func:`~ranklens.stats.inputs.differences` gives them."""
     (pairs, n), reach = changes.shape, bounds.high - bounds.low
     mean, deviation, dz = changes.mean(axis=1), np.zeros(pairs), np.zeros(pairs)
     ends, method = (np.full(pairs, -reach), np.full(pairs, reach)), np.full(pairs, _STUDENT)
-    wins, losses = (changes > 0).sum(axis=1), (changes < 0).sum(axis=1)
+    above, below = (changes > 0).sum(axis=1), (changes < 0).sum(axis=1)
     if n > 1:
         least, most = changes.min(axis=1), changes.max(axis=1)
         spread, largest = most - least, np.maximum(most, -least)
         deviation = np.where(spread > 0, changes.std(axis=1, ddof=1), 0.0)
         half = t_quantile(n - 1, (1 + level) / 2) * deviation / n**0.5
-        ends, method = _ends(changes, (mean - half, mean + half), spread, wins, losses, level, reach)
+        ends, method = _ends(changes, (mean - half, mean + half), spread, above, below, level, reach)
         constant = spread <= inputs.NOISE * largest
         dz[~constant] = mean[~constant] / deviation[~constant]
         dz[constant & (largest > 0)] = np.copysign(np.inf, changes[constant & (largest > 0), 0])
     low, high = np.maximum(-reach, ends[0]), np.minimum(reach, ends[1])
+    wins, losses = (below, above) if better == "lower" else (above, below)
     return EffectSizes(
         n=n,
         level=level,
@@ -235,10 +241,11 @@ def effect_sizes(changes: FloatArray, *, level: float, bounds: Bounds) -> Effect
 
 
 def effect_of_moments(
-    moments: Moments, wins: int, losses: int, *, level: float, bounds: Bounds
+    moments: Moments, above: int, below: int, *, level: float, bounds: Bounds, better: str = "higher"
 ) -> EffectSize:
     """The same from the moments of very many differences, where Student's interval holds and which system each value is of is not known.
 
+    ``above`` and ``below`` count the differences above and below 0; if lower values are ``better``, those below are b's wins.
     Cliff's delta, which compares each value of one system with each of the other, is not a number then.
     """
     reach, mean, deviation = bounds.high - bounds.low, moments.mean, moments.deviation
@@ -247,11 +254,12 @@ def effect_of_moments(
     else:
         dz = mean / deviation
     around = moments.interval(level, Bounds(-reach, reach), "t")
-    if np.isfinite(reach) and moments.squares == (wins + losses) * exact_sum(np.array([reach**2])):
-        low, high = bounded.paired_proportion_ends(np.array(wins), np.array(losses), moments.n, level)
+    if np.isfinite(reach) and moments.squares == (above + below) * exact_sum(np.array([reach**2])):
+        low, high = bounded.paired_proportion_ends(np.array(above), np.array(below), moments.n, level)
         around = within(
             Bounds(-reach, reach), Interval(reach * float(low), reach * float(high), level, "bonett-price")
         )
+    wins, losses = (below, above) if better == "lower" else (above, below)
     one: dict[str, Any] = {
         "difference": mean, "deviation": deviation, "low": around.low, "high": around.high, "clipped": around.clipped,
         "method": METHODS.index(around.method), "cohen_dz": dz, "wins": wins, "losses": losses,

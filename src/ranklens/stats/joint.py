@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ranklens.errors import InputError
-from ranklens.stats import inputs
+from ranklens.stats import bounded, inputs
+from ranklens.stats.bounded import with_imagined_pair
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from ranklens.arrays import FloatArray, IntArray
     from ranklens.stats.inputs import Rng
 
 RESAMPLES = 10_000
-_CELLS = 1 << 22  # t values held at once
+_CELLS = 1 << 22  # numbers held at once
+_OUTLYING = 2.5  # standard deviations
 
 
 @dataclass(frozen=True)
 class Simultaneous:
     """Differences of pairs with intervals that all hold at once with probability ``level``, and their adjusted p-values.
 
-    An interval excludes 0 exactly if ``adjusted_p`` is at most ``1 - level``. ``critical`` is the number of standard errors.
+    No interval is without width. An interval excludes 0 exactly if ``adjusted_p`` is at most ``1 - level``. ``critical`` is the number of standard errors.
     """
 
     difference: FloatArray
@@ -42,14 +42,16 @@ def simultaneous(
     *,
     level: float = 0.95,
     parts: int = 1,
+    reach: float = np.inf,
     rng: Rng = None,
     resamples: int = RESAMPLES,
 ) -> Simultaneous:
     """Intervals of the differences between rows of ``scores`` (systems × queries) that hold together.
 
-    Signs of the queries' deviations are drawn at random, the same for all pairs, and the largest t of all pairs is kept (the wild
-    bootstrap; Westfall and Young's single step). So pairs that share a system need less correction than Bonferroni's.
-    ``parts`` is the number of such families (slices) that hold together.
+    The largest t of all pairs is drawn from the multivariate t distribution with the pairs' own correlations (single-step max-t, as in
+    Hothorn, Bretz and Westfall 2008). So pairs that share a system need less correction than Bonferroni's, and a single pair gets
+    Student's interval. Where few queries differ, or all by the same, two more are imagined, one that each system wins, as in
+    :func:`effect_size`; no difference is larger than ``reach``. ``parts`` is the number of such families (slices) that hold together.
 
     >>> scores = np.array([[0.1, 0.4, 0.3, 0.5], [0.2, 0.4, 0.5, 0.9], [0.3, 0.3, 0.4, 0.4]])
     >>> found = simultaneous(scores, np.array([0, 0, 1]), np.array([1, 2, 2]), rng=0)
@@ -61,38 +63,47 @@ def simultaneous(
     if values.shape[1] < 2:
         raise InputError("Simultaneous intervals need at least two queries.")
     change = inputs.differences(values[first], values[second])
-    n, mean, error = change.shape[1], change.mean(axis=1), change.std(axis=1, ddof=1) / change.shape[1] ** 0.5
-    varies = error > 0
-    largest = np.sort(_largest_t(change[varies], inputs.generator(rng), inputs.count(resamples, "resamples")))
-    t = np.where(mean == 0, 0.0, np.inf)
-    np.divide(np.abs(mean), error, out=t, where=varies)
+    centre, error, shape = _studentised(change, reach)
+    largest = np.sort(
+        _largest_t(shape, values.shape[1] - 1, inputs.generator(rng), inputs.count(resamples, "resamples"))
+    )
+    t = np.abs(centre) / error
     # The sample itself counts as one of the draws, so that p is never 0.
     p = parts * (len(largest) - np.searchsorted(largest, t * (1 - 1e-12)) + 1) / (len(largest) + 1)
-    p[~varies & (mean != 0)] = min(
-        1.0, parts * len(change) * 2.0 ** (1 - n)
-    )  # by signs: t knows no variation
-    p = np.minimum(p, 1.0)
     place = int(np.floor(alpha / parts * (len(largest) + 1)))  # so many may be as large
     critical = float(largest[-place]) if 0 < place <= len(largest) else np.inf
-    half = np.where(varies, critical * error, 0.0) if np.isfinite(critical) else np.full(len(change), np.inf)
-    return Simultaneous(mean, mean - half, mean + half, p, critical, level)
+    half = np.full(len(error), np.inf)
+    np.multiply(critical, error, out=half, where=np.isfinite(error))
+    low, high = np.maximum(centre - half, -reach), np.minimum(centre + half, reach)
+    return Simultaneous(change.mean(axis=1), low, high, np.minimum(p, 1.0), critical, level)
 
 
-def _largest_t(change: FloatArray, rng: np.random.Generator, resamples: int) -> FloatArray:
-    """The largest absolute t of all rows, for random signs of the columns of centred differences."""
-    if not len(change):
-        return np.zeros(resamples)
-    return np.concatenate(list(_largest_parts(change, rng, resamples)))
+def _studentised(change: FloatArray, reach: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Of each row, the centre of its interval, the standard error, and its deviations with length 1, whose products are correlations.
+
+    The error is infinite where no query differs and differences have no limit, so that nothing is known of their size.
+    """
+    n, mean = change.shape[1], change.mean(axis=1)
+    sparse = bounded.is_sparse(np.count_nonzero(change, axis=1), np.ptp(change, axis=1), n)
+    outlying = np.abs(change - mean[:, None]).max(axis=1) > _OUTLYING * change.std(axis=1, ddof=1)
+    imagined = np.where(
+        sparse[:, None], with_imagined_pair(change, reach), with_imagined_pair(change, np.inf)
+    )
+    centre = np.where(sparse, imagined.mean(axis=1), mean)
+    shape = imagined - imagined.mean(axis=1, keepdims=True)
+    plain = ~sparse & ~outlying
+    shape[plain] = np.pad(change[plain] - mean[plain, None], ((0, 0), (0, 2)))
+    count, squares = np.where(plain, n, n + 2), (shape**2).sum(axis=1)
+    error = np.where(squares > 0, (squares / (count - 1) / count) ** 0.5, np.inf)
+    return centre, error, shape / np.maximum(squares, 1e-300)[:, None] ** 0.5
 
 
-def _largest_parts(change: FloatArray, rng: np.random.Generator, resamples: int) -> Iterator[FloatArray]:
-    n = change.shape[1]
-    centred = change - change.mean(axis=1, keepdims=True)
-    squares = (centred**2).sum(axis=1)
-    at_once = max(1, min(resamples, _CELLS // max(len(change), n)))
+def _largest_t(shape: FloatArray, freedom: int, rng: np.random.Generator, resamples: int) -> FloatArray:
+    """The largest absolute t of all rows in each draw: normal numbers with the rows' correlations, over one common error."""
+    at_once = max(1, min(resamples, _CELLS // max(shape.shape, default=1)))
+    found = []
     for start in range(0, resamples, at_once):
         rows = min(at_once, resamples - start)
-        signs = rng.integers(0, 2, (rows, n), dtype=np.int8) * 2.0 - 1.0
-        sums = signs @ centred.T
-        spread = np.maximum(squares - sums**2 / n, 1e-300) / (n - 1)  # signs do not change the squares
-        yield np.sqrt((sums**2 / n / spread).max(axis=1))
+        normal = np.abs(rng.standard_normal((rows, shape.shape[1])) @ shape.T).max(axis=1, initial=0.0)
+        found.append(normal / (rng.chisquare(freedom, rows) / freedom) ** 0.5)
+    return np.concatenate(found)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ranklens.stats import inputs
 from ranklens.stats.clusters import Clusters
-from ranklens.stats.paired import NOT_OF_MEANS, paired_test
+from ranklens.stats.paired import NOT_OF_MEANS, mid_p, paired_test
 from ranklens.stats.randomization import EXACT_UP_TO, sign_flip_p
 
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ def influence(
 ) -> Influence:
     """What is left of the difference ``b - a`` without each query, and how significant it still is.
 
-    ``method`` is randomization, wilcoxon, sign or welch, which takes the query from both systems; any other test is judged by t, which
-    is close to it. Removing a query takes it out of its cluster.
+    ``method`` is randomization, mcnemar, wilcoxon, sign or welch, which takes the query from both systems; any other test is judged by
+    t, which is close to it. Removing a query takes it out of its cluster.
 
     >>> found = influence([0.1, 0.2, 0.3, 0.4], [0.2, 0.2, 0.4, 1.0])
     >>> found.order[:2], found.difference_without.round(3)
@@ -62,6 +62,8 @@ def influence(
         return Influence(change, without, np.ones(n), 1.0)
     if method == "randomization":
         p, base = _by_signs(change, groups, inputs.generator(rng), resamples)
+    elif method == "mcnemar":
+        p, base = _by_wins(change)
     elif method in NOT_OF_MEANS:
         p, base = _by_rank(change, groups, method)
     elif method == "welch":
@@ -102,6 +104,13 @@ def _t_tail(total: FloatArray, squares: FloatArray, count: FloatArray) -> FloatA
     t = np.where(np.abs(total) <= noise, 0.0, np.inf)
     np.divide(np.abs(total) / count, error, out=t, where=spread > noise)
     return np.asarray(2 * stdtr(count - 1, -t))
+
+
+def _by_wins(change: FloatArray) -> tuple[FloatArray, float]:
+    """McNemar's test needs the number of wins and losses alone; values of 0 and 1 are not clustered when it is done."""
+    wins, losses = (change > 0).sum(), (change < 0).sum()
+    p = mid_p(np.append(wins - (change > 0), wins), np.append(losses - (change < 0), losses))
+    return p[:-1], float(p[-1])
 
 
 def _by_rank(change: FloatArray, groups: Clusters, method: str) -> tuple[FloatArray, float]:

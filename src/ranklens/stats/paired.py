@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import comb
 from typing import TYPE_CHECKING, Any
 
@@ -112,6 +113,13 @@ def sign_p(wins: int, losses: int) -> float:
     return min(1.0, 2 * float(bdtr(min(wins, losses), wins + losses, 0.5))) if wins + losses else 1.0
 
 
+def sign_ps(wins: IntArray, losses: IntArray) -> FloatArray:
+    """The same for many pairs."""
+    from scipy.special import bdtr
+
+    return np.asarray(np.minimum(1.0, 2 * bdtr(np.minimum(wins, losses), wins + losses, 0.5)))
+
+
 def _sign(change: FloatArray) -> TestResult:
     wins, losses = int((change > 0).sum()), int((change < 0).sum())
     return TestResult(sign_p(wins, losses), float(wins - losses), "sign", len(change), exact=True)
@@ -133,17 +141,38 @@ def mid_p(wins: IntArray, losses: IntArray) -> FloatArray:
 
 
 def _wilcoxon(change: FloatArray) -> TestResult:
+    ranks, statistic = _signed_ranks(change)
+    p = _rank_sum_p(ranks, statistic)
+    return TestResult(p, statistic, "wilcoxon", len(change), exact=len(ranks) <= _COUNTED_RANKS)
+
+
+def wilcoxon_p(change: FloatArray) -> float:
+    """The p-value of differences whose noise was removed."""
+    return _rank_sum_p(*_signed_ranks(change))
+
+
+def _rank_sum_p(ranks: FloatArray, statistic: float) -> float:
     from scipy.special import ndtr
 
+    if not len(ranks):
+        return 1.0
+    if len(ranks) <= _COUNTED_RANKS:
+        return _counted_ranks_p(ranks, statistic)
+    return float(2 * ndtr(-abs(statistic) / np.sqrt((ranks**2).sum())))
+
+
+def direction(change: FloatArray, method: str) -> float:
+    """Above 0 if the signs or signed ranks speak for the second system, below 0 if for the first."""
+    return _signed_ranks(change)[1] if method == "wilcoxon" else float(np.sign(change).sum())
+
+
+def _signed_ranks(change: FloatArray) -> tuple[FloatArray, float]:
+    """The ranks of the differences that are not 0, and their sum with signs."""
     kept = change[change != 0]
     if not len(kept):
-        return TestResult(1.0, 0.0, "wilcoxon", len(change), exact=True)
+        return kept, 0.0
     ranks = _ranks(np.abs(kept))
-    statistic = float((np.sign(kept) * ranks).sum())
-    if len(ranks) <= _COUNTED_RANKS:
-        return TestResult(_counted_ranks_p(ranks, statistic), statistic, "wilcoxon", len(change), exact=True)
-    p = float(2 * ndtr(-abs(statistic) / np.sqrt((ranks**2).sum())))
-    return TestResult(p, statistic, "wilcoxon", len(change))
+    return ranks, float((np.sign(kept) * ranks).sum())
 
 
 def _ranks(sizes: FloatArray) -> FloatArray:
@@ -158,12 +187,22 @@ def _ranks(sizes: FloatArray) -> FloatArray:
 
 def _counted_ranks_p(ranks: FloatArray, statistic: float) -> float:
     """The share of sign patterns whose sum of signed ranks is as far from 0, counted sum by sum."""
-    halves = np.rint(2 * ranks).astype(int)  # shared ranks end in .5
-    ways = np.ones(1)  # by twice the sum of the positive ranks
-    for rank in halves:
-        ways = np.concatenate((ways, np.zeros(rank))) + np.concatenate((np.zeros(rank), ways))
-    signed = np.arange(len(ways)) - halves.sum() / 2
+    ways = _ways_to_rank_sums(
+        tuple(sorted(np.rint(2 * ranks).astype(int).tolist()))
+    )  # shared ranks end in .5
+    signed = np.arange(len(ways)) - (len(ways) - 1) / 2
     return float(ways[np.abs(signed) >= abs(statistic)].sum() / ways.sum())
+
+
+@lru_cache(maxsize=128)  # pairs without ties have the same ranks
+def _ways_to_rank_sums(ranks: tuple[int, ...]) -> FloatArray:
+    """In how many ways of choosing signs the positive ranks have each sum."""
+    ways, reached = np.zeros(sum(ranks) + 1), 0
+    ways[0] = 1.0
+    for rank in ranks:
+        ways[rank : reached + rank + 1] += ways[: reached + 1].copy()
+        reached += rank
+    return ways
 
 
 def _bootstrap(change: FloatArray, rng: np.random.Generator, resamples: int) -> TestResult:

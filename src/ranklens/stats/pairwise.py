@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ranklens.stats import inputs
-from ranklens.stats.paired import bootstrap_p, mid_p, paired_test, student
+from ranklens.stats.paired import bootstrap_p, mid_p, paired_test, sign_ps, student, wilcoxon_p
 from ranklens.stats.randomization import EXACT_UP_TO, random_sums, sign_flip_p
+from ranklens.stats.resampling_counts import bootstrap_p_of_counts, counts_of
 
 if TYPE_CHECKING:
     from ranklens.arrays import FloatArray, IntArray
     from ranklens.stats.inputs import Rng
 
+COUNTED = 200_000  # queries, beyond which the bootstrap draws from counts of equal differences
 _CELLS = 1 << 17  # differences held at once; more would not stay in the cache
 _NEARLY = 1e-9  # of the largest score
+_OF_WINS: dict[str, Callable[[IntArray, IntArray], FloatArray]] = {"mcnemar": mid_p, "sign": sign_ps}
 
 
 def pairwise_p(
@@ -32,7 +35,7 @@ def pairwise_p(
 
     ``scores`` holds one matrix per measure, systems × queries. The randomisation test draws its signs once for all systems and
     measures and keeps the signed sum of each *system*: those of the pairs are their differences. The bootstrap draws its
-    samples once for all pairs and measures.
+    samples once for all pairs and measures; with very many queries it draws from the counts of equal differences of each pair.
 
     >>> scores = np.array([[0.2, 0.4, 0.1, 0.3, 0.5], [0.3, 0.6, 0.4, 0.7, 1.0], [0.2, 0.5, 0.1, 0.3, 0.5]])
     >>> pairwise_p([scores], np.array([0, 0]), np.array([1, 2]))
@@ -42,8 +45,10 @@ def pairwise_p(
         return _sign_flips(scores, first, second, inputs.generator(rng), resamples)
     if method == "bootstrap":
         return _bootstrap(scores, first, second, inputs.generator(rng), resamples)
-    if method == "mcnemar":
-        return [_mid_p(values, first, second) for values in scores]
+    if method == "wilcoxon":
+        return [_wilcoxon(values, first, second) for values in scores]
+    if method in _OF_WINS:
+        return [_of_wins(values, first, second, _OF_WINS[method]) for values in scores]
     how = {"method": method, "rng": rng, "resamples": resamples}
     return [_one_by_one(values, first, second, how) for values in scores]
 
@@ -62,11 +67,24 @@ def _one_by_one(values: FloatArray, first: IntArray, second: IntArray, how: dict
     return p
 
 
-def _mid_p(values: FloatArray, first: IntArray, second: IntArray) -> FloatArray:
+def _of_wins(
+    values: FloatArray,
+    first: IntArray,
+    second: IntArray,
+    p_of: Callable[[IntArray, IntArray], FloatArray],
+) -> FloatArray:
     p = np.ones(len(first))
     for part in _parts(len(first), values.shape[1]):
         change = inputs.differences(values[first[part]], values[second[part]])
-        p[part] = mid_p((change > 0).sum(axis=1), (change < 0).sum(axis=1))
+        p[part] = p_of((change > 0).sum(axis=1), (change < 0).sum(axis=1))
+    return p
+
+
+def _wilcoxon(values: FloatArray, first: IntArray, second: IntArray) -> FloatArray:
+    p = np.ones(len(first))
+    for part in _parts(len(first), values.shape[1]):
+        change = inputs.differences(values[first[part]], values[second[part]])
+        p[part] = [wilcoxon_p(row) for row in change]
     return p
 
 
@@ -81,7 +99,9 @@ def _bootstrap(
     changes = np.stack([inputs.differences(values[i], values[j]) for values in scores for i, j in pairs])
     varies = np.array([not inputs.constant(change) for change in changes])
     p = np.ones(len(changes))
-    if varies.any():
+    if varies.any() and changes.shape[1] > COUNTED:
+        p[varies] = [bootstrap_p_of_counts(*counts_of(row), rng, resamples) for row in changes[varies]]
+    elif varies.any():
         p[varies] = bootstrap_p(changes[varies], rng, resamples)
     for row in np.flatnonzero(~varies):
         p[row] = paired_test(np.zeros_like(changes[row]), changes[row], method="sign").p_value

@@ -9,10 +9,15 @@ import numpy as np
 from ranklens.errors import Given, InputError
 from ranklens.stats import inputs
 from ranklens.stats.distributions import noncentral_t_tail
+from ranklens.stats.paired import mid_p
+from ranklens.stats.randomization import EXACT_UP_TO
 from ranklens.stats.roots import root
 
 _MANY = 1_000_000  # queries, with which Student's t is normal to the last query
 
+_FEW_PATTERNS = 3  # of signs, for which Student's t does not tell the power of the randomisation test
+_UNLIKELY = 1e-7
+_COUNTED_WINS = 50  # differing queries, up to which the power of McNemar's test is counted
 _LEAST = 1e-9  # standard deviations; a smaller difference would need more than 10**18 queries
 
 
@@ -74,6 +79,67 @@ def power_of(difference: float, deviation: float, n: int, *, alpha: float = 0.05
     return min(1.0, _power(gap / spread, n, alpha))
 
 
+def default_test_power(
+    difference: float,
+    deviation: float,
+    n: int,
+    *,
+    alpha: float = 0.05,
+    differing: float = 1.0,
+    binary: bool = False,
+) -> float:
+    """The probability with which the test that comparisons choose by default finds the mean difference over n queries.
+
+    With few queries, randomisation has few p-values: six queries that all favour one system give 0.031, and any other outcome is more
+    than 0.05. ``differing`` is the share of queries in which two systems differ at all; the others say nothing. ``binary`` scores are
+    compared by McNemar's mid-p test. With many queries, both have the power of the paired t test.
+
+    >>> [round(default_test_power(0.2, 0.1, n), 3) for n in (5, 6, 10, 1000)]
+    [0.0, 0.871, 1.0, 1.0]
+    """
+    gap = abs(difference)
+    share = min(1.0, max(differing, gap)) if binary else differing
+    if n * share > (_COUNTED_WINS if binary else EXACT_UP_TO):
+        return power_of(gap, deviation, n, alpha=alpha)
+    from scipy.special import bdtr
+
+    counts = np.arange(n + 1)
+    chances = np.diff(bdtr(counts, n, share), prepend=0.0)  # that this many queries differ
+    mean = gap / share
+    spread = max((deviation**2 + gap**2) / share - mean**2, 0.0) ** 0.5
+    found = 0.0
+    for m in counts[chances > _UNLIKELY].tolist():
+        found += chances[m] * (
+            _mcnemar_power(mean, m, alpha) if binary else _sign_flip_power(mean, spread, m, alpha)
+        )
+    return float(min(1.0, found))
+
+
+def queries_for_default_test(
+    difference: float,
+    deviation: float,
+    *,
+    alpha: float = 0.05,
+    power: float = 0.8,
+    differing: float = 1.0,
+    binary: bool = False,
+) -> int:
+    """The number of queries with which the default test finds the mean difference with probability ``power``.
+
+    >>> queries_for_default_test(0.2, 0.1), queries_needed(0.2, 0.1)
+    (6, 5)
+    """
+    most = int((_COUNTED_WINS if binary else EXACT_UP_TO) / differing) + 1
+    low, high = 1, max(queries_needed(difference, deviation, alpha=alpha, power=power), most)
+    while high - low > 1:
+        middle = (low + high) // 2
+        found = default_test_power(
+            difference, deviation, middle, alpha=alpha, differing=differing, binary=binary
+        )
+        low, high = (low, middle) if found >= power else (middle, high)
+    return high
+
+
 @lru_cache(maxsize=256)  # a comparison asks for the same queries again and again
 def _detectable_effect(n: int, alpha: float, power: float) -> float:
     """The smallest difference in standard deviations."""
@@ -89,6 +155,42 @@ def _power(effect: float, n: int, alpha: float) -> float:
 
     limit, shift = float(stdtrit(n - 1, 1 - alpha / 2)), effect * n**0.5
     return noncentral_t_tail(limit, n - 1, shift) + noncentral_t_tail(limit, n - 1, -shift)
+
+
+def _sign_flip_power(mean: float, spread: float, n: int, alpha: float) -> float:
+    """The power over n normal differences other than 0, of all sign patterns the most extreme of which are significant."""
+    from scipy.special import ndtr
+
+    patterns = int(alpha * 2.0 ** (n - 1) + 1e-9) if n <= EXACT_UP_TO else _FEW_PATTERNS + 1
+    if n < 1 or not patterns:
+        return 0.0
+    if not spread:
+        return 1.0
+    if patterns > _FEW_PATTERNS:
+        level = patterns / 2.0 ** (n - 1) if n <= EXACT_UP_TO else alpha
+        return _power(mean / spread, n, level)
+    # All differences have one sign, or all but the smallest, or all but the second smallest.
+    u, width = np.linspace(0, 10, 2001, retstep=True)
+    found = 0.0
+    for effect in (mean / spread, -mean / spread):
+        above = ndtr(effect - u)
+        density = np.exp(-((u + effect) ** 2) / 2) / (2 * np.pi) ** 0.5
+        parts = [
+            float(above[0]) ** n,
+            float(n * width * (density * above ** (n - 1)).sum()),
+            float(n * (n - 1) * width * (density * (above[0] - above) * above ** max(n - 2, 0)).sum()),
+        ]
+        found += sum(parts[:patterns])
+    return found
+
+
+def _mcnemar_power(mean: float, n: int, alpha: float) -> float:
+    """The probability of a mid-p of at most alpha over n differences of 1 or -1."""
+    from scipy.special import bdtr
+
+    wins = np.arange(n + 1)
+    chances = np.diff(bdtr(wins, n, (1 + min(mean, 1.0)) / 2), prepend=0.0)
+    return float(chances[mid_p(wins, n - wins) <= alpha].sum())
 
 
 def _check(alpha: float, power: float) -> None:

@@ -20,7 +20,26 @@ if TYPE_CHECKING:
     from ranklens.arrays import FloatArray, IntArray
     from ranklens.stats.inputs import Rng
 
+BINS = 1 << 12  # different values at most; more are put into as many bins
 _DRAWN = 1 << 20  # numbers at once
+
+
+def counts_of(values: FloatArray) -> tuple[FloatArray, IntArray]:
+    """The different values and how often each occurs; if there are too many, the means of bins of equal width.
+
+    >>> counts_of(np.array([0.5, 0.0, 0.5]))
+    (array([0. , 0.5]), array([1, 2]))
+    """
+    different, counts = np.unique(values, return_counts=True)
+    if len(different) <= BINS:
+        return different, counts
+    low, high = different[0], different[-1]
+    place = np.minimum(((different - low) * (BINS / (high - low))).astype(np.int64), BINS - 1)
+    place[different == 0] = BINS  # queries in which systems do not differ stay apart
+    members = np.bincount(place, counts, BINS + 1)
+    kept = np.flatnonzero(members)
+    sums = np.bincount(place, different * counts, BINS + 1)
+    return sums[kept] / members[kept], members[kept].astype(np.int64)
 
 
 def sign_flip_p_of_counts(

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ranklens.stats import bounded, inputs
-from ranklens.stats.intervals import Bounds, Interval, interval
+from ranklens.stats.clusters import Clusters
+from ranklens.stats.intervals import Bounds, Interval, interval, within
 from ranklens.stats.student import t_quantile
 
 if TYPE_CHECKING:
@@ -24,18 +25,22 @@ def macro_interval(
     *,
     level: float = 0.95,
     bounds: Bounds = Bounds(),  # noqa: B008  immutable
+    clusters: Sequence[Sequence[Any]] | None = None,
 ) -> Interval:
     """The interval of the mean of group means: Student's t with Welch's degrees of freedom, or Wilson's near an end of the range.
 
     The groups are taken as they are: other queries of the same groups are what it speaks about. Groups of fewer than five
     queries share one variance, which counts once. Where nearly all have one query, the interval is that of the groups' means.
-    Values that are all at one of the two ends get Wilson's interval.
+    Values that are all at one of the two ends get Wilson's interval. ``clusters`` holds one label per value, group by group: what
+    belongs together then counts as one observation, also if a cluster has queries in several groups.
 
     >>> macro_interval([np.array([0.2, 0.4, 0.3, 0.3, 0.4]), np.array([0.6, 0.8, 0.7, 0.6, 0.7])])
     Interval(low=0.4389..., high=0.5610..., level=0.95, method='t', clipped=False)
     >>> print(macro_interval([np.ones(2), np.array([1.0, 0, 1, 1, 1, 1])], bounds=Bounds(0, 1)))
     [0.5397, 0.9904]
     """
+    if clusters is not None:
+        groups = _by_cluster(groups, clusters)
     sizes = np.array([len(group) for group in groups])
     values = np.concatenate(list(groups))
     if len(groups) == 1 or sizes.max() == 1:
@@ -56,7 +61,35 @@ def macro_interval(
         share, n = np.asarray((mean - bounds.low) / span), len(groups) ** 2 / float((1 / sizes).sum())
         low, high = bounded.moment_ends(share, n * variance / span**2 + share**2, n, quantile)
         return Interval(float(bounds.low + span * low), float(bounds.low + span * high), level, "score")
-    return Interval(mean - half, mean + half, level)
+    return within(bounds, Interval(mean - half, mean + half, level))
+
+
+def _by_cluster(groups: Sequence[FloatArray], labels: Sequence[Sequence[Any]]) -> list[FloatArray]:
+    """One value per cluster, whose mean is that of the group: the group's mean, moved by what the cluster deviates in all.
+
+    If some cluster has queries in several groups, groups are not independent: there is one group of all clusters then, whose mean is
+    the mean of the groups' means.
+    """
+    means = [float(group.mean()) for group in groups]
+    moved = [_deviations(group, Clusters.of(own)) for group, own in zip(groups, labels, strict=True)]
+    if sum(len({*own}) for own in labels) > len({label for own in labels for label in own}):
+        moved, means = [np.concatenate(moved) / len(groups)], [float(np.mean(means))]
+        labels = [[label for own in labels for label in own]]
+    found = []
+    for deviations, own, mean in zip(moved, labels, means, strict=True):
+        clusters = Clusters.of(own)
+        values = len(clusters) * clusters.sums(deviations)
+        found.append(mean + values - values.mean())
+    return found
+
+
+def _deviations(group: FloatArray, clusters: Clusters) -> FloatArray:
+    """What each query moves the mean of its group; more in large clusters, which pull the mean towards themselves (the jackknife's)."""
+    n, count = clusters.n, len(clusters)
+    if count < 2:
+        return np.zeros(n)
+    others = n - clusters.sizes[clusters.index]
+    return np.asarray((group - group.mean()) / others * (count - 1) / count)
 
 
 def _interval_of_shares(

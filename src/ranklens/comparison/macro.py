@@ -1,0 +1,126 @@
+"""The mean over slices of the slices' means: of each system, and the difference of two, which is tested."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ranklens.comparison.alignment import settled
+from ranklens.comparison.results import SystemResult
+from ranklens.stats import Bounds, Clusters, Interval, adjust, inputs
+from ranklens.stats.pairwise import pairwise_p
+from ranklens.stats.strata import macro_interval
+
+if TYPE_CHECKING:
+    from ranklens.arrays import FloatArray, IntArray
+    from ranklens.comparison.alignment import Quantity
+    from ranklens.comparison.settings import Settings
+
+MACRO = "macro-average"
+MOST_PAIRS = 5_000  # of all measures; of more, no intervals are made
+
+
+def macro_test(settings: Settings) -> str:
+    """The test of differences of macro-averages, which are means: the one that was asked for, if it is about means and pairs."""
+    return settings.test if settings.test in ("t", "bootstrap") else "randomization"
+
+
+@dataclass(frozen=True)
+class MacroPair:
+    """Two systems on one measure, where every slice counts the same; every number describes b compared with a.
+
+    ``difference`` is the macro-average of b minus that of a; for a geometric mean, of the logarithms. The p-value is that of the
+    randomisation test (the t or bootstrap test, if that was asked for) of what each query, or cluster of queries, adds to the difference, and is
+    corrected over the pairs.
+    """
+
+    measure: str
+    a: str
+    b: str
+    difference: float
+    interval: Interval
+    p_value: float
+    adjusted_p: float
+    significant: bool
+
+
+@dataclass(frozen=True)
+class Strata:
+    """The values of each slice, and the cluster of each of its queries."""
+
+    quantities: Sequence[Quantity]
+    systems: tuple[str, ...]
+    parts: Mapping[str | None, Mapping[str, FloatArray]]
+    settings: Settings
+    clusters: Sequence[Sequence[Any]] | None = None
+
+    def averages(self) -> Iterator[SystemResult]:
+        """For each measure and system the mean over slices of the slices' means."""
+        for quantity in self._tested:
+            for i, system in enumerate(self.systems):
+                rows = [values[i] for values in self._values(quantity)]
+                mean = float(np.mean([row.mean() for row in rows]))
+                around = self._interval(rows, quantity.test_bounds)
+                n = sum(map(len, rows))
+                yield SystemResult(
+                    quantity.name,
+                    system,
+                    MACRO,
+                    n,
+                    settled(quantity.back(mean)),
+                    quantity.interval_back(around),
+                )
+
+    def pairs(self, first: IntArray, second: IntArray) -> tuple[MacroPair, ...]:
+        """The differences of these pairs of systems, measure by measure; none if there are very many."""
+        tested, settings = self._tested, self.settings
+        if not len(first) or len(first) * len(tested) > MOST_PAIRS:
+            return ()
+        added = [self._added(quantity) for quantity in tested]
+        how: dict[str, Any] = {"method": macro_test(settings), "rng": settings.seed}
+        p_values = pairwise_p(added, first, second, **how, resamples=settings.resamples)
+        if settings.family == "all":
+            adjusted = np.split(adjust(np.concatenate(p_values), method=settings.correction), len(tested))
+        else:
+            adjusted = [adjust(p, method=settings.correction) for p in p_values]
+        return tuple(
+            self._pair(quantity, int(a), int(b), float(raw), float(corrected))
+            for quantity, raws, all_corrected in zip(tested, p_values, adjusted, strict=True)
+            for a, b, raw, corrected in zip(first, second, raws, all_corrected, strict=True)
+        )
+
+    def _pair(self, quantity: Quantity, a: int, b: int, p: float, adjusted: float) -> MacroPair:
+        rows = [inputs.differences(values[a], values[b]) for values in self._values(quantity)]
+        reach = np.inf if quantity.is_geometric else quantity.test_bounds.high - quantity.test_bounds.low
+        return MacroPair(
+            quantity.name,
+            self.systems[a],
+            self.systems[b],
+            float(np.mean([row.mean() for row in rows])),
+            self._interval(rows, Bounds(-reach, reach)),
+            p,
+            adjusted,
+            adjusted <= self.settings.alpha,
+        )
+
+    def _interval(self, rows: Sequence[FloatArray], bounds: Bounds) -> Interval:
+        return macro_interval(rows, level=self.settings.level, bounds=bounds, clusters=self.clusters)
+
+    def _values(self, quantity: Quantity) -> list[FloatArray]:
+        return [quantity.for_tests(values[quantity.name]) for values in self.parts.values()]
+
+    def _added(self, quantity: Quantity) -> FloatArray:
+        """Systems × what is independent: what each query, or cluster, adds, so that the mean is the macro-average."""
+        parts = self._values(quantity)
+        values = np.concatenate([part / part.shape[1] for part in parts], axis=1) / len(parts)
+        if self.clusters is None:
+            return np.asarray(values.shape[1] * values)
+        clusters = Clusters.of([label for own in self.clusters for label in own])
+        return len(clusters) * clusters.sums(values)
+
+    @property
+    def _tested(self) -> list[Quantity]:
+        return [quantity for quantity in self.quantities if quantity.is_tested]
