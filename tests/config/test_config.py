@@ -553,8 +553,16 @@ def common(bench):
     gates = {"rules": "RR drop <= 1%", "baseline": "frozen.json"}
     with pytest.raises(rl.InputError, match=r"with other judgments .* gates.common: true"):
         bench(gates=gates)
-    (told,) = bench(gates={**gates, "common": True}).checks
+    with pytest.raises(
+        rl.InputError, match=r"only 3 of 4 queries of good could be checked.*gates\.min_checked"
+    ):
+        bench(gates={**gates, "common": True})
+    (told,) = bench(gates={**gates, "common": True, "min_checked": "75%"}).checks
     assert told.queries == len(record.queries) - 1
+
+
+def min_checked(bench):
+    common(bench)
 
 
 def gated_systems(bench):
@@ -696,6 +704,7 @@ EFFECTS = {
     "gates.undecided": undecided,
     "gates.clusters": gates_clusters,
     "gates.common": common,
+    "gates.min_checked": min_checked,
     "gates.floors": floors,
     "gates.max_regression": max_regression,
     "gates.max_failed": max_failed,
@@ -976,7 +985,7 @@ def test_measures_that_look_deeper_than_a_retriever_was_asked_are_told_everywher
 def test_gates_look_at_the_means_that_are_shown(bench):
     """Where a failed query is left out, it is left out of all systems."""
     some = {"retrievers": [GOOD, {"name": "failing", "retriever": "my_search:failing", "k": 6}]}
-    found = bench(**some, policy={"missing": "skip"}, gates={"floors": {"RR": 1}})
+    found = bench(**some, policy={"missing": "skip"}, gates={"floors": {"RR": 1}, "min_checked": 0.5})
     assert found.comparison.result("RR", "failing").n == 2
     assert [check.value for check in found.checks] == [1, 1]
 

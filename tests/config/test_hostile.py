@@ -1,11 +1,13 @@
 """Configurations that nobody means well with: one sentence and exit status 2, never 1, which says that a gate failed."""
 
 import json
+import os
 import sys
 
 import pytest
 import yaml
 
+import ranklens as rl
 from ranklens.cli.main import main
 from ranklens.config import load
 from ranklens.errors import InputError
@@ -63,15 +65,20 @@ def test_a_path_with_a_nul_is_refused():
         load("a\0b.yaml")
 
 
+@pytest.mark.parametrize("end", ["sys.exit(0)", "os._exit(0)", "os.execv('/bin/true', ['true'])"])
 @pytest.mark.parametrize("where", ["module", "factory", "function", "attribute", "answer"])
-def test_exit_in_a_retriever_never_passes_a_gate(tmp_path, capsys, where):
-    code = {
-        "module": "import sys\nsys.exit(0)\n",
-        "factory": "import sys\ndef search(): sys.exit(0)\n",
-        "function": "import sys\ndef search(text, k): sys.exit(0)\n",
-        "attribute": "import sys\nclass search:\n    def __getattr__(self, name): sys.exit(0)\n",
-        "answer": "import sys\nclass A:\n    def __iter__(self): sys.exit(0)\ndef search(text, k): return A()\n",
-    }[where]
+def test_exit_in_a_retriever_never_passes_a_gate(tmp_path, capsys, where, end):
+    code = (
+        {
+            "module": "import sys\nsys.exit(0)\n",
+            "factory": "import sys\ndef search(): sys.exit(0)\n",
+            "function": "import sys\ndef search(text, k): sys.exit(0)\n",
+            "attribute": "import sys\nclass search:\n    def __getattr__(self, name): sys.exit(0)\n",
+            "answer": "import sys\nclass A:\n    def __iter__(self): sys.exit(0)\ndef search(text, k): return A()\n",
+        }[where]
+        .replace("import sys", "import os, sys")
+        .replace("sys.exit(0)", end)
+    )
     (tmp_path / f"exits_in_{where}.py").write_text(code)
     (tmp_path / "queries.jsonl").write_text(
         json.dumps({"id": "q", "question": "why?", "relevant_ids": ["a"]}) + "\n"
@@ -88,7 +95,34 @@ def test_exit_in_a_retriever_never_passes_a_gate(tmp_path, capsys, where):
     told = capsys.readouterr()
     sys.modules.pop(f"exits_in_{where}", None)
     assert status == (1 if where in ("function", "answer") else 2)
-    assert "SystemExit: 0" in told.err or "sys.exit(0)" in told.err
+    called = end.partition("(")[0]
+    assert (
+        f"{called}()" in told.err
+        if called != "sys.exit"
+        else "SystemExit: 0" in told.err or "sys.exit(0)" in told.err
+    )
+
+
+@pytest.mark.filterwarnings(
+    "ignore:This process .* is multi-threaded:DeprecationWarning"
+)  # the child ends at once
+@pytest.mark.parametrize("how", ["threads=1", "timeout=5", "concurrency=3"])
+def test_os_exit_is_a_failed_call_and_child_processes_end_as_they_like(how):
+    def search(text):
+        child = os.fork() if hasattr(os, "fork") else None
+        if child == 0:
+            os._exit(7)
+        ended.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) if child else 7)
+        os._exit(0)
+
+    ended, own = [], os._exit
+    options = dict([how.split("=")]) if "threads" not in how else {}
+    bench = rl.Benchmark({"q1": "a", "q2": "b"}, {"q1": {"d"}, "q2": {"d"}})
+    with pytest.warns(rl.RankLensWarning, match=r"os\._exit\(\) was called"):
+        found = bench.run("mine", search, **{name: int(value) for name, value in options.items()})
+    assert found.status == {"ok": 0, "empty": 0, "failed": 2}
+    assert ended == [7, 7]
+    assert os._exit is own
 
 
 def test_no_code_refuses_code_and_takes_runs(tmp_path, capsys):

@@ -105,7 +105,7 @@ def hostile(text):
 
 def test_nothing_in_the_data_breaks_the_xml():
     content = hostile("a]]>\x00\x1b<b>&\ufffe").to_junit()
-    assert "a]]>��<b>&�" in ET.fromstring(content).find(".//failure").text
+    assert r"a]]>\x00\x1b<b>&�" in ET.fromstring(content).find(".//failure").text
 
 
 def test_annotations(outcome, lenient, tmp_path):

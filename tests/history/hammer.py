@@ -62,7 +62,9 @@ def hammer(path, processes, kills, seed=0):
             name = draws.choice(list(running))
             kill(running.pop(name))
             running[name] = start(path, name, number)
-        time.sleep(0.3)
+        end = time.monotonic() + 60
+        while len(noted(path)) <= kills and time.monotonic() < end:  # a busy machine needs longer
+            time.sleep(0.05)
         for name in list(running):
             kill(running.pop(name))
     finally:  # also after an error: workers that stay would keep the output open, and whoever reads it would wait forever
@@ -81,11 +83,15 @@ def killed(child):
     return os.waitpid(child, 0)[1]
 
 
+def noted(path):
+    """The entries that were finished."""
+    files = Path(path).parent.glob(f"{Path(path).name}.w*")
+    return {line for file in files for line in file.read_text().split("\n")[:-1]}  # the last line may be cut
+
+
 def check(path):
     """How many entries were finished; all are there, whole and once."""
-    finished = {
-        line for part in Path(path).parent.glob(f"{Path(path).name}.w*") for line in part.read_text().split()
-    }
+    finished = noted(path)
     history = store.History(path)
     entries = history.entries()
     found = {}

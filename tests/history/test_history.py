@@ -6,6 +6,7 @@ import re
 import sqlite3
 import subprocess
 import sys
+import zlib
 from contextlib import closing
 from pathlib import Path
 
@@ -156,24 +157,103 @@ def test_a_drop_is_found_by_a_paired_test(history):
     step = found.points[2].step
     a, b = (history.record(number).of_measure("RR") for number in (2, 3))
     assert step.change == pytest.approx((b - a).mean())
-    expected = scipy_stats.permutation_test((b - a,), np.mean, permutation_type="samples", n_resamples=20_000, rng=1).pvalue  # fmt: skip
-    assert step.p_value == pytest.approx(min(3 * expected, 1), abs=0.005)  # Holm: the smallest of three
+    moved = (b - a)[b != a]
+    expected = scipy_stats.permutation_test(
+        (moved,), np.mean, permutation_type="samples", n_resamples=np.inf
+    ).pvalue
+    assert step.p_value == pytest.approx(expected * 2 * np.pi**2 * 2**2 / 6)  # two tests in the second look
     assert "DROP" in str(found)
 
 
-def test_chance_is_rarely_flagged():
-    """Many equal systems: Holm keeps the chance of any flag below alpha, where 20 single tests would flag one in most histories."""
-    from ranklens.history.differences import Differences
-    from ranklens.history.trend import Step, _tested
+def _grown(values):
+    """The flags after each entry, as the history grows."""
+    from ranklens.history.trend import Watch
     from ranklens.registry import parse
 
+    names = tuple(map(str, range(values.shape[1])))
+    watch = Watch(parse("RR"), 0.05)
+    return [watch.look(n, Record("s", names, {"RR": row}, {}, {})) for n, row in enumerate(values)]
+
+
+def test_a_slow_slide_is_found_and_its_flag_stays():
+    """One query loses half of its value per entry, which no single step shows; identical re-runs follow."""
+    lost = np.minimum(np.arange(56), 30)
+    seen = _grown(np.where(np.arange(40) < lost[:, None], 0.5, 1.0))
+    assert [number for number, (*_, flag) in enumerate(seen) if flag] == [21]
+    exact = (
+        2.0 ** (1 - 20) * 2 * 20 * np.pi**2 * 20**2 / 6
+    )  # two tests, and the best of 20 entries, in look 20
+    assert seen[20][1].p_value == pytest.approx(exact)
+    step, against, _ = seen[21]
+    assert (step.flag, against.before, against.flag) == ("", 0, "drop")
+    assert all(against.flag == "drop" for _, against, _ in seen[21:])
+
+
+def test_a_slide_is_shown(history):
+    for lost in (0, 6, 12, 18, 18):
+        history.add(scores(*list(QRELS)[:lost]), "mine")
+    found = history.trend("RR")
+    assert [point.flag for point in found.points] == ["", "", "drop", "", ""]
+    assert [point.step.flag for point in found.points[1:]] == [""] * 4
+    assert "The last entry is significantly below #1." in str(found)
+    assert max(map(len, str(found.table()).splitlines()[:7])) < 120
+    assert history.trend("RR", last=2).points == found.points[-2:]  # fewer rows change no flag
+
+
+def test_flags_do_not_depend_on_later_entries():
+    values = np.random.default_rng(1).integers(0, 2, (12, 40)) * np.repeat([1.0, 0.2, 0.7], 4)[:, None]
+    all_at_once = _grown(values)
+    assert all(_grown(values[:n]) == all_at_once[:n] for n in range(1, 12))
+    assert {flag for *_, flag in all_at_once} == {"", "drop", "rise"}
+
+
+def test_repeated_entries_spend_no_alpha():
     rng = np.random.default_rng(0)
-    nothing = Differences({}, (), (), (), ())
-    flagged = 0
-    for _ in range(300):
-        steps = [Step(0, nothing, 100, -0.1, float(p)) for p in rng.uniform(size=20)]
-        flagged += any(step.flag for step in _tested(steps, parse("RR"), 0.05))
-    assert flagged / 300 < 0.09
+    values = rng.random((6, 30))
+    plain, repeated = _grown(values), _grown(np.repeat(values, 5, axis=0))
+    assert [step.p_value for step, *_ in plain[1:]] == [step.p_value for step, *_ in repeated[5::5]]
+    assert all(step.p_value == 1.0 for number, (step, *_) in enumerate(repeated) if number % 5)
+
+
+def test_entries_of_equal_quality_are_rarely_flagged():
+    """5% of histories may have a flag after any number of entries; uncorrected, most of them have one."""
+    rng = np.random.default_rng(0)
+    flagged = sum(
+        any(flag for *_, flag in _grown(np.clip(rng.normal(0.3, 0.4, (30, 60)), 0, 1))) for _ in range(40)
+    )
+    assert flagged <= 4
+
+
+def test_a_reference_can_be_named(history, capsys):
+    for lost in (20, 0, 8, 16, 24):
+        history.add(scores(*list(QRELS)[:lost]), "mine", label=f"v{lost}")
+    names = [
+        point.reference and point.reference.before for point in history.trend("RR", reference="v8").points
+    ]
+    assert names == [None, 1, 2, 3, 3]  # the best so far, and from the named entry on that one
+    assert [point.reference and point.reference.before for point in history.trend("RR").points] == [
+        None,
+        1,
+        2,
+        2,
+        2,
+    ]
+    status, out, _ = run(capsys, "history", "trend", "RR", "--reference", "3", "--format", "json")
+    assert status == 0
+    assert [row["reference"] for row in json.loads(out)["entries"]] == names
+    assert run(capsys, "history", "trend", "RR", "--reference", "v9")[0] == 2
+
+
+def test_lower_is_better_turns_drops_around(history):
+    from ranklens.history.trend import Watch
+    from ranklens.registry import parse
+
+    lower = next(m for m in ("RankingLoss", "Hole@5") if parse(m).definition.better == "lower")
+    watch = Watch(parse(lower), 0.05)
+    names = tuple(map(str, range(20)))
+    one, two = (Record("s", names, {str(parse(lower)): np.full(20, value)}, {}, {}) for value in (0.1, 0.5))
+    watch.look(1, one)
+    assert watch.look(2, two)[2] == "drop"
 
 
 def test_systems_have_trends_of_their_own(history):
@@ -292,7 +372,7 @@ def test_an_older_file_is_migrated_with_its_entries(history, monkeypatch):
     assert [entry.system for entry in history.entries()] == ["old", "new"]
     assert (history.record(1).of_measure("RR") == scores("q1")["RR"]).all()
     with sqlite3.connect(history.path) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (2,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (len(steps),)
         assert connection.execute("SELECT reviewer FROM entry").fetchall() == [(None,), (None,)]
 
 
@@ -316,6 +396,188 @@ def test_the_schema_of_version_1_stays_as_it_is():
     import hashlib
 
     assert hashlib.sha256(schema.MIGRATIONS[0].encode()).hexdigest()[:12] == "2992240d508a"
+
+
+@pytest.fixture
+def three(history):
+    """Three entries, and a function that changes the file."""
+    for system in ("one", "two", "three"):
+        history.add(scores("q1") if system == "two" else scores(), system)
+
+    def change(sql, *values):
+        with closing(sqlite3.connect(history.path, isolation_level=None)) as connection:
+            connection.execute(sql, values)
+
+    return history, change
+
+
+WRONG_NUMBERS = np.full(40, 0.5).tobytes()
+CHANGES = {
+    "mean": ("UPDATE measured SET mean = 0.9 WHERE entry = 2 AND place = 0",),
+    "interval": ("UPDATE measured SET low = NULL WHERE entry = 2",),
+    "measure": ("UPDATE measured SET measure = 'AP' WHERE entry = 2 AND place = 0",),
+    "a measure less": ("DELETE FROM measured WHERE entry = 2 AND place = 1",),
+    "values": ("UPDATE measured SET one_per_query = ? WHERE entry = 2", WRONG_NUMBERS),
+    "values cut": ("UPDATE measured SET one_per_query = substr(one_per_query, 1, 13) WHERE entry = 2",),
+    "values as text": ("UPDATE measured SET one_per_query = 'x' WHERE entry = 2",),
+    "policy": ("UPDATE entry SET policy = replace(policy, 'zero', 'skip') WHERE id = 2",),
+    "no JSON": ("UPDATE entry SET config = '{' WHERE id = 2",),
+    "no UTF-8": ("UPDATE entry SET system = CAST(x'ff' AS TEXT) WHERE id = 2",),
+    "time": ("UPDATE entry SET at = at + 1 WHERE id = 2",),
+    "no checksum": ("UPDATE entry SET checksum = NULL WHERE id = 2",),
+    "other judgments": ("UPDATE entry SET judgments = 'x' WHERE id = 2",),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_an_entry_that_was_changed_is_named_and_can_be_removed(three, change, capsys, tmp_path):
+    history, execute = three
+    execute(*CHANGES[change])
+    with pytest.raises(
+        InputError, match=r"history\.db: entry 2 is damaged or changed by hand.* history remove 2$"
+    ):
+        [history.record(entry) for entry in history.entries()]
+    status, _, err = run(capsys, "history", "export", str(tmp_path / "out.parquet"))
+    assert (status, err.count("\n"), "entry 2 is damaged" in err) == (2, 1, True)
+    assert run(capsys, "history", "remove", "2")[::2] == (
+        0,
+        f"ranklens: removed 1 entry from {history.path}\n",
+    )
+    assert [entry.id for entry in history.entries()] == [1, 3]
+    assert run(capsys, "history", "export", str(tmp_path / "out.parquet"))[0] == 0
+    assert pl.read_parquet(tmp_path / "out.parquet")["system"].unique().sort().to_list() == ["one", "three"]
+    assert history.add(scores(), "four") == [4]
+
+
+@pytest.mark.parametrize(
+    "queries", [b"x", zlib.compress(b"{"), zlib.compress(b"[1, 2]"), zlib.compress(b"[]"), "x"]
+)
+def test_damaged_queries_are_noticed_and_mended_when_they_are_saved_again(three, queries):
+    history, execute = three
+    execute("UPDATE query_set SET queries = ?", queries)
+    with pytest.raises(InputError, match=r"entry 3 is damaged"):
+        history.record(3)
+    history.add(scores(), "again")
+    assert (history.record(3).of_measure("RR") == 1).all()
+
+
+def test_all_damaged_entries_are_named_at_once(three):
+    history, execute = three
+    execute("UPDATE entry SET kind = 'x' WHERE id <> 2")
+    with pytest.raises(InputError, match=r"entries 1 3 are damaged.*ranklens history remove 1 3$"):
+        history.entries()
+    assert history.record(2).system == "two"
+    with pytest.raises(InputError, match="there is no entry 7"):
+        history.remove(1, 7)
+    history.remove(1, 3)
+    assert [entry.id for entry in history.entries()] == [2]
+    history.remove(2)
+    assert history.entries() == []
+    with closing(sqlite3.connect(history.path)) as connection:
+        assert connection.execute(
+            "SELECT (SELECT count(*) FROM query_set) + (SELECT count(*) FROM measured)"
+        ).fetchone() == (0,)
+
+
+def test_entries_without_checksums_get_them_once(history, monkeypatch):
+    """As version 1 of the file wrote them."""
+    from ranklens.history import entries
+
+    with monkeypatch.context() as old:
+        old.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:1])
+        with closing(sqlite3.connect(history.path, isolation_level=None)) as connection:
+            schema.migrate(connection, "history.db")
+            record = Record.of(scores("q1"), "old")
+            shared = {"run": "r", "at": 5, "kind": "add", "label": None, "git_commit": None, "dirty": 0, "config": "{}", "versions": "{}"}  # fmt: skip
+            row, queries, measured = entries.prepared(record, shared)
+            connection.execute("INSERT INTO query_set VALUES (?, ?)", [row["query_set"], queries])
+            columns = [name for name in entries.COLUMNS if name not in ("id", "checksum")]
+            connection.execute(
+                f"INSERT INTO entry ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})",
+                [row[name] for name in columns],
+            )
+            connection.executemany(
+                "INSERT INTO measured VALUES (1, ?, ?, ?, ?, ?, ?)", [one[:-1] for one in measured]
+            )
+    assert [(entry.system, entry.at) for entry in history.entries()] == [("old", 5.0)]
+    assert (history.record(1).of_measure("RR") == scores("q1")["RR"]).all()
+    with closing(sqlite3.connect(history.path, isolation_level=None)) as connection:
+        connection.execute("UPDATE entry SET checksum = NULL")
+    with pytest.raises(InputError, match="entry 1 is damaged"):
+        history.entries()
+
+
+class Full(sqlite3.Connection):
+    """A disk with no room for more than what is there."""
+
+    def execute(self, sql, *values):
+        if sql.startswith("BEGIN IMMEDIATE"):
+            (pages,) = super().execute("PRAGMA page_count").fetchone()
+            super().execute(f"PRAGMA max_page_count = {max(pages, 1)}")
+        return super().execute(sql, *values)
+
+
+@pytest.mark.parametrize("kept", [0, 3])
+def test_a_full_disk_is_the_systems_failure(history, capsys, monkeypatch, tmp_path, kept):
+    for number in range(kept):
+        history.add(scores(f"q{number}"))
+    (tmp_path / "qrels.txt").write_text("".join(f"q{n} 0 a 1\n" for n in range(2_000)))
+    (tmp_path / "run.txt").write_text("".join(f"q{n} Q0 a 1 1 t\n" for n in range(2_000)))
+    connect = sqlite3.connect
+    with monkeypatch.context() as full:
+        full.setattr(sqlite3, "connect", lambda *given, **how: connect(*given, **how, factory=Full))
+        status, _, err = run(capsys, "evaluate", "qrels.txt", "run.txt", "-m", "RR", "--save")
+    assert (status, err.splitlines()[-1]) == (3, f"ranklens: {history.path}: No space left on device.")
+    assert len(history.entries()) == kept
+
+
+def _failing(text):
+    class Failing(sqlite3.Connection):
+        def execute(self, sql, *values):
+            if sql.startswith("BEGIN"):
+                raise sqlite3.OperationalError(text)
+            return super().execute(sql, *values)
+
+    return Failing
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "message"),
+    [
+        ("disk I/O error", 3, "Input/output error."),
+        ("database disk image is malformed", 2, "Restore a copy, or write what can still be read to a new file: sqlite3"),
+        ("attempt to write a readonly database", 2, "cannot be written: attempt to write a readonly database."),
+        ("database is locked", 2, "is locked by another program"),
+    ],
+)  # fmt: skip
+def test_what_sqlite_says_is_one_sentence(files, capsys, monkeypatch, text, status, message):
+    files.add(scores())
+    connect = sqlite3.connect
+    monkeypatch.setattr(
+        sqlite3, "connect", lambda *given, **how: connect(*given, **how, factory=_failing(text))
+    )
+    for command in (["list"], ["show", "1"], ["remove", "1"]):
+        found, out, err = run(capsys, "history", *command)
+        assert (found, out, err.count("\n")) == (status, "", 1)
+        assert err.startswith(f"ranklens: {files.path}")
+        assert message in err
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_file_with_wrong_bytes_never_ends_in_an_internal_error(three, seed, capsys):
+    history, _ = three
+    rng = np.random.default_rng(seed)
+    whole = bytearray(history.path.read_bytes())
+    shown = [run(capsys, "history", *command)[1] for command in (["list"], ["show", "-q", "3"])]
+    for _ in range(10):
+        damaged = bytearray(whole)
+        start = int(rng.integers(100, len(whole) - 100))
+        damaged[start : start + int(rng.integers(1, 90))] = rng.bytes(int(rng.integers(1, 90)))
+        history.path.write_bytes(damaged)
+        for command, before in zip((["list"], ["show", "-q", "3"]), shown, strict=True):
+            status, out, err = run(capsys, "history", *command)
+            assert status == 2 or (status, out) == (0, before), (start, out, err)
+            assert "internal error" not in err
 
 
 @pytest.mark.parametrize("place", range(4))
@@ -360,7 +622,7 @@ def hammered(path, kills):
     assert done.returncode == 0, done.stderr
     assert not done.stderr
     finished, found = map(int, done.stdout.split())
-    assert found >= finished > kills / 2
+    assert found >= finished > kills
     return finished
 
 

@@ -251,8 +251,16 @@ def test_ids_are_found(value, ids):
 
 
 def test_scores_are_kept_where_there_are_any():
-    assert Reading(5).read([("d1", 0.9), ("d2", float("nan"))]).scores == (0.9, None)
+    for answer in (
+        [("d1", 0.9), ("d2", float("nan"))],
+        {"d1": 0.9, "d2": float("nan")},
+        [{"id": "d1", "score": 0.9}, {"id": "d2", "score": float("nan")}],
+        {"hits": {"hits": [{"_id": "d1", "_score": 0.9}, {"_id": "d2", "_score": float("nan")}]}},
+    ):
+        with pytest.raises(ReadingError, match=r"is not a number \(NaN\), so it has no rank"):
+            Reading(5).read(answer)
     assert Reading(5).read([Document("d1", score=0.25), Document("d2")]).scores == (0.25, None)
+    assert Reading(5).read([("d1", 0.25), ("d2", None)]) == (("d1", "d2"), (0.25, None), False)
     assert Reading(5).read(["d1"]).scores is None
     assert Reading(5, score_from="metadata.s").read([Document("d1", metadata={"s": 3})]).scores == (3.0,)
     assert Reading(5, score_from=lambda d: 7).read(["d1"]).scores == (7.0,)

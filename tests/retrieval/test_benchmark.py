@@ -170,6 +170,25 @@ def test_repeated_judgments_are_said():
         assert rl.Benchmark(qrels={"a": ["d1", "d1"]}).qrels == {"a": {"d1": 1}}
 
 
+def test_unanswerable_questions_of_a_golden_set_are_not_asked():
+    golden = [
+        {"id": "q1", "question": "Why?", "expected_ids": ["a"]},
+        {"id": "q2", "question": "Who?", "expected_ids": []},
+        {"id": "q3", "question": "When?", "expected_ids": [], "answerable": True},
+    ]
+    bench = rl.Benchmark(golden)
+    bench.run("mine", lambda text: ["a"])
+    assert (bench.unanswerable, bench.unjudged) == (1, 0)
+    assert "1 unanswerable question not asked" in str(bench)
+    assert (
+        bench.evaluate("RR")["mine"].mean
+        == rl.evaluate(golden, {"q1": ["a"], "q2": ["a"]}, "RR").mean
+        == {"RR": 0.5}
+    )
+    with pytest.raises(rl.InputError, match="expects nothing for 1 question, so all are unanswerable"):
+        rl.Benchmark(golden[1:2])
+
+
 def test_relevant_documents_are_sets_lists_or_grades():
     bench = rl.Benchmark()
     bench.add_query("a", "text", {"d1"})

@@ -3,6 +3,7 @@
 import json
 import time
 from pathlib import Path
+from urllib.parse import unquote_plus
 
 import pytest
 from servers import search_server
@@ -10,6 +11,7 @@ from servers import search_server
 import ranklens as rl
 from ranklens.cli.main import main
 from ranklens.config import load, run_config
+from ranklens.config.model import Retriever
 from ranklens.retrieval.http import Endpoint, EndpointError, split_path
 
 RECORDED = Path(__file__).parents[1] / "readers" / "engines"
@@ -197,3 +199,67 @@ def test_stored_answers_belong_to_the_request(tmp_path):
             bench = rl.Benchmark({"q1": "why?"}, store=tmp_path)
             bench.run("api", Endpoint(server.url, body), k=1)
     assert len(server.asked) == 2
+
+
+def echoing(asked):
+    return {"you sent": asked["headers"], "to": asked["path"], "results": [{"id": 1.5}]}
+
+
+@pytest.mark.parametrize(("status", "path"), [(200, "results.*.no"), (200, "nothing.*"), (401, None), (500, None), (302, None)])  # fmt: skip
+@pytest.mark.parametrize("key", ["s3cr+t/key:42", "s3cr+t/key:42\n", " \ts3cr+t/key:42\r\n", "s3cr+t/key:42\nx", "s3cr+t/key:42\u2026"])  # fmt: skip
+def test_nothing_that_is_written_shows_a_secret(tmp_path, monkeypatch, capsys, caplog, status, path, key):
+    monkeypatch.setenv("SECRET_KEY", key)
+    monkeypatch.setenv("RANKLENS_HISTORY", str(tmp_path / "history.db"))
+    monkeypatch.setenv("RANKLENS_DEBUG", "1")
+    caplog.set_level("DEBUG", "ranklens")
+    told = {"Location": "http://elsewhere.example/s3cr%2Bt%2fkey%3A42"} if status == 302 else {}
+    with search_server(echoing, status=status, headers=told) as server:
+        file = configured(
+            tmp_path,
+            server,
+            url=f"{server.url}/${{SECRET_KEY}}/find?q={{query}}&key=${{SECRET_KEY}}",
+            headers={"Authorization": "ApiKey ${SECRET_KEY}", "X-Token": "Bearer literal-token-1"},
+            **({} if path is None else {"id": path}),
+        )
+        content = json.loads(file.read_text())
+        outputs = {"json": "out.json", "markdown": "out.md", "store": "store"}
+        file.write_text(json.dumps({**content, "outputs": outputs}))
+        main(["bench", str(file), "--save"])
+    shown = capsys.readouterr()
+    written = [
+        one.read_text(errors="replace") for one in tmp_path.rglob("*") if one.is_file() and one != file
+    ]
+    everything = unquote_plus("\n".join([shown.out, shown.err, caplog.text, *written]))
+    assert everything.strip()
+    assert "s3cr" not in everything.lower()
+    assert "literal-token-1" not in everything
+
+
+def test_a_secret_loses_the_white_space_around_it(monkeypatch):
+    monkeypatch.setenv("SECRET_KEY", " s3cret-value\n")
+    with search_server([]) as server:
+        Endpoint(f"{server.url}/${{SECRET_KEY}}?q={{query}}", headers={"X-Key": "Key ${SECRET_KEY}"})("x", 1)
+    assert server.asked[0]["path"] == "/s3cret-value?q=x"
+    assert server.asked[0]["headers"]["X-Key"] == "Key s3cret-value"
+
+
+def test_the_history_keeps_no_text_that_may_be_a_secret(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("RANKLENS_HISTORY", str(tmp_path / "history.db"))
+    with search_server(["b"]) as server:
+        file = configured(
+            tmp_path,
+            server,
+            url=f"{server.url}/hush-2?q={{query}}&key=hush-3",
+            headers={"X-Mine": "hush-4"},
+            body={"deep": [{"key": "hush-5 {query}", "size": 7}]},
+        )
+        assert main(["bench", str(file), "--save"]) == 0, capsys.readouterr().err
+    capsys.readouterr()
+    assert b"hush" not in (tmp_path / "history.db").read_bytes()
+    assert main(["history", "show", "last", "--format", "json"]) == 0
+    kept = json.loads(capsys.readouterr().out)["config"]["retrievers"][0]
+    assert kept["url"].startswith(server.url)
+    assert kept["body"] == {"deep": [{"key": "…{query}", "size": 7}]}
+    assert kept["headers"] == {"X-Mine": "…"}
+    called = Retriever(name="a", retriever="module:function", params={"key": "hush", "depth": 7})
+    assert called.model_dump(mode="json")["params"] == {"key": "…", "depth": 7}

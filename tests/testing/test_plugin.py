@@ -202,3 +202,102 @@ def test_the_plugin_costs_nothing_to_load():
 def test_the_entry_point_is_declared():
     content = (Path(__file__).parents[2] / "pyproject.toml").read_text()
     assert '[project.entry-points.pytest11]\nranklens = "ranklens.testing.plugin"\n' in content
+
+
+TAKEN = """
+def pytest_addoption(parser):
+    parser.addoption("--retrieval-update", action="store", default="theirs")
+    parser.addini("retrieval_baseline", "theirs")
+
+def pytest_report_header(config):
+    return f"theirs: {config.getoption('--retrieval-update')}"
+"""
+
+
+@pytest.mark.parametrize("place", ["conftest", "plugin"])
+def test_options_of_other_projects_come_first(project, monkeypatch, place):
+    project.path.joinpath("conftest.py" if place == "conftest" else "theirs.py").write_text(TAKEN)
+    theirs = () if place == "conftest" else ("-p", "theirs")
+    monkeypatch.syspath_prepend(project.path)
+    found = project(*theirs, "--retrieval-update", "mine", "-k", "test_other")
+    found.assert_outcomes(passed=1, deselected=4)
+    found.stdout.fnmatch_lines(["theirs: mine"])
+    project(*theirs).stdout.fnmatch_lines(["*Write it with: pytest --ranklens-update*"])
+    project(*theirs, "--ranklens-update").assert_outcomes(passed=5)
+    assert (project.path / "retrieval-baseline.json").exists()
+    project(*theirs, "--retrieval-undecided", "pass").assert_outcomes(passed=5)
+
+
+MARKED = """
+import pytest
+import ranklens as rl
+
+QRELS = {f"q{i}": {"a"} for i in range(20)}
+SCORES = rl.evaluate(QRELS, {q: ["x", "a"] for q in QRELS}, "RR")
+
+
+@pytest.mark.retrieval("RR >= 0.99")
+def test_never_checks():
+    pass
+
+
+@pytest.mark.retrieval("RR >= 0.99")
+def test_never_calls_check(retrieval):
+    pass
+
+
+@pytest.mark.retrieval("RR >= 0.99")
+def test_checks_another_rule(retrieval):
+    retrieval.check(SCORES, "RR >= 0.1")
+
+
+@pytest.mark.retrieval("RR is nice")
+def test_nonsense():
+    pass
+
+
+@pytest.mark.retrieval("RR >= 0")
+def test_cannot_fail():
+    pass
+
+
+@pytest.mark.retrieval(rule="RR >= 0.99")
+def test_named():
+    pass
+
+
+@pytest.mark.retrieval("RR >= 0.3", "RR >= 0.4")
+def test_checks_its_rules(retrieval):
+    retrieval.check(SCORES)
+
+
+@pytest.mark.retrieval("RR >= 0.3")
+def test_checks_its_rule_and_another(retrieval):
+    retrieval.check(SCORES, "RR >= 0.3", "RR >= 0.2")
+
+
+@pytest.mark.retrieval
+def test_only_selected():
+    pass
+
+
+@pytest.mark.retrieval("RR >= 0.3")
+@pytest.mark.skip(reason="not today")
+def test_skipped(retrieval):
+    pass
+"""
+
+
+@pytest.mark.parametrize("apart", [[], ["-n", "1"]])
+def test_the_rules_of_a_marker_are_checked_or_the_test_fails(pytester, apart):
+    pytester.makepyfile(MARKED)
+    found = pytester.runpytest_subprocess(*PLUGIN, *apart)
+    found.assert_outcomes(passed=3, failed=6, skipped=1)
+    out = found.stdout.str()
+    assert out.count("without checking 'RR >= 0.99'") + out.count("without checking RR >= 0.99") >= 3
+    for part in (
+        "'RR is nice' is not a rule",
+        "'RR >= 0': it can never fail",
+        "takes rules and nothing else, not rule=",
+    ):
+        assert part in out

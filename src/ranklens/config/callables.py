@@ -28,6 +28,12 @@ def importable(*folders: Path) -> Iterator[None]:
         sys.path[:] = before
 
 
+def source(name: str, folder: Path) -> Path | None:
+    """The file in a folder that ``module:name`` is imported from, if it is there."""
+    place = folder.joinpath(*name.partition(":")[0].split("."))
+    return next((file for file in (place.with_suffix(".py"), place / "__init__.py") if file.is_file()), None)
+
+
 def import_retriever(name: str, *, factory: bool = False, params: Mapping[str, Any] | None = None) -> Any:
     """The object that ``module:name`` stands for; called first if it is a ``factory`` or ends in ``()``.
 

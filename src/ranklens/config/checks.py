@@ -11,6 +11,8 @@ from ranklens.gates.rules import senseless
 from ranklens.matching.rules import Groups
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ranklens.config.model import Config, Retriever
 
 
@@ -56,6 +58,9 @@ def _systems(config: Config) -> None:
             raise WrongKeyError(message, *(("retrievers", number) if retriever.match else ()), "match")
     _names(config, [config.baseline] if config.baseline is not None else [], "baseline")
     _names(config, config.gates.systems or (), "gates", "systems")
+    if config.gates.systems is not None and not config.gates.systems:
+        message = f"is empty, so that nothing would be checked; leave it out, or name systems: {nearest('', config.systems)}"
+        raise WrongKeyError(message, "gates", "systems")
 
 
 _OF_FUNCTIONS = ("factory", "params", "batch_size")
@@ -146,6 +151,15 @@ def _held(config: Config, key: str) -> None:
         raise WrongKeyError("there is only the baseline to check.", "gates", key)
     if config.baseline is None:
         raise WrongKeyError("needs a baseline to compare with.", "gates", key)
+    runs = config.data.runs
+    for name in config.gated:
+        if name != config.baseline and _same_file(runs.get(name), runs.get(config.baseline)):
+            message = f"{name} and the baseline {config.baseline} are the same file, {runs[name]}, so that nothing can drop."
+            raise WrongKeyError(message, "gates", key)
+
+
+def _same_file(one: Path | None, other: Path | None) -> bool:
+    return one is not None and other is not None and one.exists() and other.exists() and one.samefile(other)
 
 
 def _compared_measures(config: Config) -> None:

@@ -9,17 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from ranklens.comparison.compare import compare
-from ranklens.config.callables import import_retriever, importable, named
+from ranklens.config.callables import import_retriever, importable, named, source
 from ranklens.config.result import BenchResult, from_store
 from ranklens.config.syntax import as_key, spell
 from ranklens.errors import InputError, InPython, RankLensError, RankLensWarning, spelling, warn
 from ranklens.evaluation import evaluate
 from ranklens.files.collection import open_collection
-from ranklens.files.output import check_output
-from ranklens.gates.baselines import Baseline
-from ranklens.gates.checking import check
+from ranklens.files.output import check_outputs
+from ranklens.gates.baselines import HISTORY, Baseline
+from ranklens.gates.checking import check_each
 from ranklens.gates.context import Terms
-from ranklens.gates.verdicts import Outcome, joined
+from ranklens.gates.results import refuse_mismatch, stored_of
+from ranklens.gates.verdicts import Outcome
 from ranklens.judging.inputs import read_inputs
 from ranklens.policy import Policy
 from ranklens.readers.golden_and_logs import Golden
@@ -44,7 +45,8 @@ class Asking:
     """How retrievers are asked this time, whatever the configuration says.
 
     ``fresh`` uses no stored answer, ``max_age`` none that is older, ``keep_going`` asks on when every call fails,
-    ``code=False`` refuses whatever would run code, and ``gates=False`` checks no gate.
+    ``code=False`` refuses whatever would run code, and ``gates=False`` checks no gate. Results that are to be ``frozen`` as a baseline
+    are held against no other: their drops are not checked. Where gates are checked, or results frozen, stored answers are used only if ``max_age`` says how old they may be.
     """
 
     fresh: bool = False
@@ -52,6 +54,7 @@ class Asking:
     keep_going: bool = False
     code: bool = True
     gates: bool = True
+    frozen: bool = False
 
 
 def run(config: Config, asking: Asking | None = None) -> BenchResult:
@@ -74,13 +77,13 @@ def measure(config: Config, asking: Asking | None = None) -> BenchResult:
         )
     for key, path in _files(config).items():
         _make_room(path, spell(("outputs", key)))
-        check_output(path, inputs(config))
+    check_outputs(outputs(config), inputs(config))
     _trackers(config)  # one that is not installed is told before hours of work, not after
     try:
         with spelling(as_key), importable(config.folder, Path.cwd()):
             benchmark = _asked(config, asking) if config.retrievers else None
         with spelling(as_key):
-            return _measured(config, benchmark, gated=asking.gates)
+            return _measured(config, benchmark, asking)
     except RankLensError as error:
         error.respell(as_key)  # the author of a file looks for keys, not for arguments
         raise
@@ -98,9 +101,14 @@ def _asked(config: Config, asking: Asking) -> Benchmark:
     benchmark = Benchmark(
         config.data.asked, config.data.qrels, store=store, corpus=config.data.corpus, match=config.match
     )
+    max_age = performance.max_age if asking.max_age is None else asking.max_age
+    live = max_age is None and (asking.frozen or bool(asking.gates and config.rules))
+    chosen: dict[str, Any] = {
+        "max_age": max_age,
+        "fresh": asking.fresh or live,
+        "keep_going": asking.keep_going,
+    }
     for entry, (retriever, takes_lists) in zip(config.retrievers, asked, strict=True):
-        chosen = {"max_age": performance.max_age} if asking.max_age is None else {"max_age": asking.max_age}
-        chosen |= {"fresh": asking.fresh, "keep_going": asking.keep_going}
         benchmark.run(entry.name, retriever, **_options(entry, takes_lists, performance), **chosen)
     return benchmark
 
@@ -157,7 +165,7 @@ def _seen_in(entry: Retriever) -> dict[str, Any]:
     return {"depends_on": [entry.retriever, named(entry.retriever)]}
 
 
-def _measured(config: Config, benchmark: Benchmark | None, *, gated: bool) -> BenchResult:
+def _measured(config: Config, benchmark: Benchmark | None, asking: Asking) -> BenchResult:
     analysis = config.retrieval_metrics.statistical_analysis
     names = Names.of(config.data.map, config.match)
     if benchmark is not None:
@@ -174,7 +182,7 @@ def _measured(config: Config, benchmark: Benchmark | None, *, gated: bool) -> Be
         for caution in benchmark.cautions(config.measures) if benchmark is not None else ():
             warn(caution)
         scores = {name: evaluate(qrels, run, config.measures, policy) for name, run in runs.items()}
-        outcome = _outcome(config, scores, None, benchmark) if gated else Outcome(())
+        outcome = _outcome(config, scores, None, benchmark, asking)
         return BenchResult(config, scores, None, benchmark, outcome)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankLensWarning)  # a comparison keeps them as cautions
@@ -199,7 +207,7 @@ def _measured(config: Config, benchmark: Benchmark | None, *, gated: bool) -> Be
         )
     if benchmark is not None:
         compared = benchmark.completed(compared, benchmark.cautions(config.measures))
-    outcome = _outcome(config, compared.scores, compared, benchmark) if gated else Outcome(())
+    outcome = _outcome(config, compared.scores, compared, benchmark, asking)
     return BenchResult(config, compared.scores, compared, benchmark, outcome)
 
 
@@ -244,15 +252,20 @@ def binary(qrels: Any, rel: float) -> Any:
 
 
 def _outcome(
-    config: Config, scores: Mapping[str, Scores], compared: Comparison | None, benchmark: Benchmark | None
+    config: Config,
+    scores: Mapping[str, Scores],
+    compared: Comparison | None,
+    benchmark: Benchmark | None,
+    asking: Asking,
 ) -> Outcome:
     """The gates, applied to what is shown: with a comparison, the queries that all systems have."""
-    rules = config.rules
+    rules = [rule for rule in config.rules if asking.gates and not (asking.frozen and rule.is_drop)]
     if not rules:
         return Outcome(())
-    elsewhere = config.gates.baseline is not None
+    refuse_mismatch(scores, benchmark)
+    elsewhere = config.gates.baseline is not None and not asking.frozen
     records = records_of(scores, compared, benchmark, digested=elsewhere)
-    if config.gates.baseline is not None:
+    if config.gates.baseline is not None and elsewhere:
         baseline: Baseline | None = Baseline.of_any(config.gates.baseline, systems=config.gated)
     else:
         own = records.get(config.baseline or "")
@@ -261,18 +274,29 @@ def _outcome(
     notes = {name: from_store(result) for name, result in results.items() if result.all_stored}
     gates = config.gates
     fields = config.data.asked if gates.clusters or any(rule.slice for rule in rules) else None
-    terms = Terms(baseline, cast("Undecided", gates.undecided), fields, gates.clusters, gates.common, notes)
-    return joined(_held(config, rule, records, terms) for rule in rules)
+    terms = Terms(
+        baseline,
+        cast("Undecided", gates.undecided),
+        fields,
+        gates.clusters,
+        gates.common,
+        notes,
+        gates.min_checked,
+    )
+    outcome = check_each(
+        ((rule, records[name]) for rule in rules for name in _held(config, rule, records)), terms
+    )
+    return replace(outcome, stored=tuple(stored_of(results.values())))
 
 
-def _held(config: Config, rule: Rule, records: Mapping[str, Record], terms: Terms) -> Outcome:
-    """A rule on the systems that it is about; calls are those of retrievers, and a baseline is not below itself."""
+def _held(config: Config, rule: Rule, records: Mapping[str, Record]) -> list[str]:
+    """The systems that a rule is about; calls are those of retrievers, and a baseline is not below itself."""
     names = list(config.gated)
     if rule.is_drop and config.gates.baseline is None:
         names = [name for name in names if name != config.baseline]
     if rule.measure is None:
         names = [name for name in names if records[name].failed is not None] or names  # else it says why not
-    return check([rule], {name: records[name] for name in names}, terms)
+    return names
 
 
 def records_of(
@@ -283,19 +307,21 @@ def records_of(
     digested: bool = False,
 ) -> dict[str, Record]:
     """What was measured of each system, as it is shown; ``digested`` if it is to be compared with results of another day."""
-    from ranklens.history.record import Record, digests_of, latency_of
+    from ranklens.history.record import Record, digests_of
 
     known = digests_of(next(iter(scores.values()))) if digested else {}
     results = benchmark.results if benchmark is not None else {}
     found = {}
     for name, one in scores.items():
         asked = results.get(name)
-        latency = None if asked is None else latency_of(list(asked.seconds.values()))
-        record = Record.of(one, name, digests=known, latency=latency)
+        seconds = None if asked is None else list(asked.seconds.values())
+        record = Record.of(one, name, digests=known, seconds=seconds)
         if asked is not None:
             record = replace(record, failed=asked.status["failed"], errors=asked.errors)
             record = replace(record, texts=benchmark.queries if benchmark is not None else {})
-        found[name] = record if compared is None else _aligned(record, compared)
+        record = record if compared is None else _aligned(record, compared)
+        unasked = benchmark.without_text if benchmark is not None else 0
+        found[name] = replace(record, left_out=record.left_out + unasked)
     return found
 
 
@@ -303,7 +329,8 @@ def _aligned(record: Record, compared: Comparison) -> Record:
     """The same on the queries that are compared."""
     row = compared.systems.index(record.system)
     values = {name: compared.values(name)[row] for name in compared.measures}
-    return replace(record, queries=compared.query_ids, values=values)
+    left_out = record.expected - len(compared.query_ids)
+    return replace(record, queries=compared.query_ids, values=values, left_out=left_out)
 
 
 def write_outputs(result: BenchResult) -> None:
@@ -357,10 +384,23 @@ def _of_calls(benchmark: Benchmark | None) -> dict[str, dict[str, float | None]]
     }
 
 
-def inputs(config: Config) -> list[Path | None]:
-    """The files that are read, the configuration among them."""
-    data = config.data
-    return [config.file, data.qrels, data.queries, data.corpus, *data.runs.values()]
+def inputs(config: Config, *, update: bool = False) -> list[Path | None]:
+    """The files that are read, the configuration among them; the baseline is not, where it is to be written."""
+    data, held = config.data, config.gates.baseline
+    code = [
+        source(entry.retriever, config.folder) for entry in config.retrievers if entry.retriever is not None
+    ]
+    frozen = [] if update or held is None or held.startswith(HISTORY) else [Path(held)]
+    return [config.file, data.qrels, data.queries, data.corpus, *data.runs.values(), *frozen, *code]
+
+
+def outputs(config: Config) -> list[Path]:
+    """The files that are written."""
+    from ranklens.retrieval.benchmark import run_file
+
+    folder = config.outputs.runs
+    runs = [] if folder is None else [folder / run_file(entry.name) for entry in config.retrievers]
+    return [*_files(config).values(), *(path for path in runs if path.parent.is_dir())]
 
 
 def _files(config: Config) -> dict[str, Path]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
@@ -22,17 +24,19 @@ from pydantic import (
 from ranklens.comparison.settings import ALL_TESTS, FAMILIES, INTERVALS
 from ranklens.config.checks import check, check_retriever
 from ranklens.errors import InputError, nearest
-from ranklens.evaluation import with_rel
 from ranklens.gates.baselines import HISTORY
+from ranklens.gates.context import MIN_CHECKED, share_of
 from ranklens.gates.rules import FAILED, Limit, Rule, floor_of
 from ranklens.gates.verdicts import UNDECIDED
 from ranklens.matching.parsing import matching
 from ranklens.matching.rules import Matching
 from ranklens.policy import Policy, make_policy, questions
-from ranklens.registry import Measure, parse, parse_many
+from ranklens.registry import Measure, parse, parse_many, with_rel
 from ranklens.retrieval.ages import in_seconds
 from ranklens.stats import CORRECTIONS, Margin
 from ranklens.trackers.destinations import check as check_tracker
+
+_PLACEHOLDER = re.compile(r"(\$\{\w+\}|\{(?:query|k)\})")
 
 
 def _beside_the_file(path: Path, info: ValidationInfo) -> Path:
@@ -93,9 +97,16 @@ def _measure(name: str) -> str:
     return name
 
 
+def _no_truth(value: Any) -> Any:
+    """Python takes true for 1; in a configuration it is a mistake."""
+    if isinstance(value, bool):
+        raise InputError(f"{value} is not allowed; give a number.")
+    return value
+
+
 def _floor(value: Any) -> Any:
     """Refuse ``80%`` with the number that is meant; what is no number is left to the model."""
-    return floor_of(value) if str(value).strip().endswith("%") else value
+    return floor_of(value) if str(value).strip().endswith("%") else _no_truth(value)
 
 
 def _ruled(given: Any) -> Any:
@@ -117,9 +128,30 @@ def _as_text(value: object) -> str:  # ``str`` itself has no signature, which ol
     return str(value)
 
 
+def _without_texts(value: Any) -> Any:
+    """What may be kept of values that may hold secrets: no text but placeholders such as ``${NAME}``."""
+    if isinstance(value, Mapping):
+        return {key: _without_texts(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_without_texts(inner) for inner in value]
+    if not isinstance(value, str):
+        return value
+    parts = _PLACEHOLDER.split(value)  # every other one is a placeholder
+    return "".join(part if number % 2 or not part else "…" for number, part in enumerate(parts))
+
+
+def _server(url: str | None) -> str | None:
+    """What may be kept of an address: scheme, server and port."""
+    if url is None:
+        return None
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{_without_texts(parts.path + parts.query)}"
+
+
 Place = Annotated[Path, AfterValidator(_beside_the_file)]
-Above0 = Annotated[float, Field(gt=0)]
-From1 = Annotated[int, Field(ge=1)]
+Above0 = Annotated[float, BeforeValidator(_no_truth), Field(gt=0, allow_inf_nan=False)]
+From0 = Annotated[int, BeforeValidator(_no_truth), Field(ge=0)]
+From1 = Annotated[int, BeforeValidator(_no_truth), Field(ge=1)]
 Named = Annotated[str, AfterValidator(_measure)]  # a measure
 Matched = Annotated[InstanceOf[Matching], BeforeValidator(matching)]
 Floor = Annotated[float, BeforeValidator(_floor)]
@@ -258,7 +290,7 @@ class Retriever(Part):
         default=False,
         description="Whether the function creates the retriever: true or false.",
     )
-    params: dict[str, Any] = Field(
+    params: Annotated[dict[str, Any], PlainSerializer(_without_texts)] = Field(
         default_factory=dict,
         description="Keyword arguments for the function or the factory: keys and values.",
     )
@@ -274,9 +306,7 @@ class Retriever(Part):
     timeout: Above0 | None = Field(
         default=None, description="Time limit per call in seconds: a number above 0."
     )
-    retries: Annotated[int, Field(ge=0)] = Field(
-        default=0, description="Number of retries after a failure: a whole number from 0."
-    )
+    retries: From0 = Field(default=0, description="Number of retries after a failure: a whole number from 0.")
     rate_limit: Above0 | None = Field(default=None, description="Maximum calls per second: a number above 0.")
     id_from: str | None = Field(
         default=None, description="Where to find the id in a result, e.g. metadata.source: text."
@@ -285,17 +315,17 @@ class Retriever(Part):
         default=None,
         description="How its ids map to judged ids, if different from match above.",
     )
-    url: str | None = Field(
+    url: Annotated[str | None, PlainSerializer(_server)] = Field(
         default=None,
         description="A search endpoint, instead of a function: an address that begins with http:// or https://. {query} and {k} are "
         "replaced; ${NAME} is an environment variable.",
     )
-    body: Any = Field(
+    body: Annotated[Any, PlainSerializer(_without_texts)] = Field(
         default=None,
         description="What is sent to url, as JSON, with {query} and {k} replaced: keys and values, or text. Without it the request is "
         "a GET.",
     )
-    headers: dict[str, str] = Field(
+    headers: Annotated[dict[str, str], PlainSerializer(_without_texts)] = Field(
         default_factory=dict,
         description="Headers of the request to url: names with text, such as {Authorization: 'ApiKey ${ES_KEY}'}.",
     )
@@ -345,6 +375,11 @@ class Gates(Part):
         default=False,
         description="Compare with gates.baseline on the queries whose judgments are the same, if others changed: true or false.",
     )
+    min_checked: Annotated[float, BeforeValidator(share_of)] = Field(
+        default=MIN_CHECKED,
+        description="The least share of the queries that must be checked, by every rule: a share such as 95%. Queries are left out by "
+        "policy.missing: skip and by common.",
+    )
     floors: dict[Named, Floor] = Field(
         default_factory=dict,
         description="Minimum mean, by measure: names with numbers in the range of the measure.",
@@ -353,7 +388,7 @@ class Gates(Part):
         default_factory=dict,
         description="How far a mean may be below the baseline's, by measure: a number, or text such as 2% of the baseline.",
     )
-    max_failed: Annotated[int, Field(ge=0)] | None = Field(
+    max_failed: From0 | None = Field(
         default=None, description="Maximum number of failed queries per retriever: a whole number from 0."
     )
     max_latency_p95: Above0 | None = Field(
@@ -436,7 +471,8 @@ class Config(Part):
         "no worse, equivalent, worse or undecided.",
     )
     primary: Named | None = Field(
-        default=None, description="The measure that decides, while the others are described: a name."
+        default=None,
+        description="The measure that a recommendation rests on, while the others are described: a name. Default: the first measure.",
     )
     family: Annotated[str, _one_of(FAMILIES)] = Field(
         default="measure",
@@ -446,7 +482,7 @@ class Config(Part):
         default="separate",
         description="Intervals of differences: separate, or simultaneous, which hold together and agree with the tests.",
     )
-    seed: Annotated[int, Field(ge=0)] = Field(
+    seed: From0 = Field(
         default=0,
         description="Random seed: a whole number from 0.",
     )

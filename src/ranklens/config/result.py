@@ -42,8 +42,14 @@ class BenchResult:
 
     @property
     def passed(self) -> bool:
-        """Whether all gates held."""
-        return self.outcome.passed
+        """Whether all gates held, and every retriever answered."""
+        return not self.unanswered and (self.outcome.passed or not self.config.rules)
+
+    @property
+    def unanswered(self) -> list[RetrieverRun]:
+        """Retrievers whose calls all failed."""
+        results = self.benchmark.results.values() if self.benchmark is not None else ()
+        return [result for result in results if len(result.failures) == len(result.answers)]
 
     def table(self) -> Table:
         """Means by system, with intervals unless the configuration says otherwise."""
@@ -111,7 +117,8 @@ class BenchResult:
         return self.config.retrieval_metrics.statistical_analysis
 
     def _printout(self) -> Printout:
-        parts: list[Table | Lines] = [self.benchmark.table()] if self.benchmark is not None else []
+        parts: list[Table | Lines] = [Lines(line, ()) for line in self.outcome.stored]
+        parts += [self.benchmark.table()] if self.benchmark is not None else []
         parts += self._compared() if self.comparison is not None else [self.table()]
         lines = [*(wording.headline(check) for check in self.checks), *self.outcome.notes]
         told = [self._with_ages(part) for part in parts]

@@ -140,7 +140,8 @@ def tell(
     """Everything that is wrong, one line each: where, what was given, what is allowed."""
     found = sorted({_sentence(detail, model, path, lines) for detail in error.errors()})
     place = str(path) if path is not None else None
-    return InputError("\n".join(sentence for _, sentence in found), path=place, line=found[0][0] or None)
+    sentences = [part for _, sentence in found for part in ("\n", sentence)][1:]
+    return InputError(*sentences, path=place, line=found[0][0] or None)
 
 
 def _sentence(

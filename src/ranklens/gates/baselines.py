@@ -12,11 +12,16 @@ from typing import Any
 import numpy as np
 
 from ranklens import __version__, words
-from ranklens.errors import InputError, InPython, nearest
+from ranklens.errors import InputError, InPython, RankLensError, nearest
+from ranklens.files.json_reading import loads
+from ranklens.files.json_schema import fault, shown
 from ranklens.history.record import Record
 from ranklens.history.store import History
-from ranklens.scores import Scores
-from ranklens.words import several
+from ranklens.policy import make_policy
+from ranklens.registry import parse
+from ranklens.scores import Scores, total
+from ranklens.scores.checking import check_mean, check_values, damaged
+from ranklens.words import brief, counted, several
 
 FORMAT = "ranklens-baseline"
 FORMAT_VERSION = 1
@@ -85,18 +90,19 @@ class Baseline:
     def from_text(cls, text: str, path: str) -> Baseline:
         """What :meth:`to_text` gave; ``path`` is the file that messages name."""
         try:
-            content = json.loads(text)
-        except json.JSONDecodeError as error:
+            content = loads(text)
+        except ValueError as error:
+            place, what = path, str(error)
+            if isinstance(error, json.JSONDecodeError):
+                place, what = f"{path}:{error.lineno}", error.msg
             raise InputError(
-                f"{path}:{error.lineno}: not a baseline: {error.msg}. Restore the file, or write it anew with ",
-                *_UPDATE,
-                ".",
+                f"{place}: not a baseline: {what}. Restore the file, or write it anew with ", *_UPDATE, "."
             ) from None
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise InputError(f"{path} is not a baseline. Write one with ", *_UPDATE, ".")
         if content.get("format_version") != FORMAT_VERSION:
             raise InputError(
-                f"{path} has version {content.get('format_version')!r} of the format; this RankLens reads {FORMAT_VERSION}."
+                f"{path} has version {shown(content.get('format_version'))} of the format; this RankLens reads {FORMAT_VERSION}."
             )
         if content.get("checksum") != _checksum(content.get("systems")):
             raise InputError(
@@ -104,6 +110,11 @@ class Baseline:
                 *_UPDATE,
                 ".",
             )
+        try:
+            _check(content)
+        except RankLensError as error:
+            error.prefix(f"{path}: ")
+            raise
         return cls({name: _record(name, one) for name, one in content["systems"].items()}, path)
 
     def write(self, path: Path) -> None:
@@ -167,6 +178,56 @@ def _record(name: str, content: Mapping[str, Any]) -> Record:
         {query: row[0] for query, row in queries.items() if row[0]},
         content["failed"],
     )
+
+
+_SCHEMA = {
+    "required": ["systems"],
+    "properties": {
+        "systems": {
+            "type": "object",
+            "minProperties": 1,
+            "additionalProperties": {
+                "type": "object",
+                "required": ["policy", "judgments", "failed", "means", "queries"],
+                "properties": {
+                    "policy": {
+                        "type": "object",
+                        "additionalProperties": {"type": ["string", "number", "boolean", "null"]},
+                    },
+                    "judgments": {"type": "string"},
+                    "failed": {"type": ["integer", "null"], "minimum": 0},
+                    "means": {"type": "object", "additionalProperties": {"type": "number"}},
+                    "queries": {
+                        "type": "object",
+                        "additionalProperties": {"type": "array", "items": {"type": ["string", "number"]}},
+                    },
+                },
+            },
+        },
+    },
+}
+
+
+def _check(content: Mapping[str, Any]) -> None:
+    """Refuse a file whose checksum is right, but that contradicts itself: an edit can bring its own checksum."""
+    wrong = fault(content, _SCHEMA)
+    if wrong:
+        raise damaged(wrong)
+    for name, one in content["systems"].items():
+        place, queries, measures = f"systems.{brief(name)}", [*one["queries"]], [*one["means"]]
+        make_policy(None, {key: value for key, value in one["policy"].items() if key != "match"})
+        for query, row in one["queries"].items():
+            if len(row) != 1 + len(measures) or not isinstance(row[0], str):
+                raise damaged(
+                    f"{place}.queries.{brief(query)} must have the digest of its judgments and {counted(len(measures), 'number')}"
+                )
+        for column, measure in enumerate(measures, 1):
+            values = [row[column] for row in one["queries"].values()]
+            check_values(measure, values, queries, f"{place}: {measure}")
+            found = total(parse(measure).definition.aggregate, np.array(values, float))
+            check_mean(one["means"][measure], found, f"{place}.means.{measure}")
+        if _record(name, one).judgments != one["judgments"]:
+            raise damaged(f"{place}.judgments does not match the digests of its queries")
 
 
 def _checksum(systems: Any) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ranklens.errors import InputError, InPython, Option, nearest
 from ranklens.gates.baselines import Baseline
-from ranklens.gates.context import Pair, Terms
+from ranklens.gates.context import MIN_CHECKED, Pair, Terms, UncheckedError, share_of
 from ranklens.gates.deciding import change_interval, decide
 from ranklens.gates.results import records_of
 from ranklens.gates.rules import FAILED, Rule
@@ -21,6 +21,7 @@ from ranklens.history.record import Record
 from ranklens.scores import interval_of, logs_with_floor, total
 from ranklens.stats import Bounds, Interval, cluster_interval, inputs
 from ranklens.tables.digits import reaches
+from ranklens.words import counted
 
 if TYPE_CHECKING:
     from ranklens.arrays import FloatArray
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 5  # queries that lost most
 _CAUSES = 3  # errors of failed calls
+_ROUNDED = 1e-9  # how far rounding may take a value out of a measure's range
 
 
 def gate(
@@ -40,6 +42,7 @@ def gate(
     queries: Any = None,
     clusters: Any = None,
     common: bool = False,
+    min_checked: float | str = MIN_CHECKED,
 ) -> Outcome:
     """Check results against rules.
 
@@ -49,7 +52,8 @@ def gate(
     ``"history:REF"``, scores, or ``{system: scores}``. With a confidence, a rule can be undecided; ``undecided`` says whether it then
     fails or passes. ``queries`` is the table with the fields of slices, ``clusters`` says which queries belong together, as in
     :func:`ranklens.compare`. If the judgments differ from those of the baseline, that is an error, unless ``common=True``
-    compares on the queries whose judgments are the same.
+    compares on the queries whose judgments are the same. A rule that less than ``min_checked`` of the queries would decide, because the
+    others were not answered or have other judgments, is an error.
 
     >>> import ranklens as rl
     >>> qrels = {f"q{i}": {"a": 1} for i in range(60)}
@@ -68,38 +72,112 @@ def gate(
     measures = list(dict.fromkeys(rule.measure for rule in wanted if rule.measure is not None))
     found = records_of(results, measures, digested=baseline is not None)
     held = None if baseline is None else Baseline.of_any(baseline, systems=list(found.records))
-    terms = Terms(held, undecided, found.fields if queries is None else queries, clusters, common=common)
-    return check(wanted, found.records, terms)
+    terms = Terms(
+        held,
+        undecided,
+        found.fields if queries is None else queries,
+        clusters,
+        common=common,
+        min_checked=share_of(min_checked),
+    )
+    return replace(check(wanted, found.records, terms), stored=found.stored)
 
 
 def check(rules: Iterable[Rule], records: Mapping[str, Record], terms: Terms) -> Outcome:
     """One verdict for each rule and system."""
-    verdicts = tuple(_verdict(rule, record, terms) for rule in rules for record in records.values())
-    held = terms.baseline if any(verdict.rule.is_drop for verdict in verdicts) else None
-    if held is None:
-        return Outcome(verdicts)
-    notes = [Pair(held.of(record.system), record).note for record in records.values()]
-    return Outcome(verdicts, f"Compared with {held.name}.", [note for note in notes if note])
+    return check_each(((rule, record) for rule in rules for record in records.values()), terms)
+
+
+def check_each(asked: Iterable[tuple[Rule, Record]], terms: Terms) -> Outcome:
+    """One verdict for each rule with the system that it is about.
+
+    A rule that cannot be decided is an error, unless another one fails: that is the news, and what was not checked a note.
+    """
+    verdicts: list[Verdict] = []
+    unchecked: list[UncheckedError] = []
+    records: dict[str, Record] = {}
+    compared: dict[str, Record] = {}
+    for rule, record in asked:
+        records[record.system] = record
+        try:
+            verdicts.append(_verdict(rule, record, terms))
+        except UncheckedError as error:
+            unchecked.append(error)
+        else:
+            compared |= {record.system: record} if rule.is_drop else {}
+    if all(verdict.passed for verdict in verdicts):
+        if unchecked:
+            raise unchecked[0]
+        if not verdicts:
+            raise InputError("There is nothing to check: no system, or no rule. Name at least one of each.")
+        for record in records.values():
+            refuse_unanswered(record)
+    notes = [*map(str, unchecked), *(_left_out(record) for record in records.values() if record.left_out)]
+    held = terms.baseline
+    if held is None or not compared:
+        return Outcome(tuple(verdicts), notes=notes)
+    pairs = [Pair(held.of(record.system), record) for record in compared.values()]
+    counts = dict.fromkeys(pair.coverage for pair in pairs)
+    about = [f"Compared with {held.name}{f': {next(iter(counts))}' if len(counts) == 1 else ''}."]
+    notes += [f"{pair.now.system}: {pair.coverage}." for pair in pairs if len(counts) > 1]
+    return Outcome(tuple(verdicts), about[0], [*notes, *(pair.note for pair in pairs if pair.note)])
+
+
+def refuse_unanswered(record: Record) -> None:
+    """A system without a successful call was not measured, whatever its zeros are compared with."""
+    if record.queries and record.unanswered >= record.expected:
+        causes = Counter(record.errors.values()).most_common(1)
+        why = f"; the first error is: {causes[0][0].rstrip('.')}" if causes else ""
+        raise InputError(
+            f"{record.system} was not measured: none of {counted(record.expected, 'query')} was answered{why}."
+        )
+
+
+def refuse_to_freeze(rules: Iterable[Rule], record: Record, least: float) -> None:
+    """Results that no later ones should be held against: too few queries were answered, or no drop below them would ever fail."""
+    refuse_unanswered(record)
+    lost = max(record.unanswered, record.left_out)
+    if record.expected - lost < least * record.expected:
+        raise InputError(
+            f"No baseline was written: {lost:,} of {counted(record.expected, 'query')} of {record.system} were not answered, and at "
+            f"least {100 * least:.12g}% are needed. Find out why, or lower the share with ",
+            InPython("min_checked=…", "--min-checked", "gates.min_checked"),
+            ".",
+        )
+    for rule in rules:
+        if rule.is_drop and rule.measure is not None and rule.slice is None:
+            measure = _reported(rule.measure, record)
+            _refuse_bottomless(rule.with_measure(measure), record.mean(measure))
+
+
+def _left_out(record: Record) -> str:
+    return f"{record.system}: {len(record.queries):,} of {counted(record.expected, 'query')} were checked; the others were not answered."
 
 
 def _verdict(rule: Rule, record: Record, terms: Terms) -> Verdict:
     found = (
-        _of_calls(rule, record) if rule.measure is None else _of_measure(rule, rule.measure, record, terms)
+        _of_calls(rule, record, terms)
+        if rule.measure is None
+        else _of_measure(rule, rule.measure, record, terms)
     )
     return replace(found, undecided=terms.undecided, note=terms.notes.get(record.system, ""))
 
 
-def _of_calls(rule: Rule, record: Record) -> Verdict:
+def _of_calls(rule: Rule, record: Record, terms: Terms) -> Verdict:
     if rule.subject == FAILED:
         if record.failed is None:
             raise InputError(f"{rule}: {record.system} is a run, which does not say which calls failed.")
-        asked = len(record.queries)
+        asked, failed = record.expected, record.unanswered
         limit = rule.limit.amount * asked if rule.limit.relative else rule.limit.amount
-        causes = tuple(Counter(record.errors.values()).most_common(_CAUSES))
-        status: Status = "passed" if record.failed <= limit else "failed"
-        beyond = record.failed - limit
+        if limit >= asked:
+            raise InputError(
+                f"{rule} can never fail: {record.system} was asked {counted(asked, 'query')}. Give a lower limit."
+            )
+        causes = list(Counter(record.errors.values()).most_common(_CAUSES))
+        causes += [("no answer was logged", record.missing)] if record.missing else []
+        status: Status = "passed" if failed <= limit else "failed"
         return Verdict(
-            rule, record.system, status, record.failed, limit, beyond, queries=asked, causes=causes
+            rule, record.system, status, failed, limit, failed - limit, queries=asked, causes=tuple(causes)
         )
     limit = rule.limit.amount
     if record.latency is None and record.failed is None:
@@ -107,6 +185,12 @@ def _of_calls(rule: Rule, record: Record) -> Verdict:
     value = None if record.latency is None else record.latency[str(rule.subject)]
     if value is None:  # nothing was answered, which is no way to be fast
         return Verdict(rule, record.system, "failed", None, limit)
+    if record.untimed:
+        raise UncheckedError(
+            f"{rule}: of {counted(record.untimed, 'answered query')} of {record.system}, the log does not say how long the call took. "
+            "Log the time of every call, or leave the rule out."
+        )
+    terms.refuse_few(rule, record.system, record.timed, record.expected)
     return Verdict(rule, record.system, "passed" if value <= limit else "failed", value, limit, value - limit)
 
 
@@ -119,7 +203,7 @@ def _of_measure(rule: Rule, asked: Measure, record: Record, terms: Terms) -> Ver
 
 def _reported(measure: Measure, record: Record) -> Measure:
     """Under the name that it has with the policy's relevance level."""
-    from ranklens.evaluation import with_rel
+    from ranklens.registry import with_rel
 
     return with_rel(measure, record.policy.get("rel", 1))
 
@@ -129,6 +213,7 @@ def _floor(rule: Rule, record: Record, terms: Terms) -> Verdict:
     assert rule.measure is not None
     known, limit = rule.measure.definition, rule.limit.amount
     ids = terms.slice(rule, record.queries)
+    terms.refuse_few(rule, record.system, len(ids), len(ids) + record.left_out)
     values = _values(record, rule.measure, ids)
     value, around = total(known.aggregate, values), None
     status: Status = "passed" if _holds(rule.operator, value, limit) else "failed"
@@ -167,11 +252,12 @@ def _drop(rule: Rule, record: Record, terms: Terms) -> Verdict:
         )
     known, sign = rule.measure.definition, -1.0 if rule.measure.definition.better == "lower" else 1.0
     ids = terms.slice(rule, pair.changes.common)
-    if not ids:
-        raise InputError(f"{rule}: {record.system} has no queries to compare.")
+    alone = max(len(pair.before.queries), len(record.queries)) - len(pair.changes.common)
+    terms.refuse_few(rule, record.system, len(ids), len(ids) + max(record.left_out, alone))
+    terms.refuse_unanswered(rule, pair.before)
     before, now = (_values(one, rule.measure, ids) for one in (pair.before, record))
     old, new = total(known.aggregate, before), total(known.aggregate, now)
-    limit = rule.limit.below(old) if sign > 0 else rule.limit.above(old)
+    limit = _refuse_bottomless(rule, old)
     status: Status = "passed" if _holds(">=" if sign > 0 else "<=", new, limit) else "failed"
     around = None
     if rule.confidence is not None:
@@ -189,6 +275,20 @@ def _drop(rule: Rule, record: Record, terms: Terms) -> Verdict:
         len(ids),
         () if status == "passed" else _losses(record, before, now, ids, sign),
     )
+
+
+def _refuse_bottomless(rule: Rule, old: float) -> float:
+    """The worst mean that a drop allows; it must be possible to be worse."""
+    assert rule.measure is not None
+    known = rule.measure.definition
+    lower = known.better == "lower"
+    limit, worst = (rule.limit.above(old), known.high) if lower else (rule.limit.below(old), known.low)
+    if limit >= worst if lower else limit <= worst:
+        raise InputError(
+            f"{rule} can never fail: the baseline's {rule.shown} is {old:.4g}, and no value is worse than {worst:g}. "
+            "Give a smaller drop, or a baseline that measured something."
+        )
+    return limit
 
 
 def _decided(
@@ -230,7 +330,17 @@ def _holds(operator: str, value: float, limit: float) -> bool:
 
 def _values(record: Record, measure: Measure, ids: Sequence[str]) -> FloatArray:
     """In the order of the queries asked for, which need not be the record's."""
-    return record.of_measure(measure)[[record.place[query] for query in ids]]
+    values = record.of_measure(measure)[[record.place[query] for query in ids]]
+    known = measure.definition
+    usual = np.isfinite(values) & (known.low - _ROUNDED <= values) & (values <= known.high + _ROUNDED)
+    if not usual.all():
+        query = ids[int(np.argmin(usual))]
+        raise InputError(
+            f"{measure} of {record.system} is {values[ids.index(query)]} for query {query!r}; rules need numbers from {known.low:g} to "
+            f"{known.high:g}.",
+            query=query,
+        )
+    return values
 
 
 def _losses(

@@ -19,8 +19,11 @@ _TEXT = 80  # letters of a question
 
 def to_markdown(outcome: Outcome) -> str:
     """The verdict, one row per rule, the five queries that lost most, and the details folded."""
-    table = printout(outcome).parts[0]
-    parts = [MARK, table.to_markdown()]
+    parts = [MARK]
+    for part in printout(outcome).parts:
+        parts.append(part.to_markdown().rstrip())
+        if isinstance(part, Table):
+            break
     lost = _lost(outcome)
     if lost:
         parts.append(_losses(lost).to_markdown())

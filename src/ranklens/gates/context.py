@@ -21,6 +21,31 @@ if TYPE_CHECKING:
     from ranklens.stats import Clusters
 
 
+MIN_CHECKED = 0.95  # of the queries, below which a rule is not decided
+
+
+class UncheckedError(InputError):
+    """A rule that the results at hand cannot decide, whatever becomes of the others."""
+
+
+def share_of(given: Any) -> float:
+    """A share from a number or from text.
+
+    >>> share_of("90%"), share_of(0.5)
+    (0.9, 0.5)
+    """
+    text = given.strip() if isinstance(given, str) else ""
+    try:
+        share = float(text[:-1]) / 100 if text.endswith("%") else float(given)
+    except (TypeError, ValueError):
+        share = -1.0
+    if isinstance(given, bool) or not 0 < share <= 1:
+        raise InputError(
+            f"{given!r} is not allowed: the share of queries that must be checked is above 0% and at most 100%, such as '95%'."
+        )
+    return share
+
+
 @dataclass(frozen=True)
 class Terms:
     """What rules need besides results."""
@@ -31,6 +56,30 @@ class Terms:
     clusters: Any = None
     common: bool = False
     notes: Mapping[str, str] = field(default_factory=dict)  # by system
+    min_checked: float = MIN_CHECKED
+
+    def refuse_few(self, rule: Rule, system: str, checked: int, queries: int) -> None:
+        """A rule is about all queries, so most of them must be there; of a slice, all that are missing could belong to it."""
+        if checked and checked >= self.min_checked * queries:
+            return
+        raise UncheckedError(
+            f"{rule}: only {checked:,} of {counted(queries, 'query')} of {system} could be checked, and at least "
+            f"{100 * self.min_checked:.12g}% are needed. Find out what became of the others, or lower the share with ",
+            InPython("min_checked=…", "--min-checked", "gates.min_checked"),
+            ".",
+        )
+
+    def refuse_unanswered(self, rule: Rule, before: Record) -> None:
+        """A baseline of zeros that stand for failed calls would let anything pass."""
+        if before.expected - before.unanswered >= self.min_checked * before.expected:
+            return
+        name = self.baseline.name if self.baseline is not None else "the baseline"
+        raise InputError(
+            f"{rule}: {before.unanswered:,} of {counted(before.expected, 'query')} of {name} were not answered, and at least "
+            f"{100 * self.min_checked:.12g}% are needed. Write a new baseline, or lower the share with ",
+            InPython("min_checked=…", "--min-checked", "gates.min_checked"),
+            ".",
+        )
 
     def slice(self, rule: Rule, ids: Sequence[str]) -> list[str]:
         """The queries that a rule is about."""
@@ -71,6 +120,13 @@ class Pair:
     @cached_property
     def changes(self) -> Differences:
         return differences(self.before, self.now)
+
+    @property
+    def coverage(self) -> str:
+        """How many of the baseline's queries are compared."""
+        common, before = len(self.changes.common), len(self.before.queries)
+        whose = "its" if self.before.system == self.now.system else f"{self.before.system}'s"
+        return f"{common:,} of {whose} {counted(before, 'query')} checked"
 
     @property
     def note(self) -> str:

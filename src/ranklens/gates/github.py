@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ranklens.errors import warn
+from ranklens.files.output import check_output
 from ranklens.gates.wording import reasons
-from ranklens.words import counted
+from ranklens.words import counted, visible
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ranklens.gates.verdicts import Outcome, Verdict
 
 SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -23,6 +26,8 @@ def to_annotations(outcome: Outcome, file: Path | None = None) -> str:
     A rule that is undecided but passes is a warning.
     """
     told = [verdict for verdict in outcome.verdicts if verdict.status != "passed"]
+    if not outcome.verdicts:
+        return "::notice title=ranklens gate::no gate was checked"
     if not told:
         rules = counted(len(outcome.verdicts), "verdict")
         return f"::notice title=ranklens gate::{_message(f'passed: {rules}')}"
@@ -43,20 +48,33 @@ def _message(text: str) -> str:
     >>> _message("100%\n::set-env")
     '100%25%0A::set-env'
     """
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return visible(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:
     return _message(text).replace(":", "%3A").replace(",", "%2C")
 
 
+def summary() -> Path | None:
+    """The file that the summary of the job is appended to, if this is one and results are not printed there anyway."""
+    place = os.environ.get(SUMMARY)
+    return None if not place or _is_printed_there(Path(place)) else Path(place)
+
+
+def refuse_inputs(reads: Iterable[str | Path | None]) -> None:
+    """Whatever is appended to the summary must not end up in a file that is read."""
+    place = summary()
+    if place is not None and place.is_file():
+        check_output(place, reads)
+
+
 def add_to_summary(markdown: str) -> None:
     """Append to the summary of the job, if this is one; what other steps wrote stays."""
-    place = os.environ.get(SUMMARY)
-    if not place or _is_printed_there(Path(place)):
+    place = summary()
+    if place is None:
         return
     try:
-        with Path(place).open("a", encoding="utf-8", errors="backslashreplace") as file:
+        with place.open("a", encoding="utf-8", errors="backslashreplace") as file:
             file.write(f"{markdown}\n\n")
     except OSError as error:
         warn(f"The summary of the job ({SUMMARY}={place}) cannot be written: {error.strerror}.")

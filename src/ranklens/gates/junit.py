@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 from ranklens.gates.wording import reasons
+from ranklens.words import visible
 
 if TYPE_CHECKING:
     from ranklens.gates.verdicts import Outcome, Verdict
@@ -26,7 +27,7 @@ def to_junit(outcome: Outcome) -> str:
     )
     for verdict in outcome.verdicts:
         _case(suite, verdict)
-    about = [*([outcome.about] if outcome.about else []), *outcome.notes]
+    about = [*outcome.stored, *([outcome.about] if outcome.about else []), *outcome.notes]
     if about:
         ET.SubElement(suite, "system-out").text = _clean("\n".join(about))
     ET.indent(root)
@@ -50,5 +51,5 @@ def _case(suite: ET.Element, verdict: Verdict) -> None:
 
 
 def _clean(text: str) -> str:
-    """Without characters that XML forbids."""
-    return _NOT_XML.sub("�", text)
+    """Without characters that XML forbids, or that a terminal would obey."""
+    return _NOT_XML.sub("�", visible(text))

@@ -164,17 +164,27 @@ def senseless(rule: Rule) -> str:
         return (
             f"{known.better} values of {rule.shown} are better; write {'>=' if wrong_way == '<=' else '<='}."
         )
-    if rule.operator == ">=" and not rule.limit.amount <= known.high:
-        floor = rule.limit.amount
-        hint = f" For {floor:g}%, write {floor / 100:g}." if known.high == 1 and floor <= 100 else ""
-        return f"{floor:g} can never be reached: {rule.measure.shown} is at most {known.high:g}.{hint}"
-    return ""
+    return _out_of_reach(rule.operator, rule.limit.amount, rule.measure.shown, known.low, known.high)
+
+
+def _out_of_reach(operator: Operator, limit: float, name: str, low: float, high: float) -> str:
+    """A floor that every value reaches, or none; the same for a ceiling."""
+    if operator == "<=":
+        if limit >= high:
+            return f"it can never fail: {name} is always at most {high:g}."
+        return "" if limit >= low else f"{limit:g} can never be reached: {name} is at least {low:g}."
+    if limit <= low:
+        return f"it can never fail: {name} is always at least {low:g}."
+    hint = f" For {limit:g}%, write {limit / 100:g}." if high == 1 and limit <= 100 else ""
+    return "" if limit <= high else f"{limit:g} can never be reached: {name} is at most {high:g}.{hint}"
 
 
 def _senseless_call(rule: Rule) -> str:
     if rule.operator == ">=" or rule.is_drop or rule.confidence is not None or rule.slice is not None:
         limit = "200ms" if rule.subject in LATENCIES else "0"
         return f"{rule.subject} has an upper limit and nothing else: write '{rule.subject} <= {limit}'."
+    if rule.subject == FAILED and rule.limit.relative and rule.limit.amount >= 1:
+        return "it can never fail: give less than 100%."
     return ""
 
 

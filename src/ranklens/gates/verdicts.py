@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ranklens.gates import wording
 from ranklens.gates.rules import Rule
-from ranklens.words import finite
+from ranklens.words import finite, in_one_line
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,12 +73,12 @@ class Verdict:
     @property
     def text(self) -> str:
         """What was found against what is allowed, in words."""
-        return wording.finding(self)
+        return in_one_line(wording.finding(self))
 
     @property
     def sentence(self) -> str:
         """The text, and the note if there is one."""
-        return f"{self.text} ({self.note})" if self.note else self.text
+        return in_one_line(f"{self.text} ({self.note})") if self.note else self.text
 
     def to_dict(self) -> dict[str, Any]:
         """All facts, for JSON."""
@@ -111,17 +111,18 @@ class Verdict:
 class Outcome:
     """All verdicts; prints as a list of what passed and failed, and which queries lost most.
 
-    ``about`` says what the results were compared with.
+    ``about`` says what the results were compared with, ``stored`` which answers come from a store instead of the retriever.
     """
 
     verdicts: tuple[Verdict, ...]
     about: str = ""
     notes: Sequence[str] = field(default=())
+    stored: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
-        """Whether every rule held."""
-        return all(verdict.passed for verdict in self.verdicts)
+        """Whether every rule held; without a verdict, nothing did."""
+        return bool(self.verdicts) and all(verdict.passed for verdict in self.verdicts)
 
     @property
     def failed(self) -> list[Verdict]:
@@ -135,6 +136,7 @@ class Outcome:
             "passed": self.passed,
             "about": self.about,
             "notes": list(self.notes),
+            "stored": list(self.stored),
             "verdicts": [verdict.to_dict() for verdict in self.verdicts],
         }
 
@@ -168,13 +170,3 @@ class Outcome:
 
     def _repr_html_(self) -> str:
         return self.printout().to_html()
-
-
-def joined(outcomes: Iterable[Outcome]) -> Outcome:
-    """All verdicts of several outcomes, in their order; what is said of several is said once."""
-    every = list(outcomes)
-    return Outcome(
-        tuple(verdict for one in every for verdict in one.verdicts),
-        next((one.about for one in every if one.about), ""),
-        list(dict.fromkeys(note for one in every for note in one.notes)),
-    )

@@ -9,7 +9,7 @@ from ranklens.gates.deciding import NO_CHANGE
 from ranklens.gates.rules import FAILED, LATENCIES
 from ranklens.tables.digits import SHOWN
 from ranklens.tables.table import Lines, Printout, Table
-from ranklens.words import counted, plural, shortened
+from ranklens.words import counted, in_one_line, plural, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -64,7 +64,7 @@ def printout(outcome: Outcome) -> Printout:
     """One row per rule and system, then what lies behind those that do not pass."""
     header = ["", "rule", "system", "value", "limit", "baseline", "change", "interval", "queries"]
     word = "passed" if outcome.passed else "failed"
-    about = [*([outcome.about] if outcome.about else []), *outcome.notes]
+    about = [*([outcome.about] if outcome.about else []), *outcome.notes, *_levels(outcome)]
     table = Table(
         header,
         [_row(verdict) for verdict in outcome.verdicts],
@@ -72,7 +72,21 @@ def printout(outcome: Outcome) -> Printout:
         note="\n".join(about),
         left=3,
     )
-    return Printout([table, *(Lines(headline(verdict), reasons(verdict)) for verdict in outcome.failed)])
+    parts: list[Table | Lines] = [
+        table,
+        *(Lines(headline(verdict), reasons(verdict)) for verdict in outcome.failed),
+    ]
+    return Printout([*(Lines(line, ()) for line in outcome.stored), *parts])
+
+
+def _levels(outcome: Outcome) -> list[str]:
+    """What a confidence means for the interval beside it."""
+    sure = dict.fromkeys(verdict.rule.confidence for verdict in outcome.verdicts)
+    return [
+        f"@ {100 * one:.12g}% is a one-sided bound: the end of a {100 * (2 * one - 1):.12g}% interval."
+        for one in sure
+        if one is not None
+    ]
 
 
 def _counts(outcome: Outcome) -> str:
@@ -107,7 +121,7 @@ def _number(verdict: Verdict, value: float) -> str:
 def _ends(verdict: Verdict) -> str:
     """The interval, if it says anything."""
     around = verdict.interval
-    if around is None or isinf(around.low) or isinf(around.high):
+    if around is None or around.method == NO_CHANGE or isinf(around.low) or isinf(around.high):
         return ""
     return f"[{_signed(verdict, around.low)}, {_signed(verdict, around.high)}]"
 
@@ -174,8 +188,14 @@ def _change(verdict: Verdict) -> str:
         "failed": f"{beyond} the allowed {allowed} with {sure} confidence",
         "undecided": f"{f'on both sides of the allowed {allowed}' if ends else f'with {allowed} allowed'}{_too_few(verdict)}",
     }
-    change = f"{verdict.change or 0.0:+.{SHOWN}f}{ends and ' '}{ends}"
+    change = f"{verdict.change or 0.0:+.{SHOWN}f}{_with_level(verdict, ends)}"
     return f"{means}, a change of {change}, {told[verdict.status]}"
+
+
+def _with_level(verdict: Verdict, ends: str) -> str:
+    """The interval with its level: each end alone has the confidence of the rule."""
+    around = verdict.interval
+    return f" ({100 * around.level:.12g}% interval {ends})" if around is not None and ends else ""
 
 
 def _too_few(verdict: Verdict) -> str:
@@ -196,7 +216,7 @@ def _queries_are(verdict: Verdict) -> str:
 def _mean(verdict: Verdict) -> str:
     """A mean with its interval against the least that is required."""
     around, limit = verdict.interval, f"{verdict.limit:g}"
-    ends = "" if around is None else f" [{around.low:.{SHOWN}f}, {around.high:.{SHOWN}f}]"
+    ends = "" if around is None else f"[{around.low:.{SHOWN}f}, {around.high:.{SHOWN}f}]"
     sure = f"{100 * (verdict.rule.confidence or 0):g}%"
     good, bad = ("at most", "above") if _is_ceiling(verdict) else ("at least", "below")
     told = {
@@ -204,10 +224,10 @@ def _mean(verdict: Verdict) -> str:
         "failed": f"{bad} {limit} with {sure} confidence",
         "undecided": f"perhaps {good} {limit}, perhaps {bad} it; {_queries_are(verdict)} too few to tell",
     }
-    return f"{verdict.value or 0.0:.{SHOWN}f}{ends}, {told[verdict.status]}"
+    return f"{verdict.value or 0.0:.{SHOWN}f}{_with_level(verdict, ends)}, {told[verdict.status]}"
 
 
 def _loss(loss: Loss) -> str:
     question = f" “{shortened(loss.text, _TEXT)}”" if loss.text else ""
     values = f"{loss.after:.2f}" if loss.before is None else f"{loss.before:.2f} → {loss.after:.2f}"
-    return f"{loss.query}{question} {values}"
+    return f"{in_one_line(loss.query)}{question} {values}"

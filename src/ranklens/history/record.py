@@ -17,6 +17,7 @@ from ranklens.stats.intervals import Bounds, Interval
 
 if TYPE_CHECKING:
     from ranklens.arrays import FloatArray
+    from ranklens.readers.judgments import Judgments
 
 _LETTERS = 16  # of a digest: 64 bits, so that two of a million collections are alike once in 37 million
 
@@ -41,6 +42,10 @@ class Record:
     digests: Mapping[str, str]
     failed: int | None = None
     latency: Mapping[str, float] | None = None
+    missing: int = 0  # judged queries without an answer; like those below, not kept
+    left_out: int = 0  # judged queries that the policy leaves out because they were not answered
+    timed: int = 0  # queries whose latency is known
+    untimed: int = 0  # answered queries whose latency is not
     errors: Mapping[str, str] = field(default_factory=dict, repr=False)  # of failed calls; not kept
     texts: Mapping[str, str] = field(default_factory=dict, repr=False)  # of queries; not kept
 
@@ -51,12 +56,17 @@ class Record:
         system: str,
         *,
         digests: Mapping[str, str] | None = None,
-        latency: Mapping[str, float] | None = None,
+        seconds: Sequence[float] | None = None,
     ) -> Record:
-        """What scores say; ``digests`` are those of :func:`digests_of`, if they are known already."""
+        """What scores say; ``digests`` are those of :func:`digests_of`, if they are known already, ``seconds`` those of a retriever's calls."""
         numbers = [str(m) for m in scores.measures if m.definition.aggregate != "none"]
         known = digests_of(scores) if digests is None else digests
         run = _logged(scores)
+        applied = scores.judged.applied
+        absent = applied.missing + applied.failed
+        skipped = scores.policy.missing == "skip"
+        answered = len(scores.queries) - (0 if skipped else absent)
+        timed = _seconds(run, scores) if seconds is None else seconds
         errors = (scores.sources.failed if scores.sources is not None else None) or getattr(
             run, "failed", None
         )
@@ -66,11 +76,25 @@ class Record:
             {name: np.asarray(scores.values[name], dtype=float) for name in numbers},
             policy_of(scores),
             {str(query): known[str(query)] for query in scores.queries if str(query) in known},
-            scores.judged.applied.failed if _knows_failures(run, scores) else None,
-            latency or latency_of(_seconds(run)),
-            errors or {},
-            scores.texts,
+            applied.failed if _knows_failures(run, scores) else None,
+            latency_of(timed),
+            missing=applied.missing,
+            left_out=absent if skipped else 0,
+            timed=len(timed),
+            untimed=max(answered - len(timed), 0),
+            errors=errors or {},
+            texts=scores.texts,
         )
+
+    @property
+    def expected(self) -> int:
+        """How many queries would have been averaged if all had been answered."""
+        return len(self.queries) + self.left_out
+
+    @property
+    def unanswered(self) -> int:
+        """Queries whose call failed, or that nothing was logged for."""
+        return (self.failed or 0) + self.missing
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -122,13 +146,16 @@ def _logged(scores: Scores) -> Any:
 
 def _knows_failures(run: Any, scores: Scores) -> bool:
     """Whether calls could have failed: in a log, or where retrievers were asked, but not in a run file."""
-    return bool(scores.judged.applied.failed or getattr(run, "may_be_log", False)) or hasattr(run, "failed")
+    return bool(scores.judged.applied.failed) or hasattr(run, "failed")
 
 
-def _seconds(run: Any) -> list[float]:
-    """What a log says about the time of each request."""
+def _seconds(run: Any, scores: Scores) -> list[float]:
+    """What a log says about the time of each request for a judged query that was answered, or that failed after some time."""
     entries = getattr(run, "entries", None) or {}
-    return [entry.seconds for entry in entries.values() if entry.seconds is not None]
+    asked = {*map(str, scores.queries)}
+    return [
+        entry.seconds for query, entry in entries.items() if entry.seconds is not None and str(query) in asked
+    ]
 
 
 def policy_of(scores: Scores) -> dict[str, Any]:
@@ -150,16 +177,54 @@ def digests_of(scores: Scores) -> dict[str, str]:
         return {}
     from ranklens.files.collection import open_collection
     from ranklens.judging.documents import judgments
+    from ranklens.readers.judgments import Judgments, enriched
     from ranklens.readers.names import Names
 
     names = Names.of(scores.sources.columns, scores.sources.match)
     qrels = open_collection(scores.sources.qrels, {}, names=names).qrels
-    table = judgments(qrels).sort("query", "doc")
+    known = enriched(qrels)
+    more = _further(known) if isinstance(known, Judgments) else {}
+    table = judgments(known).sort("query", "doc")
     grouped = table.group_by("query", maintain_order=True).agg("doc", "grade")
     return {
-        str(query): _digest(*docs, *(f"{grade:.9g}" for grade in grades))
+        str(query): _digest(*docs, *(f"{grade:.9g}" for grade in grades), *more.get(str(query), ()))
         for query, docs, grades in grouped.iter_rows()
     }
+
+
+def _further(known: Judgments) -> dict[str, list[str]]:
+    """By query, what judgments say besides grades."""
+    by_query = {
+        "subtopics": known.subtopics,
+        "evidence": known.evidence,
+        "junk": known.junk,
+        "intents": known.intents,
+        "navigational": known.navigational,
+        "preferences": known.preferences,
+    }
+    found: dict[str, list[str]] = {str(query): [] for query in known}
+    for name, part in by_query.items():
+        for query, value in part.items() if isinstance(part, Mapping) else ():
+            found.setdefault(str(query), []).append(f"{name}: {_canonical(value)}")
+    if known.documents is not None:  # whose properties count wherever they are retrieved
+        properties = f"documents: {_canonical(known.documents)}"
+        found = {query: [*parts, properties] for query, parts in found.items()}
+    return found
+
+
+def _canonical(value: Any) -> str:
+    """The same text for equal values, whatever the order of their keys.
+
+    >>> _canonical({"b": {2, 1}, "a": 0.5}) == _canonical({"a": 0.5, "b": {1, 2}})
+    True
+    """
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(sorted(f'{key}: {_canonical(one)}' for key, one in value.items()))}}}"
+    if isinstance(value, (set, frozenset)):
+        return f"{{{', '.join(sorted(map(_canonical, value)))}}}"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_canonical, value))}]"
+    return f"{value:.9g}" if isinstance(value, (int, float)) else str(value)
 
 
 def _digest(*parts: str) -> str:

@@ -2,14 +2,54 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import sqlite3
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from ranklens.errors import InputError
 
 APPLICATION = 0x524C4853  # "RLHS": tells a history from any other SQLite file
 
-# Each text leads from the version before to the next; a released one is never changed.
-MIGRATIONS: tuple[str, ...] = (
+_LETTERS = 32  # of a checksum
+
+
+def checksum_of_values(values: bytes) -> str:
+    """The checksum of the values of one measure."""
+    return hashlib.sha256(values).hexdigest()[:_LETTERS]
+
+
+def checksum_of_entry(row: Mapping[str, Any], measured: Iterable[tuple[Any, ...]]) -> str:
+    """The checksum of an entry with its means and the checksums of its values; columns that are empty do not count, so new ones may come."""
+    known = {name: value for name, value in row.items() if name != "checksum" and value is not None}
+    text = json.dumps([known, [list(one) for one in measured]], sort_keys=True, default=repr)
+    return hashlib.sha256(text.encode()).hexdigest()[:_LETTERS]
+
+
+def seal(connection: sqlite3.Connection, number: int) -> None:
+    """Give an entry its checksum, from what SQLite has made of it."""
+    found = connection.execute("SELECT * FROM entry WHERE id = ?", [number])
+    row = dict(zip((column[0] for column in found.description), found.fetchone(), strict=True))
+    checksum = checksum_of_entry(row, connection.execute(MEASURED, [number, number]))
+    connection.execute("UPDATE entry SET checksum = ? WHERE id = ?", [checksum, number])
+
+
+MEASURED = "SELECT entry, place, measure, mean, low, high, checksum FROM measured WHERE entry BETWEEN ? AND ? ORDER BY entry, place"
+
+
+def _add_checksums(connection: sqlite3.Connection) -> None:
+    """What was written without a checksum is taken as it is, once."""
+    for table in ("entry", "measured"):
+        connection.execute(f"ALTER TABLE {table} ADD COLUMN checksum TEXT")
+    connection.create_function("checksum_of_values", 1, checksum_of_values, deterministic=True)
+    connection.execute("UPDATE measured SET checksum = checksum_of_values(one_per_query)")
+    for (number,) in connection.execute("SELECT id FROM entry").fetchall():
+        seal(connection, number)
+
+
+# Each step leads from the version before to the next; a released one is never changed.
+MIGRATIONS: tuple[str | Callable[[sqlite3.Connection], None], ...] = (
     """
     CREATE TABLE query_set (  -- shared by the entries over the same queries and judgments
         digest TEXT PRIMARY KEY,
@@ -44,6 +84,7 @@ MIGRATIONS: tuple[str, ...] = (
     ) WITHOUT ROWID;
     CREATE INDEX entry_by_system ON entry (system, at);
     """,
+    _add_checksums,
 )
 
 # One statement, so that all three are of the same moment: another process may be making the tables right now.
@@ -61,13 +102,17 @@ def migrate(connection: sqlite3.Connection, name: str) -> None:
     try:
         # Another process may have done it while this one waited.
         for step in MIGRATIONS[_version(connection, name) :]:
+            if not isinstance(step, str):
+                step(connection)
+                continue
             for statement in _statements(step):
                 connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {APPLICATION}")
         connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
         connection.execute("COMMIT")
     except BaseException:
-        connection.execute("ROLLBACK")
+        if connection.in_transaction:  # SQLite ends it by itself when the disk is full
+            connection.execute("ROLLBACK")
         raise
 
 

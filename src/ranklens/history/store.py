@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sqlite3
 import time
 import uuid
-import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ranklens.errors import InputError, nearest
-from ranklens.history.entries import COLUMNS, COMMIT_LETTERS, Entry, entry_of, prepared, summaries_of, write
+from ranklens.files.output import SYSTEM
+from ranklens.history.entries import (
+    COLUMNS,
+    COMMIT_LETTERS,
+    DamagedError,
+    Entry,
+    entries_of,
+    prepared,
+    record_of,
+    write,
+)
 from ranklens.history.origin import origin, project_folder
 from ranklens.history.record import Record
 from ranklens.history.schema import migrate
@@ -97,35 +105,37 @@ class History:
         limit = "" if last is None else f"LIMIT {int(last)}"
         sql = f"SELECT {', '.join(COLUMNS)} FROM entry {where} ORDER BY at DESC, id DESC {limit}"  # noqa: S608  fixed names
         with self._open(existing=True) as connection, _transaction(connection, "BEGIN"):
-            rows = connection.execute(sql, values).fetchall()
-            summaries = summaries_of(connection, [row[0] for row in rows])
-        return [entry_of(row, summaries.get(row[0], {})) for row in reversed(rows)]
+            return entries_of(connection, connection.execute(sql, values).fetchall()[::-1])
 
     def record(self, entry: int | Entry) -> Record:
         """An entry with its values per query."""
         number = entry.id if isinstance(entry, Entry) else entry
         with self._open(existing=True) as connection, _transaction(connection, "BEGIN"):
             sql = f"SELECT {', '.join(COLUMNS)} FROM entry WHERE id = ?"  # noqa: S608  fixed names
-            row = connection.execute(sql, [number]).fetchone()
-            if row is None:
+            rows = connection.execute(sql, [number]).fetchall()
+            if not rows:
                 raise InputError(f"{self.path}: there is no entry {number}. See: ranklens history list")
-            packed = connection.execute(
-                "SELECT queries FROM query_set WHERE digest = ?", [row[-1]]
-            ).fetchone()
-            measured = connection.execute(
-                "SELECT measure, one_per_query FROM measured WHERE entry = ? ORDER BY place", [number]
-            ).fetchall()
-        queries = json.loads(zlib.decompress(packed[0]))
-        found = entry_of(row, {})
-        return Record(
-            found.system,
-            tuple(query for query, _ in queries),
-            {name: np.frombuffer(values, dtype="<f8").astype(float) for name, values in measured},
-            found.policy,
-            {query: digest for query, digest in queries if digest},
-            found.failed,
-            found.latency,
-        )
+            found = entries_of(connection, rows)[0]
+            return record_of(connection, found, dict(zip(COLUMNS, rows[0], strict=True))["query_set"])
+
+    def remove(self, *numbers: int) -> None:
+        """Remove entries by number, damaged ones included; their numbers are not used again.
+
+        >>> import tempfile, ranklens as rl
+        >>> history = History(Path(tempfile.mkdtemp()) / "history.db")
+        >>> history.add(rl.evaluate({"q1": {"a"}}, {"q1": ["a"]}, "RR"), "bm25")
+        [1]
+        >>> history.remove(1)
+        >>> history.entries()
+        []
+        """
+        with self._open(existing=True) as connection, _transaction(connection):
+            for number in numbers:
+                if not connection.execute("DELETE FROM entry WHERE id = ?", [number]).rowcount:
+                    raise InputError(f"{self.path}: there is no entry {number}. See: ranklens history list")
+            connection.execute(
+                "DELETE FROM query_set WHERE NOT EXISTS (SELECT 1 FROM entry WHERE query_set = query_set.digest)"
+            )
 
     def find(self, ref: str, *, system: str | None = None) -> Entry:
         """The newest entry that is meant by a number, ``last``, a label, a commit or the name of a system.
@@ -145,12 +155,20 @@ class History:
         return (own or meant)[-1]
 
     def trend(
-        self, measure: str | Measure | None = None, *, system: str | None = None, last: int | None = None
+        self,
+        measure: str | Measure | None = None,
+        *,
+        system: str | None = None,
+        last: int | None = None,
+        reference: str | None = None,
     ) -> Trend:
-        """A measure over time, by default the first of the newest entry; drops are found by paired tests."""
+        """A measure over time, by default the first of the newest entry; drops are found by paired tests.
+
+        Entries are compared with the one before and with ``reference``, an entry by number, label or commit; by default the best so far.
+        """
         from ranklens.history.trend import trend
 
-        return trend(self, measure, system=system, last=last)
+        return trend(self, measure, system=system, last=last, reference=reference)
 
     def to_frame(self, rows: str = "queries") -> pl.DataFrame:
         """Everything as a tidy table: one row per entry, measure and query, or per entry and measure (``rows="entries"``)."""
@@ -168,10 +186,18 @@ class History:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             # A rollback journal, not a write-ahead log: one file at rest, which also works on network folders.
             with closing(sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None)) as connection:
+                connection.text_factory = _text
                 connection.execute("PRAGMA synchronous = FULL")
                 connection.execute("PRAGMA foreign_keys = ON")
                 migrate(connection, str(self.path))
                 yield connection
+        except DamagedError as error:
+            numbers = " ".join(map(str, error.numbers))
+            what = f"entry {numbers} is" if len(error.numbers) == 1 else f"entries {numbers} are"
+            raise InputError(
+                f"{self.path}: {what} damaged or changed by hand. Restore a copy of the file, or keep the rest with: "
+                f"ranklens history remove {numbers}"
+            ) from None
         except (sqlite3.Error, OSError) as error:
             raise _told(self.path, error) from None
 
@@ -184,7 +210,8 @@ def _transaction(connection: sqlite3.Connection, begin: str = "BEGIN IMMEDIATE")
         yield
         connection.execute("COMMIT")
     except BaseException:
-        connection.execute("ROLLBACK")
+        if connection.in_transaction:  # SQLite ends it by itself when the disk is full
+            connection.execute("ROLLBACK")
         raise
 
 
@@ -195,17 +222,32 @@ def _is_meant(entry: Entry, ref: str) -> bool:
     return len(ref) >= COMMIT_LETTERS and commit.startswith(ref.lower())
 
 
-def _told(path: Path, error: Exception) -> Exception:
+def _text(content: bytes) -> str:
+    """Text that is not UTF-8 was damaged, which the checksum tells of."""
+    return content.decode("utf-8", "surrogateescape")
+
+
+def _told(path: Path, error: sqlite3.Error | OSError) -> Exception:
     """A full disk is the system's error; everything else is about the file that was named."""
     text = str(error)
+    number = error.errno if isinstance(error, OSError) else _SYSTEM_NUMBERS.get(text)
+    if number is not None and number in SYSTEM:
+        return OSError(number, os.strerror(number), str(path))
     if isinstance(error, OSError):
         return InputError(f"{path} cannot be used as a history: {error.strerror}.")
-    if "full" in text or "disk I/O" in text:
-        return OSError(f"{path}: {text}")
     if "locked" in text:
         return InputError(
             f"{path} is locked by another program for more than {_PATIENCE:.0f} s; try again when that has ended."
         )
     if "readonly" in text or "unable to open" in text:
         return InputError(f"{path} cannot be written: {text}.")
-    return InputError(f"{path} is not a history, or is damaged: {text}. Choose another file.")
+    cure = f"Restore a copy, or write what can still be read to a new file: sqlite3 {path} .recover | sqlite3 recovered.db"
+    return InputError(
+        f"{path} is damaged: {text}. {cure}"
+        if "malformed" in text
+        else f"{path} is not a history, or is damaged: {text}. Choose another file."
+    )
+
+
+# What SQLite calls failures of the system.
+_SYSTEM_NUMBERS = {"database or disk is full": errno.ENOSPC, "disk I/O error": errno.EIO}

@@ -1,4 +1,4 @@
-"""A measure over time: each entry against the one before it, by a paired test on the queries that both have."""
+"""A measure over time: each entry against the one before it and against a reference, by paired tests on the queries in common."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from ranklens.errors import InputError, nearest
 from ranklens.history.differences import Differences, differences
 from ranklens.registry import Measure, parse
 from ranklens.scores import logs_with_floor
-from ranklens.stats.corrections import adjust
+from ranklens.stats import inputs
+from ranklens.stats.corrections import share_of_look
 from ranklens.stats.paired import paired_test
+from ranklens.stats.randomization import EXACT_UP_TO
 from ranklens.words import counted, p_cell
 
 if TYPE_CHECKING:
@@ -27,15 +29,16 @@ if TYPE_CHECKING:
     from ranklens.tables.table import Printout, Table
 
 Flag = Literal["drop", "rise", ""]
-_BAR = 20  # letters
-_SEED = 0  # the same history gives the same p-values
+_BAR = 8  # letters
+_TESTS = 2  # of each new entry: against the one before it and against the reference
 
 
 @dataclass(frozen=True)
 class Step:
     """From one entry to another: the mean difference over the queries in common, and how likely it is by chance.
 
-    ``p_value`` is corrected for the number of steps (Holm); None, like ``change``, if the two cannot be compared.
+    ``p_value`` is corrected for the looks up to this one, and never changes when entries are added; None, like ``change``, if the
+    two cannot be compared. ``flag`` says that the difference is significant, and in which direction.
     """
 
     before: int
@@ -43,36 +46,45 @@ class Step:
     queries: int
     change: float | None
     p_value: float | None
+    moved: int = 0  # queries whose value changed
     flag: Flag = ""
 
 
 @dataclass(frozen=True)
 class Point:
-    """An entry of a trend; the first of its system has no step."""
+    """An entry of a trend.
+
+    ``step`` compares it with the entry before it, ``reference`` with the reference, if that is another entry. ``flag`` is that of the
+    step, or "drop" where the measure first is significantly below the reference.
+    """
 
     entry: Entry
     mean: float
     low: float | None
     high: float | None
-    step: Step | None
+    step: Step | None = None
+    reference: Step | None = None
+    flag: Flag = ""
 
 
 @dataclass(frozen=True)
 class Trend:
     """A measure over time; made by :meth:`History.trend`.
 
-    A drop is flagged by a randomisation test on the queries that two neighbours have in common with the same judgments,
-    corrected over all steps. Entries with another policy are shown, but never compared.
+    Each entry is compared with the one before it of the same system, and with the best so far or a reference that you name. A
+    system that never changes is flagged with a probability of at most ``alpha``, however many entries are added. Entries with
+    another policy are shown, but never compared.
     """
 
     measure: Measure
     points: tuple[Point, ...]
     alpha: float = 0.05
+    pinned: str | None = None
 
     @property
     def drops(self) -> list[Point]:
-        """Where the measure got significantly worse."""
-        return [point for point in self.points if point.step is not None and point.step.flag == "drop"]
+        """Where the measure got significantly worse than before, or first was significantly below the reference."""
+        return [point for point in self.points if point.flag == "drop"]
 
     def table(self) -> Table:
         """One row per entry, with a bar for the mean."""
@@ -90,6 +102,7 @@ class Trend:
             "95% interval",
             "change",
             "p",
+            "vs best" if self.pinned is None else "vs reference",
             "",
         ]
         rows = [_row(point, high) for point in self.points]
@@ -104,13 +117,16 @@ class Trend:
         return Printout([self.table(), *([Lines("What else changed", lines)] if lines else [])])
 
     def to_frame(self) -> pl.DataFrame:
-        """One row per entry: entry, at, system, commit, label, mean, low, high, before, queries, change, p_value, flag, note."""
+        """One row per entry: entry, at, system, commit, label, mean, low, high, before, queries, change, p_value, reference,
+        reference_change, reference_p_value, below_reference, flag, note.
+        """
         import polars as pl
 
         schema: dict[str, Any] = {
             "entry": pl.Int64, "at": pl.Datetime("us", "UTC"), "system": pl.String, "commit": pl.String, "label": pl.String,
             "mean": pl.Float64, "low": pl.Float64, "high": pl.Float64, "before": pl.Int64, "queries": pl.Int64,
-            "change": pl.Float64, "p_value": pl.Float64, "flag": pl.String, "note": pl.String,
+            "change": pl.Float64, "p_value": pl.Float64, "reference": pl.Int64, "reference_change": pl.Float64,
+            "reference_p_value": pl.Float64, "below_reference": pl.Boolean, "flag": pl.String, "note": pl.String,
         }  # fmt: skip
         return pl.DataFrame([_cells(point) for point in self.points], schema=schema)
 
@@ -129,10 +145,17 @@ class Trend:
     def _note(self) -> str:
         steps = [point.step for point in self.points if point.step is not None]
         tested = [step for step in steps if step.p_value is not None]
+        reference = "the best so far" if self.pinned is None else f"the reference {self.pinned}"
         said = [
-            f"{counted(len(self.drops), 'drop')} in {counted(len(tested), 'step')}; each entry is compared with the one before it of "
-            f"the same system, by a randomisation test on the queries in common (Holm over all steps, alpha {self.alpha:g})."
+            f"{counted(len(self.drops), 'drop')} in {counted(len(tested), 'step')}. Each entry is compared with the one before it and "
+            f"with {reference}, on the queries in common. p is corrected for all looks up to that entry, and later entries do not "
+            f"change it: without a true change, any flag has a probability of at most {self.alpha:g} per system."
         ]
+        below = [
+            point for point in self.points if point.reference is not None and point.reference.flag == "drop"
+        ]
+        if below and below[-1] is self.points[-1] and below[-1].reference is not None:
+            said.append(f"The last entry is significantly below #{below[-1].reference.before}.")
         apart = len(steps) - len(tested)
         if apart:
             said.append(
@@ -147,9 +170,14 @@ def trend(
     *,
     system: str | None = None,
     last: int | None = None,
+    reference: str | None = None,
     alpha: float = 0.05,
 ) -> Trend:
-    """The entries that have a measure, oldest first, each compared with the one before it of the same system."""
+    """The entries that have a measure, oldest first, each compared with the one before it of the same system and with a reference.
+
+    ``reference`` names an entry, as in :meth:`History.find`, with which later ones are compared; by default it is the best so far.
+    ``last`` shows only the last entries. They keep their flags.
+    """
     entries = history.entries(system=system)
     if not entries:
         known = dict.fromkeys(entry.system for entry in history.entries())
@@ -160,13 +188,17 @@ def trend(
         )
         raise InputError(f"{history.path} holds no entry {what}")
     wanted = _measure(entries, measure)
-    chosen = [entry for entry in entries if str(wanted) in entry.measures][-(last or len(entries)) :]
-    steps = _tested(_steps(history, chosen, wanted), wanted, alpha)
+    chosen = [entry for entry in entries if str(wanted) in entry.measures]
+    watches = {entry.system: Watch(wanted, alpha) for entry in chosen}
+    pinned = {} if reference is None else {name: history.find(reference, system=name) for name in watches}
     points = []
-    for entry, step in zip(chosen, steps, strict=True):
-        found = entry.measures[str(wanted)]
-        points.append(Point(entry, found.mean, found.low, found.high, step))
-    return Trend(wanted, tuple(points), alpha)
+    for entry in chosen:
+        found, watch, pin = entry.measures[str(wanted)], watches[entry.system], pinned.get(entry.system)
+        if pin is not None and (entry.at, entry.id) > (pin.at, pin.id):
+            watch.pin(pin.id, history.record(pinned.pop(entry.system)))
+        compared = watch.look(entry.id, history.record(entry))
+        points.append(Point(entry, found.mean, found.low, found.high, *compared))
+    return Trend(wanted, tuple(points[-(last or len(points)) :]), alpha, reference)
 
 
 def _measure(entries: Sequence[Entry], given: str | Measure | None) -> Measure:
@@ -177,19 +209,75 @@ def _measure(entries: Sequence[Entry], given: str | Measure | None) -> Measure:
     return wanted
 
 
-def _steps(history: History, entries: Sequence[Entry], measure: Measure) -> list[Step | None]:
-    """From each entry's predecessor of the same system; p-values as they are."""
-    before: dict[str, tuple[int, Record]] = {}
-    found: list[Step | None] = []
-    for entry in entries:
-        record = history.record(entry)
-        previous = before.get(entry.system)
-        found.append(None if previous is None else _step(*previous, record, measure))
-        before[entry.system] = (entry.id, record)
-    return found
+class Watch:
+    """The entries of one system, seen one after the other: each is tested against the one before it and against a reference.
+
+    Every look spends a share of alpha that depends only on its number, so a verdict never changes later. An entry that repeats the
+    one before it spends nothing. The reference is the best entry so far until :meth:`pin` fixes it. The best was picked for its
+    values, so p-values against it are corrected for the number of entries it was picked from.
+    """
+
+    def __init__(self, measure: Measure, alpha: float) -> None:
+        self._measure, self._alpha = measure, alpha
+        self._before: tuple[int, Record] | None = None
+        self._reference: tuple[int, Record] | None = None
+        self._against: Step | None = None  # the comparison of the last entry with the reference
+        self._is_pinned = False
+        self._picked_from = 1  # how many entries the reference is the best of
+        self._looks = 0
+
+    def pin(self, number: int, record: Record) -> None:
+        """Compare the entries to come with this one."""
+        self._reference, self._against, self._is_pinned, self._picked_from = (number, record), None, True, 1
+
+    def look(self, number: int, record: Record) -> tuple[Step | None, Step | None, Flag]:
+        """Compare the next entry with the one before it and with the reference, and raise a flag if it changed significantly."""
+        before, self._before = self._before, (number, record)
+        step = None if before is None else _step(*before, record, self._measure)
+        if step is not None and step.p_value is not None and not (step.moved or step.changes.any):
+            return step, self._against, ""
+        is_before = before is not None and self._reference is not None and self._reference[0] == before[0]
+        against = None
+        if self._reference is not None and not is_before:
+            against = _step(*self._reference, record, self._measure)
+        self._looks += any(found is not None and found.moved for found in (step, against))
+        step = self._judged(step, _TESTS)
+        against = step if is_before else self._judged(against, _TESTS * self._picked_from)
+        was_below = self._against is not None and self._against.flag == "drop"
+        self._against = against
+        self._pick(number, record)
+        if step is not None and step.flag:
+            return step, against, step.flag
+        falls = against is not None and against.flag == "drop" and not was_below
+        return step, against, "drop" if falls else ""
+
+    def _judged(self, step: Step | None, times: int) -> Step | None:
+        """The p-value corrected for the looks so far and for this many tests in each; and a flag if it is small."""
+        if step is None or step.p_value is None or step.change is None or not step.moved:
+            return step
+        p = min(1.0, step.p_value * times / share_of_look(self._looks))
+        flag: Flag = "" if p > self._alpha else "rise" if self._sign * step.change > 0 else "drop"
+        return replace(step, p_value=p, flag=flag)
+
+    def _pick(self, number: int, record: Record) -> None:
+        """Make the new entry the reference if it is better, or if the reference cannot be compared with it."""
+        if self._is_pinned:
+            return
+        against = self._against
+        if against is None or against.change is None:
+            self._reference, self._picked_from = (number, record), 1
+            return
+        self._picked_from += 1
+        if self._sign * against.change > 0:
+            self._reference = number, record
+
+    @property
+    def _sign(self) -> int:
+        return -1 if self._measure.definition.better == "lower" else 1
 
 
 def _step(number: int, before: Record, now: Record, measure: Measure) -> Step:
+    """From one entry to another, with the p-value of a single test."""
     changes = differences(before, now)
     if changes.policy or not changes.common:
         return Step(number, changes, len(changes.common), None, None)
@@ -199,31 +287,18 @@ def _step(number: int, before: Record, now: Record, measure: Measure) -> Step:
     )
     if measure.definition.aggregate == "geometric":
         a, b = logs_with_floor(a), logs_with_floor(b)
-    p = paired_test(a, b, rng=_SEED, resamples=20_000).p_value
-    return Step(number, changes, len(changes.common), float((b - a).mean()), p)
-
-
-def _tested(steps: Sequence[Step | None], measure: Measure, alpha: float) -> list[Step | None]:
-    """The steps with corrected p-values, and a flag where they are small."""
-    raw = [step.p_value for step in steps if step is not None and step.p_value is not None]
-    corrected = iter(adjust(np.array(raw), method="holm").tolist() if raw else [])
-    sign = -1.0 if measure.definition.better == "lower" else 1.0
-    done: list[Step | None] = []
-    for step in steps:
-        if step is None or step.p_value is None or step.change is None:
-            done.append(step)
-            continue
-        p = next(corrected)
-        flag: Flag = "" if p > alpha or not step.change else "drop" if sign * step.change < 0 else "rise"
-        done.append(replace(step, p_value=p, flag=flag))
-    return done
+    moved = int(np.count_nonzero(inputs.differences(a, b)))
+    # A p-value from resampling cannot be as small as late looks require.
+    method = "randomization" if moved <= EXACT_UP_TO else "t"
+    p = paired_test(a, b, method=method).p_value
+    return Step(number, changes, len(changes.common), float((b - a).mean()), p, moved)
 
 
 def _row(point: Point, high: float) -> list[str]:
     cells = _cells(point)
     filled = round(_BAR * max(point.mean, 0.0) / high) if high > 0 else 0
     around = "" if point.low is None or point.high is None else f"[{point.low:.4f}, {point.high:.4f}]"
-    change, p = cells["change"], cells["p_value"]
+    change, p, against = cells["change"], cells["p_value"], point.reference
     return [
         f"#{point.entry.id}",
         cells["at"].strftime("%Y-%m-%d %H:%M"),
@@ -235,12 +310,14 @@ def _row(point: Point, high: float) -> list[str]:
         around,
         "" if change is None else f"{change:+.4f}",
         "" if p is None else p_cell(p),
-        cells["flag"].upper(),
+        "" if against is None or against.change is None else f"{against.change:+.4f} #{against.before}",
+        point.flag.upper()
+        or ("" if against is None or not against.flag else "below" if against.flag == "drop" else "above"),
     ]
 
 
 def _cells(point: Point) -> dict[str, Any]:
-    entry, step = point.entry, point.step
+    entry, step, against = point.entry, point.step, point.reference
     return {
         "entry": entry.id,
         "at": datetime.fromtimestamp(entry.at, tz=timezone.utc),
@@ -254,7 +331,11 @@ def _cells(point: Point) -> dict[str, Any]:
         "queries": None if step is None else step.queries,
         "change": None if step is None else step.change,
         "p_value": None if step is None else step.p_value,
-        "flag": "" if step is None else step.flag,
+        "reference": None if against is None else against.before,
+        "reference_change": None if against is None else against.change,
+        "reference_p_value": None if against is None else against.p_value,
+        "below_reference": None if against is None else against.flag == "drop",
+        "flag": point.flag,
         "note": "" if step is None else _apart(step),
     }
 

@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeGuard, get_args
 
 from ranklens.errors import InputError
 from ranklens.matching.rules import ById, Matching
+from ranklens.readers.rankings import Further, Rankings, listed
 from ranklens.retrieval import ages
 
 Status = Literal["ok", "empty", "failed"]
@@ -61,13 +62,20 @@ class Answer:
         if (
             known.get("status") not in STATUSES
             or not isinstance(known.get("query"), str)
-            or not all(isinstance(known.get(name), (int, float, NoneType)) for name in _NUMBERS)
+            or not all(_is_amount(known.get(name)) for name in _NUMBERS)
             or not _holds(ids, str)
             or not (scores is None or (_holds(scores, (int, float, NoneType)) and len(scores) == len(ids)))
         ):
             raise InputError("not an answer")
         known["ids"], known["scores"] = tuple(ids), None if scores is None else tuple(scores)
         return cls(**known, stored=True)
+
+
+def _is_amount(value: Any) -> bool:
+    """A finite number from 0, or None."""
+    return value is None or (
+        isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < math.inf
+    )
 
 
 def _holds(value: Any, types: Any) -> TypeGuard[list[Any]]:
@@ -129,11 +137,13 @@ class Latency:
         return cls(p50, p90, p95, p99, float(np.mean(seconds)), tuple(seconds))
 
 
-class Ranked(dict[str, list[str]]):
+class Ranked(Rankings):
     """A run ``{query: [documents, best first]}`` that knows which of the other queries ``failed``, and why."""
 
-    def __init__(self, rankings: Mapping[str, list[str]], failed: Mapping[str, str]) -> None:
-        super().__init__(rankings)
+    def __init__(
+        self, rankings: Mapping[str, list[str]], failed: Mapping[str, str], further: Further
+    ) -> None:
+        super().__init__(rankings, further)
         self.failed = dict(failed)
 
 
@@ -165,15 +175,17 @@ class RetrieverRun:
         If matching turns two results into the same judged document, the first one stays. An id that the retriever itself returned
         twice is left for :func:`ranklens.judge`, which drops, counts and reports it.
         """
-        rankings = {
-            query: _first_of_each(answer.ids, self._judged_ids(answer))
+        found = {
+            query: _first_of_each(answer.ids, self._matches(answer))
             for query, answer in self.answers.items()
             if answer.status != "failed"
         }
-        return Ranked(rankings, self.errors)
+        further = {query: others for query, matches in found.items() if (others := listed(matches)[1])}
+        rankings = {query: [names[0] for names in matches] for query, matches in found.items()}
+        return Ranked(rankings, self.errors, further)
 
-    def _judged_ids(self, answer: Answer) -> list[str]:
-        return self.match.judged_ids(answer.query, answer.ids, self.judged.get(answer.query, {}))
+    def _matches(self, answer: Answer) -> list[Sequence[str]]:
+        return self.match.matches(answer.query, answer.ids, self.judged.get(answer.query, {}))
 
     @cached_property
     def stored(self) -> int:
@@ -246,8 +258,8 @@ class RetrieverRun:
     def _scores(self, answer: Answer) -> dict[str, float | None]:
         """The first score of each judged id."""
         found: dict[str, float | None] = {}
-        for doc, score in zip_longest(self._judged_ids(answer), answer.scores or ()):
-            found.setdefault(doc, score)
+        for names, score in zip_longest(self._matches(answer), answer.scores or ()):
+            found.setdefault(names[0], score)
         return found
 
     def remarks(self) -> list[str]:
@@ -301,10 +313,10 @@ def _total(amounts: Iterable[float | None]) -> float | None:
     return math.fsum(known) if known else None
 
 
-def _first_of_each(ids: Sequence[str], judged: Sequence[str]) -> list[str]:
-    """The judged ids, without those that another result had before; a result that comes twice stays."""
+def _first_of_each(ids: Sequence[str], matches: Sequence[Sequence[str]]) -> list[Sequence[str]]:
+    """What results stand for, without those that another result had before; a result that comes twice stays."""
     by: dict[str, str] = {}
-    return [name for doc, name in zip(ids, judged, strict=True) if by.setdefault(name, doc) == doc]
+    return [names for doc, names in zip(ids, matches, strict=True) if by.setdefault(names[0], doc) == doc]
 
 
 def _fall(scores: Sequence[float | None]) -> bool:

@@ -66,8 +66,9 @@ class Benchmark:
         self.store = store if isinstance(store, Store) or store is None else Store(store)
 
     def add_query(self, query_id: str, query_text: str, relevant_docs: Any = None, **fields: Any) -> None:
-        """Add a query with what is relevant for it: a set or list of ids, or a dict with grades; None if nobody judged it.
+        """Add a query with what is relevant for it: a set or list of ids, or a dict with grades; None if it is not judged.
 
+        With an empty list nothing is relevant, and the policy ``empty`` decides what the query counts as.
         Further ``fields`` (a type, a language) can be used to compare by group.
         """
         self._judged.add(str(query_id), query_text, relevant_docs, fields)
@@ -76,6 +77,16 @@ class Benchmark:
     def unjudged(self) -> int:
         """How many queries are not asked because they have no judgments."""
         return self._judged.unjudged
+
+    @property
+    def unanswerable(self) -> int:
+        """How many queries are not asked because the golden set expects nothing for them."""
+        return self._judged.unanswerable
+
+    @property
+    def mismatch(self) -> str:
+        """What is said of queries and judgments whose ids differ only in how they are written; no gate passes then."""
+        return self._judged.mismatch
 
     @property
     def without_text(self) -> int:
@@ -215,10 +226,10 @@ class Benchmark:
 
     def _save(self, scores: Mapping[str, Scores], label: bool | str) -> None:
         from ranklens.history import saving
-        from ranklens.history.record import Record, latency_of
+        from ranklens.history.record import Record
 
         records = {
-            name: Record.of(one, name, latency=latency_of(list(self.results[name].seconds.values())))
+            name: Record.of(one, name, seconds=list(self.results[name].seconds.values()))
             for name, one in scores.items()
         }
         asked = {
@@ -271,6 +282,7 @@ class Benchmark:
             status={name: result.status for name, result in finished.items()},
             spent=_spent_by_all(finished),
             errors={name: result.errors for name, result in finished.items() if result.failures},
+            asked=self._judged.texts,
             told=(*cautions, *compared.told),
         )
 
@@ -357,13 +369,12 @@ class Benchmark:
             place.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(f"{folder}: the folder cannot be created: {error.strerror}.") from None
-        paths = {name: place / f"{_file_name(name)}{suffix}" for name in self._finished()}
-        by_path = {path: name for name, path in paths.items()}
+        paths = {name: place / run_file(name, suffix) for name in self._finished()}
+        by_path = {str(path).casefold(): name for name, path in paths.items()}
         for name, path in paths.items():
-            if by_path[path] != name:
-                raise InputError(
-                    f"{name!r} and {by_path[path]!r} would both be written to {path.name}; rename one."
-                )
+            other = by_path[str(path).casefold()]
+            if other != name:
+                raise InputError(f"{name!r} and {other!r} would both be written to {path.name}; rename one.")
         for name, path in paths.items():
             write_run(self.results[name].scored(), path, tag=_file_name(name))
         return paths
@@ -454,6 +465,8 @@ class Benchmark:
         parts = []
         if self.unjudged:
             parts.append(f"{counted(self.unjudged, 'query', 'queries')} without judgments not asked")
+        if self.unanswerable:
+            parts.append(f"{counted(self.unanswerable, 'unanswerable question')} not asked")
         if self.without_text:
             parts.append(
                 f"{counted(self.without_text, 'judged query', 'judged queries')} without text left out"
@@ -494,6 +507,11 @@ def _depth(k: int) -> int:
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
         raise InputError(f"k={k!r} is not allowed; it is a whole number from 1.")
     return k
+
+
+def run_file(name: str, suffix: str = ".txt") -> str:
+    """The name of the file that :meth:`Benchmark.save_runs` writes for a retriever."""
+    return f"{_file_name(name)}{suffix}"
 
 
 def _file_name(name: str) -> str:

@@ -15,10 +15,13 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from ranklens.errors import InputError, RankLensError
 from ranklens.readers.paths import follow
+from ranklens.redaction import hide, redacted
 
 PATIENCE = 60.0  # seconds, if no time limit is given: a server that never answers must not hold a run forever
 _LARGEST = 64 * 2**20  # bytes of an answer
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
+_SECRET = re.compile("auth|cookie|credential|key|password|secret|token", re.IGNORECASE)  # in names of headers
+_LONG = 8  # letters
 _PLACES = re.compile(r"\{(query|k)\}")
 _EACH = re.compile(r"(?:^|\.)\*(?:\.|$)|\[\*?\]\.?")  # results.*.id, also written results[*].id
 
@@ -32,8 +35,9 @@ class Endpoint:
     """A retriever that sends every query to an HTTP address and returns the JSON that comes back.
 
     ``{query}`` and ``{k}`` in ``url`` and ``body`` are replaced; without a ``body`` the request is a GET. ``${NAME}`` in ``url``
-    and ``headers`` is the environment variable of that name, so that no secret is in a file. ``results`` is the path to the list
-    of results; responses that :func:`ranklens.hits` recognises need none.
+    and ``headers`` is the environment variable of that name, without white space around it, so that no secret is in a file; errors
+    show ``${NAME}`` in place of its value. ``results`` is the path to the list of results; responses that :func:`ranklens.hits`
+    recognises need none.
 
     >>> endpoint = Endpoint("http://localhost:9200/docs/_search", {"size": "{k}", "query": {"match": {"text": "{query}"}}})
     >>> endpoint.request("why?", 5).data
@@ -42,7 +46,7 @@ class Endpoint:
 
     url: str
     body: Any = None
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     method: str | None = None
     results: str | None = None
     timeout: float | None = None
@@ -76,31 +80,44 @@ class Endpoint:
         usual = {"accept": "application/json", "user-agent": "ranklens"}
         if data is not None:
             usual["content-type"] = "application/json"
-        own = {name.lower(): _from_environment(value) for name, value in self.headers.items()}
+        own = {name.lower(): _from_environment(value).strip() for name, value in self.headers.items()}
+        for name, value in own.items():
+            for word in value.split() if _SECRET.search(name) else ():
+                if len(word) >= _LONG:  # not "Bearer" and its like
+                    hide(word, f"[{name}]")
         address = _PLACES.sub(lambda at: quote_plus(str(values[at[1]])), _from_environment(self.url))
         method = (self.method or ("GET" if data is None else "POST")).upper()
         return Request(address, data, {**usual, **own}, method=method)  # noqa: S310  http alone, checked above
 
+    @property
+    def _place(self) -> str:
+        """The address without what may be secret in it."""
+        parts = urlsplit(self.url)
+        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
     def _answer(self, asked: Request) -> Any:
+        place = self._place
         try:
             with _OPENER.open(asked, timeout=self.timeout or PATIENCE) as response:
                 content = response.read(_LARGEST + 1)
         except HTTPError as refused:
-            raise EndpointError(f"{_place(asked)} {_refusal(refused)}") from None
+            raise EndpointError(f"{place} {_refusal(refused)}") from None
         except TimeoutError:
-            raise TimeoutError(f"{_place(asked)} did not answer in time.") from None
+            raise TimeoutError(f"{place} did not answer in time.") from None
         except (OSError, HTTPException) as failed:  # a URLError is an OSError
             reason = getattr(failed, "reason", failed)
             if isinstance(reason, TimeoutError):
-                raise TimeoutError(f"{_place(asked)} did not answer in time.") from None
-            raise EndpointError(f"{_place(asked)} cannot be reached: {reason}.") from None
+                raise TimeoutError(f"{place} did not answer in time.") from None
+            raise EndpointError(f"{place} cannot be reached: {reason}.") from None
+        except ValueError as wrong:  # a header or an address that HTTP does not allow
+            raise EndpointError(f"{place} cannot be asked: {wrong}.") from None
         if len(content) > _LARGEST:
-            raise EndpointError(f"{_place(asked)} answered with more than {_LARGEST // 2**20} MB.")
+            raise EndpointError(f"{place} answered with more than {_LARGEST // 2**20} MB.")
         try:
             return json.loads(content)
         except ValueError:
             told = _start(content.decode("utf-8", "replace"))
-            raise EndpointError(f"{_place(asked)} answered with something that is not JSON: {told}") from None
+            raise EndpointError(f"{place} answered with something that is not JSON: {told}") from None
 
 
 def split_path(path: str) -> tuple[str | None, str | None]:
@@ -151,13 +168,13 @@ def _from_environment(text: str) -> str:
     missing = [name for name in _VARIABLE.findall(text) if name not in os.environ]
     if missing:
         raise InputError(f"The environment variable {missing[0]} is not set, and the endpoint needs it.")
-    return _VARIABLE.sub(lambda at: os.environ[at[1]], text)
+    return _VARIABLE.sub(_value, text)
 
 
-def _place(asked: Request) -> str:
-    """The address without what may be secret in it."""
-    parts = urlsplit(asked.full_url)
-    return f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"
+def _value(at: re.Match[str]) -> str:
+    value = os.environ[at[1]].strip()
+    hide(value, at[0])
+    return value
 
 
 def _refusal(refused: HTTPError) -> str:
@@ -168,5 +185,5 @@ def _refusal(refused: HTTPError) -> str:
 
 
 def _start(text: str) -> str:
-    line = " ".join(text.split())
+    line = " ".join(redacted(text).split())
     return f"{line[:200]} …" if len(line) > 200 else line or "(nothing)"

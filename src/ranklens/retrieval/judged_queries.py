@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from ranklens import words
-from ranklens.errors import InputError, warn
+from ranklens.errors import InputError, MismatchWarning, warn
 from ranklens.files.queries import Queries, golden, read_queries
+from ranklens.judging.mismatch import alike
 from ranklens.readers import mappings, records
+from ranklens.readers.golden_and_logs import Golden
 from ranklens.retrieval.answers import counted
 
 
@@ -18,7 +20,8 @@ from ranklens.retrieval.answers import counted
 class JudgedQueries:
     """Texts, judgments and further fields, by query.
 
-    ``unjudged`` and ``without_text`` count the queries that lack one or the other. ``corpus`` is the path of the documents'
+    ``unjudged`` and ``without_text`` count the queries that lack one or the other, ``unanswerable`` those for which a golden set
+    expects nothing. ``corpus`` is the path of the documents'
     texts, if they came along. If nothing is judged at all, every query is asked, and ``why_unjudged`` says what was looked for.
     """
 
@@ -26,9 +29,11 @@ class JudgedQueries:
     qrels: dict[str, dict[str, float]] = field(default_factory=dict)
     fields: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     unjudged: int = 0
+    unanswerable: int = 0
     without_text: int = 0
     corpus: Path | None = None
     why_unjudged: str = ""
+    mismatch: str = ""  # what is said of queries and judgments whose ids differ only in how they are written
 
     @property
     def is_judged(self) -> bool:
@@ -60,7 +65,15 @@ def read_judged_queries(queries: Any, qrels: Any, columns: Mapping[str, str] | N
     if given is not None and qrels is None:
         return JudgedQueries(dict(given.texts), fields=dict(given.fields), why_unjudged=given.unjudged)
     grades = _judgments(qrels, columns)
+    unanswerable = qrels.unanswerable if isinstance(qrels, Golden) else frozenset()
+    if unanswerable and not grades:
+        raise InputError(
+            f"The golden set expects nothing for {counted(len(unanswerable), 'question')}, so all are unanswerable and nothing can "
+            "be scored. Say what is relevant, or answerable: true."
+        )
     found = _joined(given if given is not None else Queries({query: query for query in grades}), grades)
+    found.unanswerable = sum(query in unanswerable for query in given.texts) if given is not None else 0
+    found.unjudged -= found.unanswerable
     folder = _folder(queries)
     if folder is not None:
         found.corpus = min(folder.glob("corpus.*"), default=None)
@@ -100,17 +113,25 @@ def _joined(given: Queries, grades: Mapping[str, dict[str, float]]) -> JudgedQue
             "Do they belong together?"
         )
     silent = [query for query in grades if query not in given.texts]
+    told = ""
     if silent:
-        warn(
+        told = (
             f"{counted(len(silent), 'judged query has', 'judged queries have')} no text (first: {silent[0]!r}); "
             "they cannot be asked and are left out."
         )
+    similar = alike(silent, [query for query in given.texts if query not in grades]) if silent else None
+    if similar is not None:
+        told += f" {similar.matching:,} of them {similar}. Write the ids the same way in both."
+        warn(MismatchWarning(told, alike=similar.matching))
+    elif silent:
+        warn(told)
     return JudgedQueries(
         texts={query: given.texts[query] for query in asked},
         qrels={query: grades[query] for query in asked},
         fields={query: given.fields.get(query, {}) for query in asked},
         unjudged=len(given.texts) - len(asked),
         without_text=len(silent),
+        mismatch="" if similar is None else told,
     )
 
 

@@ -20,6 +20,7 @@ from ranklens.errors import InputError, InPython, warn
 from ranklens.matching.rules import ById, Matching
 from ranklens.progress import Progress, progress
 from ranklens.readers.retrieved import Reading, ReadingError
+from ranklens.redaction import redacted
 from ranklens.retrieval import ages
 from ranklens.retrieval.adapters import Caller, adapt
 from ranklens.retrieval.answers import Answer, RetrieverRun, Status
@@ -27,7 +28,8 @@ from ranklens.retrieval.calling import Limits, Work, acall_all, call_all
 from ranklens.retrieval.fingerprints import fingerprint
 from ranklens.retrieval.store import Store, answer_key
 from ranklens.retrieval.workers import Outcome, TurnsOutAsync
-from ranklens.words import counted
+from ranklens.start import only_at_the_end
+from ranklens.words import counted, in_one_line
 
 _UNREADABLE = (
     3  # answers; if none of the first ones can be read, no query is to blame, and asking on is a waste
@@ -130,8 +132,9 @@ class Session:
             )
             for query, text in self.texts.items()
         }
+        known = store.read(self.name)  # even when no answer is reused, because new ones are added
         if options.uses_stored:
-            known, since = store.read(self.name), time.time() - options.oldest_allowed
+            since = time.time() - options.oldest_allowed
             kept = {query: known[key] for query, key in self._keys.items() if key in known}
             self.answers = {
                 query: answer
@@ -261,10 +264,10 @@ class Session:
         left = len(self.texts) - len(self.answers)
         started = time.perf_counter()
         try:
-            with progress(self.name, left, self.options.progress) as self._shown:
+            with progress(self.name, left, self.options.progress) as self._shown, only_at_the_end():
                 yield
         except (KeyboardInterrupt, asyncio.CancelledError):
-            sys.stderr.write(self._how_to_resume() + "\n")
+            sys.stderr.write(in_one_line(self._how_to_resume()) + "\n")
             raise
         self._wall = time.perf_counter() - started
 
@@ -272,7 +275,10 @@ class Session:
         done = f"{self.name}: stopped after {len(self.answers):,} of {len(self.texts):,} queries. "
         if self.store is None:
             return done + "Their answers are lost; use Benchmark(…, store=FOLDER) to be able to resume."
-        return done + f"Their answers are kept in {self.store.folder}; run it again to resume from there."
+        kept = f"Their answers are kept in {self.store.folder}; run it again "
+        if self.options.uses_stored:
+            return f"{done}{kept}to resume from there."
+        return f"{done}{kept}with --max-age 1d to resume from there."
 
     def _warn_if_all_failed(self) -> None:
         failed = [answer for answer in self.answers.values() if answer.status == "failed"]
@@ -321,7 +327,7 @@ def _failure(query: str, error: BaseException, outcome: Outcome) -> Answer:
         "failed",
         seconds=outcome.seconds,
         attempts=outcome.attempts,
-        error="".join(what).strip(),
-        traceback="".join(lines),
+        error=redacted("".join(what).strip()),
+        traceback=redacted("".join(lines)),
         timed_out=outcome.timed_out,
     )

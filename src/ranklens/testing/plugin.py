@@ -6,7 +6,9 @@ Every run of pytest loads this module, also those that measure nothing, so it im
 from __future__ import annotations
 
 import json
+from argparse import ArgumentError
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,32 +19,54 @@ if TYPE_CHECKING:
 
 BASELINE = "retrieval-baseline.json"
 HISTORY = "history:"
+_SHORT = pytest.StashKey[set[str]]()  # the names that are ours, out of those that other projects may have
 TOLD = pytest.StashKey[list[dict[str, Any]]]()  # by test: what its checks found
+CHECKED = pytest.StashKey[set[str]]()  # by test: the rules that its checks went by
+FAILED = pytest.StashKey[list[str]]()  # by test: what its checks failed with
 _CARRIED = "ranklens_retrieval"  # the attribute of a report, which travels from parallel workers
 
 
+_OPTIONS: dict[str, dict[str, Any]] = {
+    "baseline": {
+        "metavar": "FILE|history:REF",
+        "help": f"What drops are measured from: a frozen file (by default {BASELINE}), or an entry of the history.",
+    },
+    "update": {
+        "action": "store_true",
+        "help": "Write the baseline file from the results of this run instead of checking drops.",
+    },
+    "undecided": {
+        "choices": ("fail", "pass"),
+        "default": "fail",
+        "help": "Whether a rule that the queries are too few to decide fails (default) or passes.",
+    },
+}
+_INI = f"The file of --retrieval-baseline, by default {BASELINE}."
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Options of the command, and the key of the ini file."""
-    group = parser.getgroup("retrieval", "retrieval quality (RankLens)")
-    group.addoption(
-        "--retrieval-baseline",
-        metavar="FILE|history:REF",
-        help=f"What drops are measured from: a frozen file (by default {BASELINE}), or an entry of the history.",
-    )
-    group.addoption(
-        "--retrieval-update",
-        action="store_true",
-        help="Write the baseline file from the results of this run instead of checking drops.",
-    )
-    group.addoption(
-        "--retrieval-undecided",
-        choices=("fail", "pass"),
-        default="fail",
-        help="Whether a rule that the queries are too few to decide fails (default) or passes.",
-    )
-    parser.addini(
-        "retrieval_baseline", f"The file of --retrieval-baseline, by default {BASELINE}.", default=""
-    )
+    """Options of the command and the key of the ini file, by names that no other project has."""
+    _add(parser, "ranklens", [*_OPTIONS])
+    parser.addini("ranklens_baseline", _INI, default="")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Parser) -> None:
+    """The same as ``--retrieval-…``, unless a plugin or a ``conftest.py``, which are loaded by now, has options of these names."""
+    ours = early_config.stash[_SHORT] = set[str]()
+    for name in _OPTIONS:
+        with suppress(ValueError, ArgumentError):
+            _add(parser, "retrieval", [name])
+            ours.add(f"--retrieval-{name}")
+    with suppress(ValueError, AssertionError):
+        parser.addini("retrieval_baseline", _INI, default="")
+        ours.add("retrieval_baseline")
+
+
+def _add(parser: pytest.Parser, prefix: str, names: list[str]) -> None:
+    group = parser.getgroup("ranklens", "retrieval quality (RankLens)")
+    for name in names:
+        group.addoption(f"--{prefix}-{name}", dest=f"ranklens_{name}", **_OPTIONS[name])
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -50,18 +74,27 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "retrieval(*rules): checks retrieval quality; the rules are for retrieval.check."
     )
-    if config.option.retrieval_update and str(place(config)).startswith(HISTORY):
-        raise pytest.UsageError("--retrieval-update writes a file; give it as --retrieval-baseline FILE.")
+    if config.option.ranklens_update and str(place(config)).startswith(HISTORY):
+        update, baseline = option(config, "update"), option(config, "baseline")
+        raise pytest.UsageError(f"{update} writes a file; give it as {baseline} FILE.")
     if not hasattr(config, "workerinput"):  # the process that prints, not a parallel worker
         config.pluginmanager.register(Session(config), "ranklens-session")
 
 
+def option(config: pytest.Config, name: str) -> str:
+    """How an option is spelled in this run."""
+    short = f"--retrieval-{name}"
+    return short if short in config.stash.get(_SHORT, ()) else f"--ranklens-{name}"
+
+
 def place(config: pytest.Config) -> str | Path:
     """The file of the baseline, or ``history:REF``."""
-    given: str | None = config.option.retrieval_baseline
+    given: str | None = config.option.ranklens_baseline
     if given is not None:
         return given if given.startswith(HISTORY) else config.invocation_params.dir / given
-    written = str(config.getini("retrieval_baseline"))
+    key = "retrieval_baseline"
+    short = config.getini(key) if key in config.stash.get(_SHORT, ()) else ""
+    written = str(config.getini("ranklens_baseline") or short)
     return written if written.startswith(HISTORY) else config.rootpath / (written or BASELINE)
 
 
@@ -79,6 +112,29 @@ def retrieval(request: pytest.FixtureRequest) -> Retrieval:
     from ranklens.testing.retrieval import Retrieval
 
     return Retrieval.of(request.node, place(request.config))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[Any]:
+    """Fail a test that passes although a check failed in it, or without having checked every rule of its marker."""
+    marks = [mark for mark in item.iter_markers("retrieval") if mark.args or mark.kwargs]
+    rules: list[Any] = []
+    if marks:
+        from ranklens.testing.retrieval import rules_of
+
+        rules = rules_of(marks)
+    result = yield
+    failures = item.stash.get(FAILED, [])
+    if failures:
+        pytest.fail(f"The test went on although a check failed:\n{failures[0]}", pytrace=False)
+    if rules:
+        from ranklens.testing.retrieval import unchecked
+
+        checked: set[str] = item.stash.get(CHECKED, set())
+        told = unchecked(rules, checked)
+        if told:
+            pytest.fail(told, pytrace=False)
+    return result
 
 
 @pytest.hookimpl(wrapper=True)
