@@ -27,10 +27,22 @@ def by_hand(approximate, exact, k):
     return found
 
 
+def agreeing_pairs(approximate, exact):
+    """How many pairs of documents both have in the same order, and in opposite ones."""
+    found = [0, 0]
+    for query in set(approximate) & set(exact):
+        a, b = approximate[query], exact[query]
+        for one, other in combinations(set(a) & set(b), 2):
+            if (product := (a[one] - a[other]) * (b[one] - b[other])) != 0:
+                found[product < 0] += 1
+    return found
+
+
 @given(RUNS, RUNS.filter(bool), st.integers(1, 9))
 def test_equal_to_a_count_by_hand(approximate, exact, k):
-    if not set(approximate) & set(exact):
-        with pytest.raises(rl.InputError, match="have no query in common"):
+    same, opposite = agreeing_pairs(approximate, exact)
+    if not set(approximate) & set(exact) or (opposite >= 6 and opposite > 10 * same):
+        with pytest.raises(rl.InputError, match=r"have no query in common|seems to hold distances"):
             rl.ann_recall(approximate, exact, k)
         return
     found = rl.ann_recall(approximate, exact, k)
@@ -110,6 +122,63 @@ def test_what_measures_lose_is_the_difference_of_two_evaluations():
     assert found.per_query["recall"].to_list() == found.values.tolist()
     assert "recall of the exact top 10" in str(found)
     assert rl.ann_recall(exact, exact, 10, qrels=qrels).lost == {"nDCG@10": 0, "R@10": 0}
+
+
+def an_index_with_copies(copies, documents=60):
+    rng = np.random.default_rng(1)
+    d = np.repeat(rng.integers(-3, 4, (documents, 4)), copies, axis=0)
+    return rng.integers(-3, 4, (20, 4)), d
+
+
+@pytest.mark.parametrize("copies", [1, 2, 5])
+@pytest.mark.parametrize("exclude", [None, "self"])
+def test_an_exact_index_has_recall_1_whichever_of_equal_documents_it_finds(copies, exclude):
+    q, d = an_index_with_copies(copies)
+    exact = rl.evaluate_embeddings(q, d, {i: {i + 1} for i in range(20)}, "RR", top=10, exclude=exclude).run
+    assert all(len(docs) == 10 for docs in exact.values())
+    score = q @ d.T
+    if exclude:
+        score[np.arange(20), np.arange(20)] = -1000
+    for tie_order in (np.arange(len(d)), -np.arange(len(d)), np.random.default_rng(0).random(len(d))):
+        found = {i: np.lexsort((tie_order, -score[i]))[:10].tolist() for i in range(20)}
+        assert rl.ann_recall(found, exact, 10).mean == 1
+        missed = {i: [*docs[1:], int(np.argmin(score[i]))] for i, docs in found.items()}
+        assert rl.ann_recall(missed, exact, 10).values.tolist() == [0.9] * 20
+
+
+def test_more_ties_than_are_kept_are_told():
+    q, d = np.ones((2, 3)), np.ones((500, 3))
+    exact = rl.evaluate_embeddings(q, d, {0: {0}, 1: {1}}, "RR", top=3, batch=100).run
+    with pytest.warns(
+        rl.RankLensWarning, match="Of 1 query, more documents tie with the last of the exact run"
+    ):
+        found = rl.ann_recall({0: [7, 8, 9], 1: list(exact["1"])}, exact, 3)
+    assert found.values[1] == 1
+
+
+def test_minus_one_is_no_document():
+    """FAISS pads with it where it found fewer than k."""
+    padded = {0: np.array([4, 2, -1, -1]), 1: [(5, 0.5), (-1, -3.4e38), (-1, -3.4e38)], 2: {3: 0.2, -1: -1.0}}
+    exact = {0: [4, 2, 7, 8], 1: [5, 6], 2: [3, 9]}
+    assert rl.ann_recall(padded, exact, 4).values.tolist() == [0.5, 0.5, 0.5]
+
+
+def test_distances_are_refused():
+    rng = np.random.default_rng(0)
+    d = rng.normal(size=(50, 4))
+    q = d[:5] + 0.1 * rng.normal(size=(5, 4))
+    exact = rl.evaluate_embeddings(q, d, {i: {i} for i in range(5)}, "RR", similarity="euclidean", top=20).run
+    distances = {query: {doc: -score for doc, score in docs.items()} for query, docs in exact.items()}
+    for pair in (
+        (distances, exact),
+        (exact, distances),
+        (distances, {q: list(docs) for q, docs in exact.items()}),
+    ):
+        with pytest.raises(
+            rl.InputError, match=r"in opposite orders.* pass \{document: -distance\}, or lists"
+        ):
+            rl.ann_recall(*pair)
+    assert rl.ann_recall({query: list(docs) for query, docs in distances.items()}, exact).mean == 1
 
 
 def test_tables_are_runs_too():

@@ -154,6 +154,24 @@ def test_later_blocks_may_be_of_another_size(counted, monkeypatch):
         assert found["AP"].tolist() == expected["AP"].tolist()
 
 
+@pytest.mark.parametrize("look", [HalfScores, ByteScores])
+@pytest.mark.parametrize("first", [0.0, 1e-30, 1e-3])
+def test_intervals_of_much_larger_blocks_may_be_infinite(first, look):
+    rng = np.random.default_rng(0)
+    q, d = (rng.normal(size=(size, 16)).astype(np.float32) for size in (5, 100))
+    q[0] = 0
+    space, rows = Dense(q, "dot"), np.arange(len(q))
+    scores = look(space)
+    scores.product(space.open(d * np.float32(first)), rows)
+    large = d * np.float32(1e4)
+    block = space.open(large)
+    found = scores.readable(scores.product(block, rows)).reshape(-1)
+    exact = (q.astype(float) @ large.astype(float).T).reshape(-1)
+    low, high = scores.interval(block, rows, np.repeat(rows, len(d)), exact)
+    assert (low <= found).all()
+    assert (found <= high).all()
+
+
 def test_bytes_tell_most_documents_apart():
     """A margin that holds because it is far too wide would be useless."""
     rng = np.random.default_rng(0)
@@ -167,8 +185,8 @@ def test_bytes_tell_most_documents_apart():
     assert near < 0.5, near
 
 
-def test_each_query_gets_the_coarsest_scores_that_can_tell(counted, monkeypatch):
-    """Bytes if the judged document is far ahead, halves if it is the fifth of 3,000, and float32 if it stands in the middle."""
+def full_products(monkeypatch):
+    """Which queries were multiplied with a whole block, by the name of the scores."""
     taken = {}
     for look in LOOKS[2]:
 
@@ -178,6 +196,11 @@ def test_each_query_gets_the_coarsest_scores_that_can_tell(counted, monkeypatch)
             return product(self, block, rows, most)
 
         monkeypatch.setattr(look, "product", watched)
+    return taken
+
+
+def queries_that_need_each_kind():
+    """Ten for which bytes are enough, ten that need halves, and ten that need float32."""
     rng = np.random.default_rng(0)
     d = rng.normal(size=(3000, 64)).astype(np.float32)
     q = np.concatenate([d[:10], rng.normal(size=(20, 64)).astype(np.float32)])
@@ -187,6 +210,13 @@ def test_each_query_gets_the_coarsest_scores_that_can_tell(counted, monkeypatch)
     )  # one large number: the others become coarse as bytes
     best_first = np.argsort(-q @ d.T, axis=1)
     qrels = {str(i): {str(best_first[i, (0, 4, 1500)[i // 10]]): 1} for i in range(30)}
+    return q, d, qrels
+
+
+def test_each_query_gets_the_coarsest_scores_that_can_tell(counted, monkeypatch):
+    """Bytes if the judged document is far ahead, halves if it is the fifth of 3,000, and float32 if it stands in the middle."""
+    taken = full_products(monkeypatch)
+    q, d, qrels = queries_that_need_each_kind()
     found = rl.evaluate_embeddings(q, d, qrels, "RR", batch=1000)
     easy, harder, hard = (set(range(first, first + 10)) for first in (0, 10, 20))
     assert taken["ByteScores"] >= easy
@@ -194,6 +224,33 @@ def test_each_query_gets_the_coarsest_scores_that_can_tell(counted, monkeypatch)
     assert taken["HalfScores"] >= harder
     assert not taken["ByteScores"] & hard
     assert [left for _, left in counted] == [10, 10, 10]
+    monkeypatch.setattr(coarse, "fast_kinds", lambda numbers: [])
+    assert found["RR"].tolist() == rl.evaluate_embeddings(q, d, qrels, "RR", batch=1000)["RR"].tolist()
+
+
+def test_a_block_read_while_queries_are_tried_tries_them_itself(counted, monkeypatch):
+    """Each block is read while the one before is still being tried, as several threads may do."""
+    taken = full_products(monkeypatch)
+    product, waiting = ByteScores.product, []
+
+    def all_at_once(self, work, blocks):
+        waiting.extend(blocks)
+
+        def interrupted(self, block, rows, most=None):
+            if most is not None and waiting:
+                work(*waiting.pop(0))
+            return product(self, block, rows, most)
+
+        monkeypatch.setattr(ByteScores, "product", interrupted)
+        work(*waiting.pop(0))
+
+    monkeypatch.setattr(coarse.CoarseSieve, "spread", all_at_once)
+    q, d, qrels = queries_that_need_each_kind()
+    found = rl.evaluate_embeddings(q, d, qrels, "RR", batch=1000)
+    assert not waiting
+    assert [left for _, left in counted] == [10, 10, 10]
+    assert not taken["ByteScores"] & set(range(20, 30))
+    assert not taken["HalfScores"] & set(range(10))
     monkeypatch.setattr(coarse, "fast_kinds", lambda numbers: [])
     assert found["RR"].tolist() == rl.evaluate_embeddings(q, d, qrels, "RR", batch=1000)["RR"].tolist()
 

@@ -112,6 +112,7 @@ def widened(product, queries):
     return queries.float() @ product.documents.float().T
 
 
+@pytest.mark.filterwarnings("ignore:1 query has no judged document left")
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("chosen", ["dot", "cosine", "euclidean"])
 def test_the_best_documents_and_excluded_ones(chosen, dtype, monkeypatch):

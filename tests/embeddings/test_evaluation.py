@@ -16,6 +16,7 @@ WITH_AVERAGED_TIES = [name for name in MEASURES if parse(name).definition.averag
 pytestmark = [
     pytest.mark.filterwarnings("ignore:None of the retrieved documents is judged"),
     pytest.mark.filterwarnings(r"ignore:[\d,]+ judged documents? (is|are) not among"),
+    pytest.mark.filterwarnings(r"ignore:[\d,]+ quer(y has|ies have) no judged document left"),
 ]
 SIMILARITIES = ["dot", "cosine", "euclidean"]
 
@@ -227,9 +228,10 @@ def test_shorter_vectors_are_compared_with_whole_ones():
 def test_names_and_policies():
     vectors = np.array([[1.0, 0], [0, 1], [1, 1]])
     qrels = {"x": {"c": 1, "absent": 1}, "gone": {"a": 1}}
-    scores = rl.evaluate_embeddings(
-        vectors[:2], vectors, qrels, "R@1, NumQ", query_ids=["x", "y"], doc_ids=["a", "b", "c"]
-    )
+    with pytest.warns(rl.MismatchWarning, match=r"\('gone'\) and counts as 0, but the run has 1 .* \('y'\)"):
+        scores = rl.evaluate_embeddings(
+            vectors[:2], vectors, qrels, "R@1, NumQ", query_ids=["x", "y"], doc_ids=["a", "b", "c"]
+        )
     assert scores.queries == ["x", "gone"]
     assert scores["R@1"].tolist() == [0.5, 0]
     assert "1 missing from the run counts as 0" in scores.note
@@ -313,6 +315,41 @@ def test_nothing_to_leave_out_is_told(exclude):
         rl.evaluate_embeddings(
             vectors, vectors, {"0": {"b": 1}}, "RR", doc_ids=["a", "b", "c"], exclude=exclude
         )
+
+
+@pytest.mark.parametrize("qrels", [{"0": ["0"], "1": ["1"]}, {"0": ["0"], "1": ["2"]}], ids=["all", "some"])
+def test_gold_that_exclude_leaves_out_is_told_as_that(qrels):
+    """Not as ids of another format."""
+    vectors = np.eye(3)
+    with pytest.warns(rl.RankLensWarning) as heard:
+        scores = rl.evaluate_embeddings(vectors, vectors, qrels, "RR", exclude="self")
+    lost = len([docs for query, docs in qrels.items() if docs == [query]])
+    assert [str(one.message).partition(" (first")[0] for one in heard] == [
+        f"{lost} {'query has' if lost == 1 else 'queries have'} no judged document left, because exclude='self' leaves all of them out"
+    ]
+    assert "the query itself?" in str(heard[0].message)
+    assert scores["RR"][0] == 0
+
+
+def test_pairs_that_leave_out_all_gold_are_not_taken_for_ids_that_clash():
+    with pytest.warns(rl.RankLensWarning, match=r"exclude=\[\(0, 1\)\] leaves all .* not retrieved\.$"):
+        rl.evaluate_embeddings(np.eye(3), np.eye(3), {0: {1: 1}, 1: {2: 1}}, "RR", exclude=[(0, 1)])
+
+
+@pytest.mark.parametrize(
+    "qrels",
+    [np.arange(3), np.eye(3), [{0}, {1}, {2}], [[0], [1]], ({0}, {1}), [0, 1, 2], 7, None, []],
+    ids=repr,
+)
+def test_judgments_that_are_not_by_query_are_refused(qrels):
+    places = "" if qrels is None or isinstance(qrels, int) else r".*(dict\(enumerate|nothing to read)"
+    for refused in (
+        lambda: rl.evaluate_embeddings(np.eye(3), np.eye(3), qrels, "RR"),
+        lambda: rl.evaluate(qrels, {"0": ["0"]}, "RR"),
+        lambda: rl.judgments(qrels),
+    ):
+        with pytest.raises(rl.InputError, match=f"qrels is (a|an|None)\\b.*{places}"):
+            refused()
 
 
 def test_a_text_is_one_document_to_leave_out():

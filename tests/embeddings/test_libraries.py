@@ -98,7 +98,9 @@ def test_ids_are_numbers_not_objects(asarray):
 def test_scores(asarray):
     score, label = np.array([0.9, 0.2, 0.5, 0.1, 0.7]), np.array([0, 1, 2, 0, 1])
     for queries in ([7, 7, 7, 8, 8], [3, 2], [0, 3, 5]):
-        found = rl.evaluate_scores(asarray(score), asarray(label), asarray(np.array(queries)), "nDCG@10, RR")
+        found = rl.evaluate_scores(
+            asarray(score), asarray(label), asarray(np.array(queries)), "nDCG@10, RR", relevant="labels"
+        )
         assert found.mean == {"nDCG@10": pytest.approx(0.8348359082471151), "RR": 0.75}
     for name, given in (("sizes", [3, 2]), ("offsets", [0, 3, 5])):
         found = rl.evaluate_scores(
@@ -120,7 +122,7 @@ def test_meters(asarray):
             np.array([1, 1, 1, 2, 2]),
         )
         meter.update(asarray(score[part]), asarray(label[part]), asarray(query[part]))
-    assert meter.compute().mean == {"nDCG@10": pytest.approx(0.8348359082471151)}
+    assert meter.compute("labels").mean == {"nDCG@10": pytest.approx(0.8348359082471151)}
 
 
 @pytest.mark.parametrize("library", ["torch", "jax.numpy"])

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from table import NOT
 
 import ranklens as rl
+from ranklens import training
 from ranklens.registry import parse
 
 MEASURES = list(NOT)
@@ -35,9 +36,11 @@ def test_equal_to_evaluate(given_rows, ties):
     expected = rl.evaluate(as_dicts(sizes, labels), as_dicts(sizes, scores), measures, ties=ties)
     ids = np.repeat(np.arange(len(sizes)), sizes)
     for found in (
-        rl.evaluate_scores(scores, labels, sizes=sizes, measures=measures, ties=ties),
-        rl.evaluate_scores(scores, labels, offsets=np.cumsum([0, *sizes]), measures=measures, ties=ties),
-        rl.evaluate_scores(scores.astype(np.float32), labels, ids, measures, ties=ties),
+        rl.evaluate_scores(scores, labels, sizes=sizes, measures=measures, ties=ties, relevant="labels"),
+        rl.evaluate_scores(
+            scores, labels, offsets=np.cumsum([0, *sizes]), measures=measures, ties=ties, relevant="labels"
+        ),
+        rl.evaluate_scores(scores.astype(np.float32), labels, ids, measures, ties=ties, relevant="labels"),
     ):
         for name in measures:
             np.testing.assert_array_equal(found[name], expected[name], name)
@@ -81,9 +84,11 @@ def test_nan_is_refused_by_name_or_last():
 def test_results_can_be_looked_at_and_compared():
     labels = np.tile([1, 0, 0], 20)
     draw = np.random.default_rng(0)
-    scores = rl.evaluate_scores(draw.random(60), labels, np.full(20, 3), ["RR", "nDCG@10"])
+    scores = rl.evaluate_scores(draw.random(60), labels, np.full(20, 3), ["RR", "nDCG@10"], relevant="labels")
     assert len(scores.failing("RR")) > 0
-    other = rl.evaluate_scores(draw.random(60) + labels, labels, np.full(20, 3), ["RR", "nDCG@10"])
+    other = rl.evaluate_scores(
+        draw.random(60) + labels, labels, np.full(20, 3), ["RR", "nDCG@10"], relevant="labels"
+    )
     comparison = rl.compare_scores({"before": scores.per_query, "after": other.per_query})
     assert comparison.pair("RR", "before", "after").difference > 0
 
@@ -91,3 +96,83 @@ def test_results_can_be_looked_at_and_compared():
 def test_shapes_must_agree():
     with pytest.raises(rl.InputError, match=r"scores have the shape \(2,\), labels \(3,\)"):
         rl.evaluate_scores([1, 2], [1, 0, 0], [2], "RR")
+
+
+@given(rows(), st.lists(st.integers(1, 4), max_size=8), st.booleans())
+def test_relevant_documents_without_a_score_count(given_rows, missed, has_absent):
+    """As ``evaluate`` counts them with the whole judgments, whichever way they are given."""
+    sizes, scores, labels = given_rows
+    labels = np.maximum(labels, 0)
+    qrels, run = as_dicts(sizes, labels), as_dicts(sizes, scores)
+    for at, grade in enumerate(missed):
+        qrels[str(at % len(sizes))][f"missed {at}"] = grade
+    if has_absent:
+        qrels["absent"] = {"x": 1}
+    expected = rl.evaluate(qrels, run, MEASURES)
+    found = rl.evaluate_scores(scores, labels, sizes=sizes, measures=MEASURES, relevant=qrels)
+    for name in MEASURES:
+        np.testing.assert_array_equal(found[name], expected[name], name)
+    assert found.judged.applied == expected.judged.applied
+    if not has_absent and max([*labels, *missed], default=0) <= 1:
+        counts = [sum(grade > 0 for grade in docs.values()) for docs in qrels.values()]
+        for given in (counts, np.array(counts), dict(enumerate(counts))):
+            assert (
+                rl.evaluate_scores(scores, labels, sizes=sizes, measures="R@2", relevant=given)[
+                    "R@2"
+                ].tolist()
+                == rl.evaluate(qrels, run, "R@2")["R@2"].tolist()
+            )
+
+
+def test_what_a_first_stage_missed_is_not_forgotten():
+    scores, labels, queries = [0.9, 0.2, 0.5], [0, 1, 1], ["a", "a", "b"]
+    with pytest.warns(
+        rl.RankLensWarning, match=r"R@100 and AP take the labelled documents .* pass relevant="
+    ):
+        assert rl.evaluate_scores(scores, labels, queries, "R@100, AP, P@1, RR").mean["R@100"] == 1
+    qrels = {"a": {"x": 1, "y": 1, "n": 0}, "b": {"z"}, "c": {"z"}}
+    found = rl.evaluate_scores(scores, labels, queries, "R@100", relevant=qrels)
+    assert dict(zip(found.queries, found["R@100"], strict=True)) == {"a": 0.5, "b": 1, "c": 0}
+    only = rl.evaluate_scores(scores, labels, queries, "R@100", relevant=qrels, missing="skip")
+    assert only["R@100"].tolist() == [0.5, 1]
+    for counts in ([2, 1], np.array([2, 1]), {"b": 1, "a": 2}):
+        assert rl.evaluate_scores(scores, labels, queries, "R@100", relevant=counts)["R@100"].tolist() == [
+            0.5,
+            1,
+        ]
+    unjudged = rl.evaluate_scores(scores, [0, 1, 0], queries, "R@100", relevant={"a": {"x", "y"}})
+    assert (unjudged.queries, unjudged["R@100"].tolist()) == (["a"], [0.5])
+    assert unjudged.judged.applied.ignored == 1
+
+
+def test_a_depth_curve_by_masks_keeps_its_denominator():
+    """Two relevant documents, at places 1 and 3 of the first stage."""
+    scores, labels = np.array([[0.1, 0.9, 0.8, 0.2]]), np.array([[1, 0, 1, 0]])
+    curve = [
+        rl.evaluate_scores(scores, labels, measures="R", mask=[np.arange(4) < depth], relevant="labels").mean[
+            "R"
+        ]
+        for depth in (1, 2, 3, 4)
+    ]
+    assert curve == [0.5, 0.5, 1.0, 1.0]
+    meter = training.Meter("R")
+    meter.update(scores, labels, mask=[[True, True, False, False]])
+    assert meter.compute("labels").mean == {"R": 0.5}
+    with pytest.warns(rl.RankLensWarning, match="R takes the labelled documents for all relevant ones"):
+        meter.compute()
+    assert meter.compute([4]).mean == {"R": 0.25}
+
+
+def test_relevant_that_contradicts_the_labels_is_refused():
+    for labels, relevant, message in (
+        ([1, 1], [1], "Query 'q' has 2 documents with label 1, but relevant has 1 for it"),
+        ([1, 0], {"q": {"a": 2}}, "Query 'q' has 1 document with label 1, but relevant has 0 for it"),
+        ([2, 1], [5], "labels have grades up to 2"),
+        ([1, 0], [1, 2], "relevant has 2 numbers for 1 query"),
+        ([1, 0], {"p": 1}, "relevant has no number for query 'q'"),
+        ([1, 0], [-1], "at least 0"),
+        ([1, 0], [{"a"}], r"relevant is a list; .* dict\(enumerate"),
+        ([1, 0], 3, "relevant is an int"),
+    ):
+        with pytest.raises(rl.InputError, match=message):
+            rl.evaluate_scores([0.9, 0.1], labels, ["q", "q"], "R", relevant=relevant)

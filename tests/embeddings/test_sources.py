@@ -123,6 +123,22 @@ def test_blocks_that_are_filled_again():
     assert np.array_equal(np.concatenate(held), documents)
 
 
+@pytest.mark.parametrize(("later", "count"), [(0, "0"), (1, "20"), (3, "more")])
+@pytest.mark.parametrize("calls", [1, 2, 3])
+def test_a_function_must_give_as_many_documents_again(calls, later, count):
+    """Called again, a function that drains an iterator gives fewer, and ranks among these would be too good."""
+    parts, called = [DOCUMENTS[:20], DOCUMENTS[20:], DOCUMENTS[:5]], []
+
+    def blocks():
+        called.append(None)
+        return iter(parts[: 2 if len(called) <= calls else later])
+
+    with pytest.raises(
+        rl.InputError, match=f"gave 50 vectors at first, and {count} when they were read again"
+    ):
+        check(blocks)
+
+
 def test_parts_are_in_the_order_of_their_numbers(tmp_path):
     """As people count: 2 before 10."""
     vectors = np.random.default_rng(0).normal(size=(24, 4))

@@ -166,6 +166,17 @@ def test_recommendations_as_arrays(spark, anywhere):
     same(evaluate(gold, ids, parse_many(MEASURES), Policy(), plan=Plan(carried=1)), expected)
 
 
+@pytest.mark.parametrize("fields", ["id string, rank int", "id string, rank int, score double"])
+def test_ranks_in_arrays(spark, fields):
+    found = [("b", 2, 0.9), ("a", 1, 0.1)]
+    found = [one[: fields.count(",") + 1] for one in found]
+    lists = spark.createDataFrame(
+        [("q1", found)], f"qid string, retrieved array<struct<{fields.replace(' ', ':').replace(',:', ',')}>>"
+    )
+    expected = rl.evaluate({"q1": {"a": 1}}, lists.toPandas(), "RR").mean
+    assert rl.evaluate({"q1": {"a": 1}}, lists, "RR").mean == expected == {"RR": 1.0}
+
+
 def test_empty_lists(spark, anywhere):
     run = {"q1": ["a"], "q2": [], "q3": ["b"]}
     qrels = {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {}, "q4": {"c": 1}}
@@ -370,3 +381,19 @@ def test_command(spark, tmp_path, capsys):
     here, there = (pl.read_csv(text.encode()).drop("run") for text in printed)
     for column in ("mean", "low", "high"):
         np.testing.assert_allclose(here[column], there[column], atol=1e-9)
+
+
+def test_a_run_that_lacks_judged_queries_and_has_others_is_told(spark, anywhere):
+    qrels = {str(number): {"a": 1} for number in range(1, 21)}
+    run = spark.createDataFrame(
+        [(f"{number:02}", "a", 1.0) for number in range(1, 21)], ["query", "doc", "score"]
+    )
+    judged = spark.createDataFrame([(query, "a", 1) for query in qrels], ["query", "doc", "grade"])
+    for gold in (qrels, judged):
+        with pytest.warns(
+            rl.MismatchWarning, match=r"9 of 20 judged queries .*'1' and 8 more.*ignore leading zeros"
+        ):
+            scores = rl.evaluate(gold, run, "RR")
+        assert scores.mean["RR"] == 0.55
+    with pytest.raises(rl.InputError, match="leading zeros"):
+        rl.gate(scores, "RR >= 0.001")

@@ -16,12 +16,13 @@ def need(module, package):
     )
 
 
-def ranking_data(seed, queries=60, documents=12):
+def ranking_data(seed, queries=60):
     rng = np.random.default_rng(seed)
-    features = rng.normal(size=(queries * documents, 5))
+    sizes = rng.integers(2, 40, queries)  # of different sizes: means over queries and over documents differ
+    features = rng.normal(size=(sizes.sum(), 5))
     labels = np.digitize(features[:, 0] + 0.5 * rng.normal(size=len(features)), [0.5, 1.2, 2.0])
-    labels[: 2 * documents] = 0  # two queries without a relevant document: the libraries give those 1
-    return features, labels, np.full(queries, documents)
+    labels[: sizes[:2].sum()] = 0  # two queries without a relevant document: the libraries give those 1
+    return features, labels, sizes
 
 
 @pytest.fixture
@@ -78,6 +79,7 @@ def test_lightgbm_ranker(lightgbm):
     )
     found = next(iter(model.evals_result_.values()))
     np.testing.assert_allclose(found["nDCG(gain=exp)@5"], found["ndcg@5"], atol=1e-9)
+    assert metric.scores.mean["nDCG(gain=exp)@5"] == found["nDCG(gain=exp)@5"][-1]
 
 
 def test_xgboost_trains_and_stops(xgboost):
@@ -100,19 +102,24 @@ def test_xgboost_trains_and_stops(xgboost):
     )
     found = history["valid"]
     np.testing.assert_allclose(found["nDCG(gain=exp)@5"], found["ndcg@5"], atol=1e-6)
+    assert model.best_iteration == np.argmax(found["nDCG(gain=exp)@5"])
     assert 0 < model.best_iteration < 199
 
 
-def test_xgboost_ranker_asks_query_by_query(xgboost):
+def test_xgboost_ranker_is_refused(xgboost):
+    """It would keep the worst round, and its mean counts a query as often as it has documents."""
     features, labels, sizes = ranking_data(0)
     queries = np.repeat(np.arange(len(sizes)), sizes)
-    metric = training.xgboost_metric("nDCG@5")
-    model = xgboost.XGBRanker(n_estimators=5, eval_metric=metric, n_jobs=1)
-    model.fit(features, labels, qid=queries, eval_set=[(features, labels)], eval_qid=[queries], verbose=False)
-    found = model.evals_result()["validation_0"]["nDCG@5"][-1]
-    assert found == pytest.approx(
-        rl.evaluate_scores(model.predict(features), labels, sizes, "nDCG@5").mean["nDCG@5"]
+    model = xgboost.XGBRanker(
+        n_estimators=5,
+        eval_metric=training.xgboost_metric("nDCG@5"),
+        early_stopping_rounds=2,
+        n_jobs=1,
     )
+    with pytest.raises(rl.InputError, match=r"XGBRanker.*xgb\.train\(.*maximize=True"):
+        model.fit(
+            features, labels, qid=queries, eval_set=[(features, labels)], eval_qid=[queries], verbose=False
+        )
 
 
 # CatBoost's own, for every Python metric, with Numba and without.
@@ -122,7 +129,9 @@ def test_catboost_stops(tmp_path):
     pools = []
     for features, labels, sizes in (ranking_data(0), ranking_data(1, 50)):
         pools.append(catboost.Pool(features, labels, group_id=np.repeat(np.arange(len(sizes)), sizes)))
-    groups = [np.repeat(np.arange(count), 12) for count in (60, 50)]
+    groups = [
+        np.repeat(np.arange(len(sizes)), sizes) for _, _, sizes in (ranking_data(0), ranking_data(1, 50))
+    ]
     metric = training.catboost_metric("nDCG@5", groups)
     model = catboost.CatBoost(
         {
@@ -137,8 +146,11 @@ def test_catboost_stops(tmp_path):
     model.fit(pools[0], eval_set=pools[1], early_stopping_rounds=5)
     best = model.get_best_score()["validation"]
     features, labels, sizes = ranking_data(1, 50)
-    expected = rl.evaluate_scores(model.predict(features), labels, sizes, "nDCG@5").mean["nDCG@5"]
+    expected = rl.evaluate_scores(model.predict(features), labels, sizes, "nDCG@5", relevant="labels").mean[
+        "nDCG@5"
+    ]
     assert best["_CatBoost"] == pytest.approx(expected), best
+    assert metric.scores is not None
 
 
 @pytest.fixture
@@ -172,7 +184,7 @@ def test_equal_to_the_evaluator_of_sentence_transformers(sentence_model, tmp_pat
 
     asked, corpus, qrels = texts()
     qrels["q3"] = set()  # left out there
-    ours = training.Evaluator(asked, corpus, qrels, name="dev", convention="sentence-transformers")
+    ours = training.Evaluator(asked, corpus, qrels, name="dev")
     theirs = InformationRetrievalEvaluator(asked, corpus, qrels, name="dev")
     found, expected = (
         ours(sentence_model, tmp_path / "ours"),

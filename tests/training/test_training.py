@@ -1,5 +1,6 @@
 """Metrics inside training loops, without the training libraries: values, shapes and errors."""
 
+import copy
 import pickle
 
 import numpy as np
@@ -31,7 +32,7 @@ LABELS, PREDICTIONS, SIZES = [1, 0, 0, 2, 1], [0.1, 0.9, 0.2, 0.8, 0.9], [2, 3]
 
 
 def expected(measures):
-    return rl.evaluate_scores(PREDICTIONS, LABELS, SIZES, measures).mean
+    return rl.evaluate_scores(PREDICTIONS, LABELS, SIZES, measures, relevant="labels").mean
 
 
 def test_boosting_metrics_are_the_measures():
@@ -44,11 +45,31 @@ def test_boosting_metrics_are_the_measures():
     metric = training.xgboost_metric("RR")
     assert metric(PREDICTIONS, data) == ("RR", mean["RR"])
     assert metric.scores["RR"].tolist() == [0.5, 1.0]  # per query
-    assert metric(np.array([1, 0]), np.array([0.1, 0.9])) == 0.5  # XGBRanker asks query by query
+    with pytest.raises(rl.InputError, match=r"cannot be the eval_metric of XGBRanker.*xgb\.train"):
+        metric(np.array([1, 0]), np.array([0.1, 0.9]))
     catboost = training.catboost_metric("RR", [["a", "a", "b", "b", "b"], ["x"]])
     assert catboost.evaluate([PREDICTIONS], LABELS, None) == (mean["RR"], 1.0)
     with pytest.raises(rl.InputError, match="knows the groups of 5, 1 documents, but CatBoost evaluates 2"):
         catboost.evaluate([[1, 2]], [1, 0], None)
+
+
+def test_the_mean_of_a_call_is_its_own_while_another_thread_calls():
+    class Interrupted(list):
+        def __iter__(self):
+            metric.names = ["RR"]
+            assert metric([0.9, 0.1, 0.2, 0.8, 0.9], Data(LABELS, SIZES)) != whole
+            return iter(["RR"])
+
+    metric, whole = training.lightgbm_metric("RR"), [("RR", expected("RR")["RR"], True)]
+    metric.names = Interrupted()
+    assert metric(PREDICTIONS, Data(LABELS, SIZES)) == whole
+
+
+def test_a_copy_of_a_metric_shows_its_scores():
+    """LightGBM's scikit-learn classes train with a deep copy."""
+    metric = training.lightgbm_metric("RR")
+    copy.deepcopy(metric)(PREDICTIONS, Data(LABELS, SIZES))
+    assert metric.scores.mean == expected("RR")
 
 
 def test_groups_are_needed():
@@ -61,20 +82,20 @@ def test_groups_are_needed():
 def test_a_meter_adds_up_over_batches_and_processes():
     rng = np.random.default_rng(0)
     scores, labels, queries = rng.random(60), rng.integers(0, 3, 60), rng.integers(0, 7, 60)
-    whole = rl.evaluate_scores(scores, labels, queries, "nDCG@10", ties="input")
+    whole = rl.evaluate_scores(scores, labels, queries, "nDCG@10", ties="input", relevant="labels")
     meters = [training.Meter("nDCG@10", ties="input") for _ in range(2)]
     for i in range(0, 60, 10):
         part = slice(i, i + 10)
         meters[i // 30].update(scores[part], labels[part], queries[part])
     first = meters[0].merge(pickle.loads(pickle.dumps(meters[1])))
-    found = first.gather().compute()
+    found = first.gather().compute("labels")
     assert dict(zip(found.queries, found["nDCG@10"], strict=True)) == dict(
         zip(whole.queries, whole["nDCG@10"], strict=True)
     )
     first.reset()
     first.update([[0.1, 0.9], [0.9, 0.1]], [[1, 0], [1, 0]])
     first.update([[0.1, 0.9]], [[1, 0]], mask=[[1, 0]])
-    assert first.compute().mean["nDCG@10"] == pytest.approx((1 / np.log2(3) + 1 + 1) / 3)
+    assert first.compute("labels").mean["nDCG@10"] == pytest.approx((1 / np.log2(3) + 1 + 1) / 3)
     with pytest.raises(rl.InputError, match="queries has 1 entries for 2 documents"):
         first.update([1, 2], [0, 1], ["a"])
 
@@ -145,8 +166,10 @@ def test_a_best_step_within_noise_is_called_noise():
     assert {found.best, *found.within_noise} == {"step 200", "step 300"}
     assert found.first == "step 200"
     assert found.is_noise
-    assert "cannot be told apart from it: choosing among them is noise. The earliest is step 200." in str(
-        found
+    other = next(step for step in found.within_noise)
+    assert (
+        f"No significant difference between it and {other} on these queries. The earliest of them is step 200."
+        in str(found)
     )
     with pytest.raises(rl.InputError, match="needs the scores of two steps"):
         training.compare_checkpoints({"1": evaluator.history["step 100"]})
@@ -183,7 +206,8 @@ def test_each_call_is_logged_with_its_step(tmp_path):
     assert not list(tmp_path.iterdir())  # no report for every step
     found = training.compare_checkpoints(evaluator, "RR@10")
     found.log_to(writer)
-    assert writer.scalars[-1] == ("RR_at_10_best", found.comparison.result("RR@10", found.best).mean, None)
+    best = ("RR_at_10_best", found.comparison.result("RR@10", found.best).mean, None)
+    assert writer.scalars[-2:] == [best, ("RR_at_10_best_held_out", found.held_out, None)]
     assert writer.texts["checkpoints"] == str(found)
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
 
@@ -206,11 +230,14 @@ def test_conventions_are_those_of_evaluate():
     for i, (query, score, label) in enumerate(zip(queries, scores, labels, strict=True)):
         qrels[query][str(i)], run[query][str(i)] = label, score
     expected = rl.evaluate(qrels, run, "ndcg@5", convention="lightgbm").mean
-    assert rl.evaluate_scores(scores, labels, queries, "ndcg@5", convention="lightgbm").mean == expected
+    assert (
+        rl.evaluate_scores(scores, labels, queries, "ndcg@5", convention="lightgbm", relevant="labels").mean
+        == expected
+    )
     meter = training.Meter("ndcg@5", convention="lightgbm")
     meter.update(scores, labels, queries)
-    assert meter.compute().mean == expected
-    assert meter.gather().compute().mean == expected
+    assert meter.compute("labels").mean == expected
+    assert meter.gather().compute("labels").mean == expected
     value = expected["nDCG(gain=exp)@5"]
     metric = training.catboost_metric("ndcg@5", queries, convention="lightgbm")
     assert metric.evaluate([scores], labels, None) == (value, 1.0)
@@ -221,7 +248,12 @@ def test_conventions_are_those_of_evaluate():
             return features[:, 1]
 
     assert training.scorer("ndcg@5", query=0, convention="lightgbm")(Model(), features, labels) == value
-    assert value > rl.evaluate_scores(scores, labels, queries, "nDCG(gain=exp)@5").mean["nDCG(gain=exp)@5"]
+    assert (
+        value
+        > rl.evaluate_scores(scores, labels, queries, "nDCG(gain=exp)@5", relevant="labels").mean[
+            "nDCG(gain=exp)@5"
+        ]
+    )
 
 
 def test_the_evaluator_takes_the_names_of_a_convention():
@@ -238,10 +270,11 @@ def test_the_evaluator_takes_the_names_of_a_convention():
 
 def test_the_values_of_sentence_transformers():
     asked, corpus, qrels = whole_numbers()
-    evaluator = training.Evaluator(asked, corpus, qrels, similarity="dot", convention="sentence-transformers")
-    found = {name.removeprefix("dot_"): value for name, value in evaluator(WholeNumbers()).items()}
-    assert found == pytest.approx(RECORDED, abs=1e-9)
-    usual = training.Evaluator(asked, corpus, qrels, similarity="dot")(WholeNumbers())
+    for options in ({}, {"convention": "sentence-transformers"}):
+        evaluator = training.Evaluator(asked, corpus, qrels, similarity="dot", **options)
+        found = {name.removeprefix("dot_"): value for name, value in evaluator(WholeNumbers()).items()}
+        assert found == pytest.approx(RECORDED, abs=1e-9)
+    usual = training.Evaluator(asked, corpus, qrels, similarity="dot", policy=rl.Policy())(WholeNumbers())
     assert usual["dot_mrr@10"] != pytest.approx(
         RECORDED["mrr@10"], abs=1e-3
     )  # ties and the empty query matter here
@@ -261,6 +294,53 @@ def test_checkpoints_are_tested_as_systems_are():
     scores = {step: rl.evaluate(qrels, run, "Success@1") for step, run in runs.items()}
     found = training.compare_checkpoints(scores).comparison.pair("Success@1", "0", "8")
     assert found.p_value == pytest.approx(0.5**8)  # eight gained, none lost, mid-p
+
+
+def _steps(values):
+    """Scores of steps, one row each."""
+    return {
+        f"step {i}": {f"q{q}": {"RR": float(v)} for q, v in enumerate(row)} for i, row in enumerate(values)
+    }
+
+
+def test_steps_that_truly_differ_are_not_called_noise():
+    """Twelve queries do not show a difference of 0.1; that is no evidence that there is none."""
+    rng = np.random.default_rng(1)
+    values = np.clip(rng.normal(0.5, 0.3, (4, 12)) + np.array([0.0, 0.0, 0.0, 0.1])[:, None], 0, 1)
+    found = training.compare_checkpoints(_steps(values))
+    assert found.is_noise
+    assert "No significant difference between it and any other step on these 12 queries." in str(found)
+    assert "noise" not in str(found)
+    assert "told apart" not in str(found)
+    assert (
+        f"on queries that did not pick it, the best step has a mean of {found.held_out:.4f} (cross-fitted)."
+        in str(found)
+    )
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_best_of_thirty_steps_is_not_reported_too_high(sign):
+    """Equal steps: the best mean is too high by 0.05, its mean on held-out queries is right."""
+    from ranklens.stats.selection import cross_fitted
+
+    rng = np.random.default_rng(0)
+    best, held_out = [], []
+    for _ in range(60):
+        values = np.clip(rng.normal(0.5, 0.2, (1, 60)) + rng.normal(0, 0.19, (30, 60)), 0, 1)
+        means = sign * values.mean(axis=1)
+        best.append(sign * means.max())
+        held_out.append(cross_fitted(values, better="higher" if sign > 0 else "lower").mean())
+    assert sign * (np.mean(best) - 0.5) > 0.04
+    assert np.mean(held_out) == pytest.approx(0.5, abs=0.015)  # three standard errors
+
+
+def test_the_held_out_mean_is_that_of_the_steps_picked_elsewhere():
+    values = np.array([[0.5] * 20, [0.6] * 20, [0.1] * 20])
+    found = training.compare_checkpoints(_steps(values))
+    assert found.held_out == pytest.approx(0.6)  # the same step is best on all queries
+    one = training.compare_checkpoints(_steps(values[:, :1]))
+    assert one.held_out is None
+    assert "cross-fitted" not in str(one)
 
 
 @pytest.mark.parametrize("shape", ["rows", "mask", "sizes"])

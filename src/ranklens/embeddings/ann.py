@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ranklens import words
 from ranklens.arrays import FloatArray
-from ranklens.errors import InputError
+from ranklens.embeddings.ranking import Run
+from ranklens.errors import InputError, warn
 from ranklens.evaluation import evaluate
 from ranklens.judging.order import check_duplicates
 from ranklens.policy import Policy
@@ -23,6 +26,11 @@ if TYPE_CHECKING:
     import polars as pl
 
     from ranklens.registry import Measure
+
+
+_LOOKED_AT, _ENOUGH = 20, 10_000  # documents of a query and pairs in total whose order is compared
+_TELLING = 6  # pairs of documents in opposite orders; fewer are no evidence …
+_MANIFOLD = 10  # … nor if a tenth of all pairs are in the same order
 
 
 @dataclass(frozen=True)
@@ -86,8 +94,9 @@ def ann_recall(
 
     Both are runs: ``{query: [documents, best first]}`` or ``{query: {document: score}}``, with higher scores for better documents. The
     exact one comes from ``evaluate_embeddings(..., top=k).run``; its queries are averaged, and one that the index did not answer counts
-    as 0. A document that ties with the k-th exact one may stand in for it, where scores are known. Where the exact side has fewer than
-    ``k`` documents, all of them are looked for; if it has none, the query counts as 1.
+    as 0. A document that ties with the k-th exact one may stand in for it: that run knows which do; of any other, those that it holds
+    beyond the first ``k``. Where the exact side has fewer than ``k`` documents, all of them are looked for; if it has none, the query
+    counts as 1. The number -1, which FAISS puts where it found no more, is no document.
 
     >>> found = ann_recall({"q": ["a", "c"]}, {"q": ["a", "b"]}, k=2)
     >>> found.mean
@@ -103,7 +112,13 @@ def ann_recall(
         raise InputError(
             f"The approximate and the exact run have no query in common (exact: {missing[0]!r}); both need the same ids."
         )
-    values = np.array([_overlap(near.get(query, {}), docs, k) for query, docs in right.items()])
+    if _has_scores(approximate) or _has_scores(exact):
+        _refuse_distances(near, right)
+    tied = {query: exact.tied(query) for query in right} if isinstance(exact, Run) else {}
+    values = np.array(
+        [_overlap(near.get(query, {}), docs, k, tied.get(query, set())) for query, docs in right.items()]
+    )
+    _warn_of_unknown_ties(exact, near, values, k)
     scores = (
         (None, None) if qrels is None else (evaluate(qrels, near, measures), evaluate(qrels, right, measures))
     )
@@ -112,7 +127,7 @@ def ann_recall(
 
 def _read(run: Any, name: str) -> mappings.ByQuery:
     """A run by query with text as ids, refused where a score is not a number."""
-    found = mappings.rankings(_run(run, name))
+    found = mappings.rankings(_without_padding(_run(run, name)))
     check_duplicates(name, found.duplicates, found.first_duplicate, Policy())
     for query, docs in found.by_query.items():
         for doc, score in docs.items():
@@ -140,11 +155,67 @@ def _run(run: Any, name: str) -> Mapping[Any, Any]:
     )
 
 
-def _overlap(approximate: Mapping[str, float], exact: Mapping[str, float], k: int) -> float:
+def _without_padding(run: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    """Without the document -1."""
+
+    def is_padding(doc: Any) -> bool:
+        return isinstance(doc, Integral) and doc == -1
+
+    def left(docs: Any) -> Any:
+        if isinstance(docs, Mapping):
+            return {doc: score for doc, score in docs.items() if not is_padding(doc)}
+        if isinstance(docs, (list, tuple, np.ndarray)):
+            return [one for one in docs if not is_padding(one[0] if isinstance(one, tuple) and one else one)]
+        return docs
+
+    return {query: left(docs) for query, docs in run.items()}
+
+
+def _has_scores(run: Any) -> bool:
+    """Whether a run is more than lists of documents, best first, which cannot hold distances."""
+    return not isinstance(run, Mapping) or any(isinstance(docs, Mapping) for docs in islice(run.values(), 1))
+
+
+def _refuse_distances(approximate: mappings.ByQuery, exact: mappings.ByQuery) -> None:
+    """Where one run has the documents of both in the opposite order, its scores are distances."""
+    same = opposite = 0
+    for query, docs in exact.items():
+        there = approximate.get(query, {})
+        common = islice(((docs[doc], there[doc]) for doc in docs if doc in there), _LOOKED_AT)
+        pairs = np.array([*common], float).reshape(-1, 2)
+        exact_steps, steps = (np.sign(one[:, None] - one) for one in pairs.T)
+        agreement = exact_steps * steps
+        same, opposite = same + int((agreement > 0).sum()) // 2, opposite + int((agreement < 0).sum()) // 2
+        if same + opposite > _ENOUGH:
+            break
+    if opposite >= _TELLING and opposite > _MANIFOLD * same:
+        raise InputError(
+            "The approximate and the exact run have the same documents in opposite orders, so one of them seems to hold distances. "
+            "Higher scores must mean better documents: pass {document: -distance}, or lists of documents, best first."
+        )
+
+
+def _warn_of_unknown_ties(exact: Any, near: mappings.ByQuery, values: FloatArray, k: int) -> None:
+    if not isinstance(exact, Run):
+        return
+    unsure = sum(
+        query in exact.lacks_ties and query in near and value < 1
+        for query, value in zip(exact, values, strict=True)
+    )
+    if unsure:
+        warn(
+            f"Of {words.counted(unsure, 'query', 'queries')}, more documents tie with the last of the exact run than it holds. "
+            f"An index that found others of them at rank {k} is counted as having missed, so recall may be higher."
+        )
+
+
+def _overlap(approximate: Mapping[str, float], exact: Mapping[str, float], k: int, tied: set[str]) -> float:
+    """The share of the best ``k``; ``tied`` are documents that have the score of the last exact one."""
     best = sorted(exact.values(), reverse=True)[:k]
     if not best:
         return 1.0
-    found = [exact[doc] for doc in sorted(approximate, key=lambda doc: -approximate[doc])[:k] if doc in exact]
+    known = {**dict.fromkeys(tied, min(exact.values())), **exact} if tied else exact
+    found = [known[doc] for doc in sorted(approximate, key=lambda doc: -approximate[doc])[:k] if doc in known]
     # Whichever of the documents that tie with the last one were found, they take the places that are left to them.
     better = sum(score > best[-1] for score in found)
     return (better + min(sum(score == best[-1] for score in found), best.count(best[-1]))) / len(best)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from importlib.util import find_spec
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -41,9 +42,9 @@ class CoarseSieve:
 
     def __init__(self, looks: Sequence[CoarseScores], counter: Counter) -> None:
         self.looks, self.counter = looks, counter
-        queries = len(counter.space)
-        self._needed = np.zeros(queries, np.int64)  # which scores each query needs
-        self._tried = np.full(queries, -1)  # and for which it was tried
+        # Twice the level of the scores that each query needs, plus 1 once it was tried with them. It only rises.
+        self._stage = np.zeros(len(counter.space), np.int64)
+        self._noting = Lock()
 
     def spread(self, work: Callable[[int, Any], None], blocks: Iterable[tuple[int, Any]]) -> None:
         on_all_cores(work, blocks)
@@ -52,24 +53,26 @@ class CoarseSieve:
         """Count a block for some queries; returns those that are left to float32."""
         if block.double:
             return rows
-        # What a query needs is noted for all threads, but each counts a block by what it knew at its start.
-        needed = self._needed[rows]
+        # Threads share what they learn about queries without waiting: a query that two meet at the same time is tried by both.
+        stage = self._stage[rows]
         for level, look in enumerate(self.looks):
-            here = np.flatnonzero(needed == level)
-            untried = here[self._tried[rows[here]] < level]
-            needed[untried[self._try(look, block, rows[untried], level)]] += 1
-            here = here[needed[here] == level]
+            untried = np.flatnonzero(stage == 2 * level)
+            if len(untried):
+                stage[untried] += 1 + self._try(look, block, rows[untried])
+                self._note(rows, stage)
+            here = np.flatnonzero(stage == 2 * level + 1)
             if len(here):
-                needed[here[self._count(look, block, rows[here], first_doc, documents)]] += 1
-        self._needed[rows] = np.maximum(self._needed[rows], needed)
-        left: IntArray = rows[needed == len(self.looks)]
+                stage[here] += self._count(look, block, rows[here], first_doc, documents)
+        self._note(rows, stage)
+        left: IntArray = rows[stage == 2 * len(self.looks)]
         return left
 
-    def _try(self, look: CoarseScores, block: Opened, rows: IntArray, level: int) -> BoolArray:
+    def _note(self, rows: IntArray, stage: IntArray) -> None:
+        with self._noting:
+            self._stage[rows] = np.maximum(self._stage[rows], stage)
+
+    def _try(self, look: CoarseScores, block: Opened, rows: IntArray) -> BoolArray:
         """Queries on a few documents: which of them have so many near that a look at the rest is not worth it."""
-        if not len(rows):
-            return np.zeros(0, bool)
-        self._tried[rows] = level
         scores = look.readable(look.product(block, rows, _SAMPLE))
         _, row, low, high = self._intervals(look, block, rows)
         near = ((scores[row] >= low[:, None]) & (scores[row] <= high[:, None])).sum(axis=1)

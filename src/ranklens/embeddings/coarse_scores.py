@@ -149,7 +149,8 @@ class ByteScores:
         opened, lost, length = self._open(block), self._lost[rows], self._lengths[rows]
         # |q·d - q'·d'| is at most |q - q'||d| + |q'||d - d'|.
         with np.errstate(invalid="ignore"):
-            inputs = np.nan_to_num(lost * opened.size + (length + lost) * opened.spoilt, nan=np.inf)
+            inputs = lost * opened.size + (length + lost) * opened.spoilt
+        inputs[np.isnan(inputs)] = np.inf  # 0 times infinity
         found: FloatArray = (
             dense.margin(self.space.single[rows], block.documents, self.space.similarity) + inputs
         )

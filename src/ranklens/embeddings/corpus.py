@@ -33,13 +33,22 @@ class Corpus:
         return self.rows
 
     def blocks(self, step: int) -> Iterator[tuple[int, Any]]:
+        end = 0
         for first, vectors in self.read(step):
             if vectors.shape[1] != self.size:
                 raise InputError(
                     f"documents: the block from row {first:,} on has vectors of {vectors.shape[1]} numbers, "
                     f"the ones before of {self.size}; all must be the same."
                 )
+            end = first + vectors.shape[0]
+            if end > self.rows:
+                break
             yield first, vectors
+        if end != self.rows:
+            raise InputError(
+                f"documents gave {self.rows:,} vectors at first, and {'more' if end > self.rows else f'{end:,}'} when they were "
+                "read again. A function that gives documents is called several times: let each call start from the first block."
+            )
 
     def raw(self, step: int) -> Iterator[tuple[int, Any]]:
         """Blocks as they were given: tensors stay what they are."""

@@ -13,7 +13,8 @@ from ranklens.embeddings.judged_ranks import Places, TieOrder, Wanted
 from ranklens.embeddings.spaces import NotFiniteError, ScoreBlock, Space
 
 QUERY_ROWS = 1024  # queries that are scored at once
-_MANY_WANTED = 24  # of one query: from here on, sorting a row of scores is faster than comparing it so often
+_FEW_CANDIDATES = 4  # one candidate in this many scores makes it worth taking them out
+_MANY_WANTED = 24  # of one query: from here on, sorting scores is faster than comparing them so often
 
 
 class Reader(Protocol):
@@ -126,26 +127,40 @@ def compare(values: Any, row: IntArray, low: Any, high: Any) -> tuple[IntArray, 
     above = np.zeros(len(row), np.int64)
     pairs: list[int] = []
     columns: list[IntArray] = []
-    buffer = np.empty(values.shape[1], bool)
-    often = np.bincount(row, minlength=len(values))[row] >= _MANY_WANTED
+    buffer, every = np.empty(values.shape[1], bool), np.arange(values.shape[1])
+    several = np.bincount(row, minlength=len(values))[row] >= 2
     reached = (
         values.max(axis=1)[row] >= low
     )  # few blocks have a document as good as the judged ones, if these rank high
-    for i in np.flatnonzero(reached & ~often).tolist():
+    for i in np.flatnonzero(reached & ~several).tolist():
         scores = values[row[i]]
         above[i] = np.count_nonzero(np.greater(scores, high[i], out=buffer))
         if np.count_nonzero(np.greater_equal(scores, low[i], out=buffer)) > above[i]:
             pairs.append(i)
             columns.append(np.flatnonzero(buffer & (scores <= high[i])))
-    for number in np.flatnonzero(np.bincount(row[often], minlength=1)).tolist():
+    for number in np.unique(row[reached & several]).tolist():
         members = slice(*np.searchsorted(row, [number, number + 1]).tolist())
-        rising = np.argsort(values[number])
-        ordered = values[number][rising]
-        start, end = np.searchsorted(ordered, low[members]), np.searchsorted(ordered, high[members], "right")
-        above[members] = len(ordered) - end
-        for i in np.flatnonzero(end > start).tolist():
-            pairs.append(members.start + i)
-            columns.append(rising[start[i] : end[i]])
+        # What lies below all intervals is neither counted nor sorted: if judged documents rank high, nearly everything.
+        np.greater_equal(values[number], low[members].min(), out=buffer)
+        candidates, scores = every, values[number]
+        if _FEW_CANDIDATES * np.count_nonzero(buffer) < len(buffer):
+            candidates = np.flatnonzero(buffer)
+            scores = scores[candidates]
+        if members.stop - members.start < _MANY_WANTED:
+            here = buffer[: len(scores)]
+            higher = [np.count_nonzero(np.greater(scores, one, out=here)) for one in high[members]]
+            not_lower = [np.count_nonzero(np.greater_equal(scores, one, out=here)) for one in low[members]]
+            above[members], near = higher, np.flatnonzero(np.greater(not_lower, higher))
+        else:
+            ordered = np.sort(scores)
+            start, end = (
+                np.searchsorted(ordered, low[members]),
+                np.searchsorted(ordered, high[members], "right"),
+            )
+            above[members], near = len(ordered) - end, np.flatnonzero(end > start)
+        for i in (near + members.start).tolist():
+            pairs.append(i)
+            columns.append(candidates[(scores >= low[i]) & (scores <= high[i])])
     if not pairs:
         return above, np.zeros(0, np.int64), np.zeros(0, np.int64)
     return above, np.repeat(pairs, [len(part) for part in columns]), np.concatenate(columns)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ranklens.arrays import FloatArray, IntArray
 from ranklens.embeddings.device import DeviceCounter, Refuse
-from ranklens.embeddings.nearest import Best, best_first
+from ranklens.embeddings.nearest import Best, best_first, with_ties
 from ranklens.embeddings.transfer import input_rounding
 
 Chunks = Callable[[], Iterable[tuple[int, Any]]]  # all documents, from the first on
@@ -79,9 +79,9 @@ def _by_query(
     found = []
     for row, (first, last) in enumerate(pairwise(edges)):
         if row in tied:
-            best = best_first(doc[first:last], score[first:last], counter.order)[:k] + first
-            found.append((doc[best], score[best]))
+            best = best_first(doc[first:last], score[first:last], counter.order) + first
+            found.append(with_ties(doc[best], score[best], k))
         else:
             kept = slice(first, min(last, first + k))
-            found.append((doc[kept], score[kept]))
+            found.append(Best(doc[kept], score[kept]))
     return found

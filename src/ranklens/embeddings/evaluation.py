@@ -14,10 +14,10 @@ from ranklens.embeddings.ranking import Ranking
 from ranklens.embeddings.similarity import Similarity
 from ranklens.embeddings.task import Ids, make_task
 from ranklens.errors import InputError, nearest
-from ranklens.evaluation import score, with_rel
+from ranklens.evaluation import score
 from ranklens.judging.assembly import assemble
 from ranklens.policy import Policy, make_policy
-from ranklens.registry import Measure, parse_many
+from ranklens.registry import Measure, parse_many, with_rel
 from ranklens.scores import Scores, Sources
 from ranklens.stats.inputs import count
 
@@ -58,7 +58,7 @@ def evaluate_embeddings(
     ``queries`` and ``documents`` hold one vector per row: arrays or tensors of any library, SciPy sparse rows, or, with
     ``similarity="maxsim"``, one list of vectors per item. Documents may also be a ``.npy``, ``.safetensors`` or Parquet file, a
     folder of such files (``vectors`` names the column or tensor if there are several), or an iterator of blocks; they need not fit
-    into memory. ``qrels`` are judgments of any shape, by row number or, if given, by ``query_ids`` and ``doc_ids``.
+    into memory. Packed bits, eight in a byte, are compared with ``similarity="hamming"``. ``qrels`` are judgments of any shape, by row number or, if given, by ``query_ids`` and ``doc_ids``.
 
     Ranks are those of float64 scores, whatever the precision of the vectors. ``exclude`` leaves documents out of rankings:
     ``"self"`` (the one with the query's id), ``{query: [documents]}`` or pairs. ``top=k`` also keeps the best k documents of each

@@ -69,7 +69,7 @@ def as_array(value: Any, name: str) -> Any:
             f"{name}: {type(value).__name__} cannot be read as an array of numbers; pass rows of equal length."
         ) from None
     if array.dtype == np.bool_:
-        return array.astype(np.uint8)
+        return array.astype(np.int16)  # not of bytes, which may be packed bits
     if array.dtype.kind == "V" or array.dtype.name in ("bfloat16", "float8_e4m3fn"):
         return array.astype(np.float32)
     if array.dtype.kind not in "iuf":

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ranklens.arrays import IntArray
-from ranklens.embeddings import host
+from ranklens.embeddings import bits, host
 from ranklens.embeddings.corpus import Corpus, as_corpus, open_corpus, spool
 from ranklens.embeddings.similarity import Similarity
 from ranklens.embeddings.spaces import Dense, LateInteraction, Space, Sparse
@@ -50,9 +50,15 @@ def read_model(
 ) -> Model:
     """Vectors of any kind; ``stack`` holds temporary files as long as they are needed."""
     if similarity == "maxsim":
-        corpus = as_corpus(as_tokens(documents, "documents"))
-        model = Model(as_tokens(queries, "queries"), corpus, similarity, LateInteraction)
+        tokens, of_queries = as_tokens(documents, "documents"), as_tokens(queries, "queries")
+        bits.refuse_bytes(of_queries.vectors, "queries")
+        bits.refuse_bytes(tokens.vectors, "documents")
+        model = Model(of_queries, as_corpus(tokens), similarity, LateInteraction)
     elif host.is_sparse(documents) or host.is_sparse(queries):
+        if similarity == "hamming":
+            raise InputError(
+                "similarity='hamming' compares packed bits; choose another one for sparse vectors."
+            )
         both = [one.tocsr() if host.is_sparse(one) else _sparse(one) for one in (queries, documents)]
         model = Model(both[0], as_corpus(both[1]), similarity, lambda some: Sparse(some, similarity))
     else:
@@ -60,6 +66,11 @@ def read_model(
         queries = host.kept_on_gpu(queries)
         given = queries if host.is_torch(queries) else host.as_matrix(queries, "queries")
         host.check_rows(given, "queries")
+        if similarity == "hamming":
+            given, corpus = bits.unpacked(given, "queries"), bits.unpacked_corpus(corpus)
+            similarity = "euclidean"
+        else:
+            given, corpus = bits.refuse_bytes(given, "queries"), bits.checked_corpus(corpus)
         model = Model(given, corpus, similarity, lambda some: _dense(some, similarity), dense=True)
     if model.rows and len(model.corpus) and model.queries.shape[1] != model.corpus.size:
         raise InputError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,15 @@ from ranklens.embeddings.corpus import Corpus
 from ranklens.embeddings.judged_ranks import TieOrder
 from ranklens.embeddings.spaces import ScoreBlock, Space
 
-Best = tuple[IntArray, FloatArray]  # documents and their scores, best first
+
+class Best(NamedTuple):
+    """The best k documents of a query and their scores, best first; then those that tie with the last of them."""
+
+    doc: IntArray
+    score: FloatArray
+    lacks_ties: bool = False  # more tie with the last than could be kept
+
+
 _SLACK = 4  # candidates that are kept, for each that is wanted, before the worst are dropped
 
 
@@ -33,7 +41,9 @@ class Nearest:
             found = _best(row, found, self.k, 2 * margin)
             if len(found) > _SLACK * self.k:  # nearly all the same: only their exact scores tell
                 exact = self.space.exact(documents, np.full(len(found), query), found)
-                found = found[self._best_first(found + first_doc, exact)[: self.k]]
+                order = best_first(found + first_doc, exact, self.order)
+                kept.dropped = max(kept.dropped, float(exact[order[self.k]]))
+                found = found[order[: self.k]]
             if len(found):
                 kept.add(found + first_doc, row[found].astype(np.float64) - scores.shift[i])
                 if len(kept.doc) > _SLACK * self.k:
@@ -43,10 +53,11 @@ class Nearest:
         """Documents and scores of every query, best first."""
         for kept in self._kept:
             kept.cut(self.k)
-        return exact_best(self.space, [kept.doc for kept in self._kept], self.k, self.order, corpus, step)
-
-    def _best_first(self, doc: IntArray, score: FloatArray) -> IntArray:
-        return best_first(doc, score, self.order)
+        found = exact_best(self.space, [kept.doc for kept in self._kept], self.k, self.order, corpus, step)
+        return [
+            one._replace(lacks_ties=bool(len(one.score) and kept.dropped >= one.score[-1]))
+            for one, kept in zip(found, self._kept, strict=True)
+        ]
 
 
 def best_first(doc: IntArray, score: FloatArray, order: TieOrder) -> IntArray:
@@ -67,9 +78,15 @@ def exact_best(
     score = _exact(space, query, doc, corpus, step)
     found = []
     for first, last in pairwise(np.searchsorted(query, np.arange(len(candidates) + 1)).tolist()):
-        kept = best_first(doc[first:last], score[first:last], order)[:k] + first
-        found.append((doc[kept], score[kept]))
+        kept = best_first(doc[first:last], score[first:last], order) + first
+        found.append(with_ties(doc[kept], score[kept], k))
     return found
+
+
+def with_ties(doc: IntArray, score: FloatArray, k: int) -> Best:
+    """The first k of a ranking, and those that tie with the last of them."""
+    last = k + int(np.count_nonzero(score[k:] == score[k - 1])) if len(score) > k else k
+    return Best(doc[:last], score[:last])
 
 
 def _exact(space: Space, query: IntArray, doc: IntArray, corpus: Corpus, step: int) -> FloatArray:
@@ -91,6 +108,9 @@ def _exact(space: Space, query: IntArray, doc: IntArray, corpus: Corpus, step: i
 class _Candidates:
     def __init__(self) -> None:
         self.doc, self.score, self.floor, self.margin = np.zeros(0, np.int64), np.zeros(0), -np.inf, 0.0
+        self.dropped = (
+            -np.inf
+        )  # the highest exact score of a document that was dropped for one of the same block
 
     def add(self, doc: IntArray, score: FloatArray) -> None:
         self.doc, self.score = np.concatenate([self.doc, doc]), np.concatenate([self.score, score])

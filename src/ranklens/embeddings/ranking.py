@@ -25,7 +25,28 @@ _BLOCK = 16_384  # documents that are compared at once
 _COARSE_BLOCK = 4_096  # of these, each core holds one
 _TOKEN_BLOCK = 256  # of many vectors each
 
-Run = dict[str, dict[str, float]]
+
+class Run(dict[str, dict[str, float]]):
+    """``{query: {document: score}}`` of the best k, best first; and the other documents that tie with the last of them."""
+
+    def __init__(self, ids: Ids) -> None:
+        super().__init__()
+        self._ids = ids
+        self._tied: dict[str, IntArray] = {}
+        self.lacks_ties: set[str] = set()  # queries with more ties than were kept
+
+    def add(self, query: str, best: Best, k: int) -> None:
+        """The best documents of a query; the first ``k`` are the run."""
+        names = self._ids.of(best.doc[:k].tolist())
+        self[query] = dict(zip(names, best.score[:k].tolist(), strict=True))
+        if len(best.doc) > k:
+            self._tied[query] = best.doc[k:][best.score[k:] == best.score[k - 1]]
+        if best.lacks_ties:
+            self.lacks_ties.add(query)
+
+    def tied(self, query: str) -> set[str]:
+        """The documents beyond the best that tie with the last of them."""
+        return set(self._ids.of(self._tied.get(query, np.zeros(0, np.int64)).tolist()))
 
 
 @dataclass(frozen=True)
@@ -156,13 +177,13 @@ class Ranking:
         task = self.task
         gone = set(zip(task.excluded_query.tolist(), task.excluded_doc.tolist(), strict=True))
         names = [name for name, there in zip(task.queries, task.present, strict=True) if there]
-        run: Run = {}
-        for place, (name, (docs, scores)) in enumerate(zip(names, best, strict=True)):
-            listed, values = docs.tolist(), scores.tolist()
+        run = Run(self.doc_ids)
+        assert self.top is not None
+        for place, (name, found) in enumerate(zip(names, best, strict=True)):
             if gone:
-                kept = [i for i, doc in enumerate(listed) if (place, doc) not in gone]
-                listed, values = [listed[i] for i in kept], [values[i] for i in kept]
-            run[name] = dict(zip(self.doc_ids.of(listed[: self.top]), values, strict=False))
+                kept = [i for i, doc in enumerate(found.doc.tolist()) if (place, doc) not in gone]
+                found = found._replace(doc=found.doc[kept], score=found.score[kept])  # noqa: PLW2901
+            run.add(name, found, self.top)
         return run
 
     def _query_not_finite(self, place: int) -> InputError:

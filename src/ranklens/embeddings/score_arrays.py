@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ranklens.arrays import BoolArray, FloatArray, IntArray
+from ranklens.arrays import BoolArray, IntArray
 from ranklens.conventions import Convention, read
 from ranklens.embeddings import host
 from ranklens.embeddings.groups import Groups
 from ranklens.embeddings.judged_ranks import TieOrder
+from ranklens.embeddings.relevant import Rows, warn_of_candidates, with_all_relevant
 from ranklens.errors import InputError
-from ranklens.evaluation import score, with_rel
+from ranklens.evaluation import score
 from ranklens.judging.assembly import assemble
 from ranklens.judging.judged import Applied
 from ranklens.judging.order import nan_last, not_a_number
 from ranklens.judging.standing import Standings
 from ranklens.policy import Policy, make_policy
-from ranklens.registry import Measure, parse_many
+from ranklens.registry import Measure, parse_many, with_rel
 from ranklens.scores import Scores, Sources
 
 
@@ -36,6 +37,7 @@ def evaluate_scores(
     mask: Any = None,
     query_ids: Sequence[Any] | None = None,
     doc_ids: Sequence[Any] | None = None,
+    relevant: Any = None,
     convention: str | Convention | None = None,
     **options: Any,
 ) -> Scores:
@@ -48,44 +50,40 @@ def evaluate_scores(
     ``query_ids`` names the queries, ``doc_ids`` the documents; without names they are numbers. Ties, NaN and the other policies, and
     ``convention``, are those of :func:`ranklens.evaluate`; every document counts as judged.
 
+    A first stage that chose the documents may have missed relevant ones, on which recall, AP and nDCG depend. ``relevant`` holds all of
+    them: judgments of any shape, by query, or how many documents are relevant for each query. ``relevant="labels"`` says that the labels
+    are all there is, those of documents behind ``mask`` included, and silences the warning.
+
     >>> import numpy as np
     >>> scores = np.array([0.9, 0.2, 0.5, 0.1, 0.7])
-    >>> evaluate_scores(scores, [0, 1, 2, 0, 1], [3, 2], ["nDCG@10", "RR"]).mean
+    >>> evaluate_scores(scores, [0, 1, 2, 0, 1], [3, 2], ["nDCG@10", "RR"], relevant="labels").mean
     {'nDCG@10': 0.83483..., 'RR': 0.75}
     >>> evaluate_scores(np.array([[0.1, 0.8], [0.6, 0.4]]), [[1, 0], [1, 0]], measures="RR").mean
     {'RR': 0.75}
+    >>> evaluate_scores([0.9, 0.2], [0, 1], ["q", "q"], "R@10", relevant={"q": 2}).mean  # the first stage missed one
+    {'R@10': 0.5}
     """
     measures, policy = read(measures, convention, policy)
     chosen = make_policy(policy, options)
-    wanted = [with_rel(measure, chosen.rel) for measure in parse_many(measures)]
     rows = flat(scores, labels, mask, Groups(queries, sizes, offsets, query_ids))
     if doc_ids is not None:
         rows = replace(rows, docs=host.as_list(doc_ids, "doc_ids"))
         _check_names(rows)
-    judged = assemble(_standings(rows, chosen), chosen)
-    return replace(
-        score(judged, wanted), sources=Sources(_ByQuery(rows, rows.label), _ByQuery(rows, rows.score))
-    )
+    return score_rows(rows, parse_many(measures), chosen, relevant)
 
 
-@dataclass(frozen=True)
-class _Rows:
-    """Documents one after the other: their query, score and label. Scores stay where they are, perhaps on a GPU."""
-
-    query: IntArray
-    score: Any
-    label: FloatArray
-    queries: Sequence[str]
-    docs: Any = None  # names by row
-
-    def doc(self, row: int) -> str:
-        return str(row) if self.docs is None else str(self.docs[row])
-
-    def host_scores(self) -> FloatArray:
-        return np.asarray(host.as_array(self.score, "scores"), np.float64)
+def score_rows(rows: Rows, measures: Sequence[Measure], policy: Policy, relevant: Any = None) -> Scores:
+    """:func:`evaluate_scores` of rows."""
+    wanted = [with_rel(measure, policy.rel) for measure in measures]
+    _check(rows)
+    rows = with_all_relevant(rows, relevant, policy)
+    scores = score(assemble(_standings(rows, policy), policy), wanted)
+    if relevant is None:
+        warn_of_candidates(wanted)
+    return replace(scores, sources=Sources(_ByQuery(rows, rows.label), _ByQuery(rows, rows.score)))
 
 
-def flat(scores: Any, labels: Any, mask: Any, groups: Groups) -> _Rows:
+def flat(scores: Any, labels: Any, mask: Any, groups: Groups) -> Rows:
     """Scores and labels as rows, whatever their shape."""
     scores = host.kept_on_gpu(scores)
     scores = scores if host.on_gpu(scores) and host.is_torch(scores) else host.as_array(scores, "scores")
@@ -100,7 +98,7 @@ def flat(scores: Any, labels: Any, mask: Any, groups: Groups) -> _Rows:
         )
     if label.ndim == 1 and mask is None:
         query, names = groups.read(len(label))
-        return _Rows(query, scores, label, names)
+        return Rows(query, scores, label, names)
     if label.ndim == 1:
         raise InputError("mask is for scores of two dimensions; leave out the documents that do not count.")
     query, names = groups.columns((label.shape[0], label.shape[1]))
@@ -108,10 +106,12 @@ def flat(scores: Any, labels: Any, mask: Any, groups: Groups) -> _Rows:
     if kept.shape != label.shape:
         raise InputError(f"mask has the shape {kept.shape}, scores {label.shape}; both must be the same.")
     rows = np.flatnonzero(kept)
+    hidden = np.flatnonzero(~kept.reshape(-1) & (label.reshape(-1) > 0))
     columns = (np.arange(label.size) % max(label.shape[1], 1))[rows]
     every = scores.reshape(-1)
     some = every[rows] if isinstance(every, np.ndarray) else every[_like(rows, every)]
-    return _Rows(query[rows], some, label.reshape(-1)[rows], names, columns)
+    flat_label = label.reshape(-1)
+    return Rows(query[rows], some, flat_label[rows], names, columns, query[hidden], flat_label[hidden])
 
 
 def _like(rows: IntArray, tensor: Any) -> Any:
@@ -121,9 +121,8 @@ def _like(rows: IntArray, tensor: Any) -> Any:
     return load_torch().as_tensor(rows, device=tensor.device)
 
 
-def _standings(rows: _Rows, policy: Policy) -> Standings:
+def _standings(rows: Rows, policy: Policy) -> Standings:
     """The rank of every document."""
-    _check(rows)
     order, tied = _order(rows, policy)
     query = rows.query[order]
     start_of_query = np.searchsorted(query, np.arange(len(rows.queries)))
@@ -136,30 +135,33 @@ def _standings(rows: _Rows, policy: Policy) -> Standings:
         place = TieOrder(policy.ties, rows.docs).place(order[members])
         order[members] = order[members][np.lexsort((place, group[members]))]
     grade = rows.label[order]
-    lengths = np.bincount(query, minlength=len(rows.queries))
+    n = len(rows.queries)
+    lengths, more = (np.bincount(some, minlength=n) for some in (query, rows.unscored_query))
+    by_query = np.argsort(np.concatenate([query, rows.unscored_query]), kind="stable")
     return Standings(
         queries=list(rows.queries),
         retrieved=lengths,
-        in_run=np.ones(len(rows.queries), dtype=bool),
-        judged=lengths,
-        gold=grade,
+        in_run=np.arange(n) < n - rows.absent,
+        judged=lengths + more,
+        gold=np.concatenate([grade, rows.unscored])[by_query],
         query=query,
         rank=position + 1,
         grade=grade,
         start=position[first][group] + 1 if len(order) else position,
         size=size,
-        applied=Applied(),
+        applied=Applied(ignored=len(rows.unjudged)),
+        unjudged=lambda: rows.unjudged,
     )
 
 
-def _check(rows: _Rows) -> None:
+def _check(rows: Rows) -> None:
     for row in np.flatnonzero(~np.isfinite(rows.label))[:1].tolist():
         raise not_a_number(
             "labels", "grade", rows.queries[rows.query[row]], rows.doc(row), float(rows.label[row])
         )
 
 
-def _check_names(rows: _Rows) -> None:
+def _check_names(rows: Rows) -> None:
     assert rows.docs is not None
     if len(rows.docs) != len(rows.score):
         raise InputError(
@@ -174,7 +176,7 @@ def _check_names(rows: _Rows) -> None:
         seen.add(pair)
 
 
-def _order(rows: _Rows, policy: Policy) -> tuple[IntArray, BoolArray]:
+def _order(rows: Rows, policy: Policy) -> tuple[IntArray, BoolArray]:
     """Rows by query, best first, equal ones as they came; and which have the score of their successor."""
     if not isinstance(rows.score, np.ndarray) and not bool(rows.score.isnan().any()):
         return _order_on_device(rows)
@@ -190,7 +192,7 @@ def _order(rows: _Rows, policy: Policy) -> tuple[IntArray, BoolArray]:
     return order, (ordered[1:] == ordered[:-1]) & (query[1:] == query[:-1])
 
 
-def _order_on_device(rows: _Rows) -> tuple[IntArray, BoolArray]:
+def _order_on_device(rows: Rows) -> tuple[IntArray, BoolArray]:
     """The same where the scores are: only the order comes back."""
     query = _like(rows.query, rows.score)
     order = rows.score.argsort(stable=True, descending=True)
@@ -203,7 +205,7 @@ def _order_on_device(rows: _Rows) -> tuple[IntArray, BoolArray]:
 class _ByQuery(Mapping[str, dict[str, float]]):
     """Numbers of documents by query, for whoever looks at single queries; made when they are asked for."""
 
-    def __init__(self, rows: _Rows, values: Any) -> None:
+    def __init__(self, rows: Rows, values: Any) -> None:
         self._rows, self._values = rows, values
         self._number = {name: number for number, name in enumerate(rows.queries)}
 

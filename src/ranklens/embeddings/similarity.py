@@ -14,7 +14,7 @@ import numpy as np
 
 from ranklens.arrays import FloatArray, IntArray
 
-Similarity = Literal["dot", "cosine", "euclidean", "maxsim"]
+Similarity = Literal["dot", "cosine", "euclidean", "maxsim", "hamming"]
 
 SINGLE, DOUBLE = 2.0**-24, 2.0**-53  # unit roundoff
 _TINY = 2.0**-126  # below this, float32 loses digits

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, islice
@@ -17,6 +17,7 @@ from ranklens.errors import InputError, warn
 from ranklens.judging.gold import Grades, grades
 from ranklens.judging.judged import Applied
 from ranklens.judging.order import check_duplicates
+from ranklens.judging.prepared import check_kind
 from ranklens.judging.standing import Standings, check_unjudged
 from ranklens.policy import Policy
 from ranklens.readers import frames, mappings
@@ -90,6 +91,8 @@ class Task:
     examples: tuple[
         str, str, str
     ]  # for messages: a query with a vector, a judged document, a document with a vector
+    unjudged: Callable[[], Iterable[str]]  # queries with a vector but without judgments
+    explained: bool  # a warning has said why no judged document is retrieved
 
     @cached_property
     def gold(self) -> Grades:
@@ -115,12 +118,14 @@ class Task:
             size=places.same,
             applied=self.applied,
             examples=self.examples,
+            unjudged=self.unjudged,
+            explained=self.explained,
         )
 
 
 def make_task(qrels: Any, queries: Ids, documents: Ids, exclude: Any, policy: Policy) -> Task:
     """Judgments of any shape, by the names of rows."""
-    by_query, dropped = _judgments(qrels, policy)
+    by_query, dropped = judgments_by_text(qrels, policy)
     names, golds = list(by_query), list(by_query.values())
     rows = queries.find(names)
     present = rows >= 0
@@ -133,11 +138,14 @@ def make_task(qrels: Any, queries: Ids, documents: Ids, exclude: Any, policy: Po
     found = np.flatnonzero((doc >= 0) & present[gold_query])
     width = documents.rows + 1
     gone = np.isin(place[gold_query[found]] * width + doc[found], left_query * width + left_doc)
+    none_is_left = _warn_of_lost(names, exclude, gold_query[found], gone)
     found = found[~gone]
     ignored = queries.rows - int(present.sum())
-    check_unjudged(
-        ignored, policy, lambda: next(n for n in map(queries.name, range(queries.rows)) if n not in by_query)
-    )
+
+    def unjudged() -> Iterator[str]:
+        return (name for name in map(queries.name, range(queries.rows)) if name not in by_query)
+
+    check_unjudged(ignored, policy, lambda: next(unjudged()))
     return Task(
         names,
         present,
@@ -156,7 +164,27 @@ def make_task(qrels: Any, queries: Ids, documents: Ids, exclude: Any, policy: Po
             next(chain.from_iterable(golds), ""),
             documents.name(0) if documents.rows else "",
         ),
+        unjudged,
+        none_is_left,
     )
+
+
+def _warn_of_lost(names: Sequence[str], exclude: Any, owner: IntArray, gone: BoolArray) -> bool:
+    """Queries whose judged documents are all left out by ``exclude``; whether these are all queries."""
+    left = np.bincount(owner[~gone], minlength=len(names))
+    lost = np.flatnonzero((np.bincount(owner[gone], minlength=len(names)) > 0) & (left == 0))
+    if len(lost):
+        are = "query has" if len(lost) == 1 else "queries have"
+        doubt = (
+            " Is a document with the id of a query always the query itself?"
+            if isinstance(exclude, str)
+            else ""
+        )
+        warn(
+            f"{len(lost):,} {are} no judged document left, because exclude={exclude!r:.60} leaves all of them out (first: "
+            f"{names[lost[0]]!r}). They count as not retrieved.{doubt}"
+        )
+    return bool(len(lost)) and not left.any()
 
 
 def _warn_of_absent(
@@ -178,11 +206,15 @@ def _warn_of_absent(
     )
 
 
-def _judgments(qrels: Any, policy: Policy) -> tuple[Mapping[str, dict[str, Any]], int]:
+def judgments_by_text(
+    qrels: Any, policy: Policy, name: str = "qrels"
+) -> tuple[Mapping[str, dict[str, Any]], int]:
+    """Judgments of any shape as ``{query: {document: grade}}`` with text for ids, and how many repeated ones were dropped."""
     if not isinstance(qrels, Mapping):
         from ranklens.files.collection import open_collection
 
         qrels = open_collection(qrels, {}).qrels
+    check_kind(name, qrels)
     if not isinstance(qrels, Mapping):
         qrels = frames.by_query(frames.qrels_frame(qrels))
     found = mappings.judgments(qrels)

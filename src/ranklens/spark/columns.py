@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ranklens.errors import InputError, InPython
+from ranklens.errors import InputError
 from ranklens.readers import frames, names
 from ranklens.readers.judgment_tables import further_columns
+from ranklens.readers.records import list_column
 
 if TYPE_CHECKING:
     import polars as pl
     from pyspark.sql import Column, DataFrame
 
-_INSIDE = {"run": (*names.SCORES, "rating"), "qrels": frames.GRADE_NAMES}  # numbers beside an id in an array
+_INSIDE = {
+    "run": ("rank", *names.SCORES, "rating"),
+    "qrels": frames.GRADE_NAMES,
+}  # numbers beside an id in an array
 ROW = "row"  # where a row stood, if that decides ties
 
 
@@ -140,36 +144,26 @@ def _lists(given: DataFrame, what: str, columns: Mapping[str, str] | None) -> Da
         return rows.select("query", F.col("one").cast("string").alias("doc"), value.alias(number))
     doc, beside = _fields(element, column, what)
     value = F.col(f"one.{_quoted(beside)}").cast("double")
+    value = -value if what == "run" and names.plain(beside) == "rank" else value
     return rows.select("query", F.col(f"one.{_quoted(doc)}").cast("string").alias("doc"), value.alias(number))
 
 
 def _list_column(given: DataFrame, what: str, columns: Mapping[str, str] | None) -> str | None:
     role = "expected" if what == "qrels" else "retrieved"
-    own = names.Names.of(columns).own.get(role, ())
+    where = names.Names.of(columns)
     arrays = [one.name for one in given.schema.fields if one.dataType.typeName() == "array"]
-    usual = [
-        name for name in arrays if names.plain(name) in (*names.ROLES[role], "recommendations", "prediction")
-    ]
-    for name in own:
+    for name in where.own.get(role, ()):
         if name not in arrays:
             raise InputError(
                 f"columns: {role} should be {name!r}, which is no array; the columns are {given.columns}."
             )
-    found = [*own] or usual or arrays
-    if len(found) > 1:
-        raise InputError(
-            f"{what}: several columns hold lists: {', '.join(found)}.",
-            InPython(
-                f" Say which: columns={{{role!r}: {found[0]!r}}}.", f" Say which: --map {role}={found[0]}."
-            ),
-        )
-    return found[0] if found else None
+    return list_column(arrays, role, where, what)
 
 
 def _query_column(given: DataFrame, what: str, columns: Mapping[str, str] | None) -> str:
     own = names.Names.of(columns).own.get("query", ())
     # A row is a query here, so that "id" can be nothing else.
-    known = (*frames.QUERY_NAMES, "id", "_id")
+    known = (*names.QUERY_IDS, "query")
     by_plain = {names.plain(name): name for name in given.columns}
     found = next((name for name in own if name in given.columns), None)
     found = found or next((by_plain[name] for name in known if name in by_plain and not own), None)

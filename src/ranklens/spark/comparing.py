@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ranklens.comparison.alignment import Quantity, settled
-from ranklens.comparison.analysis import SystemResult
+from ranklens.comparison.conclusion import primary_measure
 from ranklens.comparison.pairs import PairResult
+from ranklens.comparison.results import SystemResult
 from ranklens.comparison.settings import Family, Settings, Terms
 from ranklens.errors import Given, InputError, MeasureError, Option, nearest
 from ranklens.readers import frames
@@ -203,8 +204,9 @@ def compare_large(
     _check_measures(measures, scores)
     quantities = tuple(Quantity.named(measure) for measure in measures)
     frame = _joined(list(scores.values()), len(measures), missing, [str(m) for m in measures]).persist()
+    asked = replace(settings, primary=primary_measure(settings, quantities))
     try:
-        return _compared(frame, scores, quantities, settings)
+        return _compared(frame, scores, quantities, asked)
     finally:
         frame.unpersist()
 
@@ -347,7 +349,9 @@ class _Sums:
         quantity = self.quantities[at // (len(self.each) // len(self.quantities))]
         (first, second), found, settings = self.each[at], self.differences[at], self.settings
         ends = Bounds() if quantity.is_geometric else quantity.test_bounds
-        effect = effect_of_moments(found.moments, found.wins, found.losses, level=settings.level, bounds=ends)
+        effect = effect_of_moments(
+            found.moments, found.wins, found.losses, level=settings.level, bounds=ends, better=quantity.better
+        )
         deviation = found.moments.deviation
         detectable = (
             float(detectable_difference(1.0, found.moments.n, alpha=settings.hardest(tests))) * deviation
@@ -361,7 +365,7 @@ class _Sums:
         return PairResult(
             measure=quantity.name, **names, slice=None, n=found.moments.n, mean_a=means[0], mean_b=means[1],
             difference=found.moments.mean, interval=effect.interval, p_value=p, adjusted_p=adjusted,
-            significant=adjusted <= settings.alpha and _agrees(test, found), effect=effect, wins=found.wins, ties=effect.ties, losses=found.losses,
+            significant=adjusted <= settings.alpha and _agrees(test, found), effect=effect, wins=effect.wins, ties=effect.ties, losses=effect.losses,
             detectable=detectable, deviation=deviation, terms=Terms(quantity, settings, family, test),
         )  # fmt: skip
 

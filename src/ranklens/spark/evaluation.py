@@ -25,6 +25,7 @@ from ranklens.spark.placement import tasks_for
 from ranklens.spark.plan import USUAL, Plan, by_query_id, only, scores_of, sorted_by_query
 from ranklens.spark.scores import SparkScores
 from ranklens.spark.tasks import JudgeTogether, Judging, empty_lists_apart
+from ranklens.spark.workers import require_ranklens
 
 if TYPE_CHECKING:
     import polars as pl
@@ -51,6 +52,7 @@ def evaluate(
         raise InputError(
             "The judgments are a Spark DataFrame, but the run is not. Pass both as DataFrames, or collect the judgments: qrels.toPandas()."
         )
+    require_ranklens(run.sparkSession)
     rows = run_rows(run, columns, keep_order=policy.ties == "input")
     gold = gold_rows(qrels, columns) if frames.is_spark(qrels) else None
     if gold is None:
@@ -60,7 +62,7 @@ def evaluate(
         if len(first) > plan.carried:
             return _together(gold, rows, measures, policy, match, (qrels, run), plan)
         given = _few(first)
-    judging = Judging(tuple(measures), policy, _highest_grade(given), match)
+    judging = Judging(tuple(measures), policy, policy.max_grade or _highest_grade(given), match)
     return judge_carried(given, rows, judging, has_lists(run), plan)
 
 
@@ -77,7 +79,7 @@ def _together(
     from pyspark.sql import functions as F  # noqa: N812
 
     highest, judged_rows = gold.agg(F.max("grade"), F.count("*")).collect()[0]
-    judging = Judging(tuple(measures), policy, max(float(highest or 0.0), 0.0), match)
+    judging = Judging(tuple(measures), policy, policy.max_grade or max(float(highest or 0.0), 0.0), match)
     is_long = F.col("count") > plan.longest
     sizes = run.groupBy("query").count().groupBy(F.when(is_long, F.col("query"))).agg(F.sum("count"))
     rows_of = {name: int(size) for name, size in sizes.collect()}

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ranklens.errors import RankLensError, warn
+from ranklens.errors import MismatchWarning, RankLensError, warn
 from ranklens.formulas.counts import judged_of_retrieved
-from ranklens.judging.assembly import NOTHING_JUDGED, none_is_judged, not_in_the_run, nothing_in_common
+from ranklens.judging.assembly import NOTHING_JUDGED, none_is_judged, not_in_the_run
 from ranklens.judging.judged import Applied, Judged
 from ranklens.judging.merging import added
+from ranklens.judging.mismatch import nothing_in_common, queries_mismatch
 from ranklens.judging.order import check_duplicates
 from ranklens.judging.standing import check_unjudged
 from ranklens.readers.mappings import Place
@@ -146,13 +147,25 @@ class Facts:
         if not self.counts["judged queries"]:
             warn(NOTHING_JUDGED)
         elif applied.missing == self.counts["judged queries"] and applied.ignored:
-            warn(nothing_in_common(self.first["missing query"], self.first["unjudged query"]))
+            self._tell(nothing_in_common(*self._odd))
+        elif applied.missing and applied.ignored:
+            counts = applied.missing, applied.ignored
+            self._tell(queries_mismatch(*self._odd, self.counts["judged queries"], policy, counts))
         elif not self.counts["hits"] and self.counts["answered"] >= _TELLING and self.counts["judgments"]:
             warn(
                 none_is_judged(
                     self.first.get("judged document", ""), self.first.get("retrieved document", "")
                 )
             )
+
+    @property
+    def _odd(self) -> tuple[list[str], list[str]]:
+        """A judged query that the run lacks, and a query of the run without judgments."""
+        return [str(self.first["missing query"])], [str(self.first["unjudged query"])]
+
+    def _tell(self, odd: MismatchWarning) -> None:
+        self.applied.mismatch, self.applied.alike = str(odd), odd.alike
+        warn(odd)
 
 
 def _error(text: str) -> RankLensError:

@@ -12,7 +12,6 @@ import numpy as np
 from ranklens.errors import MeasureError
 from ranklens.judging.hits import Hits
 from ranklens.judging.judged import Counted
-from ranklens.registry import parse
 from ranklens.scores import LOG_BOUNDS, Means, Scores, of_logs, total, usual_of_logs
 from ranklens.spark.collecting import collected
 from ranklens.stats.intervals import Bounds, Interval
@@ -108,7 +107,7 @@ class SparkScores(Scores):
     @cached_property
     def mean(self) -> dict[str, float]:
         kept = [m for m in self.measures if m.definition.aggregate != "none"]
-        return Means({str(m): self._combined(m) for m in kept})
+        return Means({str(m): self._combined(m) for m in kept}, self.measures, self.policy.rel)
 
     def _combined(self, measure: Measure) -> float:
         """As :func:`ranklens.scores.total` does; sums do not tell a median, so that its values are collected."""
@@ -117,16 +116,16 @@ class SparkScores(Scores):
 
     def moments(self, measure: str | Measure) -> Moments:
         """How many values there are, and what they and their squares add up to; of their logarithms for a geometric mean."""
-        name = str(parse(measure)) if isinstance(measure, str) else str(measure)
+        name = str(self.evaluated(measure))
         if name not in self.facts.moments:
-            raise MeasureError(f"{name} was not evaluated.")
+            raise MeasureError(f"{name} is text, which adds up to nothing.")
         return self.facts.moments[name]
 
     def interval(
         self, measure: str | Measure, *, level: float = 0.95, method: str = "auto", rng: Rng = None
     ) -> Interval:
         """From the moments; the bootstrap counts equal values on the cluster and draws from the counts."""
-        parsed = parse(measure) if isinstance(measure, str) else measure
+        parsed = self.evaluated(measure)
         kind = parsed.definition.aggregate
         if kind == "median":
             return super().interval(parsed, level=level, method=method, rng=rng)

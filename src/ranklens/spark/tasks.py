@@ -64,7 +64,7 @@ class Judging:
         values = {str(measure): measure(judged) for measure in self.measures}
         told = {f"repeated in {one.what}": one.first for one in heard if isinstance(one, Repeated)}
         facts = facts_of(judged, self.measures, values, {**first, **told})
-        facts.applied = replace(facts.applied, ignored=0)  # counted apart
+        facts.applied = replace(facts.applied, ignored=0, mismatch="", alike=0)  # known apart
         facts.counts["judged queries"] = queries
         yield self._batch(list(judged.queries), [values[str(measure)] for measure in self.measures], None)
         yield self.told(facts)

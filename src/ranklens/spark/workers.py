@@ -3,9 +3,56 @@
 from __future__ import annotations
 
 import gc
+import re
 import sys
 import zipimport
+from collections.abc import Iterable, Iterator
 from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from ranklens.errors import InputError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_REASON = re.compile(
+    r"No module named '[\w.]+'|Cannot run program \"[^\"]+\"|Python in worker has different version: [\d.]+ than that in driver: [\d.]+"
+)
+
+
+def require_ranklens(spark: SparkSession) -> None:
+    """Refuse a session whose executors cannot import RankLens, before the first job and not only once rows go to them."""
+    if not _runs_this_python(spark):
+        _probe(spark)
+
+
+def _runs_this_python(spark: SparkSession) -> bool:
+    """Whether executors are on this machine and start the Python of this process."""
+    from pyspark.errors import PySparkException
+
+    try:
+        context = spark.sparkContext
+    except PySparkException:  # of Spark Connect, which does not tell
+        return False
+    return bool(context.master.startswith("local") and context.pythonExec == sys.executable)
+
+
+@cache  # one small job per session
+def _probe(spark: SparkSession) -> None:
+    try:
+        spark.range(1).mapInArrow(_with_ranklens, "id long").collect()
+    except Exception as error:  # noqa: BLE001  Spark's own, Py4J's, or those of gRPC
+        reason = _REASON.search(str(error)) or re.match(".*", str(error))
+        raise InputError(
+            f"The Python of Spark's executors cannot run RankLens ({reason and reason[0]}). Before the session starts, set PYSPARK_PYTHON to "
+            "a Python with RankLens; on one machine: os.environ['PYSPARK_PYTHON'] = sys.executable"
+        ) from None
+
+
+def _with_ranklens(batches: Iterable[Any]) -> Iterator[Any]:
+    from ranklens.spark import tasks  # noqa: F401  with all that it needs
+
+    yield from batches
 
 
 @cache

@@ -7,7 +7,7 @@ The libraries' own nDCG has exponential gain and gives 1 to a query without rele
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from ranklens.errors import InputError
 from ranklens.policy import Policy, make_policy
 from ranklens.registry import Measure
 from ranklens.scores import Scores
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 Measures = str | Measure | Sequence[str | Measure]
 
@@ -35,13 +38,23 @@ class _Metric:
 
     def means(self, predictions: Any, labels: Any, **groups: Any) -> list[tuple[str, float]]:
         """Each measure's name and mean."""
-        self.scores = evaluate_scores(
-            np.asarray(predictions), np.asarray(labels), None, self.measures, self.policy, **groups
+        scores = evaluate_scores(
+            np.asarray(predictions),
+            np.asarray(labels),
+            None,
+            self.measures,
+            self.policy,
+            relevant="labels",
+            **groups,
         )
+        self.scores = scores  # another thread may replace it before this one returns
         return [
-            (name, self.scores.mean[str(measure)])
-            for name, measure in zip(self.names, self.measures, strict=True)
+            (name, scores.mean[str(measure)]) for name, measure in zip(self.names, self.measures, strict=True)
         ]
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """LightGBM's scikit-learn classes train with a copy, whose scores the caller would never see."""
+        return self
 
 
 class _LightGBM(_Metric):
@@ -65,9 +78,12 @@ class _LightGBM(_Metric):
 
 class _XGBoost(_Metric):
     def __call__(self, first: Any, second: Any) -> Any:
-        """``custom_metric(predictions, dmatrix)``; or ``eval_metric(labels, predictions)`` of ``XGBRanker``, once per query."""
-        if not hasattr(second, "get_uint_info"):
-            return self.means(second, first, sizes=[len(first)])[0][1]
+        """``custom_metric(predictions, dmatrix)``; refused as ``eval_metric`` of ``XGBRanker``, which passes two arrays."""
+        if isinstance(second, np.ndarray):
+            raise InputError(
+                "xgboost_metric cannot be the eval_metric of XGBRanker, which keeps the round with the lowest value and weights "
+                "queries by their number of documents. Train with xgb.train(..., custom_metric=xgboost_metric(...), maximize=True)."
+            )
         offsets = np.asarray(second.get_uint_info("group_ptr"), np.int64)
         if not len(offsets):
             raise InputError(
@@ -96,10 +112,16 @@ class _CatBoost(_Metric):
                 f"catboost_metric knows the groups of {', '.join(f'{size:,}' for size in self._groups)} documents, but CatBoost "
                 f"evaluates {len(target):,}: pass the group ids of every pool."
             )
-        self.scores = evaluate_scores(
-            np.asarray(approxes[0]), np.asarray(target), queries, self.measures, self.policy
+        scores = evaluate_scores(
+            np.asarray(approxes[0]),
+            np.asarray(target),
+            queries,
+            self.measures,
+            self.policy,
+            relevant="labels",
         )
-        return self.scores.mean[str(self.measures[0])], 1.0
+        self.scores = scores
+        return scores.mean[str(self.measures[0])], 1.0
 
     def get_final_error(self, error: float, weight: float) -> float:
         return error / weight
@@ -132,9 +154,10 @@ def lightgbm_metric(measures: Measures = "nDCG@10", policy: Policy | None = None
 
 
 def xgboost_metric(measures: Measures = "nDCG@10", policy: Policy | None = None, **options: Any) -> Any:
-    """A metric for ``xgb.train(custom_metric=…, maximize=True)``, and for ``eval_metric=`` of ``XGBRanker``.
+    """A metric for ``xgb.train(custom_metric=…, maximize=True)``.
 
-    XGBoost minimizes a metric that it does not know, so early stopping needs ``maximize=True``.
+    XGBoost minimizes a metric that it does not know, so early stopping needs ``maximize=True``. ``XGBRanker`` is refused: it minimizes
+    in any case, and weights each query by its number of documents.
 
     >>> class Data:
     ...     def get_label(self): return [1, 0, 0, 2]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ranklens.comparison.compare import compare_scores
 from ranklens.errors import InputError
+from ranklens.stats.selection import cross_fitted
 from ranklens.trackers.content import Content, plain_name
 from ranklens.trackers.destinations import find
 from ranklens.words import counted, several
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Checkpoints:
-    """Which step is best, and which cannot be told apart from it; made by :func:`compare_checkpoints`."""
+    """Which step has the best mean, and which do not differ from it significantly; made by :func:`compare_checkpoints`."""
 
     comparison: Comparison
     measure: str
@@ -38,30 +39,56 @@ class Checkpoints:
 
     @property
     def first(self) -> str:
-        """The earliest step that is as good as the best, as far as these queries can tell."""
+        """The earliest step that does not differ significantly from the best."""
         return next(
             step for step in self.comparison.systems if step == self.best or step in self.within_noise
         )
 
     @property
     def is_noise(self) -> bool:
-        """Whether the choice of the best step among others is noise."""
+        """Whether other steps do not differ significantly from the best. They may still differ: more queries would show it."""
         return bool(self.within_noise)
+
+    @property
+    def held_out(self) -> float | None:
+        """What the picked step is worth: its mean over queries that did not pick it, by cross-fitting; None with one query.
+
+        The mean of the best step is too high, the more so the more steps there are and the fewer queries.
+        """
+        part = self.comparison.contrasts(self.measure)
+        if part.tested.shape[1] < 2:
+            return None
+        picked = cross_fitted(part.tested, better=part.quantity.better)
+        return part.quantity.back(float(picked.mean()))
 
     def log_to(self, tracker: Any) -> None:
         """Log the best mean, this verdict and the report of the comparison; ``tracker`` as in :meth:`ranklens.Scores.log_to`."""
         mean = self.comparison.result(self.measure, self.best).mean
         numbers = {f"{plain_name(self.measure)}_best": mean}
+        if self.held_out is not None:
+            numbers[f"{plain_name(self.measure)}_best_held_out"] = self.held_out
         find(tracker)(Content(numbers, {}, {"checkpoints": str(self)}, self.comparison.to_html))
 
     def __str__(self) -> str:
         mean = self.comparison.result(self.measure, self.best).mean
-        head = f"{self.comparison.shown(self.measure)}: {self.best} has the best mean ({mean:.4f})"
+        steps = len(self.comparison.systems)
+        said = [f"{self.comparison.shown(self.measure)}: {self.best} has the best mean ({mean:.4f})"]
         if not self.is_noise:
-            return f"{head} and is significantly better than every other step."
-        if len(self.within_noise) == len(self.comparison.systems) - 1:
-            return f"{head}, but no step can be told apart from it with {len(self.comparison.query_ids):,} queries: choosing it is noise."
-        return f"{head}, but {several(self.within_noise)} cannot be told apart from it: choosing among them is noise. The earliest is {self.first}."
+            said[0] += " and is significantly better than every other step."
+        elif len(self.within_noise) == steps - 1:
+            queries = counted(len(self.comparison.query_ids), "query")
+            said[0] += f". No significant difference between it and any other step on these {queries}."
+        else:
+            said[0] += (
+                f". No significant difference between it and {several(self.within_noise)} on these queries."
+            )
+            said.append(f"The earliest of them is {self.first}.")
+        if self.held_out is not None and f"{self.held_out:.4f}" != f"{mean:.4f}":
+            said.append(
+                f"As the best of {steps} steps, its mean is probably too high: on queries that did not pick it, the best step has a mean "
+                f"of {self.held_out:.4f} (cross-fitted)."
+            )
+        return " ".join(said)
 
 
 def compare_checkpoints(
@@ -72,7 +99,7 @@ def compare_checkpoints(
     correction: Correction = "holm",
     alpha: float = 0.05,
 ) -> Checkpoints:
-    """Test the steps of a training against each other, so that a best one within noise is called that.
+    """Test the steps of a training against each other, and estimate what the best one is worth.
 
     ``steps`` are scores by step, in order: ``{"100": scores, "200": scores}``, or an :class:`~ranklens.training.Evaluator`, which keeps
     them. All pairs are tested on the same queries and corrected for their number, because the best was picked after looking.

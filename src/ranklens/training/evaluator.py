@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ranklens.conventions import Convention, read
+from ranklens.conventions import Convention, chosen, read
 from ranklens.embeddings.evaluation import EmbeddingScores, evaluate_embeddings
 from ranklens.embeddings.similarity import Similarity
 from ranklens.errors import InputError
@@ -39,7 +39,8 @@ class Evaluator:
     ``queries`` and ``corpus`` are texts by id, ``qrels`` judgments of any shape, graded or not. Names of the means are those of
     sentence-transformers' ``InformationRetrievalEvaluator``, such as ``dev_cosine_ndcg@10``, so
     ``metric_for_best_model="eval_dev_cosine_ndcg@10"`` works; ``primary_metric`` is the name of ``primary``, by default the nDCG with the
-    largest cutoff, or the first measure. Each call is kept in :attr:`history`, for :func:`~ranklens.training.compare_checkpoints`, and
+    largest cutoff, or the first measure. Values are theirs as well: unless a ``policy`` or ``convention`` is given, ties go by ascending document
+    id and queries without relevant documents are left out, unlike in :func:`ranklens.evaluate_embeddings`. Each call is kept in :attr:`history`, for :func:`~ranklens.training.compare_checkpoints`, and
     written to a CSV file in ``output_path``. ``log_to="mlflow"``, ``"wandb"`` or ``"tensorboard:logs"`` logs each call with its step
     (:meth:`ranklens.Scores.log_to`). Without a ``similarity``, the model's own is used, or cosine. Policies, ``convention``, and ``exclude``,
     ``batch`` and ``device``, are those of :func:`ranklens.evaluate_embeddings`.
@@ -84,6 +85,8 @@ class Evaluator:
     ) -> None:
         self.queries, self.corpus, self.qrels = dict(queries), dict(corpus), qrels
         self.measures, policy = read(parse_many(_USUAL) if measures is None else measures, convention, policy)
+        if policy is None:
+            policy = chosen("sentence-transformers").policy_for(self.measures)
         self.name, self.similarity, self.batch_size = name, similarity, batch_size
         self.truncate_dim, self.write_csv, self.log_to = truncate_dim, write_csv, log_to
         if log_to is not None:

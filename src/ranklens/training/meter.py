@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ranklens.arrays import FloatArray, IntArray
+from ranklens.arrays import IntArray
 from ranklens.conventions import Convention, read
 from ranklens.embeddings import host
 from ranklens.embeddings.groups import Groups
-from ranklens.embeddings.score_arrays import evaluate_scores, flat
+from ranklens.embeddings.relevant import Rows
+from ranklens.embeddings.score_arrays import flat, score_rows
 from ranklens.errors import InputError
 from ranklens.policy import Policy, make_policy
 from ranklens.registry import Measure, parse_many
@@ -24,7 +25,7 @@ from ranklens.words import counted
 class Meter:
     """Takes scores and labels batch by batch and evaluates them all; the documents of a query may come in several batches.
 
-    ``meter.compute().log_to("wandb", step=step)`` hands the result to a tracker.
+    ``meter.compute("labels").log_to("wandb", step=step)`` hands the result to a tracker.
 
     >>> meter = Meter("RR")
     >>> meter.update([0.1, 0.9], [1, 0], ["a", "a"])
@@ -47,7 +48,7 @@ class Meter:
 
     def __repr__(self) -> str:
         names = ", ".join(map(str, parse_many(self.measures)))
-        seen = sum(len(batch.score) for batch in self._batches)
+        seen = sum(len(batch.rows.label) for batch in self._batches)
         return f"Meter({names}: {counted(seen, 'document')} in {counted(len(self._batches), 'batch', 'batches')})"
 
     def update(
@@ -68,8 +69,8 @@ class Meter:
         groups = Groups(queries, sizes, offsets, query_ids)
         label = host.as_array(labels, "labels")
         rows = flat(host.as_array(scores, "scores"), label, mask, groups)
-        named = groups.are_named(label.shape)
-        self._batches.append(_Batch(rows.query, rows.host_scores(), rows.label, rows.queries, is_named=named))
+        rows = replace(rows, score=rows.host_scores())
+        self._batches.append(_Batch(rows, is_named=groups.are_named(label.shape)))
 
     def merge(self, other: Meter) -> Meter:
         """Add what another meter has seen, such as one of another process (meters can be pickled)."""
@@ -95,17 +96,29 @@ class Meter:
             whole.merge(part)
         return whole
 
-    def compute(self) -> Scores:
-        """Everything seen so far."""
+    def compute(self, relevant: Any = None) -> Scores:
+        """Everything seen so far; ``relevant`` is that of :func:`ranklens.evaluate_scores`."""
         numbers: dict[str | tuple[int, str], int] = {}
-        query = [batch.numbered(numbers, place)[batch.query] for place, batch in enumerate(self._batches)]
-        number = np.concatenate([np.zeros(0, np.int64), *query])
-        order = np.argsort(number, kind="stable")
-        score = np.concatenate([np.zeros(0), *(batch.score for batch in self._batches)])[order]
-        label = np.concatenate([np.zeros(0), *(batch.label for batch in self._batches)])[order]
+        number = [batch.numbered(numbers, place) for place, batch in enumerate(self._batches)]
+        batches = [batch.rows for batch in self._batches]
+        query, unscored_query = (
+            np.concatenate(
+                [np.zeros(0, np.int64), *(names[of] for names, of in zip(number, some, strict=True))]
+            )
+            for some in ([rows.query for rows in batches], [rows.unscored_query for rows in batches])
+        )
+        score, label, unscored = (
+            np.concatenate([np.zeros(0), *some])
+            for some in (
+                [rows.score for rows in batches],
+                [rows.label for rows in batches],
+                [rows.unscored for rows in batches],
+            )
+        )
+        order = np.argsort(query, kind="stable")
         names = [one if isinstance(one, str) else f"{one[0]}.{one[1]}" for one in numbers]
-        sizes = np.bincount(number, minlength=len(names))
-        return evaluate_scores(score, label, None, self.measures, self.policy, sizes=sizes, query_ids=names)
+        rows = Rows(query[order], score[order], label[order], names, None, unscored_query, unscored)
+        return score_rows(rows, self.measures, self.policy, relevant)
 
     def reset(self) -> None:
         """Forget everything."""
@@ -114,15 +127,13 @@ class Meter:
 
 @dataclass(frozen=True)
 class _Batch:
-    """Documents one after the other, the number of each one's query, and the names of these queries."""
+    """Documents of a batch, with their scores in the host's memory."""
 
-    query: IntArray
-    score: FloatArray
-    label: FloatArray
-    names: Sequence[str]
-    is_named: bool  # otherwise the names are only their places in this batch
+    rows: Rows
+    is_named: bool  # otherwise the names of queries are only their places in this batch
 
     def numbered(self, numbers: dict[str | tuple[int, str], int], place: int) -> IntArray:
         """The number of each query among those of all batches; new ones get the next."""
-        keys = self.names if self.is_named else [(place, name) for name in self.names]
+        names = self.rows.queries
+        keys = names if self.is_named else [(place, name) for name in names]
         return np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int64)

@@ -27,6 +27,7 @@ class _Scorer:
             queries,
             self.measure,
             self.policy,
+            relevant="labels",
             **self.options,
         )
         mean = scores.mean[str(self.measure)]
