@@ -10,9 +10,10 @@ Names are imported on first use, so ``import ranklens`` is fast.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # that of typing takes a while to import
 if TYPE_CHECKING:
+    from typing import Any
+
     from ranklens.comparison.compare import compare, compare_scores
     from ranklens.comparison.comparison import Comparison
     from ranklens.comparison.planning import Plan, plan
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from ranklens.errors import (
         InputError,
         MeasureError,
+        MismatchWarning,
         MissingExtraError,
         PolicyError,
         RankLensError,
@@ -94,7 +96,7 @@ _HOME = {
     "embeddings.evaluation": "evaluate_embeddings",
     "embeddings.score_arrays": "evaluate_scores",
     "conventions": "Convention convention",
-    "errors": "InputError MeasureError MissingExtraError PolicyError RankLensError RankLensWarning",
+    "errors": "InputError MeasureError MismatchWarning MissingExtraError PolicyError RankLensError RankLensWarning",
     "evaluation": "evaluate evaluate_rankings",
     "exchange.ir_datasets": "from_ir_datasets",
     "exchange.mteb": "read_mteb",
@@ -149,6 +151,7 @@ __all__ = [
     "Measure",
     "MeasureError",
     "MetricRunner",
+    "MismatchWarning",
     "MissingExtraError",
     "NDCGAtK",
     "Plan",

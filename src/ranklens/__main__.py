@@ -2,6 +2,6 @@
 
 import sys
 
-from ranklens.cli.main import main
+from ranklens.start import main
 
 sys.exit(main())

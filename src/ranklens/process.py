@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import errno
+import faulthandler
 import gc
 import io
 import os
@@ -20,10 +21,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NoReturn, TextIO, cast
 
+from ranklens import start
 from ranklens.errors import InPython, Message, Option, RankLensError, RankLensWarning, spelling
 from ranklens.files import temporary
 from ranklens.progress import quietly
-from ranklens.words import brief, counted, either, visible
+from ranklens.redaction import redacted
+from ranklens.words import brief, counted, either, in_one_line, visible
 
 CHECK_FAILED, WRONG, FAILED = 1, 2, 3
 _SELDOM = 100_000  # new objects until garbage is looked for: imports make many, and hardly any garbage
@@ -38,7 +41,7 @@ def guarded(name: str, run: Callable[[], int], *, hides_panics: bool = True) -> 
     """
     with suppress(OSError):
         tempfile.gettempdir()  # which tries folders with a file of its own, and should not be stopped in between
-    with _usable_streams(), _stopping() as stopped:
+    with _usable_streams(), _stopping() as stopped, start.only_at_the_end():
         try:
             with spelling(as_option), warnings_in_one_line(name), _panics_hidden(hides_panics):
                 status = run()
@@ -55,6 +58,7 @@ def guarded(name: str, run: Callable[[], int], *, hides_panics: bool = True) -> 
 def program(name: str, run: Callable[[], int], *, hides_panics: bool = True) -> int:
     """The same for a whole program, which ends here if it was stopped; from now on it has its status."""
     gc.set_threshold(_SELDOM)
+    start.from_now_on_only_at_the_end()
     status = guarded(name, run, hides_panics=hides_panics)
     if status > 128:
         leave_at_once(status)
@@ -77,7 +81,7 @@ def _told(name: str, error: BaseException) -> int:
     if os.environ.get("RANKLENS_DEBUG", "") not in ("", "0"):
         import traceback
 
-        traceback.print_exception(error)
+        sys.stderr.write(redacted("".join(traceback.format_exception(error))))
     if isinstance(error, MemoryError):
         return _say(name, "there is not enough memory.", FAILED)
     if isinstance(error, OSError) and (error.errno is not None or error.filename is not None):
@@ -95,7 +99,7 @@ def _told(name: str, error: BaseException) -> int:
 
 def _say(name: str, message: str, status: int) -> int:
     with suppress(OSError, ValueError):  # standard error may be closed or full
-        sys.stderr.write(f"{name}: {visible(message)}\n")
+        sys.stderr.write(f"{name}: {visible(redacted(message))}\n")
     return status
 
 
@@ -145,7 +149,7 @@ def in_options(message: Exception | str) -> str:
     >>> in_options(PolicyError("Remove it, or choose ", Option("unjudged_queries", "ignore"), "."))
     'Remove it, or choose --unjudged-queries ignore.'
     """
-    return message.spelled(as_option) if isinstance(message, Message) else str(message)
+    return message.spelled(as_option) if isinstance(message, Message) else in_one_line(str(message))
 
 
 def as_option(part: Option | InPython) -> str:
@@ -159,6 +163,16 @@ def as_option(part: Option | InPython) -> str:
     return " ".join(
         [f"--{part.name.replace('_', '-')}", either([str(value) for value in part.values])]
     ).rstrip()
+
+
+@contextmanager
+def reader_may_leave() -> Iterator[None]:
+    """Go on when the reader of the output has left: the exit status depends on more than that."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        leave_closed_pipe()
 
 
 def leave_closed_pipe() -> None:
@@ -177,7 +191,7 @@ def leave_at_once(status: int) -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):
             stream.flush()
-    os._exit(status)
+    start.leave_at_once(status)
 
 
 @contextmanager
@@ -202,9 +216,13 @@ def _stopping() -> Iterator[list[int]]:
 
         return tell
 
-    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+    usual = {
+        signal.SIGINT: (signal.default_int_handler, start.interrupted),
+        signal.SIGTERM: (signal.SIG_DFL,),
+    }
     in_main = threading.current_thread() is threading.main_thread()
-    taken = {n: usually for n, usually in usual.items() if in_main and signal.getsignal(n) is usually}
+    before = {n: signal.getsignal(n) for n in usual} if in_main else {}
+    taken = {n: handler for n, handler in before.items() if handler in usual[n]}
     hooks = sys.excepthook, sys.unraisablehook
     sys.excepthook, sys.unraisablehook = unless_stopped(hooks[0]), unless_stopped(hooks[1])
     try:
@@ -215,8 +233,8 @@ def _stopping() -> Iterator[list[int]]:
         if stopped:
             _leave_after(0, 0)
         sys.excepthook, sys.unraisablehook = hooks
-        for number, before in taken.items():
-            signal.signal(number, before)
+        for number, handler in taken.items():
+            signal.signal(number, handler)
 
 
 def _leave_after(seconds: float, status: int) -> None:
@@ -316,6 +334,10 @@ def _panics_hidden(wanted: bool) -> Iterator[None]:
         yield
         return
     kept = os.dup(2)
+    # An engine that cannot get memory aborts, and no handler of ours runs then: this says at least what happened, and where.
+    watches = not faulthandler.is_enabled()
+    if watches:
+        faulthandler.enable(kept, all_threads=False)
     own = sys.stderr
     os.dup2(noise.fileno(), 2)
     if _number(own) == 2:
@@ -329,6 +351,8 @@ def _panics_hidden(wanted: bool) -> Iterator[None]:
             sys.stderr.flush()
         sys.stderr = own
         os.dup2(kept, 2)
+        if watches:
+            faulthandler.disable()
         os.close(kept)
         with noise, suppress(OSError):
             noise.seek(0)

@@ -12,6 +12,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Protocol
 
 from ranklens.logs import log
+from ranklens.words import in_one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,7 +90,7 @@ class Lines:
         share = self._done / self._total
         rate = self._done / max(now - self._start, 1e-9)
         failed = f", {self._failed:,} failed" if self._failed else ""
-        line = f"{self._name}: {self._done:,} of {self._total:,} queries ({share:.0%}), {rate:,.1f} per second{failed}{rest}"
+        line = f"{in_one_line(self._name)}: {self._done:,} of {self._total:,} queries ({share:.0%}), {rate:,.1f} per second{failed}{rest}"
         if not log(line, "INFO"):
             sys.stderr.write(f"{line}\n")
             sys.stderr.flush()
@@ -116,7 +117,7 @@ def _bar(name: str, total: int) -> Iterator[Progress]:
         rich.TimeRemainingColumn(elapsed_when_finished=True),
     )
     with rich.Progress(*columns, console=Console(stderr=True)) as shown:
-        yield _Bar(shown, shown.add_task(escape(name), total=total, rate="", failed=""))
+        yield _Bar(shown, shown.add_task(escape(in_one_line(name)), total=total, rate="", failed=""))
 
 
 class _Bar:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
+import sys
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
 
 
 def counted(number: int, one: str, many: str = "") -> str:
@@ -57,8 +61,8 @@ def several(names: Sequence[str], most: int = 5) -> str:
     ('a', 'a, b and c', 'a, b, c, d, e and 3 more')
     """
     if len(names) > most + 1:
-        return f"{', '.join(names[:most])} and {len(names) - most:,} more"
-    return _joined(names, "and")
+        return f"{', '.join(map(in_one_line, names[:most]))} and {len(names) - most:,} more"
+    return _joined([*map(in_one_line, names)], "and")
 
 
 def said_once(parts_of: Mapping[str, Sequence[str]], most: int = 6) -> list[str]:
@@ -93,7 +97,7 @@ def shortened(text: str, widest: int | None) -> str:
     >>> shortened("what  is a vector store?", 12), shortened("why?", None)
     ('what is a v…', 'why?')
     """
-    plain = " ".join(text.split())
+    plain = in_one_line(" ".join(text.split()))
     return plain if widest is None or len(plain) <= widest else f"{plain[: widest - 1]}…"
 
 
@@ -114,6 +118,10 @@ def brief(text: str, most: int = 80) -> str:
     >>> brief("d1"), brief("x" * 500, 20)
     ('d1', 'xxxxxxxxxx…xxxxxxxxx')
     """
+    return in_one_line(_without_middle(text, most))
+
+
+def _without_middle(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most // 2]}…{text[len(text) - (most - 1) // 2 :]}"
 
 
@@ -125,8 +133,8 @@ def readable(message: str) -> str:
     """
     if len(message) <= _LONG:
         return message
-    words = [brief(word, 200) if len(word) > 400 else word for word in message.split(" ")]
-    return brief(" ".join(words), 2000)
+    words = [_without_middle(word, 200) if len(word) > 400 else word for word in message.split(" ")]
+    return _without_middle(" ".join(words), 2000)
 
 
 def visible(text: str) -> str:
@@ -138,6 +146,47 @@ def visible(text: str) -> str:
     \x1b[31mred
     """
     return text if text.isprintable() else text.translate(_CONTROL)
+
+
+def in_one_line(text: str) -> str:
+    r"""Text for part of a line: ends of lines and tabs are escaped as well, and what CI services take for a command.
+
+    GitHub and Azure run ``::name::`` at the start of a line (after white space, and any word may start a wrapped line), and ``##[name]``
+    and ``##vso[name]`` anywhere.
+
+    >>> print(in_one_line("q1\n::error::x"), in_one_line("::error::x"), in_one_line("tests/a.py::test"))
+    q1\n::error::x \x3a:error::x tests/a.py::test
+    """
+    if not text.isprintable():
+        text = text.translate(_CONTROL_AND_LINES)
+    if "::" in text or "##" in text:
+        text = _COMMAND.sub(lambda sign: f"\\x{ord(sign[0][0]):02x}{sign[0][1:]}", text)
+    return text
+
+
+def documentation(function: Callable[..., Any]) -> str:
+    """The docstring of a function, from its file where Python dropped it (``python -OO``, ``PYTHONOPTIMIZE=2``).
+
+    >>> documentation(documentation).partition(",")[0]
+    'The docstring of a function'
+    """
+    if function.__doc__ or sys.flags.optimize < 2:
+        return function.__doc__ or ""
+    return _docstrings(function.__module__).get(function.__name__, "")
+
+
+@cache
+def _docstrings(module: str) -> dict[str, str]:
+    """Those of the functions of a module."""
+    import ast
+    import inspect
+
+    try:
+        tree = ast.parse(inspect.getsource(sys.modules[module]))
+    except (OSError, TypeError, SyntaxError):  # there is no file
+        return {}
+    functions = (node for node in tree.body if isinstance(node, ast.FunctionDef))
+    return {one.name: ast.get_docstring(one, clean=False) or "" for one in functions}
 
 
 def finite(value: float) -> float | None:
@@ -153,15 +202,20 @@ _LONG = 400  # letters, within which no word needs to be shortened
 
 _CONTROL = {
     code: repr(chr(code))[1:-1] if code < 0x100 else f"\\u{code:04x}"
-    for code in (*range(9), *range(11, 32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+    for code in (
+        *(*range(9), *range(11, 32), *range(127, 160)),
+        *(0x61C, 0x200E, 0x200F, 0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A)),
+    )
 }
+_CONTROL_AND_LINES = {**_CONTROL, 9: r"\t", 10: r"\n"}
+_COMMAND = re.compile(r"(?<!\S)::(?=[A-Za-z])|##(?=(vso)?\[)")
 
 
 def _joined(names: Sequence[str], last: str) -> str:
     return f" {last} ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-_SMALL = 0.001  # p-values below are not told apart
+_SMALL = 0.001  # smaller p-values are printed as < 0.001
 
 
 def p_cell(p: float, alpha: float = 0.05) -> str:

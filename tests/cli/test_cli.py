@@ -24,7 +24,11 @@ pytestmark = pytest.mark.usefixtures("in_golden")
 
 def test_one_run_prints_what_the_library_prints(capsys):
     expected = rl.evaluate("qrels.txt", "run.txt", ["nDCG@10", "AP"])
-    assert run(capsys, "evaluate", "qrels.txt", "run.txt", "-m", "nDCG@10,AP") == (0, f"{expected}\n", "")
+    assert run(capsys, "evaluate", "qrels.txt", "run.txt", "-m", "nDCG@10,AP", "--quiet") == (
+        0,
+        f"{expected}\n",
+        "",
+    )
 
 
 def test_several_runs_give_one_table(capsys):
@@ -86,11 +90,8 @@ def test_every_policy_is_an_option(capsys, flags, policy):
 
 def test_output_goes_to_a_file_as_a_whole(capsys, tmp_path):
     target = tmp_path / "table.md"
-    assert run(capsys, "evaluate", "qrels.txt", "run.txt", "--format", "markdown", "-o", str(target)) == (
-        0,
-        "",
-        "",
-    )
+    asked = ["evaluate", "qrels.txt", "run.txt", "--format", "markdown", "--quiet"]
+    assert run(capsys, *asked, "-o", str(target)) == (0, "", "")
     assert target.read_text().startswith("| measure |")
     assert list(tmp_path.iterdir()) == [target]
     status, _, err = run(capsys, "evaluate", "qrels.txt", "run.txt", "-o", str(tmp_path / "no" / "folder"))
@@ -308,7 +309,7 @@ def test_messages_name_the_run_where_there_are_several(capsys, tmp_path):
 
 
 def test_a_reader_that_leaves_early_gets_no_complaint():
-    command = f"{sys.executable} -m ranklens.cli.main evaluate qrels.txt run.txt -q -m trec | head -1"
+    command = f"{sys.executable} -m ranklens.cli.main evaluate qrels.txt run.txt --quiet -q -m trec | head -1"
     done = subprocess.run(command, shell=True, cwd=GOLDEN, capture_output=True, text=True, check=False)
     assert done.stderr == ""
     assert len(done.stdout.splitlines()) == 1

@@ -1,6 +1,8 @@
 """How commands end, whatever happens to them: one line, the right exit status, nothing left behind."""
 
+import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -233,6 +235,16 @@ def test_too_little_memory(folder, capsys, monkeypatch):
     assert capsys.readouterr().err == "ranklens: there is not enough memory.\n"
 
 
+def test_an_abort_of_the_engine_leaves_a_word():
+    """Polars ends the process where it gets no memory; what it writes before goes where its panics go."""
+    code = "import os; from ranklens import process; process.guarded('name', os.abort)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == -signal.SIGABRT
+    assert done.stderr.startswith("Fatal Python error: Aborted")
+
+
 def test_a_panic_of_the_engine_is_hidden_and_other_words_are_not(capfd):
     def fail():
         os.write(2, b"a word\n\nthread 'main' panicked at crates/x.rs:1\nnote: run with RUST_BACKTRACE=1\n")
@@ -280,6 +292,34 @@ def test_escape_sequences_do_not_reach_the_terminal(folder, capsys, command):
     main(command.split())
     shown = capsys.readouterr()
     assert not {*"\x1b\x07\x9b\u202e"} & {*shown.out, *shown.err}
+
+
+COMMANDS = ["q1\n::error::x", "::warning::y", "##[error]z", "##vso[task.setvariable v=1]", "x\r::stop-commands::y", "a\u2028::debug::b"]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["evaluate q.json r.json -q", "evaluate q.json r.json -q --format markdown", "lint q.json r.json", "explain RR q.json r.json",
+     "explain RR q.json r.json --query ::warning::y", "compare q.json r.json b=s.json --most 3 -m RR", "sensitivity q.json r.json b=s.json",
+     "gate RR>=0.9 --qrels q.json --run r.json", "gate RR>=0.9 --qrels q.json --run r.json --format markdown",
+     "gate RR>=0.9 --qrels q.json --run r.json --junit /dev/stdout --format json -o gate.json",
+     "gate RR>=0.9 --qrels q.json --run r.json --format github", "gate RR>=0.9 --qrels q.json --run r.json --missing error",
+     "evaluate q.json r.json --missing error", "evaluate q.json r.json -m RR@::x::", "trec-eval -D3 -m map q.json r.json"],
+)  # fmt: skip
+def test_data_give_no_commands_to_ci(folder, capsys, command):
+    docs = {query: {"d\n::error::": 1, "##[debug]": 1} for query in COMMANDS}
+    (folder / "q.json").write_text(json.dumps({**docs, "q": {"d": 1}, "\n::set-env::": {"d": 1}}))
+    (folder / "r.json").write_text(
+        json.dumps({query: {"##[group]": 3, **ranked} for query, ranked in docs.items()})
+    )
+    (folder / "s.json").write_text(json.dumps({**docs, "\n::notice::": {"d": 1}}))
+    main(command.split())
+    shown = capsys.readouterr()
+    lines = f"{shown.out}\n{shown.err}".splitlines()
+    ours = "::error title=failed%3A RR >= 0.9 (r)::"
+    assert not [line for line in lines if line.lstrip().startswith("::") and not line.startswith(ours)]
+    assert not [line for line in lines if re.search(r"##(vso)?\[", line)]
+    assert "\r" not in shown.out + shown.err
 
 
 def test_on_a_terminal_no_format_is_raw(folder, capsys, monkeypatch):
@@ -369,6 +409,23 @@ def test_ctrl_c_while_waiting_for_standard_input(folder):
             process.kill()
 
 
+@pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="files without a name are a matter of Linux")
+def test_a_killed_command_leaves_no_copy_of_standard_input(folder):
+    """And while it runs, no other user can open the copy."""
+    (folder / "temporary").mkdir()
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    place = {**os.environ, "TMPDIR": str(folder / "temporary")}
+    with subprocess.Popen([sys.executable, "-c", WAITING], cwd=folder, env=place, **pipes) as process:
+        try:
+            process.stdin.write(RUN)
+            process.stdin.flush()
+            assert process.stdout.readline() == "waiting\n"
+            assert list((folder / "temporary").glob("ranklens*")) == []
+        finally:
+            process.kill()
+    assert list((folder / "temporary").iterdir()) == []
+
+
 def test_a_reader_that_has_seen_enough_is_no_failed_check(folder):
     """Typer ends with 1 where the pipe is closed."""
     (folder / "long.csv").write_text("query,doc,score\n" + "".join(f"q,d{i},{i}\n" for i in range(50_000)))
@@ -377,3 +434,59 @@ def test_a_reader_that_has_seen_enough_is_no_failed_check(folder):
         ["bash", "-c", f"set -o pipefail; {command}"], cwd=folder, capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout) == (0, "query,doc,score\n")
+
+
+ENDS = """
+import atexit, os, sys
+from ranklens.process import program
+
+def work():
+    if {at_exit}:
+        atexit.register(os._exit, 0)
+        return 1
+    os._exit(0)
+
+sys.exit(program("x", work))
+"""
+
+
+@pytest.mark.parametrize("at_exit", [False, True])
+def test_a_program_has_no_success_before_its_end(at_exit):
+    code = ENDS.format(at_exit=at_exit)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 1
+    assert "os._exit() was called" in done.stderr
+
+
+INTERRUPTED_BY_AN_IMPORT = """
+import os, signal, sys
+
+class Interrupts:
+    def find_spec(self, name, *_):
+        if name == {module!r}:
+            os.write(1, b"now")
+            os.kill(os.getpid(), signal.SIGINT)
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # shells start background jobs without it
+sys.meta_path.insert(0, Interrupts())
+from ranklens.start import {command}
+sys.argv = ["ranklens", {arguments}]
+sys.exit({command}())
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
+@pytest.mark.parametrize("command", ["main", "trec_eval"])
+@pytest.mark.parametrize(
+    "module",
+    ["ranklens.errors", "ranklens.process", "tempfile", "ranklens.files.trec", "numpy", "polars", "ranklens.formulas"],
+)  # fmt: skip
+def test_ctrl_c_while_a_command_is_loaded_is_answered_without_a_traceback(folder, command, module):
+    files = '"q.txt", "r.txt"' if command == "trec_eval" else '"compare", "q.txt", "r.txt", "b=r.txt"'
+    code = INTERRUPTED_BY_AN_IMPORT.format(module=module, command=command, arguments=files)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "now", "")

@@ -165,16 +165,17 @@ def test_a_plugin_that_cannot_be_imported_is_named(folder, capsys, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "command", ["evaluate q r", "compare q r b=r", "measures", "measures nDCG", "explain RR q r", "--help"]
-)
-def test_without_docstrings(folder, command):
+    "command",
+    ["evaluate q r", "compare q r b=r", "measures", "measures nDCG", "explain RR q r", "--help", "gate --help",
+     "history --help", "history show --help", "trec-eval -h -m ndcg"],
+)  # fmt: skip
+def test_without_docstrings_everything_says_the_same(folder, command):
     import subprocess
 
-    found = subprocess.run(
-        [sys.executable, "-OO", "-m", "ranklens", *command.split()],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert found.returncode == 0, found.stderr
+    def shown(*switches):
+        line = [sys.executable, *switches, "-m", "ranklens", *command.split()]
+        found = subprocess.run(line, capture_output=True, text=True, timeout=60, check=False)
+        return found.returncode, found.stdout, found.stderr
+
+    assert shown("-OO") == shown()
+    assert shown()[0] == 0

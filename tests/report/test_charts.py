@@ -337,3 +337,15 @@ def test_a_margin_is_drawn_as_a_band(comparison):
 def _inline_rows(drawn):
     own = [layer["data"]["values"] for layer in drawn["layer"] if "values" in layer.get("data", {})]
     return own + list(drawn.get("datasets", {}).values())
+
+
+def test_charts_of_queries_with_their_texts():
+    golden = [{"id": f"q{i}", "question": f"What is {i}?", "expected_chunk_ids": ["a"]} for i in range(6)]
+    runs = {
+        name: [{"id": f"q{i}", "retrieved": docs} for i in range(6)]
+        for name, docs in (("one", ["a"]), ("two", ["x", "a"]))
+    }
+    compared = rl.compare(golden, runs, "RR")
+    assert "question" in compared.queries("RR").columns
+    assert charts.deltas(compared, "RR").to_dict()
+    assert charts.scatter(compared, "RR").to_dict()

@@ -6,6 +6,7 @@ import json
 import random
 import re
 
+import needs
 import numpy as np
 import pytest
 
@@ -102,17 +103,13 @@ def test_teams_come_from_names_tables_and_dicts(tmp_path, many):
 
 @pytest.mark.slow
 def test_the_page_of_many_systems_in_a_browser(tmp_path):
-    import shutil
-
     sync_api = pytest.importorskip("playwright.sync_api")
-    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if chromium is None:
-        pytest.skip("no Chromium on this machine")
+    needs.skip_without(needs.browser())
     found = made(teams={f"team{s % 7}x{s:02d}": f"team{s % 7}" for s in range(60)})
     path = write_report(found, tmp_path / "report.html")
     with sync_api.sync_playwright() as playwright:
         arguments = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
-        page = playwright.chromium.launch(executable_path=chromium, args=arguments).new_page()
+        page = playwright.chromium.launch(executable_path=needs.chromium(), args=arguments).new_page()
         errors = []
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.goto(path.as_uri())

@@ -85,6 +85,16 @@ def test_lines_of_many_systems_are_named_where_they_end():
     assert min(np.diff(places)) > 0.03  # the names do not cover each other
 
 
+@pytest.mark.parametrize("n", [2, 4, 5, 17])
+@pytest.mark.parametrize("name", ["over_k", "precision_recall"])
+def test_a_chart_claims_intervals_only_where_it_draws_them(n, name):
+    chart = getattr(compared(n).plot, name)().figure(title=True).to_dict()
+    drawn = "area" in [layer["mark"]["type"] for layer in chart["layer"]]
+    assert drawn == (n <= 4)
+    about = chart["title"]["subtitle"]
+    assert about == "Mean over 20 queries, " + ("95% interval" if drawn else "without intervals")
+
+
 def test_charts_of_two_systems_colour_both():
     found = compared(17)
     worst, second = found.ranked("nDCG@10")[-1], found.ranked("nDCG@10")[-2]

@@ -8,13 +8,13 @@ import itertools
 import json
 import math
 import os
-import shutil
 import subprocess
 import tarfile
 import tempfile
 import warnings
 from pathlib import Path
 
+import needs
 import pytest
 from example import ARABIC, CHINESE, HOSTILE, example
 
@@ -26,13 +26,7 @@ from ranklens.report.html import write_report
 sync_api = pytest.importorskip(
     "playwright.sync_api", reason="Playwright is not installed; scripts/test --all installs it"
 )
-CHROMIUM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None
-)
-if CHROMIUM is None:
-    pytest.skip(
-        "no Chromium or Chrome on this machine, so the report's page is not tested", allow_module_level=True
-    )
+needs.skip_without(needs.browser(), ", so the report's page is not tested")
 
 pytestmark = pytest.mark.slow
 expect = sync_api.expect  # waits; wait_for_function would need eval, which the page forbids
@@ -43,7 +37,7 @@ WIDE, NARROW = {"width": 1600, "height": 1000}, {"width": 390, "height": 844}
 def browser():
     with sync_api.sync_playwright() as playwright:
         arguments = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
-        yield playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        yield playwright.chromium.launch(executable_path=needs.chromium(), args=arguments)
 
 
 @pytest.fixture(scope="module")
@@ -136,9 +130,11 @@ def test_bounds_are_drawn_and_a_pair_that_they_leave_open_is_called_so(visit, tm
         assert (start, width) == pytest.approx((scale[0], max(scale[1] - scale[0], 0.5)), abs=0.01)
         assert float(line.get_attribute("x1").rstrip("%")) == pytest.approx(scale[2], abs=0.01)
         assert bar.bounding_box()["width"] > 0
-    assert "the order of the two is open although the test separates them" in page.inner_text("#trust")
+    assert "the order of the two is open although their difference is significant" in page.inner_text(
+        "#trust"
+    )
     assert "Open: unjudged documents could reverse their order" in texts(page, ".tile .decision")
-    assert "but with care: unjudged documents could reverse their order" in page.inner_text("#verdict")
+    assert "with caution: unjudged documents could reverse their order" in page.inner_text("#verdict")
 
 
 def test_nothing_is_open_where_bounds_stay_apart(visit, tmp_path):
@@ -324,6 +320,59 @@ def test_drill_down_shows_both_rankings(made, visit):
         assert item.locator(".grade").inner_text() == ("unjudged" if grade is None else f"grade {grade}")
     lost = columns.nth(0).locator("ol > li:has(.badge.lost)").evaluate_all("l => l.map(x => x.dataset.doc)")
     assert set(lost) == {d for d, c in change.items() if c == "lost"}
+
+
+def written_out(page):
+    """Pieces of text that are the name of a missing value."""
+    return page.evaluate("""() => {
+        const found = [], walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+        while (walker.nextNode())
+            if (!walker.currentNode.parentElement.closest("script, style") &&
+                /^\\s*(null|undefined|false|true|NaN)\\s*$/.test(walker.currentNode.data))
+                found.push(`${walker.currentNode.data} in ${walker.currentNode.parentElement.outerHTML.slice(0, 80)}`);
+        return found;
+    }""")
+
+
+def test_missing_parts_leave_no_words_behind(made, visit, tmp_path):
+    comparison, path = made
+    page = visit(path)
+    assert written_out(page) == []
+    for query in ("q0", "q2", "q4"):
+        page.evaluate(f"location.hash = 'query={query}'")
+        expect(page.locator("dialog header code")).to_have_text(query)
+        assert written_out(page) == []
+    page.check("#all-systems")
+    expect(page.locator("dialog .ranking")).to_have_count(4)
+    assert page.locator("dialog").evaluate("d => d.lastChild.nodeType") == 1  # an element, not a word
+    values = compare_scores({name: comparison.scores[name].per_query for name in comparison.systems}, "RR")
+    page = visit(write_report(values, tmp_path / "values.html"), "#query=q2")
+    page.wait_for_selector("dialog[open]")
+    assert written_out(page) == []
+
+
+@pytest.mark.parametrize("pair", ["ab", "cf"])
+def test_the_notes_of_charts_name_the_systems_with_bands(visit, tmp_path, pair):
+    qrels = {f"q{i}": {"x": 1} for i in range(6)}
+    runs = {
+        name: {q: [*(f"y{j}" for j in range(i % (n + 1))), "x"] for i, q in enumerate(qrels)}
+        for n, name in enumerate("abcdef")
+    }
+    page = visit(
+        rl.compare(qrels, runs, ["nDCG@5"]).to_html(tmp_path / "six.html"), f"#a={pair[0]}&b={pair[1]}"
+    )
+    card = page.locator("#charts figure", has_text="Quality by cutoff k")
+    note = f"Bands: intervals of {pair[0]} and {pair[1]}; the others are listed under Numbers."
+    expect(card.locator("figcaption")).to_contain_text(note)
+    assert card.locator("path.band").count() == 2
+
+
+def test_the_page_gives_elements_other_children_in_one_place_only():
+    """The DOM writes null out as a word, so what may be null is left out there."""
+    sources = Path(rl.__file__).parent / "report" / "page"
+    assert [path.name for path in sources.glob("*.js") if "replaceChildren(" in path.read_text()] == [
+        "dom.js"
+    ]
 
 
 def test_duplicates_ties_and_missed_documents_are_marked(made, visit):
@@ -529,8 +578,7 @@ def axe():
     cache = Path(os.environ.get("VIRTUAL_ENV", Path(__file__).parents[2] / ".venv")) / "axe-core"
     script = cache / "axe.min.js"
     if not script.exists():
-        if shutil.which("npm") is None:
-            pytest.skip("npm is not installed, so accessibility is not checked with axe-core")
+        needs.skip_without(needs.npm(), ", so accessibility is not checked with axe-core")
         cache.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=cache) as folder:  # another worker may fetch it at the same time
             packed = subprocess.run(
@@ -735,3 +783,19 @@ def test_ten_thousand_queries_and_five_systems(visit, tmp_path):
     page.locator("#rows a").click()
     page.wait_for_selector("dialog[open]")
     assert texts(page, "dialog .ranking >> nth=0 >> ol code")[0] == next(iter(runs["system 0"]["9999"]))
+
+
+def test_the_page_opens_with_the_primary_measure_and_says_which_others_contradict_it(visit, tmp_path):
+    base = {f"q{i}": 0.2 + 0.01 * i for i in range(20)}
+    rows = {
+        "a": {q: {"nDCG@10": v, "R@100": v + 0.3} for q, v in base.items()},
+        "b": {q: {"nDCG@10": v + 0.1 + v / 10, "R@100": v} for q, v in base.items()},
+    }
+    found = compare_scores(rows, primary="R@100")
+    page = visit(found.to_html(tmp_path / "report.html"))
+    told = page.inner_text("#verdict")
+    assert "a is better than b" in told
+    assert "By nDCG@10, however, b is better than a." in told
+    assert page.input_value("#choose-measure") == "1"
+    page.select_option("#choose-measure", "0")
+    expect(page.locator("#verdict")).to_contain_text("Any recommendation rests on R@100 alone")

@@ -14,7 +14,7 @@ from ranklens import __version__
 from ranklens.cli import options
 from ranklens.cli.spellings import instead
 from ranklens.process import Strict
-from ranklens.words import visible
+from ranklens.words import documentation, in_one_line
 
 # Each command, in the order of the help, with its function (or application) in the module of the same name.
 _COMMANDS = {
@@ -56,7 +56,7 @@ def make_app(names: Iterable[str] = _COMMANDS) -> typer.Typer:
         rich_markup_mode=None,  # two columns, which leave room for words at the width of a terminal
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    app.callback()(_main)
+    app.callback(help=documentation(_main))(_main)
     for name in names:
         module = import_module(f"ranklens.cli.{name}")
         found = getattr(module, _COMMANDS[name])
@@ -66,10 +66,14 @@ def make_app(names: Iterable[str] = _COMMANDS) -> typer.Typer:
         command = options.with_policy(found)
         command = options.with_load(command) if name in _WITH_MEASURES else command
         command = command if name == "measures" else options.with_manners(command)
-        command = options.with_names(command)
-        app.command(name=name, epilog=module.EXAMPLES, short_help=options.first_line(found))(command)
+        command, said = options.with_names(command), documentation(found)
+        app.command(name=name, epilog=module.EXAMPLES, help=said, short_help=options.first_line(found))(
+            command
+        )
     passed_on = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
-    app.command(name="trec-eval", context_settings=passed_on, add_help_option=False)(trec_eval)
+    app.command(
+        name="trec-eval", context_settings=passed_on, add_help_option=False, help=documentation(trec_eval)
+    )(trec_eval)
     return app
 
 
@@ -110,9 +114,9 @@ def run_app(arguments: Sequence[str]) -> int:
     except Exception as error:
         if not hasattr(error, "format_message"):
             raise
-        message = _with_hint(error.format_message(), error, arguments)
+        message = _with_hint(" ".join(error.format_message().split()), error, arguments)
         if message:  # there is none where the help was shown instead
-            sys.stderr.write(f"ranklens: {visible(message)}\nTry 'ranklens --help'.\n")
+            sys.stderr.write(f"ranklens: {in_one_line(message)}\nTry 'ranklens --help'.\n")
         return 2
     return result if isinstance(result, int) else 0
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from enum import Enum
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,8 +10,9 @@ import typer
 
 from ranklens.cli import options, output_formats
 from ranklens.errors import InputError
-from ranklens.files.output import check_output, write_text
-from ranklens.words import visible
+from ranklens.files.output import check_outputs, write_text
+from ranklens.process import reader_may_leave
+from ranklens.words import counted, in_one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,20 +70,23 @@ def bench(
         return
     if config is None:
         raise InputError("No configuration given. Create an example with: ranklens bench --init bench.yaml")
-    from ranklens.cli.mismatch import with_queries_in_common
+    from ranklens.cli.mismatch import queries_in_common
     from ranklens.config import load
-    from ranklens.config.execution import Asking, inputs, measure, write_outputs
+    from ranklens.config.execution import Asking, inputs, measure, outputs, write_outputs
+    from ranklens.gates.github import refuse_inputs
 
     written = output_formats.format_of(format, output, Format)
     loaded = load(config)
-    for file in (output, junit):
-        check_output(file, inputs(loaded))
-    result = with_queries_in_common(partial(measure, loaded, Asking(**asking)))
+    check_outputs([output, junit, *outputs(loaded)], inputs(loaded))
+    refuse_inputs(inputs(loaded))
+    with queries_in_common():
+        result = measure(loaded, Asking(**asking))
     # Before the files of the configuration, of which one may not be writable.
-    if written is Format.parquet:
-        output_formats.write_parquet(result.to_frame(), output)
-    else:
-        write_text(_render(result, written).rstrip("\n") + "\n", output)
+    with reader_may_leave():  # as in "ranklens bench … | head": the status is still that of the gates
+        if written is Format.parquet:
+            output_formats.write_parquet(result.to_frame(), output)
+        else:
+            write_text(_render(result, written).rstrip("\n") + "\n", output)
     write_outputs(result)
     if junit is not None:
         write_text(result.outcome.to_junit(), junit)
@@ -95,15 +98,18 @@ def bench(
         kept = records_of(result.scores, None, result.benchmark, digested=True)
         keep(kept, "bench", loaded.model_dump(mode="json"))
     for line in _failures(result):
-        typer.echo(visible(f"ranklens: {line}"), err=True)
+        typer.echo(f"ranklens: {in_one_line(line)}", err=True)
     if not result.passed:
         raise typer.Exit(1)
 
 
 def _failures(result: BenchResult) -> Iterator[str]:
-    """Each gate that does not pass, and what lies behind it."""
+    """Each retriever that never answered, and each gate that does not pass, with what lies behind it."""
     from ranklens.gates.wording import reasons
 
+    for run in result.unanswered:
+        error = next(iter(run.errors.values()), "").rstrip(".")
+        yield f"all {counted(len(run.answers), 'call')} of {run.name} failed, the first with: {error}."
     for check in result.outcome.failed:
         name = str(check.rule) if check.gate == "rules" else check.gate
         yield f"gate {name} {check.status}: {check.sentence}"

@@ -86,6 +86,13 @@ def compare(
             help="Also show URisk, TRisk and GeoRisk: losses against the baseline (or the first run) count 1 + ALPHA times.",
         ),
     ] = None,
+    effect_sizes: Annotated[
+        bool,
+        typer.Option(
+            "--effect-sizes",
+            help="Also show Cohen's dz, Hedges' g and the probability of improvement per pair.",
+        ),
+    ] = False,
     rows: Annotated[
         Rows, typer.Option("--rows", help="Rows of csv, tsv, jsonl and parquet: systems, pairs or queries.")
     ] = Rows.systems,
@@ -118,6 +125,10 @@ def compare(
     _refuse_what_is_not_shown(
         written, rows, shows_more=bool(most) or document is not None or risk is not None
     )
+    if effect_sizes and written not in (Format.table, Format.markdown, Format.latex):
+        raise InputError(
+            "--effect-sizes needs --format table, markdown or latex. JSON always has them, and so have csv, tsv, jsonl and parquet with --rows pairs."
+        )
     table = _paper_table(paper)
     if written is not Format.latex and (unused := table.given()):
         raise InputError(f"--{unused[0]} concerns the table of a paper; it needs --format latex.")
@@ -128,6 +139,8 @@ def compare(
     texts = query_texts(queries, qrels, "compare") if needs_texts else {}
     found = compare_files(qrels, runs, policy=policy, **settings)
     shown = _printout(found, texts, most, document, *(pair or (None, None)))
+    if effect_sizes:
+        shown = shown.with_part(found.effect_sizes())
     if risk is not None:
         from ranklens.comparison.risk import risk_table
 
@@ -141,7 +154,10 @@ def compare(
     elif written is Format.parquet:
         output_formats.write_parquet(_frame(found, texts, rows), output)
     else:
-        out.write_text(_render(found, shown, texts, written, rows, spreadsheet, table), output)
+        text = _render(found, shown, texts, written, rows, spreadsheet, table)
+        if effect_sizes and written is Format.latex:
+            text += f"\n{found.effect_sizes().to_latex()}\n"
+        out.write_text(text, output)
     if save:
         from ranklens.cli.history import keep
 
@@ -226,6 +242,7 @@ def _render(
 def _frame(found: Comparison, texts: Mapping[str, str], rows: Rows) -> pl.DataFrame:
     frames = {Rows.systems: found.to_frame, Rows.pairs: found.pairs_frame, Rows.queries: found.queries_frame}
     frame = frames[rows]()
+    texts = {**found.texts, **texts}
     if texts and rows is Rows.queries:
         frame.insert_column(1, frame["query"].replace_strict(dict(texts), default=None).alias("question"))
     return frame

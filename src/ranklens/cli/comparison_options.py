@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from threading import Thread
@@ -14,9 +14,10 @@ from ranklens.cli import options
 from ranklens.cli.bars import progress
 from ranklens.cli.evaluate import DEFAULT_MEASURES
 from ranklens.cli.map_and_match import columns_of, match_of
-from ranklens.cli.mismatch import refuse_mismatch
+from ranklens.cli.mismatch import only_mismatches
 from ranklens.errors import InputError, RankLensError, RankLensWarning, warn
 from ranklens.files.collection import open_collection, paths_of, with_intents
+from ranklens.files.hashes import Inputs
 from ranklens.readers.names import Names
 
 if TYPE_CHECKING:
@@ -54,7 +55,12 @@ _SETTINGS: dict[str, tuple[Any, Any]] = {
     ),
     "level": (Annotated[float, typer.Option(help="Confidence level.")], 0.95),
     "primary": (
-        Annotated[str | None, typer.Option(help="The measure that decides; the others are described.")],
+        Annotated[
+            str | None,
+            typer.Option(
+                help="The measure that a recommendation rests on; the others are described. Default: the first."
+            ),
+        ],
         None,
     ),
     "family": (
@@ -133,14 +139,14 @@ def compare_files(
     columns, matching = columns_of(places), match_of(match)
     bad: dict[str, RankLensError] = {}
     names = Names.of(columns, matching)
+    read = Inputs.of([*inputs(qrels, (), by, intents), *inputs(qrels, (), cluster)])
     data = open_collection(qrels, runs, qrels_format, run_format, names, bad if skip_bad else None)
     data = with_intents(data, intents)
     for name, error in bad.items():
         warn(RankLensWarning(f"{name} was skipped: ", *error.parts))
     column, table = _column("by", by, qrels, data.qrels)
     belonging = _clusters(cluster, qrels, data.qrels)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RankLensWarning)  # a comparison keeps them as cautions
+    with only_mismatches():
         found = compare(
             data.qrels,
             data.runs,
@@ -155,8 +161,7 @@ def compare_files(
             progress=progress,
             **settings,
         )
-    refuse_mismatch(found.cautions)
-    return found
+    return replace(found, inputs=Inputs.merged([read, found.inputs]))
 
 
 def inputs(qrels: str, runs: Sequence[str], by: str | None, *more: str | None) -> list[str | None]:

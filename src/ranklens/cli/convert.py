@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ranklens.cli.bars import reading
-from ranklens.words import visible
+from ranklens.words import in_one_line
 
 EXAMPLES = (
     "\n\nExamples:\n\n  ranklens convert run.txt run.parquet\n\n  ranklens convert qrels.parquet qrels.csv\n"
@@ -42,4 +42,4 @@ def convert(
     with reading():
         rows, what = write(source, target, kind, format)
     written = f"{rows:,} rows of {'judgments' if what == 'qrels' else 'a run'}"
-    typer.echo(written if str(target) == "-" else visible(f"{target}: {written}"), err=is_stream(target))
+    typer.echo(written if str(target) == "-" else in_one_line(f"{target}: {written}"), err=is_stream(target))

@@ -21,6 +21,7 @@ from ranklens.cli.texts import query_texts
 from ranklens.errors import InputError, warn
 from ranklens.files import output as out
 from ranklens.files.collection import open_collection, paths_of, with_intents
+from ranklens.files.hashes import Inputs
 from ranklens.readers.names import Names
 
 if TYPE_CHECKING:
@@ -112,12 +113,12 @@ def evaluate(
     from ranklens.evaluation import evaluate as score
     from ranklens.judging.prepared import kept
 
-    out.check_output(output, [qrels, *paths_of(runs)])
+    out.check_output(output, [qrels, *paths_of(runs), queries, intents])
     written = output_formats.format_of(format, output, Format)
     _refuse_what_is_not_shown(per_query, failing, failing_measure, written)
     _refuse_for_engine(engine, master, failing, intents)
     texts = query_texts(queries, qrels, "evaluate") if queries or per_query or failing else {}
-    each = Each()
+    each, read = Each(), Inputs.of([qrels, intents])
     with _said(each):
         columns, matching = columns_of(places), match_of(match)
         names = Names.of(columns, matching)
@@ -143,7 +144,10 @@ def evaluate(
                 each.scores.update((name, score(gold, run, **how)) for name, run in data.runs.items())
         else:
             _score_each(data.runs, lambda run: score(gold, run, **how), each, skip_bad=skip_bad)
-        found = {name: one.with_texts(texts) for name, one in each.scores.items()}
+        found = {
+            name: one.with_texts(texts).with_inputs(Inputs.merged([read, one.inputs]))
+            for name, one in each.scores.items()
+        }
         worst = (
             {name: one.failing(failing_measure, failing) for name, one in found.items()} if failing else {}
         )

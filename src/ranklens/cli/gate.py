@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -15,7 +14,8 @@ from ranklens.cli import options, output_formats
 from ranklens.errors import InputError
 from ranklens.files import output as out
 from ranklens.policy import Policy
-from ranklens.words import counted, visible
+from ranklens.process import reader_may_leave
+from ranklens.words import counted, in_one_line
 
 if TYPE_CHECKING:
     from ranklens.config.model import Config
@@ -64,11 +64,14 @@ class _Held(NamedTuple):
     baseline: str | None
     undecided: str | None
     common: bool
+    min_checked: str | None
     update: bool
+    says_missing: bool  # what becomes of missing queries
 
 
 @options.with_asking
 def gate(
+    context: typer.Context,
     policy: Policy,
     asking: dict[str, Any],
     rules: Annotated[
@@ -98,7 +101,11 @@ def gate(
         ),
     ] = None,
     update: Annotated[
-        bool, typer.Option("--update", help="Write the baseline file from these results instead of checking.")
+        bool,
+        typer.Option(
+            "--update",
+            help="Write the baseline file from these results instead of checking drops; all other rules must hold.",
+        ),
     ] = False,
     undecided: Annotated[
         Undecided | None,
@@ -114,6 +121,14 @@ def gate(
             help="If some judgments changed, compare only the queries whose judgments did not.",
         ),
     ] = False,
+    min_checked: Annotated[
+        str | None,
+        typer.Option(
+            "--min-checked",
+            metavar="SHARE",
+            help="The least share of the queries that every rule must check; by default 95%.",
+        ),
+    ] = None,
     queries: options.Queries = None,
     cluster: Annotated[
         str | None,
@@ -135,23 +150,54 @@ def gate(
 
     A baseline is a file that is committed and that only --update changes. If its queries, judgments or policy differ, nothing is compared.
     """
+    from ranklens.files.collection import paths_of
+    from ranklens.gates.baselines import HISTORY
+    from ranklens.gates.github import refuse_inputs
     from ranklens.gates.rules import Rule
 
     if (config is None) == (qrels is None) or (qrels is None) != (not runs):
         raise InputError("Say what to check: either --config FILE, or --qrels FILE and --run FILE.")
-    chosen = None if undecided is None else undecided.value
-    held = _Held([Rule.parse(rule) for rule in rules or ()], baseline, chosen, common, update)
-    written = output_formats.format_of(format, output, Format)
-    for file in (output, junit):
-        out.check_output(file, [config, qrels, *(runs or ())])
     if config is not None:
-        found = _by_config(config, held, asking)
+        _refuse_ignored(context)
+    chosen = None if undecided is None else undecided.value
+    source = context.get_parameter_source("missing")
+    says_missing = source is not None and source.name == "COMMANDLINE"
+    asked = [Rule.parse(rule) for rule in rules or ()]
+    held = _Held(asked, baseline, chosen, common, min_checked, update, says_missing)
+    written = output_formats.format_of(format, output, Format)
+    frozen = baseline is not None and not baseline.startswith(HISTORY)
+    writes = [output, junit, *([Path(str(baseline))] if update and frozen else [])]
+    reads = [config, qrels, *paths_of(runs or []), queries, *([] if update or not frozen else [baseline])]
+    out.check_outputs(writes, reads)
+    refuse_inputs(reads)
+    if config is not None:
+        found = _by_config(config, held, asking, [file for file in (output, junit) if file is not None])
     else:
         how = {"qrels_format": qrels_format, "run_format": run_format, "places": places, "match": match}
         found = _by_files(str(qrels), runs or [], held, policy, measures or [], queries, cluster, how)
     if found is not None:
         _for_ci(found, junit)
         _tell(found, written, output, config)
+
+
+def _refuse_ignored(context: typer.Context) -> None:
+    """A configuration says itself what these options say for files; one that had no effect could let a gate pass."""
+    from ranklens.policy import questions
+
+    for name in (
+        *questions(),
+        "queries",
+        "cluster",
+        "measures",
+        "qrels_format",
+        "run_format",
+        "places",
+        "match",
+    ):
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            option = next(one.opts[-1] for one in context.command.params if one.name == name)
+            raise InputError(f"{option} has no effect with --config; set it in the configuration.")
 
 
 def _by_files(
@@ -171,8 +217,9 @@ def _by_files(
     from ranklens.files.collection import open_collection
     from ranklens.gates.baselines import Baseline
     from ranklens.gates.checking import check
-    from ranklens.gates.context import Terms
+    from ranklens.gates.context import MIN_CHECKED, Terms, share_of
     from ranklens.gates.results import records_of
+    from ranklens.gates.verdicts import Outcome
     from ranklens.readers.names import Names
     from ranklens.registry import parse_many
 
@@ -188,43 +235,62 @@ def _by_files(
             name: evaluate(data.qrels, run, wanted or ["RR"], policy, match=matching)
             for name, run in data.runs.items()
         }
-    results = records_of(scores, wanted, digested=held.baseline is not None)
-    if held.update:
-        _update(results.records, held.baseline)
-        return None
+        results = records_of(
+            scores, wanted, digested=held.baseline is not None, missing_allowed=held.says_missing
+        )
+    least = MIN_CHECKED if held.min_checked is None else share_of(held.min_checked)
     against = None
-    if held.baseline is not None:
+    if held.baseline is not None and not held.update:
         against = Baseline.of_any(held.baseline, systems=list(results.records))
     fields = queries or results.fields or (qrels if Path(qrels).is_dir() else None)
     undecided: Any = held.undecided or "fail"
-    return check(held.rules, results.records, Terms(against, undecided, fields, cluster, held.common))
+    terms = Terms(against, undecided, fields, cluster, held.common, min_checked=least)
+    rules = [rule for rule in held.rules if not (held.update and rule.is_drop)]
+    outcome = check(rules, results.records, terms) if rules else Outcome(())
+    if not held.update or outcome.failed:
+        return outcome
+    _update(held.rules, results.records, held.baseline, least)
+    return None
 
 
-def _by_config(path: Path, held: _Held, asking: Mapping[str, Any]) -> Outcome | None:
+def _by_config(path: Path, held: _Held, asking: Mapping[str, Any], written: Sequence[Path]) -> Outcome | None:
     """What a configuration describes, with its gates and further rules."""
-    from ranklens.cli.mismatch import with_queries_in_common
+    from ranklens.cli.mismatch import queries_in_common
     from ranklens.config import load
-    from ranklens.config.execution import Asking, measure, records_of
+    from ranklens.config.execution import Asking, inputs, measure, records_of
+    from ranklens.gates.baselines import HISTORY
+    from ranklens.gates.github import refuse_inputs
+    from ranklens.gates.results import refuse_mismatch
 
     loaded = _with(load(path), held)
+    place = loaded.gates.baseline
+    frozen = [Path(place)] if held.update and place is not None and not place.startswith(HISTORY) else []
+    out.check_outputs([*written, *frozen], inputs(loaded, update=held.update))
+    refuse_inputs(inputs(loaded))
     if not loaded.rules:
         raise InputError(f"{path}: there is no gate to check; set gates, or write a rule.")
-    result = with_queries_in_common(partial(measure, loaded, Asking(**asking, gates=not held.update)))
-    if not held.update:
+    asked = Asking(**asking, frozen=held.update)
+    with queries_in_common():
+        result = measure(loaded, asked)
+    if not held.update or result.outcome.failed:
         return result.outcome
+    refuse_mismatch(result.scores, result.benchmark)
     records = records_of(result.scores, result.comparison, result.benchmark, digested=True)
-    _update({name: records[name] for name in loaded.gated}, loaded.gates.baseline)
+    gated = {name: records[name] for name in loaded.gated}
+    _update(loaded.rules, gated, loaded.gates.baseline, loaded.gates.min_checked)
     return None
 
 
 def _with(config: Config, held: _Held) -> Config:
     """The configuration with what the command line says."""
     from ranklens.config.checks import WrongKeyError, check
+    from ranklens.gates.context import share_of
 
     said: dict[str, Any] = {"rules": (*config.gates.rules, *held.rules)}
     said |= {"baseline": held.baseline} if held.baseline is not None else {}
     said |= {"undecided": held.undecided} if held.undecided is not None else {}
     said |= {"common": True} if held.common else {}
+    said |= {"min_checked": share_of(held.min_checked)} if held.min_checked is not None else {}
     changed = config.model_copy(update={"gates": config.gates.model_copy(update=said)})
     try:
         check(changed)
@@ -233,20 +299,25 @@ def _with(config: Config, held: _Held) -> Config:
     return changed
 
 
-def _update(records: Mapping[str, Record], place: str | None) -> None:
-    """Freeze these results, and say what they change."""
+def _update(rules: Sequence[Rule], records: Mapping[str, Record], place: str | None, least: float) -> None:
+    """Freeze these results, and say what they change, unless they measured too little."""
     from ranklens.gates.baselines import HISTORY, Baseline
+    from ranklens.gates.checking import refuse_to_freeze
 
+    for record in records.values():
+        refuse_to_freeze(rules, record, least)
     if place is None or place.startswith(HISTORY):
         raise InputError("--update writes a file: give it as --baseline FILE, or as gates.baseline.")
     path = Path(place)
+    if out.is_stream(path):
+        raise InputError(f"--update writes a file that is committed, and {path} is none.")
     out.check_output(path)
     lines = [line for name, record in records.items() for line in _means(name, record, _before(path, name))]
     Baseline(records).write(path)
     number = max(len(record.queries) for record in records.values())
-    typer.echo(visible(f"{path}: a baseline of {counted(number, 'query')}; commit it."))
+    typer.echo(in_one_line(f"{path}: a baseline of {counted(number, 'query')}; commit it."))
     for line in lines:
-        typer.echo(visible(f"  {line}"))
+        typer.echo(f"  {in_one_line(line)}")
 
 
 def _before(path: Path, system: str) -> Record | None:
@@ -283,14 +354,15 @@ def _tell(outcome: Outcome, format: Format, output: Path | None, config: Path | 
     from ranklens.tables import terminal
 
     shown = format is Format.table and out.is_standard_output(output)
-    if shown:
-        terminal.show(outcome.printout())
-    elif format is Format.json:
-        out.write_text(json.dumps(outcome.to_dict(), indent=2, ensure_ascii=False) + "\n", output)
-    else:
-        render = {Format.table: outcome.__str__, Format.markdown: outcome.to_markdown}
-        text = outcome.to_github(config) if format is Format.github else render[format]()
-        out.write_text(text + "\n", output)
+    with reader_may_leave():  # as in "ranklens gate … | head": the status is still that of the gate
+        if shown:
+            terminal.show(outcome.printout())
+        elif format is Format.json:
+            out.write_text(json.dumps(outcome.to_dict(), indent=2, ensure_ascii=False) + "\n", output)
+        else:
+            render = {Format.table: outcome.__str__, Format.markdown: outcome.to_markdown}
+            text = outcome.to_github(config) if format is Format.github else render[format]()
+            out.write_text(text + "\n", output)
     if outcome.passed:
         return
     failed = outcome.failed
@@ -298,5 +370,5 @@ def _tell(outcome: Outcome, format: Format, output: Path | None, config: Path | 
         f"ranklens: the gate failed: {len(failed)} of {counted(len(outcome.verdicts), 'verdict')}.", err=True
     )
     for line in () if shown else wording.lines(outcome):
-        typer.echo(visible(f"ranklens: {line}"), err=True)
+        typer.echo(f"ranklens: {in_one_line(line)}", err=True)
     raise typer.Exit(1)

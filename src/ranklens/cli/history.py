@@ -14,7 +14,7 @@ from ranklens.cli import options, output_formats
 from ranklens.errors import InputError
 from ranklens.files import output as out
 from ranklens.policy import Policy
-from ranklens.words import counted, visible
+from ranklens.words import counted, documentation, in_one_line
 
 if TYPE_CHECKING:
     import polars as pl
@@ -58,7 +58,7 @@ class Rows(str, Enum):
 
 
 app = typer.Typer(
-    help="Keep results and see them over time: add, list, show, trend, export.",
+    help="Keep results and see them over time: add, list, show, trend, remove, export.",
     no_args_is_help=True,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -81,7 +81,7 @@ def keep(
     history = History(store)
     numbers = history.add(records(results), kind=kind, label=label, config=config, at=at)
     told = ", ".join(f"#{number} {name}" for number, name in zip(numbers, results, strict=True))
-    typer.echo(visible(f"ranklens: saved {told} in {history.path}"), err=True)
+    typer.echo(in_one_line(f"ranklens: saved {told} in {history.path}"), err=True)
 
 
 def add(
@@ -175,6 +175,14 @@ def trend(
     ] = None,
     system: System = None,
     last: Last = None,
+    reference: Annotated[
+        str | None,
+        typer.Option(
+            "--reference",
+            metavar="REF",
+            help="Compare with this entry (a number, label or commit) as well as the one before; by default the best so far.",
+        ),
+    ] = None,
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE", help="Draw it as .png, .svg, .pdf or .html.")
     ] = None,
@@ -182,12 +190,12 @@ def trend(
     format: options.Written = None,  # noqa: A002
     output: options.Output = None,
 ) -> None:
-    """Show a measure over time; drops are found by a paired test on the queries in common, not by eye."""
+    """Show a measure over time; paired tests on the queries in common find sudden drops and slow slides."""
     from ranklens.history.store import History
 
     written = _format(format, output)
-    out.check_output(plot)
-    found = History(store).trend(measure, system=system, last=last)
+    out.check_outputs([plot, output], [History(store).path])
+    found = History(store).trend(measure, system=system, last=last, reference=reference)
     if plot is not None:
         from ranklens.report.charts.style import save
 
@@ -205,6 +213,23 @@ def trend(
     )
 
 
+def remove(
+    numbers: Annotated[
+        list[int], typer.Argument(help="Numbers of entries, as ranklens history list shows them.")
+    ],
+    store: Store = None,
+) -> None:
+    """Remove entries, such as damaged ones; the others keep their numbers."""
+    from ranklens.history.store import History
+
+    history = History(store)
+    history.remove(*numbers)
+    typer.echo(
+        in_one_line(f"ranklens: removed {counted(len(numbers), 'entry', 'entries')} from {history.path}"),
+        err=True,
+    )
+
+
 def export(
     path: Annotated[Path, typer.Argument(help="Parquet file to write.")],
     rows: Annotated[
@@ -218,9 +243,9 @@ def export(
 
     if path.suffix.lower() != ".parquet":
         raise InputError(f"{path}: an export is Parquet; choose a name that ends in .parquet.")
-    out.check_output(path)
+    out.check_output(path, [History(store).path])
     number = write_parquet(History(store), path, rows.value)
-    typer.echo(visible(f"{path}: {counted(number, 'row')}"), err=True)
+    typer.echo(in_one_line(f"{path}: {counted(number, 'row')}"), err=True)
 
 
 _COMMANDS: dict[str, Callable[..., None]] = {
@@ -228,10 +253,13 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "list": list_entries,
     "show": show,
     "trend": trend,
+    "remove": remove,
     "export": export,
 }
 for _name, _command in _COMMANDS.items():
-    app.command(name=_name, short_help=options.first_line(_command))(options.with_names(_command))
+    app.command(name=_name, help=documentation(_command), short_help=options.first_line(_command))(
+        options.with_names(_command)
+    )
 
 
 def _time(text: str) -> float:

@@ -14,7 +14,7 @@ from ranklens.cli.output_formats import Format
 from ranklens.files import output as out
 from ranklens.files.collection import open_collection
 from ranklens.readers.names import Names
-from ranklens.words import visible
+from ranklens.words import in_one_line
 
 if TYPE_CHECKING:
     import polars as pl
@@ -56,7 +56,7 @@ def lint(
         names = Names.of(columns_of(places))
         data = open_collection(qrels, runs, qrels_format, run_format, names)
         for name, run in data.runs.items():
-            found[visible(name)] = sorted(
+            found[in_one_line(name)] = sorted(
                 look(data.qrels, run), key=lambda finding: SEVERITIES.index(finding.severity)
             )
     _write(found, written, output)
@@ -116,7 +116,7 @@ def _text(found: dict[str, list[Finding]]) -> str:
     lines = []
     for name, findings in found.items():
         lines.append(f"{name}:" + (" nothing to report" if not findings else ""))
-        lines += [f"  {_MARKS[f.severity]} {f.kind}: {visible(f.message)}" for f in findings]
+        lines += [f"  {_MARKS[f.severity]} {f.kind}: {in_one_line(f.message)}" for f in findings]
     legend = _legend(found)
     return "\n".join([*lines, *(["", *legend] if legend else [])]) + "\n"
 
@@ -132,7 +132,7 @@ def _show(found: dict[str, list[Finding]], console: Console) -> None:
         for finding in findings:
             style = {"error": "bold red", "warning": "yellow", "note": "dim"}[finding.severity]
             mark = Text(f"  {_MARKS[finding.severity].strip() or '·'}", style=style)
-            table.add_row(mark, Text(finding.kind, style=style), Text(visible(finding.message)))
+            table.add_row(mark, Text(finding.kind, style=style), Text(in_one_line(finding.message)))
         console.print(table)
     if legend := _legend(found):
         console.print(Text("\n" + "\n".join(legend), style="dim"))

@@ -50,8 +50,8 @@ ADVICE = {
     "landmark": "The area under the curve of precision and recall by trapezoids, as Oxford and Paris have it. Give junk images as junk.",
     "vidore": "What ViDoRe's leaderboard reports: nDCG@5, and nDCG@10 from version 3 on.",
     "dpr": "Top-k accuracy of passages that contain an answer: make judgments from texts with ranklens.answers.",
-    "kilt": "An answer may need several pages, and there may be several such sets: EvidenceRprec takes the best set, AllRecall@5 counts a set once, "
-    "when its last page is there.",
+    "kilt": "An answer may need several pages, and there may be several such sets: EvidenceRprec takes the best set, KILT_R@5 gives each set one rank, "
+    "that of its last page.",
     "memory": "Whether any, and whether all of the sessions that hold an answer are in the first k.",
     "cast": "Conversations: nDCG@3, averaged over turns; slice by depth to see how it falls.",
     "diversity": "Queries with several meanings: alpha_nDCG rewards new subtopics, StRecall shows how many are covered.",

@@ -1,43 +1,36 @@
-"""A run without any judged query: for a command that is an error, because its zeros would pass for a result."""
+"""Runs and judgments whose ids do not match: without any query in common a command ends with an error, as its zeros would pass for a result."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
-from ranklens.errors import InputError, hearing, warn
-
-if TYPE_CHECKING:
-    from ranklens.config.result import BenchResult
+from ranklens.errors import InputError, MismatchWarning, RankLensWarning, hearing, warn
 
 
 @contextmanager
 def queries_in_common() -> Iterator[None]:
-    """Turn the warning of :func:`ranklens.judge` into an error."""
-    from ranklens.judging.assembly import NOTHING_IN_COMMON
-
+    """Refuse a run without any judged query; other warnings of the block are passed on."""
     with hearing() as heard:
         yield
+    refuse_total(heard)
     for told in heard:
-        if NOTHING_IN_COMMON in str(told):
-            raise InputError(str(told))
         warn(told)
 
 
-def refuse_mismatch(cautions: Iterable[str]) -> None:
-    """The same for a comparison, which keeps warnings as cautions."""
-    from ranklens.judging.assembly import NOTHING_IN_COMMON
+@contextmanager
+def only_mismatches() -> Iterator[None]:
+    """The same where other warnings are kept elsewhere, as a comparison does with its cautions."""
+    with hearing() as heard:
+        yield
+    refuse_total(heard)
+    for told in heard:
+        if isinstance(told, MismatchWarning):
+            warn(told)
 
-    for caution in cautions:
-        if NOTHING_IN_COMMON in caution:
-            raise InputError(caution)
 
-
-def with_queries_in_common(work: Callable[[], BenchResult]) -> BenchResult:
-    """The same for a configuration, whose results may be compared or not."""
-    with queries_in_common():
-        result = work()
-    if result.comparison is not None:
-        refuse_mismatch(result.comparison.cautions)
-    return result
+def refuse_total(heard: Iterable[RankLensWarning]) -> None:
+    """Raise the warning that no query matches."""
+    for told in heard:
+        if isinstance(told, MismatchWarning) and told.is_total:
+            raise InputError(*told.parts)

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import inspect
+import os
 import sys
+from contextlib import suppress
 from dataclasses import fields
 from functools import wraps
+from glob import iglob
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
 
 from ranklens.cli import output_formats
+from ranklens.files.output import check_outputs
 from ranklens.policy import Policy
 from ranklens.process import loudness
+from ranklens.words import documentation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 
 Qrels = Annotated[
@@ -97,7 +102,7 @@ Match = Annotated[
 
 def first_line(command: Callable[..., None]) -> str:
     """What the list of commands says of one: its first sentence as a whole, which Typer would cut."""
-    return (command.__doc__ or "").partition("\n")[0]
+    return documentation(command).partition("\n")[0]
 
 
 def with_policy(command: Callable[..., None]) -> Callable[..., None]:
@@ -197,6 +202,44 @@ def with_options(
     return _signed(run, command, added, without=argument)
 
 
+WRITTEN = (
+    "output",
+    "junit",
+    "plot",
+    "target",
+)  # name files to write, as do plots; all other arguments may name files to read
+
+
+def check_files(arguments: Mapping[str, Any]) -> None:
+    """Refuse to write over what the command reads, or over another of its outputs, before it does anything."""
+    written = [Path(text) for name in WRITTEN for text in _texts(arguments.get(name))]
+    written += [Path(text.rpartition("=")[2]) for text in _texts(arguments.get("plots"))]
+    if written:
+        read = [
+            file
+            for name, value in arguments.items()
+            if name not in (*WRITTEN, "plots")
+            for file in _files(value)
+        ]
+        check_outputs(written, read)
+
+
+def _texts(value: Any) -> list[str]:
+    values = value if isinstance(value, (list, tuple)) else [value]
+    return [os.fspath(one) for one in values if isinstance(one, (str, os.PathLike))]
+
+
+def _files(value: Any) -> Iterator[str]:
+    """Every existing file that a value may name: FILE, NAME=FILE, FILE:COLUMN or a pattern."""
+    for text in _texts(value):
+        for name in (text, text.partition("=")[2], text.rpartition(":")[0]):
+            with suppress(OSError, ValueError):  # no name of a file
+                if name and os.path.exists(name):
+                    yield name
+                elif any(letter in name for letter in "*?["):
+                    yield from iglob(name, recursive=True)
+
+
 def with_manners(command: Callable[..., None]) -> Callable[..., None]:
     """The command with ``--quiet`` and ``--strict``; one that has warnings of its own takes ``strict`` as an argument."""
     own = [name for name in _MANNERS if name in inspect.signature(command).parameters]
@@ -204,6 +247,7 @@ def with_manners(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def run(**arguments: Any) -> None:
         told = {name: arguments.pop(name) for name in _MANNERS}
+        check_files(arguments)
         with loudness(**told):
             command(**arguments, **{name: told[name] for name in own})
 

@@ -49,7 +49,12 @@ def plan(
     ] = None,
     power: Annotated[float, typer.Option(help="Probability of finding the difference.")] = 0.8,
     alpha: Annotated[float, typer.Option(help="Significance level.")] = 0.05,
-    systems: Annotated[int, typer.Option(min=2, help="Number of systems that will be compared.")] = 2,
+    systems: Annotated[
+        int | None,
+        typer.Option(
+            min=2, help="Number of systems that will be compared. Default: those of the pilot, or 2."
+        ),
+    ] = None,
     baseline: Annotated[
         bool, typer.Option("--baseline", help="Compare each system with one baseline, not all pairs.")
     ] = False,

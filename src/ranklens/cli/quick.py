@@ -15,7 +15,8 @@ from ranklens.cli import evaluate
 from ranklens.cli.output_formats import Format
 from ranklens.policy import Policy
 
-_NUMBERS = {"depth": (r"[0-9]{1,9}", int), "rel": (r"[0-9]{1,9}(?:\.[0-9]{1,9})?", float)}
+_DECIMAL = (r"[0-9]{1,9}(?:\.[0-9]{1,9})?", float)
+_NUMBERS = {"depth": (r"[0-9]{1,9}", int), "rel": _DECIMAL, "max_grade": _DECIMAL}
 FORMATS = {choice.value: choice for choice in Format}
 # What each option sets, and to what where it takes no value.
 OPTIONS: dict[str, tuple[str, bool | None]] = {

@@ -43,7 +43,7 @@ def report(
     """Write an HTML page that works offline: verdict, leaderboard, charts, every query and every ranking."""
     from ranklens.files.output import check_output, is_stream
     from ranklens.report.html import write_report
-    from ranklens.words import counted
+    from ranklens.words import counted, in_one_line
 
     check_output(output, inputs(qrels, runs, settings["by"], queries, corpus))
     found = compare_files(qrels, runs, policy=policy, **settings)
@@ -58,7 +58,7 @@ def report(
         return
     systems, over = counted(len(found.systems), "system"), counted(len(found.query_ids), "query")
     size = _bytes(page.stat().st_size)
-    typer.echo(f"{page}: {systems}, {over}, {size}. Open it in a browser.")
+    typer.echo(f"{in_one_line(str(page))}: {systems}, {over}, {size}. Open it in a browser.")
 
 
 def _bytes(size: int) -> str:

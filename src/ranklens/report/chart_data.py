@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     import polars as pl
 
     from ranklens.arrays import FloatArray, IntArray
-    from ranklens.comparison.analysis import SystemResult
     from ranklens.comparison.comparison import Comparison
     from ranklens.comparison.pairs import PairResult
+    from ranklens.comparison.results import SystemResult
     from ranklens.judging.judged import Judged
     from ranklens.scores import Scores
 
@@ -92,7 +92,11 @@ def margin_size(pair: PairResult) -> float | None:
 
 def deltas(comparison: Comparison, measure: str, a: str | None, b: str | None) -> pl.DataFrame:
     """``query, <a>, <b>, difference``, the largest gain of b first."""
-    return comparison.queries(measure, a, b).sort("difference", "query", descending=[True, False])
+    table = comparison.queries(measure, a, b)
+    table = (
+        table.drop("question") if table.columns[1] == "question" else table
+    )  # no system is called that there
+    return table.sort("difference", "query", descending=[True, False])
 
 
 def slices(comparison: Comparison, measure: str) -> pl.DataFrame:

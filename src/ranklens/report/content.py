@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from ranklens.comparison.analysis import SystemResult
     from ranklens.comparison.comparison import Comparison
     from ranklens.comparison.pairs import PairResult
+    from ranklens.comparison.results import SystemResult
     from ranklens.policy import Policy
     from ranklens.registry import Measure
     from ranklens.report.drilldown import Drilldown
@@ -66,6 +66,8 @@ def content(
 
     ``pieces`` is filled one by one, so that others can go on with the first ones.
     """
+    if queries is None:
+        queries = comparison.texts or None
     shown = sample(comparison)
     documents = drilldown(shown)
     pieces = {} if pieces is None else pieces
@@ -83,6 +85,8 @@ def content(
         "level": comparison.level,
         "alpha": comparison.alpha,
         "cautions": list(comparison.cautions),
+        "primary": None if comparison.primary is None else comparison.measures.index(comparison.primary),
+        "conclusion": comparison.conclusion or None,
         "measures": [_measure(comparison, name) for name in comparison.measures],
         **_results(comparison),
         "crowd": many,

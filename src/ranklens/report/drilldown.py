@@ -21,6 +21,7 @@ from ranklens.judging.assembly import judge
 from ranklens.judging.documents import judgments, ranking
 from ranklens.judging.prepared import Index, PreparedJudgments
 from ranklens.readers import frames
+from ranklens.readers.rankings import Rankings
 from ranklens.report.chart_data import registered
 from ranklens.report.crowd import MANY, in_detail
 from ranklens.report.shortlist import shortlist
@@ -189,6 +190,8 @@ def _only(run: Any, queries: pl.Series) -> Any:
         if len(run) <= 2 * len(queries):
             return run
         wanted = {*queries.to_list()}
+        if isinstance(run, Rankings):
+            return run.only(wanted)
         return {query: docs for query, docs in run.items() if str(query) in wanted}
     import polars as pl
 
@@ -241,9 +244,10 @@ def _ranks(asked: Mapping[str, Mapping[str, int]], runs: Iterable[Any], policy: 
 
     def ranked(run: Any) -> IntArray:
         """Ranks are found as for measures; the "grade" is the row."""
-        hits = judge(rows, run, policy).hits
+        judged = judge(rows, run, policy)
         ranks = np.zeros(size, np.int64)
-        ranks[hits.grade.astype(np.int64)] = hits.rank
+        for found in filter(None, (judged.hits, judged.further)):
+            ranks[found.grade.astype(np.int64)] = found.rank
         return ranks
 
     with warnings.catch_warnings():

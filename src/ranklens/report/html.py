@@ -56,7 +56,7 @@ def write_report(
     """Write the report, completely or not at all, and return its path.
 
     ``queries`` and ``corpus`` are texts by id: a dict, a table, or the path of a file or BEIR folder
-    (:func:`ranklens.files.corpus.texts`). Without them the page shows ids.
+    (:func:`ranklens.files.corpus.texts`). Without ``queries`` the page shows the texts of a golden set or log, else ids.
     """
     from ranklens.files.output import write_whole
 
@@ -145,5 +145,5 @@ def _without_script(comparison: Comparison) -> str:
     head = "".join(f"<th>{html.escape(cell)}</th>" for cell in table.header)
     rows = ("".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in table.rows)
     body = "".join(f"<tr>{row}</tr>" for row in rows)
-    verdict = html.escape(comparison.verdict(comparison.measures[0]))
-    return f"<p>{verdict}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    verdict = "".join(f"<p>{html.escape(line)}</p>" for line in comparison.verdict().splitlines())
+    return f"{verdict}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

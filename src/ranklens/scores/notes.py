@@ -45,12 +45,43 @@ def details(
     return [part for part in parts if part]
 
 
+def in_prose(every: Sequence[Judged], measures: Sequence[Measure]) -> list[str]:
+    """What :func:`details` says of each run, as sentences about all of them; where runs differ, numbers become ranges."""
+    among = [_among_the_queries(one.applied, one.policy) for one in every]
+    beside = [_beside_the_queries(one.applied) for one in every]
+    queries = _ranged([(one.applied.queries, counted(one.applied.queries, "query")) for one in every])
+    inside = ", ".join(filter(None, map(_ranged, zip(*among, strict=True))))
+    said = [f"Means are over {queries}{f' ({inside})' if inside else ''}."]
+    said += [f"{text[0].upper()}{text[1:]}." for text in map(_ranged, zip(*beside, strict=True)) if text]
+    if not isinstance(every[0], Copied):
+        said += every[0].policy.in_prose(
+            relevance=any("rel" in one.definition.parameters for one in measures)
+        )
+    shares = [share for one in every if (share := share_judged(one, measures)) is not None]
+    if shares:
+        low, high = percent(min(shares)), percent(max(shares))
+        k = deepest(measures)
+        is_all = k is None or all(k >= one.longest for one in every)
+        said.append(
+            f"Of the {'retrieved' if is_all else f'top {k}'} documents, {high if low == high else f'{low} to {high}'} are judged."
+        )
+    return said
+
+
+def _ranged(facts: Sequence[tuple[int, str]]) -> str:
+    """What is said of the highest number, with the lowest in front of it if it differs; nothing if all are 0."""
+    (low, _), (high, text) = min(facts), max(facts)
+    return "" if not high else text if low == high else text.replace(f"{high:,}", f"{low:,} to {high:,}", 1)
+
+
 def _parameters(judged: Judged, measures: Sequence[Measure]) -> list[str]:
     """What defaults stand for that change from paper to paper; a gain, where grades are more than 0 and 1."""
     is_binary = judged.graded == 0
     by_parts: dict[str, list[str]] = {}
     for measure in measures:
         found = stated(measure, highest_grade([judged]))
+        if judged.policy.max_grade is None:
+            found = [f"{part} (highest judged)" if part.startswith("max_grade") else part for part in found]
         if parts := [part for part in found if not (is_binary and part.startswith("gain"))]:
             by_parts.setdefault(", ".join(parts), []).append(measure.shown)
     return [f"{several(names, len(names))} with {parts}" for parts, names in by_parts.items()]
@@ -64,7 +95,8 @@ def highest_grade(several_judged: Iterable[Judged]) -> float | None:
 
 def _among_the_queries(applied: Applied, policy: Policy) -> list[tuple[int, str]]:
     """What happened to queries that were, or would have been, averaged over: how many, and the words for it."""
-    zero_missing, empty = policy.missing == "zero", " left out" if policy.empty == "skip" else ""
+    zero_missing = policy.missing == "zero"
+    empty = {"skip": " left out", "one": " counted as 1", "zero": ""}[policy.empty]
     absent, failed = applied.missing, applied.failed
     counts = "counts as 0" if absent == 1 else "count as 0"
     return [

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import json
-from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ranklens.errors import InputError, MeasureError, RankLensError, warn
+from ranklens.errors import InputError, RankLensError, warn
+from ranklens.files.hashes import Inputs
+from ranklens.files.json_reading import loads
 from ranklens.judging.judged import Applied, Copied, Recalled
 from ranklens.policy import Policy
+from ranklens.readers.golden_and_logs import Question
 from ranklens.registry import parse
-from ranklens.scores.scores import FORMAT_VERSION, SCHEMA, Scores
+from ranklens.scores.checking import check_comparison, check_scores, is_measure, is_text
+from ranklens.scores.scores import FORMAT_VERSION, Scores
 from ranklens.words import several
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    import numpy.typing as npt
 
 
 def read_scores(path: Any) -> dict[str, Scores]:
@@ -41,27 +42,30 @@ def read_scores(path: Any) -> dict[str, Scores]:
         text = _json_text(file)
         if text is None:
             return _copied_from(file)
-        content = json.loads(text)
+        content = loads(text)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}.", path=str(path)) from None
     except ValueError as error:
         if isinstance(error, InputError):
             raise
         raise InputError(f"{path} is not JSON: {error}.", path=str(path)) from None
-    single = isinstance(content, dict) and "values" in content
-    named = {file.name.partition(".")[0]: content} if single else content
-    if single and "systems" in content:
-        named = of_comparison(content)
-    if not isinstance(named, dict) or not named or "format_version" in named:  # something else of RankLens
-        raise InputError(
-            f"{path} holds no scores; ranklens evaluate -o scores.json writes them.", path=str(path)
-        )
     try:
-        return {str(name): recalled(one) for name, one in named.items()}
-    except InputError as error:
+        return _by_name(content, file)
+    except RankLensError as error:
         error.prefix(f"{path}: ")
         error.path = str(path)
         raise
+
+
+def _by_name(content: Any, file: Path) -> dict[str, Scores]:
+    single = isinstance(content, dict) and "values" in content
+    if single and "systems" in content:
+        check_comparison(content)
+        return {name: scores_of(one) for name, one in of_comparison(content).items()}
+    named = {file.name.partition(".")[0]: content} if single else content
+    if not isinstance(named, dict) or not named or "format_version" in named:  # something else of RankLens
+        raise InputError("This file contains no scores; ranklens evaluate -o scores.json writes them.")
+    return {name: recalled(one, "" if single else f"{name}: ") for name, one in named.items()}
 
 
 def of_comparison(content: Mapping[str, Any]) -> dict[str, Any]:
@@ -113,65 +117,28 @@ def _copied_from(file: Path) -> dict[str, Scores]:
     return found
 
 
-def is_measure(name: str) -> bool:
-    """Whether the registry has a measure of that name."""
+def recalled(content: Any, name: str = "") -> Scores:
+    """Scores from what JSON says, once it is known to be right; ``name`` begins the message if it is not."""
     try:
-        parse(name)
-    except MeasureError:
-        return False
-    return True
-
-
-def recalled(content: Any) -> Scores:
-    """Scores from what JSON says."""
-    if not isinstance(content, dict) or content.get("format_version") != FORMAT_VERSION:
-        given = content.get("format_version") if isinstance(content, dict) else content
-        raise InputError(
-            f"These are no scores that this version of RankLens reads: format_version is {given!r:.40}, and should be {FORMAT_VERSION}."
-        )
-    if content.get("schema", SCHEMA) != SCHEMA:
-        raise InputError(
-            f"These are no scores: schema is {content['schema']!r:.40}, and should be {SCHEMA!r}."
-        )
-    try:
-        queries = [str(query) for query in content["queries"]]
-        asked = {row["measure"]: row["asked"] for row in content["measures"]}
-        measures = [parse(asked.get(name, name)) for name in content["values"]]
-        kinds = {m: np.float64 if m.definition.aggregate != "none" else np.object_ for m in measures}
-        values = {
-            str(m): np.array(found, kinds[m])
-            for m, found in zip(measures, content["values"].values(), strict=True)
-        }
-        policy, applied = content["policy"], Applied(**content["applied"])
-        judged = (
-            Copied.of(queries, Policy(), applied)
-            if policy is None
-            else Recalled.of(queries, Policy(**policy), applied)
-        )
-        _check_recalled(queries, content.get("n", len(queries)), content["values"], values)
-    except RankLensError:
+        check_scores(content)
+    except RankLensError as error:
+        error.prefix(name)
         raise
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise InputError(f"These scores are incomplete: {type(error).__name__}: {error}.") from None
-    return Scores(measures, judged, values)
+    return scores_of(content)
 
 
-def _check_recalled(
-    queries: list[str], n: Any, given: Mapping[str, list[Any]], values: Mapping[str, npt.NDArray[Any]]
-) -> None:
-    if n != len(queries):
-        raise InputError(
-            f"These scores are incomplete: they are of {n} queries, and {len(queries)} are listed."
-        )
-    repeated = next((query for query, times in Counter(queries).items() if times > 1), None)
-    if repeated is not None:
-        raise InputError(f"The query {repeated!r} is listed twice.", query=repeated)
-    for (name, found), read in zip(given.items(), values.values(), strict=True):
-        if len(found) != len(queries):
-            raise InputError(f"These scores are incomplete: not every query has a value of {name}.")
-        missing = [row for row, value in enumerate(found) if value is None or value != value]  # noqa: PLR0124  NaN
-        if missing:
-            query = queries[missing[0]]
-            raise InputError(f"The value of {name} for query {query!r} is missing.", query=query)
-        if read.ndim > 1:
-            raise InputError(f"These scores are damaged: {name} has several values for a query.")
+def scores_of(content: Mapping[str, Any]) -> Scores:
+    """Scores from JSON that was checked."""
+    asked = {row["measure"]: row["asked"] for row in content["measures"]}
+    measures = [replace(parse(name), asked=asked.get(name, "")) for name in content["values"]]
+    kinds = {name: np.object_ if is_text(name) else np.float64 for name in content["values"]}
+    values = {name: np.array(found, kinds[name]) for name, found in content["values"].items()}
+    queries, policy, applied = content["queries"], content["policy"], Applied(**content["applied"])
+    judged = (
+        Copied.of(queries, Policy(), applied)
+        if policy is None
+        else Recalled.of(queries, Policy(**policy), applied)
+    )
+    texts = content.get("texts", {})
+    judged = replace(judged, questions=({query: Question(query, text) for query, text in texts.items()},))
+    return Scores(measures, judged, values, inputs=Inputs(known=content.get("inputs", {})))

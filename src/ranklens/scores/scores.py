@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from copy import copy
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,10 +12,11 @@ import numpy as np
 
 from ranklens import __version__
 from ranklens.errors import InputError, MeasureError, MissingExtraError, nearest
+from ranklens.files.hashes import NO_INPUTS, Inputs
 from ranklens.judging.judged import Copied, Judged, Recalled
 from ranklens.policy import Policy
 from ranklens.registry import Aggregate, Measure, parse
-from ranklens.scores.notes import details, highest_grade, kinds_of_intervals
+from ranklens.scores.notes import details, highest_grade, in_prose, kinds_of_intervals
 from ranklens.stats.intervals import Bounds, Interval, interval, median_interval
 from ranklens.words import counted, finite, several
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pandas as pd
     import polars as pl
+    from typing_extensions import Self
 
     from ranklens.arrays import FloatArray
     from ranklens.explanation.failing import Failing
@@ -73,30 +76,46 @@ class Scores:
     judged: Judged
     values: Mapping[str, npt.NDArray[Any]]
     sources: Sources | None = field(default=None, repr=False, compare=False)
+    inputs: Inputs = field(default=NO_INPUTS, repr=False, compare=False)  # files, to be hashed
 
     @property
     def queries(self) -> Sequence[str]:
         return self.judged.queries
 
     def __getitem__(self, measure: str | Measure) -> FloatArray:
-        """The values of one measure, in the order of :attr:`queries`."""
-        name = str(parse(measure)) if isinstance(measure, str) else str(measure)
-        if name not in self.values:
-            raise MeasureError(f"{name} was not evaluated: {nearest(name, self.values)}")
-        return self.values[name]
+        """The values of one measure, in the order of :attr:`queries`; any spelling will do, the one asked for first."""
+        return self.values[str(self.evaluated(measure))]
 
-    @property
+    def evaluated(self, measure: str | Measure) -> Measure:
+        """The evaluated measure behind a name: in the spelling that was asked for, or any other."""
+        found = _evaluated(measure, self.measures, self.policy.rel)
+        if str(found) not in self.values:
+            raise MeasureError(f"{found} was not evaluated: {nearest(str(found), self.values)}")
+        return found
+
+    @cached_property
     def texts(self) -> Mapping[str, str]:
-        """The texts of queries, as far as they are known."""
-        if self.sources is None:
-            return {}
-        return self.sources.texts or getattr(self.sources.qrels, "texts", None) or {}
+        """The texts of queries, as far as they are known: as given, or from the golden set or log."""
+        asked = [one for questions in self.judged.questions for one in questions.items()]
+        known = {name: question.text for name, question in asked if question.text is not None}
+        return known if self.sources is None else {**known, **(self.sources.texts or {})}
 
     def with_texts(self, texts: Mapping[str, str]) -> Scores:
         """The same with the texts of queries, which tables by query show."""
         if self.sources is None:
             return self
-        return replace(self, sources=replace(self.sources, texts={**self.texts, **texts}))
+        return self._with(sources=replace(self.sources, texts={**self.texts, **texts}))
+
+    def with_inputs(self, inputs: Inputs) -> Self:
+        """The same, made from these files."""
+        return self._with(inputs=inputs)
+
+    def _with(self, **changed: Any) -> Self:
+        """A copy, with all that a subclass knows besides, and without texts that were put together before."""
+        found = copy(self)
+        vars(found).update(changed)
+        vars(found).pop("texts", None)
+        return found
 
     @property
     def abstention(self) -> float | None:
@@ -112,7 +131,7 @@ class Scores:
     @cached_property
     def mean(self) -> dict[str, float]:
         """Each measure over all queries: the mean; the sum for counts, the geometric mean for ``gm_`` measures."""
-        found = Means()
+        found = Means({}, self.measures, self.policy.rel)
         for measure in self.measures:
             name, kind = str(measure), measure.definition.aggregate
             if kind != "none":
@@ -130,7 +149,7 @@ class Scores:
         self, measure: str | Measure, *, level: float = 0.95, method: str = "auto", rng: Rng = None
     ) -> Interval:
         """The interval of a mean (of the logarithms, for a geometric mean); ``method`` as in :func:`ranklens.stats.interval`."""
-        parsed = parse(measure) if isinstance(measure, str) else measure
+        parsed = self.evaluated(measure)
         definition = parsed.definition
         bounds = Bounds(definition.low, definition.high)
         around = interval_of(
@@ -143,8 +162,9 @@ class Scores:
     def bounds(self, measure: str | Measure | None = None) -> Range:
         """The lowest and highest mean that complete judgments could give: unjudged documents turn every value into a range.
 
-        Every unjudged document that was retrieved may have any grade that somebody gave, also where that makes the ideal better;
-        documents that were not retrieved stay as they are. ``per_query`` has the range of each query. ``measure`` is any, by default
+        Every unjudged document that was retrieved may have any grade that somebody gave, also where that makes the ideal better.
+        The range excludes documents that were not retrieved, which may be relevant and unjudged, errors in the judgments, and
+        chance in the choice of queries: it is no confidence interval. ``per_query`` has the range of each query. ``measure`` is any, by default
         the first; one whose extremes cannot be found is refused by name.
 
         >>> import ranklens as rl
@@ -228,6 +248,8 @@ class Scores:
             "policy": None if isinstance(self.judged, Copied) else asdict(self.judged.policy),
             "applied": asdict(self.judged.applied),
         }
+        if hashes := self.inputs.hashes():
+            content["inputs"] = hashes
         if self.texts:
             content["texts"] = {query: self.texts[query] for query in self.queries if query in self.texts}
         return json.dumps(content, ensure_ascii=False)
@@ -241,11 +263,13 @@ class Scores:
         >>> Scores.from_json(scores.to_json()).mean
         {'RR': 0.75}
         """
+        from ranklens.files.json_reading import loads
+        from ranklens.scores.reading import recalled
+
         try:
-            content = json.loads(text)
+            content = loads(text)
         except ValueError as error:
             raise InputError(f"These scores are not JSON: {error}.") from None
-        from ranklens.scores.reading import recalled
 
         by_name = isinstance(content, dict) and [one for one in content.values() if isinstance(one, dict)]
         if by_name and all("values" in one for one in by_name):
@@ -277,7 +301,8 @@ class Scores:
                 f"Scores with different measures cannot be merged: {', '.join(names)}, and {', '.join(odd.values)}."
             )
         values = {name: np.concatenate([one.values[name] for one in given]) for name in names}
-        return cls(given[0].measures, merge([one.judged for one in given]), values)
+        inputs = Inputs.merged(one.inputs for one in given)
+        return cls(given[0].measures, merge([one.judged for one in given]), values, inputs=inputs)
 
     def to_mteb(self, task: str, **about: Any) -> dict[str, Any]:
         """The result of a task as MTEB writes it; ``about`` may give split, subset, languages, revision and main.
@@ -340,13 +365,13 @@ class Scores:
 
         >>> import ranklens as rl
         >>> print(rl.evaluate({"q": {"a"}}, {"q": ["a"]}, "RBP").methods())
-        We report RBP (p = 0.8; gain = binary; Moffat and Zobel 2008). 1 query averaged; ties by document id, descending. ...
+        We report RBP (p = 0.8; gain = binary; Moffat and Zobel 2008). Means are over 1 query. Documents with the same score ...
         """
         from ranklens.formulas.methods_paragraph import written
 
-        said = "; ".join(details(self.judged, self.measures, parameters=False))
-        sentences = [f"{said}.", f"Values were computed with RankLens {__version__}."]
-        return written(self.measures, highest_grade([self.judged]), sentences, cite)
+        return written(
+            self.measures, highest_grade([self.judged]), in_prose([self.judged], self.measures), cite
+        )
 
     def __str__(self) -> str:
         return str(self.table())
@@ -384,13 +409,39 @@ class Scores:
 
 
 class Means(dict[str, float]):
-    """Means by canonical name, found under any spelling."""
+    """Means by canonical name, found under any spelling; iteration, length and JSON know the canonical names alone."""
+
+    def __init__(self, means: Mapping[str, float], measures: Sequence[Measure] = (), rel: float = 1) -> None:
+        super().__init__(means)
+        self._measures, self._rel = measures, rel
 
     def __missing__(self, name: str) -> float:
-        canonical = str(parse(name))
-        if canonical not in self:
+        canonical = str(_evaluated(name, self._measures, self._rel))
+        if not super().__contains__(canonical):
             raise MeasureError(f"{canonical} was not evaluated: {nearest(canonical, self)}")
         return self[canonical]
+
+    def __contains__(self, name: Any) -> bool:
+        return self.get(name) is not None
+
+    def get(self, name: str, default: Any = None) -> Any:
+        try:
+            return self[name]
+        except MeasureError:
+            return default
+
+
+def _evaluated(measure: str | Measure, measures: Sequence[Measure], rel: float) -> Measure:
+    """The measure behind a name; one in ``measures`` if it is spelled as it was asked for, or means the same at level ``rel``."""
+    if not isinstance(measure, str):
+        return measure
+    asked = next((one for one in measures if measure.strip() in (one.shown, str(one))), None)
+    if asked is not None:
+        return asked
+    from ranklens.registry import with_rel
+
+    parsed = parse(measure)
+    return next((one for one in measures if one in (parsed, with_rel(parsed, rel))), parsed)
 
 
 def total(kind: Aggregate, values: FloatArray) -> float:

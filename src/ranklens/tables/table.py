@@ -9,7 +9,8 @@ import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ranklens.words import visible
+from ranklens.tables import latex
+from ranklens.words import in_one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,8 +54,10 @@ class Table:
         header, *rows = ([in_a_cell(cell) for cell in row] for row in (self.header, *self.rows))
         widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
         lines = [_line(row, widths, self.left) for row in (header, ["-" * w for w in widths], *rows)]
-        before = [visible(self.title), ""] if self.title else []
-        return "\n".join(before + lines + (["", visible(self.note)] if self.note else []))
+        before = [in_one_line(self.title), ""] if self.title else []
+        return "\n".join(
+            [*before, *lines, *(["", *map(in_one_line, self.note.split("\n"))] if self.note else [])]
+        )
 
     def to_csv(self, separator: str = ",", *, guarded: bool = False) -> str:
         """Comma- or tab-separated values, without title and note.
@@ -85,27 +88,15 @@ class Table:
         rows = [[_markdown(cell) for cell in row] for row in (self.header, align, *self.rows)]
         lines = [f"| {' | '.join(row)} |" for row in rows]
         before = [f"### {_markdown(self.title)}", ""] if self.title else []
-        return "\n".join(before + lines + (["", _harmless(self.note)] if self.note else []))
+        return "\n".join(
+            [*before, *lines, *(["", *map(_harmless, self.note.split("\n"))] if self.note else [])]
+        )
 
     def to_latex(self) -> str:
         """A table with booktabs, the note as its caption above it."""
-        lines = [_latex_row(row) for row in (self.header, *self.rows)]
         columns = "l" * self.left + "r" * (len(self.header) - self.left)
-        return "\n".join(
-            [
-                r"\begin{table}",
-                r"\centering",
-                *([rf"\caption{{{_latex(self.note)}}}"] if self.note else []),
-                rf"\begin{{tabular}}{{{columns}}}",
-                r"\toprule",
-                lines[0],
-                r"\midrule",
-                *lines[1:],
-                r"\bottomrule",
-                r"\end{tabular}",
-                r"\end{table}",
-            ]
-        )
+        header, *rows = ([_latex(cell) for cell in row] for row in (self.header, *self.rows))
+        return "\n".join(latex.environment(columns, header, rows, caption=_latex(self.note)))
 
     def to_html(self) -> str:
         """The table as HTML; every cell is escaped."""
@@ -156,7 +147,7 @@ class Lines:
     lines: Sequence[str]
 
     def __str__(self) -> str:
-        return "\n".join([visible(self.title), *(_wrapped(visible(line)) for line in self.lines)])
+        return "\n".join([in_one_line(self.title), *(_wrapped(in_one_line(line)) for line in self.lines)])
 
     def to_markdown(self) -> str:
         return "\n".join(
@@ -227,14 +218,12 @@ _LINK = re.compile(r"\](?=[(\[:])")
 
 def _harmless(text: str) -> str:
     """Markdown without links, which may run code where it is shown."""
-    return _LINK.sub(r"\\]", visible(text))
+    return _LINK.sub(r"\\]", in_one_line(text))
 
 
 def in_a_cell(cell: str) -> str:
     """What a cell shows in plain text: an id has no ends of lines, as a mean above its interval has."""
-    if cell.isprintable() or isinstance(cell, Cell):
-        return visible(cell)
-    return visible(cell).replace("\n", "\\n").replace("\t", "\\t")
+    return "\n".join(map(in_one_line, cell.split("\n"))) if isinstance(cell, Cell) else in_one_line(cell)
 
 
 def no_formula(text: str) -> str:
@@ -248,31 +237,12 @@ def no_formula(text: str) -> str:
     return text
 
 
-def _latex_row(cells: Sequence[str]) -> str:
-    line = " & ".join(map(_latex, cells)) + r" \\"
-    # At the start of a line these would belong to the line break before.
-    return f"{{}}{line}" if line.startswith(("[", "*")) else line
-
-
 def _latex(cell: str) -> str:
     strong, raised = _marks(cell)
-    text = escape_latex(cell)
+    text = latex.escaped(cell)
     return (rf"\textbf{{{text}}}" if strong else text) + (
-        rf"\textsuperscript{{{escape_latex(raised)}}}" if raised else ""
+        rf"\textsuperscript{{{latex.escaped(raised)}}}" if raised else ""
     )
-
-
-def escape_latex(text: str) -> str:
-    """Text as LaTeX prints it."""
-    special = {
-        "\\": r"\textbackslash{}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "<": r"\textless{}",
-        ">": r"\textgreater{}",
-        "\n": " ",
-    }
-    return "".join(special.get(c, rf"\{c}" if c in "&%$#_{}" else c) for c in visible(text))
 
 
 def _escaped(text: str) -> str:

@@ -57,6 +57,7 @@ def share_of_width(letters: int, beside: int = 0) -> float:
     return min((width_of(letters) + 12) / inner, 0.5)
 
 
-def averaged(comparison: Comparison) -> str:
-    """What a mean is over, for the line below a title."""
-    return f"Mean over {counted(len(comparison.query_ids), 'query')}, {100 * comparison.level:.4g}% interval"
+def averaged(comparison: Comparison, *, intervals: bool = True) -> str:
+    """What a mean is over, for the line below a title; and the level of the intervals, if they are drawn."""
+    mean = f"Mean over {counted(len(comparison.query_ids), 'query')}"
+    return f"{mean}, {100 * comparison.level:.4g}% interval" if intervals else f"{mean}, without intervals"

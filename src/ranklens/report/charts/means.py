@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @redrawable
 def leaderboard(comparison: Comparison, measure: MeasureName = None) -> Chart:
-    """Means with their intervals, the best system first; systems that share a letter cannot be told apart."""
+    """Means with their intervals, the best system first; systems that share a letter do not differ significantly."""
     alt, name = style.altair(), chart_data.main_measure(comparison, measure)
     rows = figures.kept(comparison, chart_data.leaderboard(comparison, name).to_dicts())
     rows = [
@@ -43,7 +43,9 @@ def leaderboard(comparison: Comparison, measure: MeasureName = None) -> Chart:
     )
     points = base.mark_point(filled=True, size=figures.current().small(90, 22), opacity=1)
     letters = (
-        ". Systems that share a letter cannot be told apart" if any(row["group"] for row in rows) else ""
+        ". Systems that share a letter do not differ significantly"
+        if any(row["group"] for row in rows)
+        else ""
     )
     return style.styled(
         alt.layer(

@@ -94,20 +94,26 @@ def _first_relevant_of_many(comparison: Comparison, rows: list[dict[str, Any]]) 
 
 @redrawable
 def precision_recall(comparison: Comparison) -> Chart:
-    """Interpolated precision at eleven levels of recall, with intervals as bands."""
+    """Interpolated precision at eleven levels of recall, with intervals as bands for up to four systems."""
     table = chart_data.precision_recall(comparison).to_dicts()
     chart = _curves(comparison, table, "recall", "recall", "interpolated precision")
-    return style.styled(chart, "Precision and recall", averaged(comparison))
+    return style.styled(chart, "Precision and recall", averaged(comparison, intervals=_has_bands(comparison)))
 
 
 @redrawable
 def over_k(comparison: Comparison, measure: MeasureName = None, ks: Sequence[int] = chart_data.KS) -> Chart:
-    """A measure at growing cutoffs k, with intervals as bands."""
+    """A measure at growing cutoffs k, with intervals as bands for up to four systems."""
     name = chart_data.main_measure(comparison, measure)
     table = chart_data.over_k(comparison, name, ks).to_dicts()
     plain = chart_data.without_cutoff(comparison, name)
     chart = _curves(comparison, table, "k", "k", f"{plain}@k", logarithmic=True)
-    return style.styled(chart, f"{plain} over the cutoff k", averaged(comparison))
+    about = averaged(comparison, intervals=_has_bands(comparison))
+    return style.styled(chart, f"{plain} over the cutoff k", about)
+
+
+def _has_bands(comparison: Comparison) -> bool:
+    """Whether intervals are drawn around lines: not where most lines are grey, nor where bands would hide each other."""
+    return figures.standing_out(comparison) is None and len(figures.shown(comparison)) <= _MOST_BANDS
 
 
 def _curves(
@@ -146,7 +152,7 @@ def _curves(
 
     if first is None:
         band, line, points = lines(rows, figure.small(2, 1.2), legend=True)
-        return alt.layer(*([band] if len(figures.shown(comparison)) <= _MOST_BANDS else []), line, points)
+        return alt.layer(*([band] if _has_bands(comparison) else []), line, points)
     behind = [row for row in rows if row["system"] not in first]
     before = [row for row in rows if row["system"] in first]
     grey = lines(behind, figure.small(1.2, 0.6), legend=False)[1]

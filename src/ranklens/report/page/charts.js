@@ -88,7 +88,7 @@ function curves(state, { title, note, rows, key, x, values, axis, quality }) {
   const top = Math.max(...rows.map((r) => r.high ?? r.mean), 1e-9);
   return card({
     title,
-    note: note + (banded.length < shown.length ? " Bands: intervals of A and B." : " Bands: intervals."),
+    note: `${note} ${bandsNote(banded, shown)}`,
     shown,
     draw(width) {
       const plot = canvas(width, 290, [26, 14, 44, 46], title);
@@ -137,6 +137,12 @@ function curves(state, { title, note, rows, key, x, values, axis, quality }) {
         ]),
       ),
   });
+}
+
+function bandsNote(banded, shown) {
+  if (!banded.length) return "Intervals are listed under Numbers.";
+  if (banded.length === shown.length) return "Bands: intervals.";
+  return `Bands: ${banded.length > 1 ? "intervals" : "interval"} of ${banded.map((s) => systems[s]).join(" and ")}; the others are listed under Numbers.`;
 }
 
 function overK(state) {
@@ -237,7 +243,8 @@ function drawCharts(state) {
   const pairwise = state.b === null ? [] : [waterfall(state), scatter(state)];
   const drawn = { first_relevant: firstRelevant, over_k: overK, precision_recall: precisionRecall };
   const reasons = Object.keys(drawn).filter((name) => typeof report.charts[name] === "string");
-  place.replaceChildren(
+  renew(
+    place,
     ...pairwise,
     ...(report.crowd && reasons.length < 3 ? [lineChoice(state)] : []),
     ...Object.keys(drawn)

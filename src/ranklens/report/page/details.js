@@ -46,7 +46,8 @@ function drawSlices(state) {
     }),
     state.b === null ? "" : td(""),
   );
-  body(section.id).replaceChildren(
+  renew(
+    body(section.id),
     report.measures[state.m].slice_verdict
       ? el("p", { class: "reasons", dir: "auto", text: sentence(report.measures[state.m].slice_verdict) })
       : "",
@@ -132,7 +133,8 @@ function drawSpeed() {
       spent.map((what) => num(name in report.spent[what] ? inAll(report.spent[what][name]) : "–")),
     );
   });
-  body(section.id).replaceChildren(
+  renew(
+    body(section.id),
     table("Latency and status by system", head, rows),
     el("p", {
       class: "muted note",
@@ -224,7 +226,8 @@ function drawTrust(state) {
       ],
     ]),
   ];
-  body("trust").replaceChildren(
+  renew(
+    body("trust"),
     report.cautions.length || facts.length
       ? el(
           "ul",
@@ -262,7 +265,8 @@ function drawTrust(state) {
 
 function drawDefinitions() {
   const limits = ([low, high]) => `${low === null ? "−∞" : short(low)} to ${high === null ? "∞" : short(high)}`;
-  body("definitions").replaceChildren(
+  renew(
+    body("definitions"),
     el(
       "dl",
       { class: "definitions" },

@@ -21,9 +21,16 @@ function fill(node, props, children) {
     else if (key.startsWith("--")) node.style.setProperty(key, value);
     else node.setAttribute(key, value === true ? "" : value);
   }
-  node.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  node.append(...present(children));
   return node;
 }
+
+// Children without null, undefined and false, which append and replaceChildren would print as words.
+const present = (children) =>
+  children.flat().filter((child) => child !== null && child !== undefined && child !== false);
+
+// Gives a node other children; anything that may be null goes through here or through el.
+const renew = (node, ...children) => node.replaceChildren(...present(children));
 
 // Text of unknown language and direction.
 const said = (text, name = "bdi", props = {}) => el(name, { dir: "auto", text, ...props });

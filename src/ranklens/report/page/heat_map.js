@@ -111,7 +111,7 @@ function drawHeatMap(state) {
     if (inside(i - view.row) && inside(j - view.column))
       pen.strokeRect(left + (j - view.column) * cell - 1, top + (i - view.row) * cell - 1, cell + 2, cell + 2);
     caption.textContent = found
-      ? `${measures[m]}: the row’s system against the column’s, in the order of the leaderboard${view.size < n ? `, places ${view.row + 1}–${view.row + view.size} against ${view.column + 1}–${view.column + view.size}` : ""}. Coloured: significantly better or worse, stronger for larger differences; grey: cannot be told apart. Drag to move, double-click to zoom in, click a cell to show its pair as B (row) and A (column).`
+      ? `${measures[m]}: the row’s system against the column’s, in the order of the leaderboard${view.size < n ? `, places ${view.row + 1}–${view.row + view.size} against ${view.column + 1}–${view.column + view.size}` : ""}. Coloured: significantly better or worse, stronger for larger differences; grey: no significant difference. Drag to move, double-click to zoom in, click a cell to show its pair as B (row) and A (column).`
       : "Unpacking the pairs …";
   }
 
@@ -219,7 +219,7 @@ function drawHeatMap(state) {
     board,
     caption,
   );
-  body("pairs").replaceChildren(frame);
+  renew(body("pairs"), frame);
   new ResizeObserver(paint).observe(frame);
   heat.paint = paint;
 }

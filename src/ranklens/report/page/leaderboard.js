@@ -17,8 +17,8 @@ function prepareLeaderboard() {
   };
   const which = [
     ["all", "all systems"],
-    ["rivals", "not told apart from the best"],
-    ["apart", "told apart from the best"],
+    ["rivals", "not significantly different from the best"],
+    ["apart", "significantly different from the best"],
     ...(teams.length ? [["teams", "the best of each team"]] : []),
   ];
   place.append(

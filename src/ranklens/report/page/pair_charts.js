@@ -6,11 +6,12 @@ const POINTS = 1500; // more queries than this are drawn as areas of density
 const differences = (m, a, b) => model.values[m][b].map((value, i) => value - model.values[m][a][i]);
 const namedQuery = (i) => model.texts?.[i] || model.ids[i];
 
-// On how many queries B is above, equal to, and below A.
+// On how many queries B is better than A, equal, and worse.
 function tally(m, a, b) {
   const d = differences(m, a, b);
-  const wins = d.reduce((n, x) => n + (x > 0), 0),
-    losses = d.reduce((n, x) => n + (x < 0), 0);
+  const sign = report.measures[m].better === "lower" ? -1 : 1;
+  const wins = d.reduce((n, x) => n + (sign * x > 0), 0),
+    losses = d.reduce((n, x) => n + (sign * x < 0), 0);
   return { wins, losses, ties: d.length - wins - losses };
 }
 
@@ -22,6 +23,7 @@ function waterfall(state) {
   const [low, high] = [Math.min(d[order[order.length - 1]], 0), Math.max(d[order[0]], 0)];
   const ends = high > low ? [low, high] : [-1, 1];
   const counts = tally(m, a, b);
+  const [above, below] = word(m, 1) === "worse" ? [counts.losses, counts.wins] : [counts.wins, counts.losses];
   const mean = d.reduce((x, y) => x + y, 0) / d.length;
   return card({
     title: isSample ? "Difference on single queries" : "Difference on every query",
@@ -62,7 +64,7 @@ function waterfall(state) {
               "text-anchor": "end",
               text: `${isSample ? "mean of these" : "mean"} ${signed(mean)}`,
             }),
-        svg("text", { class: "direct", x: 2, y: plot.h + 18, text: `${whole(counts.wins)} ${word(m, 1)}` }),
+        svg("text", { class: "direct", x: 2, y: plot.h + 18, text: `${whole(above)} ${word(m, 1)}` }),
         svg("text", {
           class: "direct",
           x: plot.w / 2,
@@ -75,7 +77,7 @@ function waterfall(state) {
           x: plot.w - 2,
           y: plot.h + 18,
           "text-anchor": "end",
-          text: `${whole(counts.losses)} ${word(m, -1)}`,
+          text: `${whole(below)} ${word(m, -1)}`,
         }),
       );
       const at = (event) =>

@@ -146,7 +146,7 @@ function card({ title, note, shown, draw, numbers, wide }) {
     const now = Math.floor(place.clientWidth);
     if (now < 40 || now === width) return;
     width = now;
-    place.replaceChildren(draw(now));
+    renew(place, draw(now));
   };
   new ResizeObserver(redraw).observe(place);
   return figure;
@@ -165,7 +165,7 @@ function unfold(title, make) {
 const tip = {
   show(event, ...lines) {
     const box = byId("tip");
-    box.replaceChildren(...lines.map((line) => said(line, "div")));
+    renew(box, ...lines.map((line) => said(line, "div")));
     box.hidden = false;
     const left = Math.min(event.clientX + 14, innerWidth - box.offsetWidth - 8);
     const top =

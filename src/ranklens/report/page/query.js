@@ -22,7 +22,8 @@ async function drawQuery(state) {
       disabled: !(at + by in list.order) || at < 0,
       onclick: () => openQuery(list.order[at + by]),
     });
-  dialog.replaceChildren(
+  renew(
+    dialog,
     el(
       "header",
       {},

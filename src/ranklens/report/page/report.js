@@ -1,10 +1,12 @@
 // ---------------------------------------------------------------------------------------------------------------------
 // What is chosen, where one is, light or dark: the page as a whole.
 
-const firstMeasure = Math.max(
-  report.measures.findIndex((measure) => measure.aggregate !== "sum"),
-  0,
-); // counts say little
+const firstMeasure =
+  report.primary ??
+  Math.max(
+    report.measures.findIndex((measure) => measure.aggregate !== "sum"),
+    0,
+  ); // counts say little
 const state = { m: firstMeasure, a: 0, b: null };
 
 function firstChoice() {
@@ -123,7 +125,7 @@ function prepareDialog() {
     const link =
       model.place && byId("rows")?.querySelector(`a[href="#${new URLSearchParams({ query: model.ids[detail.i] })}"]`);
     detail.i = null;
-    dialog.replaceChildren();
+    renew(dialog);
     remember();
     link?.focus();
   });
@@ -182,7 +184,7 @@ function prepareContents() {
 }
 
 function prepareFrame() {
-  byId("title").replaceChildren(said(report.title));
+  renew(byId("title"), said(report.title));
   const facts = [
     plural(systems.length, "system"),
     plural(report.n, "query", "queries"),
@@ -190,7 +192,7 @@ function prepareFrame() {
     ...(report.baseline === null ? [] : [`baseline ${report.baseline}`]),
     report.created,
   ];
-  byId("facts").replaceChildren(said(facts.join(" · ")));
+  renew(byId("facts"), said(facts.join(" · ")));
   byId("footer").textContent =
     `Made with RankLens ${report.version} on ${report.created}. A single file that needs no network and sends nothing.`;
 }
@@ -207,7 +209,7 @@ prepareContents();
 prepareDialog();
 if (typeof DecompressionStream === "undefined") {
   const note = "This browser is too old to unpack charts and queries. Open the report in one from 2023 or later.";
-  for (const section of ["charts", "queries"]) body(section).replaceChildren(el("p", { class: "card muted", text: note }));
+  for (const section of ["charts", "queries"]) renew(body(section), el("p", { class: "card muted", text: note }));
   document.documentElement.dataset.ready = "";
 } else {
   Promise.all([loadModel(), loadPairs(state.m)]).then(() => {

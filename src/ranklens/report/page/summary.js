@@ -16,8 +16,10 @@ function drawVerdict(state) {
     );
   else tiles.push(...pairTiles(state));
   const cautions = report.cautions.length;
-  body("verdict").replaceChildren(
+  renew(
+    body("verdict"),
     ...spoken(report.measures[state.m].verdict),
+    report.conclusion ? el("p", { class: "reasons", dir: "auto", text: report.conclusion }) : "",
     el("div", { class: "tiles" }, tiles),
     cautions
       ? el(
@@ -63,7 +65,7 @@ function pairTiles(state) {
         )
       : tile(label, gap(m, untested(m, a, b)), [noPair(m)]),
     counts
-      ? tile("Queries where B is higher : lower", `${whole(counts.wins)} : ${whole(counts.losses)}`, [
+      ? tile(`Queries where B is ${report.measures[m].better === "neither" ? "higher : lower" : "better : worse"}`, `${whole(counts.wins)} : ${whole(counts.losses)}`, [
           balance(state, counts),
         ])
       : "",
@@ -114,7 +116,7 @@ function balance(state, p) {
     {
       class: "balance",
       role: "img",
-      "aria-label": `B is above A on ${p.wins} queries, equal on ${p.ties}, below on ${p.losses}`,
+      "aria-label": `B wins ${p.wins} queries, ties on ${p.ties} and loses ${p.losses}`,
     },
     part(p.wins, look(state.b)),
     part(p.ties, "even"),
@@ -168,7 +170,8 @@ function drawLeaderboard(state) {
       ...others.map((name) => num(amount(measures.indexOf(name), result(name, r.system).mean), { class: "roomy" })),
     );
   });
-  place.replaceChildren(
+  renew(
+    place,
     lines.length
       ? table(`Leaderboard by ${measure}`, head, lines, { class: "leaderboard" })
       : el("p", { class: "empty", text: "No system matches. Change the search or the filters." }),
@@ -200,7 +203,7 @@ const explainGroups = (rows) =>
   rows.length < 2
     ? ""
     : rows.some((r) => r.group)
-      ? `Systems that share a letter cannot be told apart on these queries. ${STAR}`
+      ? `Systems that share a letter do not differ significantly on these queries. ${STAR}`
       : report.baseline === null
         ? ""
         : rows.length > 2
@@ -305,7 +308,8 @@ function drawPairs(state) {
   // The one pair of two systems is told above; here it is seen from both sides.
   const folded = section.querySelector("details");
   const isOpen = folded !== null && folded.open;
-  body(section.id).replaceChildren(
+  renew(
+    body(section.id),
     ...(systems.length > 2 ? shown : [el("details", { open: isOpen }, el("summary", { text: "Show the pair" }), shown)]),
   );
 }

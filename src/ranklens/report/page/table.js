@@ -225,7 +225,8 @@ function drawTable(state) {
         : null,
     );
   });
-  byId("rows").replaceChildren(
+  renew(
+    byId("rows"),
     rows.length
       ? table(`Queries by ${measures[m]}`, head, rows, { class: "queries" })
       : el("p", { class: "empty", text: "No query matches. Change the search or the filters." }),
@@ -281,7 +282,8 @@ function drawPages(last) {
       },
     });
   const first = list.page * PAGE;
-  byId("pages").replaceChildren(
+  renew(
+    byId("pages"),
     ...(last < 1
       ? []
       : [

@@ -1,0 +1,84 @@
+"""How a program begins and ends: Ctrl-C never shows a traceback, and nothing but the end of its work is success.
+
+It imports next to nothing, so that commands can begin here.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, NoReturn
+
+_own: dict[str, Callable[..., Any]] = {name: getattr(os, name) for name in ("_exit", "execv", "execve")}
+_guards: list[int] = []  # processes; a list may be changed by several threads
+
+
+def main() -> int:
+    """``ranklens``."""
+    return _begin("ranklens.cli.main")
+
+
+def trec_eval() -> int:
+    """``ranklens-trec-eval``."""
+    return _begin("ranklens.trec.command")
+
+
+def _begin(module: str) -> int:
+    try:
+        import signal
+
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, interrupted)  # until ranklens.process answers it
+        from importlib import import_module
+
+        command = import_module(module)
+    except KeyboardInterrupt:
+        interrupted()
+    return int(command.main())
+
+
+def interrupted(*_: object) -> NoReturn:
+    """The answer to Ctrl-C while a program is loaded: there is nothing to clean up yet, and nothing worth a traceback."""
+    leave_at_once(130)
+
+
+def leave_at_once(status: int) -> NoReturn:
+    """End the process here and now, which other code may be kept from."""
+    _own["_exit"](status)
+    raise AssertionError
+
+
+class only_at_the_end:  # noqa: N801  used like a function
+    """Make ``os._exit`` and ``os.execv`` of this process raise ``SystemExit`` while code of others is called.
+
+    A retriever that called ``os._exit(0)`` would otherwise pass every gate. Child processes end as they like.
+    """
+
+    def __enter__(self) -> None:
+        from_now_on_only_at_the_end()
+
+    def __exit__(self, *_: object) -> None:
+        _guards.pop()
+        if not _guards:
+            for name, function in _own.items():
+                setattr(os, name, function)
+
+
+def from_now_on_only_at_the_end() -> None:
+    """The same without an end: what ``atexit`` calls, and threads that were left behind, cannot end a program either."""
+    _guards.append(os.getpid())
+    for name in _own:
+        setattr(os, name, _as_sys_exit(name))
+
+
+def _as_sys_exit(name: str) -> Callable[..., Any]:
+    def end(*arguments: Any, **named: Any) -> Any:
+        if os.getpid() not in _guards:  # a child process
+            return _own[name](*arguments, **named)
+        sys.exit(f"os.{name}() was called, which would have ended RankLens itself")
+
+    return end
