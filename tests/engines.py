@@ -2,11 +2,11 @@
 
 import os
 import random
-import shutil
 import sys
 from dataclasses import dataclass
 from typing import Any
 
+import needs
 import numpy as np
 import polars as pl
 import pytest
@@ -19,8 +19,7 @@ NAMES = ("dict", "frame", "file", "spark")
 def skip_without_spark():
     """A visible note, where PySpark or Java is not there."""
     pytest.importorskip("pyspark", reason="needs PySpark: pip install pyspark")
-    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
-        pytest.skip("needs Java 17: apt install openjdk-17-jre-headless")
+    needs.skip_without(needs.java(), ": apt install openjdk-17-jre-headless")
 
 
 def spark_or_skip():

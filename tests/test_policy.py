@@ -1,5 +1,6 @@
 """Each policy is described once; everything that speaks of policies reads it there."""
 
+import json
 import os
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from typing import Literal, get_args, get_origin, get_type_hints
 import pytest
 
 import ranklens as rl
+from ranklens.cli.main import main
 from ranklens.comparison import choices
 from ranklens.comparison.settings import ALL_TESTS
 from ranklens.policy import Policy, PolicyOptions, questions
@@ -79,3 +81,47 @@ def test_a_type_checker_sees_typos(tmp_path):
     for number, message in enumerate(lines.values(), 2):
         about = [line for line in told.splitlines() if f"snippet.py:{number}: error" in line]
         assert any(message in line for line in about) if message else not about, told
+
+
+def test_the_best_grade_is_fixed_once_for_all_measures(tmp_path, capsys):
+    """Otherwise the values of a query depend on the grades of the others."""
+    qrels, run = {"q1": {"a": 2}, "q2": {"b": 4}}, {"q1": ["a"], "q2": ["x", "b"]}
+    measures = ["ERR@10", "RBP(gain=linear)", "INST"]
+    alone = rl.evaluate({"q1": qrels["q1"]}, run | {}, measures, max_grade=4, unjudged_queries="ignore")
+    together = rl.evaluate(qrels, run, measures, max_grade=4)
+    for name in measures:
+        assert alone.values[name][0] == together.values[name][0]
+        explicit = (
+            name.replace("(", "(max_grade=4, ")
+            if "(" in name
+            else name.replace("@", "(max_grade=4)@")
+            if "@" in name
+            else f"{name}(max_grade=4)"
+        )
+        assert rl.evaluate({"q1": qrels["q1"]}, run, explicit).mean[explicit] == alone.mean[name]
+    assert "max_grade = 4" in str(alone)
+    assert "(highest judged)" not in str(alone)
+    assert "(highest judged)" in str(rl.evaluate(qrels, run, "ERR@10"))
+    for wrong in (0, -1, float("inf"), "four"):
+        with pytest.raises(rl.PolicyError, match=r"max_grade=.* is not allowed"):
+            rl.evaluate(qrels, run, "ERR", max_grade=wrong)
+    (tmp_path / "qrels.txt").write_text("q1 0 a 2\n")
+    (tmp_path / "run.txt").write_text("q1 Q0 a 1 1.0 t\n")
+    for more in ([], ["--quiet"]):
+        status = main(
+            [
+                "evaluate",
+                str(tmp_path / "qrels.txt"),
+                str(tmp_path / "run.txt"),
+                "-m",
+                "ERR@10",
+                "--max-grade",
+                "4",
+                "--format",
+                "json",
+                *more,
+            ]
+        )
+        told = capsys.readouterr()
+        assert status == 0, told.err
+        assert json.loads(told.out)["t"]["measures"][0]["mean"] == pytest.approx(alone.values["ERR@10"][0])

@@ -1,3 +1,6 @@
+import re
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -5,7 +8,7 @@ from table import NOT
 
 import ranklens as rl
 from ranklens import registry
-from ranklens.registry import measure, unregister
+from ranklens.registry import measure, parse_many, unregister
 
 SPELLINGS = {
     "ndcg@10": "nDCG@10", "ndcg_at_10": "nDCG@10", "ndcg_cut_10": "nDCG@10", "NDCG@10": "nDCG@10", "nDCG @ 10": "nDCG@10",
@@ -18,7 +21,7 @@ SPELLINGS = {
     "11pt_avg": "AP11", "unj_20": "Unjudged@20", "rbp_resid": "RBPres(p=0.9)", "nDCG(judged_only=True)@5": "nDCG(judged_only=true)@5",
     "nDCG(dcg='exp-log2')@10": "nDCG(gain=exp)@10", "nDCG(dcg=log2)@10": "nDCG@10", "SetP(relative=True)": "SetRelP", "NumRet(rel=1)": "NumRelRet",
     "NumRet(rel=2)": "NumRelRet(rel=2)", "ndcg_burges@10": "nDCG(gain=exp)@10", "dcg_burges": "DCG(gain=exp)", "map@10-l2": "AP(rel=2)@10",
-    "P.5": "P@5", "ndcg_cut.10": "nDCG@10", "set_F_0.5": "SetF(beta=0.5)", "set_F.0.5": "SetF(beta=0.5)", "iprec_at_recall.0.10": "IPrec@0.1",
+    "P.5": "P@5", "ndcg@10-l2": "nDCG(gains={1: 0})@10", "dcg_burges-l3": "DCG(gain=exp, gains={1: 0, 2: 0})", "ndcg-l1": "nDCG", "nDCG(gains={})": "nDCG", "ndcg_cut.10": "nDCG@10", "set_F_0.5": "SetF(beta=0.5)", "set_F.0.5": "SetF(beta=0.5)", "iprec_at_recall.0.10": "IPrec@0.1",
     "MSnDCG@10": "nDCG(discount=ms)@10", "Q-measure": "Q", "O-measure": "O", "P-plus": "P_plus", "HR@5": "Success@5", "R-Prec": "Rprec",
     "mean_average_precision": "AP", "nDCG(cutoff=7)": "nDCG@7",
     "RBP": "RBP", "rbp": "RBP(p=0.9, gain=linear, scale=query)", "rbp.95": "RBP(p=0.95, gain=raw)", "hits@5": "HitCount@5",
@@ -72,7 +75,7 @@ WRONG = {
     "nDCG(gains=7)@5": "a table such as {1: 3, 2: 9}",
     "R(cap=maybe)@5": "true or false",
     "Accuracy": "means different measures in different tools: write Success@k",
-    "ndcg@10-l2": "nDCG has no parameter 'rel'",
+    "ERR@10-l2": "ERR has no parameter 'rel'",
     "P@5@6": "is not the name of a measure",
     "": "is not the name of a measure",
 }
@@ -234,3 +237,63 @@ def test_names_of_what_is_no_value_per_query_say_where_it_is(name, where):
 def test_what_differs_in_case_alone_is_not_mixed_up():
     assert str(rl.measure("SDCG")) == "SDCG"
     assert str(rl.measure("sdcg")) == "SDCG"
+
+
+def headings():
+    """The headings of the measures' page as a reader copies them, with a number for what stands behind the @."""
+    page = (Path(__file__).parents[1] / "docs" / "measures.md").read_text(encoding="utf-8")
+    page = page.replace("IA(of=…)", "IA(of=AP)")
+    copied = [line.removeprefix("### ").strip("`") for line in page.splitlines() if line.startswith("### `")]
+    numbers = {"@k": "@10", "@recall": "@0.5", "@x": "@0.5"}
+    return [re.sub(r"@\w+$", lambda at: numbers[at[0]], one) for one in copied if not one.startswith(".")]
+
+
+@pytest.mark.parametrize("heading", headings())
+def test_headings_of_the_documentation_are_names_in_any_case(heading):
+    written = rl.measure(heading)
+    name, bracket, rest = heading.partition("(")
+    shouted = re.sub(r"(\w+)(?==)", lambda key: key[0].upper(), rest)
+    assert rl.measure(name + bracket + shouted) == written
+
+
+def test_the_page_shows_no_internals_of_python():
+    page = (Path(__file__).parents[1] / "docs" / "measures.md").read_text(encoding="utf-8")
+    assert not re.findall(r"_empty|<class|<function|inspect\.|None", page)
+    assert "### `IA(of=…)`" in page.splitlines()
+
+
+def choices():
+    """Each value of a parameter that is one of a few words."""
+    known = [d for d in registry.definitions().values() if not d.is_foreign]
+    each = [(d, p, one) for d in known for p in d.parameters.values() for one in p.choices or ()]
+    return [f"{d.name}({'recall=0.5, ' * (d.name == 'IPrec')}{p.name}={one})" for d, p, one in each]
+
+
+@pytest.mark.parametrize("written", choices())
+def test_values_of_parameters_are_known_in_any_case(written):
+    name, equals, value = written.rpartition("=")
+    exact = rl.measure(written)
+    for other in (value.upper(), value.lower(), value.swapcase()):
+        assert rl.measure(name + equals + other) == exact
+
+
+@pytest.mark.parametrize("written", ["nDCG(GAIN=Exp)@10", "ndcg(Gain='EXP')@10"])
+def test_capitals_of_parameters_do_not_matter(written):
+    assert str(rl.measure(written)) == "nDCG(gain=exp)@10"
+
+
+def test_measures_of_ir_measures_are_taken_as_they_are():
+    irm = pytest.importorskip("ir_measures")
+    given = [irm.nDCG @ 10, irm.P(rel=2) @ 5, irm.nDCG(dcg="exp-log2") @ 5, irm.AP]
+    assert [str(one) for one in parse_many(given)] == ["nDCG@10", "P(rel=2)@5", "nDCG(gain=exp)@5", "AP"]
+    assert parse_many(irm.nDCG @ 10) == parse_many("nDCG@10")
+
+
+def test_levels_of_ranx_drop_the_grades_below():
+    """As ranx does: judgments below the level are removed, others keep their grades."""
+    qrels = {"q": {"a": 3, "b": 1, "c": 2}}
+    run = {"q": ["b", "x", "a", "c"]}
+    above = {"q": {"a": 3, "c": 2}}
+    for name in ("ndcg@10", "ndcg_burges@3", "dcg"):
+        leveled, plain = rl.evaluate(qrels, run, f"{name}-l2").mean, rl.evaluate(above, run, name).mean
+        assert [*leveled.values()] == pytest.approx([*plain.values()])

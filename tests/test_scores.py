@@ -1,5 +1,6 @@
 import inspect
 import json
+import pickle
 import sys
 from pathlib import Path
 
@@ -35,6 +36,34 @@ def test_means_and_values(scores):
     assert scores["MRR"].tolist() == [1 / (i % 4 + 1) for i in range(8)]
     with pytest.raises(rl.MeasureError, match="AP was not evaluated"):
         scores["AP"]
+
+
+@pytest.mark.parametrize("options", [{}, {"rel": 2}, {"convention": "ranx"}])
+def test_means_are_found_as_they_were_asked_for(options):
+    scores = rl.evaluate(QRELS, RUN, ["mrr", "hit@5", "ndcg_cut_5"], **options)
+    canonical = [*scores.mean]
+    for asked, name, other in zip(
+        ["mrr", "hit@5", "ndcg_cut_5"], canonical, ["RR", "Success_5", "nDCG@5"], strict=True
+    ):
+        for spelling in (asked, name, other):
+            assert spelling in scores.mean
+            assert scores.mean[spelling] == scores.mean.get(spelling) == dict(scores.mean)[name]
+            assert scores.interval(spelling) == scores.interval(rl.measure(name))
+            assert scores[spelling].tolist() == scores.per_query[asked].to_list()
+    assert len(scores.mean) == 3
+    assert json.loads(json.dumps(scores.mean)) == {name: scores.mean[name] for name in canonical}
+    for wrong in ("map", "nothing of the kind", 5, None):
+        assert wrong not in scores.mean
+        assert scores.mean.get(wrong, 0.5) == 0.5
+    again = pickle.loads(pickle.dumps(scores.mean))
+    assert again["hit@5"] == scores.mean["hit@5"]
+
+
+def test_comparisons_find_measures_as_they_were_asked_for():
+    compared = rl.compare(QRELS, {"a": RUN, "b": QRELS}, ["mrr", "hit@1"], rel=2)
+    assert compared.measures == ("RR(rel=2)", "Success(rel=2)@1")
+    for asked, name in zip(["mrr", "hit@1"], compared.measures, strict=True):
+        assert compared.pair(asked, "a", "b") == compared.pair(name, "a", "b")
 
 
 def test_the_type_does_not_depend_on_how_many_measures_were_asked():
@@ -206,6 +235,8 @@ def test_scores_are_read_back(tmp_path):
     jsonschema.validate(json.loads(text), schema)
     again = rl.Scores.from_json(text)
     assert again.to_json() == text
+    levels = rl.evaluate(qrels, run, ["mrr", "P@5"], rel=2).to_json()
+    assert rl.Scores.from_json(levels).to_json() == levels
     assert again.mean == scores.mean
     assert again.policy == scores.policy
     assert again.interval("mrr") == scores.interval("mrr")
@@ -223,9 +254,9 @@ def test_scores_are_read_back(tmp_path):
     ("text", "message"),
     [
         ("{", "is not JSON"),
-        ("[]", "holds no scores"),
+        ("[]", "contains no scores"),
         ('{"run": {"format_version": 9}}', "format_version is 9, and should be 1"),
-        ('{"run": {"format_version": 1, "queries": []}}', "incomplete: KeyError"),
+        ('{"run": {"format_version": 1, "queries": []}}', "run: the document lacks 'schema'"),
     ],
 )
 def test_files_without_scores_are_refused(tmp_path, text, message):
@@ -350,7 +381,9 @@ def test_columns_that_are_no_measure_are_named(tmp_path):
 def test_what_is_not_known_of_a_file_is_not_stated(tmp_path):
     """The highest grade, and parameters of a column that any tool may have written."""
     scores = rl.evaluate({"q": {"a": 3}}, {"q": ["a"]}, "ERR, RBP")
-    assert "ERR with max_grade = 3, gain = exp; RBP with p = 0.8, gain = binary" in scores.note
+    assert (
+        "ERR with max_grade = 3 (highest judged), gain = exp; RBP with p = 0.8, gain = binary" in scores.note
+    )
     recalled = rl.Scores.from_json(scores.to_json())
     assert "max_grade" not in recalled.note + str(recalled.methods())
     assert "RBP with p = 0.8" in recalled.note
@@ -384,14 +417,16 @@ def test_merged_with_values_of_an_unknown_policy_it_is_unknown(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"queries": ["q1", "q1"]}, "The query 'q1' is listed twice"),
-        ({"n": 3}, "they are of 3 queries, and 2 are listed"),
-        ({"values": {"RR": [0.5, None]}}, "The value of RR for query 'q2' is missing"),
-        ({"values": {"RR": [0.5, float("nan")]}}, "The value of RR for query 'q2' is missing"),
-        ({"values": {"RR": [[1], [2]]}}, "RR has several values for a query"),
-        ({"values": {"RR": ["a", "b"]}}, "incomplete: ValueError: could not convert string to float"),
-        ({"values": {"RR": 5}}, "incomplete: TypeError"),
-        ({"values": {"RR": [0.5]}}, "not every query has a value of RR"),
+        ({"queries": ["q1", "q1"]}, "queries contains 'q1' twice"),
+        ({"n": 3}, "n is 3, but 2 queries are listed"),
+        ({"values": {"RR": [0.5, None]}}, r"values\.RR\[1\] is null and must be a number"),
+        ({"values": {"RR": [0.5, float("nan")]}}, r"values\.RR\[1\] is NaN and must be a finite number"),
+        ({"values": {"RR": [[1], [2]]}}, r"values\.RR\[0\] is a list and must be a number"),
+        ({"values": {"RR": ["a", "b"]}}, r"values\.RR\[0\] \(query 'q1'\) is 'a' and must be a number"),
+        ({"values": {"RR": 5}}, "values.RR is 5 and must be a list"),
+        ({"values": {"RR": [0.5]}}, "values.RR has 1 value for 2 queries"),
+        ({"values": {"RR": [1.0, -1]}}, r"values\.RR\[1\] \(query 'q2'\) is -1, but RR goes from 0 to 1"),
+        ({"values": {"RR": [1.0, 0.25]}}, r"measures\[0\]\.mean is 0.75, but the values have 0.625"),
         ({"schema": "ranklens.gate"}, "schema is 'ranklens.gate', and should be 'ranklens.scores'"),
     ],
 )
@@ -405,7 +440,9 @@ def test_damaged_scores_are_refused(changes, message):
 def test_other_files_of_ranklens_are_no_scores(tmp_path):
     file = tmp_path / "gate.json"
     file.write_text('{"format_version": 1, "passed": true}')
-    with pytest.raises(rl.InputError, match=r"gate\.json holds no scores; ranklens evaluate -o"):
+    with pytest.raises(
+        rl.InputError, match=r"gate\.json: This file contains no scores; ranklens evaluate -o"
+    ):
         rl.read_scores(file)
 
 
@@ -413,3 +450,20 @@ def test_scores_by_name_are_for_another_reader():
     one = json.loads(rl.evaluate({"q": {"a": 1}}, {"q": ["a"]}, "RR").to_json())
     with pytest.raises(rl.InputError, match=r"scores by name \(bm25 and dense\).*read_scores reads the file"):
         rl.Scores.from_json(json.dumps({"bm25": one, "dense": one}))
+
+
+def test_the_note_says_what_empty_queries_count_as():
+    data = {"q": {"a": 1}, "e": {"a": 0}}, {"q": ["a"], "e": ["a"]}
+    notes = {choice: rl.evaluate(*data, "RR", empty=choice).note for choice in ("zero", "one", "skip")}
+    assert "1 without relevant documents counted as 1" in notes["one"]
+    assert "1 without relevant documents left out" in notes["skip"]
+    assert len({*notes.values()}) == 3
+
+
+def test_a_relevance_level_does_not_empty_queries_for_measures_of_grades():
+    """At grade 2, q has no relevant document for P; nDCG knows no level, and its document of grade 1 counts."""
+    qrels, run = {"q": {"a": 1, "b": 1}, "e": {"a": 0}}, {"q": ["x", "a"], "e": ["a"]}
+    found = rl.evaluate(qrels, run, ["nDCG@2", "P@2"], rel=2, empty="one")
+    plain = rl.evaluate(qrels, run, ["nDCG@2"], empty="one")
+    assert found["nDCG@2"].tolist() == plain["nDCG@2"].tolist() == [pytest.approx(0.3868528), 1.0]
+    assert found["P(rel=2)@2"].tolist() == [1.0, 1.0]

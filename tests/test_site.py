@@ -15,6 +15,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote, urldefrag
 
+import needs
 import pytest
 import yaml
 
@@ -231,13 +232,11 @@ def address(site):
 @pytest.mark.slow
 def test_a_reader_searches_sees_formulas_and_opens_the_report_without_a_request_outside(address):
     sync_api = pytest.importorskip("playwright.sync_api")
-    chromium = next(
-        filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None
-    )
-    if chromium is None:
-        pytest.skip("no Chromium or Chrome on this machine")
+    needs.skip_without(needs.browser())
     with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        browser = playwright.chromium.launch(
+            executable_path=needs.chromium(), args=["--no-sandbox", "--disable-gpu"]
+        )
         page = browser.new_page()
         requests, errors = [], []
         page.on("request", lambda request: requests.append(request.url))
