@@ -45,7 +45,8 @@ outputs: {json: results.json, report: report.html, runs: runs}
   called first, with `params`, and must return the retriever. Otherwise `params` are passed to the function with every call.
 - A retriever may also be an address, without any Python: `{name: es, url: "http://localhost:9200/docs/_search", body: {size: "{k}", query: {match: {text: "{query}"}}}}`.
   The answers of [common engines](traces.md#engines) are understood; for others, `id: results.*.doc.key` says where the ids are. Secrets come from the environment:
-  `headers: {Authorization: "ApiKey ${ES_KEY}"}`. Without `timeout`, a call waits for at most 60 seconds. Redirects are not followed.
+  `headers: {Authorization: "ApiKey ${ES_KEY}"}`. White space around a value is removed, and errors, logs and stored answers show `${ES_KEY}` in its place (values of
+  under four letters are shown). Without `timeout`, a call waits for at most 60 seconds. Redirects are not followed.
 - Every error names its line, its key (`retrievers[1].k`) and what is allowed; for an unknown key, the closest valid one. Nothing runs until the file is free of errors.
 - **A configuration is code.** Reading it runs nothing (YAML tags cannot run code, and nothing is unpickled), but `retriever: module:function` is imported and
   called with whatever rights you have. Run only configurations that you trust. `ranklens bench --no-code` refuses all that name code or an address; run files are compared and

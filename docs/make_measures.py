@@ -12,6 +12,7 @@ from ranklens import registry
 from ranklens.conventions import CONVENTIONS
 from ranklens.conventions.differences import told
 from ranklens.formulas.literature import entry_of, references_of
+from ranklens.registry.parameters import shown
 
 PAGE = Path(__file__).parent / "measures.md"
 
@@ -28,6 +29,7 @@ FAMILIES = {
     "pairs": "Pairs of documents",
     "diversity": "Diversity and novelty",
     "evidence": "Evidence sets",
+    "sampled": "Judgments of a sample",
     "exposure": "Properties of documents: variety and exposure",
     "recommendation": "Recommendations",
 }
@@ -43,12 +45,15 @@ WHEN = {
     "counts": "For knowing what was averaged, and how much of it was judged.",
     "fields": "For images, people and landmarks; presets hold the measures that these fields report.",
     "user_models": "For a stated idea of how long users go on, with the utility, cost and depth that it implies, and how much of that rests on "
-    "unjudged documents.",
+    "unjudged documents. In these formulas, $g_i$ is the grade divided by $g_{\\max}$, and $i$ runs over the `max_n` ranks that are looked at, $D$ of them: below the end of the "
+    "ranking, nothing is gained. $W(i)$ is the share of attention that rank $i$ gets, $C(i)$ the chance to go on from there, and a document costs 1 unless its property `cost` says otherwise.",
     "pairs": "For assessors who say which of two documents is better: `Judgments(preferences={query: [(better, worse), …]})`.",
     "diversity": "For queries with several meanings or aspects: judgments say which subtopic a document covers, "
     "`{query: {subtopic: {document: grade}}}`. See [judgments that know more](richer-judgments.md).",
     "evidence": "For questions whose answer needs several documents together, `{query: [{documents}, …]}`: multi-hop questions, KILT, agent memory. "
     "See [judgments that know more](richer-judgments.md).",
+    "sampled": "For pools with judgments of a random sample only: values estimate what the whole pool would give. "
+    "See [judgments that know more](richer-judgments.md#judgments-of-a-sample).",
     "exposure": "For the variety of what is shown, and for who gets attention: documents have features and groups, "
     '`Judgments(grades, documents={document: {"group": …}})`.',
     "recommendation": "For recommender systems, through `rl.recommend.evaluate(train, test, recommendations, measures)`, which also knows Coverage, "
@@ -61,21 +66,79 @@ HEAD = """<!-- Generated from the registry by scripts/docs. Do not edit. -->
 Write a measure as `Name(parameter=value, …)@k`: `nDCG@10`, `P(rel=2)@5`, `RBP(p=0.5)`. The spellings of trec_eval, pytrec_eval, BEIR
 and others are understood and printed in this form: `ndcg_cut_10`, `map`, `MRR@10`, `hit_rate@5`, `P_5`, `recall_5`.
 
-Notation: R is the number of relevant documents of a query (grade at least `rel`, default 1), n that of retrieved ones; ranks start at 1. In formulas,
-$r_i$ is 1 if the document at rank i is relevant and 0 otherwise, $g_i$ is its grade (0 if it is not judged), $\\gamma$ the gain of a grade, $P_i$ and $R_i$ are
-precision and recall at rank i, and a star marks the ideal ranking. Without a cutoff, k is n. A ratio without a denominator (no
-relevant documents, nothing retrieved) is 0. Every measure also takes `judged_only=true`, which first removes unjudged documents from
-the ranking. `ranklens measures NAME --bibtex` prints references.
+Every measure also takes `judged_only=true`, which first removes unjudged documents from the ranking.
+`ranklens measures NAME --bibtex` prints references.
 
 Tools that compute a measure otherwise are named with it; [`convention="xgboost"`](conventions.md) gives their number.
 
 Which one to use? To find everything: recall (`R@k`). If order matters and there are grades: `nDCG@k`. If one answer is enough: `RR`. If
 any hit in the first k counts: `Success@k`. Otherwise: `P@k`.
 
+## Notation
+
+In the formulas, for one query:
+
+| symbol | meaning |
+| --- | --- |
+| $i$, $j$ | ranks, from 1 |
+| $k$ | the cutoff; without one, k is n |
+| $n$ | retrieved documents |
+| $R$ | relevant documents, retrieved or not: those of grade `rel` (default 1) or higher |
+| $r_i$ | 1 if the document at rank $i$ is relevant, else 0; 0 below the end of the ranking |
+| $g_i$ | the grade of the document at rank $i$; 0 if it is not judged, or pooled but not judged (a grade below 0), and below the end of the ranking |
+| $g_{\\max}$ | the highest grade in the judgments of all queries, or `max_grade` |
+| $\\gamma_i$ | the gain of the document at rank $i$: $\\gamma(g_i)$, which is the grade unless a parameter says otherwise |
+| $P_i$, $R_i$ | precision and recall of the first $i$ ranks |
+| $x^*$ | $x$ of the ideal ranking, all judged documents with the best first; without a cutoff, sums over it run to its own end, not to $n$ |
+| $s_i$ | the chance that the document at rank $i$ satisfies the user, as in ERR |
+| $\\mathrm{BR}(i)$ | the blended ratio, as in Q |
+| $S_{1:k}$ | the documents in the top $k$; $S$ are all that were retrieved |
+| $s$, $\\Pr(s)$ | a subtopic and its probability; all are equally probable unless `intents` says otherwise. $r_{is}$ and $g_{is}$ are $r_i$ and $g_i$ by its judgments |
+| $E$ | an evidence set |
+| $q$, $Q$ | a query, and all of them |
+| $[\\dots]$ | 1 if the condition is true, else 0 |
+
+A ratio whose denominator is 0 (no relevant documents, nothing retrieved) is 0, and so are the sum, the maximum and the minimum of nothing. Other letters are parameters of the
+measure ($h_b$ is `hb`) or are explained next to the formula.
+
 ## Presets
 
 | preset | measures |
 | --- | --- |
+"""
+
+
+SESSIONS = r"""
+## Sessions
+
+Measures of the queries that one user asks in a row. They are methods of `rl.judge_sessions(qrels, run, sessions)`, not names for `evaluate`; see
+[richer judgments](richer-judgments.md). $t$ is the place of a query in its session, $g_{ti}$ the grade of the document at its rank $i$, and $r_{ti}$ whether it is relevant.
+
+### `.sdcg(k, b=2, bq=4)`
+
+$$
+\sum_t \frac{1}{1 + \log_{bq} t} \sum_{i=1}^{k} \frac{g_{ti}}{1 + \log_b i}
+$$
+
+`kind="jiang"` takes $2^g - 1$ for the grade, and divides by $\log_b (i + b - 1)$ and $\log_{bq} (t + bq - 1)$.
+
+### `.nsdcg(k, b=2, bq=4)`
+
+$$
+\frac{\mathrm{sDCG}_k}{\mathrm{sDCG}^*_k}
+$$
+
+The session divided by one in which every query has its ideal ranking.
+
+### `.srbp(p=0.8, b=0.5)`
+
+$$
+(1 - p) \sum_t \left( \frac{p - bp}{1 - bp} \right)^{t-1} \sum_i (bp)^{i-1}\, r_{ti}
+$$
+
+### `.by_turn(measure)`
+
+The mean of any measure over the first queries of all sessions, over the second ones, and so on.
 """
 
 
@@ -102,6 +165,7 @@ def page() -> str:
                 *_otherwise(definition),
             ]
     lines += [
+        SESSIONS.rstrip("\n"),
         "",
         "## Tools that compute all measures otherwise",
         "",
@@ -132,14 +196,15 @@ def _otherwise(definition: registry.Definition) -> list[str]:
 
 
 def _signature(definition: registry.Definition) -> str:
-    shown = []
+    parts = []
     for parameter in definition.parameters.values():
         if parameter.name not in (definition.at, "judged_only"):
-            default = "…" if parameter.default is None else str(parameter.default).lower()
-            shown.append(f"{parameter.name}={default}")
+            required = parameter.default is None or parameter.default is inspect.Parameter.empty
+            default = "…" if required else shown(parameter.default)
+            parts.append(f"{parameter.name}={default}")
     return (
         definition.name
-        + (f"({', '.join(shown)})" if shown else "")
+        + (f"({', '.join(parts)})" if parts else "")
         + (f"@{definition.at}" if definition.at else "")
     )
 
@@ -147,11 +212,11 @@ def _signature(definition: registry.Definition) -> str:
 def _facts(definition: registry.Definition) -> str:
     facts = []
     if definition.aliases:
-        shown = [
+        spellings = [
             f"`{alias}`" + (f" (for `{registry.make(definition, fixed)}`)" if fixed else "")
             for alias, fixed in definition.aliases.items()
         ]
-        facts.append("Also " + ", ".join(shown))
+        facts.append("Also " + ", ".join(spellings))
     choices = [p for p in definition.parameters.values() if p.choices]
     facts += [f"`{p.name}` is one of " + ", ".join(f"`{c}`" for c in p.choices) for p in choices]
     required = [p.name for p in definition.parameters.values() if p.default is inspect.Parameter.empty]

@@ -23,7 +23,7 @@ NAMES = {
     "AveragePrecisionAtK NDCGAtK",
     "Guard": "gate History",
     "Pipelines": "routing_accuracy gate_efficiency reranking_improvement k_sweep",
-    "Errors": "RankLensError InputError MeasureError PolicyError MissingExtraError RankLensWarning",
+    "Errors": "RankLensError InputError MeasureError PolicyError MissingExtraError RankLensWarning MismatchWarning",
 }
 MODULES = (
     "ranklens.training",
