@@ -174,7 +174,7 @@ def test_many_calls_do_not_grow_in_memory():
     work(50)
     growths = []
     tracemalloc.start()
-    for _ in range(3):  # a leak grows every time; a table of the interpreter that happens to double grows once
+    for _ in range(3):  # a leak grows every round, a table of the interpreter that doubles only once
         gc.collect()
         before = tracemalloc.get_traced_memory()[0]
         work(300)
