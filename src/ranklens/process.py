@@ -97,6 +97,11 @@ def _told(name: str, error: BaseException) -> int:
     )
 
 
+def say(message: str) -> None:
+    """Write a line to standard error, whose reader may have left: the exit status does not depend on that."""
+    _say("ranklens", message, 0)
+
+
 def _say(name: str, message: str, status: int) -> int:
     with suppress(OSError, ValueError):  # standard error may be closed or full
         sys.stderr.write(f"{name}: {visible(redacted(message))}\n")

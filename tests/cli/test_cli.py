@@ -315,6 +315,17 @@ def test_a_reader_that_leaves_early_gets_no_complaint():
     assert len(done.stdout.splitlines()) == 1
 
 
+def test_findings_fail_whoever_reads_them(tmp_path):
+    (tmp_path / "qrels.txt").write_text("q1 0 a 1\n")
+    (tmp_path / "run.txt").write_text("q1 Q0 a 1 nan t\n")
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "ranklens", "lint", "qrels.txt", "run.txt"]
+    done = subprocess.run(command, cwd=tmp_path, stdout=write, stderr=subprocess.PIPE, check=False)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
 def _commands(group, *path):
     for name, command in group.commands.items():
         if hasattr(command, "commands"):

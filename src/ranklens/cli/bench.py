@@ -11,7 +11,7 @@ import typer
 from ranklens.cli import options, output_formats
 from ranklens.errors import InputError
 from ranklens.files.output import check_outputs, write_text
-from ranklens.process import reader_may_leave
+from ranklens.process import reader_may_leave, say
 from ranklens.words import counted, in_one_line
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def bench(
         kept = records_of(result.scores, None, result.benchmark, digested=True)
         keep(kept, "bench", loaded.model_dump(mode="json"))
     for line in _failures(result):
-        typer.echo(f"ranklens: {in_one_line(line)}", err=True)
+        say(in_one_line(line))
     if not result.passed:
         raise typer.Exit(1)
 

@@ -14,7 +14,7 @@ from ranklens.cli import options, output_formats
 from ranklens.errors import InputError
 from ranklens.files import output as out
 from ranklens.policy import Policy
-from ranklens.process import reader_may_leave
+from ranklens.process import reader_may_leave, say
 from ranklens.words import counted, in_one_line
 
 if TYPE_CHECKING:
@@ -366,9 +366,7 @@ def _tell(outcome: Outcome, format: Format, output: Path | None, config: Path | 
     if outcome.passed:
         return
     failed = outcome.failed
-    typer.echo(
-        f"ranklens: the gate failed: {len(failed)} of {counted(len(outcome.verdicts), 'verdict')}.", err=True
-    )
+    say(f"the gate failed: {len(failed)} of {counted(len(outcome.verdicts), 'verdict')}.")
     for line in () if shown else wording.lines(outcome):
-        typer.echo(f"ranklens: {in_one_line(line)}", err=True)
+        say(in_one_line(line))
     raise typer.Exit(1)

@@ -13,6 +13,7 @@ from ranklens.cli.map_and_match import columns_of
 from ranklens.cli.output_formats import Format
 from ranklens.files import output as out
 from ranklens.files.collection import open_collection
+from ranklens.process import reader_may_leave
 from ranklens.readers.names import Names
 from ranklens.words import in_one_line
 
@@ -59,7 +60,8 @@ def lint(
             found[in_one_line(name)] = sorted(
                 look(data.qrels, run), key=lambda finding: SEVERITIES.index(finding.severity)
             )
-    _write(found, written, output)
+    with reader_may_leave():  # as in "ranklens lint … | head": the status is still that of the findings
+        _write(found, written, output)
     failing = {"error", "warning"} if strict else {"error"}
     if failing & _severities(found):
         raise typer.Exit(1)
