@@ -109,6 +109,8 @@ FILES = [
     Attempt("a log that says every call failed", "'RR >= 0.0001' 'failed <= 99%' --qrels golden.jsonl --run failed.jsonl", 1, "40 calls failed: down", {"failed.jsonl": jsonl({"id": q, "error": "down"} for q in QUERIES)}),
     Attempt("failed calls that are not logged", "'failed <= 0' --qrels golden.jsonl --run part.jsonl", 1, "failed calls of part: 2", {"part.jsonl": logged(QUERIES[2:])}),
     Attempt("a percentile of some calls", "'p95 <= 200ms' --qrels golden.jsonl --run part.jsonl", 2, "does not say how long", {"part.jsonl": logged(QUERIES[:39], latency_s=0.1) + logged(QUERIES[39:])}),
+    Attempt("a percentile of fast failures", "'p95 <= 200ms' --qrels golden.jsonl --run part.jsonl", 2, "only 6 of 40 queries", {"part.jsonl": logged(QUERIES[:6], latency_s=0.1) + jsonl({"id": q, "error": "down", "latency_s": 0.001} for q in QUERIES[6:])}),
+    Attempt("a percentile of failures alone", "'p95 <= 200ms' --qrels golden.jsonl --run part.jsonl", 2, "does not say how long", {"part.jsonl": logged(QUERIES[:6]) + jsonl({"id": q, "error": "down", "latency_s": 0.001} for q in QUERIES[6:])}),
     Attempt("a percentile of a run", "'p95 <= 200ms' --qrels qrels.txt --run good.txt", 2, "is a run"),
     Attempt("failed calls of a run", "'failed <= 0' --qrels qrels.txt --run good.txt", 2, "is a run"),
     Attempt("negative times", "'p95 <= 200ms' --qrels golden.jsonl --run back.jsonl", 2, "a time is a number from 0", {"back.jsonl": logged(QUERIES, latency_s=-1)}),
@@ -541,15 +543,16 @@ def test_no_gate_is_no_pass_in_annotations(place, capsys):
     assert (status, "passed" in out, "no gate was checked" in out) == (0, False, True)
 
 
+@pytest.mark.parametrize("both", [False, True], ids=["output", "both streams"])
 @pytest.mark.parametrize("command", ["gate --config bench.yaml", "bench bench.yaml", "gate 'RR >= 0.9' --qrels qrels.txt --run bad.txt --format markdown"])  # fmt: skip
-def test_a_reader_that_left_does_not_make_a_gate_pass(place, command):
+def test_a_reader_that_left_does_not_make_a_gate_pass(place, command, both):
     Path("bench.yaml").write_text(of_runs("gates: [RR >= 0.9]"))
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     read, write = os.pipe()
     os.close(read)
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "ranklens", *shlex.split(command)], stdout=write, stderr=subprocess.PIPE, env=environment, check=False, timeout=60,
+            [sys.executable, "-m", "ranklens", *shlex.split(command)], stdout=write, stderr=write if both else subprocess.PIPE, env=environment, check=False, timeout=60,
         )  # fmt: skip
     finally:
         os.close(write)

@@ -66,7 +66,7 @@ class Record:
         absent = applied.missing + applied.failed
         skipped = scores.policy.missing == "skip"
         answered = len(scores.queries) - (0 if skipped else absent)
-        timed = _seconds(run, scores) if seconds is None else seconds
+        timed, number = _timed(run, scores) if seconds is None else (seconds, len(seconds))
         errors = (scores.sources.failed if scores.sources is not None else None) or getattr(
             run, "failed", None
         )
@@ -80,8 +80,8 @@ class Record:
             latency_of(timed),
             missing=applied.missing,
             left_out=absent if skipped else 0,
-            timed=len(timed),
-            untimed=max(answered - len(timed), 0),
+            timed=number,
+            untimed=max(answered - number, 0),
             errors=errors or {},
             texts=scores.texts,
         )
@@ -149,13 +149,12 @@ def _knows_failures(run: Any, scores: Scores) -> bool:
     return bool(scores.judged.applied.failed) or hasattr(run, "failed")
 
 
-def _seconds(run: Any, scores: Scores) -> list[float]:
-    """What a log says about the time of each request for a judged query that was answered, or that failed after some time."""
+def _timed(run: Any, scores: Scores) -> tuple[list[float], int]:
+    """The time of each logged request for a judged query, even a failed one, and how many of these requests were answered."""
     entries = getattr(run, "entries", None) or {}
     asked = {*map(str, scores.queries)}
-    return [
-        entry.seconds for query, entry in entries.items() if entry.seconds is not None and str(query) in asked
-    ]
+    timed = [entry for query, entry in entries.items() if entry.seconds is not None and str(query) in asked]
+    return [entry.seconds for entry in timed], sum(entry.error is None for entry in timed)
 
 
 def policy_of(scores: Scores) -> dict[str, Any]:
