@@ -1,5 +1,7 @@
 """Which queries a result rests on, and the Bayesian view of a comparison."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
@@ -83,17 +85,19 @@ def test_lower_may_be_better():
 def test_the_queries_that_decide_are_those_without_which_nothing_is_left():
     """Compared anew without them, the systems do not differ significantly."""
     gains = np.r_[0.09, np.full(5, 0.05), np.full(5, 0.02)]
-    for last, decisive in ((-0.05, None), (-0.06, ["q00", "q01"]), (-0.07, ["q00"])):
+    any_two = [f"q{i:02}" for i in range(6)]
+    for last, decisive in ((-0.05, None), (-0.06, any_two), (-0.07, ["q00"])):
         values = {"a": table(np.full(12, 0.3)), "b": table(0.3 + np.r_[gains, last])}
         found = fragile(rl.compare_scores(values), "score", "a", "b")
         assert (found and found.names) == decisive
-        for without in [decisive] if decisive else []:
+        for without in combinations(decisive, 1 if found.each else 2) if decisive else []:
             rest = {
                 name: {q: v for q, v in rows.items() if q not in without} for name, rows in values.items()
             }
             left = rl.compare_scores(rest).pairs[0]
             assert not left.significant
-            assert found.difference == pytest.approx(left.difference)
+            if without == tuple(decisive[: len(without)]):
+                assert found.difference == pytest.approx(left.difference)
 
 
 @pytest.mark.parametrize("test", ["randomization", "t", "wilcoxon", "sign"])
@@ -113,7 +117,7 @@ def test_of_clusters_whole_ones_are_left_out(test):
     assert whole.pairs[0].significant
     assert found is not None
     assert found.are_clusters
-    names = found.names[:1] if found.each else found.names
+    names = found.names[: 1 if found.each else 2]
     rest = {n: {q: v for q, v in rows.items() if topic[q] not in names} for n, rows in values.items()}
     left = rl.compare_scores(rest, clusters=topic, test=test).pairs[0]
     assert not left.significant
@@ -131,7 +135,7 @@ def test_an_unpaired_result_can_rest_on_a_query_too():
         found = fragile(whole, "score", "a", "b")
         if found is not None:
             break
-    names = found.names[:1] if found.each else found.names
+    names = found.names[: 1 if found.each else 2]
     rest = {name: {q: v for q, v in rows.items() if q not in names} for name, rows in values.items()}
     assert not rl.compare_scores(rest, test="welch").pairs[0].significant
     assert "with caution: the result hinges on " in whole.verdict()
@@ -172,6 +176,17 @@ def test_every_query_that_decides_alone_is_counted():
     decisive = found.influence("Success@5", "a", "b").filter("verdict_changes")["query"].to_list()
     assert sorted(decisive) == ["q00", "q01", "q02", "q03", "q04"]
     assert "the result hinges on any one of 5 queries (q00, q01, q02 and 2 more)" in found.verdict()
+
+
+def test_no_two_queries_are_singled_out_where_any_two_decide():
+    b = np.repeat([1.0, 0.0], [6, 14])
+    values = {
+        name: {f"q{i:02}": {"Success@5": float(v)} for i, v in enumerate(row)}
+        for name, row in (("a", np.zeros(20)), ("b", b))
+    }
+    found = rl.compare_scores(values)
+    assert found.pairs[0].significant
+    assert "the result hinges on any two of 6 queries (q00, q01, q02 and 3 more)" in found.verdict()
 
 
 def test_influence_agrees_with_the_verdict_where_the_test_is_judged_by_another():

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from ranklens.comparison.significance import independent_values
 from ranklens.stats import Clusters, adjust, influence, inputs, paired_test
@@ -47,11 +49,11 @@ def influence_frame(comparison: Comparison, measure: str, a: str, b: str) -> pl.
 
 @dataclass(frozen=True)
 class Decisive:
-    """Queries, or clusters of them, without which a difference would not be significant: without each, or without two together."""
+    """Queries, or clusters of them, without which a difference would not be significant: without each, or without any two together."""
 
     names: list[str]
     each: bool
-    difference: float  # the mean difference without the first, or without both
+    difference: float  # the mean difference without the first, or without the first two
     are_clusters: bool
 
 
@@ -73,7 +75,7 @@ def fragile(comparison: Comparison, measure: str, a: str, b: str) -> Decisive | 
         return not _significant(part, a, b, np.array([_p_of_some(part, values, ~np.isin(places, some))]))[0]
 
     def decisive(some: IntArray, *, each: bool) -> Decisive:
-        left = ~np.isin(places, some[:1] if each else some)
+        left = ~np.isin(places, some[: 1 if each else 2])
         chosen = [names[place] for place in some.tolist()]
         return Decisive(chosen, each, float(change[left].mean()), groups is not None)
 
@@ -81,7 +83,9 @@ def fragile(comparison: Comparison, measure: str, a: str, b: str) -> Decisive | 
     alone = [place for place in loudest[:_MOST].tolist() if is_decided_by(np.array([place]))]
     if alone:
         return decisive(np.array(alone), each=True)
-    return decisive(loudest[:2], each=False) if is_decided_by(loudest[:2]) else None
+    twos = sliding_window_view(loudest[:_MOST], 2)  # the quietest two last
+    count = sum(1 for _ in takewhile(is_decided_by, twos))
+    return decisive(loudest[: count + 1], each=False) if count else None
 
 
 def _p_of_some(part: Contrasts, values: FloatArray, kept: BoolArray) -> float:

@@ -378,7 +378,7 @@ def _caution(comparison: Comparison, measure: str, behind: str, ahead: str) -> s
 
 
 def _hinges(comparison: Comparison, measure: str, behind: str, ahead: str) -> str:
-    """Which queries are decisive: each of them, or two together."""
+    """Which queries are decisive: each of them, or any two together."""
     from ranklens.comparison.influence import fragile
 
     found = fragile(comparison, measure, behind, ahead)
@@ -387,9 +387,12 @@ def _hinges(comparison: Comparison, measure: str, behind: str, ahead: str) -> st
     one, many = ("cluster", "clusters") if found.are_clusters else ("query", "queries")
     if len(found.names) == 1:
         return f"the result hinges on {one} {found.names[0]}"
-    if not found.each:
+    if len(found.names) == 2 and not found.each:
         return f"the result hinges on {many} {several(found.names)}"
-    return f"the result hinges on any one of {len(found.names)} {many} ({several(found.names, _MOST_NAMES)})"
+    some = "one" if found.each else "two"
+    return (
+        f"the result hinges on any {some} of {len(found.names)} {many} ({several(found.names, _MOST_NAMES)})"
+    )
 
 
 def _nearest_end(pair: PairResult) -> float:
