@@ -192,6 +192,18 @@ def test_a_query_on_its_own_is_a_cluster_of_one():
     )
 
 
+@pytest.mark.parametrize(
+    ("measure", "before", "gain"), [("nDCG@10", 0.5 * BASE, 0.5), ("Success@5", 0 * BASE, 1)]
+)
+def test_clusters_that_all_change_alike_leave_an_interval_with_width(measure, before, gain):
+    for change in (0, gain):
+        systems = {"old": table(before, measure), "new": table(before + change, measure)}
+        (pair,) = rl.compare_scores(systems, clusters=CLUSTER_OF).pairs
+        low, high = pair.interval
+        assert -1 <= low < high <= 1
+        assert low <= change <= high
+
+
 def test_clusters_from_a_column_and_in_slices():
     rows = [{"query": q, "topic": topic, "half": int(q[1:]) % 2} for q, topic in CLUSTER_OF.items()]
     found = compared("better", clusters="topic", by="half", queries=rows)

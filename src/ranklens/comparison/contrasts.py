@@ -14,6 +14,7 @@ from ranklens.comparison.pairs import PairResult
 from ranklens.comparison.settings import smallest_p
 from ranklens.errors import InputError
 from ranklens.stats import Bounds, detectable_difference, inputs
+from ranklens.stats.bounded import sparse_ends
 from ranklens.stats.clusters import cluster_ends
 from ranklens.stats.effects import METHODS, EffectSizes, cliff_deltas, effect_sizes, joined
 from ranklens.stats.randomization import EXACT_UP_TO
@@ -246,13 +247,14 @@ class Contrasts:
         if self.clusters is not None and effects.n > 1:
             low, high, clipped = cluster_ends(changes, self.clusters, self.settings.level, self._reach)
             deviation = self.clusters.error(changes) * effects.n**0.5
+            method = np.full(len(low), METHODS.index("cluster t"))
+            flat = changes.any(axis=1) | np.isfinite(self._reach.high)
+            flat &= high - low <= inputs.NOISE * np.abs(changes).max(axis=1)
+            if flat.any():
+                method[flat] = METHODS.index("adjusted t")
+                low[flat], high[flat], clipped[flat] = self._ends_of_flat(changes[flat])
             effects = replace(
-                effects,
-                low=low,
-                high=high,
-                clipped=clipped,
-                deviation=deviation,
-                method=np.full(len(low), METHODS.index("cluster t")),
+                effects, low=low, high=high, clipped=clipped, deviation=deviation, method=method
             )
         if self.joint is not None:
             low, high = self.joint.low[index], self.joint.high[index]
@@ -266,6 +268,14 @@ class Contrasts:
                 method=np.full(len(low), METHODS.index("simultaneous")),
             )
         return effects
+
+    def _ends_of_flat(self, changes: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
+        """The interval where all clusters differ by the same or by nothing, with two more clusters, one that each system wins."""
+        assert self.clusters is not None
+        most = self._reach.high * self.clusters.sizes.max() * len(self.clusters) / self.clusters.n
+        ends = sparse_ends(self.clusters.shares(changes), self.settings.level, most)
+        low, high = np.maximum(ends[0], self._reach.low), np.minimum(ends[1], self._reach.high)
+        return low, high, (low > ends[0]) | (high < ends[1])
 
     def _result(self, index: int, a: int, b: int) -> PairResult:
         found = self._seen.get((a, b))
