@@ -416,6 +416,16 @@ def test_methods_name_every_column_and_cite_what_was_done():
     assert "In slices, p-values are corrected over the 9 tests of each measure in all slices." in sliced
 
 
+def test_methods_give_the_reason_for_another_test():
+    values = {f"s{i:03}": RNG.random(20) for i in range(121)}
+    reason = (
+        "The paired t test was used in place of the randomisation test: with 100,000 resamples no p-value stays small when corrected "
+        "for 7,260 tests. 95% intervals"
+    )
+    assert reason in compared(values).methods().text
+    assert "in place of" not in compared(values, test="t").methods().text
+
+
 @pytest.mark.parametrize("gains", [(0.07, 0.12, 0.13, 0.16, 0.205), (0.1, 0.12, 0.1, 0.14, 0.2)])
 def test_the_number_of_queries_that_is_named_detects_the_difference(gains):
     """With few queries, randomisation finds less than the t test."""

@@ -46,7 +46,7 @@ def cautions(
     yield from _missing(aligned, scores)
     yield from _few(aligned, tested)
     yield from _clustered(aligned, tested, scores)
-    yield from _replaced(asked, tested)
+    yield from replaced(asked, tested)
     yield from _out_of_reach(tested)
     yield from _rare(tested)
     yield from _skewed(tested)
@@ -112,8 +112,9 @@ def _clustered(aligned: Aligned, tested: Sequence[Contrasts], scores: Mapping[st
         )
 
 
-def _replaced(asked: Settings, tested: Sequence[Contrasts]) -> Iterator[str]:
-    """Where another test was done: over all queries, or in slices."""
+def replaced(asked: Settings, tested: Sequence[Contrasts], *, advice: bool = True) -> Iterator[str]:
+    """Where another test was done, and why: over all queries, or in slices."""
+    fewer = " With a baseline there are fewer." if advice else ""
     first = {found.part is None: found for found in reversed(tested)}
     for found in (first[key] for key in (True, False) if key in first):
         used, resamples = found.settings, f"{found.settings.resamples:,} resamples"
@@ -125,8 +126,7 @@ def _replaced(asked: Settings, tested: Sequence[Contrasts]) -> Iterator[str]:
         instead = f"{where}{done if where else done[0].upper() + done[1:]} was used in place of {meant}: "
         if corrected_away(replace(used, test=asked.test), found.family.pairs):
             yield (
-                f"{instead}with {resamples} no p-value stays small when corrected for {found.family.pairs:,} tests. "
-                "With a baseline there are fewer."
+                f"{instead}with {resamples} no p-value stays small when corrected for {found.family.pairs:,} tests.{fewer}"
             )
         else:
             yield f"{instead}{resamples} of {counted(found.values.shape[1], 'query')} would take long."

@@ -8,7 +8,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ranklens.comparison import openness, wording
+from ranklens.comparison.cautions import replaced
 from ranklens.comparison.macro import macro_test
+from ranklens.comparison.settings import Settings
 from ranklens.comparison.teams import best_of_teams
 from ranklens.scores import details
 from ranklens.stats.effects import METHODS
@@ -322,6 +324,7 @@ def methods_of_tests(comparison: Comparison) -> list[str]:
         text += (
             f" McNemar's test replaces the default randomisation test where all values are 0 or 1 ({names})."
         )
+    text = " ".join([text, *_replaced(comparison)])
     intervals = f"{100 * comparison.level:.4g}% intervals{_intervals(comparison).removeprefix('Intervals')}"
     said = [text, only_with_baseline(comparison).strip(), intervals]
     said += [_margins(comparison)] if comparison.settings.margins else []
@@ -329,6 +332,15 @@ def methods_of_tests(comparison: Comparison) -> list[str]:
     if comparison.primary is not None and len(comparison.pairs.parts) > 1:
         said.append(f"{comparison.primary} is the primary measure; recommendations rest on it alone.")
     return [sentence for sentence in said if sentence]
+
+
+def _replaced(comparison: Comparison) -> list[str]:
+    """Why a test was done in place of the default one."""
+    if not comparison.settings.is_default:
+        return []
+    asked = replace(comparison.settings, test=Settings.test)
+    in_slices = (part for one in comparison.slices for part in one.pairs.parts)
+    return [*replaced(asked, [*comparison.pairs.parts, *in_slices], advice=False)]
 
 
 def _of_slices(comparison: Comparison) -> list[str]:
