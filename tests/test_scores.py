@@ -460,6 +460,14 @@ def test_the_note_says_what_empty_queries_count_as():
     assert len({*notes.values()}) == 3
 
 
+def test_methods_say_which_grade_makes_a_query_empty():
+    data = {"q": {"a": 2}, "e": {"a": 1}}, {"q": ["a"], "e": ["a"]}
+    skipped = rl.evaluate(*data, "nDCG@2", rel=2, empty="skip").methods().text
+    assert "1 without relevant documents left out" in skipped
+    assert "Documents with grade 2 or higher are relevant." in skipped
+    assert "or higher are relevant" not in rl.evaluate(*data, "nDCG@2").methods().text
+
+
 def test_a_relevance_level_does_not_empty_queries_for_measures_of_grades():
     """At grade 2, q has no relevant document for P; nDCG knows no level, and its document of grade 1 counts."""
     qrels, run = {"q": {"a": 1, "b": 1}, "e": {"a": 0}}, {"q": ["x", "a"], "e": ["a"]}

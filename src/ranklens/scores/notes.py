@@ -54,9 +54,9 @@ def in_prose(every: Sequence[Judged], measures: Sequence[Measure]) -> list[str]:
     said = [f"Means are over {queries}{f' ({inside})' if inside else ''}."]
     said += [f"{text[0].upper()}{text[1:]}." for text in map(_ranged, zip(*beside, strict=True)) if text]
     if not isinstance(every[0], Copied):
-        said += every[0].policy.in_prose(
-            relevance=any("rel" in one.definition.parameters for one in measures)
-        )
+        has_threshold = any("rel" in one.definition.parameters for one in measures)
+        has_empty = any(one.applied.empty for one in every)  # queries without documents of that grade
+        said += every[0].policy.in_prose(relevance=has_threshold or has_empty)
     shares = [share for one in every if (share := share_judged(one, measures)) is not None]
     if shares:
         low, high = percent(min(shares)), percent(max(shares))
