@@ -55,6 +55,17 @@ def test_published_values_of_xgboost(labels, scores, expected):
         assert mean([(labels, scores)], measure, "xgboost") == pytest.approx(value, abs=1e-4), measure
 
 
+@pytest.mark.parametrize("name", ["map@10", "ndcg", "ndcg_burges@5", "rbp.95", "precision@3"])
+def test_a_level_of_ranx(name):
+    """``-l2`` leaves out grades below 2."""
+    data = lists(1)
+    above = [([label if label >= 2 else 0 for label in labels], scores) for labels, scores in data]
+    assert mean(data, f"{name}-l2", "ranx") == pytest.approx(mean(above, name, "ranx"))
+    assert mean(data, f"{name}-l2", "ranx") != pytest.approx(mean(data, name, "ranx"))
+    with pytest.raises(rl.MeasureError, match="xgboost has no measure"):
+        mean(data, "map@10-l2", "xgboost")
+
+
 def test_an_empty_query_of_xgboost():
     data = [([0, 0], [1.0, 2.0])]
     assert mean(data, "ndcg@5", "xgboost") == 1

@@ -173,6 +173,7 @@ CONVENTIONS: Mapping[str, Convention] = {
             },
             {"": "ranx has no rule for ties; here they keep the order of the input."},
             unknown={"": ("ties",)},
+            levels=True,
         ),
         Convention(
             "recbole",

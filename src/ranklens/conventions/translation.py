@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from ranklens.errors import MeasureError, PolicyError, nearest
 from ranklens.policy import EmptyGold, Policy, Ties
 from ranklens.registry import Measure, parse
+from ranklens.registry.adoption import without_level
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,8 @@ class Convention:
     ``names`` maps its names to ours, with ``{k}`` for the cutoff; ``bare`` are its cutoffs where none is given; ``why`` says what
     differs, by name (``""``: for all). ``tied`` are the names for which it averages over tied documents, ``empty`` what a query
     without relevant documents counts as, where not as the policy has it. ``unknown`` names the conditions under which the tool's
-    number cannot be computed here, by name, too; :mod:`ranklens.explanation.doubts` has them.
+    number cannot be computed here, by name, too; :mod:`ranklens.explanation.doubts` has them. With ``levels``, a name may end with the
+    lowest relevant grade, as in ranx's ``map@10-l2``.
     """
 
     name: str
@@ -29,6 +31,7 @@ class Convention:
     tied: frozenset[str] = frozenset()
     empty: Mapping[str, EmptyGold] = field(default_factory=dict)
     unknown: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    levels: bool = False
 
     def measure(self, text: str | Measure) -> Measure:
         """Our measure for one of the tool's, e.g. ``ndcg@10`` or ``ndcg_at_10``; our own name for it is understood, too.
@@ -45,7 +48,8 @@ class Convention:
             raise MeasureError(f"{self.name} has no measure {text!r} that is known here: {hint}")
         k = k or self.bare.get(base)
         ours = self.names[base]
-        found = parse(ours.replace("@{k}", f"@{k}" if k else ""))
+        _, level = self._without_level(text)
+        found = parse(ours.replace("@{k}", f"@{k}" if k else "") + (f"-l{level}" if level else ""))
         return found if str(found) == text.strip() else replace(found, asked=text.strip())
 
     def measures(self, given: str | Measure | Iterable[str | Measure]) -> list[Measure]:
@@ -96,6 +100,7 @@ class Convention:
 
     def _own(self, text: str) -> tuple[str, int | None]:
         """The tool's name and the cutoff, where the measure goes by our name as well."""
+        text, _ = self._without_level(text)
         base, k = _taken_apart(text)
         if base in self.names:
             return base, k
@@ -112,6 +117,9 @@ class Convention:
         }
         fitting = [own for own, name in ours.items() if ("{k}" in name) == (k is not None)]
         return next(iter([*fitting, *ours]), base), k
+
+    def _without_level(self, text: str) -> tuple[str, str | None]:
+        return without_level(text) if self.levels else (text, None)
 
 
 def _taken_apart(text: str) -> tuple[str, int | None]:
