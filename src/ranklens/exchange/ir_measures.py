@@ -39,7 +39,8 @@ def provider(policy: Policy | None = None) -> Any:
     """A provider of ir_measures; ``policy`` decides about ties and the rest.
 
     Without a policy, values are those of the tool that ir_measures asks for each measure: ties are broken as in that tool, and
-    ``ERR`` has gdeval's highest grade of 4 and its five decimals. Only ``Compat`` may differ, for tied documents of the same grade.
+    gdeval's measures, ``ERR`` with its highest grade of 4 and ``nDCG(dcg="exp-log2")@k``, have its five decimals. Only ``Compat`` may
+    differ, for tied documents of the same grade.
     """
     ir_measures = _library()
 
@@ -91,7 +92,7 @@ def provider(policy: Policy | None = None) -> Any:
             measure = translated(given)
             scores = evaluate(gold, run, measure, chosen)
             values = next(iter(scores.values.values())).tolist()
-            if given.NAME == "ERR":
+            if _is_of_gdeval(given):
                 values = [round(value, _GDEVAL_DECIMALS) for value in values]
             pairs = zip(scores.queries, values, strict=True)
             if given.NAME != "Accuracy":
@@ -151,6 +152,12 @@ def translated(measure: Any) -> Measure:
     name = _NAMES.get(name, name)
     inside = ", ".join(f"{key}={value}" for key, value in params.items())
     return parse(f"{name}{f'({inside})' if inside else ''}{'' if cutoff is None else f'@{cutoff}'}")
+
+
+def _is_of_gdeval(measure: Any) -> bool:
+    """Whether ir_measures asks gdeval, which prints few decimals."""
+    is_exponential = measure.params.get("dcg") == "exp-log2" and "cutoff" in measure.params
+    return measure.NAME == "ERR" or (measure.NAME == "nDCG" and is_exponential)
 
 
 def _binary(grades: Mapping[str, float], rel: float) -> dict[str, int]:
