@@ -131,3 +131,11 @@ def test_files_that_were_cut_are_errors_with_their_line(tmp_path, name):
     path.write_text(text[:-cut])
     with pytest.raises(rl.InputError, match=rf"{name}:{line}: "):
         rl.judge({"q1": {"a": 1}}, path)
+
+
+def test_an_open_quote_before_much_text_asks_for_the_closing_one(tmp_path):
+    path = tmp_path / "run.csv"
+    rows = [f"q{number},1,d{number}" for number in range(20_000)]
+    path.write_text("\n".join(["query,score,doc", 'q,1,"d', *rows, ""]))
+    with pytest.raises(rl.InputError, match=r"run\.csv:2: .*Is a closing quote missing"):
+        rl.judge({"q": {"d": 1}}, path)

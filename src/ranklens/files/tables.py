@@ -257,7 +257,8 @@ def _split_carefully(dialect: _Dialect, names: list[str], content: bytes, first_
                 rows.append(_Row(row, line, is_longer))
             begin = reader.line_num
     except csv.Error as error:
-        raise WrongLine(first_line + begin, f"{error}.") from None
+        hint = f" {_UNCLOSED}" if "field limit" in str(error) else ""
+        raise WrongLine(first_line + begin, f"{error}.{hint}") from None
     return rows
 
 
