@@ -210,6 +210,20 @@ def test_documents_that_are_spelled_in_two_ways_are_told(ignoring, share, releva
         rl.gate(scores, "R@20 >= 0.001")
 
 
+@pytest.mark.parametrize(
+    ("relevant", "wrong"),
+    [(3, lambda query, place: place == 2), (1, lambda query, _: query >= 117), (4, lambda query, place: query < 6 and place == 0)],
+)  # fmt: skip
+def test_a_few_documents_of_a_golden_set_that_are_spelled_otherwise_are_told(relevant, wrong):
+    qrels = {f"q{query}": {f"D{query}-{place}": 1 for place in range(relevant)} for query in range(120)}
+    run = {
+        name: {(doc.lower() if wrong(query, place) else doc): -place for place, doc in enumerate(gold)}
+        for query, (name, gold) in enumerate(qrels.items())
+    }
+    with pytest.warns(rl.MismatchWarning, match="would match if you ignore upper and lower case"):
+        rl.evaluate(qrels, run, "R@20")
+
+
 @pytest.mark.parametrize("spell", [lambda doc: doc, lambda doc: f"other{doc[1:]}"])
 @pytest.mark.parametrize("many", [False, True])
 def test_documents_that_were_not_found_are_ordinary(spell, many):

@@ -299,12 +299,12 @@ def _complain(applied: Applied, found: Standings, policy: Policy, known: Facts) 
 
 
 def _lacks_many(found: Standings) -> bool:
-    """Whether so few judged documents were retrieved that their ids may not match: none for many queries, or half of the few in a golden set."""
+    """Whether judged documents were missed so that their ids may not match: all of many queries, or any of the few in a golden set."""
     if found.explained or not len(found.gold):
         return False
     answered = _answered(found)
     idle = answered - int(np.count_nonzero(np.bincount(found.query)))
-    few = len(found.gold) <= _FEW_JUDGED * len(found.queries) and 2 * len(found.query) <= len(found.gold)
+    few = len(found.gold) <= _FEW_JUDGED * len(found.queries) and len(found.query) < len(found.gold)
     return answered > 0 and (few or 10 * idle >= answered)
 
 
