@@ -35,6 +35,10 @@ def test_dicts_need_neither_polars_nor_scipy():
     assert not loaded & {"polars", "scipy", "pandas", "pyarrow"}
 
 
+def test_a_measure_inside_another_needs_nothing_loaded_before():
+    assert "numpy" in loaded_after("import ranklens; ranklens.measure('IA(nDCG@10)')")
+
+
 def test_every_name_of_statistics_is_there():
     assert {*stats.__all__} == {*stats._WHERE}
     for name in stats.__all__:

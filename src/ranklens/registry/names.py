@@ -244,6 +244,8 @@ def _take_apart(text: str) -> tuple[str, dict[str, str], str | None]:
 def _nested(base: str) -> str:
     """The parameter of a measure that is itself a measure; empty if there is none."""
     if not _known(base):
+        load_further()
+    if not _known(base):
         return ""
     parameters = definition(_find(base)[0]).parameters
     return next((key for key, parameter in parameters.items() if parameter.kind is Nested), "")
