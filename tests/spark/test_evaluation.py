@@ -9,7 +9,7 @@ from table import NOT
 import ranklens as rl
 from ranklens.policy import Policy
 from ranklens.registry import parse_many
-from ranklens.spark import carried, placement
+from ranklens.spark import carried, files, placement
 from ranklens.spark.evaluation import evaluate
 from ranklens.spark.plan import Plan, sorted_by_query
 
@@ -397,3 +397,14 @@ def test_a_run_that_lacks_judged_queries_and_has_others_is_told(spark, anywhere)
         assert scores.mean["RR"] == 0.55
     with pytest.raises(rl.InputError, match="leading zeros"):
         rl.gate(scores, "RR >= 0.001")
+
+
+@pytest.mark.parametrize("log", ["_delta_log/0.json", "metadata/v1.metadata.json"])
+def test_the_files_of_lakes_are_refused_with_the_call_to_make(spark, tmp_path, log):
+    table = tmp_path / "runs"
+    (table / log).parent.mkdir(parents=True)
+    (table / log).write_text("{}")
+    pl.DataFrame({"query": ["q1"], "doc": ["a"], "score": [1.0]}).write_parquet(table / "part-0.parquet")
+    for path in (table, f"{table}/", table / "*.parquet", table.as_uri(), table / "part-0.parquet"):
+        with pytest.raises(rl.InputError, match=r"an? (Delta|Iceberg) table.*spark\.read\.format\("):
+            files.read(spark, str(path), None, "run")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _BY_SUFFIX = {**TABLES, ".orc": "orc"}
 _PACKED = (".gz", ".bz2", ".zst", ".lz4")
 _READ_HERE = 1 << 26  # bytes of judgments that are read on the driver, in any format
+_LOGS = {"delta": "_delta_log", "iceberg": "metadata/*.metadata.json"}  # of which files count
 _FIELDS = {"run": (0, 2, 4, "score"), "qrels": (0, 2, 3, "grade")}  # of TREC: query, document, and number
 FORMATS = ("parquet", "csv", "tsv", "jsonl", "orc", "trec", "table")
 
@@ -88,11 +89,35 @@ def read(spark: SparkSession, path: str, given: str | None, what: str) -> DataFr
         raise InputError(f"{path}: the engine spark does not read {kind}; it reads {', '.join(FORMATS)}.")
     from pyspark.errors import PySparkException
 
+    if kind != "table":
+        _refuse_lakes(spark, path)
     try:
         return _READ[kind](spark, path, what)
     except PySparkException as error:
         told = next(iter(str(error).splitlines()), "")
         raise InputError(f"{path} cannot be read by Spark: {told}", path=path) from None
+
+
+def _refuse_lakes(spark: SparkSession, path: str) -> None:
+    """Refuse folders and files of a Delta or Iceberg table, some of whose files may hold rows that no longer count."""
+    for folder in filter(None, (path[: end.start()] for end in re.finditer(r"(?<=[^/:])(/+|$)", path))):
+        for kind, log in _LOGS.items():
+            if _is_there(spark, f"{folder}/{log}"):
+                raise InputError(
+                    f"{path} belongs to {'a Delta' if kind == 'delta' else 'an Iceberg'} table, and some of its files may hold rows that "
+                    "were deleted or replaced. Pass the name that the table has in Spark's catalog, or in Python the frame: "
+                    f"spark.read.format({kind!r}).load({folder!r})",
+                    path=path,
+                )
+
+
+def _is_there(spark: SparkSession, path: str) -> bool:
+    from pyspark.errors import PySparkException
+
+    try:
+        return bool(spark.read.text(path).schema)
+    except PySparkException:
+        return False
 
 
 def _kind(path: str) -> str:
