@@ -18,19 +18,19 @@ import traceback
 import numpy as np
 import torch
 
-from ranklens.embeddings import host, streaming, transfer
-from ranklens.embeddings.counting import Counter, read_blocks
-from ranklens.embeddings.device import DeviceCounter
-from ranklens.embeddings.device_nearest import _candidates, _exact, best_on_device
-from ranklens.embeddings.evaluation import evaluate_embeddings
-from ranklens.embeddings.judged_ranks import TieOrder, Wanted
-from ranklens.embeddings.score_arrays import evaluate_scores
-from ranklens.embeddings.spaces import Dense
-from ranklens.embeddings.task import Ids, make_task
-from ranklens.evaluation import score
 from ranklens.judging.assembly import assemble
+from ranklens.metrics import parse_many
+from ranklens.models.embeddings import host, streaming, transfer
+from ranklens.models.embeddings.counting import Counter, read_blocks
+from ranklens.models.embeddings.device import DeviceCounter
+from ranklens.models.embeddings.device_nearest import _candidates, _exact, best_on_device
+from ranklens.models.embeddings.evaluation import evaluate_embeddings
+from ranklens.models.embeddings.judged_ranks import TieOrder, Wanted
+from ranklens.models.embeddings.score_arrays import evaluate_scores
+from ranklens.models.embeddings.spaces import Dense
+from ranklens.models.embeddings.task import Ids, make_task
 from ranklens.policy import Policy
-from ranklens.registry import parse_many
+from ranklens.scores.evaluation import score
 
 GPU = torch.device("cuda")
 ORDER = TieOrder("descending")
@@ -330,7 +330,7 @@ def speed(documents, rate, settings):
 
 
 def only_kernel(q, d, wanted, settings):
-    from ranklens.embeddings import kernel
+    from ranklens.models.embeddings import kernel
 
     t = torch.as_tensor(wanted.score, device=GPU).float()[:, None]
     for _, part in transfer.resident_chunks(d):

@@ -46,7 +46,7 @@ from plans import show_plans
 from trends import show_trends
 
 from ranklens import stats
-from ranklens.gates.deciding import decide
+from ranklens.guard.deciding import decide
 from ranklens.stats.intervals import bootstrap_ends, bootstrap_weights
 
 METHODS = ("t", "percentile", "bca")

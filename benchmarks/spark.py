@@ -107,8 +107,8 @@ def session(folder, memory, master):
 
 
 def ranklens(qrels, run, plan):
+    from ranklens.metrics import parse_many
     from ranklens.policy import Policy
-    from ranklens.registry import parse_many
     from ranklens.spark.evaluation import evaluate
 
     scores = evaluate(qrels, run, parse_many(MEASURES), Policy(), plan=plan)
@@ -161,7 +161,7 @@ def compared(spark, queries):
     from types import SimpleNamespace
 
     from ranklens.comparison.settings import Settings
-    from ranklens.registry import parse
+    from ranklens.metrics import parse
     from ranklens.spark.comparing import compare_large
     from ranklens.spark.statistics import AddUp, Column, added_up
     from ranklens.stats.intervals import Bounds

@@ -6,9 +6,9 @@ A part of ``simulation.py``, which runs it. An entry follows another a hundred t
 import numpy as np
 from equal_systems import BATCH, KINDS
 
-from ranklens.history.record import Record
-from ranklens.history.trend import Watch
-from ranklens.registry import parse
+from ranklens.metrics import parse
+from ranklens.scores.history.record import Record
+from ranklens.scores.history.trend import Watch
 
 LOOKS, ALPHA = 100, 0.05
 MEASURES = {"nDCG-like": parse("nDCG@10"), "RR-like": parse("RR"), "Success-like": parse("Success@10")}

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer.main
 
 from ranklens.cli.main import app
-from ranklens.trec.command import USAGE
+from ranklens.exchange.trec.command import USAGE
 
 PAGE = Path(__file__).parent / "cli.md"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ranklens.bench.config.model import Config
+from ranklens.bench.config.syntax import model_at
 from ranklens.cli.bench import EXAMPLE
-from ranklens.config.model import Config
-from ranklens.config.syntax import model_at
 from ranklens.policy import Policy
 
 if TYPE_CHECKING:

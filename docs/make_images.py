@@ -13,7 +13,7 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from ranklens.demo import run_demo
+from ranklens.bench.demo import run_demo
 
 PICTURE = Path(__file__).parent / "images" / "report.png"
 SIZE = {"width": 1280, "height": 900}

@@ -8,11 +8,11 @@ from itertools import groupby
 from pathlib import Path
 
 import ranklens as rl
-from ranklens import registry
-from ranklens.conventions import CONVENTIONS
-from ranklens.conventions.differences import told
-from ranklens.formulas.literature import entry_of, references_of
-from ranklens.registry.parameters import shown
+from ranklens import metrics as registry
+from ranklens.metrics.conventions import CONVENTIONS
+from ranklens.metrics.conventions.differences import told
+from ranklens.metrics.formulas.literature import entry_of, references_of
+from ranklens.metrics.parameters import shown
 
 PAGE = Path(__file__).parent / "measures.md"
 

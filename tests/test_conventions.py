@@ -9,10 +9,10 @@ import sklearn.metrics
 from sklearn.metrics import dcg_score, ndcg_score
 
 import ranklens as rl
-from ranklens import registry
+from ranklens import metrics as registry
 from ranklens.cli.main import main
-from ranklens.conventions import CONVENTIONS
-from ranklens.conventions.differences import differences, told
+from ranklens.metrics.conventions import CONVENTIONS
+from ranklens.metrics.conventions.differences import differences, told
 
 
 def lists(seed, queries=20, positives=True):

@@ -9,10 +9,10 @@ import jsonschema
 import pytest
 
 import ranklens as rl
-from ranklens.files.json_schema import fault, schema
-from ranklens.gates import baselines
-from ranklens.gates.baselines import Baseline
-from ranklens.history import Record
+from ranklens.data.files.json_schema import fault, schema
+from ranklens.guard import baselines
+from ranklens.guard.baselines import Baseline
+from ranklens.scores.history import Record
 
 REPLACEMENTS = (None, -1, 1e30, float("nan"), "x", "", [], {}, True, [["x", [1]]], 10**400)
 QRELS = {f"q{i}": {"a": 2, "b": 1} for i in range(4)}

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from engines import spark_or_skip
 
-from ranklens import registry
+from ranklens import metrics as registry
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -112,7 +112,7 @@ def test_the_overview_names_every_module():
 def test_configurations_of_the_page_about_ci_can_be_read():
     import yaml
 
-    from ranklens.config import load as load_config
+    from ranklens.bench.config import load as load_config
 
     found = [code for language, code in blocks(ROOT / "docs" / "ci.md") if language == "yaml"]
     configurations = [content for content in map(yaml.safe_load, found) if "data" in content]

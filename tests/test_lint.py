@@ -4,7 +4,7 @@ import sys
 import pytest
 
 from ranklens.cli.main import main
-from ranklens.lint import lint
+from ranklens.recipes.lint import lint
 
 GOOD_QRELS = "q1 0 a 1\nq1 0 b 0\nq2 0 a 1\n"
 GOOD_RUN = "q1 Q0 a 1 2 t\nq1 Q0 b 2 1 t\nq2 Q0 a 1 1 t\n"

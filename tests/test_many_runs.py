@@ -68,7 +68,7 @@ def test_threads_change_nothing(track, monkeypatch):
 
 def test_small_files_are_read_side_by_side_in_one_layer_of_threads(track, monkeypatch):
     """A thread that reads a run starts no threads of its own, so none can wait for another."""
-    from ranklens.files import streams
+    from ranklens.data.files import streams
 
     started = []
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from table import NOT
 
 import ranklens as rl
-from ranklens import registry
-from ranklens.registry import measure, parse_many, unregister
+from ranklens import metrics as registry
+from ranklens.metrics import measure, parse_many, unregister
 
 SPELLINGS = {
     "ndcg@10": "nDCG@10", "ndcg_at_10": "nDCG@10", "ndcg_cut_10": "nDCG@10", "NDCG@10": "nDCG@10", "nDCG @ 10": "nDCG@10",

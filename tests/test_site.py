@@ -20,7 +20,7 @@ import pytest
 import yaml
 
 import ranklens as rl
-from ranklens.formulas.literature import ENTRIES
+from ranklens.metrics.formulas.literature import ENTRIES
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"

@@ -23,14 +23,14 @@ PACKAGE = Path(ranklens.__file__).parent
 # Where the run's file becomes a stream of blocks, a document in it a row, a hit, a rank, a place among all hits, a value,
 # a mean, and text.
 CHANGES = {
-    ("files/trec.py", "stream_fields"),
-    ("files/blocks.py", "blocks"),
-    ("files/blocks.py", "_read"),
-    ("files/trec.py", "read_fast"),
+    ("data/files/trec.py", "stream_fields"),
+    ("data/files/blocks.py", "blocks"),
+    ("data/files/blocks.py", "_read"),
+    ("data/files/trec.py", "read_fast"),
     ("judging/segments.py", "_judged_rows"),
     ("judging/standing.py", "standing"),
     ("judging/assembly.py", "_hits"),
-    ("formulas/precision.py", "success"),
+    ("metrics/formulas/precision.py", "success"),
     ("scores/scores.py", "total"),
     ("tables/table.py", "_line"),
 }
@@ -67,7 +67,7 @@ def walk(folder: Path) -> Walk:
             stack = _stack(frame) if function in CHANGES else []
             if threading.get_ident() != caller:  # a thread goes on where the main one waits
                 stack = [*_stack(sys._current_frames()[caller]), *stack]
-            if ("files/formats.py", "judgments_in") not in stack:  # judgments are read as runs are
+            if ("data/files/formats.py", "judgments_in") not in stack:  # judgments are read as runs are
                 hops.update(dict.fromkeys(stack))
 
     threading.setprofile(look)

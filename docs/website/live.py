@@ -32,7 +32,7 @@ def write(pages: Path) -> None:
     """The report, the charts as SVG, and a page that shows them."""
     folder = pages / "examples"
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # quickest for matrices of this size
-    from ranklens.demo import run_demo
+    from ranklens.bench.demo import run_demo
     from ranklens.report.charts import CHARTS, draw, save
 
     folder.mkdir(parents=True)

@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     from ranklens.comparison.compare import compare, compare_scores
     from ranklens.comparison.comparison import Comparison
     from ranklens.comparison.planning import Plan, plan
-    from ranklens.conventions import Convention, convention
-    from ranklens.embeddings.ann import ann_recall
-    from ranklens.embeddings.evaluation import evaluate_embeddings
-    from ranklens.embeddings.score_arrays import evaluate_scores
+    from ranklens.data.matching.answers import answers
+    from ranklens.data.readers.golden_and_logs import from_records
+    from ranklens.data.readers.judgments import Judgments
+    from ranklens.data.readers.retrieved import hits
+    from ranklens.data.traces.datasets import from_dataset
+    from ranklens.data.traces.runs import from_traces
     from ranklens.errors import (
         InputError,
         MeasureError,
@@ -30,17 +32,25 @@ if TYPE_CHECKING:
         RankLensError,
         RankLensWarning,
     )
-    from ranklens.evaluation import evaluate, evaluate_rankings
     from ranklens.exchange.ir_datasets import from_ir_datasets
     from ranklens.exchange.mteb import read_mteb
-    from ranklens.explanation.explain import Explanation, explain
-    from ranklens.formulas.exposure import diversity_from
-    from ranklens.formulas.gain import cumulated_gain_from
-    from ranklens.formulas.own import measure_from
-    from ranklens.formulas.user_models import user_model
-    from ranklens.gates.checking import gate
-    from ranklens.history.store import History
-    from ranklens.items import (
+    from ranklens.guard.checking import gate
+    from ranklens.judging.assembly import judge
+    from ranklens.judging.hits import Hits
+    from ranklens.judging.judged import Judged
+    from ranklens.judging.prepared import judgments
+    from ranklens.metrics import Measure, measures, preset
+    from ranklens.metrics import parse as measure
+    from ranklens.metrics.conventions import Convention, convention
+    from ranklens.metrics.formulas.exposure import diversity_from
+    from ranklens.metrics.formulas.gain import cumulated_gain_from
+    from ranklens.metrics.formulas.own import measure_from
+    from ranklens.metrics.formulas.user_models import user_model
+    from ranklens.models.embeddings.ann import ann_recall
+    from ranklens.models.embeddings.evaluation import evaluate_embeddings
+    from ranklens.models.embeddings.score_arrays import evaluate_scores
+    from ranklens.policy import Policy
+    from ranklens.recipes.items import (
         AveragePrecisionAtK,
         DatasetItem,
         F1AtK,
@@ -51,24 +61,10 @@ if TYPE_CHECKING:
         PrecisionAtK,
         RecallAtK,
     )
-    from ranklens.judging.assembly import judge
-    from ranklens.judging.hits import Hits
-    from ranklens.judging.judged import Judged
-    from ranklens.judging.prepared import judgments
-    from ranklens.matching.answers import answers
-    from ranklens.pipeline import gate_efficiency, k_sweep, reranking_improvement, routing_accuracy
-    from ranklens.policy import Policy
-    from ranklens.readers.golden_and_logs import from_records
-    from ranklens.readers.judgments import Judgments
-    from ranklens.readers.retrieved import hits
-    from ranklens.recommend.sampling import sampled_metric
-    from ranklens.registry import Measure, measures, preset
-    from ranklens.registry import parse as measure
-    from ranklens.retrieval.benchmark import Benchmark
-    from ranklens.scores import Scores
-    from ranklens.scores.reading import read_scores
-    from ranklens.sessions import Sessions, judge_sessions
-    from ranklens.single import (
+    from ranklens.recipes.pipeline import gate_efficiency, k_sweep, reranking_improvement, routing_accuracy
+    from ranklens.recipes.recommend.sampling import sampled_metric
+    from ranklens.recipes.sessions import Sessions, judge_sessions
+    from ranklens.recipes.single import (
         average_precision_at_k,
         dcg_at_k,
         f1_at_k,
@@ -81,9 +77,13 @@ if TYPE_CHECKING:
         reciprocal_rank,
         success_at_k,
     )
+    from ranklens.report.explanation.explain import Explanation, explain
+    from ranklens.retrieval.benchmark import Benchmark
+    from ranklens.scores import Scores
+    from ranklens.scores.evaluation import evaluate, evaluate_rankings
+    from ranklens.scores.history.store import History
+    from ranklens.scores.reading import read_scores
     from ranklens.stats import Interval, rbo
-    from ranklens.traces.datasets import from_dataset
-    from ranklens.traces.runs import from_traces
 
 __version__ = "0.1.0"
 
@@ -92,45 +92,45 @@ _HOME = {
     "comparison.comparison": "Comparison",
     "comparison.planning": "Plan plan",
     "comparison.compare": "compare compare_scores",
-    "embeddings.ann": "ann_recall",
-    "embeddings.evaluation": "evaluate_embeddings",
-    "embeddings.score_arrays": "evaluate_scores",
-    "conventions": "Convention convention",
+    "models.embeddings.ann": "ann_recall",
+    "models.embeddings.evaluation": "evaluate_embeddings",
+    "models.embeddings.score_arrays": "evaluate_scores",
+    "metrics.conventions": "Convention convention",
     "errors": "InputError MeasureError MismatchWarning MissingExtraError PolicyError RankLensError RankLensWarning",
-    "evaluation": "evaluate evaluate_rankings",
+    "scores.evaluation": "evaluate evaluate_rankings",
     "exchange.ir_datasets": "from_ir_datasets",
     "exchange.mteb": "read_mteb",
-    "explanation.explain": "Explanation explain",
-    "formulas.gain": "cumulated_gain_from",
-    "formulas.own": "measure_from",
-    "gates.checking": "gate",
-    "history.store": "History",
-    "formulas.exposure": "diversity_from",
-    "formulas.user_models": "user_model",
-    "items": "AveragePrecisionAtK DatasetItem F1AtK HitRateAtK MeanReciprocalRank MetricRunner NDCGAtK PrecisionAtK RecallAtK",
+    "report.explanation.explain": "Explanation explain",
+    "metrics.formulas.gain": "cumulated_gain_from",
+    "metrics.formulas.own": "measure_from",
+    "guard.checking": "gate",
+    "scores.history.store": "History",
+    "metrics.formulas.exposure": "diversity_from",
+    "metrics.formulas.user_models": "user_model",
+    "recipes.items": "AveragePrecisionAtK DatasetItem F1AtK HitRateAtK MeanReciprocalRank MetricRunner NDCGAtK PrecisionAtK RecallAtK",
     "judging.assembly": "judge",
     "judging.hits": "Hits",
     "judging.judged": "Judged",
     "judging.prepared": "judgments",
-    "matching.answers": "answers",
-    "pipeline": "gate_efficiency k_sweep reranking_improvement routing_accuracy",
+    "data.matching.answers": "answers",
+    "recipes.pipeline": "gate_efficiency k_sweep reranking_improvement routing_accuracy",
     "policy": "Policy",
-    "readers.golden_and_logs": "from_records",
-    "readers.retrieved": "hits",
-    "readers.judgments": "Judgments",
-    "recommend.sampling": "sampled_metric",
-    "registry": "Measure measures preset",
+    "data.readers.golden_and_logs": "from_records",
+    "data.readers.retrieved": "hits",
+    "data.readers.judgments": "Judgments",
+    "recipes.recommend.sampling": "sampled_metric",
+    "metrics": "Measure measures preset",
     "scores": "Scores",
     "scores.reading": "read_scores",
-    "sessions": "Sessions judge_sessions",
-    "single": "average_precision_at_k dcg_at_k f1_at_k hit_rate_at_k mean_reciprocal_rank ndcg_at_k precision_at_k "
+    "recipes.sessions": "Sessions judge_sessions",
+    "recipes.single": "average_precision_at_k dcg_at_k f1_at_k hit_rate_at_k mean_reciprocal_rank ndcg_at_k precision_at_k "
     "precision_recall_f1 recall_at_k reciprocal_rank success_at_k",
     "stats": "Interval rbo",
-    "traces.datasets": "from_dataset",
-    "traces.runs": "from_traces",
+    "data.traces.datasets": "from_dataset",
+    "data.traces.runs": "from_traces",
 }
 _WHERE = {name: (module, name) for module, names in _HOME.items() for name in names.split()}
-_WHERE["measure"] = ("registry", "parse")  # looks a measure up; the decorator is ranklens.registry.measure
+_WHERE["measure"] = ("metrics", "parse")  # looks a measure up; the decorator is ranklens.registry.measure
 
 __all__ = [
     "AveragePrecisionAtK",

@@ -22,8 +22,8 @@ from contextlib import contextmanager, suppress
 from typing import Any, NoReturn, TextIO, cast
 
 from ranklens import start
+from ranklens.data.files import temporary
 from ranklens.errors import InPython, Message, Option, RankLensError, RankLensWarning, spelling
-from ranklens.files import temporary
 from ranklens.progress import quietly
 from ranklens.redaction import redacted
 from ranklens.words import brief, counted, either, in_one_line, visible

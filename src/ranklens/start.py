@@ -24,7 +24,7 @@ def main() -> int:
 
 def trec_eval() -> int:
     """``ranklens-trec-eval``."""
-    return _begin("ranklens.trec.command")
+    return _begin("ranklens.exchange.trec.command")
 
 
 def _begin(module: str) -> int:

@@ -15,9 +15,9 @@ import ranklens as rl
 from ranklens.cli.app import make_app
 from ranklens.cli.measures import ADVICE
 from ranklens.errors import Given, Option, PolicyError
+from ranklens.metrics import PRESETS
 from ranklens.policy import questions
 from ranklens.process import in_options
-from ranklens.registry import PRESETS
 
 pytestmark = pytest.mark.usefixtures("in_golden")
 

@@ -13,7 +13,7 @@ import pytest
 import ranklens as rl
 from ranklens.cli import bars
 from ranklens.cli.main import main
-from ranklens.files import writing
+from ranklens.data.files import writing
 
 QUERIES = [f"q{i}" for i in range(10)]
 

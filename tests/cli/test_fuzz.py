@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ranklens.cli.main import main
-from ranklens.trec.command import main as trec_eval
+from ranklens.exchange.trec.command import main as trec_eval
 
 QRELS = [("q1", "d1", 2), ("q1", "d2", 0), ("q2", "d#1", 1), ("é", 'd"3', 1)]
 RUN = [("q1", "d2", 2.5), ("q1", "d1", 2.5), ("q1", "x", 1e-3), ("q2", "d#1", 3.0), ("é", "y,z", -1.0)]
@@ -154,7 +154,7 @@ def test_standard_input(pair, capsys, monkeypatch, content):
 
 
 def test_an_endless_line_is_refused_at_once(pair, capsys, monkeypatch):
-    monkeypatch.setattr("ranklens.files.limits.LONGEST_LINE", 1 << 17)
+    monkeypatch.setattr("ranklens.data.files.limits.LONGEST_LINE", 1 << 17)
     for run in (
         b"q1 Q0 d1 1 2 t\n" + b"x" * (1 << 25),
         gzip.compress(b"q1 Q0 d1 1 2 t\n" + b"x" * (1 << 25)),

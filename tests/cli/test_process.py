@@ -14,7 +14,7 @@ import pytest
 
 from ranklens import process
 from ranklens.cli.main import main
-from ranklens.files import output, temporary
+from ranklens.data.files import output, temporary
 from ranklens.words import visible
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="shells and signals of POSIX")
@@ -383,7 +383,7 @@ def test_a_name_that_no_file_can_have_is_a_mistake_of_the_user(tmp_path, monkeyp
 
 WAITING = """
 import runpy, signal, sys
-from ranklens.files import sources
+from ranklens.data.files import sources
 read = sources._whole_lines
 def told(*given):
     print("waiting", flush=True)
@@ -481,7 +481,7 @@ sys.exit({command}())
 @pytest.mark.parametrize("command", ["main", "trec_eval"])
 @pytest.mark.parametrize(
     "module",
-    ["ranklens.errors", "ranklens.process", "tempfile", "ranklens.files.trec", "numpy", "polars", "ranklens.formulas"],
+    ["ranklens.errors", "ranklens.process", "tempfile", "ranklens.data.files.trec", "numpy", "polars", "ranklens.metrics.formulas"],
 )  # fmt: skip
 def test_ctrl_c_while_a_command_is_loaded_is_answered_without_a_traceback(folder, command, module):
     files = '"q.txt", "r.txt"' if command == "trec_eval" else '"compare", "q.txt", "r.txt", "b=r.txt"'

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from command_line import run
 
-from ranklens import registry
+from ranklens import metrics as registry
 from ranklens.cli.main import main
 
 BIG = str(10**20)

@@ -397,7 +397,7 @@ def test_relevance_strings_are_left_out():
 
 
 def test_a_measure_for_which_less_is_better():
-    from ranklens.registry import measure, unregister
+    from ranklens.metrics import measure, unregister
 
     @measure("Steps", high=float("inf"), better="lower")
     def steps(judged):

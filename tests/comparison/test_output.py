@@ -516,7 +516,7 @@ def test_files_that_changed_after_they_were_read_have_no_hash(tmp_path, monkeypa
 
 
 def test_nothing_is_hashed_unless_json_is_written(tmp_path, monkeypatch):
-    from ranklens.files import hashes
+    from ranklens.data.files import hashes
 
     (tmp_path / "qrels.txt").write_text("q1 0 a 1\n")
     (tmp_path / "one.txt").write_text("q1 Q0 a 1 2 x\n")

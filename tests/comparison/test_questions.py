@@ -6,8 +6,8 @@ import pytest
 from command_line import run
 
 import ranklens as rl
+from ranklens.guard.testing.retrieval import Retrieval
 from ranklens.report.content import content
-from ranklens.testing.retrieval import Retrieval
 
 GOLDEN = [{"id": f"q{i}", "question": f"What is {i}?", "expected_ids": ["a"]} for i in range(4)]
 GOOD = [{"id": f"q{i}", "retrieved": ["a", "b"]} for i in range(4)]

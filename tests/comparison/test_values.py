@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 import ranklens as rl
-from ranklens.trec.command import main as trec_eval
+from ranklens.exchange.trec.command import main as trec_eval
 
 QRELS = {f"q{i:02}": {"a": 2, "b": 1} for i in range(24)}
 RUNS = {

@@ -14,9 +14,9 @@ from scipy import stats as scipy_stats
 from servers import search_server
 
 import ranklens as rl
+from ranklens.bench.config import Config, load, run_config
 from ranklens.cli.bench import EXAMPLE
 from ranklens.cli.main import main
-from ranklens.config import Config, load, run_config
 
 MODULE = '''
 import asyncio, time
@@ -514,8 +514,8 @@ def test_a_rule_about_calls_needs_calls(folder):
 
 
 def gates_baseline(bench):
-    from ranklens.config.execution import records_of
-    from ranklens.gates import Baseline
+    from ranklens.bench.config.execution import records_of
+    from ranklens.guard import Baseline
 
     first = bench()
     kept = records_of(first.scores, first.comparison, first.benchmark, digested=True)
@@ -543,8 +543,8 @@ def gates_clusters(bench):
 def common(bench):
     from dataclasses import replace
 
-    from ranklens.config.execution import records_of
-    from ranklens.gates import Baseline
+    from ranklens.bench.config.execution import records_of
+    from ranklens.guard import Baseline
 
     first = bench()
     (record,) = records_of(first.scores, first.comparison, first.benchmark, digested=True).values()
@@ -723,7 +723,7 @@ EFFECTS = {
 
 
 def keys(model=Config, before=""):
-    from ranklens.config.syntax import keys_of, model_at
+    from ranklens.bench.config.syntax import keys_of, model_at
 
     for key in keys_of(model):
         inside = model_at((key,), model)

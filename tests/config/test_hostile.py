@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 import ranklens as rl
+from ranklens.bench.config import load
 from ranklens.cli.main import main
-from ranklens.config import load
 from ranklens.errors import InputError
 
 BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(

@@ -13,8 +13,8 @@ import polars as pl
 import pytest
 
 import ranklens as rl
+from ranklens.bench.demo import corpus, queries, retrievers, run_demo
 from ranklens.cli.main import main
-from ranklens.demo import corpus, queries, retrievers, run_demo
 
 pytestmark = pytest.mark.slow  # six search engines over the whole of Python's documentation
 
@@ -35,7 +35,7 @@ def documents():
 def test_building_the_corpus_prints_nothing_and_leaves_nothing_running():
     code = """
 import sys, threading, warnings
-from ranklens.demo import corpus
+from ranklens.bench.demo import corpus
 found = corpus.build()
 assert threading.enumerate() == [threading.main_thread()], threading.enumerate()
 windows = {"tkinter", "turtle", "idlelib", "antigravity", "this", "curses", "readline", "test"}
@@ -221,7 +221,7 @@ def test_saved_files_give_the_same_numbers(demo, tmp_path):
 
 
 def test_the_command_writes_a_report_and_says_what_to_try(capsys, monkeypatch, tmp_path, demo):
-    monkeypatch.setattr("ranklens.demo.run_demo", lambda output: demo.report(output) and demo)
+    monkeypatch.setattr("ranklens.bench.demo.run_demo", lambda output: demo.report(output) and demo)
     monkeypatch.setattr("shutil.which", lambda name: name)
     monkeypatch.chdir(tmp_path)
     assert main(["demo", "--save", "data"]) == 0
@@ -236,7 +236,7 @@ def test_the_command_writes_a_report_and_says_what_to_try(capsys, monkeypatch, t
 
 
 def test_mistakes_of_the_command_are_told(capsys, monkeypatch, tmp_path, demo):
-    monkeypatch.setattr("ranklens.demo.run_demo", None)  # told before anything runs
+    monkeypatch.setattr("ranklens.bench.demo.run_demo", None)  # told before anything runs
     assert main(["demo", "-o", str(tmp_path / "no" / "folder" / "x.html")]) == 2
     assert "there is no folder" in capsys.readouterr().err
     assert main(["demo", "-o", str(tmp_path)]) == 2

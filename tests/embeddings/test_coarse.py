@@ -9,9 +9,9 @@ torch = pytest.importorskip(
     "torch", reason="torch is not installed: pip install 'ranklens[gpu]'", exc_type=ImportError
 )
 
-from ranklens.embeddings import coarse, coarse_scores  # noqa: E402
-from ranklens.embeddings.coarse_scores import ByteScores, HalfScores  # noqa: E402
-from ranklens.embeddings.spaces import Dense  # noqa: E402
+from ranklens.models.embeddings import coarse, coarse_scores  # noqa: E402
+from ranklens.models.embeddings.coarse_scores import ByteScores, HalfScores  # noqa: E402
+from ranklens.models.embeddings.spaces import Dense  # noqa: E402
 
 KINDS = [
     "any",

@@ -13,8 +13,8 @@ torch = pytest.importorskip(
     "torch", reason="torch is not installed: pip install 'ranklens[gpu]'", exc_type=ImportError
 )
 
-from ranklens.embeddings import coarse, cores  # noqa: E402
-from ranklens.embeddings.coarse_scores import ByteScores, HalfScores  # noqa: E402
+from ranklens.models.embeddings import coarse, cores  # noqa: E402
+from ranklens.models.embeddings.coarse_scores import ByteScores, HalfScores  # noqa: E402
 
 
 @pytest.fixture(params=[1, 3, 20])

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 import ranklens as rl
-from ranklens.embeddings.counting import Counter, read_blocks
-from ranklens.embeddings.judged_ranks import TieOrder, Wanted
-from ranklens.embeddings.similarity import exact_scores
-from ranklens.embeddings.spaces import Dense
+from ranklens.models.embeddings.counting import Counter, read_blocks
+from ranklens.models.embeddings.judged_ranks import TieOrder, Wanted
+from ranklens.models.embeddings.similarity import exact_scores
+from ranklens.models.embeddings.spaces import Dense
 
 torch = pytest.importorskip(
     "torch", reason="torch is not installed: pip install 'ranklens[gpu]'", exc_type=ImportError
 )
 
-from ranklens.embeddings import device, device_nearest, tensor_scores, transfer  # noqa: E402
+from ranklens.models.embeddings import device, device_nearest, tensor_scores, transfer  # noqa: E402
 
 ORDER = TieOrder("descending")
 torch.set_num_threads(1)  # the tensors are small, and threads that wait for each other are slow
@@ -118,12 +118,12 @@ def widened(product, queries):
 def test_the_best_documents_and_excluded_ones(chosen, dtype, monkeypatch):
     """A processor stands in for the GPU. Where more tie than are kept, all documents are looked at again."""
     monkeypatch.setattr(
-        "ranklens.embeddings.ranking.Ranking._device", lambda self, model: torch.device("cpu")
+        "ranklens.models.embeddings.ranking.Ranking._device", lambda self, model: torch.device("cpu")
     )
     monkeypatch.setattr(device_nearest, "_MORE", 3)
     if dtype == torch.bfloat16:
         monkeypatch.setattr(device, "widens", lambda *_: True)
-        monkeypatch.setattr("ranklens.embeddings.chunks.Product._multiply", widened)
+        monkeypatch.setattr("ranklens.models.embeddings.chunks.Product._multiply", widened)
     rng = np.random.default_rng(0)
     looked_at_all = 0
     for kind in ("any", "whole", "equal", "same", "close", "zero") * 2:
@@ -137,7 +137,7 @@ def test_the_best_documents_and_excluded_ones(chosen, dtype, monkeypatch):
         }
         with monkeypatch.context() as watched:
             watched.setattr(
-                "ranklens.embeddings.ranking.read_blocks", lambda *_: pytest.fail("on the processor")
+                "ranklens.models.embeddings.ranking.read_blocks", lambda *_: pytest.fail("on the processor")
             )
             try:
                 found = rl.evaluate_embeddings(q, d, qrels, "AP", batch=17, **options)
@@ -145,7 +145,7 @@ def test_the_best_documents_and_excluded_ones(chosen, dtype, monkeypatch):
                 looked_at_all += 1
         found = rl.evaluate_embeddings(q, d, qrels, "AP", batch=17, **options)
         with monkeypatch.context() as original:
-            original.setattr("ranklens.embeddings.ranking.Ranking._device", lambda self, model: None)
+            original.setattr("ranklens.models.embeddings.ranking.Ranking._device", lambda self, model: None)
             expected = rl.evaluate_embeddings(q, d, qrels, "AP", **options)
         np.testing.assert_array_equal(found["AP"], expected["AP"])
         assert found.run == expected.run  # the same scores to the last bit
@@ -186,7 +186,7 @@ def test_a_device_that_is_not_there():
 
 INTERPRETED = """
 import numpy as np, torch
-from ranklens.embeddings import device, kernel
+from ranklens.models.embeddings import device, kernel
 kernel._SHAPE.update(BM=16, BN=32, BK=16, GROUP=2)
 device.load_kernel = lambda _: kernel
 import test_device

@@ -8,7 +8,7 @@ from table import NOT
 
 import ranklens as rl
 from ranklens.judging.documents import ranking
-from ranklens.registry import parse
+from ranklens.metrics import parse
 
 MEASURES = list(NOT)
 WITH_AVERAGED_TIES = [name for name in MEASURES if parse(name).definition.average_ties]

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import ranklens as rl
-from ranklens import training
-from ranklens.embeddings import host
+from ranklens.models import training
+from ranklens.models.embeddings import host
 
 
 def need(module):

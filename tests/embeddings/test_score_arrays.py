@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from table import NOT
 
 import ranklens as rl
-from ranklens import training
-from ranklens.registry import parse
+from ranklens.metrics import parse
+from ranklens.models import training
 
 MEASURES = list(NOT)
 

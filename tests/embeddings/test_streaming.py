@@ -11,7 +11,7 @@ torch = pytest.importorskip(
     "torch", reason="torch is not installed: pip install 'ranklens[gpu]'", exc_type=ImportError
 )
 
-from ranklens.embeddings import streaming  # noqa: E402
+from ranklens.models.embeddings import streaming  # noqa: E402
 
 
 class Late:
@@ -178,7 +178,7 @@ def test_the_same_values_as_in_memory(similarity, monkeypatch):
     qrels = {i: {i: 2, i + 100: 1} for i in range(20)}
     expected = rl.evaluate_embeddings(q, d, qrels, "AP, nDCG", similarity=similarity, top=5)
     monkeypatch.setattr(
-        "ranklens.embeddings.ranking.Ranking._device", lambda self, model: torch.device("cpu")
+        "ranklens.models.embeddings.ranking.Ranking._device", lambda self, model: torch.device("cpu")
     )
     monkeypatch.setattr(
         streaming, "streamed_chunks", lambda blocks, device, batch: streaming.carried(blocks, Road(), batch)

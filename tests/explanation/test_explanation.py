@@ -12,12 +12,12 @@ from strategies import any_grades, examples, judgments, runs
 from table import NOT
 
 import ranklens as rl
-from ranklens.explanation.explain import work_through
-from ranklens.explanation.one_query import read
-from ranklens.explanation.terms import in_numbers, parameters
-from ranklens.explanation.workings import WORKINGS, working
-from ranklens.registry import definitions, parse_many, unregister
-from ranklens.registry import measure as register
+from ranklens.metrics import definitions, parse_many, unregister
+from ranklens.metrics import measure as register
+from ranklens.report.explanation.explain import work_through
+from ranklens.report.explanation.one_query import read
+from ranklens.report.explanation.terms import in_numbers, parameters
+from ranklens.report.explanation.workings import WORKINGS, working
 
 MEASURES = [rl.measure(name) for name in NOT]
 NUMBERS = [m for m in MEASURES if m.definition.aggregate != "none"]

@@ -11,10 +11,10 @@ import pytest
 from command_line import run
 
 import ranklens as rl
-from ranklens.files import recognition, svmlight
-from ranklens.files.collection import names_of, open_collection
-from ranklens.files.sources import Source
-from ranklens.lint import lint
+from ranklens.data.files import recognition, svmlight
+from ranklens.data.files.collection import names_of, open_collection
+from ranklens.data.files.sources import Source
+from ranklens.recipes.lint import lint
 
 TREC = "1 Q0 a 1 2.0 {tag}\n1 Q0 b 2 1.0 {tag}\n2 Q0 b 1 2.0 {tag}\n2 Q0 a 2 1.0 {tag}\n"
 

@@ -8,8 +8,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from ranklens.data.files.corpus import Text, texts
 from ranklens.errors import InputError
-from ranklens.files.corpus import Text, texts
 
 WANTED = ["d1", "d2", "7"]
 EXPECTED = {"d1": Text("Lima", "Capital of Peru,\nby the sea"), "7": Text("", "seven")}
@@ -81,7 +81,7 @@ def test_a_line_separator_belongs_to_the_text(tmp_path):
 
 
 def test_long_files_are_read_block_by_block(tmp_path, monkeypatch):
-    monkeypatch.setattr("ranklens.files.blocks.SIZE", 50)
+    monkeypatch.setattr("ranklens.data.files.blocks.SIZE", 50)
     (tmp_path / "x.jsonl").write_text(lines() + "{", encoding="utf-8")
     with pytest.raises(InputError, match="line 4 is not a JSON object"):
         texts(tmp_path / "x.jsonl", WANTED)

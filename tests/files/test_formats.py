@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ranklens as rl
-from ranklens.files import formats, trec
-from ranklens.files.sources import open_source
-from ranklens.files.streams import TableStream
-from ranklens.readers.frames import to_polars
+from ranklens.data.files import formats, trec
+from ranklens.data.files.sources import open_source
+from ranklens.data.files.streams import TableStream
+from ranklens.data.readers.frames import to_polars
 
 QRELS = {"q1": {"d1": 2, "d#2": 0, 'd"3': 1}, "é": {"d1": 1, "x,y": -1}}
 RUN = {"q1": {'d"3': 2.5, "d1": 2.5, "z": 1e-3}, "é": {"x,y": 3.0, "d1": -1.0}}
@@ -364,7 +364,7 @@ def test_other_encodings_and_line_ends_are_named(tmp_path):
 )
 def test_lines_that_end_with_cr_alone_are_refused(tmp_path, monkeypatch, qrels, run, line, engine):
     """They would be one line, of which all but the first fields are lost."""
-    monkeypatch.setattr("ranklens.files.short._engine_is_loaded", lambda: engine)
+    monkeypatch.setattr("ranklens.data.files.short._engine_is_loaded", lambda: engine)
     (tmp_path / "q.txt").write_bytes(qrels.encode())
     (tmp_path / "r.txt").write_bytes(run.encode())
     with pytest.raises(rl.InputError, match=rf"[qr]\.txt:{line}: a line ends with CR alone"):

@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 
 import ranklens as rl
-from ranklens.files.queries import read_queries
-from ranklens.matching import ByText
+from ranklens.data.files.queries import read_queries
+from ranklens.data.matching import ByText
 
 RECORDS = [
     {

@@ -17,10 +17,10 @@ import pytest
 
 import ranklens as rl
 from ranklens.cli.main import main
+from ranklens.data.files import formats, trec
+from ranklens.data.files.rows import read_rows
+from ranklens.data.files.sources import most_unpacked, open_source
 from ranklens.errors import InputError
-from ranklens.files import formats, trec
-from ranklens.files.rows import read_rows
-from ranklens.files.sources import most_unpacked, open_source
 
 BOM = b"\xef\xbb\xbf"
 QRELS = "q1 0 d1 1\n"
@@ -215,13 +215,13 @@ def test_other_files_in_a_folder_are_written(write, tmp_path):
 )
 def test_the_search_for_data_has_an_end(write, monkeypatch, pack, name, content, message):
     for limit in ("LONGEST_LINE", "SEARCHED"):
-        monkeypatch.setattr(f"ranklens.files.limits.{limit}", 1 << 17)
+        monkeypatch.setattr(f"ranklens.data.files.limits.{limit}", 1 << 17)
     with pytest.raises(rl.InputError, match=message):
         rl.judge({"q1": {"d1": 1}}, write(name, pack(content)))
 
 
 def test_an_archive_of_json_has_a_limit(write, monkeypatch):
-    monkeypatch.setattr("ranklens.files.limits.UNPACKED", 1 << 17)
+    monkeypatch.setattr("ranklens.data.files.limits.UNPACKED", 1 << 17)
     content = b'{"q1": {"' + os.urandom(1 << 17).hex().encode() + b'": 1}}'
     with pytest.raises(rl.InputError, match="the archive holds more than 0 MB; unpack it first"):
         rl.judge({"q1": {"d1": 1}}, write("r.json.gz", gzip.compress(content)))
@@ -244,7 +244,7 @@ def test_a_small_zst_archive_of_three_gigabytes_is_refused(write):
 
 @pytest.mark.parametrize("name", ["r.json.gz", "r.jsonl.gz"])
 def test_an_archive_that_is_packed_far_more_than_text_is_refused_early(write, monkeypatch, name):
-    monkeypatch.setattr("ranklens.files.limits.MODEST", 1 << 17)
+    monkeypatch.setattr("ranklens.data.files.limits.MODEST", 1 << 17)
     content = b'{"query": "q1", "retrieved": ["' + b"x" * (1 << 18) + b'"]}'
     with pytest.raises(rl.InputError, match=f"{name}: it holds more than 100 times its size"):
         rl.judge({"q1": {"d1": 1}}, write(name, gzip.compress(content)))
@@ -253,7 +253,7 @@ def test_an_archive_that_is_packed_far_more_than_text_is_refused_early(write, mo
 @pytest.mark.parametrize("name", ["r.txt", "r.csv", "r.tsv", "r.jsonl", "r.json", "r.svm"])
 @pytest.mark.parametrize("packing", ["gz", "xz", "bz2", "zst"])
 def test_a_bomb_is_refused_in_every_format_and_packing(tmp_path, write, monkeypatch, name, packing):
-    monkeypatch.setattr("ranklens.files.limits.MODEST", 1 << 17)
+    monkeypatch.setattr("ranklens.data.files.limits.MODEST", 1 << 17)
     line = {
         "r.txt": "q1 Q0 d1 1 1 t\n",
         "r.csv": "q1,d1,1\n",
@@ -298,7 +298,7 @@ def test_the_size_of_an_archive_is_told_by_its_headers(tmp_path):
 
 @pytest.mark.parametrize("free", [1 << 40, 4 << 20])
 def test_what_is_piped_is_bounded_and_for_its_reader_alone(tmp_path, monkeypatch, free):
-    monkeypatch.setattr("ranklens.files.limits.PIPED", 3 << 20)
+    monkeypatch.setattr("ranklens.data.files.limits.PIPED", 3 << 20)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=free))
     modes = []
@@ -330,7 +330,7 @@ def test_where_files_need_a_name_a_copy_is_for_its_owner_alone(tmp_path, monkeyp
 
 
 def test_an_endless_stream_is_refused(monkeypatch):
-    monkeypatch.setattr("ranklens.files.limits.LONGEST_LINE", 1 << 22)
+    monkeypatch.setattr("ranklens.data.files.limits.LONGEST_LINE", 1 << 22)
     with pytest.raises(rl.InputError, match="/dev/zero: more than 4 MB without a line break"):
         open_source("/dev/zero")
 

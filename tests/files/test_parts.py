@@ -8,8 +8,8 @@ import pytest
 from command_line import run as command
 
 import ranklens as rl
-from ranklens.files.collection import open_collection
-from ranklens.lint import lint
+from ranklens.data.files.collection import open_collection
+from ranklens.recipes.lint import lint
 
 QRELS = {"q1": {"a": 1}, "q2": {"b": 1}}
 RUN = pl.DataFrame(
@@ -118,7 +118,7 @@ def test_several_systems_are_never_merged(tmp_path, kind):
 
 
 def test_several_systems_in_a_frame_are_never_merged(monkeypatch):
-    monkeypatch.setattr("ranklens.files.pieces._ROWS", 4)
+    monkeypatch.setattr("ranklens.data.files.pieces._ROWS", 4)
     both = pl.concat([RUN.with_columns(system=pl.lit(name)) for name in "ab"])
     for frame in (both, both.lazy(), both.to_pandas(), both.to_arrow(), iter(both.iter_slices(4)), both[2:6]):
         with pytest.raises(rl.InputError, match=r"run holds several systems \('a' and 'b'\)"):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from strategies import examples
 
 import ranklens as rl
-from ranklens.files import pieces, streams
+from ranklens.data.files import pieces, streams
 
 MEASURES = ["nDCG@3", "AP", "RR", "R@2", "NumRet"]
 SCHEMA = {"query": pl.String, "doc": pl.String, "score": pl.Float64}

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import ranklens as rl
 from ranklens.cli.main import main
-from ranklens.files import formats
-from ranklens.files.queries import read_queries
+from ranklens.data.files import formats
+from ranklens.data.files.queries import read_queries
 
 GOLDEN = [
     ("query,doc,grade,note", 'q1,a,1,ok|q2,b,1,"open|q3,c,1,ok', 3),
@@ -45,7 +45,7 @@ def test_a_quote_that_swallows_rows_is_an_error_with_its_line(
 
 
 def test_blocks_are_looked_at_one_by_one(tmp_path, monkeypatch):
-    monkeypatch.setattr("ranklens.files.blocks.SIZE", 64)
+    monkeypatch.setattr("ranklens.data.files.blocks.SIZE", 64)
     path = tmp_path / "run.csv"
     rows = [f'q{number},"d{number}",0.5' for number in range(50)]
     path.write_text("\n".join(["query,doc,score", *rows]))

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ranklens as rl
-from ranklens.files import short, trec
-from ranklens.files.sources import Source, open_source
+from ranklens.data.files import short, trec
+from ranklens.data.files.sources import Source, open_source
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 

@@ -13,7 +13,7 @@ from strategies import examples
 
 import ranklens as rl
 from ranklens.cli.main import main
-from ranklens.files.writing import convert
+from ranklens.data.files.writing import convert
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 
@@ -147,7 +147,7 @@ def test_what_cannot_be_kept_is_told(tmp_path):
 
 
 def test_keys_and_types_that_differ_from_row_to_row(tmp_path, monkeypatch):
-    monkeypatch.setattr("ranklens.files.blocks.SIZE", 40)
+    monkeypatch.setattr("ranklens.data.files.blocks.SIZE", 40)
     rows = ['{"query": "q", "doc": 1, "score": 2}', '{"query": "q", "doc": "b", "score": 1.5, "note": "x"}', '{"query": "q", "doc": "c", "score": 1, "note": 7}']  # fmt: skip
     (tmp_path / "run.jsonl").write_text("\n".join(rows))
     for target in ("run.parquet", "run.csv"):

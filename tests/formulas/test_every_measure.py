@@ -175,7 +175,7 @@ def test_many_judgments_a_block_at_a_time(qrels, runs_of_two, policy, size):
     gold = rl.judgments(qrels)
     for run in runs_of_two:
         whole = rl.evaluate(qrels, run, measures, **policy)
-        with patch("ranklens.evaluation.BLOCK", size), patch("ranklens.judging.judged.BLOCK", size):
+        with patch("ranklens.scores.evaluation.BLOCK", size), patch("ranklens.judging.judged.BLOCK", size):
             blocks = rl.evaluate(gold, run, measures, **policy)
         assert blocks.values.keys() == whole.values.keys()
         for name in whole.values:
@@ -189,6 +189,6 @@ def test_costs_of_documents_count_with_many_judgments():
     )
     run, measures = {f"q{i}": ["b", "a"] for i in range(8)}, ["INST(max_n=10, expect=EC)", "TBG(max_n=10)"]
     whole = rl.evaluate(gold, run, measures)
-    with patch("ranklens.evaluation.BLOCK", 3), patch("ranklens.judging.judged.BLOCK", 3):
+    with patch("ranklens.scores.evaluation.BLOCK", 3), patch("ranklens.judging.judged.BLOCK", 3):
         assert rl.evaluate(gold, run, measures).mean == whole.mean
     assert whole["INST(max_n=10, expect=EC)"].min() > 2

@@ -8,9 +8,9 @@ import needs
 import pytest
 
 import ranklens as rl
-from ranklens import registry
+from ranklens import metrics as registry
 from ranklens.cli.main import main
-from ranklens.formulas.literature import ENTRIES, PROCEDURES, REFERENCES, Entry, entry_of
+from ranklens.metrics.formulas.literature import ENTRIES, PROCEDURES, REFERENCES, Entry, entry_of
 
 OURS = [d.name for d in registry.definitions().values() if not d.is_foreign]
 

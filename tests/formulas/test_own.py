@@ -5,7 +5,7 @@ import pytest
 
 import ranklens as rl
 from ranklens.cli.main import main
-from ranklens.registry import measure, unregister
+from ranklens.metrics import measure, unregister
 
 QRELS = {"q1": {"a": 2, "b": 1, "c": 0, "d": 1}, "q2": {"a": 1, "x": 3}, "q3": {"a": 1}}
 RUN = {"q1": ["z", "a", "c", "b"], "q2": ["x", "y", "a"]}

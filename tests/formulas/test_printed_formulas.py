@@ -12,8 +12,8 @@ from statistics import median
 import pytest
 
 import ranklens as rl
-from ranklens import registry
-from ranklens.formulas.literature import ENTRIES
+from ranklens import metrics as registry
+from ranklens.metrics.formulas.literature import ENTRIES
 
 DOCS = list("abcdefghij")
 pytestmark = pytest.mark.filterwarnings("ignore::ranklens.RankLensWarning")

@@ -13,7 +13,7 @@ from richer import RICH
 from strategies import DOCS, QUERIES, examples, runs
 
 import ranklens as rl
-from ranklens.readers.judgments import Judgments
+from ranklens.data.readers.judgments import Judgments
 
 pytestmark = pytest.mark.filterwarnings("ignore::ranklens.RankLensWarning")
 DIVERSE = [rl.measure(name) for name, needs in RICH.items() if needs == "subtopics"]
@@ -338,9 +338,9 @@ def test_preferences_equal_those_of_trec_eval():
     """The drop-in's golden data, whose values are trec_eval 10's own, as pairs through the main interface."""
     from pathlib import Path
 
-    from ranklens.files.sources import open_source
-    from ranklens.files.trec import USUAL
-    from ranklens.trec import groups
+    from ranklens.data.files.sources import open_source
+    from ranklens.data.files.trec import USUAL
+    from ranklens.exchange.trec import groups
 
     golden = Path(__file__).parents[1] / "golden"
     judged = groups.read_judgments(open_source(str(golden / "qrels.prefs.txt")), "qrels_prefs", USUAL)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import ranklens as rl
-from ranklens.files.writing import convert
+from ranklens.data.files.writing import convert
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "sampled"
 MEASURES = ["xinfAP", "infNDCG", "statAP"]

@@ -18,10 +18,10 @@ import pytest
 from command_line import run
 
 import ranklens as rl
+from ranklens.data.matching import ByParent, ByText
 from ranklens.errors import RankLensError
-from ranklens.gates import Baseline
-from ranklens.history import Record
-from ranklens.matching import ByParent, ByText
+from ranklens.guard import Baseline
+from ranklens.scores.history import Record
 
 pytest_plugins = ["pytester"]
 QUERIES = [f"q{i}" for i in range(40)]
@@ -344,7 +344,7 @@ RECORD = Record.of(SCORES, "run")
 
 def of_file(change):
     """A baseline whose content was changed by somebody who knows how to write one."""
-    from ranklens.gates import baselines
+    from ranklens.guard import baselines
 
     content = json.loads(Baseline({"run": RECORD}).to_text())
     change(content["systems"]["run"])
@@ -471,15 +471,15 @@ TESTS = {
 }  # fmt: skip
 
 
-for _module in ("numpy", "polars", "scipy.stats", "ranklens.testing.retrieval"):
+for _module in ("numpy", "polars", "scipy.stats", "ranklens.guard.testing.retrieval"):
     import_module(_module)  # which runs within this process cannot load twice
 
 
 def plugin():
     from importlib.metadata import entry_points
 
-    loaded = any(point.value == "ranklens.testing.plugin" for point in entry_points(group="pytest11"))
-    return () if loaded else ("-p", "ranklens.testing.plugin")
+    loaded = any(point.value == "ranklens.guard.testing.plugin" for point in entry_points(group="pytest11"))
+    return () if loaded else ("-p", "ranklens.guard.testing.plugin")
 
 
 @pytest.mark.filterwarnings("ignore")

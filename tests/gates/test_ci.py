@@ -7,8 +7,8 @@ import pytest
 
 import ranklens as rl
 from ranklens.cli.main import main
-from ranklens.gates.comment import MARK
-from ranklens.gates.verdicts import Outcome
+from ranklens.guard.comment import MARK
+from ranklens.guard.verdicts import Outcome
 
 QRELS = {f"q{i}": {"a": 1} for i in range(60)}
 OLD = {query: ["a", "b"] for query in QRELS}

@@ -56,6 +56,6 @@ def test_the_commands_of_examples_pass_and_fail(name, project):
 
 
 def test_the_comment_is_found_again_by_its_mark():
-    from ranklens.gates.comment import MARK
+    from ranklens.guard.comment import MARK
 
     assert f'startswith("{MARK}")' in (EXAMPLES / "ci" / "github.yml").read_text(encoding="utf-8")

@@ -11,8 +11,8 @@ from command_line import run
 
 import ranklens as rl
 from ranklens.errors import InputError
-from ranklens.gates import Rule
-from ranklens.history import Record
+from ranklens.guard import Rule
+from ranklens.scores.history import Record
 
 QRELS = {f"q{i}": {"a": 1} for i in range(50)}
 GOOD = {query: ["a"] for query in QRELS}
@@ -203,7 +203,7 @@ def test_without_verdict_nothing_passes():
     for results, rules in (({}, ["RR >= 0.5"]), (scores, []), (scores, "")):
         with pytest.raises(InputError):
             rl.gate(results, rules)
-    from ranklens.gates import Outcome
+    from ranklens.guard import Outcome
 
     assert not Outcome(()).passed
 

@@ -11,9 +11,9 @@ from scipy import stats as scipy_stats
 
 import ranklens as rl
 from ranklens.errors import InputError
-from ranklens.gates import Baseline
-from ranklens.gates.deciding import change_interval, decide
-from ranklens.history import Record
+from ranklens.guard import Baseline
+from ranklens.guard.deciding import change_interval, decide
+from ranklens.scores.history import Record
 from ranklens.stats import Clusters, margin_test
 
 QRELS = {f"q{i}": {"a": 1} for i in range(60)}
@@ -312,7 +312,7 @@ def test_measures_that_were_not_asked_for_are_computed():
 
 
 def test_lower_is_better():
-    from ranklens.registry import measure, unregister
+    from ranklens.metrics import measure, unregister
 
     @measure("Effort", better="lower", high=100.0)
     def effort(judged):

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranklens.errors import InputError
-from ranklens.gates.rules import Limit, Rule, Slice
-from ranklens.registry import parse
+from ranklens.guard.rules import Limit, Rule, Slice
+from ranklens.metrics import parse
 
 
 @pytest.mark.parametrize(

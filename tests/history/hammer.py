@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ranklens.history import origin, store
-from ranklens.history.record import Record
+from ranklens.scores.history import origin, store
+from ranklens.scores.history.record import Record
 
 QUERIES = tuple(f"q{i}" for i in range(2_000))
 MEASURES = ("nDCG@10", "RR", "R@100")

@@ -18,7 +18,7 @@ from scipy import stats as scipy_stats
 
 import ranklens as rl
 from ranklens.errors import InputError
-from ranklens.history import History, Record, schema
+from ranklens.scores.history import History, Record, schema
 
 QRELS = {f"q{i}": {"a": 1} for i in range(40)}
 HERE = Path(__file__).parent
@@ -74,7 +74,7 @@ def test_digests_follow_the_judgments_and_nothing_else():
 
 
 def test_entries_are_found_by_what_people_remember(history, monkeypatch):
-    from ranklens.history import origin, store
+    from ranklens.scores.history import origin, store
 
     monkeypatch.setattr(store, "origin", lambda: origin.Origin("abcdef0123456789", True, {}))
     history.add(scores(), "bm25", label="v1")
@@ -167,8 +167,8 @@ def test_a_drop_is_found_by_a_paired_test(history):
 
 def _grown(values):
     """The flags after each entry, as the history grows."""
-    from ranklens.history.trend import Watch
-    from ranklens.registry import parse
+    from ranklens.metrics import parse
+    from ranklens.scores.history.trend import Watch
 
     names = tuple(map(str, range(values.shape[1])))
     watch = Watch(parse("RR"), 0.05)
@@ -245,8 +245,8 @@ def test_a_reference_can_be_named(history, capsys):
 
 
 def test_lower_is_better_turns_drops_around(history):
-    from ranklens.history.trend import Watch
-    from ranklens.registry import parse
+    from ranklens.metrics import parse
+    from ranklens.scores.history.trend import Watch
 
     lower = next(m for m in ("RankingLoss", "Hole@5") if parse(m).definition.better == "lower")
     watch = Watch(parse(lower), 0.05)
@@ -324,7 +324,7 @@ def test_an_export_is_tidy(history, tmp_path, capsys):
 
 def test_duckdb_reads_an_export_as_it_is(history, tmp_path):
     duckdb = pytest.importorskip("duckdb")
-    from ranklens.history.export import write_parquet
+    from ranklens.scores.history.export import write_parquet
 
     history.add({"a": scores("q1"), "b": scores()})
     write_parquet(history, tmp_path / "out.parquet")
@@ -481,7 +481,7 @@ def test_all_damaged_entries_are_named_at_once(three):
 
 def test_entries_without_checksums_get_them_once(history, monkeypatch):
     """As version 1 of the file wrote them."""
-    from ranklens.history import entries
+    from ranklens.scores.history import entries
 
     with monkeypatch.context() as old:
         old.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:1])
@@ -600,7 +600,7 @@ def test_a_history_that_another_process_is_just_making_is_no_file_of_another_pro
 
 def test_an_error_in_the_middle_leaves_nothing(history, monkeypatch):
     history.add(scores(), "first")
-    from ranklens.history import store
+    from ranklens.scores.history import store
 
     real, calls = store.write, []
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from strategies import DOCS, any_grades
 
 import ranklens as rl
-from ranklens.items import (
+from ranklens.recipes.items import (
     AveragePrecisionAtK,
     DatasetItem,
     F1AtK,

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import ranklens as rl
-from ranklens.matching import ByParent, ByText, Groups
+from ranklens.data.matching import ByParent, ByText, Groups
 
 GOLDEN = [
     {"id": "q1", "question": "Why?", "expected_chunk_ids": ["c1", "c2"], "type": "deep"},

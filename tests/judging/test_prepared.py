@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ranklens as rl
-from ranklens import pytrec_eval
+from ranklens.data.readers.mappings import Repaired
+from ranklens.exchange import pytrec_eval
 from ranklens.judging.dicts import from_dicts
 from ranklens.judging.gold import GoldDicts
 from ranklens.policy import Policy
-from ranklens.readers.mappings import Repaired
 
 MEASURES = ["nDCG@3", "AP", "RR", "R@5", "Bpref", "ERR", "nDCG(gains={1: 5})", "NumRel", "Rprec"]
 DOCS = [f"d{i}" for i in range(12)]

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import ranklens as rl
-from ranklens.files.streams import TableStream
+from ranklens.data.files.streams import TableStream
 from ranklens.judging.tables import from_frames
 from ranklens.policy import Policy
 

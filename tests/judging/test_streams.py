@@ -23,11 +23,11 @@ from hypothesis import strategies as st
 from strategies import examples
 
 import ranklens as rl
-from ranklens.files import recognition, streams, trec
-from ranklens.files.blocks import blocks
-from ranklens.files.collection import open_collection
-from ranklens.files.sources import open_source
-from ranklens.files.streams import ahead
+from ranklens.data.files import recognition, streams, trec
+from ranklens.data.files.blocks import blocks
+from ranklens.data.files.collection import open_collection
+from ranklens.data.files.sources import open_source
+from ranklens.data.files.streams import ahead
 from ranklens.judging import segments
 from ranklens.judging.tables import from_frames
 from ranklens.policy import Policy
@@ -55,8 +55,8 @@ rankings = st.lists(
 @pytest.fixture
 def tiny(monkeypatch):
     """Blocks of a few lines, and hardly any memory to sort in."""
-    monkeypatch.setattr("ranklens.files.blocks.SIZE", 64)
-    monkeypatch.setattr("ranklens.files.parquet._ROWS", 3)
+    monkeypatch.setattr("ranklens.data.files.blocks.SIZE", 64)
+    monkeypatch.setattr("ranklens.data.files.parquet._ROWS", 3)
     monkeypatch.setattr("ranklens.judging.scattered._IN_MEMORY", 200)
     monkeypatch.setattr("ranklens.judging.grouped._WAITING", 10)
     monkeypatch.setattr("ranklens.judging.grouped._LOOKED_AT", 2)
@@ -134,7 +134,7 @@ def test_parts_are_in_the_order_of_the_run(monkeypatch, rows):
 @pytest.mark.slow
 def test_a_large_run_that_does_not_stand_query_by_query(monkeypatch, tmp_path):
     """By way of temporary files, which are gone afterwards."""
-    monkeypatch.setattr("ranklens.files.blocks.SIZE", 2_000)
+    monkeypatch.setattr("ranklens.data.files.blocks.SIZE", 2_000)
     monkeypatch.setattr("ranklens.judging.scattered._IN_MEMORY", 10_000)
     monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
     monkeypatch.setattr("tempfile.tempdir", None)
@@ -187,7 +187,7 @@ def test_the_fast_path_never_differs_from_the_careful_one(rows):
 )
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_blocks_are_whole_lines_and_lose_nothing(tmp_path, monkeypatch, lines, size):
-    monkeypatch.setattr("ranklens.files.blocks.SIZE", size)
+    monkeypatch.setattr("ranklens.data.files.blocks.SIZE", size)
     content = "\n".join(lines).encode() or b"x"
     content = content.removeprefix(b"\xef\xbb\xbf") or b"x"
     for name, written in (
@@ -282,7 +282,7 @@ def test_a_thread_that_is_slow_to_begin_gives_its_result_to_whoever_waits(monkey
 
 GIVEN_UP = """
 import gc
-from ranklens.files.streams import ahead
+from ranklens.data.files.streams import ahead
 
 class Cycle:
     def __init__(self):
@@ -334,7 +334,7 @@ def test_a_process_ends_while_a_walk_is_under_way(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(
         "import time\n"
-        "from ranklens.files.streams import ahead\n"
+        "from ranklens.data.files.streams import ahead\n"
         "walk = ahead((lambda i=i: (time.sleep(0.2), print(i, flush=True))) for i in range(50))\n"
         "next(walk)\n"
         "other = ahead((lambda i=i: i) for i in range(50))\n"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import ranklens as rl
-from ranklens import pytrec_eval
+from ranklens.exchange import pytrec_eval
 from ranklens.judging.turns import turn
 
 QRELS = {f"q{i}": {f"d{i}": 1, f"d{i + 1}": 2} for i in range(40)}

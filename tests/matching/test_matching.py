@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ranklens as rl
+from ranklens.data.matching import ByField, ById, ByParent, Groups, Spans
+from ranklens.data.readers.retrieved import Reading
 from ranklens.errors import InputError
-from ranklens.matching import ByField, ById, ByParent, Groups, Spans
-from ranklens.readers.retrieved import Reading
 
 
 def evaluated(match, relevant, items, measures, **options):

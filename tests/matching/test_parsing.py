@@ -2,9 +2,9 @@ import json
 
 import pytest
 
+from ranklens.data.matching import ByField, ById, ByParent, ByText, Groups, Spans
+from ranklens.data.matching.parsing import spelled
 from ranklens.errors import InputError
-from ranklens.matching import ByField, ById, ByParent, ByText, Groups, Spans
-from ranklens.matching.parsing import spelled
 
 
 def test_every_kind_can_be_spelled(tmp_path):

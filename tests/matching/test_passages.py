@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ranklens as rl
-from ranklens.matching import ByText, Spans
+from ranklens.data.matching import ByText, Spans
 
 BOTH = {"30 days": 1, "unused item": 1}
 CHUNK = "Refunds within 30 days, for an unused item only."

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ranklens.data.matching import ByText
+from ranklens.data.matching.texts import TextId, contains, overlap, tokens
 from ranklens.errors import InputError
-from ranklens.matching import ByText
-from ranklens.matching.texts import TextId, contains, overlap, tokens
 
 LIMA = "Lima is the capital of Peru."
 ANDES = "Peru lies in the Andes; its capital is Lima."

@@ -12,7 +12,7 @@ from scipy import stats as scipy_stats
 from sklearn import metrics as sklearn_metrics
 
 import ranklens as rl
-from ranklens.pipeline import gate_efficiency, k_sweep, reranking_improvement, routing_accuracy
+from ranklens.recipes.pipeline import gate_efficiency, k_sweep, reranking_improvement, routing_accuracy
 from ranklens.stats import relative_interval, share_interval
 
 experts = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abcd")), min_size=1)

@@ -13,8 +13,8 @@ import pytest
 from servers import search_server
 
 import ranklens as rl
+from ranklens.data.readers.engine_responses import ResponseError
 from ranklens.errors import RankLensWarning
-from ranklens.readers.engine_responses import ResponseError
 
 RECORDED = Path(__file__).parent / "engines"
 

@@ -5,8 +5,8 @@ import json
 import pytest
 
 import ranklens as rl
-from ranklens.readers.golden_and_logs import join, read_golden, read_log
-from ranklens.readers.names import Names
+from ranklens.data.readers.golden_and_logs import join, read_golden, read_log
+from ranklens.data.readers.names import Names
 
 GOLDEN = [
     {"id": "q1", "question": "Why?", "expected_chunk_ids": ["c1", "c2"]},

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 import ranklens as rl
-from ranklens.readers.judgments import Judgments
-from ranklens.recommend import scoring
+from ranklens.data.readers.judgments import Judgments
+from ranklens.recipes.recommend import scoring
 
 TRAIN = {"u1": {"a", "b"}, "u2": {"a"}, "u3": {"a", "c"}, "u4": {"a", "b"}}
 TEST = {"u1": {"c"}, "u2": {"b", "c"}}

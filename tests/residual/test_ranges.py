@@ -11,8 +11,8 @@ from table import NOT
 
 import ranklens as rl
 from ranklens.errors import MeasureError, PolicyError
-from ranklens.residual import completion
-from ranklens.residual.ranges import is_defined
+from ranklens.metrics.residual import completion
+from ranklens.metrics.residual.ranges import is_defined
 
 DOCS = list("abcdefgh")
 pytestmark = pytest.mark.filterwarnings("ignore::ranklens.RankLensWarning")

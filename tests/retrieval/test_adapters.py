@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from ranklens.data.readers.retrieved import Reading, ReadingError
 from ranklens.errors import InputError
-from ranklens.readers.retrieved import Reading, ReadingError
 from ranklens.retrieval.adapters import adapt
 
 

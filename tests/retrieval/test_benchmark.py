@@ -9,9 +9,9 @@ import pytest
 from worked import BENCH_A, BENCH_B, BENCH_QRELS
 
 import ranklens as rl
+from ranklens.data.files.queries import read_queries
+from ranklens.data.matching import ByParent, Groups
 from ranklens.errors import InputError
-from ranklens.files.queries import read_queries
-from ranklens.matching import ByParent, Groups
 from ranklens.retrieval.answers import Latency, RetrieverRun
 
 TEXTS = {"ml": "what is machine learning?", "py": "what is python?", "rag": "what is rag?"}

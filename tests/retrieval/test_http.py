@@ -9,9 +9,9 @@ import pytest
 from servers import search_server
 
 import ranklens as rl
+from ranklens.bench.config import load, run_config
+from ranklens.bench.config.model import Retriever
 from ranklens.cli.main import main
-from ranklens.config import load, run_config
-from ranklens.config.model import Retriever
 from ranklens.retrieval.http import Endpoint, EndpointError, split_path
 
 RECORDED = Path(__file__).parents[1] / "readers" / "engines"

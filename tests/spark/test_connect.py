@@ -17,7 +17,7 @@ import json, sys
 from pyspark.sql import SparkSession
 import ranklens as rl
 from ranklens.policy import Policy
-from ranklens.registry import parse_many
+from ranklens.metrics import parse_many
 from ranklens.spark import comparing
 from ranklens.spark.evaluation import evaluate
 from ranklens.spark.plan import Plan

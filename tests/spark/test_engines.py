@@ -6,7 +6,7 @@ from richer import RICH
 from table import NOT
 
 import ranklens as rl
-from ranklens.registry import parse_many
+from ranklens.metrics import parse_many
 
 pytestmark = [
     pytest.mark.slow,

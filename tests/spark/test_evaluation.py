@@ -7,8 +7,8 @@ from engines import Engine, messy, same, table
 from table import NOT
 
 import ranklens as rl
+from ranklens.metrics import parse_many
 from ranklens.policy import Policy
-from ranklens.registry import parse_many
 from ranklens.spark import carried, files, placement
 from ranklens.spark.evaluation import evaluate
 from ranklens.spark.plan import Plan, sorted_by_query

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import ranklens as rl
-from ranklens.readers.mappings import Place
+from ranklens.data.readers.mappings import Place
 from ranklens.spark.facts import Facts
 from ranklens.spark.gold import Dicts
 

@@ -10,11 +10,11 @@ import pytest
 
 pytest_plugins = ["pytester"]
 # Runs within this process forget what they load, and these cannot be loaded twice.
-for name in ("numpy", "polars", "scipy.stats", "ranklens.testing.retrieval"):
+for name in ("numpy", "polars", "scipy.stats", "ranklens.guard.testing.retrieval"):
     import_module(name)
 # Already loaded where the package is installed with its entry point.
-LOADED = any(point.value == "ranklens.testing.plugin" for point in entry_points(group="pytest11"))
-PLUGIN = () if LOADED else ("-p", "ranklens.testing.plugin")
+LOADED = any(point.value == "ranklens.guard.testing.plugin" for point in entry_points(group="pytest11"))
+PLUGIN = () if LOADED else ("-p", "ranklens.guard.testing.plugin")
 
 SUITE = """
 from pathlib import Path
@@ -185,7 +185,7 @@ def test_a_run_without_checks_shows_nothing(pytester):
 
 
 def test_the_plugin_costs_nothing_to_load():
-    code = "import pytest, sys; before = {*sys.modules}; import ranklens.testing.plugin; print(*{*sys.modules} - before)"
+    code = "import pytest, sys; before = {*sys.modules}; import ranklens.guard.testing.plugin; print(*{*sys.modules} - before)"
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()
@@ -196,12 +196,12 @@ def test_the_plugin_costs_nothing_to_load():
         "json.scanner",
         "_json",
     }
-    assert {*loaded} & {"ranklens.gates", "ranklens.scores", "ranklens.errors"} == set()
+    assert {*loaded} & {"ranklens.guard", "ranklens.scores", "ranklens.errors"} == set()
 
 
 def test_the_entry_point_is_declared():
     content = (Path(__file__).parents[2] / "pyproject.toml").read_text()
-    assert '[project.entry-points.pytest11]\nranklens = "ranklens.testing.plugin"\n' in content
+    assert '[project.entry-points.pytest11]\nranklens = "ranklens.guard.testing.plugin"\n' in content
 
 
 TAKEN = """

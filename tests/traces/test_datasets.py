@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import ranklens as rl
-from ranklens.files.rows import read_rows
+from ranklens.data.files.rows import read_rows
 
 RECORDED = Path(__file__).parent / "recorded"
 PATHS = {

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import ranklens as rl
-from ranklens.files.rows import read_rows
+from ranklens.data.files.rows import read_rows
 
 RECORDED = Path(__file__).parent / "recorded"
 ASKED = "Do I need a credit card to try it out?"

@@ -10,7 +10,7 @@ import time
 import pytest
 
 import ranklens as rl
-from ranklens.trackers.content import plain_name, plain_names
+from ranklens.report.trackers.content import plain_name, plain_names
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the trackers
 QRELS = {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"c": 1}}
@@ -237,7 +237,7 @@ def test_a_tracker_that_is_not_installed(scores, tracker, package, monkeypatch):
 
 
 def test_a_configuration_tells_of_a_missing_tracker_before_it_runs(tmp_path, monkeypatch):
-    from ranklens.config import load, run_config
+    from ranklens.bench.config import load, run_config
 
     monkeypatch.setitem(sys.modules, "wandb", None)
     content = {"data": {"qrels": "none.txt", "runs": {"a": "none.txt"}}, "outputs": {"log_to": ["wandb"]}}

@@ -5,7 +5,7 @@ import pytest
 from whole_numbers import RECORDED, WholeNumbers, whole_numbers
 
 import ranklens as rl
-from ranklens import training
+from ranklens.models import training
 
 pytestmark = pytest.mark.slow
 

@@ -8,7 +8,7 @@ import pytest
 from whole_numbers import RECORDED, WholeNumbers, whole_numbers
 
 import ranklens as rl
-from ranklens import training
+from ranklens.models import training
 
 
 class Data:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ranklens.trec.command import main
+from ranklens.exchange.trec.command import main
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 FLAGS = {"": [], ".l2": ["-l2"], ".M10": ["-M10"], ".J": ["-J"]}

@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from strategies import judgments, runs
 
-from ranklens import pytrec_eval
+from ranklens.exchange import pytrec_eval
 
 pytestmark = pytest.mark.filterwarnings("ignore::ranklens.RankLensWarning")
 close_scores = st.floats(0, 10) | st.sampled_from([1.0, 1.00000001, 0.1, np.float32(0.1).item()])

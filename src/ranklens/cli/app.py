@@ -93,7 +93,7 @@ def _main(
 
 def trec_eval(context: typer.Context) -> None:
     """A drop-in for trec_eval: the same flags, measures and output."""
-    from ranklens.trec.command import run as run_trec_eval
+    from ranklens.exchange.trec.command import run as run_trec_eval
 
     raise typer.Exit(run_trec_eval(context.args))
 

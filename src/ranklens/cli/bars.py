@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ranklens.files.watching import watching
+from ranklens.data.files.watching import watching
 from ranklens.progress import is_quiet
 
 _PATIENCE = 1.0  # seconds; whatever is quicker shows nothing

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ranklens.cli import options, output_formats
+from ranklens.data.files.output import check_outputs, write_text
 from ranklens.errors import InputError
-from ranklens.files.output import check_outputs, write_text
 from ranklens.process import reader_may_leave, say
 from ranklens.words import counted, in_one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ranklens.config.result import BenchResult
+    from ranklens.bench.config.result import BenchResult
 
 EXAMPLES = """
 
@@ -29,7 +29,7 @@ Examples:
 
   ranklens bench bench.toml --format markdown -o results.md
 """
-EXAMPLE = Path(__file__).parents[1] / "config" / "example.yaml"
+EXAMPLE = Path(__file__).parents[1] / "bench" / "config" / "example.yaml"
 _DEFAULT = Path("bench.yaml")
 
 
@@ -70,10 +70,10 @@ def bench(
         return
     if config is None:
         raise InputError("No configuration given. Create an example with: ranklens bench --init bench.yaml")
+    from ranklens.bench.config import load
+    from ranklens.bench.config.execution import Asking, inputs, measure, outputs, write_outputs
     from ranklens.cli.mismatch import queries_in_common
-    from ranklens.config import load
-    from ranklens.config.execution import Asking, inputs, measure, outputs, write_outputs
-    from ranklens.gates.github import refuse_inputs
+    from ranklens.guard.github import refuse_inputs
 
     written = output_formats.format_of(format, output, Format)
     loaded = load(config)
@@ -92,8 +92,8 @@ def bench(
         write_text(result.outcome.to_junit(), junit)
     _add_to_summary(result)
     if save:
+        from ranklens.bench.config.execution import records_of
         from ranklens.cli.history import keep
-        from ranklens.config.execution import records_of
 
         kept = records_of(result.scores, None, result.benchmark, digested=True)
         keep(kept, "bench", loaded.model_dump(mode="json"))
@@ -105,7 +105,7 @@ def bench(
 
 def _failures(result: BenchResult) -> Iterator[str]:
     """Each retriever that never answered, and each gate that does not pass, with what lies behind it."""
-    from ranklens.gates.wording import reasons
+    from ranklens.guard.wording import reasons
 
     for run in result.unanswered:
         error = next(iter(run.errors.values()), "").rstrip(".")
@@ -118,8 +118,8 @@ def _failures(result: BenchResult) -> Iterator[str]:
 
 def _add_to_summary(result: BenchResult) -> None:
     """The results in the summary of a GitHub job: the gates, if there are any, and the tables."""
-    from ranklens.gates.comment import folded
-    from ranklens.gates.github import add_to_summary
+    from ranklens.guard.comment import folded
+    from ranklens.guard.github import add_to_summary
 
     tables = result.to_markdown()
     gated = result.outcome.verdicts

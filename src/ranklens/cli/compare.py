@@ -12,8 +12,8 @@ from ranklens.cli.comparison_options import compare_files, inputs, with_settings
 from ranklens.cli.latex import with_paper_table
 from ranklens.cli.output_formats import Format
 from ranklens.cli.texts import query_texts
+from ranklens.data.files import output as out
 from ranklens.errors import InputError
-from ranklens.files import output as out
 from ranklens.policy import Policy
 
 if TYPE_CHECKING:

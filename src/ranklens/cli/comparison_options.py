@@ -15,10 +15,10 @@ from ranklens.cli.bars import progress
 from ranklens.cli.evaluate import DEFAULT_MEASURES
 from ranklens.cli.map_and_match import columns_of, match_of
 from ranklens.cli.mismatch import only_mismatches
+from ranklens.data.files.collection import open_collection, paths_of, with_intents
+from ranklens.data.files.hashes import Inputs
+from ranklens.data.readers.names import Names
 from ranklens.errors import InputError, RankLensError, RankLensWarning, warn
-from ranklens.files.collection import open_collection, paths_of, with_intents
-from ranklens.files.hashes import Inputs
-from ranklens.readers.names import Names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

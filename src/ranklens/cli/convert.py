@@ -35,8 +35,8 @@ def convert(
     ] = None,
 ) -> None:
     """Convert judgments or a run to another format; nothing is lost."""
-    from ranklens.files.output import check_output, is_stream
-    from ranklens.files.writing import convert as write
+    from ranklens.data.files.output import check_output, is_stream
+    from ranklens.data.files.writing import convert as write
 
     check_output(target, [source])
     with reading():

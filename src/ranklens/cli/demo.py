@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ranklens.data.files.output import check_output
 from ranklens.errors import InputError
-from ranklens.files.output import check_output
 
 if TYPE_CHECKING:
     from ranklens.comparison.comparison import Comparison
@@ -34,7 +34,7 @@ def demo(
     """Compare six search engines on Python's own documentation and write a report. Works offline."""
     # One thread is quickest for matrices of this size, above all on a busy machine. NumPy reads this when it is loaded.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from ranklens.demo import run_demo
+    from ranklens.bench.demo import run_demo
     from ranklens.tables import terminal
     from ranklens.tables.table import Lines, Printout
 

@@ -18,21 +18,21 @@ from ranklens.cli.map_and_match import columns_of, match_of
 from ranklens.cli.mismatch import queries_in_common
 from ranklens.cli.output_formats import Format
 from ranklens.cli.texts import query_texts
+from ranklens.data.files import output as out
+from ranklens.data.files.collection import open_collection, paths_of, with_intents
+from ranklens.data.files.hashes import Inputs
+from ranklens.data.readers.names import Names
 from ranklens.errors import InputError, warn
-from ranklens.files import output as out
-from ranklens.files.collection import open_collection, paths_of, with_intents
-from ranklens.files.hashes import Inputs
-from ranklens.readers.names import Names
 
 if TYPE_CHECKING:
     import polars as pl
     import typer
 
     from ranklens.cli import options
-    from ranklens.evaluation import Each
-    from ranklens.explanation.failing import Failing
     from ranklens.policy import Policy
+    from ranklens.report.explanation.failing import Failing
     from ranklens.scores import Scores
+    from ranklens.scores.evaluation import Each
     from ranklens.tables.table import Table
 
 DEFAULT_MEASURES = ["nDCG@10,AP,RR,R@100,P@10"]
@@ -109,9 +109,9 @@ def evaluate(
     ] = None,
 ) -> None:
     """Score one or several runs against judgments."""
-    from ranklens.evaluation import Each
-    from ranklens.evaluation import evaluate as score
     from ranklens.judging.prepared import kept
+    from ranklens.scores.evaluation import Each
+    from ranklens.scores.evaluation import evaluate as score
 
     out.check_output(output, [qrels, *paths_of(runs), queries, intents])
     written = output_formats.format_of(format, output, Format)
@@ -194,7 +194,7 @@ def _score_each(
     runs: Mapping[str, Any], scored: Callable[[Any], Scores], each: Each, *, skip_bad: bool
 ) -> None:
     """Several runs, with a bar for each file, or one for all of them."""
-    from ranklens.evaluation import evaluate_each
+    from ranklens.scores.evaluation import evaluate_each
 
     def checked(run: Any) -> Scores:
         with queries_in_common():
@@ -228,7 +228,7 @@ def _show(found: dict[str, Scores], per_query: bool, worst: Mapping[str, Failing
 
 
 def _table(found: dict[str, Scores], per_query: bool, width: int | None, widest_text: int | None) -> Table:
-    from ranklens.tables import scores as score_tables
+    from ranklens.scores import tables as score_tables
 
     if per_query:
         return score_tables.by_query(found, widest=widest_text)
@@ -271,11 +271,11 @@ def _render(
 
 def _exact(found: dict[str, Scores], per_query: bool, worst: Mapping[str, Failing]) -> Table:
     """All digits, for other programs to read."""
-    from ranklens.tables import scores as score_tables
+    from ranklens.scores import tables as score_tables
     from ranklens.tables.table import Table
 
     if worst:
-        from ranklens.explanation.failing import COLUMNS
+        from ranklens.report.explanation.failing import COLUMNS
 
         rows = [[name, *map(_cell, row.values())] for name, one in worst.items() for row in one.to_dicts()]
         return Table(["run", *COLUMNS], rows)

@@ -14,15 +14,15 @@ from ranklens.cli import options, output_formats
 from ranklens.cli.map_and_match import columns_of, match_of
 from ranklens.cli.mismatch import queries_in_common
 from ranklens.cli.texts import query_texts
+from ranklens.data.files import output as out
+from ranklens.data.files.collection import open_collection, paths_of
+from ranklens.data.files.systems import several
+from ranklens.data.readers.names import Names
 from ranklens.errors import InputError
-from ranklens.files import output as out
-from ranklens.files.collection import open_collection, paths_of
-from ranklens.files.systems import several
 from ranklens.policy import Policy
-from ranklens.readers.names import Names
 
 if TYPE_CHECKING:
-    from ranklens.explanation.explain import Explanation
+    from ranklens.report.explanation.explain import Explanation
 
 EXAMPLES = """
 
@@ -92,9 +92,9 @@ def explain(
     ] = None,
 ) -> None:
     """Show step by step how a measure gets its value for one query."""
-    from ranklens.explanation.explain import explain as work_out
     from ranklens.judging.documents import judgments
     from ranklens.judging.inputs import read_inputs
+    from ranklens.report.explanation.explain import explain as work_out
 
     out.check_output(output, [qrels, *paths_of([run])])
     written = output_formats.format_of(format, output, Format)
@@ -137,8 +137,8 @@ def _render(found: Explanation, format: Format) -> str:  # noqa: A002
 
 def _which_query(measure: str, qrels: Any, run: Any, policy: Policy, texts: Mapping[str, str]) -> str:
     """The queries you most likely want to look at: the lowest, one in the middle, the highest."""
-    from ranklens.evaluation import evaluate
-    from ranklens.registry import parse
+    from ranklens.metrics import parse
+    from ranklens.scores.evaluation import evaluate
     from ranklens.tables.table import Table
 
     scores = evaluate(qrels, run, parse(measure), policy)

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from ranklens.cli import options, output_formats
+from ranklens.data.files import output as out
 from ranklens.errors import InputError
-from ranklens.files import output as out
 from ranklens.policy import Policy
 from ranklens.process import reader_may_leave, say
 from ranklens.words import counted, in_one_line
 
 if TYPE_CHECKING:
-    from ranklens.config.model import Config
-    from ranklens.gates.rules import Rule
-    from ranklens.gates.verdicts import Outcome
-    from ranklens.history.record import Record
+    from ranklens.bench.config.model import Config
+    from ranklens.guard.rules import Rule
+    from ranklens.guard.verdicts import Outcome
+    from ranklens.scores.history.record import Record
 
 EXAMPLES = """
 
@@ -150,10 +150,10 @@ def gate(
 
     A baseline is a file that is committed and that only --update changes. If its queries, judgments or policy differ, nothing is compared.
     """
-    from ranklens.files.collection import paths_of
-    from ranklens.gates.baselines import HISTORY
-    from ranklens.gates.github import refuse_inputs
-    from ranklens.gates.rules import Rule
+    from ranklens.data.files.collection import paths_of
+    from ranklens.guard.baselines import HISTORY
+    from ranklens.guard.github import refuse_inputs
+    from ranklens.guard.rules import Rule
 
     if (config is None) == (qrels is None) or (qrels is None) != (not runs):
         raise InputError("Say what to check: either --config FILE, or --qrels FILE and --run FILE.")
@@ -213,15 +213,15 @@ def _by_files(
     """Runs and logs against judgments."""
     from ranklens.cli.map_and_match import columns_of, match_of
     from ranklens.cli.mismatch import queries_in_common
-    from ranklens.evaluation import evaluate
-    from ranklens.files.collection import open_collection
-    from ranklens.gates.baselines import Baseline
-    from ranklens.gates.checking import check
-    from ranklens.gates.context import MIN_CHECKED, Terms, share_of
-    from ranklens.gates.results import records_of
-    from ranklens.gates.verdicts import Outcome
-    from ranklens.readers.names import Names
-    from ranklens.registry import parse_many
+    from ranklens.data.files.collection import open_collection
+    from ranklens.data.readers.names import Names
+    from ranklens.guard.baselines import Baseline
+    from ranklens.guard.checking import check
+    from ranklens.guard.context import MIN_CHECKED, Terms, share_of
+    from ranklens.guard.results import records_of
+    from ranklens.guard.verdicts import Outcome
+    from ranklens.metrics import parse_many
+    from ranklens.scores.evaluation import evaluate
 
     ruled = [rule.measure for rule in held.rules if rule.measure is not None]
     wanted = list(dict.fromkeys([*ruled, *(parse_many(measures) if measures else [])]))
@@ -255,12 +255,12 @@ def _by_files(
 
 def _by_config(path: Path, held: _Held, asking: Mapping[str, Any], written: Sequence[Path]) -> Outcome | None:
     """What a configuration describes, with its gates and further rules."""
+    from ranklens.bench.config import load
+    from ranklens.bench.config.execution import Asking, inputs, measure, records_of
     from ranklens.cli.mismatch import queries_in_common
-    from ranklens.config import load
-    from ranklens.config.execution import Asking, inputs, measure, records_of
-    from ranklens.gates.baselines import HISTORY
-    from ranklens.gates.github import refuse_inputs
-    from ranklens.gates.results import refuse_mismatch
+    from ranklens.guard.baselines import HISTORY
+    from ranklens.guard.github import refuse_inputs
+    from ranklens.guard.results import refuse_mismatch
 
     loaded = _with(load(path), held)
     place = loaded.gates.baseline
@@ -283,8 +283,8 @@ def _by_config(path: Path, held: _Held, asking: Mapping[str, Any], written: Sequ
 
 def _with(config: Config, held: _Held) -> Config:
     """The configuration with what the command line says."""
-    from ranklens.config.checks import WrongKeyError, check
-    from ranklens.gates.context import share_of
+    from ranklens.bench.config.checks import WrongKeyError, check
+    from ranklens.guard.context import share_of
 
     said: dict[str, Any] = {"rules": (*config.gates.rules, *held.rules)}
     said |= {"baseline": held.baseline} if held.baseline is not None else {}
@@ -301,8 +301,8 @@ def _with(config: Config, held: _Held) -> Config:
 
 def _update(rules: Sequence[Rule], records: Mapping[str, Record], place: str | None, least: float) -> None:
     """Freeze these results, and say what they change, unless they measured too little."""
-    from ranklens.gates.baselines import HISTORY, Baseline
-    from ranklens.gates.checking import refuse_to_freeze
+    from ranklens.guard.baselines import HISTORY, Baseline
+    from ranklens.guard.checking import refuse_to_freeze
 
     for record in records.values():
         refuse_to_freeze(rules, record, least)
@@ -322,7 +322,7 @@ def _update(rules: Sequence[Rule], records: Mapping[str, Record], place: str | N
 
 def _before(path: Path, system: str) -> Record | None:
     """What the file said until now, as far as it can be read."""
-    from ranklens.gates.baselines import Baseline
+    from ranklens.guard.baselines import Baseline
 
     try:
         return Baseline.read(path).of(system)
@@ -341,7 +341,7 @@ def _means(name: str, record: Record, before: Record | None) -> list[str]:
 
 def _for_ci(outcome: Outcome, junit: Path | None) -> None:
     """What CI services show beside the log."""
-    from ranklens.gates.github import add_to_summary
+    from ranklens.guard.github import add_to_summary
 
     if junit is not None:
         out.write_text(outcome.to_junit(), junit)
@@ -350,7 +350,7 @@ def _for_ci(outcome: Outcome, junit: Path | None) -> None:
 
 def _tell(outcome: Outcome, format: Format, output: Path | None, config: Path | None) -> None:  # noqa: A002
     """The verdicts, then the exit status."""
-    from ranklens.gates import wording
+    from ranklens.guard import wording
     from ranklens.tables import terminal
 
     shown = format is Format.table and out.is_standard_output(output)

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ranklens.cli import options, output_formats
+from ranklens.data.files import output as out
 from ranklens.errors import InputError
-from ranklens.files import output as out
 from ranklens.policy import Policy
 from ranklens.words import counted, documentation, in_one_line
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from ranklens.history.entries import Entry
-    from ranklens.history.record import Record
     from ranklens.scores import Scores
+    from ranklens.scores.history.entries import Entry
+    from ranklens.scores.history.record import Record
     from ranklens.tables.table import Printout, Table
 
 EXAMPLES = """
@@ -75,8 +75,8 @@ def keep(
     store: Path | None = None,
 ) -> None:
     """Add results to the history, and say where they are."""
-    from ranklens.history.saving import records
-    from ranklens.history.store import History
+    from ranklens.scores.history.saving import records
+    from ranklens.scores.history.store import History
 
     history = History(store)
     numbers = history.add(records(results), kind=kind, label=label, config=config, at=at)
@@ -103,9 +103,9 @@ def add(
     """Score runs against judgments and add them to the history."""
     from ranklens.cli.map_and_match import columns_of, match_of
     from ranklens.cli.mismatch import queries_in_common
-    from ranklens.evaluation import evaluate
-    from ranklens.files.collection import open_collection
-    from ranklens.readers.names import Names
+    from ranklens.data.files.collection import open_collection
+    from ranklens.data.readers.names import Names
+    from ranklens.scores.evaluation import evaluate
 
     when = None if at is None else _time(at)
     matching = match_of(match)
@@ -127,7 +127,7 @@ def list_entries(
     output: options.Output = None,
 ) -> None:
     """List the entries, oldest first: what was measured, when, and at which commit."""
-    from ranklens.history.store import History
+    from ranklens.scores.history.store import History
     from ranklens.tables.table import Printout
 
     written = _format(format, output)
@@ -151,7 +151,7 @@ def show(
     output: options.Output = None,
 ) -> None:
     """Show an entry: means with intervals, where it comes from, and the values per query."""
-    from ranklens.history.store import History
+    from ranklens.scores.history.store import History
     from ranklens.tables.table import Printout
 
     written = _format(format, output)
@@ -191,7 +191,7 @@ def trend(
     output: options.Output = None,
 ) -> None:
     """Show a measure over time; paired tests on the queries in common find sudden drops and slow slides."""
-    from ranklens.history.store import History
+    from ranklens.scores.history.store import History
 
     written = _format(format, output)
     out.check_outputs([plot, output], [History(store).path])
@@ -220,7 +220,7 @@ def remove(
     store: Store = None,
 ) -> None:
     """Remove entries, such as damaged ones; the others keep their numbers."""
-    from ranklens.history.store import History
+    from ranklens.scores.history.store import History
 
     history = History(store)
     history.remove(*numbers)
@@ -238,8 +238,8 @@ def export(
     store: Store = None,
 ) -> None:
     """Write everything as tidy Parquet, for DuckDB, Polars, pandas or Spark."""
-    from ranklens.history.export import write_parquet
-    from ranklens.history.store import History
+    from ranklens.scores.history.export import write_parquet
+    from ranklens.scores.history.store import History
 
     if path.suffix.lower() != ".parquet":
         raise InputError(f"{path}: an export is Parquet; choose a name that ends in .parquet.")

@@ -11,17 +11,17 @@ from ranklens.cli import options, output_formats
 from ranklens.cli.bars import reading
 from ranklens.cli.map_and_match import columns_of
 from ranklens.cli.output_formats import Format
-from ranklens.files import output as out
-from ranklens.files.collection import open_collection
+from ranklens.data.files import output as out
+from ranklens.data.files.collection import open_collection
+from ranklens.data.readers.names import Names
 from ranklens.process import reader_may_leave
-from ranklens.readers.names import Names
 from ranklens.words import in_one_line
 
 if TYPE_CHECKING:
     import polars as pl
     from rich.console import Console
 
-    from ranklens.lint import Finding
+    from ranklens.recipes.lint import Finding
     from ranklens.tables.table import Printout
 
 EXAMPLES = (
@@ -47,8 +47,8 @@ def lint(
     strict: bool = False,  # an option of every command
 ) -> None:
     """Check judgments and runs for problems; exit status 1 if something is wrong."""
-    from ranklens.lint import SEVERITIES
-    from ranklens.lint import lint as look
+    from ranklens.recipes.lint import SEVERITIES
+    from ranklens.recipes.lint import lint as look
 
     written = output_formats.format_of(format, output, Format)
     out.check_output(output, [qrels, *runs])

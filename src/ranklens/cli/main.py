@@ -29,7 +29,7 @@ def _run(arguments: Sequence[str]) -> int:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # starting threads takes time
     if "_RANKLENS_COMPLETE" not in os.environ:
         if command == "trec-eval":
-            from ranklens.trec.command import run as trec_eval
+            from ranklens.exchange.trec.command import run as trec_eval
 
             return trec_eval(rest)
         if command == "evaluate":

@@ -9,7 +9,7 @@ from ranklens.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ranklens.matching.rules import Matching
+    from ranklens.data.matching.rules import Matching
 
 
 def columns_of(given: Sequence[str] | None) -> dict[str, str] | None:
@@ -27,6 +27,6 @@ def match_of(text: str | None) -> Matching | None:
     """``--match KIND:ARGUMENT`` as :func:`ranklens.evaluate` takes it."""
     if text is None:
         return None
-    from ranklens.matching.parsing import spelled
+    from ranklens.data.matching.parsing import spelled
 
     return spelled(text)

@@ -8,8 +8,8 @@ import typer
 
 from ranklens.cli import options, output_formats
 from ranklens.cli.output_formats import Format, format_of
+from ranklens.data.files import output as out
 from ranklens.errors import InputError
-from ranklens.files import output as out
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from ranklens.registry import Definition, Measure
+    from ranklens.metrics import Definition, Measure
     from ranklens.tables.table import Lines, Printout, Table
 
 EXAMPLES = "\n\nExamples:\n\n  ranklens measures\n\n  ranklens measures nDCG\n\n  ranklens measures RBP --bibtex\n\n  ranklens measures --for rag\n\n  ranklens measures -o measures.csv\n"
@@ -72,7 +72,7 @@ def list_measures(
     output: options.Output = None,
 ) -> None:
     """List, describe and recommend measures."""
-    from ranklens import registry
+    from ranklens import metrics as registry
 
     if bibtex:
         if format is not None or (output is not None and format_of(None, output, Format) is not Format.table):
@@ -124,8 +124,8 @@ def _frame(content: Sequence[dict[str, Any]]) -> pl.DataFrame:
 
 def _write_references(name: str | None, output: Path | None) -> None:
     """Of one measure, or of all."""
-    from ranklens import registry
-    from ranklens.formulas.literature import REFERENCES, references_of
+    from ranklens import metrics as registry
+    from ranklens.metrics.formulas.literature import REFERENCES, references_of
 
     found = list(REFERENCES.values() if name is None else references_of(registry.look_up(name).name))
     if not found and name is not None:
@@ -156,8 +156,8 @@ def _table(measures: Sequence[Measure]) -> Table:
 
 
 def _description(definition: Definition) -> Printout:
-    from ranklens.conventions.differences import told
-    from ranklens.formulas.literature import entry_of, references_of
+    from ranklens.metrics.conventions.differences import told
+    from ranklens.metrics.formulas.literature import entry_of, references_of
     from ranklens.tables.table import Lines, Printout, Table
 
     parameters = [[p.name, f"{p.allowed()}{p.default_in_words()}"] for p in definition.parameters.values()]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin,
 import typer
 
 from ranklens.cli import output_formats
-from ranklens.files.output import check_outputs
+from ranklens.data.files.output import check_outputs
 from ranklens.policy import Policy
 from ranklens.process import loudness
 from ranklens.words import documentation

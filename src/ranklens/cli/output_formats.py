@@ -7,9 +7,9 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ranklens.data.files import output as out
+from ranklens.data.files.suffixes import PACKINGS, TABLES
 from ranklens.errors import InputError
-from ranklens.files import output as out
-from ranklens.files.suffixes import PACKINGS, TABLES
 from ranklens.words import either
 
 if TYPE_CHECKING:

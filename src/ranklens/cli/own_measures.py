@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
-from ranklens.config.callables import importable, told
+from ranklens.bench.config.callables import importable, told
 from ranklens.errors import InputError
 
 

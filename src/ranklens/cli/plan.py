@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ranklens.cli import options, output_formats
+from ranklens.data.files import output as out
 from ranklens.errors import InputError
-from ranklens.files import output as out
 from ranklens.policy import Policy
 
 if TYPE_CHECKING:

@@ -41,7 +41,7 @@ def report(
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
 ) -> None:
     """Write an HTML page that works offline: verdict, leaderboard, charts, every query and every ranking."""
-    from ranklens.files.output import check_output, is_stream
+    from ranklens.data.files.output import check_output, is_stream
     from ranklens.report.html import write_report
     from ranklens.words import counted, in_one_line
 

@@ -8,7 +8,7 @@ from ranklens.cli import options, output_formats
 from ranklens.cli.bars import progress
 from ranklens.cli.comparison_options import compare_files, inputs, with_settings
 from ranklens.cli.output_formats import Format
-from ranklens.files import output as out
+from ranklens.data.files import output as out
 from ranklens.policy import Policy
 
 EXAMPLES = """

@@ -17,7 +17,7 @@ def query_texts(queries: str | None, qrels: str, command: str) -> Mapping[str, s
     if queries is not None and queries != "-" and not Path(queries).exists():
         hint = instead(command, ["--queries"])
         raise InputError(f"--queries {queries}: there is no such file. {hint}".rstrip())
-    from ranklens.files.queries import read_queries
+    from ranklens.data.files.queries import read_queries
 
     return read_queries(place).texts
 

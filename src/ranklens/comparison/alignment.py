@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 
 import numpy as np
 
+from ranklens.data.readers import frames
 from ranklens.errors import InputError, MeasureError, Option, PolicyError, nearest
 from ranklens.judging.judged import Recalled
-from ranklens.readers import frames
-from ranklens.registry import Aggregate, Better, Measure, parse, parse_many
+from ranklens.metrics import Aggregate, Better, Measure, parse, parse_many
 from ranklens.scores import GEOMETRIC_FLOOR, Scores, interval_of, logs_with_floor, total
 from ranklens.stats import Bounds, Clusters, Interval, cluster_interval
 from ranklens.stats.inputs import LARGEST

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from ranklens.comparison.effort import Size, obstacle
 from ranklens.comparison.settings import ALL_TESTS
+from ranklens.data.readers.rankings import Rankings
 from ranklens.errors import RankLensWarning
-from ranklens.evaluation import evaluate
 from ranklens.judging.documents import ranking
 from ranklens.judging.judged import Recalled
 from ranklens.judging.prepared import kept
 from ranklens.judging.rejudged import rejudged, settled
-from ranklens.readers.rankings import Rankings
-from ranklens.registry import Measure, parse, with_rel
+from ranklens.metrics import Measure, parse, with_rel
 from ranklens.scores import Scores
+from ranklens.scores.evaluation import evaluate
 
 if TYPE_CHECKING:
     import polars as pl

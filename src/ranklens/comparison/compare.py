@@ -23,29 +23,29 @@ from ranklens.comparison.pairs import Pairs
 from ranklens.comparison.settings import Settings
 from ranklens.comparison.teams import teams_of
 from ranklens.comparison.values import by_system
+from ranklens.data.files.collection import Bad, Collection, is_path, open_collection
+from ranklens.data.files.hashes import Inputs
+from ranklens.data.files.systems import nameless, names_in
+from ranklens.data.readers import frames
+from ranklens.data.readers.golden_and_logs import Golden, Log
+from ranklens.data.readers.names import Names
 from ranklens.errors import InputError, nearest, warn
-from ranklens.evaluation import Each, evaluate, evaluate_each
-from ranklens.files.collection import Bad, Collection, is_path, open_collection
-from ranklens.files.hashes import Inputs
-from ranklens.files.systems import nameless, names_in
 from ranklens.judging.inputs import read_inputs
 from ranklens.judging.judged import Counted
 from ranklens.judging.prepared import kept
+from ranklens.metrics import parse_many
 from ranklens.policy import make_policy
-from ranklens.readers import frames
-from ranklens.readers.golden_and_logs import Golden, Log
-from ranklens.readers.names import Names
-from ranklens.registry import parse_many
 from ranklens.scores import Scores
+from ranklens.scores.evaluation import Each, evaluate, evaluate_each
 from ranklens.stats import inputs
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ranklens.comparison.choices import Correction, Test
-    from ranklens.matching.rules import Matching
+    from ranklens.data.matching.rules import Matching
+    from ranklens.metrics import Measure
     from ranklens.policy import Policy, PolicyOptions
-    from ranklens.registry import Measure
     from ranklens.stats import Clusters
     from ranklens.stats.inputs import Rng
 
@@ -112,7 +112,7 @@ def compare(
         scored = list(next(iter(evaluated.values())).measures) if evaluated else parse_many(measures)
         on_spark: Comparison = _compared_on_spark(evaluated, scored, settings, asked, chosen.missing)
         if save:
-            from ranklens.history import saving
+            from ranklens.scores.history import saving
 
             saving.save(evaluated, save, "compare", asdict(settings))
         return on_spark
@@ -149,7 +149,7 @@ def compare(
     logs = {name: run for name, run in data.runs.items() if isinstance(run, Log)}
     belonging = None if teams is None else teams_of(teams, found.systems)
     if save:
-        from ranklens.history import saving
+        from ranklens.scores.history import saving
 
         saving.save(found.scores, save, "compare", asdict(settings))
     return replace(found, evidence=evidence, inputs=read, told=tuple(said), teams=belonging, **_logged(logs))
@@ -164,7 +164,7 @@ def _are_kept_on_spark(runs: Any) -> bool:
     scores = list(runs.values()) if isinstance(runs, Mapping) else []
     if not scores or not all(isinstance(one, Scores) and isinstance(one.judged, Counted) for one in scores):
         return False
-    from ranklens.spark.comparing import is_large
+    from ranklens.upward import is_large
 
     return is_large(runs)
 
@@ -177,7 +177,7 @@ def _evaluated_on_spark(
     how: Mapping[str, Any],
 ) -> dict[str, Scores]:
     """Scores by system; those that were given as scores stay as they are."""
-    from ranklens.spark.comparing import runs_of
+    from ranklens.upward import runs_of
 
     given = runs_of(runs)
     scored = {name: run for name, run in given.items() if isinstance(run, Scores)}
@@ -192,7 +192,7 @@ def _compared_on_spark(
     scores: Mapping[str, Scores], wanted: list[Measure], settings: Settings, given: Asked, missing: str
 ) -> Any:
     """By all values, if they are few enough to come here; else by their sums, as a :class:`ranklens.spark.comparing.LargeComparison`."""
-    from ranklens.spark.comparing import compare_large, is_large
+    from ranklens.upward import compare_large, is_large
 
     if not is_large(scores):
         return _compared(scores, wanted, settings, given, missing)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from ranklens.comparison import wording
 from ranklens.comparison.alignment import Aligned, Quantity
 from ranklens.comparison.settings import fewest_queries
+from ranklens.data.files.hashes import NO_INPUTS, Inputs
+from ranklens.data.readers.golden_and_logs import Golden, Log
 from ranklens.errors import InputError, MeasureError, nearest
-from ranklens.files.hashes import NO_INPUTS, Inputs
-from ranklens.readers.golden_and_logs import Golden, Log
 from ranklens.stats import queries_needed
 from ranklens.stats.paired import NOT_OF_MEANS
 from ranklens.words import counted
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from ranklens.comparison.results import SystemResult
     from ranklens.comparison.sensitivity import Sensitivity
     from ranklens.comparison.settings import Settings
-    from ranklens.formulas.methods_paragraph import Citations, Methods
+    from ranklens.metrics import Measure
+    from ranklens.metrics.formulas.methods_paragraph import Citations, Methods
     from ranklens.policy import Policy
-    from ranklens.registry import Measure
-    from ranklens.report.charts import ComparisonPlots
     from ranklens.scores import Scores
     from ranklens.tables.table import Printout, Table
+    from ranklens.upward import ComparisonPlots
 
 SPENT = ("tokens", "cost")
 _NO_EFFECT = 1e-9  # smaller effects are what is left of differences that cancel out
@@ -408,9 +408,9 @@ class Comparison:
     def methods(self, cite: Citations = "names") -> Methods:
         """The methods paragraph of a paper: measures, tests, corrections, policies and the version, with references."""
         from ranklens.comparison.tables import methods_of_tests
-        from ranklens.formulas.literature import PROCEDURES
-        from ranklens.formulas.methods_paragraph import written
-        from ranklens.registry import parse
+        from ranklens.metrics import parse
+        from ranklens.metrics.formulas.literature import PROCEDURES
+        from ranklens.metrics.formulas.methods_paragraph import written
         from ranklens.scores import highest_grade
         from ranklens.scores.notes import in_prose
 
@@ -436,14 +436,14 @@ class Comparison:
         self, path: str | Path, *, queries: Any = None, corpus: Any = None, title: str | None = None
     ) -> Path:
         """A report in one file that works offline."""
-        from ranklens.report.html import write_report
+        from ranklens.upward import write_report
 
         return write_report(self, path, queries=queries, corpus=corpus, title=title)
 
     @property
     def plot(self) -> ComparisonPlots:
         """Charts for notebooks and papers; they need the extra ``plots``."""
-        from ranklens.report.charts import ComparisonPlots
+        from ranklens.upward import ComparisonPlots
 
         return ComparisonPlots(self)
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from ranklens.comparison.alignment import Aligned, Quantity
     from ranklens.comparison.comparison import Comparison
     from ranklens.comparison.pairs import PairResult
-    from ranklens.registry import Measure
-    from ranklens.residual.ranges import Range
+    from ranklens.metrics import Measure
+    from ranklens.metrics.residual.ranges import Range
     from ranklens.scores import Scores
 
 _CHEAP = 20_000  # retrieved documents of all systems: what is found out unasked takes no time
@@ -80,7 +80,7 @@ class Unjudged:
 
         A golden set names the expected documents alone: its unjudged documents are meant to be not relevant.
         """
-        from ranklens.residual.ranges import is_defined
+        from ranklens.metrics.residual.ranges import is_defined
 
         judged = [scores.judged for scores in self.scores.values()]
         if len(judged) < max(2, len(self.aligned.systems)) or self.aligned.left_out:

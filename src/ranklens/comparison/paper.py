@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ranklens.comparison import tables, wording
 from ranklens.comparison.groups import label
 from ranklens.errors import Given, InputError, InPython, Option, RankLensWarning, nearest, warn
-from ranklens.registry import parse, stated
+from ranklens.metrics import parse, stated
 from ranklens.scores import highest_grade
 from ranklens.scores.notes import in_prose
 from ranklens.tables import latex as latex_tables

@@ -11,7 +11,7 @@ import numpy as np
 
 from ranklens.comparison.comparison import Comparison
 from ranklens.errors import Given, InputError
-from ranklens.registry import parse
+from ranklens.metrics import parse
 from ranklens.scores import Scores
 from ranklens.stats import (
     Clusters,
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     import polars as pl
 
     from ranklens.arrays import FloatArray
-    from ranklens.registry import Measure
-    from ranklens.report.charts.style import Chart
+    from ranklens.metrics import Measure
     from ranklens.tables.table import Printout
+    from ranklens.upward import Chart
 
 _CURVE = 25  # numbers of queries for which the power is shown
 _BAR = 30  # letters
@@ -92,7 +92,7 @@ class Plan:
 
     def chart(self) -> Chart:
         """Power over the number of queries, as a chart; needs the extra ``plots``."""
-        from ranklens.report.charts.power import power_chart
+        from ranklens.upward import power_chart
 
         return power_chart(self)
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from ranklens.comparison.compare import compare_scores
 from ranklens.comparison.export import measure_row
+from ranklens.data.files.hashes import Inputs
+from ranklens.data.files.json_reading import loads
+from ranklens.data.files.json_schema import shown
 from ranklens.errors import InputError
-from ranklens.files.hashes import Inputs
-from ranklens.files.json_reading import loads
-from ranklens.files.json_schema import shown
-from ranklens.registry import parse
+from ranklens.metrics import parse
 from ranklens.scores.checking import check_comparison, check_mean, damaged, is_measure
 from ranklens.scores.reading import of_comparison, scores_of
 from ranklens.stats import Margin

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ranklens import words
+from ranklens.data.files.rows import read_rows
+from ranklens.data.readers import frames, names
 from ranklens.errors import InputError, nearest
-from ranklens.files.rows import read_rows
-from ranklens.readers import frames, names
 
 NONE = "(none)"  # the slice of queries that have no value
 # Where a table has both an id and a query, the query is its text.

@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ranklens.data.files.rows import read_rows
+from ranklens.data.readers.names import plain
 from ranklens.errors import InputError
-from ranklens.files.rows import read_rows
-from ranklens.readers.names import plain
 from ranklens.tables.table import Table
 from ranklens.words import counted, several
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from ranklens.data.files.collection import is_path
+from ranklens.data.files.values import Values, read_values, values_by_run
+from ranklens.data.readers import frames
 from ranklens.errors import InputError
-from ranklens.files.collection import is_path
-from ranklens.files.values import Values, read_values, values_by_run
-from ranklens.readers import frames
 
 if TYPE_CHECKING:
     import polars as pl

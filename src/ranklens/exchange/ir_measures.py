@@ -7,11 +7,11 @@ from importlib import import_module
 from itertools import compress
 from typing import Any
 
+from ranklens.data.readers.judgments import Judgments, by_subtopic
 from ranklens.errors import MissingExtraError, RankLensError
-from ranklens.evaluation import evaluate
+from ranklens.metrics import Measure, look_up, make, parse
 from ranklens.policy import Policy, Ties, make_policy
-from ranklens.readers.judgments import Judgments, by_subtopic
-from ranklens.registry import Measure, look_up, make, parse
+from ranklens.scores.evaluation import evaluate
 
 _GAINS = {"log2": "linear", "exp-log2": "exp"}  # its dcg=, our gain=
 _OF_NDEVAL = (

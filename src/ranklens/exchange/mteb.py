@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ranklens.data.files.json_reading import loads
 from ranklens.errors import InputError
-from ranklens.files.json_reading import loads
-from ranklens.registry import parse
+from ranklens.metrics import parse
 
 if TYPE_CHECKING:
     import polars as pl

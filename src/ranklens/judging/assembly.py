@@ -11,6 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ranklens.arrays import BoolArray
+from ranklens.data.files.collection import is_path
+from ranklens.data.files.forking import polars_is_used
+from ranklens.data.readers import frames
+from ranklens.data.readers.judgments import Judgments
+from ranklens.data.readers.rankings import Rankings
 from ranklens.errors import (
     InPython,
     MismatchWarning,
@@ -20,8 +25,6 @@ from ranklens.errors import (
     RankLensWarning,
     warn,
 )
-from ranklens.files.collection import is_path
-from ranklens.files.forking import polars_is_used
 from ranklens.judging.averaged_ties import spread_ties
 from ranklens.judging.dicts import from_dicts, from_prepared
 from ranklens.judging.gold import Ideal
@@ -32,16 +35,13 @@ from ranklens.judging.mismatch import documents_mismatch, nothing_in_common, que
 from ranklens.judging.prepared import PreparedJudgments, index_of
 from ranklens.judging.standing import Standings, in_order
 from ranklens.policy import Policy, make_policy
-from ranklens.readers import frames
-from ranklens.readers.judgments import Judgments
-from ranklens.readers.rankings import Rankings
 
 if TYPE_CHECKING:
     import polars as pl
     from typing_extensions import Unpack
 
+    from ranklens.data.matching.rules import Matching
     from ranklens.judging.details import Details
-    from ranklens.matching.rules import Matching
     from ranklens.policy import PolicyOptions
 
 _FEW_ROWS = 5_000
@@ -94,8 +94,8 @@ def judge(
         if not len(judged.hits):
             _hint_at_chunks(gold, run)
         return judged
-    from ranklens.files.pieces import tables_of
-    from ranklens.files.streams import TableStream
+    from ranklens.data.files.pieces import tables_of
+    from ranklens.data.files.streams import TableStream
     from ranklens.judging.tables import from_frames
 
     polars_is_used()
@@ -166,7 +166,7 @@ def _judge_details(
     def rank(numbers: PreparedJudgments) -> Standings:
         if isinstance(run, Mapping):
             return from_dicts(numbers.index.for_dicts, run, policy)
-        from ranklens.files.pieces import tables_of
+        from ranklens.data.files.pieces import tables_of
         from ranklens.judging.tables import from_frames
 
         return from_frames(numbers, tables_of(run), policy, None)
@@ -187,7 +187,7 @@ def _judge_details(
 
 def _hint_at_chunks(qrels: Mapping[Any, Any], run: Mapping[Any, Any]) -> None:
     """Where chunks were retrieved and documents judged, no id is right until somebody says so."""
-    from ranklens.matching.rules import chunk_separator  # most calls need none
+    from ranklens.data.matching.rules import chunk_separator  # most calls need none
 
     some = {str(query): [str(doc) for doc in docs] for query, docs in islice(run.items(), 100)}
     gold = {

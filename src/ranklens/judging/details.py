@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ranklens.arrays import BoolArray, FloatArray, IntArray
+from ranklens.data.readers.rankings import Further
 from ranklens.judging.averaged_ties import spread_ties
 from ranklens.judging.hits import Hits
-from ranklens.readers.rankings import Further
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ranklens.arrays import BoolArray, FloatArray, IntArray
+from ranklens.data.readers import mappings
 from ranklens.judging.gold import (
     LOOKED_AT,
     Documents,
@@ -50,7 +51,6 @@ from ranklens.judging.standing import (
     standing,
 )
 from ranklens.policy import Policy
-from ranklens.readers import mappings
 
 _NOTHING = Applied()
 _CHUNK_ROWS = 1 << 16  # documents that are ranked at once
@@ -73,7 +73,7 @@ def from_dicts(
     in_32_bits: bool = False,
     only_plain: bool = False,
 ) -> Standings:
-    """The places of the judged documents, from any shapes that :mod:`ranklens.readers.mappings` knows.
+    """The places of the judged documents, from any shapes that :mod:`ranklens.data.readers.mappings` knows.
 
     ``in_32_bits`` rounds scores as pytrec_eval does. ``only_plain`` raises :class:`NotPlain` if a ranking that is read holds anything but
     texts and plain ``int`` or ``float``.

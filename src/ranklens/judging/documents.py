@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ranklens.files.collection import read_pair
+from ranklens.data.files.collection import read_pair
+from ranklens.data.readers import frames, mappings
+from ranklens.data.readers.rankings import Rankings
 from ranklens.judging.order import (
     best_of_each,
     nan_last,
@@ -18,8 +20,6 @@ from ranklens.judging.order import (
     tie_key,
 )
 from ranklens.policy import Policy, make_policy
-from ranklens.readers import frames, mappings
-from ranklens.readers.rankings import Rankings
 
 if TYPE_CHECKING:
     import polars as pl
@@ -139,7 +139,7 @@ def _run_rows(run: Any, wanted: pl.Series, columns: Mapping[str, str] | None) ->
 
 
 def _listed(query: Any, docs: Any) -> tuple[list[str], list[float]]:
-    """One ranking of any shape with its repeated documents, which :mod:`ranklens.readers.mappings` drops."""
+    """One ranking of any shape with its repeated documents, which :mod:`ranklens.data.readers.mappings` drops."""
     docs = list(docs) if isinstance(docs, Iterator) else docs
     mappings.rankings({query: docs})  # refuses what is not a ranking
     if isinstance(docs, Mapping):

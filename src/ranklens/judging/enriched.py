@@ -12,12 +12,12 @@ from dataclasses import replace
 import numpy as np
 
 from ranklens.arrays import IntArray
+from ranklens.data.readers.judgments import Judgments
 from ranklens.judging.details import Details
 from ranklens.judging.known import Known, known
 from ranklens.judging.prepared import PreparedJudgments
 from ranklens.judging.standing import Standings
 from ranklens.policy import Policy
-from ranklens.readers.judgments import Judgments
 
 Rank = Callable[[PreparedJudgments], Standings]
 

@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ranklens.arrays import BoolArray, FloatArray, IntArray
+from ranklens.data.readers import mappings
 from ranklens.errors import InputError
 from ranklens.judging.hits import Hits
 from ranklens.judging.order import not_a_number
-from ranklens.readers import mappings
 
 Grades: TypeAlias = FloatArray | npt.NDArray[np.uint8]
 _COUNTED = 1 << 20  # grades at once

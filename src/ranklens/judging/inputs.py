@@ -10,18 +10,18 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal
 
 from ranklens import words
+from ranklens.data.files.collection import read_pair
+from ranklens.data.readers import frames
+from ranklens.data.readers.judgments import Judgments
+from ranklens.data.readers.names import Names
+from ranklens.data.readers.rankings import Rankings, listed
 from ranklens.errors import InputError, warn
-from ranklens.files.collection import read_pair
 from ranklens.judging.prepared import PreparedJudgments, check_kind
 from ranklens.policy import Policy
-from ranklens.readers import frames
-from ranklens.readers.judgments import Judgments
-from ranklens.readers.names import Names
-from ranklens.readers.rankings import Rankings, listed
 
 if TYPE_CHECKING:
-    from ranklens.matching.rules import Matching
-    from ranklens.readers.golden_and_logs import Entry, Question
+    from ranklens.data.matching.rules import Matching
+    from ranklens.data.readers.golden_and_logs import Entry, Question
 
 # Queries, and documents of each, that tell whether judgments and run are swapped.
 _LOOKED_AT, _LOOKED_AT_EACH = 20, 10
@@ -57,7 +57,7 @@ def read_inputs(
 
 
 def _is_matching(match: Any) -> bool:
-    from ranklens.matching.rules import Matching  # most calls need none
+    from ranklens.data.matching.rules import Matching  # most calls need none
 
     return isinstance(match, Matching)
 
@@ -83,7 +83,7 @@ def facts(qrels: Any, run: Any, abstain_below: float | None = None) -> Facts:
     unanswerable, asked = getattr(qrels, "unanswerable", ()), getattr(qrels, "questions", ())
     if lost is None and not asked:
         return NOTHING
-    from ranklens.readers.golden_and_logs import Golden, Log
+    from ranklens.data.readers.golden_and_logs import Golden, Log
 
     questions = tuple(given.questions for given in (run, qrels) if isinstance(given, (Log, Golden)))
     failed = sum(query in qrels for query in lost or ()) if isinstance(qrels, Mapping) else 0
@@ -175,8 +175,8 @@ def _look_like_grades(rankings: Sequence[Any]) -> bool:
 
 def _matched(qrels: Any, run: Any, policy: Policy, match: Matching) -> tuple[Any, Any]:
     """Judgments and run under judged ids; a run becomes ordered lists."""
-    from ranklens.matching.rules import ById
-    from ranklens.readers.golden_and_logs import Golden, Log
+    from ranklens.data.matching.rules import ById
+    from ranklens.data.readers.golden_and_logs import Golden, Log
 
     if isinstance(match, ById):
         return qrels, run

@@ -22,10 +22,9 @@ from ranklens.policy import Policy
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from ranklens.data.readers.golden_and_logs import Question
     from ranklens.judging.details import Details
-    from ranklens.readers.golden_and_logs import Question
-    from ranklens.registry import Measure
-    from ranklens.scores import Scores
+    from ranklens.upward import Measure, Scores
 
 
 BLOCK = 1 << 18  # judgments
@@ -198,7 +197,7 @@ class Judged:
 
     def evaluate(self, measures: str | Measure | Sequence[str | Measure]) -> Scores:
         """Score more measures on the same ranking."""
-        from ranklens.evaluation import score
+        from ranklens.upward import score
 
         return score(self, measures)
 

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from ranklens.arrays import BoolArray, FloatArray, IntArray
+from ranklens.data.readers.judgments import Judgments
+from ranklens.data.readers.mappings import Repaired
 from ranklens.errors import InputError
 from ranklens.judging.details import Labels
 from ranklens.judging.gold import GoldDicts, Ideal, grades
 from ranklens.judging.hits import Hits
 from ranklens.judging.prepared import Index, PreparedJudgments
-from ranklens.readers.judgments import Judgments
-from ranklens.readers.mappings import Repaired
 
 
 @dataclass(frozen=True, eq=False)

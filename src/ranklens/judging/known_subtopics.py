@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from ranklens.arrays import FloatArray, IntArray
+from ranklens.data.readers.judgments import Judgments
 from ranklens.judging.details import Labels, Late
 from ranklens.judging.distinct import distinct
 from ranklens.judging.gold import ByPlace, GoldLists, Grades, Lists, grades
 from ranklens.judging.known import Known, completed, grade_by_labels, sizes_of
 from ranklens.judging.prepared import Index, PreparedJudgments
-from ranklens.readers.judgments import Judgments
 
 _AT_ONCE = 512  # queries whose documents fit the processor's cache
 

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from ranklens.arrays import FloatArray, IntArray
+from ranklens.data.readers.judgments import Judgments
 from ranklens.judging.details import Labels, Late
 from ranklens.judging.distinct import distinct
 from ranklens.judging.known import Known, completed, grade_by_labels
@@ -15,7 +16,6 @@ from ranklens.judging.order import not_a_number
 from ranklens.judging.prepared import Index, PreparedJudgments
 from ranklens.judging.segments import Gold, hashes_of
 from ranklens.judging.tables import numbered
-from ranklens.readers.judgments import Judgments
 
 _SPARSE = 32  # times as many places for pairs of subtopic and document as there are pairs are not too many
 

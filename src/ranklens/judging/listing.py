@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ranklens.arrays import FloatArray, IntArray
+from ranklens.data.readers.judgments import Judgments
 from ranklens.judging.hits import Hits
 from ranklens.policy import Policy
-from ranklens.readers.judgments import Judgments
 
 
 @dataclass(frozen=True)

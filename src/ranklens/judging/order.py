@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from ranklens.data.readers.mappings import Place, as_number
 from ranklens.errors import InputError, Option, PolicyError, RankLensWarning, warn
-from ranklens.readers.mappings import Place, as_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

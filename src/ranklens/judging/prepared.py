@@ -8,13 +8,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ranklens import words
+from ranklens.data.files.collection import read_judgments
+from ranklens.data.readers import frames, mappings
+from ranklens.data.readers.golden_and_logs import Golden
+from ranklens.data.readers.judgments import Judgments
+from ranklens.data.readers.names import Names
 from ranklens.errors import InputError
-from ranklens.files.collection import read_judgments
 from ranklens.judging.gold import GoldDicts
-from ranklens.readers import frames, mappings
-from ranklens.readers.golden_and_logs import Golden
-from ranklens.readers.judgments import Judgments
-from ranklens.readers.names import Names
 
 if TYPE_CHECKING:
     import polars as pl

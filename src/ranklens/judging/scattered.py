@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ranklens.arrays import IntArray
-from ranklens.files.output import naming
-from ranklens.files.streams import ahead
-from ranklens.files.temporary import temporary_folder
+from ranklens.data.files.output import naming
+from ranklens.data.files.streams import ahead
+from ranklens.data.files.temporary import temporary_folder
 from ranklens.judging.segments import Gold, Part, Ranked, rank
 from ranklens.judging.walk import Tables, Walk, each, example
 from ranklens.policy import Policy

@@ -16,12 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ranklens.arrays import BoolArray, FloatArray, IntArray
+from ranklens.data.readers.mappings import Place
 from ranklens.judging.gold import Grades
 from ranklens.judging.lookup import Hashes, Lookup
 from ranklens.judging.order import best_of_each, nan_last, not_a_number, tie_key
 from ranklens.judging.standing import in_order, lacking_most, standing
 from ranklens.policy import Policy
-from ranklens.readers.mappings import Place
 
 if TYPE_CHECKING:
     import polars as pl

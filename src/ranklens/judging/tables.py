@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ranklens.arrays import IntArray
-from ranklens.files.streams import TableStream
+from ranklens.data.files.streams import TableStream
+from ranklens.data.readers import frames, mappings
 from ranklens.judging.gold import grades
 from ranklens.judging.grouped import in_order
 from ranklens.judging.judged import Applied
@@ -25,7 +26,6 @@ from ranklens.judging.segments import Gold, Part
 from ranklens.judging.standing import Sampled, Standings, check_unjudged
 from ranklens.judging.walk import Tables
 from ranklens.policy import Policy
-from ranklens.readers import frames, mappings
 
 if TYPE_CHECKING:
     import polars as pl

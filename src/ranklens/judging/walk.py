@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from ranklens.files.streams import TableStream
+from ranklens.data.files.streams import TableStream
 from ranklens.judging.segments import Part
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 from ranklens.comparison import wording
 from ranklens.comparison.alignment import Quantity
 from ranklens.errors import InputError, MeasureError
-from ranklens.registry import Measure, parse
+from ranklens.metrics import Measure, parse
 from ranklens.retrieval.answers import Latency
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def over_k(comparison: Comparison, measure: str, ks: Sequence[int] = KS) -> pl.D
 
 def precision_recall(comparison: Comparison) -> pl.DataFrame:
     """``system, recall, mean, low, high``: interpolated precision at eleven levels of recall."""
-    from ranklens.formulas.average_precision import RECALL_LEVELS
+    from ranklens.metrics.formulas.average_precision import RECALL_LEVELS
 
     rel = next(iter(evaluated(comparison).values())).policy.rel
     levels = {r: parse(f"IPrec@{r:g}").replace(rel=rel) for r in RECALL_LEVELS}

@@ -15,10 +15,10 @@ import numpy as np
 
 from ranklens import __version__
 from ranklens.comparison import influence, openness, tables, wording
+from ranklens.data.files.corpus import Text, texts, titles_and_texts
 from ranklens.errors import InputError, RankLensError
-from ranklens.files.corpus import Text, texts, titles_and_texts
-from ranklens.formulas.counts import judged_share
-from ranklens.registry import look_up
+from ranklens.metrics import look_up
+from ranklens.metrics.formulas.counts import judged_share
 from ranklens.report import chart_data, crowd, palette
 from ranklens.report.chart_data import registered
 from ranklens.report.drilldown import drilldown
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from ranklens.comparison.comparison import Comparison
     from ranklens.comparison.pairs import PairResult
     from ranklens.comparison.results import SystemResult
+    from ranklens.metrics import Measure
     from ranklens.policy import Policy
-    from ranklens.registry import Measure
     from ranklens.report.drilldown import Drilldown
     from ranklens.scores import Scores
 

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ranklens.data.files.collection import read_pair
+from ranklens.data.files.streams import TableStream
+from ranklens.data.readers import frames
+from ranklens.data.readers.rankings import Rankings
 from ranklens.errors import RankLensWarning
-from ranklens.files.collection import read_pair
-from ranklens.files.streams import TableStream
 from ranklens.judging.assembly import judge
 from ranklens.judging.documents import judgments, ranking
 from ranklens.judging.prepared import Index, PreparedJudgments
-from ranklens.readers import frames
-from ranklens.readers.rankings import Rankings
 from ranklens.report.chart_data import registered
 from ranklens.report.crowd import MANY, in_detail
 from ranklens.report.shortlist import shortlist

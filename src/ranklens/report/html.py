@@ -56,9 +56,9 @@ def write_report(
     """Write the report, completely or not at all, and return its path.
 
     ``queries`` and ``corpus`` are texts by id: a dict, a table, or the path of a file or BEIR folder
-    (:func:`ranklens.files.corpus.texts`). Without ``queries`` the page shows the texts of a golden set or log, else ids.
+    (:func:`ranklens.data.files.corpus.texts`). Without ``queries`` the page shows the texts of a golden set or log, else ids.
     """
-    from ranklens.files.output import write_whole
+    from ranklens.data.files.output import write_whole
 
     target = Path(path)
     page = render(comparison, queries=queries, corpus=corpus, title=title).encode("utf-8", "replace")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ranklens.files.streams import TableStream
-from ranklens.readers import mappings
+from ranklens.data.files.streams import TableStream
+from ranklens.data.readers import mappings
 
 if TYPE_CHECKING:
     import polars as pl

@@ -10,9 +10,9 @@ from itertools import pairwise, zip_longest
 from types import NoneType
 from typing import Any, Literal, TypeGuard, get_args
 
+from ranklens.data.matching.rules import ById, Matching
+from ranklens.data.readers.rankings import Further, Rankings, listed
 from ranklens.errors import InputError
-from ranklens.matching.rules import ById, Matching
-from ranklens.readers.rankings import Further, Rankings, listed
 from ranklens.retrieval import ages
 
 Status = Literal["ok", "empty", "failed"]

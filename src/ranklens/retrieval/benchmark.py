@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from ranklens.data.matching.rules import Matching
 from ranklens.errors import InputError, nearest, warn
-from ranklens.matching.rules import Matching
-from ranklens.registry import parse_many
+from ranklens.metrics import parse_many
 from ranklens.retrieval.answers import STATUSES, RetrieverRun, counted
 from ranklens.retrieval.judged_queries import JudgedQueries, read_judged_queries
 from ranklens.retrieval.session import RunOptions, Session
@@ -18,7 +18,7 @@ from ranklens.retrieval.store import Store
 
 if TYPE_CHECKING:
     from ranklens.comparison.comparison import Comparison
-    from ranklens.registry import Measure
+    from ranklens.metrics import Measure
     from ranklens.retrieval.agreement import Agreement
     from ranklens.retrieval.scores import RetrieverScores
     from ranklens.scores import Scores
@@ -204,8 +204,8 @@ class Benchmark:
         A failed query counts as 0; ``failed="skip"`` leaves it out. ``save=True`` keeps the scores and latencies in the history of
         the project, ``save="v1.2"`` under this label.
         """
-        from ranklens.evaluation import evaluate
         from ranklens.retrieval.scores import RetrieverScores
+        from ranklens.scores.evaluation import evaluate
 
         options = self._policy(failed, policy)
         self._refuse_unjudged()
@@ -225,8 +225,8 @@ class Benchmark:
         return found
 
     def _save(self, scores: Mapping[str, Scores], label: bool | str) -> None:
-        from ranklens.history import saving
-        from ranklens.history.record import Record
+        from ranklens.scores.history import saving
+        from ranklens.scores.history.record import Record
 
         records = {
             name: Record.of(one, name, seconds=list(self.results[name].seconds.values()))
@@ -331,7 +331,7 @@ class Benchmark:
         The columns are query, question, doc, text, systems, best_rank and grade; ``.csv`` or ``.jsonl``. Fill in the grades (0 is
         not relevant) and give the file as ``qrels``. Texts come from ``corpus``, that of the benchmark unless given.
         """
-        from ranklens.files.output import write_text
+        from ranklens.data.files.output import write_text
         from ranklens.retrieval import sheets
 
         write = {".csv": sheets.to_csv, ".jsonl": sheets.to_jsonl}.get(Path(path).suffix.lower())
@@ -347,7 +347,7 @@ class Benchmark:
 
     def side_by_side(self, path: str | Path, k: int = 10, *, corpus: Any = None) -> Path:
         """Write the rankings of every query side by side, as one HTML page; documents that all retrievers found are marked."""
-        from ranklens.files.output import write_text
+        from ranklens.data.files.output import write_text
         from ranklens.retrieval import sheets
 
         note = f"The first {k} results of {counted(len(self._finished()), 'retriever')}. Marked: found by all of them."
@@ -362,7 +362,7 @@ class Benchmark:
 
     def save_runs(self, folder: str | Path, *, suffix: str = ".txt") -> dict[str, Path]:
         """Write the results of each retriever as a run file: TREC's format, or that of another ``suffix`` (.jsonl, .csv, .parquet)."""
-        from ranklens.files.writing import write_run
+        from ranklens.data.files.writing import write_run
 
         place = Path(folder)
         try:

@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
+from ranklens.data.readers.retrieved import Reading
 from ranklens.errors import InputError
-from ranklens.readers.retrieved import Reading
 from ranklens.retrieval.adapters import Caller
 from ranklens.retrieval.loops import HangingCallsError, run_on_loop, run_without_loop
 from ranklens.retrieval.workers import Abandoned, InPlace, InThread, OnLoop, Outcome, TurnsOutAsync, Worker

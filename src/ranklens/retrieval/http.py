@@ -13,8 +13,8 @@ from urllib.error import HTTPError
 from urllib.parse import quote_plus, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
+from ranklens.data.readers.paths import follow
 from ranklens.errors import InputError, RankLensError
-from ranklens.readers.paths import follow
 from ranklens.redaction import hide, redacted
 
 PATIENCE = 60.0  # seconds, if no time limit is given: a server that never answers must not hold a run forever

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from ranklens import words
+from ranklens.data.files.queries import Queries, golden, read_queries
+from ranklens.data.readers import mappings, records
+from ranklens.data.readers.golden_and_logs import Golden
 from ranklens.errors import InputError, MismatchWarning, warn
-from ranklens.files.queries import Queries, golden, read_queries
 from ranklens.judging.mismatch import alike
-from ranklens.readers import mappings, records
-from ranklens.readers.golden_and_logs import Golden
 from ranklens.retrieval.answers import counted
 
 
@@ -138,12 +138,12 @@ def _joined(given: Queries, grades: Mapping[str, dict[str, float]]) -> JudgedQue
 def _judgments(qrels: Any, columns: Mapping[str, str] | None) -> dict[str, dict[str, float]]:
     """Judgments of any shape as text ids and numbers."""
     if isinstance(qrels, (str, Path)):
-        from ranklens.files.formats import read_qrels
+        from ranklens.data.files.formats import read_qrels
 
         qrels = read_qrels(qrels)
     if isinstance(qrels, Mapping):
         return _as_grades(qrels)
-    from ranklens.readers import frames
+    from ranklens.data.readers import frames
 
     if not frames.is_frame(qrels):
         raise InputError(f"qrels is {words.kind(qrels)}; pass a dict by query, a table, or a path.")

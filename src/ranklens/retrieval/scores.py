@@ -19,7 +19,7 @@ class RetrieverScores(dict[str, Scores]):
 
     def table(self) -> Table:
         """One row per retriever, one column per measure."""
-        from ranklens.tables.scores import by_run
+        from ranklens.scores.tables import by_run
 
         return by_run(self, "retriever")
 

@@ -16,10 +16,10 @@ from itertools import islice
 from numbers import Real
 from typing import Any
 
+from ranklens.data.matching.rules import ById, Matching
+from ranklens.data.readers.retrieved import Reading, ReadingError
 from ranklens.errors import InputError, InPython, warn
-from ranklens.matching.rules import ById, Matching
 from ranklens.progress import Progress, progress
-from ranklens.readers.retrieved import Reading, ReadingError
 from ranklens.redaction import redacted
 from ranklens.retrieval import ages
 from ranklens.retrieval.adapters import Caller, adapt

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from ranklens.files.corpus import Text, texts
+from ranklens.data.files.corpus import Text, texts
 
 if TYPE_CHECKING:
     from ranklens.retrieval.answers import RetrieverRun

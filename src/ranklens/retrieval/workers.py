@@ -15,8 +15,8 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Any, Protocol
 
+from ranklens.data.readers.retrieved import Reading
 from ranklens.errors import InputError
-from ranklens.readers.retrieved import Reading
 from ranklens.retrieval.adapters import Caller
 from ranklens.retrieval.loops import MOST_HANGING, HangingCallsError, abandon
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ranklens.data.files.json_schema import fault, schema, shown
 from ranklens.errors import InputError, MeasureError
-from ranklens.files.json_schema import fault, schema, shown
 from ranklens.judging.judged import Applied
+from ranklens.metrics import parse
 from ranklens.policy import Policy
-from ranklens.registry import parse
 from ranklens.scores.scores import FORMAT_VERSION, SCHEMA, total
 from ranklens.words import counted, several
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ranklens.judging.judged import Applied, Copied, Counted, Judged, Recalled
+from ranklens.metrics import Measure, spellings, stated
 from ranklens.policy import Policy
-from ranklens.registry import Measure, spellings, stated
 from ranklens.words import counted, percent, several
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def share_judged(judged: Judged, measures: Sequence[Measure], depth: int | None 
     """
     if isinstance(judged, Counted):
         return judged.share
-    from ranklens.formulas.counts import judged_of_retrieved
+    from ranklens.metrics.formulas.counts import judged_of_retrieved
 
     cuts = [cut for cut in (deepest(measures), depth) if cut is not None]
     found, retrieved = judged_of_retrieved(judged, min(cuts, default=None))

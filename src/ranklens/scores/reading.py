@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ranklens.data.files.hashes import Inputs
+from ranklens.data.files.json_reading import loads
+from ranklens.data.readers.golden_and_logs import Question
 from ranklens.errors import InputError, RankLensError, warn
-from ranklens.files.hashes import Inputs
-from ranklens.files.json_reading import loads
 from ranklens.judging.judged import Applied, Copied, Recalled
+from ranklens.metrics import parse
 from ranklens.policy import Policy
-from ranklens.readers.golden_and_logs import Question
-from ranklens.registry import parse
 from ranklens.scores.checking import check_comparison, check_scores, is_measure, is_text
 from ranklens.scores.scores import FORMAT_VERSION, Scores
 from ranklens.words import several
@@ -95,7 +95,7 @@ def _json_text(file: Path) -> str | None:
 
 
 def _copied_from(file: Path) -> dict[str, Scores]:
-    from ranklens.files.values import read_values
+    from ranklens.data.files.values import read_values
 
     found = {}
     for run, (queries, by_measure) in read_values(file).items():

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ranklens import __version__
+from ranklens.data.files.hashes import NO_INPUTS, Inputs
 from ranklens.errors import InputError, MeasureError, MissingExtraError, nearest
-from ranklens.files.hashes import NO_INPUTS, Inputs
 from ranklens.judging.judged import Copied, Judged, Recalled
+from ranklens.metrics import Aggregate, Measure, parse
 from ranklens.policy import Policy
-from ranklens.registry import Aggregate, Measure, parse
 from ranklens.scores.notes import details, highest_grade, in_prose, kinds_of_intervals
 from ranklens.stats.intervals import Bounds, Interval, interval, median_interval
 from ranklens.words import counted, finite, several
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from ranklens.arrays import FloatArray
-    from ranklens.explanation.failing import Failing
-    from ranklens.formulas.methods_paragraph import Citations, Methods
-    from ranklens.matching.rules import Matching
-    from ranklens.residual.ranges import Range
+    from ranklens.data.matching.rules import Matching
+    from ranklens.metrics.formulas.methods_paragraph import Citations, Methods
+    from ranklens.metrics.residual.ranges import Range
     from ranklens.stats.inputs import Rng
     from ranklens.tables.table import Table
+    from ranklens.upward import Failing
 
 SCHEMA = "ranklens.scores"  # src/ranklens/scores.schema.json
 FORMAT_VERSION = 1  # of to_json; 1: first version
@@ -174,7 +174,7 @@ class Scores:
         """
         import polars as pl
 
-        from ranklens.residual.ranges import Range, ends
+        from ranklens.metrics.residual.ranges import Range, ends
 
         asked = self.measures[0] if measure is None else measure
         parsed = parse(asked) if isinstance(asked, str) else asked
@@ -204,7 +204,7 @@ class Scores:
         <BLANKLINE>
         1 of 2 queries is below 1; all are shown.
         """
-        from ranklens.explanation.failing import failing
+        from ranklens.upward import failing
 
         return failing(self, measure, n, queries)
 
@@ -263,7 +263,7 @@ class Scores:
         >>> Scores.from_json(scores.to_json()).mean
         {'RR': 0.75}
         """
-        from ranklens.files.json_reading import loads
+        from ranklens.data.files.json_reading import loads
         from ranklens.scores.reading import recalled
 
         try:
@@ -311,13 +311,13 @@ class Scores:
         >>> rl.evaluate({"q": {"a"}}, {"q": ["a"]}, ["nDCG@10", "R@5"]).to_mteb("SciFact")["scores"]["test"][0]["main_score"]
         1.0
         """
-        from ranklens.exchange.mteb import to_mteb
+        from ranklens.upward import to_mteb
 
         return to_mteb(self, task, **about)
 
     def to_hub(self, model: str, dataset: str, **about: Any) -> str:
         """YAML for a model card's front matter; ``about`` may give the dataset's name, split and revision."""
-        from ranklens.exchange.hub import to_hub
+        from ranklens.upward import to_hub
 
         return to_hub(self, model, dataset, **about)
 
@@ -328,7 +328,7 @@ class Scores:
         active run is used, if there is one. ``name`` tells several systems apart. Names are spelled so that every tracker accepts
         them: ``nDCG_at_10``, ``nDCG_at_10_low``, ``nDCG_at_10_high``.
         """
-        from ranklens.trackers.destinations import log_to
+        from ranklens.upward import log_to
 
         log_to(self, tracker, step=step, name=name, report=report)
 
@@ -367,7 +367,7 @@ class Scores:
         >>> print(rl.evaluate({"q": {"a"}}, {"q": ["a"]}, "RBP").methods())
         We report RBP (p = 0.8; gain = binary; Moffat and Zobel 2008). Means are over 1 query. Documents with the same score ...
         """
-        from ranklens.formulas.methods_paragraph import written
+        from ranklens.metrics.formulas.methods_paragraph import written
 
         return written(
             self.measures, highest_grade([self.judged]), in_prose([self.judged], self.measures), cite
@@ -438,7 +438,7 @@ def _evaluated(measure: str | Measure, measures: Sequence[Measure], rel: float) 
     asked = next((one for one in measures if measure.strip() in (one.shown, str(one))), None)
     if asked is not None:
         return asked
-    from ranklens.registry import with_rel
+    from ranklens.metrics import with_rel
 
     parsed = parse(measure)
     return next((one for one in measures if one in (parsed, with_rel(parsed, rel))), parsed)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ranklens.data.readers import frames, names
+from ranklens.data.readers.judgment_tables import further_columns
+from ranklens.data.readers.records import list_column
 from ranklens.errors import InputError
-from ranklens.readers import frames, names
-from ranklens.readers.judgment_tables import further_columns
-from ranklens.readers.records import list_column
 
 if TYPE_CHECKING:
     import polars as pl

@@ -14,8 +14,8 @@ from ranklens.comparison.conclusion import primary_measure
 from ranklens.comparison.pairs import PairResult
 from ranklens.comparison.results import SystemResult
 from ranklens.comparison.settings import Family, Settings, Terms
+from ranklens.data.readers import frames
 from ranklens.errors import Given, InputError, MeasureError, Option, nearest
-from ranklens.readers import frames
 from ranklens.spark.placement import tasks_for
 from ranklens.spark.statistics import AddUp, Column, Difference, added_up, counts_of
 from ranklens.stats import adjust, detectable_difference, inputs
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import polars as pl
     from pyspark.sql import DataFrame
 
-    from ranklens.registry import Measure
+    from ranklens.metrics import Measure
     from ranklens.spark.scores import SparkScores
 
 COLLECTED = 1_000_000  # queries whose values come to the driver, for all that a comparison can tell; more stay on the cluster

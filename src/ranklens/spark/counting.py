@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ranklens.data.readers import mappings
+from ranklens.data.readers.judgments import Judgments
 from ranklens.errors import InputError, hearing
 from ranklens.judging.assembly import assemble
 from ranklens.judging.enriched import stand
 from ranklens.judging.judged import Applied
 from ranklens.judging.order import not_a_number, tie_key
 from ranklens.judging.standing import Standings
-from ranklens.readers import mappings
-from ranklens.readers.judgments import Judgments
 from ranklens.spark.collecting import collected
 from ranklens.spark.columns import ROW
 from ranklens.spark.facts import Facts, facts_of

@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ranklens import words
+from ranklens.data.files.collection import read_judgments
+from ranklens.data.readers import frames
+from ranklens.data.readers.judgment_tables import of_table
+from ranklens.data.readers.judgments import Judgments
+from ranklens.data.readers.names import Names
 from ranklens.errors import InputError, MissingExtraError, hearing
-from ranklens.files.collection import read_judgments
 from ranklens.judging.assembly import judge
 from ranklens.judging.judged import Applied
 from ranklens.judging.prepared import index_of
 from ranklens.policy import Policy
-from ranklens.readers import frames
-from ranklens.readers.judgment_tables import of_table
-from ranklens.readers.judgments import Judgments
-from ranklens.readers.names import Names
 from ranklens.spark.carried import judge_carried
 from ranklens.spark.collecting import collected
 from ranklens.spark.columns import ROW, gold_rows, has_lists, run_rows
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     import polars as pl
     from pyspark.sql import DataFrame
 
-    from ranklens.matching.rules import Matching
-    from ranklens.registry import Measure
+    from ranklens.data.matching.rules import Matching
+    from ranklens.metrics import Measure
 
 
 def evaluate(

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ranklens.data.readers.mappings import Place
 from ranklens.errors import MismatchWarning, RankLensError, warn
-from ranklens.formulas.counts import judged_of_retrieved
 from ranklens.judging.assembly import NOTHING_JUDGED, none_is_judged, not_in_the_run
 from ranklens.judging.judged import Applied, Judged
 from ranklens.judging.merging import added
 from ranklens.judging.mismatch import nothing_in_common, queries_mismatch
 from ranklens.judging.order import check_duplicates
 from ranklens.judging.standing import check_unjudged
-from ranklens.readers.mappings import Place
+from ranklens.metrics.formulas.counts import judged_of_retrieved
 from ranklens.scores import FEW_EXPECTED, cutoffs_of, deepest, logs_with_floor
 from ranklens.stats.intervals import Bounds
 from ranklens.stats.moments import Moments, exact_sum, value_of
@@ -29,8 +29,8 @@ from ranklens.stats.moments import Moments, exact_sum, value_of
 if TYPE_CHECKING:
     import polars as pl
 
+    from ranklens.metrics import Measure
     from ranklens.policy import Policy
-    from ranklens.registry import Measure
 
 _TELLING = 5  # queries without any judged document after which ids look wrong
 

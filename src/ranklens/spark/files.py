@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ranklens.data.files.collection import Collection, names_of
+from ranklens.data.files.suffixes import TABLES
 from ranklens.errors import InputError, MissingExtraError
-from ranklens.files.collection import Collection, names_of
-from ranklens.files.suffixes import TABLES
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ranklens.arrays import BoolArray, IntArray
-from ranklens.readers.judgments import Judgments
-from ranklens.readers.mappings import under_text
+from ranklens.data.readers.judgments import Judgments
+from ranklens.data.readers.mappings import under_text
 
 if TYPE_CHECKING:
     import polars as pl

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
+from ranklens.data.readers import frames
 from ranklens.errors import InputError
-from ranklens.readers import frames
 from ranklens.spark.collecting import collected
 from ranklens.spark.columns import ROW
 from ranklens.spark.facts import Facts, sum_of

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     import polars as pl
     from pyspark.sql import DataFrame, SparkSession
 
+    from ranklens.metrics import Aggregate, Measure
     from ranklens.policy import Policy
-    from ranklens.registry import Aggregate, Measure
     from ranklens.spark.facts import Facts
     from ranklens.stats.inputs import Rng
     from ranklens.stats.moments import Moments

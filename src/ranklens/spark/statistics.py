@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from ranklens.arrays import FloatArray, IntArray
-    from ranklens.registry import Measure
+    from ranklens.metrics import Measure
     from ranklens.spark.scores import SparkScores
     from ranklens.stats.inputs import Rng
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ranklens.data.readers import frames, judgment_tables
 from ranklens.errors import InputError, RankLensError, hearing
 from ranklens.judging.assembly import judge
 from ranklens.judging.judged import Applied
 from ranklens.judging.order import Repeated
+from ranklens.metrics import Measure
 from ranklens.policy import Policy
-from ranklens.readers import frames, judgment_tables
-from ranklens.registry import Measure
 from ranklens.spark.facts import Facts, facts_of
 from ranklens.spark.workers import settle
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from ranklens.arrays import BoolArray, IntArray
-    from ranklens.matching.rules import Matching
+    from ranklens.data.matching.rules import Matching
     from ranklens.spark.gold import Packed
 
 _ROWS = 1 << 18  # judged together

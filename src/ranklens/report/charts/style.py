@@ -33,7 +33,7 @@ INK, MUTED, LINE = (palette.LIGHT[name] for name in ("ink", "muted", "line"))
 
 def save(chart: Chart, path: str | Path) -> Path:
     """Write a chart as PNG, SVG, PDF or HTML (one file that works offline), according to the suffix; completely or not at all."""
-    from ranklens.files.output import write_whole
+    from ranklens.data.files.output import write_whole
 
     target = Path(path)
     content = rendered(chart, format_of(target))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ranklens.history.entries import COMMIT_LETTERS
 from ranklens.report import palette
 from ranklens.report.charts import style
+from ranklens.scores.history.entries import COMMIT_LETTERS
 from ranklens.words import counted
 
 if TYPE_CHECKING:
-    from ranklens.history.trend import Trend
     from ranklens.report.charts.style import Chart
+    from ranklens.scores.history.trend import Trend
 
 _DROP, _RISE = palette.SYSTEMS[1], palette.SYSTEMS[2]
 

@@ -1,0 +1,557 @@
+"""The keys of a configuration. Each is described once, here: it is what the documentation and the error messages say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    InstanceOf,
+    PlainSerializer,
+    PrivateAttr,
+    ValidationInfo,
+    model_validator,
+)
+
+from ranklens.bench.config.checks import check, check_retriever
+from ranklens.comparison.settings import ALL_TESTS, FAMILIES, INTERVALS
+from ranklens.data.matching.parsing import matching
+from ranklens.data.matching.rules import Matching
+from ranklens.errors import InputError, nearest
+from ranklens.guard.baselines import HISTORY
+from ranklens.guard.context import MIN_CHECKED, share_of
+from ranklens.guard.rules import FAILED, Limit, Rule, floor_of
+from ranklens.guard.verdicts import UNDECIDED
+from ranklens.metrics import Measure, parse, parse_many, with_rel
+from ranklens.policy import Policy, make_policy, questions
+from ranklens.report.trackers.destinations import check as check_tracker
+from ranklens.retrieval.ages import in_seconds
+from ranklens.stats import CORRECTIONS, Margin
+
+_PLACEHOLDER = re.compile(r"(\$\{\w+\}|\{(?:query|k)\})")
+
+
+def _beside_the_file(path: Path, info: ValidationInfo) -> Path:
+    if "\0" in str(path):
+        raise ValueError(f"{str(path)!r:.60} is not allowed: no path has a NUL in it.")
+    try:
+        return Path((info.context or {}).get("folder", "")) / path.expanduser()
+    except RuntimeError as error:  # ~nobody
+        raise ValueError(f"{str(path)!r:.60} is not allowed: {error}") from None
+
+
+def _named_runs(value: Any) -> Any:
+    """A list of paths, or of ``NAME=PATH``, as a dict."""
+    if not isinstance(value, list):
+        return value
+    from ranklens.data.files.collection import names_of
+
+    return names_of([str(run) for run in value])
+
+
+def _one_of(allowed: tuple[str, ...]) -> AfterValidator:
+    def check(value: str) -> str:
+        if value not in allowed:
+            raise ValueError(f"{value!r} is not allowed: {nearest(value, allowed)}")
+        return value
+
+    return AfterValidator(check)
+
+
+def _policy(given: Any) -> Any:
+    if isinstance(given, Policy):
+        return given
+    if not isinstance(given, Mapping):
+        raise InputError(f"{given!r:.60} is not allowed: give names with values, such as ties: average.")
+    return make_policy(None, {str(name): value for name, value in given.items()})
+
+
+def _age(value: float | str) -> float | str:
+    in_seconds(value)
+    return value
+
+
+def _listed(value: Any) -> Any:
+    return (value,) if isinstance(value, str) else value
+
+
+def _trackers(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(check_tracker(name) for name in names)
+
+
+def _measures(names: tuple[str, ...]) -> tuple[str, ...]:
+    parse_many(names)
+    return names
+
+
+def _measure(name: str) -> str:
+    parse(name)
+    return name
+
+
+def _no_truth(value: Any) -> Any:
+    """Python takes true for 1; in a configuration it is a mistake."""
+    if isinstance(value, bool):
+        raise InputError(f"{value} is not allowed; give a number.")
+    return value
+
+
+def _floor(value: Any) -> Any:
+    """Refuse ``80%`` with the number that is meant; what is no number is left to the model."""
+    return floor_of(value) if str(value).strip().endswith("%") else _no_truth(value)
+
+
+def _ruled(given: Any) -> Any:
+    """Rules alone, as one text or a list of them."""
+    return {"rules": given} if isinstance(given, (str, list, tuple)) else given
+
+
+def _held_against(value: str, info: ValidationInfo) -> str:
+    """A file is beside the configuration."""
+    return value if value.startswith(HISTORY) else str(_beside_the_file(Path(value), info))
+
+
+def _margin(value: Any) -> Any:
+    Margin.of(value)
+    return value
+
+
+def _as_text(value: object) -> str:  # ``str`` itself has no signature, which older Pydantic wants
+    return str(value)
+
+
+def _without_texts(value: Any) -> Any:
+    """What may be kept of values that may hold secrets: no text but placeholders such as ``${NAME}``."""
+    if isinstance(value, Mapping):
+        return {key: _without_texts(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_without_texts(inner) for inner in value]
+    if not isinstance(value, str):
+        return value
+    parts = _PLACEHOLDER.split(value)  # every other one is a placeholder
+    return "".join(part if number % 2 or not part else "…" for number, part in enumerate(parts))
+
+
+def _server(url: str | None) -> str | None:
+    """What may be kept of an address: scheme, server and port."""
+    if url is None:
+        return None
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{_without_texts(parts.path + parts.query)}"
+
+
+Place = Annotated[Path, AfterValidator(_beside_the_file)]
+Above0 = Annotated[float, BeforeValidator(_no_truth), Field(gt=0, allow_inf_nan=False)]
+From0 = Annotated[int, BeforeValidator(_no_truth), Field(ge=0)]
+From1 = Annotated[int, BeforeValidator(_no_truth), Field(ge=1)]
+Named = Annotated[str, AfterValidator(_measure)]  # a measure
+Matched = Annotated[InstanceOf[Matching], BeforeValidator(matching)]
+Floor = Annotated[float, BeforeValidator(_floor)]
+Allowance = Annotated[float | str, BeforeValidator(_margin)]
+Allowed = Annotated[InstanceOf[Limit], BeforeValidator(Limit.parse), PlainSerializer(_as_text)]
+Ruled = Annotated[InstanceOf[Rule], BeforeValidator(Rule.parse), PlainSerializer(_as_text)]
+
+
+class Part(BaseModel):
+    """What all parts share: unknown keys are errors, numbers can be given for text, null means the default."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _null_is_the_default(cls, given: Any) -> Any:
+        if not isinstance(given, Mapping):
+            return given
+        optional = {
+            field.alias or name for name, field in cls.model_fields.items() if not field.is_required()
+        }
+        return {key: value for key, value in given.items() if value is not None or key not in optional}
+
+
+class StatisticalAnalysis(Part):
+    """How certain the numbers are."""
+
+    confidence_intervals: bool = Field(
+        default=True,
+        description="Show an interval for every mean in tables: true or false (JSON always includes them).",
+    )
+    significance_testing: bool = Field(
+        default=True,
+        description="Test which differences between systems are more than chance: true or false.",
+    )
+    alpha_level: float = Field(
+        default=0.05,
+        gt=0,
+        lt=1,
+        description="Significance level, between 0 and 1; the confidence level is 1 - alpha_level.",
+    )
+
+
+class Performance(Part):
+    """How retrievers are called, unless they set their own."""
+
+    batch_size: From1 | None = Field(
+        default=None,
+        description="Batch size for retrievers that take lists of texts: a whole number from 1.",
+    )
+    caching_enabled: bool = Field(
+        default=False,
+        description="Store every answer on disk (outputs.store), so that a stopped run resumes and "
+        "repeats no call: true or false. Changed code, parameters and versions are asked again; a changed remote "
+        "service or index is not seen.",
+    )
+    max_age: Annotated[float | str, AfterValidator(_age)] | None = Field(
+        default=None,
+        description="How old a stored answer may be: seconds, or text such as 7d or 12h. By default as old as it is.",
+    )
+    stop_after: From1 = Field(
+        default=20,
+        description="Stop when so many calls in a row fail with the same error: a whole number from 1.",
+    )
+    parallel_processing: bool | None = Field(
+        default=None,
+        description="true runs 8 queries at a time, unless a retriever sets its own concurrency; false runs one at a time.",
+    )
+
+
+class RetrievalMetrics(Part):
+    """What to measure."""
+
+    enabled_metrics: Annotated[tuple[str, ...], BeforeValidator(_listed), AfterValidator(_measures)] = Field(
+        default=("rag",),
+        min_length=1,
+        description="Measures in any spelling (hit@5, nDCG@10, map) or presets (rag, search, beir): a list.",
+    )
+    graded_relevance: bool = Field(
+        default=True,
+        description="Whether grades count as they are (true), or every relevant document counts the same (false).",
+    )
+    statistical_analysis: StatisticalAnalysis = Field(
+        default_factory=StatisticalAnalysis, description="How sure the numbers are."
+    )
+    performance: Performance = Field(default_factory=Performance, description="How retrievers are asked.")
+
+
+class Data(Part):
+    """Judgments, queries, documents and runs. Paths are relative to the configuration file."""
+
+    qrels: Place | None = Field(
+        default=None,
+        description="Judgments: a file (TREC, CSV, TSV, JSONL, JSON, Parquet) or a BEIR folder. Not needed if the queries say "
+        "what is relevant.",
+    )
+    queries: Place | None = Field(
+        default=None,
+        description="The texts of the queries: JSONL, JSON, CSV, TSV, Parquet or a BEIR folder. Not needed if the judgments "
+        "have texts.",
+    )
+    corpus: Place | None = Field(default=None, description="The texts of the documents, for the report.")
+    runs: Annotated[dict[str, Place], BeforeValidator(_named_runs)] = Field(
+        default_factory=dict,
+        description="Existing runs or logs: names with files, or a list of files.",
+    )
+    map: dict[str, str] = Field(
+        default_factory=dict,
+        description="Where fields of golden sets, logs and tables are, if they have other names: roles (query, text, expected, "
+        "retrieved, doc, score, rank, grade) with names or paths, such as {expected: gold.ids}.",
+    )
+
+    @property
+    def judged(self) -> Path:
+        """Where the judgments are."""
+        return self.qrels or self.queries or Path()
+
+    @property
+    def asked(self) -> Path:
+        """Where the texts of the queries are."""
+        return self.queries or self.judged
+
+
+class Retriever(Part):
+    """A function, or an HTTP address, that is called with every query."""
+
+    name: str = Field(min_length=1, description="Name in tables: text.")
+    retriever: str | None = Field(
+        default=None,
+        pattern=r"^[\w.]+:[\w.]+(\(\))?$",
+        description="The function or object, as module:function; module:function() calls it first to get the retriever. Not needed "
+        "with url.",
+    )
+    k: From1 = Field(default=10, description="Documents per query: a whole number from 1.")
+    factory: bool = Field(
+        default=False,
+        description="Whether the function creates the retriever: true or false.",
+    )
+    params: Annotated[dict[str, Any], PlainSerializer(_without_texts)] = Field(
+        default_factory=dict,
+        description="Keyword arguments for the function or the factory: keys and values.",
+    )
+    version: str | None = Field(
+        default=None,
+        description="The version that stored answers belong to, in addition to what is seen of the code: text. Change it with "
+        "what cannot be seen, such as an index or a remote service.",
+    )
+    concurrency: From1 | None = Field(default=None, description="Simultaneous calls: a whole number from 1.")
+    batch_size: From1 | None = Field(
+        default=None, description="Number of texts per call, passed as a list: a whole number from 1."
+    )
+    timeout: Above0 | None = Field(
+        default=None, description="Time limit per call in seconds: a number above 0."
+    )
+    retries: From0 = Field(default=0, description="Number of retries after a failure: a whole number from 0.")
+    rate_limit: Above0 | None = Field(default=None, description="Maximum calls per second: a number above 0.")
+    id_from: str | None = Field(
+        default=None, description="Where to find the id in a result, e.g. metadata.source: text."
+    )
+    match: Matched | None = Field(
+        default=None,
+        description="How its ids map to judged ids, if different from match above.",
+    )
+    url: Annotated[str | None, PlainSerializer(_server)] = Field(
+        default=None,
+        description="A search endpoint, instead of a function: an address that begins with http:// or https://. {query} and {k} are "
+        "replaced; ${NAME} is an environment variable.",
+    )
+    body: Annotated[Any, PlainSerializer(_without_texts)] = Field(
+        default=None,
+        description="What is sent to url, as JSON, with {query} and {k} replaced: keys and values, or text. Without it the request is "
+        "a GET.",
+    )
+    headers: Annotated[dict[str, str], PlainSerializer(_without_texts)] = Field(
+        default_factory=dict,
+        description="Headers of the request to url: names with text, such as {Authorization: 'ApiKey ${ES_KEY}'}.",
+    )
+    method: str | None = Field(
+        default=None,
+        pattern=r"^(?i:GET|POST|PUT)$",
+        description="The method of the request to url: GET, POST or PUT. By default GET without a body, else POST.",
+    )
+    id: str | None = Field(
+        default=None,
+        description="Where the ids are in the answer of url, with * for each result, such as results.*.doc.key: text. The common "
+        "search engines need none.",
+    )
+    score: str | None = Field(
+        default=None,
+        description="Where the scores are in the answer of url, such as results.*.score: text.",
+    )
+
+    @model_validator(mode="after")
+    def _is_one_of_both(self) -> Retriever:
+        check_retriever(self)
+        return self
+
+
+class Gates(Part):
+    """Conditions that must hold; otherwise the exit status is 1. A list of rules alone will do."""
+
+    rules: Annotated[tuple[Ruled, ...], BeforeValidator(_listed)] = Field(
+        default=(),
+        description="Rules: a list of texts such as 'nDCG@10 >= 0.42', 'nDCG@10 drop <= 0.01 @ 95%', 'failed <= 0', 'p95 <= 200ms', "
+        "'nDCG@10[type=how-to] >= 0.4'.",
+    )
+    baseline: Annotated[str, AfterValidator(_held_against)] | None = Field(
+        default=None,
+        description="What drops are measured from, instead of the system that baseline names: a file that ranklens gate --update wrote, "
+        "or history:REF.",
+    )
+    undecided: Annotated[str, _one_of(UNDECIDED)] = Field(
+        default="fail",
+        description="Whether a rule with a confidence that the queries are too few to decide fails or passes: fail or pass.",
+    )
+    clusters: str | None = Field(
+        default=None,
+        description="A field of the queries; those with the same value belong together, and rules with a confidence go by cluster: a name.",
+    )
+    common: bool = Field(
+        default=False,
+        description="Compare with gates.baseline on the queries whose judgments are the same, if others changed: true or false.",
+    )
+    min_checked: Annotated[float, BeforeValidator(share_of)] = Field(
+        default=MIN_CHECKED,
+        description="The least share of the queries that must be checked, by every rule: a share such as 95%. Queries are left out by "
+        "policy.missing: skip and by common.",
+    )
+    floors: dict[Named, Floor] = Field(
+        default_factory=dict,
+        description="Minimum mean, by measure: names with numbers in the range of the measure.",
+    )
+    max_regression: dict[Named, Allowed] = Field(
+        default_factory=dict,
+        description="How far a mean may be below the baseline's, by measure: a number, or text such as 2% of the baseline.",
+    )
+    max_failed: From0 | None = Field(
+        default=None, description="Maximum number of failed queries per retriever: a whole number from 0."
+    )
+    max_latency_p95: Above0 | None = Field(
+        default=None,
+        description="Maximum 95th percentile of a retriever's seconds per query; a call that timed out counts with the time waited: "
+        "a number above 0.",
+    )
+    systems: tuple[str, ...] | None = Field(
+        default=None,
+        description="Systems that the gates apply to: a list. By default all except the baseline.",
+    )
+
+
+def rules_of(gates: Gates) -> list[Rule]:
+    """The older keys are short for rules."""
+    floors = [Rule(parse(name), ">=", Limit(floor), key="floors") for name, floor in gates.floors.items()]
+    drops = [
+        Rule(parse(name), "<=", drop, is_drop=True, key="max_regression")
+        for name, drop in gates.max_regression.items()
+    ]
+    calls = [
+        Rule(subject, "<=", Limit(limit), key=key)
+        for subject, limit, key in (
+            (FAILED, gates.max_failed, "max_failed"),
+            ("p95", gates.max_latency_p95, "max_latency_p95"),
+        )
+        if limit is not None
+    ]
+    return [*floors, *drops, *calls, *gates.rules]
+
+
+class Outputs(Part):
+    """Files to write in addition to the printed table. Paths are relative to the configuration file."""
+
+    table: Place | None = Field(default=None, description="The table as text: a file.")
+    json_file: Place | None = Field(default=None, alias="json", description="Everything as JSON: a file.")
+    markdown: Place | None = Field(default=None, description="The table as Markdown: a file.")
+    csv: Place | None = Field(default=None, description="The numbers as CSV: a file.")
+    latex: Place | None = Field(default=None, description="The table as LaTeX: a file.")
+    report: Place | None = Field(default=None, description="The report, one HTML file.")
+    runs: Place | None = Field(
+        default=None, description="Folder for the rankings of the retrievers, as TREC run files."
+    )
+    log_to: Annotated[tuple[str, ...], BeforeValidator(_listed), AfterValidator(_trackers)] = Field(
+        default=(),
+        description="Experiment trackers to log to: a list of mlflow, wandb and tensorboard (tensorboard:FOLDER for a folder other than "
+        "runs). They find their servers and projects in the environment.",
+    )
+    store: Place | None = Field(
+        default=None,
+        description="Folder for stored answers; naming one stores them. With caching_enabled alone it is .ranklens next to the configuration.",
+    )
+
+
+class Config(Part):
+    """A benchmark: what to run, on which data, how to measure, what must hold and what to write."""
+
+    retrieval_metrics: RetrievalMetrics = Field(
+        default_factory=RetrievalMetrics, description="What to measure."
+    )
+    data: Data = Field(description="Judgments, queries, documents and runs.")
+    retrievers: tuple[Retriever, ...] = Field(default=(), description="Retrievers to run: a list.")
+    baseline: str | None = Field(default=None, description="The system to compare the others with: a name.")
+    test: Annotated[str, _one_of(ALL_TESTS)] | None = Field(
+        default=None,
+        description=f"The paired test: {', '.join(ALL_TESTS)}. By default randomization, and mcnemar for measures that are 0 or 1.",
+    )
+    correction: Annotated[str, _one_of(CORRECTIONS)] = Field(
+        default="holm",
+        description=f"How p-values are corrected for the number of tests: {', '.join(CORRECTIONS)}.",
+    )
+    by: str | None = Field(default=None, description="A field of the queries, to compare by slice: a name.")
+    clusters: str | None = Field(
+        default=None,
+        description="A field of the queries that says which belong together (topic, user, document): a name. Tests and intervals are then by cluster.",
+    )
+    margin: Allowance | dict[Named, Allowance] | None = Field(
+        default=None,
+        description="The largest difference that does not matter: a number, text such as 2%, or one by measure. Systems are then better, "
+        "no worse, equivalent, worse or undecided.",
+    )
+    primary: Named | None = Field(
+        default=None,
+        description="The measure that a recommendation rests on, while the others are described: a name. Default: the first measure.",
+    )
+    family: Annotated[str, _one_of(FAMILIES)] = Field(
+        default="measure",
+        description=f"Which p-values are corrected together, those of each measure or of all: {', '.join(FAMILIES)}.",
+    )
+    intervals: Annotated[str, _one_of(INTERVALS)] = Field(
+        default="separate",
+        description="Intervals of differences: separate, or simultaneous, which hold together and agree with the tests.",
+    )
+    seed: From0 = Field(
+        default=0,
+        description="Random seed: a whole number from 0.",
+    )
+    policy: Annotated[InstanceOf[Policy], BeforeValidator(_policy)] = Field(
+        default_factory=Policy,
+        description=f"What happens where the data leave it open: names with values. The names are {', '.join(questions())}.",
+    )
+    match: Matched | None = Field(
+        default=None,
+        description="How retrieved ids match the judged ones: by (id, field, parent, groups, spans or text) and its options, such "
+        "as {by: field, field: metadata.source}, {by: parent, separator: '#'} (or field, or parent: {chunk: "
+        "document}), {by: groups, groups: [[a, a2]]}, {by: spans, gold: {id: [document, start, end]}, threshold: 0.5, over: gold, "
+        "span_from: [document, start, end]}, {by: text, how: overlap, threshold: 0.7}.",
+    )
+    gates: Annotated[Gates, BeforeValidator(_ruled)] = Field(
+        default_factory=Gates, description="Conditions that must hold."
+    )
+    outputs: Outputs = Field(default_factory=Outputs, description="What to write.")
+
+    _file: Path | None = PrivateAttr(default=None)
+    _folder: Path = PrivateAttr(default=Path())
+
+    def model_post_init(self, context: Any) -> None:
+        """Remember where the configuration came from."""
+        self._file, self._folder = (context or {}).get("file"), Path((context or {}).get("folder", ""))
+
+    @property
+    def file(self) -> Path | None:
+        """The file that it was read from."""
+        return self._file
+
+    @property
+    def folder(self) -> Path:
+        """Where paths start, and modules are looked for."""
+        return self._folder
+
+    @property
+    def measures(self) -> list[Measure]:
+        """The measures as they are reported; those of rules come after the enabled ones."""
+        enabled = [self._reported(m) for m in parse_many(self.retrieval_metrics.enabled_metrics)]
+        ruled = [self._reported(rule.measure) for rule in self.gates.rules if rule.measure is not None]
+        return list(dict.fromkeys([*enabled, *ruled]))
+
+    def measure(self, name: str) -> str:
+        """The name under which a measure is reported, from any spelling."""
+        return str(self._reported(parse(name)))
+
+    def _reported(self, measure: Measure) -> Measure:
+        """With the policy's relevance level if it does not name its own."""
+        graded = self.retrieval_metrics.graded_relevance
+        return with_rel(measure, self.policy.rel if graded else 1)
+
+    @property
+    def rules(self) -> list[Rule]:
+        """All gates as rules, in the order of the keys."""
+        return rules_of(self.gates)
+
+    @property
+    def systems(self) -> list[str]:
+        """The names of all runs and retrievers."""
+        return [*self.data.runs, *(retriever.name for retriever in self.retrievers)]
+
+    @property
+    def gated(self) -> list[str]:
+        """The systems that the gates apply to."""
+        others = [name for name in self.systems if name != self.baseline]
+        return list(self.gates.systems) if self.gates.systems is not None else others or self.systems
+
+    @model_validator(mode="after")
+    def _goes_together(self) -> Config:
+        check(self)
+        return self

@@ -1,0 +1,178 @@
+"""The results of a configuration, in every format."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from ranklens.guard import wording
+from ranklens.retrieval.ages import in_words
+from ranklens.scores import Scores, describe
+from ranklens.tables.table import Lines, Printout, Table
+from ranklens.words import counted
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from ranklens.bench.config.model import Config, StatisticalAnalysis
+    from ranklens.comparison.comparison import Comparison
+    from ranklens.guard.verdicts import Outcome, Verdict
+    from ranklens.retrieval.answers import RetrieverRun
+    from ranklens.retrieval.benchmark import Benchmark
+
+FORMAT_VERSION = 1  # of to_json; 1: first version
+
+
+@dataclass(frozen=True)
+class BenchResult:
+    """The results of a configuration: scores by system, their comparison, and the gates."""
+
+    config: Config
+    scores: Mapping[str, Scores]
+    comparison: Comparison | None
+    benchmark: Benchmark | None
+    outcome: Outcome
+
+    @property
+    def checks(self) -> tuple[Verdict, ...]:
+        """One verdict for each gate and system."""
+        return self.outcome.verdicts
+
+    @property
+    def passed(self) -> bool:
+        """Whether all gates held, and every retriever answered."""
+        return not self.unanswered and (self.outcome.passed or not self.config.rules)
+
+    @property
+    def unanswered(self) -> list[RetrieverRun]:
+        """Retrievers whose calls all failed."""
+        results = self.benchmark.results.values() if self.benchmark is not None else ()
+        return [result for result in results if len(result.failures) == len(result.answers)]
+
+    def table(self) -> Table:
+        """Means by system, with intervals unless the configuration says otherwise."""
+        if self.comparison is None:
+            return _means(self.scores, self._level if self._analysis.confidence_intervals else None)
+        return next(part for part in self._compared() if isinstance(part, Table))
+
+    def __str__(self) -> str:
+        return str(self._printout())
+
+    def _repr_html_(self) -> str:
+        return self._printout().to_html()
+
+    def to_markdown(self) -> str:
+        """Everything that print shows, as Markdown."""
+        return self._printout().to_markdown()
+
+    def to_latex(self) -> str:
+        """A table for a paper."""
+        return self.comparison.to_latex() if self.comparison is not None else self.table().to_latex()
+
+    def to_frame(self) -> pl.DataFrame:
+        """The numbers: one row per system and measure."""
+        if self.comparison is not None:
+            return self.comparison.to_frame()
+        import polars as pl
+
+        frames = {name: found.to_frame(level=self._level) for name, found in self.scores.items()}
+        return pl.concat(f.select(pl.lit(name).alias("system"), "*") for name, f in frames.items())
+
+    def to_csv(self) -> str:
+        """The numbers."""
+        return self.to_frame().write_csv()
+
+    def to_json(self) -> str:
+        """Everything, with a format version."""
+        content: dict[str, Any] = {"format_version": FORMAT_VERSION}
+        if self.comparison is not None:
+            content["comparison"] = json.loads(self.comparison.to_json())
+        else:
+            content["level"] = self._level
+            content["scores"] = {
+                name: json.loads(found.to_json(level=self._level)) for name, found in self.scores.items()
+            }
+        if self.benchmark is not None:
+            content["retrievers"] = [_told(result) for result in self.benchmark.results.values()]
+        content["gates"] = [check.to_dict() for check in self.checks]
+        content["passed"] = self.passed
+        return json.dumps(content, ensure_ascii=False)
+
+    def _compared(self) -> Sequence[Table | Lines]:
+        """What a comparison prints; the leaders come first."""
+        from ranklens.comparison.tables import printout
+
+        if self.comparison is None:
+            return ()
+        return printout(self.comparison, intervals=self._analysis.confidence_intervals).parts
+
+    @property
+    def _level(self) -> float:
+        return 1 - self._analysis.alpha_level
+
+    @property
+    def _analysis(self) -> StatisticalAnalysis:
+        return self.config.retrieval_metrics.statistical_analysis
+
+    def _printout(self) -> Printout:
+        parts: list[Table | Lines] = [Lines(line, ()) for line in self.outcome.stored]
+        parts += [self.benchmark.table()] if self.benchmark is not None else []
+        parts += self._compared() if self.comparison is not None else [self.table()]
+        lines = [*(wording.headline(check) for check in self.checks), *self.outcome.notes]
+        told = [self._with_ages(part) for part in parts]
+        return Printout([*told, Lines("Gates", lines)] if lines else told)
+
+    def _with_ages(self, part: Table | Lines) -> Table | Lines:
+        """The verdict with a word on systems of which nothing was asked."""
+        if self.benchmark is None or isinstance(part, Table) or part.title != "Verdict":
+            return part
+        stored = [result for result in self.benchmark.results.values() if result.all_stored]
+        return replace(part, lines=[*part.lines, *(f"{r.name}: {from_store(r)}." for r in stored)])
+
+
+def from_store(result: RetrieverRun) -> str:
+    """That nothing was asked, and how old the answers are."""
+    age = "" if result.oldest is None else f", the oldest is {in_words(result.oldest)}"
+    return f"all {counted(len(result.answers), 'answer')} come from the store{age}; --fresh asks again"
+
+
+def _means(scores: Mapping[str, Scores], level: float | None) -> Table:
+    """One row per system, one column per measure."""
+    first = next(iter(scores.values()))
+    measures = [m for m in first.measures if m.definition.aggregate != "none"]
+    rows = [[name, *(_mean(found, measure, level) for measure in measures)] for name, found in scores.items()]
+    notes: dict[str, list[str]] = {}
+    for name, found in scores.items():
+        notes.setdefault(describe(found.judged, found.measures), []).append(name)
+    told = [line if len(notes) == 1 else f"{', '.join(names)}: {line}" for line, names in notes.items()]
+    if level is not None:
+        told.append(f"{level:.0%} intervals")
+    return Table(["system", *(m.shown for m in measures)], rows, note=".\n".join(told) + ".")
+
+
+def _mean(scores: Scores, measure: Any, level: float | None) -> str:
+    mean, kind = scores.mean[str(measure)], measure.definition.aggregate
+    if kind == "sum":
+        return f"{mean:,.0f}"
+    return f"{mean:.4f}" if level is None else f"{mean:.4f} {scores.interval(measure, level=level)}"
+
+
+def _told(result: Any) -> dict[str, Any]:
+    """A retriever's run for JSON."""
+    latency = result.latency and {
+        key: getattr(result.latency, key) for key in ("p50", "p90", "p95", "p99", "mean")
+    }
+    return {
+        "name": result.name,
+        "k": result.k,
+        "status": result.status,
+        "latency": latency,
+        "throughput": result.throughput,
+        "version": result.version,
+        "tokens": result.tokens,
+        "cost": result.cost,
+        "stored": result.stored,
+        "oldest": result.oldest,
+    }

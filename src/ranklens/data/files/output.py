@@ -1,0 +1,181 @@
+"""Where results go: to standard output, or to a file as a whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import shutil
+import stat
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ranklens.data.files.temporary import temporary_file
+from ranklens.errors import InputError
+from ranklens.words import brief, visible
+
+SYSTEM = {  # errors of the system, whatever file was named
+    errno.ENOSPC,
+    errno.EIO,
+    errno.EFBIG,
+    getattr(errno, "EDQUOT", errno.ENOSPC),
+    errno.EMFILE,
+    errno.ENFILE,
+}
+_ADDRESS = re.compile(r"([a-z][a-z0-9]+):/+(.*)")
+_NUMBER = re.compile(r"\(os error (\d+)\)")
+
+
+def check_outputs(paths: Iterable[Path | None], inputs: Iterable[str | Path | None] = ()) -> None:
+    """The same for everything that a command writes; no two outputs may be the same file."""
+    read = list(inputs)
+    written: dict[str, Path] = {}
+    for path in paths:
+        check_output(path, read)
+        if path is None or is_stream(path):
+            continue
+        for name in _identities(path):
+            other = written.setdefault(name, path)
+            if other is not path:
+                raise InputError(f"{path} would be written twice, also as {other}; choose another name.")
+
+
+def _identities(path: Path) -> Iterator[str]:
+    """What two names of one file have in common.
+
+    Links lead to the file, hard ones by its number. Names that differ only in case may be one file, and are a mistake if not.
+    """
+    yield os.path.realpath(path).casefold()
+    if path.exists():
+        found = path.stat()
+        yield f"{found.st_dev}:{found.st_ino}"
+
+
+def check_output(path: Path | None, inputs: Iterable[str | Path | None] = ()) -> None:
+    """Report before the work, not after it, that the file cannot be written: it would replace an input, for example."""
+    if path is None:
+        return
+    try:
+        _check_output(path, inputs)
+    except (OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"{brief(repr(str(path)))} cannot be written: {reason}.") from None
+
+
+def _check_output(path: Path, inputs: Iterable[str | Path | None]) -> None:
+    if "\0" in str(path):
+        raise ValueError("it holds a NUL")
+    if is_stream(path):
+        return
+    if address := _ADDRESS.match(str(path)):  # a Path has dropped one slash
+        raise InputError(
+            f"{address[1]}://{address[2]}: results are written to files on this machine. Write one and copy it, or pipe it: "
+            f"-o - --format json | aws s3 cp - s3://bucket/key."
+        )
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: there is no folder {path.parent}.")
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; choose a file name.")
+    for source in inputs:
+        if source is not None and _is_read_from(path, Path(source)):
+            raise InputError(f"{path} is one of the files to read; choose another name.")
+
+
+def _is_read_from(path: Path, source: Path) -> bool:
+    """Whether a file is the source, or belongs to a folder that is: one of BEIR, or of Parquet files."""
+    if not path.exists() or not os.path.exists(source):
+        return False
+    if not source.is_dir():
+        return path.samefile(source)
+    inside = Path(os.path.realpath(path)).is_relative_to(os.path.realpath(source))
+    data = path.suffix == ".parquet" or path.resolve().parent.name == "qrels"
+    return inside and (data or path.name.startswith(("corpus.", "queries.")))
+
+
+def is_standard_output(output: Path | None) -> bool:
+    """Whether results are printed: no file is given, or ``-``."""
+    return output is None or str(output) == "-"
+
+
+def write_text(text: str, output: Path | None) -> None:
+    """Write to a file, completely or not at all; otherwise to standard output."""
+    if output is None or is_standard_output(output):
+        sys.stdout.write(visible(text) if sys.stdout.isatty() else text)
+        return
+    write_whole(output, lambda place: place.write_text(text, encoding="utf-8", errors="backslashreplace"))
+
+
+def write_whole(target: Path, write: Callable[[Path], Any]) -> None:
+    """Never half-written: a temporary file next to the target, then a rename; ``-`` is standard output.
+
+    A link keeps pointing to its target, which is written. Pipes and devices get the content when it is complete.
+    """
+    with naming(target):
+        if is_stream(target):
+            with temporary_file() as place:
+                write(place)
+                _copy(place, target)
+            return
+        final = Path(os.path.realpath(target))
+        with temporary_file(final.parent, f".{final.name[:60]}") as place:
+            write(place)
+            place.chmod(_rights(final))
+            place.replace(final)
+
+
+@contextmanager
+def naming(target: Path) -> Iterator[None]:
+    """Say what cannot be written: a full disk is the system's error, everything else a wrong place."""
+    try:
+        yield
+    except BrokenPipeError:  # the reader has seen enough
+        raise
+    except Exception as error:
+        number = _error_number(error)
+        if number is None and not isinstance(error, OSError):
+            raise
+        reason = str(error) if number is None else os.strerror(number)
+        if number in SYSTEM:
+            raise OSError(number, f"cannot be written: {reason}", str(target)) from None
+        raise InputError(f"{target} cannot be written: {reason}.") from None
+
+
+def _error_number(error: Exception) -> int | None:
+    """The system's number of an error, which Polars has in its text only."""
+    if isinstance(error, OSError) and error.errno is not None:
+        return error.errno
+    found = _NUMBER.search(str(error)) if type(error).__module__.startswith(("polars", "builtins")) else None
+    return int(found[1]) if found else None
+
+
+def is_stream(target: Path) -> bool:
+    """Whether what is written flows on, which a rename would cut off: standard output, pipes and devices."""
+    names_open_file = str(target) in ("-", "/dev/stdout", "/dev/stderr")
+    if names_open_file or os.path.realpath(target.parent).startswith("/proc/"):
+        return True
+    return target.exists() and not target.is_file() and not target.is_dir()
+
+
+def _copy(content: Path, target: Path) -> None:
+    with content.open("rb") as source:
+        if str(target) == "-":
+            sys.stdout.flush()
+            shutil.copyfileobj(source, sys.stdout.buffer)
+            sys.stdout.buffer.flush()
+            return
+        with target.open("ab") as stream:  # behind what a redirected file holds already
+            shutil.copyfileobj(source, stream)
+
+
+def _rights(target: Path) -> int:
+    """Those of the file that is replaced; else what other new files get, as temporary ones are for their owner alone."""
+    if target.exists():
+        return stat.S_IMODE(target.stat().st_mode)
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask

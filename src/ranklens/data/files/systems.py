@@ -1,0 +1,174 @@
+"""Several systems in one place: a folder with ``system=NAME`` folders, or a table with a column ``system``.
+
+They are never read as one run: their rankings would be merged.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from ranklens import words
+from ranklens.data.files.parts import part_files
+from ranklens.data.files.streams import TableStream
+from ranklens.data.readers import frames
+from ranklens.errors import InputError, InPython
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_NONE = "__HIVE_DEFAULT_PARTITION__"  # the folder of rows without a system
+_FOLDER = "system="
+
+
+def system_folders(path: Any) -> dict[str, Path]:
+    """The folders of systems in a folder, by the system's name.
+
+    >>> system_folders("no such folder")
+    {}
+    """
+    if not isinstance(path, (str, os.PathLike)) or not os.path.isdir(path):
+        return {}
+    found = sorted(folder for folder in Path(path).glob(f"{_FOLDER}*") if folder.is_dir())
+    loose = [file.name for file in part_files(path) if file.parent == Path(path)] if found else []
+    if loose:
+        raise InputError(
+            f"{path} holds {loose[0]} beside its system= folders, and it belongs to none of them; move it, or pass the folders one by one.",
+            path=str(path),
+        )
+    systems = {system_of(folder): folder for folder in found}
+    if _NONE in systems and len(systems) > 1:
+        raise nameless(next(system for system in systems if system != _NONE))
+    return systems
+
+
+def system_of(folder: PurePath) -> str:
+    """The system that the name of a folder says, as partitioned tables have it; empty if it says none.
+
+    >>> system_of(PurePath("runs/system=bm25%2Frm3")), system_of(PurePath("runs/bm25"))
+    ('bm25/rm3', '')
+    """
+    return unquote(folder.name.removeprefix(_FOLDER)) if folder.name.startswith(_FOLDER) else ""
+
+
+def refuse_nested(path: Any) -> None:
+    """Systems in folders further down, or in a pattern, of which nobody can tell whether one run is meant."""
+    files, place = part_files(path), Path(path)
+    below = [file.relative_to(place) if place.is_dir() else file for file in files]
+    found = {system_of(folder) for file in below for folder in file.parents} - {""}
+    if len(found) > 1:
+        shown = words.several([repr(system) for system in sorted(found)])
+        raise InputError(
+            f"{path} holds files of several systems ({shown}); pass the folder right above their system= folders, or each system as "
+            "NAME=PATH.",
+            path=str(path),
+        )
+
+
+def systems_of_scan(scan: pl.LazyFrame) -> list[str]:
+    """The systems that a column names, in their order; none if there is no such column."""
+    import polars as pl
+
+    name = frames.system_column(scan)
+    if name is None:
+        return []
+    found = scan.select(pl.col(name).unique(maintain_order=True)).collect()
+    return _named(names_in(found.to_series()).to_list())
+
+
+def systems_in(stream: TableStream) -> list[str]:
+    """The same of a stream of tables."""
+    seen: dict[str | None, None] = {}
+    for names in stream.map(_systems):
+        seen.update(dict.fromkeys([None] if names is None else names))
+    return _named(seen)
+
+
+def _systems(table: pl.DataFrame) -> list[str | None] | None:
+    """None among them stands for rows that name no system."""
+    name = frames.system_column(table)
+    return None if name is None else names_in(table[name]).unique(maintain_order=True).to_list()
+
+
+def names_in(column: pl.Series) -> pl.Series:
+    """The names of systems in a column."""
+    import polars as pl
+
+    if column.dtype.is_nested() or column.dtype == pl.Object:
+        raise InputError(
+            f"the column {column.name!r} holds {column.dtype}, not the name of a system; rename it."
+        )
+    return column.cast(pl.String)
+
+
+def _named(systems: Iterable[str | None]) -> list[str]:
+    """The names of systems; none if no row has one, as if there were no column."""
+    named = [system for system in systems if system is not None]
+    if named and None in systems:
+        raise nameless(named[0])
+    return named
+
+
+def nameless(system: Any) -> InputError:
+    """The error where some rows name a system and others do not: whose are they?"""
+    return InputError(
+        f"the column {frames.SYSTEM!r} is empty in some rows, and {system!r} in others; name the system of every row."
+    )
+
+
+class OneSystem:
+    """Converts the tables of one run: of the chosen system, else of the only one that there is; ``error`` is for several.
+
+    All tables have scores, or all have ranks only: how would a rank compare with a score?
+    """
+
+    def __init__(
+        self,
+        convert: Callable[[Any], pl.DataFrame],
+        name: str = "run",
+        system: str | None = None,
+        error: Callable[[str, Iterable[str]], InputError] | None = None,
+        columns: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._convert, self._name, self._system = convert, name, system
+        self._error, self._columns = error or several, columns
+        self._seen: dict[str | None, None] = {}
+        self._ordered_by: dict[str, None] = {}
+
+    def __call__(self, table: Any) -> pl.DataFrame:
+        converted = self._of_system(table)
+        self._ordered_by[frames.ordered_by(table, self._columns)] = None
+        if len(self._ordered_by) > 1:
+            raise InputError("some parts have scores, others only ranks, and these cannot be compared.")
+        return converted
+
+    def _of_system(self, table: Any) -> pl.DataFrame:
+        column = frames.system_column(table)
+        if column is None:
+            self._see([None])
+            return self._convert(table)
+        table = frames.to_polars(table)
+        if self._system is not None:
+            return self._convert(table).filter(names_in(table[column]) == self._system)
+        self._see(_systems(table) or ())
+        return self._convert(table)
+
+    def _see(self, systems: Iterable[str | None]) -> None:
+        self._seen.update(dict.fromkeys(systems))
+        if len(self._seen) > 1:
+            raise self._error(self._name, _named(self._seen))
+
+
+def several(name: str, systems: Iterable[str]) -> InputError:
+    """The error where one run is wanted."""
+    shown = words.several([repr(system) for system in sorted(systems)])
+    return InputError(
+        f"{name} holds several systems ({shown}); score them one by one, or compare them",
+        InPython(
+            " with compare(qrels, {name: rows of that system, …})", f": ranklens compare qrels.txt {name}"
+        ),
+        ".",
+    )

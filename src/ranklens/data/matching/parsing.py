@@ -1,0 +1,124 @@
+"""A matching in words → one of :mod:`ranklens.data.matching`: the key ``match`` of a configuration, or ``--match KIND:ARGUMENT``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ranklens.data.matching.rules import ByField, ById, ByParent, Groups, Matching
+from ranklens.data.matching.spans import Spans
+from ranklens.data.matching.texts import ByText
+from ranklens.errors import InputError, nearest
+
+# By the name in a file: the matching, its required options, and the others.
+_KINDS: dict[str, tuple[Any, tuple[str, ...], tuple[str, ...]]] = {
+    "id": (ById, (), ()),
+    "field": (ByField, ("field",), ()),
+    "parent": (ByParent, (), ("separator", "field", "parent")),
+    "groups": (Groups, ("groups",), ()),
+    "spans": (Spans, (), ("gold", "threshold", "over", "span_from")),
+    "text": (ByText, (), ("how", "threshold", "text_from", "corpus")),
+}
+# What --match takes after its colons, in this order.
+_ARGUMENTS = {"field": ("field",), "parent": ("separator",), "spans": ("threshold",), "text": ("how", "threshold"), "groups": ("groups",)}  # fmt: skip
+# Examples of those that need it.
+_NEEDED = {"field": "field:metadata.source", "parent": "parent:#", "groups": "groups:groups.json"}
+_TYPES: dict[str, tuple[Any, str]] = {
+    "field": (str, "text such as metadata.source"),
+    "separator": (str, "text"),
+    "parent": (Mapping, "names of chunks with those of their documents"),
+    "groups": ((list, Mapping), "a list of lists of ids, or such a list by query"),
+    "gold": (Mapping, "judged ids with [document, start, end]"),
+    "threshold": ((int, float), "a number above 0 and at most 1"),
+    "over": (str, "gold or union"),
+    "how": (str, "contains, overlap or substring"),
+    "text_from": (str, "the place of an item's text, such as metadata.body"),
+    "corpus": (Mapping, "ids of documents with their texts"),
+    "span_from": (list, "the places of document, start and end: a list of three"),
+}
+
+
+def matching(given: Any) -> Matching:
+    """How retrieved ids match judged ones, from keys and values.
+
+    >>> matching({"by": "parent", "separator": "#"})
+    ByParent(parent=None, separator='#', field=None)
+    """
+    if isinstance(given, Matching):
+        return given
+    if not isinstance(given, Mapping) or "by" not in given:
+        raise InputError(
+            f"{given!r:.60} is not allowed: give by (one of {', '.join(_KINDS)}) and its options, such as "
+            '{by: parent, separator: "#"}.'
+        )
+    name = str(given["by"])
+    if name not in _KINDS:
+        raise InputError(f"by: {name!r} is not allowed: {nearest(name, _KINDS)}")
+    kind, required, others = _KINDS[name]
+    options = {str(key): value for key, value in given.items() if key != "by" and value is not None}
+    for key, value in options.items():
+        _check(name, key, value, (*required, *others))
+    for key in required:
+        if key not in options:
+            raise InputError(f"by: {name} needs {key}: {_TYPES[key][1]}.")
+    if name == "parent" and len(options) != 1:
+        raise InputError(
+            f"by: parent takes one of {', '.join(others)}; it was given {' and '.join(options) or 'nothing'}."
+        )
+    if "span_from" in options:
+        options["span_from"] = tuple(options["span_from"])
+    found: Matching = kind(**options)
+    return found
+
+
+def spelled(text: str) -> Matching:
+    """How retrieved ids match judged ones, from ``KIND`` or ``KIND:ARGUMENT``, as the command line takes it.
+
+    >>> spelled("parent:#")
+    ByParent(parent=None, separator='#', field=None)
+    >>> spelled("text:overlap:0.6").threshold
+    0.6
+    """
+    kind, *given = text.split(":", 1)
+    names = _ARGUMENTS.get(kind, ())
+    values = given[0].split(":", len(names) - 1) if given and len(names) > 1 else given
+    if kind not in _KINDS:
+        raise InputError(f"--match {text}: there is no {kind!r}: {nearest(kind, _KINDS)}")
+    if len(values) > len(names):
+        raise InputError(f"--match {text}: {kind} takes nothing after the colon.")
+    if kind in _NEEDED and not any(values):
+        raise InputError(
+            f"--match {text}: {kind} needs something after a colon, e.g. --match {_NEEDED[kind]}."
+        )
+    options = {name: _read(name, value, text) for name, value in zip(names, values, strict=False) if value}
+    try:
+        return matching({"by": kind, **options})
+    except InputError as error:
+        error.prefix(f"--match {text}: ")
+        raise
+
+
+def _read(name: str, value: str, text: str) -> Any:
+    if name == "threshold":
+        try:
+            return float(value)
+        except ValueError:
+            raise InputError(f"--match {text}: {value!r} is not a number.") from None
+    if name != "groups":
+        return value
+    try:
+        from ranklens.data.files.json_reading import loads
+
+        return loads(Path(value).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"--match {text}: {value} cannot be read as JSON: {error}.") from None
+
+
+def _check(name: str, key: str, value: Any, known: tuple[str, ...]) -> None:
+    if key not in known:
+        hint = nearest(key, known) if known else "it takes no other keys."
+        raise InputError(f"by: {name} has no {key!r}: {hint}")
+    types, meaning = _TYPES[key]
+    if isinstance(value, bool) or not isinstance(value, types):
+        raise InputError(f"{key}: {value!r:.60} is not allowed; it is {meaning}.")

@@ -1,0 +1,4 @@
+"""Python objects → judgments and runs: mappings, tables of any library, and records of RAG tools.
+
+Files are read by :mod:`ranklens.data.files`.
+"""

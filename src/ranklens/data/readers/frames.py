@@ -1,0 +1,406 @@
+"""Polars, pandas and Arrow tables → Polars frames with the columns query, doc and score or grade."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from math import isnan
+from numbers import Rational, Real
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ranklens.data.readers import names
+from ranklens.data.readers.mappings import is_nothing
+from ranklens.data.readers.names import Names, plain
+from ranklens.errors import InputError, InPython, polars_failures
+from ranklens.words import either, several
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import polars as pl
+
+# In a table of documents "id" may be either's, so it does not name a query here.
+# "query" is a text beside a column that says "id", and an id beside any other.
+QUERY_NAMES = (
+    *names.SAY_ID,
+    "query",
+    *(name for name in names.QUERY_IDS if name not in (*names.SAY_ID, "id", "_id")),
+)
+DOC_NAMES = names.DOCS
+GRADE_NAMES = (*names.GRADES, "score")
+SCORE_NAMES = names.SCORES
+RANK_NAMES = names.RANKS
+SYSTEM = "system"  # a column that says whose row it is
+
+
+Columns: TypeAlias = "Mapping[str, str | Sequence[str]]"
+
+
+class RowError(InputError):
+    """Something is wrong with a row, counted from 0; callers that know the file add the line."""
+
+    def __init__(self, what: str, row: int, message: str) -> None:
+        super().__init__(f"{what}: row {row + 1}: {message}")
+        self.row, self.message = row, message
+
+
+def is_frame(value: Any) -> bool:
+    """Whether ``value`` is a table of some library; found by its methods, so nothing is imported."""
+    # Of its class: pandas takes long to say no, and a LazyFrame to tell its columns.
+    return any(hasattr(type(value), name) for name in ("collect_schema", "columns", "column_names"))
+
+
+def is_spark(value: Any) -> bool:
+    """Whether ``value`` is a DataFrame on a Spark cluster, classic or through Spark Connect."""
+    return hasattr(type(value), "mapInArrow")
+
+
+def refuse_spark(value: Any) -> None:
+    """Where rows are needed on this machine."""
+    if is_spark(value):
+        raise InputError(
+            "This is a Spark DataFrame, which only ranklens.evaluate and ranklens.compare take; collect what you need of it first: .toPandas()."
+        )
+
+
+def column_names(value: Any) -> list[str]:
+    """The names of a table's columns, of whatever library it is."""
+    if hasattr(value, "column_names"):  # Arrow
+        return [str(name) for name in value.column_names]
+    if hasattr(value, "collect_schema"):
+        return _schema(value)
+    return [str(name) for name in value.columns]
+
+
+def list_columns(value: Any) -> list[str]:
+    """The columns of a table, of whatever library it is, that hold lists."""
+    import polars as pl
+
+    schema = value.collect_schema() if isinstance(value, pl.LazyFrame) else to_polars(value).schema
+    return [name for name, kind in schema.items() if isinstance(kind, (pl.List, pl.Array))]
+
+
+def _schema(frame: Any) -> list[str]:
+    """The columns of a LazyFrame, whose steps may not fit together."""
+    try:
+        return list(frame.collect_schema().names())
+    except polars_failures() as error:
+        raise _unreadable(error) from None
+
+
+def _collected(frame: pl.LazyFrame) -> pl.DataFrame:
+    try:
+        return frame.collect()
+    except polars_failures() as error:
+        raise _unreadable(error) from None
+
+
+def _unreadable(error: BaseException) -> InputError:
+    return InputError(f"The LazyFrame cannot be read: {next(iter(str(error).splitlines()), '')}")
+
+
+def to_polars(value: Any) -> pl.DataFrame:
+    """Any table as a Polars frame."""
+    import polars as pl
+
+    if isinstance(value, pl.LazyFrame):
+        return _collected(value)
+    refuse_spark(value)
+    if isinstance(value, pl.DataFrame):
+        return value
+    given = column_names(value)
+    if len({*given}) < len(given):
+        twice = next(name for name in given if given.count(name) > 1)
+        raise InputError(f"Two columns are called {twice!r}; drop or rename one.")
+    if type(value).__module__.partition(".")[0] == "pandas":
+        return pl.DataFrame({str(name): _pandas_column(value[name]) for name in value.columns}, strict=False)
+    try:
+        return pl.DataFrame(value)
+    except (TypeError, ValueError):
+        kind = f"{type(value).__module__.partition('.')[0]}.{type(value).__name__}"
+        raise InputError(
+            f"A {kind} is not read; collect its rows first (.compute(), .to_pandas() or .to_arrow(), whatever {kind} calls it)."
+        ) from None
+
+
+def _pandas_column(column: Any) -> pl.Series | list[Any]:
+    """Values with null for what pandas calls missing; NaN stays only among numbers.
+
+    Polars' own conversion makes no Python object for each value; what it cannot convert, such as ids of several types, goes
+    through a list.
+    """
+    import polars as pl
+
+    if column.dtype.kind in "iufb" and type(column.dtype).__module__.partition(".")[0] == "numpy":
+        return pl.Series(column.to_numpy())
+    with suppress(ImportError, ValueError, TypeError, ArithmeticError):
+        found: pl.Series = pl.from_pandas(column)  # type: ignore[assignment]  # a column gives a Series
+        if found.dtype.is_numeric() or found.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Boolean):
+            return found
+    import numpy as np
+
+    values: list[Any] = [None if is_nothing(value) else value for value in column.tolist()]
+    return whole_among_text([value.tolist() if isinstance(value, np.ndarray) else value for value in values])
+
+
+def whole_among_text(values: list[Any]) -> list[Any]:
+    """Whole numbers for those that end with .0, where there is text among them: 7, 7.0 and "7" are the same document.
+
+    >>> whole_among_text([7.0, "x", None]), whole_among_text([7.0, 7.5])
+    ([7, 'x', None], [7.0, 7.5])
+    """
+    if not any(isinstance(value, str) for value in values):
+        return values
+    return [int(value) if _ends_with_zero(value) else value for value in values]
+
+
+def _ends_with_zero(value: Any) -> bool:
+    is_float = isinstance(value, Real) and not isinstance(value, Rational)
+    return is_float and float(value).is_integer()
+
+
+def run_frame(
+    value: Any, columns: Columns | None = None, *, complete: bool = False, ranks: bool = False
+) -> pl.DataFrame:
+    """A run as ``query, doc, score``; a rank without a score becomes the score -rank.
+
+    A missing score is not a number, or with ``complete`` an error. With ``ranks``, a rank next to a score is kept as
+    ``rank``, with null for anything that is not a number.
+    """
+    import polars as pl
+
+    frame = to_polars(value)
+    query, doc = _ids(frame, columns or {}, "run")
+    score = _column(frame, columns or {}, "score", SCORE_NAMES)
+    rank = _column(frame, columns or {}, "rank", RANK_NAMES)
+    if score is None and rank is None:
+        raise lacking("run", "score", frame.columns, "score or rank")
+    name = str(rank) if score is None else score
+    number = _numbers(frame, name, "run", complete=complete).alias("score")
+    number = -number if score is None else number
+    number = number.fill_null(float("nan")) if number.null_count() else number
+    kept = [_ranks(frame[rank]).alias("rank")] if ranks and score and rank else []
+    return _check_ids(pl.DataFrame([query, doc, number, *kept]), "run")
+
+
+def _ranks(column: pl.Series) -> pl.Series:
+    """Numbers, and null for anything else, whole columns of it included."""
+    import polars as pl
+
+    try:
+        return column.cast(pl.Float64, strict=False)
+    except pl.exceptions.InvalidOperationError:  # lists, bytes
+        return pl.repeat(None, len(column), dtype=pl.Float64, eager=True)
+
+
+def qrels_frame(value: Any, columns: Columns | None = None, *, complete: bool = False) -> pl.DataFrame:
+    """Judgments as ``query, doc, grade``; a table of just query and document lists the relevant ones.
+
+    With ``complete``, a missing grade is an error.
+    """
+    import polars as pl
+
+    frame = to_polars(value)
+    query, doc = _ids(frame, columns or {}, "qrels")
+    grade = _column(frame, columns or {}, "grade", GRADE_NAMES)
+    if grade is None and len(frame.columns) > 2:
+        raise lacking("qrels", "grade", frame.columns)
+    if grade is not None and plain(grade) == "score" and _column(frame, {}, "rank", RANK_NAMES):
+        raise InputError(f"qrels: the columns {frame.columns} are those of a run; pass the judgments first.")
+    if grade is None:
+        number = pl.repeat(1.0, len(frame), eager=True)
+    else:
+        number = _numbers(frame, grade, "qrels", complete=complete)
+    return _check_ids(pl.DataFrame([query, doc, number.alias("grade")]), "qrels")
+
+
+def ordered_by(table: Any, columns: Columns | None = None) -> str:
+    """Whether a table says by ``score`` which document is better, or by ``rank`` alone."""
+    return "rank" if _found(column_names(table), columns or {}, "score", SCORE_NAMES) is None else "score"
+
+
+def useful(columns: Sequence[str], *, ranks: bool) -> list[str]:
+    """The columns that may hold a query, a document, a score, a grade, a rank, or what else judgments may know; all, if that leaves too few."""
+    in_short = {name: plain(name) for name in columns}
+    ranks = ranks or {*in_short.values()}.isdisjoint(SCORE_NAMES)  # then a rank decides
+    known = {*QUERY_NAMES, *DOC_NAMES, *GRADE_NAMES, *SCORE_NAMES, *(RANK_NAMES if ranks else ())}
+    besides = {SYSTEM, *names.SUBTOPICS, *names.EVIDENCE, *names.JUNK}
+    found = [name for name in columns if in_short[name] in known | besides]
+    has_number = any(in_short[name] in (*SCORE_NAMES, *GRADE_NAMES) for name in found)
+    enough = len([name for name in found if in_short[name] not in besides]) > 2
+    return found if enough and has_number else list(columns)
+
+
+def names_grade(table: pl.DataFrame) -> bool:
+    """Whether a table has a column that can only be a grade."""
+    return _column(table, {}, "grade", GRADE_NAMES[:-1]) is not None
+
+
+def query_column(table: pl.DataFrame) -> str | None:
+    """The column that holds the queries' ids, if one has a usual name."""
+    return _column(table, {}, "query", QUERY_NAMES)
+
+
+def doc_column(table: pl.DataFrame) -> str | None:
+    """The column that holds the documents' ids, if one has a usual name."""
+    return _column(table, {}, "doc", (*DOC_NAMES, "id", "_id"))
+
+
+def system_column(table: Any) -> str | None:
+    """The column that says which system a row belongs to, if there is one."""
+    return next((name for name in column_names(table) if plain(name) == SYSTEM), None)
+
+
+def has_documents(table: Any, columns: Columns | None = None) -> bool:
+    """Whether a table of any library lists documents, as runs and judgments do."""
+    return _found(column_names(table), columns or {}, "doc", DOC_NAMES) is not None
+
+
+def has_documents_among(names: Iterable[Any]) -> bool:
+    """Whether one of these names is usual for the id of a document.
+
+    >>> has_documents_among(["queryId", "docId"]), has_documents_among(["question", "retrieved"])
+    (True, False)
+    """
+    return bool({plain(name) for name in names if isinstance(name, str)} & {*DOC_NAMES})
+
+
+def ids(table: pl.DataFrame, name: str, what: str) -> pl.Series:
+    """A column of ids as text; neither empty nor floating-point."""
+    import polars as pl
+
+    _check_id_type(table.schema[name], name, "id", what)
+    if table[name].null_count():
+        raise RowError(what, table[name].is_null().arg_true()[0], f"the {name} is missing.")
+    return table[name].cast(pl.String)
+
+
+def columns_used(table: pl.DataFrame, what: str) -> list[str]:
+    """The columns that are read as query, document, and grade or score (or the rank in its place)."""
+    numbers = [("grade", GRADE_NAMES)] if what == "qrels" else [("score", SCORE_NAMES), ("rank", RANK_NAMES)]
+    roles = [("query", QUERY_NAMES), ("doc", DOC_NAMES), *numbers]
+    found = [_column(table, {}, role, known) for role, known in roles]
+    kept = found[:3] if found[2] is not None else found
+    return [name for name in kept if name is not None]
+
+
+def by_query(qrels: pl.DataFrame) -> dict[str, list[tuple[str, float]]]:
+    """A table of judgments as lists of pairs, so that repeated documents are still seen."""
+    found: dict[str, list[tuple[str, float]]] = {}
+    for query, doc, grade in qrels.iter_rows():
+        found.setdefault(query, []).append((doc, float("nan") if grade is None else grade))
+    return found
+
+
+def as_dicts(table: pl.DataFrame) -> dict[str, dict[str, float]] | None:
+    """A small table ``query, doc, number`` as ``{query: {document: number}}``; None if a document is repeated or a number missing.
+
+    >>> import polars as pl
+    >>> as_dicts(pl.DataFrame({"query": ["q", "q"], "doc": ["a", "b"], "score": [2.0, 1.0]}))
+    {'q': {'a': 2.0, 'b': 1.0}}
+    """
+    columns = [table[name] for name in table.columns[:3]]
+    queries, docs, numbers = (column.to_list() for column in columns)
+    if columns[2].null_count() or isnan(sum(numbers)):
+        return None
+    found: dict[str, dict[str, float]] = {query: {} for query in dict.fromkeys(queries)}
+    for query, doc, number in zip(queries, docs, numbers, strict=True):
+        found[query][doc] = number
+    return found if sum(map(len, found.values())) == len(docs) else None
+
+
+def _ids(frame: pl.DataFrame, columns: Columns, what: str) -> tuple[pl.Series, pl.Series]:
+    import polars as pl
+
+    found = []
+    for role, known in (("query", QUERY_NAMES), ("doc", DOC_NAMES)):
+        # Of judgments only: the user's name may be that of the run, which is read later, and has to have it.
+        own = columns if what == "run" or _has_own(frame.columns, columns, role) else {}
+        name = _column(frame, own, role, known)
+        if name is None:
+            raise lacking(what, role, frame.columns)
+        _check_id_type(frame.schema[name], name, role, what)
+        column = frame[name]
+        found.append((column if column.dtype == pl.String else column.cast(pl.String)).alias(role))
+    return found[0], found[1]
+
+
+def _has_own(given: Sequence[str], columns: Columns, role: str) -> bool:
+    """Whether a table has the user's own name for a role."""
+    return not {*Names.of(columns).own.get(role, ())}.isdisjoint(given)
+
+
+def _check_id_type(kind: pl.DataType, name: str, role: str, what: str) -> None:
+    import polars as pl
+
+    if kind.is_float():
+        raise InputError(
+            f"{what}: the {role} column {name!r} holds floating-point numbers; make it text or integers."
+        )
+    if not (kind.is_integer() or kind in (pl.String, pl.Categorical, pl.Enum, pl.Null)):
+        is_list = role == "doc" and isinstance(kind, (pl.List, pl.Array))
+        listed = "expected" if what == "qrels" else "retrieved"
+        hint = (
+            f"call it {listed!r} if it lists the documents of a query"
+            if is_list
+            else "make it text or integers"
+        )
+        raise InputError(f"{what}: the {role} column {name!r} holds {kind}; {hint}.")
+
+
+def _column(frame: pl.DataFrame, columns: Columns, role: str, known: tuple[str, ...]) -> str | None:
+    return _found(frame.columns, columns, role, known)
+
+
+def _found(given: Sequence[str], columns: Columns, role: str, known: tuple[str, ...]) -> str | None:
+    own = Names.of(columns).own if columns else {}
+    if role in own:
+        wanted = own[role]
+        found = next((name for name in wanted if name in given), None)
+        if found is None:
+            raise InputError(f"columns: {role} should be {either(wanted)}, but the columns are {[*given]}.")
+        return found
+    by_plain: dict[str, list[str]] = {}
+    for name in given:
+        by_plain.setdefault(plain(name), []).append(name)
+    alike = next((by_plain[name] for name in known if name in by_plain), [])
+    if len(alike) > 1:
+        raise InputError(
+            f"The columns {several([*map(repr, alike)])} have the same name but for its spelling; drop or rename one."
+        )
+    return alike[0] if alike else None
+
+
+def _numbers(frame: pl.DataFrame, name: str, what: str, *, complete: bool) -> pl.Series:
+    import polars as pl
+
+    column = frame[name]
+    if not (
+        column.dtype.is_numeric() or column.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Boolean, pl.Null)
+    ):
+        raise InputError(f"{what}: the column {name!r} holds {column.dtype}, not numbers.")
+    if column.dtype in (pl.Categorical, pl.Enum):
+        column = column.cast(pl.String)
+    numbers = column.cast(pl.Float64, strict=False)
+    if numbers.null_count() > column.null_count():
+        row = (numbers.is_null() & column.is_not_null()).arg_true()[0]
+        raise RowError(what, row, f"{str(column[row])[:80]!r} in column {name!r} is not a number.")
+    if complete and column.null_count():
+        raise RowError(what, column.is_null().arg_true()[0], f"the {name} is missing.")
+    return numbers
+
+
+def _check_ids(frame: pl.DataFrame, what: str) -> pl.DataFrame:
+    for role in ("query", "doc"):
+        if frame[role].null_count():
+            row = frame[role].is_null().arg_true()[0]
+            raise RowError(what, row, f"the {role} is missing.")
+    return frame
+
+
+def lacking(what: str, role: str, columns: Sequence[str], wanted: str = "") -> InputError:
+    """The error where no column has a usual name for this."""
+    return InputError(
+        f"{what}: no {wanted or role} among the columns {columns}. Rename the column to {role!r}",
+        InPython(f", or pass columns={{{role!r}: 'your_column'}}"),
+        ".",
+    )

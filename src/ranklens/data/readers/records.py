@@ -1,0 +1,306 @@
+"""One row about one question, as golden sets, logs and RAG tools write it: what it says was expected and retrieved.
+
+Where a thing is in a row is decided by :mod:`ranklens.data.readers.names`; :mod:`ranklens.data.readers.golden_and_logs` reads all rows.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from typing import Any, Literal
+
+from ranklens.data.readers import frames, names
+from ranklens.data.readers.mappings import as_number
+from ranklens.data.readers.names import Names, given, plain
+from ranklens.data.readers.retrieved import Reading, ReadingError
+from ranklens.errors import InputError, InPython, warn
+from ranklens.words import counted, kind
+
+SHAPES = (
+    '{"id": …, "question": …, "expected_chunk_ids": [...]} in a golden set, {"question_id": …, "retrieved": [{"chunk_id": …, "score": …}]} '
+    'in a log, or both in one: {"query": …, "retrieved_ids": [...], "expected_ids": [...]}'
+)
+_LISTED = ("retrieved", "expected")
+_FAILED = {"failed", "failure", "error", "timeout", "timed_out", "exception"}
+
+
+def failure(row: Mapping[str, Any], where: Names) -> str | None:
+    """What went wrong, if a row says that something did."""
+    error = where.find(row, "error")
+    status = given(row, names.STATUSES)
+    if error:
+        return str(error)
+    if isinstance(status, str) and names.plain(status) in _FAILED:
+        return status
+    return None
+
+
+def says_what_is_relevant(record: Mapping[str, Any], where: Names | None = None) -> bool:
+    """Whether a record holds judgments."""
+    places = where or Names()
+    return places.find(record, "expected") is not None or places.find(record, "answerable") is not None
+
+
+def says_what_was_retrieved(record: Mapping[str, Any], where: Names | None = None) -> bool:
+    """Whether a record holds a ranking, or says why there is none."""
+    places = where or Names()
+    return places.find(record, "retrieved") is not None or failure(record, places) is not None
+
+
+def is_record(row: Mapping[str, Any], where: Names | None = None) -> bool:
+    """Whether a row says what was retrieved or what is expected, under one of the names that are recognised."""
+    return says_what_is_relevant(row, where) or says_what_was_retrieved(row, where)
+
+
+def lists_documents(row: Mapping[str, Any], where: Names | None = None) -> bool:
+    """Whether what a row says was retrieved or is expected are several, as a row about one document does not say."""
+    places = where or Names()
+    return any(isinstance(places.find(row, role), (list, tuple, AbstractSet, Mapping)) for role in _LISTED)
+
+
+def unwrapped(value: Any, *, any_rows: bool = False) -> Any:
+    """The list of records inside an object that wraps it, such as a page of an API; anything else as it is.
+
+    Only records about a question and rows about a document tell that it is one, or with ``any_rows`` any objects.
+
+    >>> unwrapped({"version": 1, "results": [{"id": "q1", "retrieved_ids": ["d1"]}]})
+    [{'id': 'q1', 'retrieved_ids': ['d1']}]
+    """
+    found = value[0] if isinstance(value, list) and len(value) == 1 else value
+    if (
+        not isinstance(found, Mapping)
+        or given(found, (*names.SAY_ID, "id", "_id", *names.QUERY_TEXTS)) is not None
+    ):
+        return value
+    lists = {
+        key: rows
+        for key, rows in found.items()
+        if isinstance(rows, list) and rows and all(isinstance(row, Mapping) for row in rows)
+        and (any_rows or any(map(_is_row, rows)))
+    }  # fmt: skip
+    if len(lists) > 1:
+        raise InputError(f"several lists of records: {', '.join(map(str, lists))}; keep one of them.")
+    return next(iter(lists.values()), value)
+
+
+def _is_row(row: Mapping[str, Any]) -> bool:
+    """Whether this is a record about a question, or a row about a query and a document."""
+    in_short = {names.plain(str(key)) for key in row}
+    has_texts = given(row, names.EXPECTED_TEXTS) is not None and given(row, names.QUERY_TEXTS) is not None
+    return (
+        lists_documents(row)
+        or has_texts
+        or not (in_short.isdisjoint(frames.QUERY_NAMES) or in_short.isdisjoint(names.DOCS))
+    )
+
+
+def as_mapping(record: Any, where: str) -> Mapping[str, Any]:
+    """A record as a dict, even if it is an object with attributes; ``where`` begins the message if it is neither."""
+    if isinstance(record, Mapping):
+        return record
+    if hasattr(record, "__dict__"):
+        return dict(vars(record))
+    raise InputError(f"{where} is {kind(record)}; a record is a dict such as {SHAPES}.")
+
+
+def retrieved(row: Mapping[str, Any], where: str) -> Any:
+    """What a record says was retrieved, unchanged."""
+    return _field(row, where, names.RETRIEVED, "what was retrieved")
+
+
+def expected_grades(
+    row: Mapping[str, Any],
+    where: str,
+    repeated: list[str],
+    places: Names | None = None,
+) -> dict[str, float]:
+    """What a record says is relevant, with grades that may be given apart."""
+    by_text = places is not None and places.by_text
+    value = (places or Names()).find(row, "expected", names.EXPECTED_TEXTS if by_text else None)
+    if value is None:
+        value = _field(row, where, names.EXPECTED_TEXTS if by_text else names.EXPECTED, "what is relevant")
+    if by_text and isinstance(value, str):
+        value = [value]
+    expected = grades(value, where, repeated, places, names.TEXTS_INSIDE if by_text else None)
+    apart = given(row, names.GRADES_APART)
+    if isinstance(apart, (list, tuple)) and not says_what_was_retrieved(
+        row, places
+    ):  # else they may be scores
+        if len(apart) != len(value):
+            raise InputError(
+                f"{where} has {len(apart)} grades for {counted(len(value), 'expected document')}; give one for each."
+            )
+        apart = {
+            _document_id(doc, where, places or Names(), None): grade
+            for doc, grade in zip(value, apart, strict=True)
+        }
+    if not isinstance(apart, Mapping):
+        return expected
+    return {**expected, **{str(doc): _number(grade, where) for doc, grade in apart.items()}}
+
+
+def document_ids(value: Any, where: str) -> list[str]:
+    """The ids of a list of documents, each an id or something that has one.
+
+    >>> document_ids([{"id": 7, "score": 0.9}, "b"], "Record 1")
+    ['7', 'b']
+    """
+    return list(ranked(value, where, Names())[0])
+
+
+def ranked(value: Any, where: str, places: Names) -> tuple[Sequence[str], Sequence[float | None] | None]:
+    """The ids of a list of documents, best first, and their scores if they have any."""
+    own, score = places.own.get("doc", [None])[0], places.own.get("score", [None])[0]
+    place = places.id_from if places.id_from is not None else own
+    reading = Reading(sys.maxsize - 1, place, score, f"{where} holds", in_file=True, option=places.option)
+    try:
+        found = reading.read(value)
+    except ReadingError as error:
+        if where not in str(error):
+            error.prefix(f"{where}: ")
+        raise
+    return found.ids, found.scores
+
+
+def grades(
+    value: Any,
+    where: str,
+    repeated: list[str],
+    places: Names | None = None,
+    inside: Sequence[str] | None = None,
+) -> dict[str, float]:
+    """Grades by document id, from a dict of grades, or a list or set of ids or of dicts with an ``id`` (and ``relevance``).
+
+    Of a document that is listed twice the highest grade counts; it is added to ``repeated``.
+
+    >>> grades([{"id": "a", "relevance": 3}, "b"], "Record 1", [])
+    {'a': 3.0, 'b': 1.0}
+    """
+    if by_document(value):
+        return {str(doc): _number(grade, where) for doc, grade in value.items()}
+    found: dict[str, float] = {}
+    for item in _list(value, where):
+        doc, grade = _document_id(item, where, places or Names(), inside), _item_grade(item, where)
+        if doc in found:
+            repeated.append(f"{doc!r} in {where}")
+        found[doc] = max(grade, found.get(doc, grade))
+    return found
+
+
+def warn_of_repeated(repeated: Sequence[str]) -> None:
+    """Say that golden sets list documents twice."""
+    if repeated:
+        warn(
+            f"{counted(len(repeated), 'relevant document is', 'relevant documents are')} listed twice (first: {repeated[0]}); "
+            "the highest grade of each counts."
+        )
+
+
+def by_document(value: Any) -> bool:
+    """Whether this is a dict of numbers by document, rather than a dict that describes one document."""
+    return isinstance(value, Mapping) and not any(key in value for key in names.DOCS_INSIDE)
+
+
+def _field(row: Mapping[str, Any], where: str, known: Iterable[str], meaning: str) -> Any:
+    found = given(row, known)
+    if found is None:
+        swapped = says_what_was_retrieved(row) if known is names.EXPECTED else False
+        hint = (
+            " It says what was retrieved: is it a log? The golden set comes first."
+            if swapped
+            else f" Accepted: {SHAPES}."
+        )
+        empty = [name for name, value in row.items() if value is None and plain(str(name)) in known]
+        if empty:
+            raise InputError(
+                f"{where}: {empty[0]!r} is null, so it does not say {meaning}; write [] if that is nothing."
+            )
+        raise InputError(f"{where} does not say {meaning}; its keys are {list(row)}.{hint}")
+    return found
+
+
+def _list(value: Any, where: str) -> list[Any]:
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+        raise InputError(f"{where} has {value!r:.60} where a list of documents is expected.")
+    return [value] if isinstance(value, Mapping) else list(value)
+
+
+def _document_id(item: Any, where: str, places: Names, inside: Sequence[str] | None) -> str:
+    if isinstance(item, str) and (item or inside):  # texts are checked where they are matched
+        return item
+    found = places.find(item, "doc", inside or names.DOCS_INSIDE) if isinstance(item, Mapping) else item
+    if found is None or found == "" or isinstance(found, (list, tuple, dict, set)):
+        raise InputError(
+            f"{where}: {item!r:.60} has no document id; give an id, or a dict with the key 'id'."
+        )
+    return str(found)
+
+
+def _item_grade(item: Any, where: str) -> float:
+    if not isinstance(item, Mapping):
+        return 1.0
+    found = given(item, names.GRADES)
+    return 1.0 if found is None else _number(found, where)
+
+
+def _number(grade: Any, where: str) -> float:
+    value = as_number(grade)
+    if value is None:
+        raise InputError(f"{where}: the grade {grade!r} is not a number.")
+    return value
+
+
+def names_of_records(value: Any, half: Literal["golden", "log"], where: Names) -> Names | None:
+    """The names under which records are read, if these are records rather than rows of documents: a list of dicts, or a table
+    with lists of documents. In a table, the only column of lists needs no usual name.
+    """
+    if isinstance(value, (list, tuple)):
+        is_list = bool(value) and all(isinstance(row, Mapping) or hasattr(row, "__dict__") for row in value)
+        return where if is_list else None
+    if isinstance(value, Mapping) or not frames.is_frame(value):
+        return None
+    columns = frames.column_names(value)
+    in_short = {names.plain(column) for column in columns}
+    if not in_short.isdisjoint(names.DOCS) or not {*where.own.get("doc", ())}.isdisjoint(columns):
+        return None
+    known = {*names.RETRIEVED, *names.EXPECTED, *names.EXPECTED_TEXTS, *names.ERRORS}
+    listed = {*where.own.get("retrieved", ()), *where.own.get("expected", ())}
+    if not listed.isdisjoint(columns) or not in_short.isdisjoint(known):
+        return where
+    role = "expected" if half == "golden" else "retrieved"
+    column = list_column(frames.list_columns(value), role, where, "qrels" if half == "golden" else "run")
+    return None if column is None else replace(where, own={**where.own, role: [column]})
+
+
+def list_column(lists: Sequence[str], role: str, where: Names, what: str) -> str | None:
+    """Which of the columns that hold lists holds the documents: the user's, else one with a usual name, else the only one."""
+    usual = [name for name in lists if names.plain(name) in (*names.ROLES[role], "prediction")]
+    found = [*where.own.get(role, ())] or usual or lists
+    if len(found) > 1:
+        raise InputError(
+            f"{what}: several columns hold lists: {', '.join(found)}.",
+            InPython(
+                f" Say which: columns={{{role!r}: {found[0]!r}}}.", f" Say which: --map {role}={found[0]}."
+            ),
+        )
+    return found[0] if found else None
+
+
+def rows_of(value: Any) -> list[Any]:
+    """The records of a list or table."""
+    if isinstance(value, (list, tuple)):
+        return list(value)
+    if type(value).__module__.partition(".")[0] == "pandas":
+        return [
+            {str(name): _python(entry) for name, entry in row.items()} for row in value.to_dict("records")
+        ]
+    return frames.to_polars(value).to_dicts()
+
+
+def _python(entry: Any) -> Any:
+    """What pandas holds as an array or as NaN, as a list or as None."""
+    if hasattr(entry, "tolist"):
+        entry = entry.tolist()
+    return None if isinstance(entry, float) and entry != entry else entry  # noqa: PLR0124

@@ -1,5 +1,0 @@
-"""Files → judgments and runs, and back: every format recognised, read in blocks, with line numbers in errors.
-
-:mod:`~ranklens.files.collection` reads judgments with the runs that go with them, :mod:`~ranklens.files.formats` recognises
-a file and chooses its reader; ``writing`` converts, ``output`` writes.
-"""

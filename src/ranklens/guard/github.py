@@ -1,0 +1,88 @@
+"""Verdicts for GitHub Actions: annotations in the log, and the summary of the job."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ranklens.data.files.output import check_output
+from ranklens.errors import warn
+from ranklens.guard.wording import reasons
+from ranklens.words import counted, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ranklens.guard.verdicts import Outcome, Verdict
+
+SUMMARY = "GITHUB_STEP_SUMMARY"
+
+
+def to_annotations(outcome: Outcome, file: Path | None = None) -> str:
+    """One command of a workflow per rule that did not pass, at the file of the configuration if there is one.
+
+    A rule that is undecided but passes is a warning.
+    """
+    told = [verdict for verdict in outcome.verdicts if verdict.status != "passed"]
+    if not outcome.verdicts:
+        return "::notice title=ranklens gate::no gate was checked"
+    if not told:
+        rules = counted(len(outcome.verdicts), "verdict")
+        return f"::notice title=ranklens gate::{_message(f'passed: {rules}')}"
+    return "\n".join(_annotation(verdict, file) for verdict in told)
+
+
+def _annotation(verdict: Verdict, file: Path | None) -> str:
+    kind = "warning" if verdict.passed else "error"
+    properties = {"file": str(file)} if file is not None else {}
+    properties["title"] = f"{verdict.status}: {verdict.rule} ({verdict.system})"
+    written = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
+    return f"::{kind} {written}::{_message(chr(10).join([verdict.sentence, *reasons(verdict)]))}"
+
+
+def _message(text: str) -> str:
+    r"""Text in which nothing ends the line, so that data cannot give commands of its own.
+
+    >>> _message("100%\n::set-env")
+    '100%25%0A::set-env'
+    """
+    return visible(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _message(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def summary() -> Path | None:
+    """The file that the summary of the job is appended to, if this is one and results are not printed there anyway."""
+    place = os.environ.get(SUMMARY)
+    return None if not place or _is_printed_there(Path(place)) else Path(place)
+
+
+def refuse_inputs(reads: Iterable[str | Path | None]) -> None:
+    """Whatever is appended to the summary must not end up in a file that is read."""
+    place = summary()
+    if place is not None and place.is_file():
+        check_output(place, reads)
+
+
+def add_to_summary(markdown: str) -> None:
+    """Append to the summary of the job, if this is one; what other steps wrote stays."""
+    place = summary()
+    if place is None:
+        return
+    try:
+        with place.open("a", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(f"{markdown}\n\n")
+    except OSError as error:
+        warn(f"The summary of the job ({SUMMARY}={place}) cannot be written: {error.strerror}.")
+
+
+def _is_printed_there(path: Path) -> bool:
+    """Whether standard output goes to this file: ``ranklens gate … >> "$GITHUB_STEP_SUMMARY"``."""
+    try:
+        return os.path.samestat(os.fstat(sys.stdout.fileno()), path.stat())
+    except (OSError, ValueError):  # no such file yet, or no file behind standard output
+        return False

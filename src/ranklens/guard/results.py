@@ -1,0 +1,151 @@
+"""What rules check, from whatever users have: scores, several by name, a benchmark or records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ranklens import words
+from ranklens.errors import InputError, InPython
+from ranklens.metrics import with_rel
+from ranklens.retrieval.ages import in_words
+from ranklens.retrieval.benchmark import Benchmark
+from ranklens.scores import Scores
+from ranklens.scores.history.record import Record, digests_of
+from ranklens.words import counted
+
+if TYPE_CHECKING:
+    from ranklens.metrics import Measure
+    from ranklens.retrieval.answers import RetrieverRun
+
+
+class Results(NamedTuple):
+    """Records by system, and the fields of queries if they are known."""
+
+    records: Mapping[str, Record]
+    fields: Any = None
+    stored: tuple[str, ...] = ()  # which answers were not asked for now
+
+
+def records_of(
+    results: Any, measures: Sequence[Measure], *, digested: bool = True, missing_allowed: bool = False
+) -> Results:
+    """Records that hold these measures; ``digested`` if they are to be compared with others.
+
+    >>> import ranklens as rl
+    >>> scores = rl.evaluate({"q1": {"a"}}, {"q1": ["a"]}, "RR")
+    >>> records_of(scores, [rl.measure("P@1")]).records["run"].mean("P@1")
+    1.0
+    """
+    if isinstance(results, Benchmark):
+        return _of_benchmark(results, measures)
+    given = results if isinstance(results, Mapping) else {_name(results): results}
+    found: dict[str, Record] = {}
+    fields = None
+    scored = {str(name): one for name, one in given.items() if isinstance(one, Scores)}
+    refuse_mismatch(scored, missing_allowed=missing_allowed)
+    last: tuple[Scores, Mapping[str, str]] | None = (
+        None  # judgments are digested once for systems that share them
+    )
+    for name, one in given.items():
+        if isinstance(one, Record):
+            found[str(name)] = replace(one, system=str(name))
+            continue
+        if not isinstance(one, Scores):
+            raise InputError(
+                f"{name} is {words.kind(one)}; pass scores, {{system: scores}} or a benchmark whose retrievers have run."
+            )
+        if not digested:
+            digests: Mapping[str, str] = {}
+        elif last is not None and _share_judgments(last[0], one):
+            digests = last[1]
+        else:
+            digests = digests_of(one)
+            last = one, digests
+        found[str(name)] = Record.of(with_measures(one, measures), str(name), digests=digests)
+        fields = fields or getattr(one.sources.qrels if one.sources is not None else None, "fields", None)
+    if not found:
+        raise InputError("There are no results to check.")
+    return Results(found, fields)
+
+
+def _share_judgments(one: Scores, other: Scores) -> bool:
+    first, second = one.sources, other.sources
+    return (
+        first is not None
+        and second is not None
+        and (first.qrels is second.qrels)
+        and first.columns == second.columns
+    )
+
+
+def refuse_mismatch(
+    scores: Mapping[str, Scores], benchmark: Benchmark | None = None, *, missing_allowed: bool = False
+) -> None:
+    """Gates neither check nor freeze results whose ids do not match: what is missing then says nothing about the ranking.
+
+    ``missing_allowed`` says that the user decided what becomes of missing queries; ids that only differ in how they are written are refused
+    all the same.
+    """
+    if benchmark is not None and benchmark.mismatch:
+        raise InputError(benchmark.mismatch)
+    for name, one in scores.items():
+        applied = one.judged.applied
+        best = float(one.judged.ideal.grade.max(initial=0.0))
+        levels = [dict(measure.params).get("rel") for measure in one.measures]
+        out_of_reach = any(isinstance(level, (int, float)) and level > best for level in levels)
+        if len(one.queries) and (out_of_reach or applied.empty >= len(one.queries)):
+            raise InputError(
+                f"{name}: nothing was measured, as no query has a relevant document. Do the judgments have the grades you expect?"
+            )
+        if applied.alike:
+            raise InputError(f"{name}: {applied.mismatch}")
+        if applied.mismatch and not (missing_allowed or one.policy.missing == "skip"):
+            raise InputError(
+                f"{name}: {applied.mismatch} If these queries are missing for another reason, choose ",
+                InPython('missing="skip"', "--missing zero or --missing skip", "policy: {missing: skip}"),
+                ".",
+            )
+
+
+def _name(results: Any) -> str:
+    return results.system if isinstance(results, Record) else "run"
+
+
+def _of_benchmark(bench: Benchmark, measures: Sequence[Measure]) -> Results:
+    scores = bench.evaluate(list(measures) or "rag")
+    refuse_mismatch(scores, bench)
+    return Results(
+        {
+            name: _of_all(Record.of(one, name, seconds=list(bench.results[name].seconds.values())), bench)
+            for name, one in scores.items()
+        },
+        bench.fields or None,
+        tuple(stored_of(bench.results.values())),
+    )
+
+
+def _of_all(record: Record, bench: Benchmark) -> Record:
+    """With the judged queries that were not asked, as they have no text."""
+    return replace(record, left_out=record.left_out + bench.without_text)
+
+
+def stored_of(results: Iterable[RetrieverRun]) -> Iterator[str]:
+    """How many answers of each retriever came from the store, and how old they are."""
+    for result in results:
+        if result.stored:
+            age = "" if result.oldest is None else f", the oldest {in_words(result.oldest)}"
+            yield f"{result.stored:,} of {counted(len(result.answers), 'answer')} of {result.name} from the store{age}."
+
+
+def with_measures(scores: Scores, measures: Sequence[Measure]) -> Scores:
+    """Scores that hold these measures, too; those that are missing are computed from the judged rankings."""
+    wanted = [with_rel(measure, scores.policy.rel) for measure in measures]
+    absent = [measure for measure in wanted if str(measure) not in scores.values]
+    if not absent:
+        return scores
+    more = scores.judged.evaluate(absent)
+    return replace(
+        scores, measures=[*scores.measures, *more.measures], values={**scores.values, **more.values}
+    )

@@ -1,0 +1,233 @@
+"""Verdicts in words: what was found against what is allowed, by how much, and which queries lost most."""
+
+from __future__ import annotations
+
+from math import isinf
+from typing import TYPE_CHECKING
+
+from ranklens.guard.deciding import NO_CHANGE
+from ranklens.guard.rules import FAILED, LATENCIES
+from ranklens.tables.digits import SHOWN
+from ranklens.tables.table import Lines, Printout, Table
+from ranklens.words import counted, in_one_line, plural, shortened
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from ranklens.guard.verdicts import Loss, Outcome, Verdict
+
+_WORDS = {"passed": "passed", "failed": "FAILED", "undecided": "UNDECIDED"}
+_TEXT = 50  # letters of a question
+_ERROR = 200  # letters of an error
+
+
+def finding(verdict: Verdict) -> str:
+    """What was found against what is allowed, in one sentence."""
+    rule = verdict.rule
+    if rule.subject == FAILED:
+        return _failed(verdict)
+    if rule.subject in LATENCIES:
+        return _latency(verdict)
+    about = f"{rule.shown} of {verdict.system}: "
+    if rule.confidence is None:
+        told = _against(verdict)
+        why = f", {rule.limit} {_side(verdict)} the baseline's {verdict.baseline:.4f}" if rule.is_drop else ""
+        return about + told + why
+    return about + (_change(verdict) if rule.is_drop else _mean(verdict))
+
+
+def headline(verdict: Verdict) -> str:
+    """The status, the rule and the finding.
+
+    The start of a line in logs, and of an annotation.
+    """
+    return f"{_WORDS[verdict.status]}: {verdict.sentence}"
+
+
+def lines(outcome: Outcome) -> Iterator[str]:
+    """For standard error: each rule that does not pass, why, and which queries lost most."""
+    for verdict in outcome.failed:
+        yield f"{verdict.status}: {verdict.rule}: {verdict.sentence}"
+        yield from (f"  {line}" for line in reasons(verdict))
+
+
+def reasons(verdict: Verdict) -> list[str]:
+    """Which queries lost most, and the errors of failed calls."""
+    told = [f"{counted(calls, 'call')} failed: {shortened(error, _ERROR)}" for error, calls in verdict.causes]
+    if verdict.lost:
+        word = "lost most" if verdict.lost[0].before is not None else "lowest"
+        told.append(f"{word}: {'; '.join(_loss(loss) for loss in verdict.lost)}")
+    return told
+
+
+def printout(outcome: Outcome) -> Printout:
+    """One row per rule and system, then what lies behind those that do not pass."""
+    header = ["", "rule", "system", "value", "limit", "baseline", "change", "interval", "queries"]
+    word = "passed" if outcome.passed else "failed"
+    about = [*([outcome.about] if outcome.about else []), *outcome.notes, *_levels(outcome)]
+    table = Table(
+        header,
+        [_row(verdict) for verdict in outcome.verdicts],
+        title=f"Gate {word}: {_counts(outcome)}",
+        note="\n".join(about),
+        left=3,
+    )
+    parts: list[Table | Lines] = [
+        table,
+        *(Lines(headline(verdict), reasons(verdict)) for verdict in outcome.failed),
+    ]
+    return Printout([*(Lines(line, ()) for line in outcome.stored), *parts])
+
+
+def _levels(outcome: Outcome) -> list[str]:
+    """What a confidence means for the interval beside it."""
+    sure = dict.fromkeys(verdict.rule.confidence for verdict in outcome.verdicts)
+    return [
+        f"@ {100 * one:.12g}% is a one-sided bound: the end of a {100 * (2 * one - 1):.12g}% interval."
+        for one in sure
+        if one is not None
+    ]
+
+
+def _counts(outcome: Outcome) -> str:
+    found = [verdict.status for verdict in outcome.verdicts]
+    numbers = [(found.count(status), status) for status in ("passed", "failed", "undecided")]
+    return ", ".join(f"{number} {status}" for number, status in numbers if number) or "no rule"
+
+
+def _row(verdict: Verdict) -> Sequence[str]:
+    rule = verdict.rule
+    return [
+        _WORDS[verdict.status],
+        str(rule),
+        verdict.system,
+        "–" if verdict.value is None else _number(verdict, verdict.value),
+        _number(verdict, verdict.limit),
+        "" if verdict.baseline is None else f"{verdict.baseline:.{SHOWN}f}",
+        "" if verdict.change is None else f"{verdict.change:+.{SHOWN}f}",
+        _ends(verdict),
+        f"{verdict.queries:,}" if verdict.queries else "",
+    ]
+
+
+def _number(verdict: Verdict, value: float) -> str:
+    if verdict.rule.subject == FAILED:
+        return f"{value:,g}"
+    if verdict.rule.subject in LATENCIES:
+        return f"{1000 * value:,.1f} ms"
+    return f"{value:.{SHOWN}f}"
+
+
+def _ends(verdict: Verdict) -> str:
+    """The interval, if it says anything."""
+    around = verdict.interval
+    if around is None or around.method == NO_CHANGE or isinf(around.low) or isinf(around.high):
+        return ""
+    return f"[{_signed(verdict, around.low)}, {_signed(verdict, around.high)}]"
+
+
+def _signed(verdict: Verdict, end: float) -> str:
+    """An end of an interval: of a change, perhaps as a share, or of a mean."""
+    if not verdict.rule.is_drop:
+        return f"{end:.{SHOWN}f}"
+    return f"{100 * end:+.2f}%" if verdict.rule.limit.relative else f"{end:+.{SHOWN}f}"
+
+
+def _failed(verdict: Verdict) -> str:
+    number, limit = verdict.value or 0, verdict.limit
+    share = (
+        f" ({verdict.rule.limit} of {counted(verdict.queries, 'query')})"
+        if verdict.rule.limit.relative
+        else ""
+    )
+    return f"failed calls of {verdict.system}: {number:,g} {'<=' if verdict.passed else '>'} allowed {limit:,g}{share}"
+
+
+def _latency(verdict: Verdict) -> str:
+    allowed = f"allowed {1000 * verdict.limit:,g} ms"
+    if verdict.value is None:
+        told = f"not known, because nothing was answered; {allowed}"
+    else:
+        told = f"{1000 * verdict.value:,.1f} ms {'<=' if verdict.passed else '>'} {allowed}"
+    percentile = str(verdict.rule.subject).removeprefix("p")
+    return f"{percentile}th percentile of the latency of {verdict.system}: {told}"
+
+
+def _against(verdict: Verdict) -> str:
+    """A mean against the least that is required, or the most that is allowed."""
+    value = f"{verdict.value or 0.0:.{SHOWN}f}"
+    if _is_ceiling(verdict):
+        return f"{value} {'<=' if verdict.passed else '>'} allowed {verdict.limit:g}"
+    return f"{value} {'>=' if verdict.passed else '<'} required {verdict.limit:g}"
+
+
+def _is_ceiling(verdict: Verdict) -> bool:
+    rule = verdict.rule
+    if rule.is_drop and rule.measure is not None:
+        return rule.measure.definition.better == "lower"
+    return rule.operator == "<="
+
+
+def _side(verdict: Verdict) -> str:
+    return "above" if _is_ceiling(verdict) else "below"
+
+
+def _change(verdict: Verdict) -> str:
+    """A change with its interval against the drop that is allowed."""
+    rule, around = verdict.rule, verdict.interval
+    means = f"{verdict.value or 0.0:.{SHOWN}f} against the baseline's {verdict.baseline or 0.0:.{SHOWN}f}"
+    if around is not None and around.method == NO_CHANGE:
+        return f"{means}; no query changed"
+    worse = "+" if _is_ceiling(verdict) else "-"
+    allowed = f"{worse}{rule.limit}"
+    ends = _ends(verdict)
+    sure = f"{100 * (rule.confidence or 0):g}%"
+    beyond, within = ("above", "below") if _is_ceiling(verdict) else ("below", "above")
+    told = {
+        "passed": f"{within} the allowed {allowed} with {sure} confidence",
+        "failed": f"{beyond} the allowed {allowed} with {sure} confidence",
+        "undecided": f"{f'on both sides of the allowed {allowed}' if ends else f'with {allowed} allowed'}{_too_few(verdict)}",
+    }
+    change = f"{verdict.change or 0.0:+.{SHOWN}f}{_with_level(verdict, ends)}"
+    return f"{means}, a change of {change}, {told[verdict.status]}"
+
+
+def _with_level(verdict: Verdict, ends: str) -> str:
+    """The interval with its level: each end alone has the confidence of the rule."""
+    around = verdict.interval
+    return f" ({100 * around.level:.12g}% interval {ends})" if around is not None and ends else ""
+
+
+def _too_few(verdict: Verdict) -> str:
+    """Which limit these queries could decide."""
+    around, queries = verdict.interval, _queries_are(verdict)
+    worst = None if around is None else (around.high if _is_ceiling(verdict) else -around.low)
+    if worst is None or not 0 < worst < 1e6:
+        return f"; {queries} too few to tell"
+    size = f"{100 * worst:.2g}%" if verdict.rule.limit.relative else f"{worst:.2g}"
+    return f"; {queries} too few to tell (a drop of up to about {size} is possible)"
+
+
+def _queries_are(verdict: Verdict) -> str:
+    """As in "5 queries are"."""
+    return f"{counted(verdict.queries, 'query')} {plural(verdict.queries, 'is', 'are')}"
+
+
+def _mean(verdict: Verdict) -> str:
+    """A mean with its interval against the least that is required."""
+    around, limit = verdict.interval, f"{verdict.limit:g}"
+    ends = "" if around is None else f"[{around.low:.{SHOWN}f}, {around.high:.{SHOWN}f}]"
+    sure = f"{100 * (verdict.rule.confidence or 0):g}%"
+    good, bad = ("at most", "above") if _is_ceiling(verdict) else ("at least", "below")
+    told = {
+        "passed": f"{good} {limit} with {sure} confidence",
+        "failed": f"{bad} {limit} with {sure} confidence",
+        "undecided": f"perhaps {good} {limit}, perhaps {bad} it; {_queries_are(verdict)} too few to tell",
+    }
+    return f"{verdict.value or 0.0:.{SHOWN}f}{_with_level(verdict, ends)}, {told[verdict.status]}"
+
+
+def _loss(loss: Loss) -> str:
+    question = f" “{shortened(loss.text, _TEXT)}”" if loss.text else ""
+    values = f"{loss.after:.2f}" if loss.before is None else f"{loss.before:.2f} → {loss.after:.2f}"
+    return f"{in_one_line(loss.query)}{question} {values}"

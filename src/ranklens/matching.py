@@ -1,0 +1,7 @@
+"""Which judged document a retrieved item is: by id, field, parent, group, span or text.
+
+A public name for :mod:`ranklens.data.matching`.
+"""
+
+from ranklens.data.matching import *  # noqa: F403
+from ranklens.data.matching import __all__  # noqa: F401

@@ -1,0 +1,191 @@
+"""Precision at the relevant documents, averaged in several ways."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+import numpy as np
+
+from ranklens.arrays import FloatArray
+from ranklens.errors import MeasureError
+from ranklens.judging.hits import Hits
+from ranklens.judging.judged import Judged
+from ranklens.metrics import Cutoff, Levels, Rel, Share, measure
+from ranklens.metrics.formulas.ratio import ratio
+from ranklens.metrics.formulas.tied import Groups, groups_for_last, mean_precision
+
+RECALL_LEVELS = tuple(level / 10 for level in range(11))
+_INFAP_EPSILON = 0.00001  # trec_eval's smoothing of an empty judged sample
+
+
+@measure("AP", "MAP", "average_precision", "mean_average_precision", average_ties=True)
+def average_precision(
+    judged: Judged,
+    *,
+    k: Cutoff = None,
+    rel: Rel = 1,
+    norm: Literal["all", "min", "k"] = "all",
+    interpolation: Literal["none", "trapezoid"] = "none",
+) -> FloatArray:
+    """The sum of the precision at each relevant document in the top k, divided by all relevant documents R.
+
+    The mean over queries is MAP.
+
+    ``norm=min`` divides by min(R, k) instead, so that 1 can be reached; ``norm=k`` by k.
+
+    ``interpolation=trapezoid`` takes the mean of the precision just before and at each relevant document, the area under the curve of
+    precision and recall, as landmark retrieval does.
+    """
+    whole: FloatArray = judged.total(rel)
+    if norm == "min" and k:
+        whole = np.minimum(whole, k)
+    elif norm == "k" and k:
+        whole = np.full(len(judged), float(k))
+    found = (_trapezoids if interpolation == "trapezoid" else _precision_sum)(judged, rel, k)
+    if judged.further is not None:
+        found = np.minimum(found, whole)  # a chunk may hold more passages than there are ranks
+    return ratio(found, whole)
+
+
+def _trapezoids(judged: Judged, rel: float, k: int | None) -> FloatArray:
+    hits = judged.relevant(rel).top(k)
+    position, rank = hits.position(), hits.rank.astype(np.float64)
+    before = np.where(rank == 1, 1.0, (position - 1) / np.maximum(rank - 1, 1))
+    return _sum(judged, hits, rel, (before + position / rank) / 2)
+
+
+@measure("LRAP", "label_ranking_average_precision", average_ties=True)
+def label_ranking_average_precision(
+    judged: Judged, *, k: Cutoff = None, rel: Rel = 1, tied: Literal["last"] | None = None
+) -> FloatArray:
+    """The mean precision at the relevant documents that were found in the top k.
+
+    Documents that were not found do not count: scikit-learn's LRAP, and what torchmetrics calls MAP.
+
+    ``tied=last`` gives tied documents the last rank of their group, as scikit-learn does; it needs ``ties="average"``.
+    """
+    if tied == "last":
+        return mean_precision(groups_for_last(judged, k, rel, "LRAP"), last=True)
+    if judged.hits.spread is not None:
+        return Groups.of(judged, k, rel).expected(mean_precision)
+    return ratio(_precision_sum(judged, rel, k), judged.found(rel, k))
+
+
+@measure("gm_AP", "gm_MAP", "GMAP", aggregate="geometric", average_ties=True)
+def geometric_average_precision(judged: Judged, *, rel: Rel = 1) -> FloatArray:
+    """AP per query, averaged over queries by the geometric mean with a floor of 0.00001 (trec_eval's gm_map)."""
+    return average_precision(judged, rel=rel)
+
+
+@measure("IPrec", "iprec_at_recall", "iprec")
+def interpolated_precision(
+    judged: Judged, *, recall: Share, rel: Rel = 1, rounding: Literal["nearest", "trec9"] = "nearest"
+) -> FloatArray:
+    """The best precision at any rank at or beyond the given recall.
+
+    A recall level becomes a number of documents by rounding half up, as in trec_eval 10.
+
+    ``rounding=trec9`` takes int(r R + 0.9), as trec_eval 9 and pytrec_eval do.
+    """
+    hits = judged.relevant(rel)
+    position, passages = hits.position(), judged.passages(hits, rel)
+    wanted = recall * judged.total(rel)
+    needed = np.floor(wanted + 0.9) if rounding == "trec9" else _round_half_up(wanted)
+    found = position if passages is None else hits.cumulative(passages)
+    enough = found >= needed[hits.query]
+    return hits.where(enough).max((position / hits.rank)[enough])
+
+
+@measure("AP11", "11pt_avg", "11pt")
+def eleven_point_average(
+    judged: Judged, *, rel: Rel = 1, levels: Levels = None, rounding: Literal["nearest", "trec9"] = "nearest"
+) -> FloatArray:
+    """The mean of the interpolated precision at recall 0, 0.1, … 1, or at the given ``levels``."""
+    total = np.zeros(len(judged))
+    for recall in reversed(levels or RECALL_LEVELS):  # from the end, as trec_eval adds up
+        total += interpolated_precision(judged, recall=recall, rel=rel, rounding=rounding)
+    return total / len(levels or RECALL_LEVELS)
+
+
+@measure("GAP", "graded_average_precision", "graded_AP", average_ties=True)
+def graded_average_precision(judged: Judged, *, thresholds: Levels = None) -> FloatArray:
+    """Graded AP: AP for users of whom each asks for a grade of their own (Robertson, Kanoulas and Yilmaz 2010).
+
+    The precisions of AP at each grade are added up, weighted by the share of users who ask for it, and divided by what the
+    ideal ranking has. By default every grade is asked for equally often.
+
+    ``thresholds=[0.2, 0.8]`` are the shares of users who ask for grade 1, 2 and so on; only their proportions matter.
+    """
+    if any(share < 0 for share in thresholds or ()):
+        raise MeasureError(f"GAP: thresholds={thresholds!r} is not allowed; shares of users are 0 or more.")
+    found, best = np.zeros(len(judged)), np.zeros(len(judged))
+    for grade, share in enumerate(thresholds, 1) if thresholds else _steps(judged):
+        total = judged.total(grade)
+        found += share * np.minimum(_precision_sum(judged, grade), total)
+        best += share * total
+    return ratio(found, best)
+
+
+def _steps(judged: Judged) -> Iterator[tuple[float, FloatArray]]:
+    """Each grade, and by how much it is above the next lower one of each query; 0 for queries without it."""
+    below = np.zeros(len(judged))
+    for grade in np.unique(judged.ideal.grade[judged.ideal.grade > 0]).tolist():
+        here = np.bincount(judged.ideal.query[judged.ideal.grade == grade], minlength=len(judged)) > 0
+        yield grade, np.where(here, grade - below, 0.0)
+        below = np.where(here, grade, below)
+
+
+@measure("PRES", "patent_retrieval_evaluation_score", average_ties=True)
+def patent_retrieval_evaluation_score(judged: Judged, *, k: Cutoff = 1000, rel: Rel = 1) -> FloatArray:
+    """Recall, lowered by the effort to find the documents, for a user who checks k documents (Magdy and Jones 2010).
+
+    The area under the curve of recall by rank, between the best ranking and the worst: that has all relevant documents right after
+    rank k, as has any document that was not found. k is the paper's N_max.
+    """
+    hits, depth = judged.relevant(rel).top(k), judged.retrieved if k is None else np.full(len(judged), k)
+    irrelevant = hits.rank - hits.position()
+    return ratio(_sum(judged, hits, rel, 1 - irrelevant / depth[hits.query]), judged.total(rel))
+
+
+@measure("infAP", "inferred_AP")
+def inferred_average_precision(judged: Judged, *, rel: Rel = 1) -> FloatArray:
+    """AP estimated from a judged random sample of a pool (Yilmaz and Aslam 2006).
+
+    A negative grade marks a document that was pooled but not judged; it is assumed to be relevant as often as the
+    judged documents above it.
+    """
+    hits = judged.hits
+    relevant = hits.grade >= rel
+    pooled_above = hits.position() - 1
+    judged_above = hits.cumulative((hits.grade >= 0).astype(np.float64)) - 1
+    relevant_above = hits.cumulative(relevant.astype(np.float64)) - 1
+    share_relevant = (relevant_above + _INFAP_EPSILON) / (judged_above + 2 * _INFAP_EPSILON)
+    rank = hits.rank.astype(np.float64)
+    # trec_eval multiplies and divides by the number of documents above, which decides about the last digit.
+    expected = 1 / rank + (rank - 1) / rank * ratio(pooled_above, rank - 1) * share_relevant
+    return ratio(hits.where(relevant).sum(expected[relevant]), judged.total(rel))
+
+
+@measure("yaap", low=-np.inf, high=np.inf)
+def yet_another_average_precision(judged: Judged, *, rel: Rel = 1) -> FloatArray:
+    """AP on a logarithmic scale: log((1 + s) / (1 + R - s)), with s the sum of precisions (Robertson 2012)."""
+    total = _precision_sum(judged, rel)
+    return np.log((1 + total) / (1 + judged.total(rel) - total))
+
+
+def _precision_sum(judged: Judged, rel: float, k: int | None = None) -> FloatArray:
+    hits = judged.relevant(rel).top(k)
+    return _sum(judged, hits, rel, hits.position() / hits.rank)
+
+
+def _sum(judged: Judged, hits: Hits, rel: float, precision: FloatArray) -> FloatArray:
+    """The precision at each relevant document, added up; a chunk that holds several passages counts once for each."""
+    passages = judged.passages(hits, rel)
+    return hits.sum(precision if passages is None else precision * passages)
+
+
+def _round_half_up(values: FloatArray) -> FloatArray:
+    # Not floor(x + 0.5): the largest number below 0.5 plus 0.5 is 1 in floating point.
+    whole = np.floor(values)
+    return whole + (values - whole >= 0.5)

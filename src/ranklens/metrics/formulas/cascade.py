@@ -1,0 +1,149 @@
+"""A user who walks down the ranking and stops somewhere."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+import numpy as np
+
+from ranklens.arrays import FloatArray
+from ranklens.judging.hits import Hits
+from ranklens.judging.judged import Judged
+from ranklens.metrics import Above, Chance, Cutoff, Rel, measure
+from ranklens.metrics.formulas.ratio import ratio
+
+MaxGrade: TypeAlias = Annotated[float | None, Above(0)]
+Satisfaction: TypeAlias = Literal["exp", "linear"]
+
+
+@measure("RR", "MRR", "recip_rank", "reciprocal_rank", average_ties=True)
+def reciprocal_rank(judged: Judged, *, k: Cutoff = None, rel: Rel = 1) -> FloatArray:
+    """1 / rank of the first relevant document in the top k; 0 if there is none. The mean over queries is MRR."""
+    hits = judged.relevant(rel).top(k)
+    return hits.sum(hits.first() / hits.rank)
+
+
+@measure("ERR", average_ties=True)
+def expected_reciprocal_rank(
+    judged: Judged, *, k: Cutoff = None, max_grade: MaxGrade = None, gain: Satisfaction = "exp"
+) -> FloatArray:
+    """Expected reciprocal rank of the document that satisfies the user (Chapelle et al. 2009).
+
+    A document of grade g satisfies with chance (2^g - 1) / 2^max_grade.
+
+    ``gain=linear`` takes g / (max_grade + 1), as NTCIREVAL has it.
+
+    ``max_grade`` defaults to the highest grade in the judgments (gdeval uses 4); higher grades count as ``max_grade``.
+    """
+    return _err(judged.hits.top(k), judged, max_grade, gain)
+
+
+@measure("nERR", average_ties=True, like="ERR")
+def normalized_expected_reciprocal_rank(
+    judged: Judged, *, k: Cutoff = None, max_grade: MaxGrade = None, gain: Satisfaction = "exp"
+) -> FloatArray:
+    """ERR divided by the ERR of the ideal ranking cut at k."""
+    best = _err(judged.ideal.top(k), judged, max_grade, gain)
+    return ratio(_err(judged.hits.top(k), judged, max_grade, gain), best)
+
+
+@measure("iRBU", average_ties=True)
+def intentwise_rank_biased_utility(
+    judged: Judged,
+    *,
+    p: Chance = 0.99,
+    k: Cutoff = None,
+    max_grade: MaxGrade = None,
+    gain: Satisfaction = "exp",
+) -> FloatArray:
+    """The chance that a document satisfies the user, who stops as in ERR, times p^rank for the effort (Sakai and Zeng 2019)."""
+    hits, stop = satisfying(judged.hits.top(k), judged, max_grade, gain)
+    return hits.sum(stop * hits.survival(stop) * np.power(p, hits.rank))
+
+
+@measure("RBP", {"rbp": {"p": 0.9, "gain": "linear", "scale": "query"}}, average_ties=True)
+def rank_biased_precision(
+    judged: Judged,
+    *,
+    p: Chance = 0.8,
+    k: Cutoff = None,
+    rel: Rel = 1,
+    gain: Literal["binary", "linear", "raw"] = "binary",
+    scale: Literal["all", "query"] = "all",
+    max_grade: MaxGrade = None,
+) -> FloatArray:
+    """Rank-biased precision: (1 - p) times the sum of p^(rank - 1) over the relevant documents (Moffat and Zobel 2008).
+
+    ``gain=linear`` adds up grade / max_grade instead; ``max_grade`` defaults to the highest grade in the judgments, or
+    with ``scale=query`` in those of the query, as trec_eval's rbp has it (with p = 0.9).
+
+    ``gain=raw`` adds up the grades as they are, as ranx does, so that values can exceed 1.
+    """
+    hits = judged.hits.top(k)
+    if gain == "raw":
+        worth = np.where(hits.grade >= rel, hits.grade, 0.0)
+    elif gain == "linear":
+        highest = (
+            _highest_of_query(judged)[hits.query] if scale == "query" else highest_grade(judged, max_grade)
+        )
+        worth = np.clip(hits.grade / highest, 0, 1)
+    else:
+        worth = (hits.grade >= rel).astype(np.float64)
+    return (1 - p) * hits.sum(worth * np.power(p, hits.rank - 1.0))
+
+
+@measure("RBPres", {"rbp_resid": {"p": 0.9}}, better="neither")
+def rank_biased_residual(
+    judged: Judged, *, p: Chance = 0.8, tail: Literal["unjudged", "always"] = "unjudged"
+) -> FloatArray:
+    """How much RBP could rise if every unjudged document, retrieved or beyond the end, were relevant.
+
+    0 if every retrieved document is judged, as in trec_eval's rbp_resid.
+
+    ``tail=always`` then also counts the documents beyond the end of the ranking.
+    """
+    hits = judged.hits.where(judged.hits.grade >= 0)
+    powers = np.multiply.accumulate(np.append(1.0, np.full(judged.longest, p)))
+    ends = np.cumsum(np.bincount(hits.query, minlength=len(judged)))
+    residual = np.zeros(len(judged))
+    for query, (retrieved, ranks) in enumerate(
+        zip(judged.retrieved.tolist(), np.split(hits.rank, ends[:-1]), strict=True)
+    ):
+        if len(ranks) < retrieved or tail == "always":
+            # One power after the other, as trec_eval adds them.
+            unjudged = np.append(powers[:retrieved], 0.0)
+            unjudged[ranks - 1] = 0.0
+            residual[query] = powers[retrieved] + (1 - p) * np.add.accumulate(unjudged)[-1]
+    return residual
+
+
+def _highest_of_query(judged: Judged) -> FloatArray:
+    """The highest grade of each query's judgments, 1 at least."""
+    best = judged.ideal.top(1)
+    return np.maximum(best.max(best.grade), 1.0)
+
+
+def _err(hits: Hits, judged: Judged, max_grade: float | None, gain: Satisfaction) -> FloatArray:
+    hits, stop = satisfying(hits, judged, max_grade, gain)
+    return hits.sum(stop * hits.survival(stop) / hits.rank)
+
+
+def satisfying(
+    hits: Hits, judged: Judged, max_grade: float | None, gain: Satisfaction
+) -> tuple[Hits, FloatArray]:
+    """The documents that may satisfy the user, and the chance that each does."""
+    hits = hits.where(hits.grade > 0)
+    return hits, satisfied(hits, highest_grade(judged, max_grade), gain)
+
+
+def satisfied(hits: Hits, highest: float, gain: Satisfaction = "exp") -> FloatArray:
+    """The chance that a document satisfies the user, who then stops."""
+    if gain == "linear":
+        return np.clip(hits.grade, 0, highest) / (highest + 1)
+    stop: FloatArray = np.exp2(np.clip(hits.grade, 0, highest) - highest) - np.exp2(-highest)
+    return stop
+
+
+def highest_grade(judged: Judged, max_grade: float | None) -> float:
+    """The grade that counts as the best: the one given, else the highest of the judgments."""
+    return max_grade or judged.max_grade or 1.0

@@ -1,0 +1,161 @@
+"""Sakai's measures, as NTCIREVAL defines them: the blended ratio of precision and normalised cumulated gain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Annotated, Literal, TypeAlias
+
+import numpy as np
+
+from ranklens.arrays import BoolArray, FloatArray
+from ranklens.judging.hits import Hits
+from ranklens.judging.judged import Judged
+from ranklens.metrics import Chance, Cutoff, Gains, Rel, Within, measure
+from ranklens.metrics.formulas.cascade import MaxGrade, Satisfaction, satisfying
+from ranklens.metrics.formulas.gain import worth
+from ranklens.metrics.formulas.ratio import ratio
+
+Beta: TypeAlias = Annotated[float, Within(0, float("inf"))]
+
+
+@measure("Q", "Q-measure", "q_measure", average_ties=True)
+def q_measure(
+    judged: Judged, *, k: Cutoff = None, rel: Rel = 1, beta: Beta = 1, gains: Gains = None
+) -> FloatArray:
+    """Q-measure: AP with the blended ratio in place of precision.
+
+    The blended ratio at rank r is (relevant so far + beta gain so far) / (r + beta ideal gain so far). It divides by
+    R, and with a cutoff by min(R, k). The gain is the grade.
+
+    ``beta=0`` is AP.
+
+    ``gains={1: 2, 2: 3}`` takes the gain of each grade from a table.
+    """
+    judged, rel = with_gains(judged, rel, gains)
+    hits = judged.relevant(rel)
+    value = blended_ratio(judged, hits, rel, beta)
+    inside = np.ones(len(hits), dtype=bool) if k is None else hits.rank <= k
+    total = judged.total(rel)
+    return ratio(hits.where(inside).sum(value[inside]), total if k is None else np.minimum(total, k))
+
+
+@measure("O", "o_measure", "O-measure", average_ties=True, like="Q")
+def o_measure(judged: Judged, *, rel: Rel = 1, beta: Beta = 1, gains: Gains = None) -> FloatArray:
+    """O-measure: the blended ratio at the first relevant document."""
+    judged, rel = with_gains(judged, rel, gains)
+    hits = judged.relevant(rel)
+    return hits.sum(hits.first() * (1 + beta * hits.grade) / _ideal_effort(judged, hits, rel, beta))
+
+
+@measure("P_plus", "P+", "P-plus", like="Q")
+def p_plus(judged: Judged, *, rel: Rel = 1, beta: Beta = 1, gains: Gains = None) -> FloatArray:
+    """P-plus: the mean blended ratio over the relevant documents down to the first of the best retrieved grade."""
+    judged, rel = with_gains(judged, rel, gains)
+    hits = judged.relevant(rel)
+    best_so_far = hits.scan(np.maximum, hits.grade)
+    best = hits.max(hits.grade)[hits.query]
+    wanted = (best_so_far < best) | _first_best(hits)
+    value = blended_ratio(judged, hits, rel, beta)
+    return ratio(hits.where(wanted).sum(value[wanted]), hits.where(wanted).sum())
+
+
+@measure("P_measure", "P-measure", like="Q")
+def p_measure(judged: Judged, *, rel: Rel = 1, beta: Beta = 1, gains: Gains = None) -> FloatArray:
+    """P-measure: the blended ratio at the first document of the best retrieved grade."""
+    judged, rel = with_gains(judged, rel, gains)
+    hits = judged.relevant(rel)
+    wanted = _first_best(hits)
+    return hits.where(wanted).sum(blended_ratio(judged, hits, rel, beta)[wanted])
+
+
+@measure(
+    "NCU",
+    {
+        "NCUguP": {"stop": "gu", "utility": "P"},
+        "NCUguBR": {"stop": "gu", "utility": "BR"},
+        "NCUrbP": {"stop": "rb", "utility": "P"},
+        "NCUrbBR": {"stop": "rb", "utility": "BR"},
+    },
+    like="Q",
+)
+def normalised_cumulative_utility(
+    judged: Judged,
+    *,
+    stop: Literal["u", "gu", "rb"] = "u",
+    utility: Literal["BR", "P"] = "BR",
+    rel: Rel = 1,
+    beta: Beta = 1,
+    gamma: Chance = 0.95,
+    gains: Gains = None,
+    stops: Gains = None,
+) -> FloatArray:
+    """Normalised cumulative utility: the utility at each relevant document times the chance to stop there (Sakai and Robertson 2008).
+
+    The chance is the same for all relevant documents, and the utility is the blended ratio of Q. NTCIREVAL's names such as NCUguBR are
+    understood.
+
+    ``stop=gu`` takes a chance that goes by grade, or by a table ``stops={1: 2, 2: 4}``; ``stop=rb`` one that falls by ``gamma`` from
+    one relevant document to the next.
+
+    ``utility=P`` takes precision in place of the blended ratio.
+    """
+    levels, every = judged.relevant(rel), worth(judged.ideal.relevant(rel), "linear", stops)
+    judged, rel = with_gains(judged, rel, gains)
+    hits = judged.relevant(rel)
+    value = blended_ratio(judged, hits, rel, beta if utility == "BR" else 0)
+    if stop == "gu":
+        weight = worth(levels, "linear", stops).grade
+        return ratio(hits.sum(value * weight), every.sum(every.grade))
+    if stop == "rb":
+        total = judged.total(rel)
+        return ratio(
+            hits.sum(value * np.power(gamma, hits.position() - 1)), (1 - np.power(gamma, total)) / (1 - gamma)
+        )
+    return ratio(hits.sum(value), judged.total(rel))
+
+
+@measure("EBR")
+def expected_blended_ratio(
+    judged: Judged,
+    *,
+    k: Cutoff = None,
+    rel: Rel = 1,
+    beta: Beta = 1,
+    max_grade: MaxGrade = None,
+    gain: Satisfaction = "exp",
+) -> FloatArray:
+    """The blended ratio at the document that satisfies the user, who stops as in ERR (Sakai and Zeng 2019)."""
+    hits, stop = satisfying(judged.relevant(rel), judged, max_grade, gain)
+    value = stop * hits.survival(stop) * blended_ratio(judged, hits, rel, beta)
+    inside = hits.rank <= (k or np.inf)
+    return hits.where(inside).sum(value[inside])
+
+
+def blended_ratio(judged: Judged, hits: Hits, rel: float, beta: float) -> FloatArray:
+    """Precision and normalised cumulated gain in one, at each of the relevant ``hits``."""
+    return (hits.position() + beta * hits.cumulative(hits.grade)) / _ideal_effort(judged, hits, rel, beta)
+
+
+def _ideal_effort(judged: Judged, hits: Hits, rel: float, beta: float) -> FloatArray:
+    """R + beta times the ideal gain of the first r ranks: the denominator of the blended ratio."""
+    ideal = judged.ideal.relevant(rel)
+    return hits.rank + beta * ideal.upto(ideal.grade, hits.query, hits.rank)
+
+
+def _first_best(hits: Hits) -> BoolArray:
+    """Where the first document of the best retrieved grade is."""
+    best = hits.max(hits.grade)[hits.query]
+    seen = hits.cumulative((hits.grade == best).astype(np.float64))
+    found: BoolArray = (hits.grade == best) & (seen == 1)
+    return found
+
+
+def with_gains(judged: Judged, rel: float, gains: Mapping[float, float] | None) -> tuple[Judged, float]:
+    """The relevant documents alone, with gains in place of grades; and the level from which they count: any."""
+    if gains is None:
+        return judged, rel
+    ideal = worth(judged.ideal.relevant(rel), "linear", gains)
+    ideal = replace(ideal, grade=ideal.grade[np.lexsort((-ideal.grade, ideal.query))])
+    hits = worth(judged.relevant(rel), "linear", gains)
+    return replace(judged, hits=hits, ideal=replace(ideal, rank=ideal.ordinal()), _cache={}), -np.inf

@@ -1,0 +1,143 @@
+"""Precision and recall: the relevant share of the retrieved documents, and the retrieved share of the relevant ones."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+import numpy as np
+
+from ranklens.arrays import BoolArray, FloatArray
+from ranklens.judging.judged import Judged
+from ranklens.metrics import Cutoff, Positive, Rel, Within, measure
+from ranklens.metrics.formulas.ratio import ratio
+
+Weight: TypeAlias = Annotated[float, Within(0, float("inf"))]
+
+
+@measure("P", "precision", average_ties=True)
+def precision(
+    judged: Judged, *, k: Cutoff = None, rel: Rel = 1, over: Literal["k", "retrieved"] = "k"
+) -> FloatArray:
+    """Precision: relevant documents in the top k, divided by k.
+
+    It divides by k even if fewer than k documents were retrieved, as trec_eval does. Without a cutoff it divides by
+    the number of retrieved documents.
+
+    ``over=retrieved`` divides by min(k, retrieved).
+    """
+    found = judged.relevant(rel).top(k).sum()
+    if k is None:
+        return ratio(found, judged.retrieved)
+    return ratio(found, np.minimum(k, judged.retrieved) if over == "retrieved" else float(k))
+
+
+@measure("R", "recall", {"relative_P": {"cap": True}, "R_cap": {"cap": True}}, average_ties=True)
+def recall(judged: Judged, *, k: Cutoff = None, rel: Rel = 1, cap: bool = False) -> FloatArray:
+    """Recall: relevant documents in the top k, divided by all relevant documents R.
+
+    ``cap=true`` divides by min(R, k), so that 1 can be reached (BEIR's R_cap, trec_eval's relative_P).
+    """
+    found, total = judged.found(rel, k), judged.total(rel)
+    if cap and k:
+        total = np.minimum(total, k)
+        found = np.minimum(found, total)  # a chunk may hold more passages than there are ranks
+    return ratio(found, total)
+
+
+@measure("F", "f1", "f_measure", average_ties=True)
+def f_measure(judged: Judged, *, k: Cutoff = None, rel: Rel = 1, beta: Positive = 1) -> FloatArray:
+    """The harmonic mean of precision and recall at k, with recall weighing ``beta`` times as much as precision.
+
+    (1 + beta²) P R / (beta² P + R). Without a cutoff, precision covers all retrieved documents.
+    """
+    weight = float(beta) ** 2
+    if judged.further is not None:
+        p, r = precision(judged, k=k, rel=rel), recall(judged, k=k, rel=rel)
+        return ratio((1 + weight) * p * r, weight * p + r)
+    retrieved = judged.retrieved if k is None else k
+    # With h hits, P = h / retrieved and R = h / total; this form is linear in h.
+    return ratio((1 + weight) * judged.relevant(rel).top(k).sum(), weight * judged.total(rel) + retrieved)
+
+
+@measure("Success", "hit", "hit_rate", "hitrate", "HR", average_ties=True)
+def success(judged: Judged, *, k: Cutoff = None, rel: Rel = 1) -> FloatArray:
+    """1 if any relevant document is in the top k, else 0. Its mean is the hit rate."""
+    hits = judged.relevant(rel).top(k)
+    return hits.sum(hits.first())
+
+
+@measure("FullRecall", "recall_all", "full_recall", "all_support")
+def full_recall(judged: Judged, *, k: Cutoff = None, rel: Rel = 1) -> FloatArray:
+    """1 if all relevant documents of the question are in the top k, else 0 (recall_all of agent memory, all-support of multi-hop questions).
+
+    With the relevant documents a, b and c, the ranking a, x, b scores 0 at any k, and a, x, b, c scores 1 from k = 4 on. Evidence
+    sets make no difference: each of their documents is relevant.
+    """
+    total = judged.total(rel)
+    found: BoolArray = (judged.found(rel, k) == total) & (total > 0)
+    return found.astype(np.float64)
+
+
+@measure("Rprec", "r_precision", "r-precision", "R-Prec", average_ties=True)
+def r_precision(judged: Judged, *, rel: Rel = 1) -> FloatArray:
+    """Precision at rank R, the number of relevant documents of the query."""
+    return r_precision_multiple(judged, rel=rel)
+
+
+@measure("Rprec_mult", average_ties=True)
+def r_precision_multiple(judged: Judged, *, rel: Rel = 1, x: Positive = 1) -> FloatArray:
+    """Precision at ``x`` times R, rounded as trec_eval does: int(x R + 0.9)."""
+    cutoff = np.floor(x * judged.total(rel) + 0.9).astype(np.int64)
+    return ratio(np.minimum(judged.found(rel, cutoff), cutoff), cutoff)
+
+
+@measure("SetP", "set_P", average_ties=True)
+def set_precision(judged: Judged, *, rel: Rel = 1) -> FloatArray:
+    """Precision of everything that was retrieved, as a set."""
+    return precision(judged, rel=rel)
+
+
+@measure("SetR", "set_recall", average_ties=True)
+def set_recall(judged: Judged, *, rel: Rel = 1) -> FloatArray:
+    """Recall of everything that was retrieved, as a set."""
+    return recall(judged, rel=rel)
+
+
+@measure("SetF", "set_F", average_ties=True)
+def set_f(judged: Judged, *, rel: Rel = 1, beta: Weight = 1) -> FloatArray:
+    """The harmonic mean of SetP and SetR as trec_eval and ir_measures define it: (beta + 1) P R / (beta P + R).
+
+    Unlike in ``F``, beta is not squared.
+    """
+    p, r = set_precision(judged, rel=rel), set_recall(judged, rel=rel)
+    return ratio((beta + 1) * p * r, beta * p + r)  # in trec_eval's order: its last digit depends on it
+
+
+@measure("SetRelP", "set_relative_P", average_ties=True)
+def set_relative_precision(judged: Judged, *, rel: Rel = 1) -> FloatArray:
+    """SetP divided by the best precision that a set of this size can have."""
+    return ratio(judged.relevant(rel).sum(), np.minimum(judged.retrieved, judged.total(rel)))
+
+
+@measure("SetAP", "set_map", average_ties=True)
+def set_average_precision(judged: Judged, *, rel: Rel = 1) -> FloatArray:
+    """SetP times SetR: the average precision of a set."""
+    if judged.further is not None:
+        return set_precision(judged, rel=rel) * set_recall(judged, rel=rel)
+    hits = judged.relevant(rel)
+    # The square of the hits as 1 + 3 + 5 + …, which is exact over averaged ties, too; one division, as in trec_eval.
+    return ratio(hits.sum(2 * hits.position() - 1), judged.retrieved * judged.total(rel))
+
+
+@measure("FallOut", "fall_out", average_ties=True, better="lower")
+def fall_out(
+    judged: Judged, *, k: Cutoff = None, rel: Rel = 1, empty: Literal["zero", "one"] = "zero"
+) -> FloatArray:
+    """The share of the judged irrelevant documents that is in the top k; 0 where there are none.
+
+    ``empty=one`` is 1 where there are none, as in torchmetrics.
+    """
+    found = judged.relevant(0).top(k).sum() - judged.relevant(rel).top(k).sum()
+    irrelevant = judged.total(0) - judged.total(rel)
+    share = ratio(found, irrelevant)
+    return np.where(irrelevant == 0, 1.0, share) if empty == "one" else share

@@ -1,0 +1,256 @@
+"""Recommendations: how novel, popular, surprising and fitting they are, given what users did before.
+
+The same name means different things in different libraries; ``kind`` says which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Literal, TypeAlias
+
+import numpy as np
+
+from ranklens.arrays import FloatArray
+from ranklens.errors import MeasureError
+from ranklens.judging.hits import Hits
+from ranklens.judging.judged import Judged
+from ranklens.judging.views import Recommended
+from ranklens.metrics import Cutoff, Rel, Within, measure
+from ranklens.metrics.formulas.ratio import ratio
+
+Tail: TypeAlias = Annotated[float, Within(0, 1)]
+Head: TypeAlias = Literal["interactions", "items"]
+
+
+@measure("Novelty", high=np.inf)
+def novelty(
+    recommended: Recommended,
+    *,
+    k: Cutoff = 10,
+    kind: Literal["miuf", "surprisal", "self-information", "unseen", "unpopularity", "efd", "epc"] = "miuf",
+) -> FloatArray:
+    """How unknown the recommended items are; the mean over the top k.
+
+    It is -log2 of the share of users who used the item (``miuf``, RecTools). An item that nobody used counts as if one had.
+
+    ``kind=surprisal`` divides that by log2 of the number of users (RePlay). ``kind=self-information`` is -log2 of the item's share of
+    all interactions (recommenders), ``kind=unseen`` the share of items that the user has not used (RePlay's Novelty), ``kind=unpopularity``
+    1 minus the share of users.
+
+    ``kind=efd`` and ``kind=epc`` (Vargas and Castells 2011, as in Elliot) take self-information and unpopularity of the wanted items alone, with the discount
+    1 / log2(rank + 1), divided by the sum of discounts.
+    """
+    listing, train = recommended.listing.top(k), recommended.train
+    if kind == "unseen":
+        seen = [
+            listing.names[d] in train.history[q]
+            for q, d in zip(listing.query.tolist(), listing.doc.tolist(), strict=True)
+        ]
+        return listing.mean(1.0 - np.array(seen, dtype=np.float64))
+    count = np.maximum(train.count[listing.doc], 1.0)
+    users = max(train.users, 2)
+    values = {
+        "miuf": -np.log2(np.minimum(count / users, 1)),
+        "surprisal": -np.log2(np.minimum(count / users, 1)) / np.log2(users),
+        "self-information": -np.log2(count / max(train.total, 1)),
+        "unpopularity": 1 - np.minimum(count / users, 1),
+    }
+    if kind not in ("efd", "epc"):
+        return listing.mean(values[kind])
+    discount = 1 / np.log2(listing.rank + 1)
+    wanted = listing.marked(recommended.judged.relevant(recommended.judged.policy.rel))
+    worth = values["self-information" if kind == "efd" else "unpopularity"]
+    return ratio(listing.sum(wanted * discount * worth), listing.sum(discount))
+
+
+@measure("Popularity", "avg_rec_popularity", "AvgRecPopularity", high=np.inf, better="neither")
+def popularity(recommended: Recommended, *, k: Cutoff = 10, normalize: bool = False) -> FloatArray:
+    """How often the recommended items were used in training, on average over the top k: ARP of recommenders.
+
+    ``normalize=true`` divides by all interactions, as RecTools can.
+    """
+    listing, train = recommended.listing.top(k), recommended.train
+    return listing.mean(train.count[listing.doc] / (max(train.total, 1) if normalize else 1))
+
+
+@measure("APLT", better="neither")
+def tail_share(
+    recommended: Recommended,
+    *,
+    k: Cutoff = 10,
+    head: Tail = 0.8,
+    kind: Head = "interactions",
+) -> FloatArray:
+    """The share of the top k that is from the long tail: the items outside of the most popular ones.
+
+    These collect the share ``head`` of all interactions (Elliot).
+
+    ``kind=items`` takes that share of the items instead (RecBole, with 0.9).
+    """
+    listing = recommended.listing.top(k)
+    return listing.mean(_in_tail(recommended, head, kind)[listing.doc])
+
+
+@measure("ACLT", high=np.inf, better="neither", like="APLT")
+def tail_count(
+    recommended: Recommended, *, k: Cutoff = 10, head: Tail = 0.8, kind: Head = "interactions"
+) -> FloatArray:
+    """How many of the top k are from the long tail (Elliot); APLT is their share."""
+    listing = recommended.listing.top(k)
+    return listing.sum(_in_tail(recommended, head, kind)[listing.doc])
+
+
+def _in_tail(recommended: Recommended, head: float, kind: Head) -> FloatArray:
+    """1 for each item of the listing that is not among the popular ones, else 0."""
+    popular = popular_items(recommended.train.popularity, head, kind)
+    return np.array([name not in popular for name in recommended.listing.names], dtype=np.float64)
+
+
+def popular_items(popularity: Mapping[str, int], head: float = 0.8, kind: Head = "interactions") -> set[str]:
+    """The most popular items, which collect this share of all interactions; or this share of the items."""
+    ordered = sorted(popularity, key=lambda item: (-popularity[item], item))
+    if kind == "items":
+        return set(ordered[: round(head * len(ordered))])
+    so_far = np.cumsum([popularity[item] for item in ordered])
+    return set(ordered[: int(np.searchsorted(so_far, head * sum(popularity.values()))) + 1])
+
+
+@measure("Serendipity")
+def serendipity(
+    recommended: Recommended, *, k: Cutoff = 10, kind: Literal["popularity", "history"] = "popularity"
+) -> FloatArray:
+    """How much of what was wanted could not be had by recommending what is popular (RecTools).
+
+    The mean over the top k of max(p - pu, 0) for each wanted item: p falls evenly with the rank, pu with the rank of the item by
+    popularity, which items that were used equally often share; pu is 0 for an item that nobody used. Both are 1 for the first of all items.
+
+    ``kind=history`` is how unlike the user's history the wanted items are (recommenders): 1 minus the mean cosine with the items of the
+    history, where items are alike if the same users have used them; averaged over all recommended items, 0 for those not wanted.
+    """
+    if kind == "history":
+        return _unlike_history(recommended, k)
+    train, n, all_wanted = recommended.train, max(recommended.train.items, 1), recommended.relevant
+    counts = sorted({*train.popularity.values()}, reverse=True)
+    chance_of = {count: (n - place) / n for place, count in enumerate(counts)}
+    by_popularity = np.array([chance_of.get(count, 0.0) for count in train.count.tolist()] or [0.0])
+    listing = recommended.listing
+    value = np.maximum((n + 1 - listing.rank) / n - by_popularity[listing.doc], 0) * all_wanted
+    if k is not None:
+        listing, value = listing.top(k), value[listing.rank <= k]
+    return listing.mean(value)
+
+
+def _unlike_history(recommended: Recommended, k: int | None) -> FloatArray:
+    listing, train = recommended.listing.top(k), recommended.train
+    wanted = listing.marked(recommended.judged.relevant(recommended.judged.policy.rel))
+    unlike = np.zeros(len(wanted))
+    for row in np.flatnonzero(wanted).tolist():  # a few of each list
+        past = train.history[listing.query[row]]
+        alike = [_cosine(train.users_of, listing.names[listing.doc[row]], item) for item in past]
+        unlike[row] = 1 - sum(alike) / len(alike) if alike else 1.0
+    return listing.mean(unlike)
+
+
+def _cosine(users_of: Mapping[str, frozenset[str]], one: str, other: str) -> float:
+    """How alike the users of two items are."""
+    a, b = users_of.get(one, frozenset()), users_of.get(other, frozenset())
+    return float(len(a & b) / np.sqrt(len(a) * len(b))) if a and b else 0.0
+
+
+@measure("pAUC", "partial_auc", "PartialAUC")
+def partial_auc(judged: Judged, *, k: Cutoff = 10, rel: Rel = 1) -> FloatArray:
+    """The area under the ROC curve down to the k-th item that was not wanted (RecTools' PartialAUC).
+
+    Each wanted item scores the share of the first k unwanted items that are ranked below it.
+    """
+    hits = judged.relevant(rel)
+    return ratio(hits.sum(_above_misses(hits, k)), judged.total(rel))
+
+
+@measure("PAP", "pAp", like="pAUC")
+def partial_auc_and_precision(judged: Judged, *, k: Cutoff = 10, rel: Rel = 1) -> FloatArray:
+    """PAUC over the first k wanted items, divided by min(k, wanted items) (RecTools' PAP, Hiranandani et al. 2020).
+
+    It behaves like precision where more than k items are wanted, and like pAUC elsewhere.
+    """
+    hits = judged.relevant(rel)
+    first = hits.where(hits.position() <= (k or np.inf))
+    return ratio(first.sum(_above_misses(first, k)), np.minimum(judged.total(rel), k or np.inf))
+
+
+def _above_misses(hits: Hits, k: int | None) -> FloatArray:
+    """For each hit, the share of the first k unwanted items that are not above it."""
+    assert k is not None
+    return np.maximum(k - (hits.rank - hits.position()), 0) / k
+
+
+@measure("MCC", low=-1)
+def matthews(recommended: Recommended, *, k: Cutoff = 10) -> FloatArray:
+    """Matthews' correlation between being in the top k and being wanted, over all items of the catalogue (RecTools).
+
+    A list shorter than k counts as k items. 0 where the correlation is not defined.
+    """
+    assert k is not None
+    judged = recommended.judged
+    hits = judged.relevant(judged.policy.rel).top(k).sum()
+    wanted = judged.total(judged.policy.rel)
+    items = np.maximum(recommended.train.items, k + wanted - hits)  # a catalogue has at least these
+    numerator = hits * (items - k - (wanted - hits)) - (k - hits) * (wanted - hits)
+    squared = k * wanted * (items - wanted) * (items - k)
+    return ratio(numerator, np.sqrt(np.maximum(squared, 0)))
+
+
+@measure("SufficientReco", better="higher")
+def sufficient(judged: Judged, *, k: Cutoff = 10, deep: bool = False) -> FloatArray:
+    """Whether a user got at least k items (RecTools).
+
+    ``deep=true`` is the share of the k places that are filled.
+    """
+    assert k is not None
+    filled = np.minimum(judged.retrieved / k, 1.0)
+    return filled if deep else np.floor(filled)
+
+
+@measure("CoveredUsers")
+def covered_users(judged: Judged) -> FloatArray:
+    """Whether a user got any item (RecTools)."""
+    return (judged.retrieved > 0).astype(np.float64)
+
+
+@measure("Calibration", high=np.inf, better="lower")
+def calibration(recommended: Recommended, *, k: Cutoff = 10, smoothing: Tail = 0.01) -> FloatArray:
+    """How far the groups of the recommended items are from those of the user's history: the divergence of Steck (2018).
+
+    The sum of p ln(p / q'), with p the shares in the history, q in the top k, and q' = (1 - smoothing) q + smoothing p. Groups are the
+    property ``group`` of items. 0 for a user without a history.
+    """
+    listing, train = recommended.listing.top(k), recommended.train
+    details = recommended.judged.details
+    documents = details.documents if details is not None else None
+    if documents is None:
+        raise MeasureError("Calibration needs the groups of items: pass features={item: {'group': …}}.")
+    out = np.zeros(listing.n_queries)
+    for user in range(listing.n_queries):
+        past = _groups(train.history[user], documents)
+        now = _groups([listing.names[d] for d in listing.doc[listing.query == user].tolist()], documents)
+        for group, share in past.items():
+            mixed = (1 - smoothing) * now.get(group, 0.0) + smoothing * share
+            out[user] += share * np.log(share / mixed)
+    return out
+
+
+def _groups(items: Iterable[str], documents: Mapping[Any, Mapping[str, Any]]) -> dict[Any, float]:
+    """The share of each group among items; an item of several groups counts in part for each."""
+    found: dict[Any, float] = {}
+    for item in items:
+        given = documents.get(item, {}).get("group")
+        of = (
+            {}
+            if given is None
+            else dict(given)
+            if isinstance(given, Mapping)
+            else dict.fromkeys([given] if isinstance(given, str) else given, 1.0)
+        )
+        for group, weight in of.items():
+            found[group] = found.get(group, 0.0) + weight / sum(of.values())
+    return {group: weight / sum(found.values()) for group, weight in found.items()}

@@ -1,0 +1,219 @@
+"""The lowest and the highest value that a measure could have if unjudged documents were judged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from ranklens.errors import MeasureError, Option, PolicyError
+from ranklens.judging.hits import Hits
+from ranklens.metrics.formulas.cascade import rank_biased_residual
+from ranklens.metrics.formulas.gain import worth
+from ranklens.metrics.residual.average_precision import ap_ends
+from ranklens.metrics.residual.completion import Completion, completions
+from ranklens.metrics.residual.cumulated_gain import ndcg_ends
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from ranklens.arrays import BoolArray, FloatArray
+    from ranklens.judging.judged import Judged
+    from ranklens.metrics import Measure
+
+Ends: TypeAlias = "tuple[FloatArray, FloatArray]"
+
+# A better grade of a retrieved document never lowers these (P, R and F: without a cutoff).
+_MONOTONE = {
+    *("P", "Success", "CMC", "RR", "CG", "DCG", "IDCG", "ERR", "iRBU", "RBP"),
+    *("SetP", "SetR", "SetF", "SetRelP", "SetAP", "utility"),
+    *("NumQ", "NumRet", "NumRel", "NumRelRet", "HitCount"),
+    *("SufficientReco", "CoveredUsers"),  # no grade changes these
+    *(
+        "SDCG",
+        "SET",
+        "P_CWL",
+    ),  # users who pay the same attention to the first k ranks, whatever they find there
+}
+# These are functions of the ranks of the relevant documents and of how many there are: they rise if one moves up, and do not rise
+# with a relevant document beyond the cutoff. So of all ways to choose so many, the first ones are the best, the last the worst.
+_BY_RANK = {
+    "R",
+    "FullRecall",
+    "F",
+    "AP",
+    "gm_AP",
+    "IPrec",
+    "AP11",
+    "AP_R",
+    "PRES",
+    "Rprec",
+    "Rprec_mult",
+    "binG",
+    "yaap",
+    "pAUC",
+    "PAP",
+}
+_COUNTS_MISSES = {"pAUC", "PAP"}  # their k is a number of irrelevant documents, not a rank
+_BY_RANK_IF_BINARY = {"nERR", "Q", "GAP"}
+_WHY_NOT = {
+    **dict.fromkeys(
+        ("Judged", "Unjudged", "RBPres", "num_nonrel_judged_ret"), "it is about the judgments themselves"
+    ),
+    **dict.fromkeys(("Bpref", "gm_Bpref", "infAP"), "it leaves unjudged documents out by design"),
+    **dict.fromkeys(
+        ("INSQ", "TBG", "UMeasure", "NPV", "RBP_CWL"),
+        "its user reads on where the ranking ends; residual=true says by how much it could rise",
+    ),
+    "relstring": "it is a text",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Range:
+    """What the mean over queries could be, between ``low`` and ``high``, and each query's value in ``per_query``.
+
+    ``open`` counts the queries whose value is not settled.
+    """
+
+    measure: str
+    low: float
+    high: float
+    per_query: pl.DataFrame  # query, low, high
+    open: int
+
+    def __str__(self) -> str:
+        return f"[{self.low:.4f}, {self.high:.4f}]"
+
+
+def ends(measure: Measure, judged: Judged) -> Ends:
+    """For each query the lowest and highest value over all grades that its unjudged retrieved documents could have.
+
+    Grades are those that somebody gave. Documents that were not retrieved stay as they are.
+    """
+    _refuse(measure, judged)
+    parts = [_part_ends(measure, part) for part in completions(judged)]
+    if not parts:
+        return np.zeros(0), np.zeros(0)
+    low, high = (np.concatenate(side) for side in zip(*parts, strict=True))
+    return low, high
+
+
+def is_defined(measure: Measure, judged: Judged) -> bool:
+    """Whether :func:`ends` has an answer."""
+    try:
+        _refuse(measure, judged)
+    except (MeasureError, PolicyError):
+        return False
+    return True
+
+
+def _part_ends(measure: Measure, part: Completion) -> Ends:
+    if measure.name == "nDCG":
+        return ndcg_ends(part, **dict(measure.params))  # type: ignore[arg-type]
+    if measure.name in ("AP", "gm_AP") and set(dict(measure.params)) <= {"rel"}:
+        return ap_ends(part, float(dict(measure.params).get("rel", 1)))  # type: ignore[arg-type]
+    if measure.name in _MONOTONE or (measure.name in ("R", "F") and measure.k is None):
+        return _monotone_ends(measure, part)
+    return _by_rank_ends(measure, part)
+
+
+def _monotone_ends(measure: Measure, part: Completion) -> Ends:
+    least, most = _extreme_grades(measure, part)
+    one = measure(part.filled(np.full(len(part.hits), least)))
+    other = measure(part.filled(np.full(len(part.hits), most)))
+    low, high = np.minimum(one, other), np.maximum(one, other)
+    if measure.name == "RBP" and measure.k is None:  # this user also reads on where the ranking ends
+        high = low + _residual(measure, part)
+    return low, high
+
+
+def _residual(measure: Measure, part: Completion) -> FloatArray:
+    params: dict[str, Any] = dict(measure.params)
+    most = part.top if params.get("gain") == "raw" else 1.0
+    return most * rank_biased_residual(
+        part.judged, **{name: params[name] for name in ("p",) if name in params}
+    )
+
+
+def _extreme_grades(measure: Measure, part: Completion) -> tuple[float, float]:
+    """The grades that are worth least and most: a table of gains may value the highest grade less than another."""
+    if measure.name not in ("CG", "DCG", "IDCG"):
+        return 0.0, part.top
+    params: dict[str, Any] = dict(measure.params)
+    gains = level_gains(part.levels, params.get("gain", "linear"), dict(params.get("gains") or ()) or None)
+    return float(part.levels[gains.argmin()]), float(part.levels[gains.argmax()])
+
+
+def level_gains(levels: FloatArray, gain: Any, gains: dict[float, float] | None) -> FloatArray:
+    """What a document of each grade is worth."""
+    zeros = np.zeros(len(levels), dtype=np.int64)
+    return worth(Hits(zeros, zeros + 1, levels, 1), gain, gains).grade
+
+
+def _by_rank_ends(measure: Measure, part: Completion) -> Ends:
+    """The first so many unjudged documents relevant, for every number; and the last so many, beyond the cutoff all of them."""
+    place, count = part.place(None if measure.name in _COUNTS_MISSES else measure.k)
+    beyond = part.unjudged & (place == 0)
+    left = count[part.hits.query] - place  # unjudged documents after this one, in the top k
+
+    def value(relevant: BoolArray) -> FloatArray:
+        return measure(part.filled(np.where(relevant, part.top, 0.0)))
+
+    high, low = value(np.zeros(len(place), dtype=bool)), value(beyond)
+    for number in range(1, int(count.max(initial=0)) + 1):
+        high = np.maximum(high, value((place > 0) & (place <= number)))
+        low = np.minimum(low, value(beyond | ((place > 0) & (left < number))))
+    return np.minimum(low, high), high
+
+
+def _refuse(measure: Measure, judged: Judged) -> None:
+    if dict(measure.params).get("judged_only") or judged.policy.judged_only:
+        raise PolicyError(
+            f"The bounds of {measure} are not defined with ",
+            Option("judged_only"),
+            ": unjudged documents are left out, so nothing depends on them.",
+        )
+    if judged.hits.spread is not None:
+        raise PolicyError(
+            f"The bounds of {measure} are not defined with ",
+            Option("ties", "average"),
+            ": they need one order of the documents. Choose ",
+            Option("ties", "descending", "ascending", "input"),
+            ".",
+        )
+    if judged.policy.empty == "one":
+        raise PolicyError(
+            f"The bounds of {measure} are not defined with ",
+            Option("empty", "one"),
+            ": a query without relevant documents has the best value, and a worse one as soon as there are any. Choose ",
+            Option("empty", "zero", "skip"),
+            ".",
+        )
+    why = _why_not(measure, judged)
+    if why:
+        raise MeasureError(f"The bounds of {measure} are not defined: {why}.")
+
+
+def _why_not(measure: Measure, judged: Judged) -> str:
+    params = dict(measure.params)
+    if measure.name == "RBP" and params.get("gain") == "linear" and params.get("scale") == "query":
+        return "a higher grade of one document lowers what the others of its query are worth"
+    if params.get("residual"):
+        return "it is about the judgments themselves"
+    if measure.name in _MONOTONE | _BY_RANK:
+        return ""
+    if measure.name == "nDCG":
+        return _why_not_ndcg(measure)
+    if measure.name in _BY_RANK_IF_BINARY:
+        some = judged.ideal.grade[judged.ideal.grade > 0]
+        several = len(some) and some.min() < some.max()
+        return "with more than one grade above 0, its best case cannot be found by rank" if several else ""
+    return _WHY_NOT.get(measure.name, "it may rise or fall if an unjudged document turns out to be relevant")
+
+
+def _why_not_ndcg(measure: Measure) -> str:
+    table = dict(dict(measure.params).get("gains") or ())  # type: ignore[arg-type]
+    odd = table.get(0, 0) or min(table.values(), default=0) < 0
+    return "a gain of its table is below 0, or that of grade 0 is not 0" if odd else ""

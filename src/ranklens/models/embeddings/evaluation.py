@@ -1,0 +1,121 @@
+"""Embeddings + judgments + measures → :class:`EmbeddingScores`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from ranklens.errors import InputError, nearest
+from ranklens.judging.assembly import assemble
+from ranklens.metrics import Measure, parse_many, with_rel
+from ranklens.metrics.conventions import Convention, read
+from ranklens.models.embeddings.model import Model, read_model
+from ranklens.models.embeddings.ranking import Ranking
+from ranklens.models.embeddings.similarity import Similarity
+from ranklens.models.embeddings.task import Ids, make_task
+from ranklens.policy import Policy, make_policy
+from ranklens.scores import Scores, Sources
+from ranklens.scores.evaluation import score
+from ranklens.stats.inputs import count
+
+Measures = str | Measure | Sequence[str | Measure]
+
+
+@dataclass(frozen=True, repr=False)
+class EmbeddingScores(Scores):
+    """:class:`~ranklens.Scores` of a model; ``run`` holds the best documents of each query if ``top`` asked for them."""
+
+    @property
+    def run(self) -> Mapping[str, Mapping[str, float]] | None:
+        """``{query: {document: score}}``, best first."""
+        return None if self.sources is None else self.sources.run
+
+
+def evaluate_embeddings(
+    queries: Any,
+    documents: Any,
+    qrels: Any,
+    measures: Measures = "rag",
+    policy: Policy | None = None,
+    *,
+    similarity: Similarity = "dot",
+    query_ids: Sequence[Any] | None = None,
+    doc_ids: Sequence[Any] | None = None,
+    exclude: Any = None,
+    dims: int | Sequence[int] | None = None,
+    top: int | None = None,
+    batch: int | None = None,
+    device: str | None = None,
+    vectors: str | None = None,
+    convention: str | Convention | None = None,
+    **options: Any,
+) -> Any:
+    """Score a model by its embeddings: every judged document is ranked among *all* documents, never a top k.
+
+    ``queries`` and ``documents`` hold one vector per row: arrays or tensors of any library, SciPy sparse rows, or, with
+    ``similarity="maxsim"``, one list of vectors per item. Documents may also be a ``.npy``, ``.safetensors`` or Parquet file, a
+    folder of such files (``vectors`` names the column or tensor if there are several), or an iterator of blocks; they need not fit
+    into memory. Packed bits, eight in a byte, are compared with ``similarity="hamming"``. ``qrels`` are judgments of any shape, by row number or, if given, by ``query_ids`` and ``doc_ids``.
+
+    Ranks are those of float64 scores, whatever the precision of the vectors. ``exclude`` leaves documents out of rankings:
+    ``"self"`` (the one with the query's id), ``{query: [documents]}`` or pairs. ``top=k`` also keeps the best k documents of each
+    query, for the report and for :attr:`EmbeddingScores.run`. ``dims=[64, 768]`` evaluates vectors cut to their first numbers and
+    returns a :class:`~ranklens.models.embeddings.matryoshka.Matryoshka`. ``batch`` is the number of documents compared at once.
+    ``device="cuda"`` counts on a GPU, which tensors that are there need not be told; ``device="cpu"`` lets torch help on a processor that is
+    fast at bfloat16, as it does anyway where it is loaded. Policies and ``convention`` are given as everywhere.
+
+    >>> import numpy as np
+    >>> documents = np.array([[1, 0], [0.9, 0.1], [0, 1]])
+    >>> scores = evaluate_embeddings(np.array([[1, 0], [0, 1]]), documents, {0: {1: 1}, 1: {2: 1}}, ["RR", "R@1"])
+    >>> scores.mean
+    {'RR': 0.75, 'R@1': 0.5}
+    """
+    if similarity not in get_args(Similarity):
+        raise InputError(
+            f"similarity={similarity!r} is not allowed: {nearest(str(similarity), get_args(Similarity))}"
+        )
+    if isinstance(queries, (str, os.PathLike)):
+        raise InputError(
+            f"queries={queries!r} is a path; load them first: only documents are read from files."
+        )
+    for name, number in (("top", top), ("batch", batch)):
+        if number is not None:
+            count(number, name)
+    measures, policy = read(measures, convention, policy)
+    chosen = make_policy(policy, options)
+    wanted = [with_rel(measure, chosen.rel) for measure in parse_many(measures)]
+    with ExitStack() as stack:
+        model = read_model(queries, documents, similarity, vectors, stack)
+        q_ids = Ids(query_ids, model.rows, "query_ids")
+        d_ids = Ids(
+            doc_ids if doc_ids is not None else model.corpus.ids and model.corpus.ids(),
+            len(model.corpus),
+            "doc_ids",
+        )
+        task = make_task(qrels, q_ids, d_ids, exclude, chosen)
+        ranking = Ranking(task, q_ids, d_ids, chosen.ties, batch, device, top)
+
+        def scores(cut: Model) -> EmbeddingScores:
+            places, run = ranking.of(cut)
+            judged = assemble(task.standings(places), chosen)
+            sources = None if run is None else Sources(qrels, run)
+            return EmbeddingScores(wanted, judged, score(judged, wanted).values, sources)
+
+        if dims is None:
+            return scores(model)
+        from ranklens.models.embeddings.matryoshka import Matryoshka
+
+        return Matryoshka({size: scores(model.cut(size)) for size in _sizes(dims, model.corpus.size)})
+
+
+def _sizes(dims: int | Sequence[int], most: int) -> list[int]:
+    dims = [dims] if isinstance(dims, int) else dims
+    found = sorted({int(size) for size in dims})
+    if not found or found[0] < 1 or found[-1] > most:
+        raise InputError(
+            f"dims={list(dims)!r} is not allowed: sizes go from 1 to {most}, the size of these vectors."
+        )
+    return found

@@ -1,0 +1,137 @@
+"""The best k documents of every query, exactly: what a report and a comparison with an index need."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ranklens.arrays import FloatArray, IntArray
+from ranklens.models.embeddings.corpus import Corpus
+from ranklens.models.embeddings.judged_ranks import TieOrder
+from ranklens.models.embeddings.spaces import ScoreBlock, Space
+
+
+class Best(NamedTuple):
+    """The best k documents of a query and their scores, best first; then those that tie with the last of them."""
+
+    doc: IntArray
+    score: FloatArray
+    lacks_ties: bool = False  # more tie with the last than could be kept
+
+
+_SLACK = 4  # candidates that are kept, for each that is wanted, before the worst are dropped
+
+
+class Nearest:
+    """Keeps the candidates of every query: whatever may be among the best k, given how far off scores can be."""
+
+    def __init__(self, space: Space, k: int, order: TieOrder) -> None:
+        self.space, self.k, self.order = space, k, order
+        self._kept: list[_Candidates] = [_Candidates() for _ in range(len(space))]
+
+    def read(self, scores: ScoreBlock, rows: IntArray, first_doc: int, documents: Any) -> None:
+        for i, (query, row) in enumerate(zip(rows.tolist(), scores.values, strict=True)):
+            kept, margin = self._kept[query], float(scores.margin[i])
+            kept.margin = max(kept.margin, margin)
+            floor = kept.floor + scores.shift[i] - 2 * kept.margin
+            found = np.flatnonzero(row >= below(floor, row.dtype))
+            found = _best(row, found, self.k, 2 * margin)
+            if len(found) > _SLACK * self.k:  # nearly all the same: only their exact scores tell
+                exact = self.space.exact(documents, np.full(len(found), query), found)
+                order = best_first(found + first_doc, exact, self.order)
+                kept.dropped = max(kept.dropped, float(exact[order[self.k]]))
+                found = found[order[: self.k]]
+            if len(found):
+                kept.add(found + first_doc, row[found].astype(np.float64) - scores.shift[i])
+                if len(kept.doc) > _SLACK * self.k:
+                    kept.cut(self.k)
+
+    def best(self, corpus: Corpus, step: int) -> list[Best]:
+        """Documents and scores of every query, best first."""
+        for kept in self._kept:
+            kept.cut(self.k)
+        found = exact_best(self.space, [kept.doc for kept in self._kept], self.k, self.order, corpus, step)
+        return [
+            one._replace(lacks_ties=bool(len(one.score) and kept.dropped >= one.score[-1]))
+            for one, kept in zip(found, self._kept, strict=True)
+        ]
+
+
+def best_first(doc: IntArray, score: FloatArray, order: TieOrder) -> IntArray:
+    """The order of a ranking: by score, tied documents by the policy."""
+    found = np.argsort(-score, kind="stable")
+    ordered = score[found]
+    if (ordered[1:] == ordered[:-1]).any():
+        return np.lexsort((order.place(doc), -score))
+    return found
+
+
+def exact_best(
+    space: Space, candidates: Sequence[IntArray], k: int, order: TieOrder, corpus: Corpus, step: int
+) -> list[Best]:
+    """The best k among the candidates of each query, by their exact scores, which need the vectors again."""
+    query = np.repeat(np.arange(len(candidates)), [len(docs) for docs in candidates])
+    doc = np.concatenate([np.zeros(0, np.int64), *candidates])
+    score = _exact(space, query, doc, corpus, step)
+    found = []
+    for first, last in pairwise(np.searchsorted(query, np.arange(len(candidates) + 1)).tolist()):
+        kept = best_first(doc[first:last], score[first:last], order) + first
+        found.append(with_ties(doc[kept], score[kept], k))
+    return found
+
+
+def with_ties(doc: IntArray, score: FloatArray, k: int) -> Best:
+    """The first k of a ranking, and those that tie with the last of them."""
+    last = k + int(np.count_nonzero(score[k:] == score[k - 1])) if len(score) > k else k
+    return Best(doc[:last], score[:last])
+
+
+def _exact(space: Space, query: IntArray, doc: IntArray, corpus: Corpus, step: int) -> FloatArray:
+    score = np.empty(len(doc))
+    if corpus.whole is not None or corpus.tensor is not None:
+        for first in range(0, len(doc), step):
+            part = slice(first, first + step)
+            rows = np.unique(doc[part])
+            score[part] = space.exact(corpus.take(rows, step), query[part], np.searchsorted(rows, doc[part]))
+        return score
+    by_doc = np.argsort(doc, kind="stable")  # one pass over what cannot be addressed
+    for first, documents in corpus.blocks(step):
+        edges = np.searchsorted(doc[by_doc], [first, first + documents.shape[0]]).tolist()
+        here = np.sort(by_doc[slice(*edges)])  # by query
+        score[here] = space.exact(documents, query[here], doc[here] - first)
+    return score
+
+
+class _Candidates:
+    def __init__(self) -> None:
+        self.doc, self.score, self.floor, self.margin = np.zeros(0, np.int64), np.zeros(0), -np.inf, 0.0
+        self.dropped = (
+            -np.inf
+        )  # the highest exact score of a document that was dropped for one of the same block
+
+    def add(self, doc: IntArray, score: FloatArray) -> None:
+        self.doc, self.score = np.concatenate([self.doc, doc]), np.concatenate([self.score, score])
+
+    def cut(self, k: int) -> None:
+        if len(self.doc) > k:
+            self.floor = float(np.partition(self.score, len(self.score) - k)[len(self.score) - k])
+            keep = self.score >= self.floor - 2 * self.margin
+            self.doc, self.score = self.doc[keep], self.score[keep]
+
+
+def below(value: float, kind: Any) -> Any:
+    """The number in the type of the scores, rounded down."""
+    return np.nextafter(kind.type(value), kind.type(-np.inf)) if np.isfinite(value) else kind.type(value)
+
+
+def _best(row: Any, found: IntArray, k: int, width: float) -> IntArray:
+    """Those that may be among the best k: within ``width`` of the k-th."""
+    if len(found) <= k:
+        return found
+    values = row[found]
+    kth = float(np.partition(values, len(values) - k)[len(values) - k])
+    kept: IntArray = found[values >= below(kth - width, row.dtype)]
+    return kept

@@ -1,0 +1,172 @@
+"""Judged documents that have no score: what a first stage missed, or what ``mask`` leaves out of a ranking."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ranklens import words
+from ranklens.arrays import FloatArray, IntArray
+from ranklens.errors import InputError, RankLensError, hearing, warn
+from ranklens.judging.gold import grades
+from ranklens.judging.standing import check_unjudged
+from ranklens.metrics import Measure
+from ranklens.models.embeddings import host
+from ranklens.models.embeddings.task import judgments_by_text
+from ranklens.policy import Policy
+
+LABELS = "labels"  # relevant="labels": nothing else is relevant
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Documents one after the other: their query, score and label. Scores stay where they are, perhaps on a GPU."""
+
+    query: IntArray
+    score: Any
+    label: FloatArray
+    queries: Sequence[str]
+    docs: Any = None  # names by row
+    # Judged documents without a score: their queries and grades.
+    unscored_query: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
+    unscored: FloatArray = field(default_factory=lambda: np.zeros(0))
+    absent: int = 0  # judged queries without any score, which are the last ones
+    unjudged: Sequence[str] = ()  # queries with scores that are not judged, which are left out
+
+    def doc(self, row: int) -> str:
+        return str(row) if self.docs is None else str(self.docs[row])
+
+    def host_scores(self) -> FloatArray:
+        return np.asarray(host.as_array(self.score, "scores"), np.float64)
+
+
+def with_all_relevant(rows: Rows, relevant: Any, policy: Policy) -> Rows:
+    """The rows, and the judged documents that are not among them.
+
+    ``relevant`` holds all judgments, or how many documents are relevant for each query; by default the labels are all there is.
+    """
+    if relevant is None or (isinstance(relevant, str) and relevant == LABELS):
+        return rows
+    counts = _counts(relevant, rows)
+    if counts is None:
+        by_query = judgments_by_text(relevant, policy, "relevant")[0]
+        names, grade = list(by_query), grades(list(by_query), list(by_query.values()))
+        owner = np.repeat(np.arange(len(names)), [len(docs) for docs in by_query.values()])
+        number = {name: at for at, name in enumerate(rows.queries)}
+        fresh = [name for name in names if name not in number]
+        number |= {name: len(rows.queries) + at for at, name in enumerate(fresh)}
+        place = np.array([number[name] for name in names], np.int64)
+        unjudged = [name for name in rows.queries if name not in by_query]
+        check_unjudged(len(unjudged), policy, lambda: unjudged[0])
+        every = replace(rows, queries=[*rows.queries, *fresh], absent=len(fresh))
+        found = _difference(every, place[owner], grade.astype(np.float64))
+        return found if not unjudged else _only(found, np.sort(place), unjudged)
+    return _difference(rows, np.repeat(np.arange(len(counts)), counts), np.ones(int(counts.sum())))
+
+
+def _counts(relevant: Any, rows: Rows) -> IntArray | None:
+    """How many documents are relevant, by query; None where judgments were given."""
+    if isinstance(relevant, Mapping):
+        given = {str(query): count for query, count in relevant.items()}
+        if not all(isinstance(count, (int, np.integer)) for count in given.values()):
+            return None
+        lacking = next((name for name in rows.queries if name not in given), None)
+        if lacking is not None:
+            raise InputError(f"relevant has no number for query {lacking!r}; pass one for every query.")
+        listed = [given[name] for name in rows.queries]
+    elif (
+        isinstance(relevant, (str, os.PathLike))
+        or hasattr(relevant, "columns")
+        or not hasattr(relevant, "__len__")
+    ):
+        return None
+    else:
+        listed = host.as_list(relevant, "relevant")
+        if not all(isinstance(count, int) for count in listed):
+            return None
+    counts = np.array(listed, np.int64)
+    if len(counts) != len(rows.queries):
+        raise InputError(
+            f"relevant has {len(counts):,} numbers for {words.counted(len(rows.queries), 'query', 'queries')}; pass one for each."
+        )
+    if (counts < 0).any():
+        raise InputError(f"relevant holds {counts.min()}; the number of relevant documents is at least 0.")
+    if not set(np.unique(rows.label[rows.label > 0]).tolist()) <= {1.0}:
+        raise InputError(
+            f"relevant holds numbers of documents, but labels have grades up to {rows.label.max():g}, so the grades of the others are "
+            "unknown: pass judgments as relevant={query: {document: grade}}."
+        )
+    return counts
+
+
+def _difference(rows: Rows, query: IntArray, grade: FloatArray) -> Rows:
+    """The judgments that no labelled document accounts for."""
+    pairs = np.stack([np.concatenate([query, rows.query]), np.concatenate([grade, rows.label])])
+    kinds, kind = np.unique(pairs, axis=1, return_inverse=True)
+    kind = kind.reshape(-1)  # NumPy 2.0 keeps the axis
+    judged, labelled = (
+        np.bincount(some, minlength=kinds.shape[1]) for some in (kind[: len(query)], kind[len(query) :])
+    )
+    for at in np.flatnonzero((labelled > judged) & (kinds[1] > 0))[:1].tolist():
+        raise InputError(
+            f"Query {rows.queries[int(kinds[0, at])]!r} has {words.counted(int(labelled[at]), 'document')} with label {kinds[1, at]:g}, but "
+            f"relevant has {judged[at]:,} for it. relevant must hold all that is relevant, the scored documents included."
+        )
+    more = np.maximum(judged - labelled, 0)
+    return replace(
+        rows, unscored_query=np.repeat(kinds[0].astype(np.int64), more), unscored=np.repeat(kinds[1], more)
+    )
+
+
+def _only(rows: Rows, kept: IntArray, unjudged: Sequence[str]) -> Rows:
+    """The rows of some queries."""
+    here = np.flatnonzero(np.isin(rows.query, kept))
+    score = (
+        rows.score[here]
+        if isinstance(rows.score, np.ndarray)
+        else rows.score[host.rows_for(rows.score, here)]
+    )
+    return replace(
+        rows,
+        query=np.searchsorted(kept, rows.query[here]),
+        score=score,
+        label=rows.label[here],
+        queries=[rows.queries[at] for at in kept.tolist()],
+        docs=None if rows.docs is None else [rows.docs[at] for at in here.tolist()],
+        unscored_query=np.searchsorted(kept, rows.unscored_query),
+        unjudged=unjudged,
+    )
+
+
+def warn_of_candidates(measures: Sequence[Measure]) -> None:
+    """Where the labels are taken for all there is, measures that depend on it may be too high."""
+    named = [
+        measure.shown for measure in measures if not measure.definition.is_foreign and _counts_all(measure)
+    ]
+    if named:
+        warn(
+            f"{words.several(named)} {'takes' if len(named) == 1 else 'take'} the labelled documents for all relevant ones. "
+            "If a first stage chose them, pass relevant=judgments, or how many documents are relevant for each query; "
+            "if nothing is missing, pass relevant='labels'."
+        )
+
+
+@lru_cache(maxsize=1000)
+def _counts_all(measure: Measure) -> bool:
+    """Whether the value of a ranking changes with a relevant document that is not in it."""
+    from ranklens.scores.evaluation import evaluate
+
+    run = {"q": ["x", "a"]}
+    try:
+        with hearing():
+            alone, more = (
+                evaluate({"q": gold}, run, measure)[str(measure)][0] for gold in ({"a": 1}, {"a": 1, "b": 2})
+            )
+    except RankLensError:  # of measures that need more than grades
+        return False
+    return bool(alone != more)

@@ -1,0 +1,333 @@
+"""The queries that a run fails: what was asked, what was expected, what came instead, and why that fails."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from ranklens.errors import InputError, MeasureError
+from ranklens.judging.documents import judgments, ranking, with_further
+from ranklens.judging.inputs import read_inputs
+from ranklens.metrics import Measure, parse, with_rel
+from ranklens.report.explanation.terms import parameters
+from ranklens.scores.evaluation import score
+from ranklens.stats import inputs
+from ranklens.tables.table import Shown, Table
+from ranklens.words import counted, plural, shortened
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from ranklens.judging.judged import Judged
+    from ranklens.policy import Policy
+    from ranklens.scores import Scores, Sources
+
+_MOST_DOCUMENTS, _SHOWN_DOCUMENTS = 10, 3  # kept of a ranking; named in a cell of a table
+_WIDEST_TEXT = 60  # letters of a question, in plain text
+COLUMNS = ("query", "text", "value", "expected", "retrieved", "grades", "reason", "why", "rank")  # of a frame
+
+Reason = Literal[
+    "failed", "missing", "empty", "nothing relevant", "not retrieved", "too low", "in part", "lower down"
+]
+
+
+@dataclass(frozen=True)
+class Document:
+    """A retrieved document; the grade is None where nobody judged it."""
+
+    rank: int
+    doc: str
+    grade: float | None
+
+
+@dataclass(frozen=True)
+class FailingQuery:
+    """A query with a low value, and why it is low.
+
+    The reason is ``failed`` (the call ended in an error), ``missing`` (from the run), ``empty`` (nothing was retrieved),
+    ``nothing relevant`` (among the judged), ``not retrieved`` (no expected document was), ``too low`` (they come below the
+    measure's cutoff), ``in part`` (some are above it) or ``lower down`` (the measure has no cutoff).
+    """
+
+    query: str
+    text: str | None
+    value: float
+    expected: tuple[str, ...]
+    documents: tuple[Document, ...]  # the first retrieved
+    reason: Reason
+    first: int | None = None  # rank of the first expected document
+    found: int = 0  # expected documents that count
+    error: str | None = None
+
+    def why(self, k: int | None) -> str:
+        """The reason in words; ``k`` is the measure's cutoff."""
+        words: Mapping[Reason, str] = {
+            "failed": f"failed: {self.error}" if self.error else "failed",
+            "missing": "missing from the run",
+            "empty": "nothing retrieved",
+            "nothing relevant": "no document is judged relevant",
+            "not retrieved": "not retrieved",
+            "too low": f"first relevant at rank {self.first}",
+            "in part": f"{self.found:,} of {len(self.expected):,} relevant in the top {k}, first at rank {self.first}",
+            "lower down": f"{self.found:,} of {len(self.expected):,} relevant retrieved, first at rank {self.first}",
+        }
+        return words[self.reason]
+
+
+@dataclass(frozen=True)
+class Failing(Shown, Sequence[FailingQuery]):
+    """The queries with the lowest values of a measure, the lowest first; made by :meth:`ranklens.Scores.failing`."""
+
+    measure: Measure
+    rows: tuple[FailingQuery, ...]
+    below: int  # how many queries have less than the best value
+    queries: int  # how many were evaluated
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.rows[place]
+
+    def __iter__(self) -> Iterator[FailingQuery]:
+        return iter(self.rows)
+
+    def table(self, *, whole: bool = False) -> Table:
+        """One row per query; long questions are cut, unless they are asked for as a whole."""
+        return self._table(None if whole else _WIDEST_TEXT)
+
+    def to_markdown(self) -> str:
+        """A table for a pull request, with whole questions."""
+        return self.table(whole=True).to_markdown()
+
+    def to_frame(self) -> pl.DataFrame:
+        """A Polars frame with one row per query: query, text, value, expected, retrieved, grades, reason, why, rank."""
+        import polars as pl
+
+        kinds: dict[str, Any] = dict.fromkeys(COLUMNS, pl.String)
+        kinds |= dict.fromkeys(("expected", "retrieved"), pl.List(pl.String))
+        kinds |= {"value": pl.Float64, "grades": pl.List(pl.Float64), "rank": pl.Int64}
+        return pl.DataFrame(self.to_dicts(), schema=kinds)
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """The rows of :meth:`to_frame`."""
+        return [
+            {
+                "query": one.query,
+                "text": one.text,
+                "value": one.value,
+                "expected": list(one.expected),
+                "retrieved": [document.doc for document in one.documents],
+                "grades": [document.grade for document in one.documents],
+                "reason": one.reason,
+                "why": one.why(self.measure.k),
+                "rank": one.first,
+            }
+            for one in self.rows
+        ]
+
+    def _table(self, widest: int | None) -> Table:
+        has_texts = any(one.text is not None for one in self.rows)
+        rows = [
+            [
+                one.query,
+                *([shortened(one.text or "", widest)] if has_texts else []),
+                _some(one.expected),
+                _some([_with_grade(document) for document in one.documents], "nothing"),
+                one.why(self.measure.k),
+                f"{one.value:.4f}",
+            ]
+            for one in self.rows
+        ]
+        question = ["question"] if has_texts else []
+        header = ["query", *question, "expected", "came instead", "why", self.measure.shown]
+        return Table(header, rows, note=self._note(), title=self._title(), left=len(header) - 1)
+
+    def _title(self) -> str:
+        return f"Failing queries: the {self._worst} {self.measure.shown}"
+
+    def _note(self) -> str:
+        best = f"{_best(self.measure):g}"
+        if not self.below:
+            return f"{counted(self.queries, 'query')}, all with {best}: none fails."
+        shown = f"the {len(self):,} {self._worst} {plural(len(self), 'is', 'are')} shown"
+        some = shown if len(self) < self.below else "all are shown"
+        side = "below" if self._worst == "lowest" else "above"
+        number = f"{self.below:,} of {counted(self.queries, 'query')} {plural(self.below, 'is', 'are')}"
+        return f"{number} {side} {best}; {some}."
+
+    @property
+    def _worst(self) -> str:
+        return "highest" if self.measure.definition.better == "lower" else "lowest"
+
+
+def failing(scores: Scores, measure: str | Measure | None, n: int, queries: Any) -> Failing:
+    """The ``n`` queries with the lowest values, without those that reach the best value."""
+    inputs.count(n, "n")
+    sources = scores.sources
+    if sources is None:
+        raise InputError(
+            "These scores do not know the rankings that they were made from. Evaluate with ranklens.evaluate, or with evaluate_embeddings(…, top=100), to see what failed."
+        )
+    asked = _measure(scores, measure)
+    order = _worst_first(scores, asked)
+    chosen = dict(order[:n])
+    read = _Read.of(sources, _policy(scores, asked), list(chosen), queries)
+    number = {query: i for i, query in enumerate(scores.queries)}
+    rows = tuple(
+        read.failing(query, value, asked, scores.judged, number[query]) for query, value in chosen.items()
+    )
+    return Failing(asked, rows, len(order), len(scores.queries))
+
+
+def _measure(scores: Scores, measure: str | Measure | None) -> Measure:
+    """The measure asked for, else the first; in the spelling that was evaluated, if it was."""
+    if isinstance(measure, int):
+        raise MeasureError(f"{measure} is not a measure; pass the number of queries as n={measure}.")
+    if measure is None:
+        asked = scores.measures[0]
+    else:
+        asked = with_rel(parse(measure) if isinstance(measure, str) else measure, scores.policy.rel)
+    if asked.definition.aggregate not in ("mean", "geometric"):
+        raise MeasureError(
+            f"{asked} is not a mean, so no query fails by it; name a measure such as 'Success@5'."
+        )
+    return asked
+
+
+def _policy(scores: Scores, measure: Measure) -> Policy:
+    only = bool(parameters(measure)["judged_only"])
+    return replace(scores.policy, judged_only=only or scores.policy.judged_only)
+
+
+def _worst_first(scores: Scores, measure: Measure) -> list[tuple[str, float]]:
+    """Queries that do not reach the best value, with their values; those with the same in the order of the queries."""
+    name = str(measure)
+    values = scores.values[name] if name in scores.values else score(scores.judged, [measure]).values[name]
+    best, sign = _best(measure), -1 if measure.definition.better == "lower" else 1
+    found = [
+        pair for pair in zip(scores.queries, values.tolist(), strict=True) if pair[1] * sign < best * sign
+    ]
+    return sorted(found, key=lambda pair: sign * pair[1])
+
+
+def _best(measure: Measure) -> float:
+    definition = measure.definition
+    return definition.low if definition.better == "lower" else definition.high
+
+
+@dataclass(frozen=True)
+class _Read:
+    """What is known of some queries: judgments, rankings, texts and errors."""
+
+    graded: Mapping[str, Sequence[tuple[str, float]]]  # judged documents with their grades, the best first
+    ranked: Mapping[str, Sequence[Document]]
+    texts: Mapping[str, str]
+    failed: Mapping[str, str]
+    present: set[str] | None  # queries of the run; None where it lists no empty ones
+    policy: Policy
+
+    @classmethod
+    def of(cls, sources: Sources, policy: Policy, chosen: Sequence[str], queries: Any) -> _Read:
+        import polars as pl
+
+        qrels, run = read_inputs(
+            sources.qrels, sources.run, policy, columns=sources.columns, match=sources.match
+        )
+        wanted = pl.col("query").is_in(list(chosen))
+        gold = judgments(qrels).filter(wanted).sort("grade", descending=True)
+        whole = replace(policy, judged_only=False)
+        found = with_further(ranking(qrels, run, whole, queries=chosen), run, gold)
+        documents: dict[str, list[Document]] = {}
+        for query, rank, doc, grade in found.select("query", "rank", "doc", "grade").iter_rows():
+            documents.setdefault(query, []).append(Document(rank, doc, grade))
+        graded: dict[str, list[tuple[str, float]]] = {}
+        for query, doc, grade in gold.select("query", "doc", "grade").iter_rows():
+            graded.setdefault(query, []).append((doc, grade))
+        texts = {**_own_texts(qrels, run), **(sources.texts or {}), **_given_texts(queries)}
+        failed = {**getattr(run, "failed", {}), **(sources.failed or {})}
+        present = {str(query) for query in run} if isinstance(run, Mapping) else None
+        return cls(graded, documents, texts, failed, present, policy)
+
+    def failing(
+        self, query: str, value: float, measure: Measure, judged: Judged, number: int
+    ) -> FailingQuery:
+        """What is known of one query, which has this number among those that were judged."""
+        ranked, retrieved = self._counting(query), int(judged.retrieved[number])
+        if retrieved and query not in self.ranked:
+            raise InputError(
+                f"The ranking of query {query!r} could be read only once; give a list in place of an iterator.",
+                query=query,
+            )
+        rel = dict(measure.params).get("rel", self.policy.rel)
+        assert isinstance(rel, (int, float))
+        expected = tuple(doc for doc, grade in self.graded.get(query, ()) if grade >= rel)
+        ranks = [one.rank for one in ranked if one.grade is not None and one.grade >= rel]
+        if retrieved > len(self.ranked.get(query, ())):  # only the best were kept, but all ranks were counted
+            ranks = _ranks(judged.condensed() if self.policy.judged_only else judged, number, rel)
+        counting = [rank for rank in ranks if measure.k is None or rank <= measure.k]
+        return FailingQuery(
+            query=query,
+            text=self.texts.get(query),
+            value=value,
+            expected=expected,
+            documents=tuple(ranked[: min(measure.k or _MOST_DOCUMENTS, _MOST_DOCUMENTS)]),
+            reason=self._reason(query, bool(expected), ranks, counting, measure.k),
+            first=min(ranks, default=None),
+            found=len(counting),
+            error=self.failed.get(query),
+        )
+
+    def _counting(self, query: str) -> Sequence[Document]:
+        """The documents that the measure sees: under the policy ``judged_only``, without those that nobody judged."""
+        ranked = self.ranked.get(query, ())
+        if not self.policy.judged_only:
+            return ranked
+        judged = [one for one in ranked if one.grade is not None and one.grade >= 0]
+        places = {rank: place for place, rank in enumerate(dict.fromkeys(one.rank for one in judged), 1)}
+        return [replace(one, rank=places[one.rank]) for one in judged]
+
+    def _reason(
+        self, query: str, has_relevant: bool, ranks: Sequence[int], counting: Sequence[int], k: int | None
+    ) -> Reason:
+        if query in self.failed:
+            return "failed"
+        if query not in self.ranked:
+            return "empty" if self.present is not None and query in self.present else "missing"
+        if not has_relevant:
+            return "nothing relevant"
+        if not ranks:
+            return "not retrieved"
+        if not counting:
+            return "too low"
+        return "lower down" if k is None else "in part"
+
+
+def _ranks(judged: Judged, number: int, rel: float) -> list[int]:
+    """Those of the relevant documents of a query; with averaged ties, all that they may have."""
+    hits = judged.relevant(rel)
+    return sorted({*hits.rank[hits.query == number].tolist()})
+
+
+def _own_texts(qrels: Any, run: Any) -> dict[str, str]:
+    """Questions that stand beside judgments or rankings."""
+    return {**(getattr(run, "texts", None) or {}), **(getattr(qrels, "texts", None) or {})}
+
+
+def _given_texts(queries: Any) -> Mapping[str, str]:
+    if queries is None:
+        return {}
+    from ranklens.data.files.queries import read_queries
+
+    return read_queries(queries).texts
+
+
+def _with_grade(document: Document) -> str:
+    is_judged = document.grade is not None and document.grade >= 0
+    return f"{document.doc} ({f'{document.grade:g}' if is_judged else 'unjudged'})"
+
+
+def _some(names: Sequence[str], none: str = "") -> str:
+    more = len(names) - _SHOWN_DOCUMENTS
+    return (", ".join(names[:_SHOWN_DOCUMENTS]) + (f" and {more} more" if more > 0 else "")) or none

@@ -1,0 +1,58 @@
+"""Into TensorBoard: scalars and histograms of each measure, tables as text, and the report next to the event file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from time import time_ns
+from typing import Any
+
+from ranklens.errors import InputError
+from ranklens.report.trackers.content import REPORT, Content, plain_name
+from ranklens.tables.table import Table
+
+_ROWS = 1_000  # of a table that is shown as text
+
+
+def in_folder(writer_class: Any, folder: Path) -> Callable[[Content], None]:
+    """What logs into an event file of its own."""
+
+    def log(content: Content) -> None:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{folder} cannot be written: {error.strerror}.") from None
+        # Two writers of the same second would share a file, and the second empty it.
+        writer = writer_class(str(folder), filename_suffix=f".{time_ns()}")
+        try:
+            into(writer)(content)
+        finally:
+            writer.close()
+
+    return log
+
+
+def into(writer: Any) -> Callable[[Content], None]:
+    """What logs with a SummaryWriter."""
+
+    def log(content: Content) -> None:
+        for name, value in content.numbers.items():
+            writer.add_scalar(name, value, content.step)
+        for name, table in content.tables.items():
+            before = name.removesuffix("per_query")
+            for measure in table.columns[1:]:
+                writer.add_histogram(
+                    f"{before}{plain_name(measure)}_by_query", table[measure].to_numpy(), content.step
+                )
+            rows = [list(map(str, row)) for row in table.head(_ROWS).iter_rows()]
+            more = f"The first {_ROWS:,} of {len(table):,} queries." if len(table) > _ROWS else ""
+            shown = Table(table.columns, rows, note=more).to_markdown()
+            writer.add_text(name, shown, content.step)
+        for name, note in content.notes.items():
+            writer.add_text(name, note, content.step)
+        folder = getattr(writer, "logdir", None) or getattr(writer, "log_dir", None)
+        if content.report is not None and folder is not None:
+            content.report(Path(folder) / content.named(REPORT))
+        writer.flush()
+
+    return log

@@ -1,0 +1,307 @@
+"""Rankings, judgments and measures → :class:`~ranklens.scores.Scores`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ranklens.data.files.hashes import NO_INPUTS, Inputs
+from ranklens.data.readers.frames import is_spark
+from ranklens.errors import (
+    InputError,
+    Option,
+    PolicyError,
+    RankLensError,
+    RankLensWarning,
+    about_each,
+    hearing,
+    warn,
+)
+from ranklens.judging.assembly import judge
+from ranklens.judging.judged import BLOCK, Judged
+from ranklens.judging.turns import turn
+from ranklens.metrics import Measure, parse_many, with_rel
+from ranklens.policy import make_policy
+from ranklens.scores import Scores, Sources
+from ranklens.words import several
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from typing_extensions import Unpack
+
+    from ranklens.data.matching.rules import Matching
+    from ranklens.metrics.conventions import Convention
+    from ranklens.policy import Policy, PolicyOptions
+
+T = TypeVar("T")
+
+
+def evaluate(
+    qrels: Any,
+    run: Any,
+    measures: str | Measure | Sequence[str | Measure] = "rag",
+    policy: Policy | None = None,
+    *,
+    columns: Mapping[str, str] | None = None,
+    match: Matching | None = None,
+    abstain_below: float | None = None,
+    save: bool | str = False,
+    convention: str | Convention | None = None,
+    **options: Unpack[PolicyOptions],
+) -> Scores:
+    """Score a run against judgments.
+
+    ``qrels`` and ``run`` are anything that :func:`ranklens.judge` takes, or Spark DataFrames, which stay on their cluster. ``measures`` are names such as ``"nDCG@10"``,
+    or a preset such as ``"rag"``, the default. Policies are given as a :class:`~ranklens.policy.Policy` or one by one
+    (``ties="average"``, ``depth=100``, ``rel=2`` …). ``convention="xgboost"`` takes measures and policy as that tool does
+    (:func:`ranklens.convention`). ``save=True`` keeps the scores in the history of the project (:class:`ranklens.History`),
+    ``save="v1.2"`` under this label.
+
+    >>> qrels = {"q1": {"d1": 2, "d2": 1}, "q2": {"d3": 1}}
+    >>> run = {"q1": {"d1": 0.9, "d9": 0.8, "d2": 0.7}, "q2": {"d4": 0.9, "d3": 0.1}}
+    >>> evaluate(qrels, run, ["nDCG@10", "RR"]).mean
+    {'nDCG@10': 0.79058..., 'RR': 0.75}
+    """
+    if convention is not None:
+        from ranklens.metrics.conventions import read
+
+        measures, policy = read(measures, convention, policy)
+    chosen = make_policy(policy, options)
+    wanted = [with_rel(measure, chosen.rel) for measure in parse_many(measures)]
+    if is_spark(run) or is_spark(qrels):
+        found = _on_spark(qrels, run, wanted, chosen, columns, match)
+    else:
+        with _turn(qrels, run, wanted, match):
+            inputs = Inputs.of((qrels, run))
+            judged = judge(qrels, run, chosen, columns=columns, match=match, abstain_below=abstain_below)
+            found = _score(judged, wanted, Sources(qrels, run, columns, match), inputs)
+        if judged.details is not None and judged.details.is_sample:
+            _warn_of_samples(wanted)
+    if save:
+        from ranklens.scores.history import saving
+
+        asked = {**saving.paths(qrels=qrels, run=run), "measures": [measure.shown for measure in wanted]}
+        saving.save({saving.name_of(run): found}, save, "evaluate", asked)
+    return found
+
+
+def _turn(
+    qrels: Any, run: Any, wanted: Sequence[Measure], match: Matching | None
+) -> AbstractContextManager[object]:
+    """One evaluation of dicts at a time, unless it calls functions of the user, which may wait for others."""
+    are_dicts = isinstance(run, dict) and isinstance(qrels, (dict, Mapping))
+    calls_out = match is not None or True in [measure.definition.is_foreign for measure in wanted]
+    return turn() if are_dicts and not calls_out else nullcontext()
+
+
+def _on_spark(
+    qrels: Any,
+    run: Any,
+    wanted: Sequence[Measure],
+    policy: Policy,
+    columns: Mapping[str, str] | None,
+    match: Matching | None,
+) -> Scores:
+    if policy.ties == "average":
+        _refuse_undefined(wanted)
+    from ranklens.upward import evaluate_on_spark
+
+    return evaluate_on_spark(qrels, run, wanted, policy, columns=columns, match=match)
+
+
+def evaluate_rankings(
+    qrels: Any,
+    runs: Sequence[Any],
+    measures: str | Measure | Sequence[str | Measure],
+    policy: Policy | None = None,
+    **options: Unpack[PolicyOptions],
+) -> Scores:
+    """Score a system that has several rankings for each query and shows one after the other, each equally often.
+
+    ``runs`` are these rankings, each as :func:`evaluate` takes a run. Exposure (``AWRF``, ``EE_D``, ``EE_R``, ``EE_L``) is what groups get over
+    all of them together: a group that is first in every other ranking is not at a disadvantage. Any other measure is the mean over rankings.
+
+    >>> import ranklens as rl
+    >>> shops = rl.Judgments({"q": {"a": 1, "b": 1}}, documents={"a": {"group": "small"}, "b": {"group": "large"}, "c": {}})
+    >>> turns = [{"q": ["a", "c", "b"]}, {"q": ["b", "c", "a"]}]
+    >>> evaluate_rankings(shops, turns, ["EE_L", "RR"]).mean, round(evaluate(shops, turns[0], "EE_L").mean["EE_L"], 4)
+    ({'EE_L': 0.0, 'RR': 1.0}, 0.0681)
+    """
+    import numpy as np
+
+    from ranklens.data.readers.judgments import enriched
+    from ranklens.judging.listing import Listing
+    from ranklens.judging.prepared import kept
+    from ranklens.metrics.formulas.exposure import OVER_RANKINGS
+
+    if isinstance(runs, Mapping) or not runs:
+        raise InputError("runs: pass a list of runs, one for each ranking that a query has.")
+    chosen = make_policy(policy, options)
+    wanted = [with_rel(measure, chosen.rel) for measure in parse_many(measures)]
+    gold = kept(enriched(qrels))
+    each = [judge(gold, run, chosen) for run in runs]
+    first = each[0]
+    if any(one.queries != first.queries for one in each):
+        raise InputError(
+            "Not all runs have the same queries; each must rank every query, or choose ",
+            Option("missing", "zero"),
+            ".",
+        )
+    listings = [one.details.listing for one in each if one.details and one.details.listing]
+    if first.details is not None and len(listings) == len(each):
+        together = replace(first.details, listing=Listing.taking_turns(listings), _cache={})
+        first = replace(first, details=together, _cache={})
+    values = {
+        str(measure): measure(first)
+        if measure.name in OVER_RANKINGS
+        else np.mean([measure(one) for one in each], axis=0)
+        for measure in wanted
+    }
+    return Scores(wanted, first, values)
+
+
+@dataclass(frozen=True)
+class Each:
+    """Scores by run, what was warned of each, and the runs that could not be evaluated, if they may be skipped."""
+
+    scores: dict[str, Scores] = field(default_factory=dict)
+    heard: dict[str, list[RankLensWarning]] = field(default_factory=dict)
+    bad: dict[str, RankLensError] = field(default_factory=dict)
+
+    def told(self) -> list[RankLensWarning]:
+        """What is worth telling, once where several runs share it."""
+        skipped = [RankLensWarning(f"{name} was skipped: ", *error.parts) for name, error in self.bad.items()]
+        return [*skipped, *about_each(self.heard)]
+
+
+def evaluate_each(
+    runs: Mapping[str, Any],
+    evaluated: Callable[[Any], Scores],
+    *,
+    progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
+    skip_bad: bool = False,
+    into: Each | None = None,
+) -> Each:
+    """Evaluate several runs, small files side by side; an error names the run.
+
+    ``skip_bad`` leaves out runs that cannot be evaluated, unless none is left. ``into`` is filled as far as it goes.
+    """
+    found, several = into or Each(), len(runs) > 1
+    tasks = (partial(_one, evaluated, run) for run in runs.values())
+    results = (
+        _side_by_side(tasks) if several and all(map(_is_small, runs.values())) else (task() for task in tasks)
+    )
+    for name, (scored, heard) in zip(progress(list(runs)), results, strict=True):
+        if isinstance(scored, RankLensError):
+            if not (skip_bad and several):
+                raise _about(scored, name, runs[name]) if several else scored
+            found.bad[name] = scored
+            continue
+        found.scores[name], found.heard[name] = scored, heard
+    if found.bad and not found.scores:
+        name, error = next(iter(found.bad.items()))
+        raise _about(error, name, runs.get(name, name))  # a path, if it could not even be opened
+    return found
+
+
+def _about(error: RankLensError, name: str, run: Any) -> RankLensError:
+    """The error with the name of its run, unless it begins with that or the file's."""
+    place = os.fspath(run) if isinstance(run, (str, os.PathLike)) else name
+    if not str(error).startswith((f"{name}: ", f"{place}:")):
+        error.prefix(f"{name}: ")
+    return error
+
+
+def _side_by_side(tasks: Iterator[Callable[[], T]]) -> Iterator[T]:
+    """The first alone, which indexes the judgments for all others."""
+    from ranklens.data.files.streams import ahead
+
+    yield from (task() for task in islice(tasks, 1))
+    yield from ahead(tasks)
+
+
+def _is_small(run: Any) -> bool:
+    """Whether this is a file of a block or two, which gains little from the threads that read blocks."""
+    from ranklens.data.files.blocks import SIZE
+    from ranklens.data.files.collection import RunFile
+
+    try:
+        return isinstance(run, RunFile) and os.path.isfile(run) and os.path.getsize(run) <= 2 * SIZE
+    except (OSError, ValueError):
+        return False
+
+
+def _one(
+    evaluated: Callable[[Any], Scores], run: Any
+) -> tuple[Scores | RankLensError, list[RankLensWarning]]:
+    with hearing() as heard:
+        try:
+            return evaluated(run), heard
+        except RankLensError as error:
+            return error, heard
+
+
+def score(judged: Judged, measures: str | Measure | Sequence[str | Measure]) -> Scores:
+    """Apply measures to rankings that are already judged."""
+    return _score(judged, parse_many(measures))
+
+
+def _score(
+    judged: Judged,
+    wanted: Sequence[Measure],
+    sources: Sources | None = None,
+    inputs: Inputs = NO_INPUTS,
+) -> Scores:
+    if judged.policy.ties == "average":
+        _refuse_undefined(wanted)
+    many = len(judged.ideal) > BLOCK and judged.details is None
+    values = _in_blocks(judged, wanted) if many else {str(measure): measure(judged) for measure in wanted}
+    return Scores(wanted, judged, values, sources, inputs)
+
+
+def _in_blocks(judged: Judged, wanted: Sequence[Measure]) -> dict[str, Any]:
+    """The values of many queries with grades alone: ours look at one query after the other."""
+    import numpy as np
+
+    apart = [one for one in wanted if one.definition.view is None and not one.definition.is_foreign]
+    blocks = [[measure(block) for measure in apart] for block in judged.in_blocks()] if apart else []
+    found = {
+        str(measure): np.concatenate(values)
+        for measure, values in zip(apart, zip(*blocks, strict=True), strict=True)
+    }
+    return {
+        str(measure): found[str(measure)] if str(measure) in found else measure(judged) for measure in wanted
+    }
+
+
+def _warn_of_samples(measures: Sequence[Measure]) -> None:
+    """Warn of measures in which documents that were not sampled count as not relevant."""
+    whole = [
+        measure
+        for measure in measures
+        if measure.definition.needs not in ("strata", "probabilities")
+        and measure.definition.better != "neither"
+        and measure.name != "infAP"
+    ]
+    if whole:
+        warn(
+            f"Only a sample of the pool was judged, and in {several([one.shown for one in whole])} all other documents count as not relevant. "
+            "xinfAP, infNDCG and statAP estimate what the whole pool would give."
+        )
+
+
+def _refuse_undefined(measures: Sequence[Measure]) -> None:
+    undefined = ", ".join(str(measure) for measure in measures if not measure.definition.average_ties)
+    if undefined:
+        raise PolicyError(
+            Option("ties", "average"),
+            f" is not available for {undefined}: no expected value over the orders of tied documents is known. Omit the measure, or choose ",
+            Option("ties", "descending", "ascending", "input"),
+            ".",
+        )

@@ -1,0 +1,246 @@
+"""One system, measured: a value per query and measure, and everything that says what it may be compared with."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ranklens.errors import MeasureError, nearest
+from ranklens.metrics import Measure, parse
+from ranklens.scores import Scores, interval_of, total
+from ranklens.stats.intervals import Bounds, Interval
+
+if TYPE_CHECKING:
+    from ranklens.arrays import FloatArray
+    from ranklens.data.readers.judgments import Judgments
+
+_LETTERS = 16  # of a digest: 64 bits, so that two of a million collections are alike once in 37 million
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """Values by measure and query, the policy, and digests of the judgments; made by :meth:`of`.
+
+    ``digests`` has one digest per query, of the documents that are judged for it and their grades. ``failed`` is the number of
+    failed calls, ``latency`` has percentiles in seconds; None where nothing is known.
+
+    >>> import ranklens as rl
+    >>> record = Record.of(rl.evaluate({"q1": {"a": 1}}, {"q1": ["x", "a"]}, "RR"), "mine")
+    >>> record.system, record.mean("RR"), record.queries, len(record.judgments)
+    ('mine', 0.5, ('q1',), 16)
+    """
+
+    system: str
+    queries: tuple[str, ...]
+    values: Mapping[str, FloatArray]
+    policy: Mapping[str, Any]
+    digests: Mapping[str, str]
+    failed: int | None = None
+    latency: Mapping[str, float] | None = None
+    missing: int = 0  # judged queries without an answer; like those below, not kept
+    left_out: int = 0  # judged queries that the policy leaves out because they were not answered
+    timed: int = 0  # queries whose latency is known
+    untimed: int = 0  # answered queries whose latency is not
+    errors: Mapping[str, str] = field(default_factory=dict, repr=False)  # of failed calls; not kept
+    texts: Mapping[str, str] = field(default_factory=dict, repr=False)  # of queries; not kept
+
+    @classmethod
+    def of(
+        cls,
+        scores: Scores,
+        system: str,
+        *,
+        digests: Mapping[str, str] | None = None,
+        seconds: Sequence[float] | None = None,
+    ) -> Record:
+        """What scores say; ``digests`` are those of :func:`digests_of`, if they are known already, ``seconds`` those of a retriever's calls."""
+        numbers = [str(m) for m in scores.measures if m.definition.aggregate != "none"]
+        known = digests_of(scores) if digests is None else digests
+        run = _logged(scores)
+        applied = scores.judged.applied
+        absent = applied.missing + applied.failed
+        skipped = scores.policy.missing == "skip"
+        answered = len(scores.queries) - (0 if skipped else absent)
+        timed, number = _timed(run, scores) if seconds is None else (seconds, len(seconds))
+        errors = (scores.sources.failed if scores.sources is not None else None) or getattr(
+            run, "failed", None
+        )
+        return cls(
+            system,
+            tuple(map(str, scores.queries)),
+            {name: np.asarray(scores.values[name], dtype=float) for name in numbers},
+            policy_of(scores),
+            {str(query): known[str(query)] for query in scores.queries if str(query) in known},
+            applied.failed if _knows_failures(run, scores) else None,
+            latency_of(timed),
+            missing=applied.missing,
+            left_out=absent if skipped else 0,
+            timed=number,
+            untimed=max(answered - number, 0),
+            errors=errors or {},
+            texts=scores.texts,
+        )
+
+    @property
+    def expected(self) -> int:
+        """How many queries would have been averaged if all had been answered."""
+        return len(self.queries) + self.left_out
+
+    @property
+    def unanswered(self) -> int:
+        """Queries whose call failed, or that nothing was logged for."""
+        return (self.failed or 0) + self.missing
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        return tuple(self.values)
+
+    def of_measure(self, measure: str | Measure) -> FloatArray:
+        """The values of a measure, in the order of the queries."""
+        name = str(parse(measure)) if isinstance(measure, str) else str(measure)
+        if name not in self.values:
+            raise MeasureError(f"{self.system}: {name} was not kept: {nearest(name, self.values)}")
+        return self.values[name]
+
+    def mean(self, measure: str | Measure) -> float:
+        """Over all queries: mean, geometric mean or sum, as the measure requires."""
+        parsed = parse(measure) if isinstance(measure, str) else measure
+        return total(parsed.definition.aggregate, self.of_measure(parsed))
+
+    def interval(self, measure: str | Measure, level: float = 0.95) -> Interval | None:
+        """The interval of the mean; None for counts."""
+        parsed = parse(measure) if isinstance(measure, str) else measure
+        known = parsed.definition
+        values = self.of_measure(parsed)
+        if not len(values):
+            return None
+        return interval_of(known.aggregate, values, level=level, bounds=Bounds(known.low, known.high))
+
+    @cached_property
+    def place(self) -> dict[str, int]:
+        """Where each query is in the values."""
+        return {query: number for number, query in enumerate(self.queries)}
+
+    @cached_property
+    def judgments(self) -> str:
+        """One digest of all queries and their judgments, whatever their order."""
+        return _digest(*(f"{query}\0{self.digests.get(query, '')}" for query in sorted(self.queries)))
+
+
+def _logged(scores: Scores) -> Any:
+    """The run; where it is a file that holds a log, the log, which also tells how long requests took."""
+    from ranklens.data.files.collection import is_path, open_collection
+    from ranklens.data.readers.names import Names
+
+    known = scores.sources
+    if known is None or not is_path(known.run) or str(known.run) == "-":
+        return None if known is None else known.run
+    names = Names.of(known.columns, known.match)
+    return open_collection(known.qrels, {"run": known.run}, names=names).with_logs().runs["run"]
+
+
+def _knows_failures(run: Any, scores: Scores) -> bool:
+    """Whether calls could have failed: in a log, or where retrievers were asked, but not in a run file."""
+    return bool(scores.judged.applied.failed) or hasattr(run, "failed")
+
+
+def _timed(run: Any, scores: Scores) -> tuple[list[float], int]:
+    """The time of each logged request for a judged query, even a failed one, and how many of these requests were answered."""
+    entries = getattr(run, "entries", None) or {}
+    asked = {*map(str, scores.queries)}
+    timed = [entry for query, entry in entries.items() if entry.seconds is not None and str(query) in asked]
+    return [entry.seconds for entry in timed], sum(entry.error is None for entry in timed)
+
+
+def policy_of(scores: Scores) -> dict[str, Any]:
+    """The policy by name, and how retrieved items were matched if not by id."""
+    match = scores.sources.match if scores.sources is not None else None
+    return {**asdict(scores.policy), **({"match": _digest(repr(match))} if match is not None else {})}
+
+
+def digests_of(scores: Scores) -> dict[str, str]:
+    """A digest of the judgments of each query, from what the scores were made of; empty if that is not known.
+
+    >>> import ranklens as rl
+    >>> one = digests_of(rl.evaluate({"q": {"a": 1, "b": 0}}, {"q": ["a"]}, "RR"))
+    >>> two = digests_of(rl.evaluate({"q": {"b": 0, "a": 1}}, {"q": ["b"]}, "RR"))
+    >>> one == two, one == digests_of(rl.evaluate({"q": {"a": 2, "b": 0}}, {"q": ["a"]}, "RR"))
+    (True, False)
+    """
+    if scores.sources is None:
+        return {}
+    from ranklens.data.files.collection import open_collection
+    from ranklens.data.readers.judgments import Judgments, enriched
+    from ranklens.data.readers.names import Names
+    from ranklens.judging.documents import judgments
+
+    names = Names.of(scores.sources.columns, scores.sources.match)
+    qrels = open_collection(scores.sources.qrels, {}, names=names).qrels
+    known = enriched(qrels)
+    more = _further(known) if isinstance(known, Judgments) else {}
+    table = judgments(known).sort("query", "doc")
+    grouped = table.group_by("query", maintain_order=True).agg("doc", "grade")
+    return {
+        str(query): _digest(*docs, *(f"{grade:.9g}" for grade in grades), *more.get(str(query), ()))
+        for query, docs, grades in grouped.iter_rows()
+    }
+
+
+def _further(known: Judgments) -> dict[str, list[str]]:
+    """By query, what judgments say besides grades."""
+    by_query = {
+        "subtopics": known.subtopics,
+        "evidence": known.evidence,
+        "junk": known.junk,
+        "intents": known.intents,
+        "navigational": known.navigational,
+        "preferences": known.preferences,
+    }
+    found: dict[str, list[str]] = {str(query): [] for query in known}
+    for name, part in by_query.items():
+        for query, value in part.items() if isinstance(part, Mapping) else ():
+            found.setdefault(str(query), []).append(f"{name}: {_canonical(value)}")
+    if known.documents is not None:  # whose properties count wherever they are retrieved
+        properties = f"documents: {_canonical(known.documents)}"
+        found = {query: [*parts, properties] for query, parts in found.items()}
+    return found
+
+
+def _canonical(value: Any) -> str:
+    """The same text for equal values, whatever the order of their keys.
+
+    >>> _canonical({"b": {2, 1}, "a": 0.5}) == _canonical({"a": 0.5, "b": {1, 2}})
+    True
+    """
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(sorted(f'{key}: {_canonical(one)}' for key, one in value.items()))}}}"
+    if isinstance(value, (set, frozenset)):
+        return f"{{{', '.join(sorted(map(_canonical, value)))}}}"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_canonical, value))}]"
+    return f"{value:.9g}" if isinstance(value, (int, float)) else str(value)
+
+
+def _digest(*parts: str) -> str:
+    text = "\0".join(parts).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(text).hexdigest()[:_LETTERS]
+
+
+def latency_of(seconds: Sequence[float] | None) -> dict[str, float] | None:
+    """Percentiles of seconds per query; None if nothing was timed.
+
+    >>> latency_of([0.1, 0.2, 0.3])["p50"]
+    0.2
+    """
+    if not seconds:
+        return None
+    found = np.percentile(np.asarray(seconds, dtype=float), list(PERCENTILES)).tolist()
+    return {f"p{number}": value for number, value in zip(PERCENTILES, found, strict=True)}
+
+
+PERCENTILES = (50, 90, 95, 99)
