@@ -460,6 +460,28 @@ def test_the_note_says_what_empty_queries_count_as():
     assert len({*notes.values()}) == 3
 
 
+def test_the_note_counts_empty_queries_by_the_level_of_each_measure():
+    """At grade 2, P has no relevant document in low and in none, nDCG in none alone; DCG has no best value to count as."""
+    qrels, run = (
+        {"low": {"a": 1}, "high": {"a": 2}, "none": {"a": 0}},
+        {q: ["a"] for q in ("low", "high", "none")},
+    )
+    for measures, policy, said in (
+        ("nDCG@2", {"rel": 2}, "1 without relevant documents counted as 1)"),
+        (
+            "P@1,nDCG@2",
+            {"rel": 2},
+            "2 without relevant documents counted as 1 by P(rel=2)@1 and 1 by nDCG@2)",
+        ),
+        ("P(rel=2)@1", {}, "2 without relevant documents counted as 1)"),
+        ("DCG@2", {}, "1 without relevant documents)"),
+        ("DCG@2,RR", {}, "1 without relevant documents counted as 1 by RR)"),
+    ):
+        found = rl.evaluate(qrels, run, measures, empty="one", **policy)
+        assert said in found.note
+        assert said in found.methods().text
+
+
 def test_methods_say_which_grade_makes_a_query_empty():
     data = {"q": {"a": 2}, "e": {"a": 1}}, {"q": ["a"], "e": ["a"]}
     skipped = rl.evaluate(*data, "nDCG@2", rel=2, empty="skip").methods().text

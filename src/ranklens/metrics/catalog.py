@@ -15,7 +15,7 @@ from ranklens.metrics.parameters import Nested, Parameter, Value, as_argument, p
 from ranklens.words import documentation
 
 if TYPE_CHECKING:
-    from ranklens.arrays import FloatArray
+    from ranklens.arrays import BoolArray, FloatArray
     from ranklens.judging.judged import Judged
 
 Aggregate = Literal["mean", "median", "sum", "geometric", "none"]
@@ -129,7 +129,11 @@ class Measure:
         values = known.function(seen, **self._arguments)
         if known.is_foreign:
             values = checked(values, known, judged)
-        return self._with_ones(values, judged) if judged.policy.empty == "one" else values
+        ones = self.counts_as_one(judged)
+        if ones is not None:
+            values = values.copy()
+            values[ones] = 1.0
+        return values
 
     @cached_property
     def _judged_only(self) -> bool:
@@ -140,20 +144,17 @@ class Measure:
         """What the formula is called with."""
         return {k: as_argument(v) for k, v in self.params if k != "judged_only"}
 
-    def _with_ones(self, values: FloatArray, judged: Judged) -> FloatArray:
-        """1 where no document is relevant, if the value is one that 1 is the best of."""
-        if (
-            self.definition.aggregate != "mean"
-            or self.definition.high != 1
-            or self.definition.better != "higher"
-        ):
-            return values
-        values = values.copy()
-        own = self.definition.parameters.get("rel")
+    def counts_as_one(self, judged: Judged) -> BoolArray | None:
+        """Which queries count as 1 because no document is relevant; None if that is not the policy, or 1 not the best value."""
+        known = self.definition
+        has_best = known.aggregate == "mean" and known.high == 1 and known.better == "higher"
+        if judged.policy.empty != "one" or not has_best:
+            return None
+        own = known.parameters.get("rel")
         # A measure of grades, such as nDCG, has no level: any grade above 0 counts.
         level = dict(self.params).get("rel", own.default) if own else math.ulp(0.0)
-        values[judged.total(level) == 0] = 1.0
-        return values
+        found: BoolArray = judged.total(level) == 0
+        return found
 
     @property
     def formula(self) -> str:

@@ -8,7 +8,6 @@ import numpy as np
 
 from ranklens.judging.judged import Applied, Copied, Counted, Judged, Recalled
 from ranklens.metrics import Measure, spellings, stated
-from ranklens.policy import Policy
 from ranklens.words import counted, percent, several
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ def details(
 ) -> list[str]:
     """The parts of :func:`describe`, one by one; without ``parameters`` where these are told anyway."""
     applied, policy = judged.applied, judged.policy
-    among = ", ".join(_if_any(_among_the_queries(applied, policy)))
+    among = ", ".join(_if_any(_among_the_queries(judged, measures)))
     parts = [
         f"{counted(applied.queries, 'query')} {done}" + (f" ({among})" if among else ""),
         *_if_any(_beside_the_queries(applied)),
@@ -47,7 +46,7 @@ def details(
 
 def in_prose(every: Sequence[Judged], measures: Sequence[Measure]) -> list[str]:
     """What :func:`details` says of each run, as sentences about all of them; where runs differ, numbers become ranges."""
-    among = [_among_the_queries(one.applied, one.policy) for one in every]
+    among = [_among_the_queries(one, measures) for one in every]
     beside = [_beside_the_queries(one.applied) for one in every]
     queries = _ranged([(one.applied.queries, counted(one.applied.queries, "query")) for one in every])
     inside = ", ".join(filter(None, map(_ranged, zip(*among, strict=True))))
@@ -93,17 +92,36 @@ def highest_grade(several_judged: Iterable[Judged]) -> float | None:
     return max((one.max_grade for one in known), default=None)
 
 
-def _among_the_queries(applied: Applied, policy: Policy) -> list[tuple[int, str]]:
+def _among_the_queries(judged: Judged, measures: Sequence[Measure]) -> list[tuple[int, str]]:
     """What happened to queries that were, or would have been, averaged over: how many, and the words for it."""
-    zero_missing = policy.missing == "zero"
-    empty = {"skip": " left out", "one": " counted as 1", "zero": ""}[policy.empty]
+    applied, zero_missing = judged.applied, judged.policy.missing == "zero"
     absent, failed = applied.missing, applied.failed
     counts = "counts as 0" if absent == 1 else "count as 0"
     return [
         (failed, f"{failed:,} failed, {'counted as 0' if zero_missing else 'left out'}"),
         (absent, f"{absent:,} missing from the run {counts if zero_missing else 'left out'}"),
-        (applied.empty, f"{applied.empty:,} without relevant documents{empty}"),
+        _without_relevant(judged, measures),
     ]
+
+
+def _without_relevant(judged: Judged, measures: Sequence[Measure]) -> tuple[int, str]:
+    """How many queries have no relevant document, and what they count as; by measure, where their relevance levels differ."""
+    empty, policy = judged.applied.empty, judged.policy
+    if policy.empty != "one" or isinstance(judged, Recalled):
+        done = {"skip": " left out", "one": " counted as 1", "zero": ""}[policy.empty]
+        return empty, f"{empty:,} without relevant documents{done}"
+    by_count: dict[int, list[str]] = {}
+    for measure in measures:
+        ones = measure.counts_as_one(judged)
+        by_count.setdefault(0 if ones is None else int(ones.sum()), []).append(measure.shown)
+    if not any(by_count):
+        return empty, f"{empty:,} without relevant documents"
+    most, *fewer = sorted(filter(None, by_count), reverse=True)
+    if len(by_count) == 1:
+        return most, f"{most:,} without relevant documents counted as 1"
+    first, *rest = (f"by {several(by_count[count], len(by_count[count]))}" for count in (most, *fewer))
+    more = [f"{count:,} {by}" for count, by in zip(fewer, rest, strict=True)]
+    return most, several([f"{most:,} without relevant documents counted as 1 {first}", *more])
 
 
 def _beside_the_queries(applied: Applied) -> list[tuple[int, str]]:
