@@ -416,6 +416,21 @@ def test_methods_name_every_column_and_cite_what_was_done():
     assert "In slices, p-values are corrected over the 9 tests of each measure in all slices." in sliced
 
 
+def test_methods_count_the_queries_that_were_compared():
+    qrels = {q: {"a": 1} for q in "abcd"}
+    runs = {"x": {q: ["a"] for q in "abc"}, "y": {q: ["a"] for q in "bcd"}}
+    text = rl.compare(qrels, runs, "RR", missing="skip").methods().text
+    assert "Means are over 2 queries (1 missing from the run left out)." in text
+
+
+def test_methods_state_policies_that_differ():
+    qrels, run = {"q": {"a": 1}, "r": {"b": 1}}, {"q": {"a": 1, "x": 1}, "r": {"b": 1, "x": 1}}
+    scores = {ties: rl.evaluate(qrels, run, "RR", ties=ties) for ties in ("ascending", "descending")}
+    text = rl.compare_scores(scores).methods().text
+    assert "ties is ascending for ascending; descending for descending" in text
+    assert "are ordered" not in text
+
+
 def test_methods_give_the_reason_for_another_test():
     values = {f"s{i:03}": RNG.random(20) for i in range(121)}
     reason = (

@@ -57,7 +57,7 @@ def cautions(
     yield from _costs(aligned)
     yield from _beyond_own_interval(tested)
     yield from _twins(aligned)
-    yield from _policies(scores)
+    yield from unlike_policies(scores)
     yield from _judged(scores)
     unsliced = sum(name == NONE for name in slice_of.values()) if slice_of else 0
     if unsliced:
@@ -265,7 +265,8 @@ def _twins(aligned: Aligned) -> Iterator[str]:
             yield f"Identical values for all queries: {several(twins)}. Are these the same run?"
 
 
-def _policies(scores: Mapping[str, Scores]) -> Iterator[str]:
+def unlike_policies(scores: Mapping[str, Scores]) -> Iterator[str]:
+    """Where systems were evaluated by different policies, or by unknown ones."""
     unknown = [name for name, one in scores.items() if isinstance(one.judged, Copied)]
     policies = {name: asdict(one.policy) for name, one in scores.items() if name not in unknown}
     if unknown and policies:

@@ -407,6 +407,7 @@ class Comparison:
 
     def methods(self, cite: Citations = "names") -> Methods:
         """The methods paragraph of a paper: measures, tests, corrections, policies and the version, with references."""
+        from ranklens.comparison.cautions import unlike_policies
         from ranklens.comparison.tables import methods_of_tests
         from ranklens.metrics import parse
         from ranklens.metrics.formulas.literature import PROCEDURES
@@ -416,7 +417,11 @@ class Comparison:
 
         known = [parse(name) for name in self.measures if self.quantity(name).is_known]
         judged = [scores.judged for scores in self.scores.values()]
-        sentences = [*(in_prose(judged, known) if judged else []), *methods_of_tests(self)]
+        sentences = [
+            *(in_prose(judged, known, len(self.query_ids)) if judged else []),
+            *unlike_policies(self.scores),
+            *methods_of_tests(self),
+        ]
         done = [part.terms.done for part in self.pairs.parts] if len(self.pairs) else []
         is_corrected = (
             done and self.pairs.parts[0].family.pairs > 1 and not self.pairs.parts[0].is_corrected_by_itself

@@ -44,18 +44,23 @@ def details(
     return [part for part in parts if part]
 
 
-def in_prose(every: Sequence[Judged], measures: Sequence[Measure]) -> list[str]:
-    """What :func:`details` says of each run, as sentences about all of them; where runs differ, numbers become ranges."""
+def in_prose(every: Sequence[Judged], measures: Sequence[Measure], compared: int | None = None) -> list[str]:
+    """What :func:`details` says of each run, as sentences about all of them; where runs differ, numbers become ranges.
+
+    ``compared`` is the number of queries that all runs have in common, over which a comparison averages.
+    """
     among = [_among_the_queries(one, measures) for one in every]
     beside = [_beside_the_queries(one.applied) for one in every]
-    queries = _ranged([(one.applied.queries, counted(one.applied.queries, "query")) for one in every])
+    numbers = [one.applied.queries if compared is None else compared for one in every]
+    queries = _ranged([(number, counted(number, "query")) for number in numbers])
     inside = ", ".join(filter(None, map(_ranged, zip(*among, strict=True))))
     said = [f"Means are over {queries}{f' ({inside})' if inside else ''}."]
     said += [f"{text[0].upper()}{text[1:]}." for text in map(_ranged, zip(*beside, strict=True)) if text]
-    if not isinstance(every[0], Copied):
+    policies = dict.fromkeys(one.policy for one in every if not isinstance(one, Copied))
+    if len(policies) == 1:
         has_threshold = any("rel" in one.definition.parameters for one in measures)
         has_empty = any(one.applied.empty for one in every)  # queries without documents of that grade
-        said += every[0].policy.in_prose(relevance=has_threshold or has_empty)
+        said += next(iter(policies)).in_prose(relevance=has_threshold or has_empty)
     shares = [share for one in every if (share := share_judged(one, measures)) is not None]
     if shares:
         low, high = percent(min(shares)), percent(max(shares))
