@@ -359,6 +359,13 @@ def test_skewed_latencies_come_with_a_caution():
     assert "skewed" not in " ".join(compared({"a": a / a.max(), "b": b / b.max()}).cautions)  # nDCG has ends
 
 
+@pytest.mark.parametrize("n", [4, 8, 20])
+def test_values_that_are_not_skewed_rarely_come_with_that_caution(n):
+    rng = np.random.default_rng(n)
+    found = [compared({"a": rng.normal(100, 10, n)}, "latency_ms").cautions for _ in range(100)]
+    assert sum("strongly skewed" in " ".join(said) for said in found) <= 15
+
+
 def test_slices_are_a_second_chance_of_which_a_caution_says_so():
     rng = np.random.default_rng(0)
     values = {"a": rng.random(40), "b": rng.random(40)}

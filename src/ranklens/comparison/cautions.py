@@ -32,6 +32,7 @@ _RARE = 0.025  # of queries: a larger share of them is hardly missed
 _SMALL = 0.25  # of the range of a measure
 _AGAINST = 0.2  # of the queries that differ: if more favour the other system, the difference does not rest on many small wins
 _COCHRAN = 25  # times the squared skewness: the queries from which on Student's t is about right
+_STRONG = 1  # skewness; few normal values often have half as much by chance
 _LOW_SHARE, _UNEVEN_SHARE = 0.5, 0.1  # of the top k judged; between two systems
 
 
@@ -189,7 +190,7 @@ def _skewed(tested: Sequence[Contrasts]) -> Iterator[str]:
         spread = centred.std(axis=1)
         varies = spread > 0
         skewness = (centred[varies] ** 3).mean(axis=1) / spread[varies] ** 3
-        if (_COCHRAN * skewness**2 > found.units.shape[1]).any():
+        if (skewness**2 > max(_STRONG, found.units.shape[1] / _COCHRAN)).any():
             names.append(found.quantity.name)
     if names:
         yield (
