@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ranklens.comparison import margin_words
 from ranklens.comparison.alignment import Quantity
 from ranklens.comparison.wording import superior
 from ranklens.errors import MeasureError, nearest
@@ -116,18 +117,30 @@ def _by_primary(comparison: Comparison, primary: str, winners: dict[str, str]) -
         shown = several([comparison.shown(name) for name in others])
         said += f"; {shown} {plural(len(others), 'is', 'are')} described only, not corrected over measures"
     found = [f"{said}."]
-    if primary in winners:
-        found += [conflict for name in others if (conflict := _conflict(comparison, name, winners[primary]))]
+    if recommended := _recommended(comparison, primary, winners.get(primary)):
+        found += [conflict for name in others if (conflict := _conflict(comparison, name, recommended))]
     return found
 
 
-def _conflict(comparison: Comparison, measure: str, winner: str) -> str:
-    """Which systems another measure puts before the one that the primary measure speaks for."""
+def _recommended(comparison: Comparison, measure: str, winner: str | None) -> list[str]:
+    """The system that a measure speaks for, or those among which it leaves the choice: the margin makes them equally good."""
+    best = comparison.baseline or comparison.ranked(measure)[0]
+    equal = {best, *margin_words.as_good(comparison, measure, best)}
+    open_ = {*comparison.systems} - comparison.told_apart(measure, best)
+    if len(equal) > 1 and open_ <= equal and winner in (None, *equal):
+        return sorted(equal)
+    return [] if winner is None else [winner]
+
+
+def _conflict(comparison: Comparison, measure: str, recommended: Sequence[str]) -> str:
+    """Which systems another measure puts before one that the primary measure recommends."""
     if comparison.quantity(measure).better == "neither":
         return ""
-    ranked, different = comparison.ranked(measure), comparison.told_apart(measure, winner)
-    ahead = [system for system in ranked[: ranked.index(winner)] if system in different]
+    ranked = comparison.ranked(measure)
+    last = max(recommended, key=ranked.index)
+    different = comparison.told_apart(measure, last)
+    ahead = [system for system in ranked[: ranked.index(last)] if system in different]
     if not ahead:
         return ""
     word, verb = superior(comparison.contrasts(measure).terms), plural(len(ahead), "is", "are")
-    return f"By {comparison.shown(measure)}, however, {several(ahead)} {verb} {word} than {winner}."
+    return f"By {comparison.shown(measure)}, however, {several(ahead)} {verb} {word} than {last}."
