@@ -72,13 +72,17 @@ def fragile(comparison: Comparison, measure: str, a: str, b: str) -> Decisive | 
     places, names = np.arange(len(sums)) if groups is None else groups.index, _names(comparison, groups)
 
     def is_decided_by(some: IntArray) -> bool:
-        return not _significant(part, a, b, np.array([_p_of_some(part, values, ~np.isin(places, some))]))[0]
+        p = _p_of_some(part, values, ~np.isin(places, some)) * moved
+        return not _significant(part, a, b, np.array([min(p, 1.0)]))[0]
 
     def decisive(some: IntArray, *, each: bool) -> Decisive:
         left = ~np.isin(places, some[: 1 if each else 2])
         chosen = [names[place] for place in some.tolist()]
         return Decisive(chosen, each, float(change[left].mean()), groups is not None)
 
+    moved = _moved(
+        part.p_values[part.place(a, b)], _p_of_some(part, values, np.ones(len(places), dtype=bool))
+    )
     loudest, _ = mean_without(sums, _MOST)
     alone = [place for place in loudest[:_MOST].tolist() if is_decided_by(np.array([place]))]
     if alone:
@@ -153,13 +157,16 @@ def _changes(part: Contrasts, a: str, b: str, found: Influence) -> BoolArray:
     """Whether the pair differs significantly with all queries but not without one, the other way round, or in the other direction."""
     place = part.place(a, b)
     before, own = part.significant[place], part.p_values[place]
-    # A test that is judged by one close to it, or was drawn anew, is moved to where it was with all queries.
-    moved = own / found.p_value if own > 0 and found.p_value > 0 else 1.0
-    after = _significant(part, a, b, np.minimum(found.p_without * moved, 1.0))
+    after = _significant(part, a, b, np.minimum(found.p_without * _moved(own, found.p_value), 1.0))
     turned = np.sign(found.difference_without) != np.sign(
         inputs.sample(found.difference, "difference").mean()
     )
     return np.asarray((after != before) | (after & before & turned))
+
+
+def _moved(own: float, quick: float) -> float:
+    """What brings a test that is close to the pair's own, or was drawn anew, to where that was with all queries."""
+    return own / quick if own > 0 and quick > 0 else 1.0
 
 
 def _significant(part: Contrasts, a: str, b: str, p: FloatArray) -> BoolArray:
