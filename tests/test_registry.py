@@ -22,7 +22,7 @@ SPELLINGS = {
     "nDCG(dcg='exp-log2')@10": "nDCG(gain=exp)@10", "nDCG(dcg=log2)@10": "nDCG@10", "SetP(relative=True)": "SetRelP", "NumRet(rel=1)": "NumRelRet",
     "NumRet(rel=2)": "NumRelRet(rel=2)", "ndcg_burges@10": "nDCG(gain=exp)@10", "dcg_burges": "DCG(gain=exp)", "map@10-l2": "AP(rel=2)@10",
     "P.5": "P@5", "ndcg@10-l2": "nDCG(gains={1: 0})@10", "dcg_burges-l3": "DCG(gain=exp, gains={1: 0, 2: 0})", "ndcg-l1": "nDCG", "nDCG(gains={})": "nDCG", "ndcg_cut.10": "nDCG@10", "set_F_0.5": "SetF(beta=0.5)", "set_F.0.5": "SetF(beta=0.5)", "iprec_at_recall.0.10": "IPrec@0.1",
-    "MSnDCG@10": "nDCG(discount=ms)@10", "Q-measure": "Q", "O-measure": "O", "P-plus": "P_plus", "HR@5": "Success@5", "R-Prec": "Rprec",
+    "MSnDCG@10": "nDCG(discount=ms)@10", "Q-measure": "Q", "O-measure": "O", "P-plus": "P_plus", "U-IA": "IA(UMeasure)", "HR@5": "Success@5", "R-Prec": "Rprec",
     "mean_average_precision": "AP", "nDCG(cutoff=7)": "nDCG@7",
     "RBP": "RBP", "rbp": "RBP(p=0.9, gain=linear, scale=query)", "rbp.95": "RBP(p=0.95, gain=raw)", "hits@5": "HitCount@5",
     "nDCG(gains={1: 3, 2:9.0})@5": "nDCG(gains={1: 3, 2: 9})@5", "P+": "P_plus", "ndcg10": "nDCG@10", "recall5": "R@5", 'P(over="retrieved")@3': "P(over=retrieved)@3",

@@ -164,9 +164,12 @@ def rank_biased_utility(
     return (1 - p) * topics.total(topics.labels.weight * found) - effort * (1 - np.power(p, seen))
 
 
-@measure("IA", "intent_aware")
+@measure("IA", "intent_aware", {"U_IA": {"of": "UMeasure"}, "U-IA": {"of": "UMeasure"}})
 def intent_aware(topics: Diverse, *, of: Inner) -> FloatArray:
-    """Any measure over each subtopic alone, averaged over the subtopics of a query by their probability: ``IA(nDCG@10)``."""
+    """Any measure over each subtopic alone, averaged over the subtopics of a query by their probability: ``IA(nDCG@10)``.
+
+    ``IA(UMeasure)`` is U-IA (Sakai and Dou 2013).
+    """
     return topics.total(topics.labels.weight * parse(of)(topics.intents))
 
 
