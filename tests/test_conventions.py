@@ -212,6 +212,8 @@ def first_note(measure, labels, scores, tool):
         ("torchmetrics", "mrr", [1, 0], [-0.5, -0.7], "a score of 0 or less count as irrelevant"),
         ("torchmetrics", "auroc@1", [1, 0], [0.5, 0.5], "tie across the cutoff"),
         ("ranx", "map", [1, 0], [0.5, 0.5], "leaves the order of tied documents open"),
+        ("ranx", "bpref", [1, 1], [0.5, 0.4], "divides by 0 if no judged document is irrelevant"),
+        ("ranx", "bpref-l2", [2, 3], [0.5, 0.4], "divides by 0 if no judged document is irrelevant"),
         ("spark", "ndcgAt@5", [1, 2], [0.5, 0.4], "depends on the order in which labels are given"),
         ("sklearn", "roc_auc_score", [1, 1], [0.5, 0.4], "not defined without both"),
         (
@@ -231,6 +233,7 @@ def test_an_unknown_number_is_not_stated(tool, measure, labels, scores, why):
 
 def test_a_known_number_is_stated():
     assert first_note("map", [1, 0], [0.5, 0.4], "torchmetrics").startswith("torchmetrics gives 1.0000")
+    assert first_note("bpref-l2", [2, 1], [0.4, 0.5], "ranx").startswith("ranx gives 0.0000")
     assert first_note("ndcg", [1, 0], [0.5, 0.5], "torchmetrics").startswith("torchmetrics gives 0.8155")
     assert first_note("label_ranking_average_precision_score", [0, 0], [1.0, 2.0], "sklearn").startswith(
         "sklearn gives 1.0000"

@@ -172,7 +172,7 @@ CONVENTIONS: Mapping[str, Convention] = {
                 **{f"rbp.{p}": f"RBP(p=0.{p}, gain=raw)" for p in ("5", "8", "9", "95", "99")},
             },
             {"": "ranx has no rule for ties; here they keep the order of the input."},
-            unknown={"": ("ties",)},
+            unknown={"": ("ties",), "bpref": ("no irrelevant",)},
             levels=True,
         ),
         Convention(

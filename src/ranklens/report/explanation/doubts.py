@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,6 +30,12 @@ def _tied(data: OneQuery, measure: Measure) -> bool:
 def _ties_across(data: OneQuery, measure: Measure) -> bool:
     scores, k = data.listed["score"], measure.k
     return k is not None and len(scores) > k and bool(scores[k - 1] == scores[k])
+
+
+def _no_irrelevant(data: OneQuery, measure: Measure) -> bool:
+    """Whether all judged documents are relevant, and one was retrieved."""
+    rel: Any = dict(measure.params).get("rel", 1)
+    return data.judged.found(rel)[0] > 0 and all(grade >= rel for grade in data.grades.values())
 
 
 def _several_grades(data: OneQuery, measure: Measure) -> bool:
@@ -60,6 +66,7 @@ def _one_class(data: OneQuery, measure: Measure) -> bool:
 DOUBTS: Mapping[str, Doubt] = {
     "ties": Doubt("it leaves the order of tied documents open", _tied),
     "cut ties": Doubt("it leaves open which of the documents that tie across the cutoff count", _ties_across),
+    "no irrelevant": Doubt("it divides by 0 if no judged document is irrelevant", _no_irrelevant),
     "several grades": Doubt(
         "its ideal ranking depends on the order in which labels are given", _several_grades
     ),
