@@ -240,6 +240,11 @@ def test_a_known_number_is_stated():
     )
 
 
+def test_rectools_averages_sufficient_lists_over_users_with_recommendations():
+    notes = rl.explain("SufficientReco@1", {"u": {"a"}}, {"u": ["a"]}, query="u", convention="rectools").notes
+    assert "RecTools averages over the users with recommendations only." in notes
+
+
 def test_the_ideal_ranking_of_elasticsearch_is_not_known_if_documents_are_missing():
     notes = rl.explain(
         "ndcg", {"q": {"a": 2, "b": 1}}, {"q": ["a"]}, query="q", convention="elasticsearch"

@@ -200,6 +200,7 @@ CONVENTIONS: Mapping[str, Convention] = {
             },
             {
                 "": "Every interaction counts as relevant, whatever its weight.",
+                "sufficientreco": "RecTools averages over the users with recommendations only.",
                 "ndcg": "The ideal ranking has k wanted items, however many the user has.",
             },
         ),
