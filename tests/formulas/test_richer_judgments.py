@@ -391,3 +391,11 @@ def test_holes_of_judgments_in_a_file(tmp_path):
     path.write_text("query,doc,grade\nq,a,1\nq,b,0\n")
     assert rl.evaluate(str(path), {"q": ["x", "a"]}, "Hole@2").mean == {"Hole@2": 0.5}
     assert rl.evaluate(path, {"q": ["x", "a"]}, "Hole@2").mean == {"Hole@2": 0.5}
+
+
+def test_the_highest_grade_is_reported_for_intent_aware_measures():
+    qrels, run = {"q": {"i1": {"a": 3, "b": 1}, "i2": {"b": 2}}}, {"q": ["b", "a"]}
+    scores = rl.evaluate(qrels, run, ["IA(ERR)", "IA(ERR(max_grade=3))"])
+    assert "IA(ERR) with max_grade = 3 (highest judged)" in str(scores)
+    assert scores.mean["IA(ERR)"] == scores.mean["IA(ERR(max_grade=3))"]
+    assert "IA(ERR) with max_grade = 4, gain" in str(rl.evaluate(qrels, run, "IA(ERR)", max_grade=4))

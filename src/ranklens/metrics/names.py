@@ -191,9 +191,12 @@ def stated(measure: str | Measure, max_grade: float | None = None) -> list[str]:
 
     >>> stated("RBP"), stated("RBP(p=0.5)"), stated("ERR@20", 4)
     (['p = 0.8', 'gain = binary'], ['gain = binary'], ['max_grade = 4', 'gain = exp'])
+    >>> stated("IA(ERR)", 4)
+    ['max_grade = 4', 'gain = exp']
     """
     found = parse(measure) if isinstance(measure, str) else measure
-    given, told = dict(found.params), []
+    given = dict(found.params)
+    told = stated(str(given["of"]), max_grade) if "of" in given else []
     for name, parameter in found.definition.parameters.items():
         if name not in _STATED or name in given or (name == "gain" and "gains" in given):
             continue
