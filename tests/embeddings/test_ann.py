@@ -3,6 +3,7 @@
 from itertools import combinations
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -161,6 +162,11 @@ def test_minus_one_is_no_document():
     padded = {0: np.array([4, 2, -1, -1]), 1: [(5, 0.5), (-1, -3.4e38), (-1, -3.4e38)], 2: {3: 0.2, -1: -1.0}}
     exact = {0: [4, 2, 7, 8], 1: [5, 6], 2: [3, 9]}
     assert rl.ann_recall(padded, exact, 4).values.tolist() == [0.5, 0.5, 0.5]
+    rows = [(0, 4, 0.9), (0, 2, 0.8), (0, -1, -3.4e38), (0, -1, -3.4e38)]
+    table = pl.DataFrame(rows, schema=["query", "doc", "score"], orient="row")
+    assert rl.ann_recall(table, {0: exact[0]}, 4).mean == 0.5
+    listed = {0: [[doc, score] for _, doc, score in rows]}
+    assert rl.ann_recall(listed, {0: exact[0]}, 4).mean == 0.5
 
 
 def test_distances_are_refused():
@@ -173,6 +179,8 @@ def test_distances_are_refused():
         (distances, exact),
         (exact, distances),
         (distances, {q: list(docs) for q, docs in exact.items()}),
+        tuple({q: [*docs.items()] for q, docs in run.items()} for run in (distances, exact)),
+        (distances, {q: list(docs)[:1] for q, docs in exact.items()}),
     ):
         with pytest.raises(
             rl.InputError, match=r"in opposite orders.* pass \{document: -distance\}, or lists"
@@ -182,8 +190,6 @@ def test_distances_are_refused():
 
 
 def test_tables_are_runs_too():
-    import polars as pl
-
     table = pl.DataFrame({"query": ["a", "a"], "doc": ["x", "y"], "score": [2.0, 1.0]})
     assert rl.ann_recall(table, {"a": ["x", "z"]}, 2).mean == 0.5
     assert rl.ann_recall({"a": ["x"]}, table, 1).mean == 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -159,13 +158,13 @@ def _without_padding(run: Mapping[Any, Any]) -> Mapping[Any, Any]:
     """Without the document -1."""
 
     def is_padding(doc: Any) -> bool:
-        return isinstance(doc, Integral) and doc == -1
+        return str(doc) == "-1"  # text in tables
 
     def left(docs: Any) -> Any:
         if isinstance(docs, Mapping):
             return {doc: score for doc, score in docs.items() if not is_padding(doc)}
         if isinstance(docs, (list, tuple, np.ndarray)):
-            return [one for one in docs if not is_padding(one[0] if isinstance(one, tuple) and one else one)]
+            return [one for one in docs if not is_padding(one[0] if _is_pair(one) else one)]
         return docs
 
     return {query: left(docs) for query, docs in run.items()}
@@ -173,17 +172,25 @@ def _without_padding(run: Mapping[Any, Any]) -> Mapping[Any, Any]:
 
 def _has_scores(run: Any) -> bool:
     """Whether a run is more than lists of documents, best first, which cannot hold distances."""
-    return not isinstance(run, Mapping) or any(isinstance(docs, Mapping) for docs in islice(run.values(), 1))
+    if not isinstance(run, Mapping):
+        return True
+    return any(isinstance(docs, Mapping) or any(map(_is_pair, docs)) for docs in run.values())
+
+
+def _is_pair(item: Any) -> bool:
+    """Whether this is a document with its score."""
+    return isinstance(item, (tuple, list)) and len(item) > 0
 
 
 def _refuse_distances(approximate: mappings.ByQuery, exact: mappings.ByQuery) -> None:
     """Where one run has the documents of both in the opposite order, its scores are distances."""
     same = opposite = 0
     for query, docs in exact.items():
-        there = approximate.get(query, {})
-        common = islice(((docs[doc], there[doc]) for doc in docs if doc in there), _LOOKED_AT)
-        pairs = np.array([*common], float).reshape(-1, 2)
-        exact_steps, steps = (np.sign(one[:, None] - one) for one in pairs.T)
+        there, below = approximate.get(query, {}), min(docs.values(), default=0) - 1
+        common = islice((doc for doc in docs if doc in there), _LOOKED_AT)
+        others = islice((doc for doc in there if doc not in docs), _LOOKED_AT)  # the exact run puts them last
+        pairs = np.array([(docs.get(doc, below), there[doc]) for doc in (*common, *others)], float)
+        exact_steps, steps = (np.sign(one[:, None] - one) for one in pairs.reshape(-1, 2).T)
         agreement = exact_steps * steps
         same, opposite = same + int((agreement > 0).sum()) // 2, opposite + int((agreement < 0).sum()) // 2
         if same + opposite > _ENOUGH:
