@@ -1,6 +1,7 @@
 """Arrays of scores and labels are evaluated as the dicts that they stand for."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -135,14 +136,25 @@ def test_what_a_first_stage_missed_is_not_forgotten():
     assert dict(zip(found.queries, found["R@100"], strict=True)) == {"a": 0.5, "b": 1, "c": 0}
     only = rl.evaluate_scores(scores, labels, queries, "R@100", relevant=qrels, missing="skip")
     assert only["R@100"].tolist() == [0.5, 1]
-    for counts in ([2, 1], np.array([2, 1]), {"b": 1, "a": 2}):
+    for counts in ([2, 1], np.array([2.0, 1.0]), {"b": 1, "a": 2}, pd.Series({"b": 1, "a": 2})):
         assert rl.evaluate_scores(scores, labels, queries, "R@100", relevant=counts)["R@100"].tolist() == [
             0.5,
             1,
         ]
+    counted = rl.evaluate_scores(scores, labels, queries, "R@100", relevant={"a": 2, "b": 1, "c": 1})
+    assert dict(zip(counted.queries, counted["R@100"], strict=True)) == {"a": 0.5, "b": 1, "c": 0}
+    lowest = next(iter(found.failing().rows[1:]))
+    assert lowest.expected == ("1", "unscored 1")
+    assert "1 of 2 relevant in the top 100" in str(found.failing())
     unjudged = rl.evaluate_scores(scores, [0, 1, 0], queries, "R@100", relevant={"a": {"x", "y"}})
     assert (unjudged.queries, unjudged["R@100"].tolist()) == (["a"], [0.5])
     assert unjudged.judged.applied.ignored == 1
+
+
+@pytest.mark.parametrize("measure", ["R(rel=2)@5", "AP(rel=3)", "nDCG@5"])
+def test_labels_taken_for_all_there_is_are_reported_at_every_relevance_level(measure):
+    with pytest.warns(rl.RankLensWarning, match="pass relevant="):
+        rl.evaluate_scores([0.9, 0.2], [0, 3], ["a", "a"], measure)
 
 
 def test_a_depth_curve_by_masks_keeps_its_denominator():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
@@ -55,47 +55,46 @@ def with_all_relevant(rows: Rows, relevant: Any, policy: Policy) -> Rows:
     counts = _counts(relevant, rows)
     if counts is None:
         by_query = judgments_by_text(relevant, policy, "relevant")[0]
-        names, grade = list(by_query), grades(list(by_query), list(by_query.values()))
-        owner = np.repeat(np.arange(len(names)), [len(docs) for docs in by_query.values()])
-        number = {name: at for at, name in enumerate(rows.queries)}
-        fresh = [name for name in names if name not in number]
-        number |= {name: len(rows.queries) + at for at, name in enumerate(fresh)}
-        place = np.array([number[name] for name in names], np.int64)
-        unjudged = [name for name in rows.queries if name not in by_query]
-        check_unjudged(len(unjudged), policy, lambda: unjudged[0])
-        every = replace(rows, queries=[*rows.queries, *fresh], absent=len(fresh))
-        found = _difference(every, place[owner], grade.astype(np.float64))
-        return found if not unjudged else _only(found, np.sort(place), unjudged)
-    return _difference(rows, np.repeat(np.arange(len(counts)), counts), np.ones(int(counts.sum())))
-
-
-def _counts(relevant: Any, rows: Rows) -> IntArray | None:
-    """How many documents are relevant, by query; None where judgments were given."""
-    if isinstance(relevant, Mapping):
-        given = {str(query): count for query, count in relevant.items()}
-        if not all(isinstance(count, (int, np.integer)) for count in given.values()):
-            return None
-        lacking = next((name for name in rows.queries if name not in given), None)
-        if lacking is not None:
-            raise InputError(f"relevant has no number for query {lacking!r}; pass one for every query.")
-        listed = [given[name] for name in rows.queries]
-    elif (
-        isinstance(relevant, (str, os.PathLike))
-        or hasattr(relevant, "columns")
-        or not hasattr(relevant, "__len__")
-    ):
-        return None
+        names, sizes = list(by_query), [len(docs) for docs in by_query.values()]
+        grade = grades(names, list(by_query.values())).astype(np.float64)
     else:
-        listed = host.as_list(relevant, "relevant")
-        if not all(isinstance(count, int) for count in listed):
-            return None
-    counts = np.array(listed, np.int64)
-    if len(counts) != len(rows.queries):
+        names, sizes = list(counts), list(counts.values())
+        grade = np.ones(sum(sizes))
+    number = {name: at for at, name in enumerate(rows.queries)}
+    fresh = [name for name in names if name not in number]
+    number |= {name: len(rows.queries) + at for at, name in enumerate(fresh)}
+    place = np.array([number[name] for name in names], np.int64)
+    judged = set(names)
+    unjudged = [name for name in rows.queries if name not in judged]
+    check_unjudged(len(unjudged), policy, lambda: unjudged[0])
+    every = replace(rows, queries=[*rows.queries, *fresh], absent=len(fresh))
+    found = _difference(every, np.repeat(place, sizes), grade)
+    return found if not unjudged else _only(found, np.sort(place), unjudged)
+
+
+def _counts(relevant: Any, rows: Rows) -> dict[str, int] | None:
+    """How many documents are relevant, by query; None where judgments were given."""
+    if isinstance(relevant, (str, os.PathLike)) or hasattr(relevant, "columns"):
+        return None
+    if hasattr(relevant, "items"):  # a dict, or a pandas Series, whose order says nothing
+        names, listed = [str(name) for name, _ in relevant.items()], [one for _, one in relevant.items()]
+    elif hasattr(relevant, "__len__"):
+        names, listed = list(rows.queries), host.as_list(relevant, "relevant")
+    else:
+        return None
+    if not all(isinstance(one, (int, float, np.number)) and float(one).is_integer() for one in listed):
+        return None
+    counts = {name: int(one) for name, one in zip(names, listed, strict=False)}
+    lacking = next((name for name in rows.queries if name not in counts), None)
+    if len(listed) != len(names):
         raise InputError(
-            f"relevant has {len(counts):,} numbers for {words.counted(len(rows.queries), 'query', 'queries')}; pass one for each."
+            f"relevant has {len(listed):,} numbers for {words.counted(len(names), 'query', 'queries')}; pass one for each."
         )
-    if (counts < 0).any():
-        raise InputError(f"relevant holds {counts.min()}; the number of relevant documents is at least 0.")
+    if lacking is not None:
+        raise InputError(f"relevant has no number for query {lacking!r}; pass one for every query.")
+    lowest = min(counts.values(), default=0)
+    if lowest < 0:
+        raise InputError(f"relevant holds {lowest}; the number of relevant documents is at least 0.")
     if not set(np.unique(rows.label[rows.label > 0]).tolist()) <= {1.0}:
         raise InputError(
             f"relevant holds numbers of documents, but labels have grades up to {rows.label.max():g}, so the grades of the others are "
@@ -159,13 +158,15 @@ def warn_of_candidates(measures: Sequence[Measure]) -> None:
 @lru_cache(maxsize=1000)
 def _counts_all(measure: Measure) -> bool:
     """Whether the value of a ranking changes with a relevant document that is not in it."""
+    from ranklens.report.explanation.terms import parameters
     from ranklens.scores.evaluation import evaluate
 
-    run = {"q": ["x", "a"]}
+    run, rel = {"q": ["x", "a"]}, parameters(measure).get("rel", 1)
     try:
         with hearing():
             alone, more = (
-                evaluate({"q": gold}, run, measure)[str(measure)][0] for gold in ({"a": 1}, {"a": 1, "b": 2})
+                evaluate({"q": gold}, run, measure)[str(measure)][0]
+                for gold in ({"a": rel}, {"a": rel, "b": rel + 1})
             )
     except RankLensError:  # of measures that need more than grades
         return False

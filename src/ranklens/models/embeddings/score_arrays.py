@@ -80,7 +80,7 @@ def score_rows(rows: Rows, measures: Sequence[Measure], policy: Policy, relevant
     scores = score(assemble(_standings(rows, policy), policy), wanted)
     if relevant is None:
         warn_of_candidates(wanted)
-    return replace(scores, sources=Sources(_ByQuery(rows, rows.label), _ByQuery(rows, rows.score)))
+    return replace(scores, sources=Sources(_Judged(rows, rows.label), _ByQuery(rows, rows.score)))
 
 
 def flat(scores: Any, labels: Any, mask: Any, groups: Groups) -> Rows:
@@ -221,3 +221,14 @@ class _ByQuery(Mapping[str, dict[str, float]]):
 
     def __len__(self) -> int:
         return len(self._number)
+
+
+class _Judged(_ByQuery):
+    """The labels, and the judged documents without a score, whose names are not known."""
+
+    def __getitem__(self, query: str) -> dict[str, float]:
+        more = self._rows.unscored[self._rows.unscored_query == self._number[query]]
+        return {
+            **super().__getitem__(query),
+            **{f"unscored {number}": grade for number, grade in enumerate(more.tolist(), 1)},
+        }
