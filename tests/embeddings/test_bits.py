@@ -79,5 +79,10 @@ def test_packed_bits_are_never_multiplied_as_bytes():
         rl.evaluate_embeddings(QUERIES.astype(float), documents, QRELS, "RR", similarity="hamming")
     with pytest.raises(rl.InputError, match=r"documents holds int16, but similarity='hamming'"):  # bool
         rl.evaluate_embeddings(packed(QUERIES), DOCUMENTS, QRELS, "RR", similarity="hamming")
+    for given in (documents, [documents[:50], documents[50:]]):
+        with pytest.raises(
+            rl.InputError, match=r"queries holds int8, documents uint8: .* the same precision"
+        ):
+            rl.evaluate_embeddings(as_signed(packed(QUERIES)), given, QRELS, "RR", similarity="hamming")
     found = rl.evaluate_embeddings(QUERIES, DOCUMENTS, QRELS, "RR")  # numbers that are 0 or 1
     assert found.mean == rl.evaluate_embeddings(QUERIES * 1.0, DOCUMENTS * 1.0, QRELS, "RR").mean

@@ -38,7 +38,7 @@ class Bits:
 
 def unpacked(vectors: Any, name: str) -> Any:
     """A 0 or 1 for each bit. The squared distance of two such vectors is the number of bits in which they differ."""
-    if str(vectors.dtype).removeprefix("torch.") not in ("uint8", "int8"):
+    if kind(vectors) not in ("uint8", "int8"):
         raise InputError(
             f"{name} holds {vectors.dtype}, but similarity='hamming' compares packed bits, eight in a byte (uint8 or int8): "
             "pass np.packbits(vectors > 0, axis=1)."
@@ -47,9 +47,14 @@ def unpacked(vectors: Any, name: str) -> Any:
     return np.unpackbits(host.as_array(vectors, name).view(np.uint8), axis=1).view(np.int8)
 
 
+def kind(vectors: Any) -> str:
+    """The type of the numbers, whichever library they are of."""
+    return str(vectors.dtype).removeprefix("torch.")
+
+
 def refuse_bytes(vectors: Any, name: str) -> Any:
     """Vectors that are compared as numbers; those of uint8 are probably packed bits, whose bytes mean nothing as numbers."""
-    if str(vectors.dtype).removeprefix("torch.") == "uint8":
+    if kind(vectors) == "uint8":
         raise InputError(
             f"{name} holds uint8, which is how bits are packed (precision='ubinary'). Compare packed bits with similarity='hamming'; "
             "convert numbers with .astype(np.int16), or .to(torch.int16)."
@@ -57,12 +62,22 @@ def refuse_bytes(vectors: Any, name: str) -> Any:
     return vectors
 
 
-def unpacked_corpus(corpus: Corpus) -> Corpus:
-    """Documents of packed bits, unpacked a block at a time."""
+def unpacked_corpus(corpus: Corpus, like: str) -> Corpus:
+    """Documents of packed bits, unpacked a block at a time; ``like`` is the type of the queries' bytes."""
+
+    def read(block: Any) -> Any:
+        found = unpacked(block, "documents")
+        if kind(block) != like:
+            raise InputError(
+                f"queries holds {like}, documents {kind(block)}: bits are packed differently in these (precision='ubinary' and 'binary'). "
+                "Encode both with the same precision."
+            )
+        return found
+
     array = corpus.whole if corpus.tensor is None else host.as_array(corpus.tensor, "documents")
     if array is not None:
-        unpacked(array[:0], "documents")  # refuses other numbers before the work
-    found = _with(corpus, lambda block: unpacked(block, "documents"))
+        read(array[:0])  # refuses other numbers before the work
+    found = _with(corpus, read)
     return replace(found, size=8 * corpus.size, whole=None if array is None else Bits(array), tensor=None)
 
 

@@ -67,7 +67,8 @@ def read_model(
         given = queries if host.is_torch(queries) else host.as_matrix(queries, "queries")
         host.check_rows(given, "queries")
         if similarity == "hamming":
-            given, corpus = bits.unpacked(given, "queries"), bits.unpacked_corpus(corpus)
+            packed = bits.kind(given)
+            given, corpus = bits.unpacked(given, "queries"), bits.unpacked_corpus(corpus, packed)
             similarity = "euclidean"
         else:
             given, corpus = bits.refuse_bytes(given, "queries"), bits.checked_corpus(corpus)
