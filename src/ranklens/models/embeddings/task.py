@@ -175,13 +175,11 @@ def _warn_of_lost(names: Sequence[str], exclude: Any, owner: IntArray, gone: Boo
     lost = np.flatnonzero((np.bincount(owner[gone], minlength=len(names)) > 0) & (left == 0))
     if len(lost):
         are = "query has" if len(lost) == 1 else "queries have"
-        doubt = (
-            " Is a document with the id of a query always the query itself?"
-            if isinstance(exclude, str)
-            else ""
-        )
+        by_id = isinstance(exclude, str)
+        how = f"exclude={exclude!r}" if by_id else "exclude"
+        doubt = " Is a document with the id of a query always the query itself?" if by_id else ""
         warn(
-            f"{len(lost):,} {are} no judged document left, because exclude={exclude!r:.60} leaves all of them out (first: "
+            f"{len(lost):,} {are} no judged document left, because {how} leaves all of them out (first: "
             f"{names[lost[0]]!r}). They count as not retrieved.{doubt}"
         )
     return bool(len(lost)) and not left.any()
