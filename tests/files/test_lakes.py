@@ -1,5 +1,7 @@
 """Delta and Iceberg tables: only the current rows count, and the files of a table are refused on their own."""
 
+import sys
+
 import polars as pl
 import pytest
 from command_line import run as command
@@ -97,15 +99,27 @@ def test_a_damaged_log_is_an_error(delta):
         rl.evaluate(QRELS, delta, "RR")
 
 
-def test_without_the_package_the_install_command_is_the_answer(tmp_path, monkeypatch):
+@pytest.mark.parametrize(("kind", "package"), [("delta", "deltalake"), ("iceberg", "pyiceberg")])
+def test_without_the_package_the_install_command_is_the_answer(tmp_path, monkeypatch, kind, package):
     (tmp_path / "table" / "_delta_log").mkdir(parents=True)
-
-    def scan(*_, **__):
-        raise ModuleNotFoundError("No module named 'deltalake'")
-
-    monkeypatch.setattr(pl, "scan_delta", scan)
-    with pytest.raises(rl.MissingExtraError, match=r"pip install 'ranklens\[delta\]'"):
+    if kind == "iceberg":
+        (tmp_path / "table" / "_delta_log").rename(tmp_path / "table" / "metadata")
+        (tmp_path / "table" / "metadata" / "v1.metadata.json").write_text("{}")
+    monkeypatch.setitem(sys.modules, package, None)  # as if it were not installed
+    with pytest.raises(rl.MissingExtraError, match=rf"pip install 'ranklens\[{kind}\]'"):
         rl.evaluate(QRELS, tmp_path / "table", "RR")
+
+
+def test_files_of_a_lake_are_refused_behind_links_and_from_inside(tmp_path, monkeypatch):
+    day = tmp_path / "table" / "day=1"
+    day.mkdir(parents=True)
+    (tmp_path / "table" / "_delta_log").mkdir()
+    pl.DataFrame({"query": ["q1"], "doc": ["a"], "score": [1.0]}).write_parquet(day / "1.parquet")
+    (tmp_path / "link.parquet").symlink_to(day / "1.parquet")
+    monkeypatch.chdir(day)
+    for place in (tmp_path / "link.parquet", "1.parquet", "*.parquet"):
+        with pytest.raises(rl.InputError, match="is a Delta table"):
+            rl.evaluate(QRELS, place, "RR")
 
 
 def test_files_of_a_lake_are_refused_at_an_address(delta):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +37,9 @@ def lake_at(path: Any) -> str | None:
 
 def refuse_files_of_lakes(files: Iterable[Path]) -> None:
     """Refuse data files of a Delta or Iceberg table that were picked by a folder, a pattern or one by one."""
-    folders = dict.fromkeys(file.parent for file in files)
+    folders = dict.fromkeys(
+        file.resolve().parent for file in files
+    )  # behind links, and above the current folder
     for folder in dict.fromkeys(above for one in folders for above in (one, *one.parents)):
         if kind := lake_at(folder):
             raise InputError(
@@ -50,16 +53,17 @@ def scan_lake(path: str, kind: str) -> pl.LazyFrame:
     """The current rows of a table."""
     import polars as pl
 
+    package, article = ("deltalake", "a Delta") if kind == "delta" else ("pyiceberg", "an Iceberg")
     try:
-        if kind == "delta":
-            return pl.scan_delta(path)
-        warnings.filterwarnings("ignore", "Iceberg scan planning")  # advertises a further package
-        return pl.scan_iceberg(_current_metadata(path))
+        import_module(package)  # Polars does so once it reads
     except ImportError:
-        package, article = ("deltalake", "a Delta") if kind == "delta" else ("pyiceberg", "an Iceberg")
         raise MissingExtraError(
             f"{path} is {article} table, which {package} reads; it is not installed: pip install 'ranklens[{kind}]'"
         ) from None
+    if kind == "delta":
+        return pl.scan_delta(path)
+    warnings.filterwarnings("ignore", "Iceberg scan planning")  # advertises a further package
+    return pl.scan_iceberg(_current_metadata(path))
 
 
 def _metadata_files(place: Path) -> list[Path]:
