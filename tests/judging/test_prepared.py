@@ -232,9 +232,14 @@ def test_the_cost_of_a_call_follows_the_run():
         qrels = {f"q{i}": {"a": 1, "b": 0, "c": 2} for i in range(queries)}
         run = {"q7": {"a": 0.5, "x": 0.9}}
         prepared, drop_in = rl.judgments(qrels), pytrec_eval.RelevanceEvaluator(qrels, {"map"})
+        golden = rl.judgments(
+            [{"id": query, "question": f"why {query}?", "expected_ids": ["a"]} for query in qrels]
+        )
+        log = [{"question": "why q7?", "retrieved_ids": ["x", "a"]}]
 
         def work():
             rl.evaluate(prepared, run, MEASURES, missing="skip")
+            assert rl.evaluate(golden, log, "RR", missing="skip").mean == {"RR": 0.5}
             drop_in.evaluate(run)
 
         work()

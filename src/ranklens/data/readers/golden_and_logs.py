@@ -9,6 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from numbers import Real
 from typing import Any, Literal
 
@@ -64,6 +65,14 @@ class Golden(dict[str, dict[str, float]]):
     @property
     def texts(self) -> dict[str, str]:
         return {name: question.text for name, question in self.questions.items() if question.text is not None}
+
+    @cached_property
+    def by_text(self) -> dict[str, list[str]]:
+        """The questions with each text, to find those of a log."""
+        found: dict[str, list[str]] = {}
+        for name, text in self.texts.items():
+            found.setdefault(_one_line(text), []).append(name)
+        return found
 
 
 @dataclass(frozen=True)
@@ -211,10 +220,7 @@ def join(golden: Golden, log: Log) -> Log:
     ({'q1': ['b', 'a']}, 'text')
     """
     texts = {name: _one_line(text) for name, text in log.texts.items()}
-    same_text: dict[str, list[str]] = {}
-    for name, text in golden.texts.items():
-        same_text.setdefault(_one_line(text), []).append(name)
-    known = {name: same_text[text] for name, text in texts.items() if text in same_text}
+    known = {name: golden.by_text[text] for name, text in texts.items() if text in golden.by_text}
     same_id = [name for name in log.questions if name in golden.questions]
     contradicted = [name for name in same_id if name in known and name not in known[name]]
     if len(contradicted) < _BY_CHANCE:
