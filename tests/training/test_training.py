@@ -47,6 +47,8 @@ def test_boosting_metrics_are_the_measures():
     assert metric.scores["RR"].tolist() == [0.5, 1.0]  # per query
     with pytest.raises(rl.InputError, match=r"cannot be the eval_metric of XGBRanker.*xgb\.train"):
         metric(np.array([1, 0]), np.array([0.1, 0.9]))
+    with pytest.raises(rl.InputError, match="maximize=False"):
+        training.xgboost_metric("RankingLoss")(np.array([1, 0]), np.array([0.1, 0.9]))
     catboost = training.catboost_metric("RR", [["a", "a", "b", "b", "b"], ["x"]])
     assert catboost.evaluate([PREDICTIONS], LABELS, None) == (mean["RR"], 1.0)
     with pytest.raises(rl.InputError, match="knows the groups of 5, 1 documents, but CatBoost evaluates 2"):

@@ -80,9 +80,12 @@ class _XGBoost(_Metric):
     def __call__(self, first: Any, second: Any) -> Any:
         """``custom_metric(predictions, dmatrix)``; refused as ``eval_metric`` of ``XGBRanker``, which passes two arrays."""
         if isinstance(second, np.ndarray):
+            highest = (
+                self.measures[-1].definition.better != "lower"
+            )  # early stopping looks at the last measure
             raise InputError(
                 "xgboost_metric cannot be the eval_metric of XGBRanker, which keeps the round with the lowest value and weights "
-                "queries by their number of documents. Train with xgb.train(..., custom_metric=xgboost_metric(...), maximize=True)."
+                f"queries by their number of documents. Train with xgb.train(..., custom_metric=xgboost_metric(...), maximize={highest})."
             )
         offsets = np.asarray(second.get_uint_info("group_ptr"), np.int64)
         if not len(offsets):
@@ -156,8 +159,9 @@ def lightgbm_metric(measures: Measures = "nDCG@10", policy: Policy | None = None
 def xgboost_metric(measures: Measures = "nDCG@10", policy: Policy | None = None, **options: Any) -> Any:
     """A metric for ``xgb.train(custom_metric=…, maximize=True)``.
 
-    XGBoost minimizes a metric that it does not know, so early stopping needs ``maximize=True``. ``XGBRanker`` is refused: it minimizes
-    in any case, and weights each query by its number of documents.
+    XGBoost minimizes a metric that it does not know, so early stopping needs ``maximize=True`` unless lower values are better. Of
+    several measures it watches the last. ``XGBRanker`` is refused: it minimizes in any case, and weights each query by its number of
+    documents.
 
     >>> class Data:
     ...     def get_label(self): return [1, 0, 0, 2]
