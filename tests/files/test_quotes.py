@@ -18,6 +18,8 @@ GOLDEN = [
     ("query,doc,grade,note", 'q1,a,1,"open|q2,b,1,ok|q3,c,1,"ok"', 2),
     ("query,doc,grade,note", 'q1,a,1,"open|q2,b,1,ok|q3,c,1,ok"', 2),  # closed, but by a quote of another row
     ("query,doc,note,grade", 'q1,a,"open,1|q2,b,ok",1|q3,c,ok,1', 2),
+    ("query,doc,grade,note", 'q1,a,1,"open|q2,b,1,ok, and closed"|q3,c,1,ok', 2),  # and has more separators
+    ("note,query,grade,doc,more", 'ok,q1,1,a,"open|so far ok,q2,1,b,ok"|ok,q3,1,c,ok', 2),
     ("grade,query,doc", '1,q1,"a|1,q2,b|1,q3,c', 2),
     ("grade,query,doc", '1,q1,"a|x"|1,q3,c', 2),  # an id of two lines
     ("grade,query,doc", '1,q1,a|1,q2,"b|1,q3,c', 3),
