@@ -248,3 +248,20 @@ def test_empty_ids_of_a_log_match_nothing_and_are_reported():
 def test_a_rank_that_only_some_results_have_is_refused():
     with pytest.raises(rl.InputError, match="result 2 is no number"):
         read_log([{"id": "q", "retrieved": [{"id": "a", "rank": 1}, {"id": "b"}]}])
+
+
+NAMED = [{"key": "1", "expected": ["a"]}, {"key": "2", "expected": ["b"]}]
+LOGGED = [{"key": "2", "retrieved": ["b"]}, {"key": "1", "retrieved": ["a"]}]
+
+
+def test_questions_without_an_id_are_not_joined_by_their_number(tmp_path):
+    golden, log = tmp_path / "golden.jsonl", tmp_path / "log.jsonl"
+    golden.write_text("".join(json.dumps(row) + "\n" for row in NAMED))
+    log.write_text("".join(json.dumps(row) + "\n" for row in LOGGED))
+    qrels, run = {"1": {"a"}, "2": {"b"}}, {"1": ["a"], "2": ["b"]}
+    for pair in ((NAMED, LOGGED), (golden, log), (qrels, LOGGED), (qrels, log), (NAMED, run), (golden, run)):
+        with pytest.raises(rl.InputError, match="Record 1 does not say which question it is about"):
+            rl.evaluate(*pair, "RR")
+        assert rl.evaluate(*pair, "RR", columns={"query": "key"}).mean == {"RR": 1}
+    both = [{"expected": ["a"], "retrieved": ["b", "a"]}]
+    assert rl.evaluate(both, both, "RR").mean == {"RR": 0.5}

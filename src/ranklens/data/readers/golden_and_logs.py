@@ -24,10 +24,11 @@ from ranklens.data.readers.records import (
     failure,
     ranked,
     says_what_is_relevant,
+    says_what_was_retrieved,
     warn_of_repeated,
 )
 from ranklens.data.readers.retrieved import unmatched
-from ranklens.errors import InputError, warn
+from ranklens.errors import InputError, InPython, warn
 from ranklens.words import counted
 
 
@@ -136,8 +137,10 @@ class Log(Rankings):
         return Log(entries, self.questions, self.joined, self.again, rankings.further)
 
 
-def read_golden(rows: Iterable[Any], where: Names | None = None) -> Golden:
+def read_golden(rows: Iterable[Any], where: Names | None = None, *, numbered: bool = False) -> Golden:
     """A golden set. A question that expects nothing is unanswerable, unless its row says ``answerable: true``.
+
+    With ``numbered``, a row without an id or a text is named by its number.
 
     >>> golden = read_golden([{"id": "q1", "question": "Why?", "expected_chunk_ids": ["c1"]},
     ...                       {"id": "q2", "question": "Who?", "answerable": False}])
@@ -148,7 +151,7 @@ def read_golden(rows: Iterable[Any], where: Names | None = None) -> Golden:
     questions: dict[str, Question] = {}
     fields: dict[str, Mapping[str, Any]] = {}
     unanswerable, without, repeated = list[str](), list[str](), list[str]()
-    for place, row, question in _each(rows, places):
+    for place, row, question in _each(rows, places, numbered=numbered):
         questions[question.id], fields[question.id] = question, row
         answerable = _answerable(places.find(row, "answerable"), place)
         if answerable is False:
@@ -179,7 +182,9 @@ def _leave_out(without: Sequence[str], others: bool) -> None:
     warn(f"{lacking}; left out.")
 
 
-def read_log(rows: Iterable[Any], where: Names | None = None, *, repeats: bool = True) -> Log:
+def read_log(
+    rows: Iterable[Any], where: Names | None = None, *, repeats: bool = True, numbered: bool = False
+) -> Log:
     """A log; of several entries for a question the last that did not fail counts, or without ``repeats`` it is an error.
 
     >>> log = read_log([{"question_id": "q1", "retrieved": [{"chunk_id": "c2", "score": 0.9}, {"chunk_id": "c1", "score": None}]},
@@ -191,7 +196,7 @@ def read_log(rows: Iterable[Any], where: Names | None = None, *, repeats: bool =
     entries: dict[str, Entry] = {}
     questions: dict[str, Question] = {}
     again, nameless = 0, list[str]()
-    for place, row, question in _each(rows, places, repeats=repeats):
+    for place, row, question in _each(rows, places, repeats=repeats, numbered=numbered):
         entry = _entry(row, place, places)
         nameless += [place for rank, doc in enumerate(entry.ids, 1) if doc == unmatched(rank)]
         again += question.id in entries
@@ -260,9 +265,9 @@ def from_records(
     """
     frames.refuse_spark(records)
     rows = [as_mapping(record, f"Record {number}") for number, record in enumerate(records, 1)]
-    golden = read_golden(rows)
+    golden = read_golden(rows, numbered=True)
     if results is None:
-        return golden, read_log(rows, repeats=False)
+        return golden, read_log(rows, repeats=False, numbered=True)
     entries = {query: Entry(ids) for query, ids in _given_apart(list(golden.questions), results)}
     return golden, Log(entries, golden.questions)
 
@@ -282,7 +287,7 @@ def _given_apart(queries: Sequence[str], results: Any) -> Iterator[tuple[str, li
 
 
 def _each(
-    rows: Iterable[Any], where: Names, *, repeats: bool = False
+    rows: Iterable[Any], where: Names, *, repeats: bool = False, numbered: bool = False
 ) -> Iterator[tuple[str, Mapping[str, Any], Question]]:
     """Each row with its place and question; without ``repeats`` every question is a different one."""
     times: Counter[str] = Counter()
@@ -290,6 +295,8 @@ def _each(
     for number, record in enumerate(rows, 1):
         row = as_mapping(record, f"Record {number}")
         question = _question(row, number, where)
+        if not (numbered or question.has_id or question.text):
+            _check_number(row, f"Record {number}", where)
         if not repeats and question.text and not question.has_id:
             times[question.id] += 1
             if times[question.id] > 1:
@@ -309,6 +316,17 @@ def _question(row: Mapping[str, Any], number: int, where: Names) -> Question:
     if name is not None:
         return Question(str(name), shown, has_id=True)
     return Question(shown if shown is not None else str(number), shown)
+
+
+def _check_number(row: Mapping[str, Any], place: str, where: Names) -> None:
+    """Refuse to join a row by its number, unless it says both what is expected and what was retrieved."""
+    if not (says_what_is_relevant(row, where) and says_what_was_retrieved(row, where)):
+        raise InputError(
+            f"{place} does not say which question it is about; its keys are {list(row)}.",
+            InPython(
+                ' Say where the id is: columns={"query": "key"}.', " Say where the id is: --map query=key."
+            ),
+        )
 
 
 def _entry(row: Mapping[str, Any], place: str, where: Names) -> Entry:
