@@ -39,6 +39,18 @@ def test_the_id_of_a_question_is_not_its_topic(tmp_path):
     assert rl.evaluate(only_topics, {"t1": ["a"]}, "RR").mean == {"RR": 1}
 
 
+@pytest.mark.parametrize("name", ["doc", "document", "doc_id"])
+def test_the_source_of_a_question_is_not_what_is_expected(tmp_path, name):
+    rows = [{**row, name: "handbook.pdf"} for row in RECORDS]
+    (tmp_path / "golden.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "golden.json").write_text(json.dumps(rows))
+    table = pl.DataFrame(rows)
+    table.write_parquet(tmp_path / "golden.parquet")
+    files = [tmp_path / f"golden.{kind}" for kind in ("jsonl", "json", "parquet")]
+    for given in (rows, table, table.to_pandas(), *files):
+        assert rl.evaluate(given, given, "RR").mean == {"RR": 1}
+
+
 WRAPPED = [
     {"results": RECORDS},
     {"version": 1, "results": RECORDS},

@@ -276,7 +276,8 @@ def _records(value: Any, names: Names, half: Literal["golden", "log"]) -> Any:
     from ranklens.data.readers import frames
 
     value = _as_table(value, names)
-    if frames.is_frame(value) and "doc" in frames.column_names(value) and not pieces.is_in_pieces(value):
+    usual = frames.is_frame(value) and {"query", "doc"} <= {*frames.column_names(value)}
+    if usual and not pieces.is_in_pieces(value):
         return _renamed(value, names, half)  # as most tables have it
     from ranklens.data.readers import records
 

@@ -344,7 +344,7 @@ def _stream_table(source: Source, kind: str, convert: tables.Convert, half: Half
     if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
         raise InputError(f"{source.name}: expected objects with the keys query, doc and a number.")
     try:
-        if frames.has_documents_among(rows[0]):
+        if frames.has_documents_among(rows[0]) and not _is_record(rows[0], names):
             return convert(tables.frame_of_rows(rows))
         from ranklens.data.readers.golden_and_logs import read_golden, read_log
 
@@ -395,15 +395,17 @@ def _holds_records(source: Source, names: Names = USUAL) -> bool:
         except (ValueError, RecursionError):
             continue
         if isinstance(row, dict):
-            # A row without a document is a record, if perhaps one that does not say what it should.
-            return _says_documents(row, names) if "doc" in names.own else not frames.has_documents_among(row)
+            return _is_record(row, names)
     return False
 
 
-def _says_documents(row: Mapping[str, Any], names: Names) -> bool:
+def _is_record(row: Mapping[str, Any], names: Names) -> bool:
     from ranklens.data.readers import records
 
-    return not frames.has_documents_among(row) and records.is_record(row, names)
+    if frames.has_documents_among(row):  # which may be the source of a question that lists others
+        return records.lists_documents(row, names)
+    # A row without a document is a record, if perhaps one that does not say what it should.
+    return "doc" not in names.own or records.is_record(row, names)
 
 
 def _beir_qrels(folder: Path) -> Path:

@@ -263,11 +263,12 @@ def names_of_records(value: Any, half: Literal["golden", "log"], where: Names) -
         return None
     columns = frames.column_names(value)
     in_short = {names.plain(column) for column in columns}
-    if not in_short.isdisjoint(names.DOCS) or not {*where.own.get("doc", ())}.isdisjoint(columns):
-        return None
     known = {*names.RETRIEVED, *names.EXPECTED, *names.EXPECTED_TEXTS, *names.ERRORS}
     listed = {*where.own.get("retrieved", ()), *where.own.get("expected", ())}
-    if not listed.isdisjoint(columns) or not in_short.isdisjoint(known):
+    named = {column for column in columns if column in listed or names.plain(column) in known}
+    if not in_short.isdisjoint(names.DOCS) or not {*where.own.get("doc", ())}.isdisjoint(columns):
+        return where if named and not named.isdisjoint(frames.list_columns(value)) else None
+    if named:
         return where
     role = "expected" if half == "golden" else "retrieved"
     column = list_column(frames.list_columns(value), role, where, "qrels" if half == "golden" else "run")
