@@ -26,6 +26,7 @@ def folder(tmp_path, monkeypatch, capsys):
     (tmp_path / "run.txt").write_text(RUN)
     (tmp_path / "other.txt").write_text(RUN)
     (tmp_path / "measures.py").write_text("")
+    (tmp_path / "groups.json").write_text('[["a", "b"]]')
     (tmp_path / "queries.jsonl").write_text('{"id": "q1", "text": "red"}\n{"id": "q2", "text": "blue"}\n')
     (tmp_path / "mine.py").write_text("def search(text):\n    return ['a']\n")
     (tmp_path / "runs").mkdir()
@@ -93,6 +94,7 @@ def test_two_outputs_are_two_files(folder, capsys, more):
     [
         ("evaluate", ["--queries", "queries.jsonl"], "queries.jsonl"),
         ("evaluate", ["--load", "measures.py"], "measures.py"),
+        ("evaluate", ["--match", "groups:groups.json"], "groups.json"),
         ("evaluate", ["-q"], "qrels.txt"),
         ("evaluate", [], "run.txt"),
         ("compare", ["--load", "measures.py"], "measures.py"),

@@ -230,9 +230,9 @@ def _texts(value: Any) -> list[str]:
 
 
 def _files(value: Any) -> Iterator[str]:
-    """Every existing file that a value may name: FILE, NAME=FILE, FILE:COLUMN or a pattern."""
+    """Every existing file that a value may name: FILE, NAME=FILE, FILE:COLUMN, KIND:FILE or a pattern."""
     for text in _texts(value):
-        for name in (text, text.partition("=")[2], text.rpartition(":")[0]):
+        for name in (text, text.partition("=")[2], text.rpartition(":")[0], text.partition(":")[2]):
             with suppress(OSError, ValueError):  # no name of a file
                 if name and os.path.exists(name):
                     yield name
