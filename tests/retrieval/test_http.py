@@ -235,6 +235,15 @@ def test_nothing_that_is_written_shows_a_secret(tmp_path, monkeypatch, capsys, c
     assert "literal-token-1" not in everything
 
 
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:9/find me?key=s3cret&q={query}", "http://127.0.0.1:x/?key=s3cret&q={query}"]
+)
+def test_an_address_that_is_not_valid_is_shown_without_its_query(url):
+    with pytest.raises(EndpointError, match="is not a valid address: check its port") as caught:
+        Endpoint(url)("why?", 1)
+    assert "s3cret" not in str(caught.value)
+
+
 def test_a_secret_loses_the_white_space_around_it(monkeypatch):
     monkeypatch.setenv("SECRET_KEY", " s3cret-value\n")
     with search_server([]) as server:

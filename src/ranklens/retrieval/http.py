@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from http.client import HTTPException
+from http.client import HTTPException, InvalidURL
 from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import quote_plus, urlsplit
@@ -104,6 +104,10 @@ class Endpoint:
             raise EndpointError(f"{place} {_refusal(refused)}") from None
         except TimeoutError:
             raise TimeoutError(f"{place} did not answer in time.") from None
+        except InvalidURL:  # whose text is the whole address
+            raise EndpointError(
+                f"{place} is not a valid address: check its port, and look for spaces and control characters."
+            ) from None
         except (OSError, HTTPException) as failed:  # a URLError is an OSError
             reason = getattr(failed, "reason", failed)
             if isinstance(reason, TimeoutError):
