@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 _own: dict[str, Callable[..., Any]] = {name: getattr(os, name) for name in ("_exit", "execv", "execve")}
+_modules = os, sys.modules[os.name]  # posix or nt, from which os has them
 _guards: list[int] = []  # processes; a list may be changed by several threads
 
 
@@ -64,15 +65,19 @@ class only_at_the_end:  # noqa: N801  used like a function
     def __exit__(self, *_: object) -> None:
         _guards.pop()
         if not _guards:
-            for name, function in _own.items():
-                setattr(os, name, function)
+            _replace(_own)
 
 
 def from_now_on_only_at_the_end() -> None:
     """The same without an end: what ``atexit`` calls, and threads that were left behind, cannot end a program either."""
     _guards.append(os.getpid())
-    for name in _own:
-        setattr(os, name, _as_sys_exit(name))
+    _replace({name: _as_sys_exit(name) for name in _own})
+
+
+def _replace(functions: dict[str, Callable[..., Any]]) -> None:
+    for module in _modules:
+        for name, function in functions.items():
+            setattr(module, name, function)
 
 
 def _as_sys_exit(name: str) -> Callable[..., Any]:

@@ -442,17 +442,18 @@ from ranklens.process import program
 
 def work():
     if {at_exit}:
-        atexit.register(os._exit, 0)
+        atexit.register({end}, 0)
         return 1
-    os._exit(0)
+    {end}(0)
 
 sys.exit(program("x", work))
 """
 
 
+@pytest.mark.parametrize("end", ["os._exit", "sys.modules[os.name]._exit"])
 @pytest.mark.parametrize("at_exit", [False, True])
-def test_a_program_has_no_success_before_its_end(at_exit):
-    code = ENDS.format(at_exit=at_exit)
+def test_a_program_has_no_success_before_its_end(at_exit, end):
+    code = ENDS.format(at_exit=at_exit, end=end)
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60
     )
