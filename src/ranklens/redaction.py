@@ -16,18 +16,19 @@ _pattern: re.Pattern[str] | None = None
 def hide(value: str, shown: str) -> None:
     """Show ``shown`` in place of the value from now on, however it is escaped.
 
-    >>> hide("hunter 22/7", "${KEY}")
-    >>> redacted("GET /search?key=hunter+22%2f7")
-    'GET /search?key=${KEY}'
+    >>> hide("hunter 22&7", "${KEY}")
+    >>> redacted("GET /search?key=hunter+22%267"), redacted("<p>hunter 22&amp;7</p>")
+    ('GET /search?key=${KEY}', '<p>${KEY}</p>')
     """
     global _pattern  # noqa: PLW0603  one for the process, as the environment is
     import json
+    from html import escape
     from urllib.parse import quote, quote_plus
 
     if len(value) < _SHORTEST or value in _names:
         return
     raw = {value, repr(value)[1:-1], json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
-    for one in raw | {quote(value), quote(value, safe=""), quote_plus(value)}:
+    for one in raw | {escape(value), quote(value), quote(value, safe=""), quote_plus(value)}:
         _names.setdefault(one, shown)
     longest_first = sorted(_names, key=len, reverse=True)
     found = (
