@@ -81,7 +81,8 @@ def _told(name: str, error: BaseException) -> int:
     if os.environ.get("RANKLENS_DEBUG", "") not in ("", "0"):
         import traceback
 
-        sys.stderr.write(redacted("".join(traceback.format_exception(error))))
+        trace = redacted("".join(traceback.format_exception(error)))
+        sys.stderr.write("\n".join(map(in_one_line, trace.split("\n"))))
     if isinstance(error, MemoryError):
         return _say(name, "there is not enough memory.", FAILED)
     if isinstance(error, OSError) and (error.errno is not None or error.filename is not None):

@@ -214,16 +214,18 @@ def test_what_is_written_down_is_removed(tmp_path):
 
 def test_an_unexpected_error_is_one_line_that_asks_to_report_it(folder, capsys, monkeypatch):
     def broken(*_, **__):
-        raise RuntimeError("what\nis this")
+        raise RuntimeError("what\nis this\n::error::\x1b[2J")
 
     monkeypatch.setattr("ranklens.cli.evaluate.open_collection", broken)
     assert main(["evaluate", "q.txt", "r.txt"]) == 3
     assert capsys.readouterr().err.startswith(
-        "ranklens: internal error: RuntimeError: what is this. Please report it"
+        r"ranklens: internal error: RuntimeError: what is this \x3a:error::\x1b[2J. Please report it"
     )
     monkeypatch.setenv("RANKLENS_DEBUG", "1")
     assert main(["evaluate", "q.txt", "r.txt"]) == 3
-    assert "Traceback" in capsys.readouterr().err
+    trace = capsys.readouterr().err
+    assert "Traceback" in trace
+    assert "\nis this\n\\x3a:error::\\x1b[2J\n" in trace
 
 
 def test_too_little_memory(folder, capsys, monkeypatch):

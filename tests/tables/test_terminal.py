@@ -52,6 +52,13 @@ def test_sentences_are_wrapped_below_their_bullet():
     assert lines[2].startswith("  word")
 
 
+def test_text_from_data_cannot_begin_a_line_with_a_command():
+    evil = "x\n::error::y"
+    text = shown(Printout([Lines(evil, [evil]), Table([evil], [[evil]], title=evil, note=evil)]))
+    assert text.count(r"x\n::error::y") == 5
+    assert text.endswith("\nx\n\\x3a:error::y\n")  # a note has lines of its own
+
+
 @pytest.fixture(scope="module")
 def runs():
     qrels = GOLDEN / "qrels.txt"

@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ranklens.tables.table import Cell, Lines, Printout, Table, in_a_cell
-from ranklens.words import visible
+from ranklens.words import in_one_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -53,7 +53,7 @@ def print_table(table: Table, console: Console) -> None:
     from rich.text import Text
 
     if table.title:
-        console.print(Text(visible(table.title), style="bold"))
+        console.print(Text(in_one_line(table.title), style="bold"))
     rich = RichTable(box=None, padding=(0, 2, 0, 0), header_style="bold cyan", pad_edge=False)
     for i, name in enumerate(table.header):
         rich.add_column(Text(in_a_cell(name)), justify="left" if i < table.left else "right", overflow="fold")
@@ -62,7 +62,7 @@ def print_table(table: Table, console: Console) -> None:
     console.print(rich)
     if table.note:
         console.print()
-        console.print(Text(visible(table.note), style="dim"))
+        console.print(Text("\n".join(map(in_one_line, table.note.split("\n"))), style="dim"))
 
 
 def _text(cell: str) -> Any:
@@ -81,8 +81,8 @@ def _print_lines(lines: Lines, console: Console) -> None:
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    console.print(Text(visible(lines.title), style="bold"))
+    console.print(Text(in_one_line(lines.title), style="bold"))
     grid = RichTable.grid(padding=(0, 1))
     for line in lines.lines:
-        grid.add_row("•", Text(visible(line)))
+        grid.add_row("•", Text(in_one_line(line)))
     console.print(grid)
