@@ -29,6 +29,11 @@ def test_runs_by_name_and_lists_of_paths_are_refused(runs):
         rl.evaluate(QRELS, runs, "RR")
 
 
+def test_a_list_of_one_path_is_counted_as_one():
+    with pytest.raises(rl.InputError, match="a list of 1 path;"):
+        rl.evaluate(QRELS, ["bm25.txt"], "RR")
+
+
 def test_a_pattern_of_runs_is_refused(tmp_path):
     for name in ("bm25", "dense"):
         (tmp_path / f"{name}.txt").write_text("q1 Q0 a 1 2.0 t\n")

@@ -48,7 +48,7 @@ def read_inputs(
     check_kind("qrels", qrels)
     if isinstance(run, (list, tuple)) and run and all(isinstance(one, (str, os.PathLike)) for one in run):
         raise InputError(
-            f"run is a list of {len(run)} paths; compare them with ranklens.compare(qrels, […]), or pass one of them."
+            f"run is a list of {words.counted(len(run), 'path')}; compare them with ranklens.compare(qrels, […]), or pass one of them."
         )
     check_kind("run", run)
     _refuse_several(qrels, run)
