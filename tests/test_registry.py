@@ -8,7 +8,7 @@ from table import NOT
 
 import ranklens as rl
 from ranklens import metrics as registry
-from ranklens.metrics import measure, parse_many, unregister
+from ranklens.metrics import measure, parse, parse_many, unregister
 
 SPELLINGS = {
     "ndcg@10": "nDCG@10", "ndcg_at_10": "nDCG@10", "ndcg_cut_10": "nDCG@10", "NDCG@10": "nDCG@10", "nDCG @ 10": "nDCG@10",
@@ -287,6 +287,7 @@ def test_measures_of_ir_measures_are_taken_as_they_are():
     given = [irm.nDCG @ 10, irm.P(rel=2) @ 5, irm.nDCG(dcg="exp-log2") @ 5, irm.AP]
     assert [str(one) for one in parse_many(given)] == ["nDCG@10", "P(rel=2)@5", "nDCG(gain=exp)@5", "AP"]
     assert parse_many(irm.nDCG @ 10) == parse_many("nDCG@10")
+    assert parse(irm.nDCG @ 10) == parse("nDCG@10")  # where one measure is asked for, as in rl.explain
 
 
 def test_levels_of_ranx_drop_the_grades_below():

@@ -83,10 +83,7 @@ def _parse_names(names: tuple[str, ...]) -> tuple[Measure, ...]:
 def _parse_each(given: str | Measure | Iterable[str | Measure]) -> list[Measure]:
     if isinstance(given, Measure):
         return [given]
-    if (
-        type(given).__module__.partition(".")[0] == "ir_measures"
-    ):  # an object such as ir_measures.nDCG@10, which prints its name
-        given = str(given)
+    given = _spelled(given)
     found: list[Measure] = []
     if not isinstance(given, str):
         if not isinstance(given, Iterable):
@@ -101,6 +98,11 @@ def _parse_each(given: str | Measure | Iterable[str | Measure]) -> list[Measure]
             "No measures given; pass at least one, such as 'nDCG@10', or a preset such as 'rag'."
         )
     return list(dict.fromkeys(found))
+
+
+def _spelled(given: Any) -> Any:
+    """The name of a measure of ir_measures, such as ``ir_measures.nDCG@10``, which prints it; anything else as it is."""
+    return str(given) if type(given).__module__.partition(".")[0] == "ir_measures" else given
 
 
 def _with_names(texts: list[str]) -> list[str]:
@@ -125,6 +127,7 @@ def parse(text: Any) -> Measure:
     Traceback (most recent call last):
     ranklens.errors.MeasureError: There is no measure 'nDGC': did you mean 'nDCG'? ranklens.measures() lists them all.
     """
+    text = _spelled(text)
     if not isinstance(text, str):
         raise MeasureError(f"Expected the name of a measure, such as 'nDCG@10', not {text!r}.")
     return _parse(text)
