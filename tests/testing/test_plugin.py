@@ -2,16 +2,22 @@
 
 import subprocess
 import sys
+from contextlib import suppress
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
+from pkgutil import walk_packages
 
 import pytest
 
+import ranklens
+
 pytest_plugins = ["pytester"]
 # Runs within this process forget what they load, and these cannot be loaded twice.
-for name in ("numpy", "polars", "scipy.stats", "ranklens.guard.testing.retrieval"):
-    import_module(name)
+OURS = [one.name for one in walk_packages(ranklens.__path__, "ranklens.") if "__main__" not in one.name]
+for name in ("numpy", "polars", "scipy.stats", *OURS):
+    with suppress(ImportError):  # of packages that are not installed
+        import_module(name)
 # Already loaded where the package is installed with its entry point.
 LOADED = any(point.value == "ranklens.guard.testing.plugin" for point in entry_points(group="pytest11"))
 PLUGIN = () if LOADED else ("-p", "ranklens.guard.testing.plugin")
