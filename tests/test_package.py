@@ -127,6 +127,11 @@ def test_doors_only_pass_names_on():
         assert [type(node) for node in tree.body[1:]] == [ast.ImportFrom] * (len(tree.body) - 1), name
 
 
+def test_doors_are_attributes_of_the_package():
+    doors = "; ".join(f"ranklens.{name}.__all__" for name in sorted(DOORS))
+    assert "numpy" in loaded_after(f"import ranklens; {doors}")
+
+
 def test_imports_point_down():
     upward = {
         (room(path), imported)

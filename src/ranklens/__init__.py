@@ -212,7 +212,18 @@ __all__ = [
 ]
 
 
-_ROOMS = ("recommend",)  # reached without an import of their own: ranklens.recommend.evaluate
+# Reached without an import of their own: ranklens.recommend.evaluate.
+_ROOMS = (
+    "config",
+    "exchange",
+    "matching",
+    "pipeline",
+    "pytrec_eval",
+    "recommend",
+    "registry",
+    "stats",
+    "training",
+)
 
 
 def __getattr__(name: str) -> Any:
