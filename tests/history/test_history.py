@@ -580,6 +580,15 @@ def test_a_file_with_wrong_bytes_never_ends_in_an_internal_error(three, seed, ca
             assert "internal error" not in err
 
 
+def test_a_schema_that_is_no_text_never_ends_in_an_internal_error(three, capsys):
+    history, _ = three
+    whole = history.path.read_bytes()
+    history.path.write_bytes(whole.replace(b"TABLE entry (", b"TABL\xda entry ("))
+    for command in (["list"], ["show", "1"], ["trend"], ["remove", "1"]):
+        status, out, err = run(capsys, "history", *command)
+        assert (status, out, "is damaged" in err) == (2, "", True), err
+
+
 @pytest.mark.parametrize("place", range(4))
 def test_a_history_that_another_process_is_just_making_is_no_file_of_another_program(tmp_path, place):
     """Whatever is read first, the other process may be done before the next look."""

@@ -198,6 +198,8 @@ class History:
                 f"{self.path}: {what} damaged or changed by hand. Restore a copy of the file, or keep the rest with: "
                 f"ranklens history remove {numbers}"
             ) from None
+        except UnicodeDecodeError:  # SQLite's message quotes a damaged schema
+            raise _told(self.path, sqlite3.DatabaseError("malformed database schema")) from None
         except (sqlite3.Error, OSError) as error:
             raise _told(self.path, error) from None
 
