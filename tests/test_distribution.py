@@ -125,5 +125,6 @@ sys.exit(distribution("ranklens").entry_points["ranklens"].load()())
     assert ranklens("--version") == f"ranklens {rl.__version__}\n"
     ranklens("bench", "--init", "bench.yaml")
     assert (work / "bench.yaml").stat().st_size > 1000
-    ranklens("demo", "-o", "report.html")
+    ranklens("demo")
+    ranklens("demo", "--full", "-o", "report.html")
     assert (work / "report.html").stat().st_size > 100_000

@@ -68,7 +68,7 @@ def test_documents_do_not_depend_on_what_runs_around_them(documents, monkeypatch
 
 def test_without_docstrings_the_demo_says_so():
     done = subprocess.run(
-        [sys.executable, "-OO", "-m", "ranklens.cli", "demo"],
+        [sys.executable, "-OO", "-m", "ranklens.cli", "demo", "--full"],
         capture_output=True,
         text=True,
         timeout=120,
@@ -224,7 +224,7 @@ def test_the_command_writes_a_report_and_says_what_to_try(capsys, monkeypatch, t
     monkeypatch.setattr("ranklens.bench.demo.run_demo", lambda output: demo.report(output) and demo)
     monkeypatch.setattr("shutil.which", lambda name: name)
     monkeypatch.chdir(tmp_path)
-    assert main(["demo", "--save", "data"]) == 0
+    assert main(["demo", "--full", "--save", "data"]) == 0
     out = capsys.readouterr().out
     assert "<html" in (tmp_path / "ranklens-demo.html").read_text(encoding="utf-8")[:500]
     assert (tmp_path / "ranklens-demo.html").resolve().as_uri() in out
@@ -237,12 +237,12 @@ def test_the_command_writes_a_report_and_says_what_to_try(capsys, monkeypatch, t
 
 def test_mistakes_of_the_command_are_told(capsys, monkeypatch, tmp_path, demo):
     monkeypatch.setattr("ranklens.bench.demo.run_demo", None)  # told before anything runs
-    assert main(["demo", "-o", str(tmp_path / "no" / "folder" / "x.html")]) == 2
+    assert main(["demo", "--full", "-o", str(tmp_path / "no" / "folder" / "x.html")]) == 2
     assert "there is no folder" in capsys.readouterr().err
-    assert main(["demo", "-o", str(tmp_path)]) == 2
+    assert main(["demo", "--full", "-o", str(tmp_path)]) == 2
     assert "is a folder" in capsys.readouterr().err
     (tmp_path / "file").write_text("")
-    assert main(["demo", "-o", str(tmp_path / "x.html"), "--save", str(tmp_path / "file")]) == 2
+    assert main(["demo", "--full", "-o", str(tmp_path / "x.html"), "--save", str(tmp_path / "file")]) == 2
     assert "is a file" in capsys.readouterr().err
     with pytest.raises(rl.InputError, match="cannot be created"):
         demo.save(tmp_path / "file" / "below")

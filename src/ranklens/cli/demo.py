@@ -1,4 +1,4 @@
-"""``ranklens demo``: a real benchmark, offline, in seconds."""
+"""``ranklens demo``: a regression caught in two seconds, or a whole benchmark with its report; both work offline."""
 
 from __future__ import annotations
 
@@ -16,22 +16,56 @@ from ranklens.errors import InputError
 if TYPE_CHECKING:
     from ranklens.comparison.comparison import Comparison
 
-EXAMPLES = "\n\nExamples:\n\n  ranklens demo\n\n  ranklens demo -o report.html --save demo-data\n"
+EXAMPLES = "\n\nExamples:\n\n  ranklens demo\n\n  ranklens demo --save demo-data\n\n  ranklens demo --full -o report.html\n"
+_REPORT = Path("ranklens-demo.html")
 
 
 def demo(
-    output: Annotated[Path, typer.Option("-o", "--output", help="File for the report.")] = Path(
-        "ranklens-demo.html"
-    ),
+    *,
+    full: Annotated[
+        bool,
+        typer.Option(
+            "--full", help="Compare six search engines on Python's own documentation and write a report."
+        ),
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="File for the report of --full. [ranklens-demo.html]"),
+    ] = None,
     save: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="Folder for the corpus, queries, judgments and runs, to try other commands on.",
-        ),
+        typer.Option(metavar="FOLDER", help="Folder for the data, to try other commands on."),
     ] = None,
 ) -> None:
-    """Compare six search engines on Python's own documentation and write a report. Works offline."""
+    """Catch a regression: a change of the chunk size that looks harmless. Works offline, in two seconds."""
+    if save is not None and save.is_file():
+        raise InputError(f"{save} is a file; choose a folder.")
+    if full:
+        _benchmark(output or _REPORT, save)
+    elif output is not None:
+        raise InputError("-o is the file for the report of the whole benchmark; add --full.")
+    else:
+        _regression(save)
+
+
+def _regression(folder: Path | None) -> None:
+    from ranklens.bench.demo.regression import Regression
+
+    found = Regression.run()
+    typer.echo(f"{found}\n")
+    if folder is not None:
+        found.save(folder)
+    lines = [
+        f"{_program()} demo --save demo-data" if folder is None else None,
+        f"cd {'demo-data' if folder is None else _quoted(folder)}",
+        f"{_program()} compare golden.jsonl before.jsonl after.jsonl --match text -m hit@3",
+        f"{_program()} evaluate golden.jsonl after.jsonl --match text -m hit@3 --failing 8",
+        f"{_program()} report golden.jsonl before.jsonl after.jsonl --match text -m hit@3",
+    ]
+    typer.echo("\n".join(["Try next, on the same data:", *(f"  {line}" for line in lines if line)]))
+
+
+def _benchmark(output: Path, save: Path | None) -> None:
     # One thread is quickest for matrices of this size, above all on a busy machine. NumPy reads this when it is loaded.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from ranklens.bench.demo import run_demo
@@ -39,8 +73,6 @@ def demo(
     from ranklens.tables.table import Lines, Printout
 
     check_output(output)
-    if save is not None and save.is_file():
-        raise InputError(f"{save} is a file; choose a folder.")
     found = run_demo(output)
     compared = found.comparison
     verdicts = Lines("Verdict", [f"{name}: {compared.verdict(name)}" for name in compared.measures])
@@ -55,7 +87,7 @@ def demo(
 
 def _next_steps(compared: Comparison, folder: Path | None) -> str:
     if folder is None or len(compared.systems) == 1:
-        return f"Try next:\n  {_program()} demo --save demo-data    # the same, with files for the other commands"
+        return f"Try next:\n  {_program()} demo --full --save demo-data    # the same, with files for the other commands"
     first, second = compared.systems[0], compared.systems[-1]
     one, other = (_quoted(folder / "runs" / f"{name}.txt") for name in (first, second))
     differs_most = compared.queries("nDCG@10", first, second)["query"][0]

@@ -1,9 +1,12 @@
-"""A real retrieval benchmark that needs nothing but Python: people's questions to the documentation of the standard library.
+"""Two demos that need nothing but Python.
+
+:mod:`ranklens.bench.demo.regression` catches a harmful change of the chunk size in two seconds. The whole benchmark asks people's
+questions to the documentation of the standard library:
 
 - :mod:`ranklens.bench.demo.corpus`: about 4,800 documents, made at run time from docstrings.
 - :mod:`ranklens.bench.demo.queries`: 160 questions with graded judgments, and how they were made.
 - :mod:`ranklens.bench.demo.retrievers`: six search engines.
-- :func:`run_demo`: all of them, compared and reported.
+- :func:`run_demo`: all search engines, compared and reported.
 """
 
 from __future__ import annotations

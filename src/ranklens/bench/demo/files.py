@@ -16,26 +16,32 @@ if TYPE_CHECKING:
 
 def save(demo: Demo, folder: Path) -> Path:
     """Write ``corpus.jsonl``, ``queries.jsonl``, ``qrels/test.tsv`` and ``runs/*.txt``."""
-    try:
-        (folder / "qrels").mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{folder} cannot be created: {error.strerror}. Choose another folder.") from None
+    make_folder(folder / "qrels")
     documents = demo.documents.documents.items()
-    _write(
+    write_lines(
         folder / "corpus.jsonl",
         (json.dumps({"_id": name, "title": name, "text": text}) for name, text in documents),
     )
-    _write(
+    write_lines(
         folder / "queries.jsonl",
         (json.dumps({"_id": query.id, "text": query.text, "type": query.type}) for query in demo.asked),
     )
     judged = ((query, doc, grade) for query, docs in demo.bench.qrels.items() for doc, grade in docs.items())
     rows = (f"{query}\t{doc}\t{grade:.0f}" for query, doc, grade in judged)
-    _write(folder / "qrels" / "test.tsv", ["query-id\tcorpus-id\tscore", *rows])
+    write_lines(folder / "qrels" / "test.tsv", ["query-id\tcorpus-id\tscore", *rows])
     demo.bench.save_runs(folder / "runs")
     return folder
 
 
-def _write(path: Path, lines: Iterable[str]) -> None:
+def make_folder(folder: Path) -> None:
+    """Create a folder with everything above it, unless it exists."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder} cannot be created: {error.strerror}. Choose another folder.") from None
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """Write a text file whole, or not at all."""
     text = "".join(f"{line}\n" for line in lines)
     write_whole(path, lambda place: place.write_text(text, encoding="utf-8"))
