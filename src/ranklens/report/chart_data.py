@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ranklens.scores import Scores
 
     MeasureName: TypeAlias = str | Measure | None
+    Row: TypeAlias = dict[str, Any]  # of a table that is drawn: texts and numbers by column
 
 KS = (1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 500, 1000)
 NOT_FOUND = "not found"

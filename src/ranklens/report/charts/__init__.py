@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ranklens.errors import InputError, nearest
 from ranklens.report import chart_data
 from ranklens.report.charts import style
+from ranklens.report.charts.library import needed
 from ranklens.report.charts.matrix import significance
 from ranklens.report.charts.means import differences, leaderboard, slices
 from ranklens.report.charts.queries import deltas, scatter
@@ -86,8 +87,8 @@ def draw(
 ) -> Chart:
     """A chart by its name, of the first measure or another; ``a`` and ``b`` are used where it shows two systems."""
     _check(name, measure)
-    options: dict[str, Any] = {"a": a, "b": b} if name in _OF_TWO else {}
-    return CHARTS[name](comparison, **options, **({} if measure is None else {"measure": measure}))
+    pair = {"a": a, "b": b} if name in _OF_TWO else {}
+    return CHARTS[name](comparison, **pair, **({} if measure is None else {"measure": measure}))
 
 
 def planned(text: str) -> tuple[str, str | None, Path]:
@@ -101,8 +102,9 @@ def planned(text: str) -> tuple[str, str | None, Path]:
     _check(name, measure or None, f"--plot {text}: ")
     target = Path(file)
     style.format_of(target)
-    style.altair()  # what is missing is told now, not after the evaluation
-    style.converter()
+    # A missing package is reported now, not after the evaluation.
+    needed("altair")
+    needed("vl_convert")
     return name, measure or None, target
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from math import ceil, floor, log10
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ranklens.report.charts import figures, style
+from ranklens.report.charts import library as alt
 from ranklens.words import counted
 
 if TYPE_CHECKING:
@@ -14,21 +15,26 @@ if TYPE_CHECKING:
     from ranklens.comparison.comparison import Comparison
 
 
-def labels(base: Any) -> list[Any]:
+def labels(base: alt.Chart) -> list[alt.Chart]:
     """Words behind the marks, legible over lines."""
-    alt, place = style.altair(), {"align": "left", "dx": figures.current().small(8, 4)}
-    halo = base.mark_text(**place, strokeWidth=figures.current().small(3, 2)).encode(
-        stroke=alt.value("white")
-    )
-    text = base.mark_text(**place)
-    return [one.encode(text="label:N", color=alt.value(style.INK)) for one in (halo, text)]
+    gap = figures.current().small(8, 4)
+    halo = base.mark_text(align="left", dx=gap, strokeWidth=figures.current().small(3, 2))
+    layers = halo.encode(stroke=alt.value("white")), base.mark_text(align="left", dx=gap)
+    return [layer.encode(text="label:N", color=alt.value(style.INK)) for layer in layers]
+
+
+def reaches(base: alt.Chart) -> alt.Chart:
+    """The intervals of rows, as broad lines behind their points."""
+    broad = base.mark_rule(strokeWidth=figures.current().small(7, 4), opacity=0.28, strokeCap="round")
+    intervals: alt.Chart = broad.encode(x="low:Q", x2="high:Q")
+    return intervals
 
 
 def round_ticks(low: float, high: float) -> list[float]:
     """Round numbers between the ends, and none in the room for labels."""
-    span, wanted = (high - low) or abs(high) or 1.0, figures.current().small(6, 4)
-    base = 10.0 ** floor(log10(span / wanted))
-    step = next(base * factor for factor in (1, 2, 5, 10) if span / (base * factor) <= wanted)
+    span, most = (high - low) or abs(high) or 1.0, figures.current().small(6, 4)
+    base = 10.0 ** floor(log10(span / most))
+    step = next(base * factor for factor in (1, 2, 5, 10) if span / (base * factor) <= most)
     return [round(i * step, 12) for i in range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)]
 
 

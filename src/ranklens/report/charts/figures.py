@@ -10,13 +10,18 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial, wraps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, ParamSpec
 
 from ranklens.errors import InputError, nearest
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from ranklens.comparison.comparison import Comparison
+    from ranklens.report.chart_data import Row
     from ranklens.report.charts.style import Chart
+
+P = ParamSpec("P")
 
 WIDTHS = {
     "column": 240,
@@ -96,11 +101,11 @@ def drawn_as(figure: Figure) -> Iterator[None]:
 
 def shown(comparison: Comparison) -> list[str]:
     """The systems that are drawn, in the order given."""
-    wanted = current().systems
-    if wanted is None:
+    chosen = current().systems
+    if chosen is None:
         return list(comparison.systems)
-    _refuse_unknown(comparison, wanted)
-    return [system for system in comparison.systems if system in wanted]
+    _refuse_unknown(comparison, chosen)
+    return [system for system in comparison.systems if system in chosen]
 
 
 def standing_out(comparison: Comparison) -> list[str] | None:
@@ -119,10 +124,11 @@ def standing_out(comparison: Comparison) -> list[str] | None:
     return list(dict.fromkeys([*first, *best[:_BEST]]))
 
 
-def kept(comparison: Comparison, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def drawn_rows(comparison: Comparison, table: pl.DataFrame) -> list[Row]:
     """The rows whose systems are drawn."""
+    rows = table.to_dicts()
     if current().systems is None:
-        return list(rows)
+        return rows
     systems = {*shown(comparison)}
     return [row for row in rows if all(row[key] in systems for key in ("system", "a", "b") if key in row)]
 
@@ -133,11 +139,11 @@ def _refuse_unknown(comparison: Comparison, names: Sequence[str]) -> None:
             raise InputError(f"There is no system {name!r}: {nearest(name, comparison.systems)}")
 
 
-def redrawable(chart: Callable[..., Chart]) -> Callable[..., Chart]:
+def redrawable(chart: Callable[P, Chart]) -> Callable[P, Chart]:
     """The function, whose charts can be drawn again as figures."""
 
     @wraps(chart)
-    def draw(*args: Any, **options: Any) -> Chart:
+    def draw(*args: P.args, **options: P.kwargs) -> Chart:
         from ranklens.report.notebook import repeatable
 
         return repeatable(chart(*args, **options), partial(chart, *args, **options))

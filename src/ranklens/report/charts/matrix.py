@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ranklens.comparison import wording
 from ranklens.report import chart_data, palette
 from ranklens.report.charts import figures, style
+from ranklens.report.charts import library as alt
 from ranklens.report.charts.axes import width_of
 from ranklens.report.charts.figures import redrawable
 
@@ -24,13 +25,12 @@ _CELLS_WITH_TEXT, _MOST_NAMES = 8, 40  # systems across a matrix
 @redrawable
 def significance(comparison: Comparison, measure: MeasureName = None) -> Chart:
     """Every tested pair: the row's system minus the column's, with its adjusted p; filled where the test supports it."""
-    alt, name = style.altair(), chart_data.main_measure(comparison, measure)
+    name = chart_data.main_measure(comparison, measure)
     rows = [
         {**row, "label": f"{row['difference']:+.3f}", "chance": wording.p_text(row["adjusted_p"], comparison.alpha),
          "shade": row["difference"] if row["significant"] else 0.0, "star": "★" if row["significant"] else ""}
-        for row in chart_data.significance(comparison, name).to_dicts()
+        for row in figures.drawn_rows(comparison, chart_data.significance(comparison, name))
     ]  # fmt: skip
-    rows = figures.kept(comparison, rows)
     if comparison.baseline is not None:  # the only one that the others were tested against
         rows = [row for row in rows if row["a"] == comparison.baseline]
     order = [system for system in comparison.ranked(name) if any(row["b"] == system for row in rows)]
@@ -45,15 +45,11 @@ def significance(comparison: Comparison, measure: MeasureName = None) -> Chart:
     longest = width_of(max((len(system) for system in across), default=0))
     is_level = figure.width is not None and has_room and (longest + 6) * (len(across) + 1) <= figure.width
     turned = 0 if is_level else -30 if has_room and figure.width is None else -90
-    named = {"labels": len(across) <= _MOST_NAMES, "ticks": len(across) <= _MOST_NAMES}
+    is_named = len(across) <= _MOST_NAMES
+    top = alt.Axis(orient="top", labelAngle=turned, labels=is_named, ticks=is_named)
+    left = alt.Axis(labelFontSize=6) if len(order) > _MOST_NAMES else alt.Undefined
     base = alt.Chart(style.inline(rows)).encode(
-        x=alt.X("a:N", sort=across, title=None, axis=alt.Axis(orient="top", labelAngle=turned, **named)),
-        y=alt.Y(
-            "b:N",
-            sort=order,
-            title=None,
-            **({"axis": alt.Axis(labelFontSize=6)} if len(order) > _MOST_NAMES else {}),
-        ),
+        x=alt.X("a:N", sort=across, title=None, axis=top), y=alt.Y("b:N", sort=order, title=None, axis=left)
     )
     cells = base.mark_rect(stroke=style.LINE, strokeWidth=figure.small(1, 0.4)).encode(
         color=alt.Color("shade:Q", scale=shade, legend=None)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from ranklens.report import chart_data
 from ranklens.report.charts import figures, style
-from ranklens.report.charts.axes import averaged, labels, round_ticks, share_of_width, width_of
+from ranklens.report.charts import library as alt
+from ranklens.report.charts.axes import averaged, labels, reaches, round_ticks, share_of_width, width_of
 from ranklens.report.charts.figures import redrawable
 
 if TYPE_CHECKING:
@@ -19,11 +20,10 @@ if TYPE_CHECKING:
 @redrawable
 def leaderboard(comparison: Comparison, measure: MeasureName = None) -> Chart:
     """Means with their intervals, the best system first; systems that share a letter do not differ significantly."""
-    alt, name = style.altair(), chart_data.main_measure(comparison, measure)
-    rows = figures.kept(comparison, chart_data.leaderboard(comparison, name).to_dicts())
+    name = chart_data.main_measure(comparison, measure)
     rows = [
         {**row, "label": f"{row['mean']:.4f}  {row['group']}", "end": row["high"] if isfinite(row["high"]) else row["mean"]}
-        for row in rows
+        for row in figures.drawn_rows(comparison, chart_data.leaderboard(comparison, name))
     ]  # fmt: skip
     order = [row["system"] for row in rows]
     base = alt.Chart(style.inline(rows)).encode(
@@ -38,35 +38,28 @@ def leaderboard(comparison: Comparison, measure: MeasureName = None) -> Chart:
     scale = alt.Scale(zero=False, nice=False, padding=figure.small(10, 4), domain=[lowest, highest + room])
     axis = alt.Axis(values=round_ticks(lowest, highest))
     x = alt.X("mean:Q", title=comparison.shown(name), scale=scale, axis=axis)
-    reach = base.mark_rule(strokeWidth=figure.small(7, 4), opacity=0.28, strokeCap="round").encode(
-        x="low:Q", x2="high:Q"
+    points = base.mark_point(filled=True, size=figure.small(90, 22), opacity=1).encode(
+        x=x, shape=style.shape(comparison, legend=False)
     )
-    points = base.mark_point(filled=True, size=figures.current().small(90, 22), opacity=1)
-    letters = (
-        ". Systems that share a letter do not differ significantly"
-        if any(row["group"] for row in rows)
-        else ""
-    )
+    has_letters = any(row["group"] for row in rows)
+    letters = ". Systems that share a letter do not differ significantly" if has_letters else ""
     return style.styled(
-        alt.layer(
-            reach,
-            points.encode(x=x, shape=style.shape(comparison, legend=False)),
-            *labels(base.encode(x="end:Q")),
-        ),
+        alt.layer(reaches(base), points, *labels(base.encode(x="end:Q"))),
         f"{comparison.shown(name)} by system",
         f"{averaged(comparison)}{letters}",
-        height=figures.current().rows(len(rows)),
+        height=figure.rows(len(rows)),
     )
 
 
 @redrawable
 def differences(comparison: Comparison, measure: MeasureName = None) -> Chart:
     """The difference of each pair with its interval: those with the baseline, or with the best; a margin is drawn as a band."""
-    alt, name = style.altair(), chart_data.main_measure(comparison, measure)
-    rows = figures.kept(comparison, chart_data.differences(comparison, name).to_dicts())
-    of = ""
-    if figures.current().width is not None and len({row["a"] for row in rows}) == 1:
-        of = f" from {rows[0]['a']}"  # once, where every row would repeat it
+    name = chart_data.main_measure(comparison, measure)
+    rows, figure = figures.drawn_rows(comparison, chart_data.differences(comparison, name)), figures.current()
+    reference = ""
+    if figure.width is not None and len({row["a"] for row in rows}) == 1:
+        # Named once in the title of the axis, where every row would repeat it.
+        reference = f" from {rows[0]['a']}"
         rows = [{**row, "pair": row["b"]} for row in rows]
     base = alt.Chart(style.inline(rows)).encode(
         y=alt.Y("pair:N", sort=[row["pair"] for row in rows], title=None),
@@ -77,53 +70,44 @@ def differences(comparison: Comparison, measure: MeasureName = None) -> Chart:
     reaching = max(ends) + share / (1 - share) * ((max(ends) - min(ends)) or 1.0)
     x = alt.X(
         "difference:Q",
-        title=f"difference{of} in {comparison.shown(name)}",
+        title=f"difference{reference} in {comparison.shown(name)}",
         axis=alt.Axis(values=round_ticks(min(ends), max(ends))),
-        scale=alt.Scale(domain=[min(ends), reaching], nice=False, padding=figures.current().small(10, 4)),
-    )
-    reach = base.mark_rule(strokeWidth=figures.current().small(7, 4), opacity=0.28, strokeCap="round").encode(
-        x="low:Q", x2="high:Q"
+        scale=alt.Scale(domain=[min(ends), reaching], nice=False, padding=figure.small(10, 4)),
     )
     layers = [alt.Chart(style.inline([{"zero": 0}])).mark_rule(color=style.MUTED).encode(x="zero:Q")]
-    sizes = sorted({row["margin"] for row in rows if row["margin"] is not None})
-    if sizes:
-        band = alt.Chart(style.inline([{"from": -size, "to": size} for size in sizes[-1:]]))
+    about = averaged(comparison)
+    margin = max((row["margin"] for row in rows if row["margin"] is not None), default=None)
+    if margin is not None:
+        band = alt.Chart(style.inline([{"from": -margin, "to": margin}]))
         layers.insert(0, band.mark_rect(color=style.LINE, opacity=0.6).encode(x="from:Q", x2="to:Q"))
-    about = f"{averaged(comparison)}" + (
-        f". Band: the margin of {comparison.settings.margins[name]}" if sizes else ""
-    )
-    points = base.mark_point(filled=True, size=figures.current().small(90, 22), opacity=1).encode(x=x)
+        about += f". Band: the margin of {comparison.settings.margins[name]}"
+    points = base.mark_point(filled=True, size=figure.small(90, 22), opacity=1).encode(x=x)
     return style.styled(
-        alt.layer(*layers, reach, points, *labels(base.encode(x="high:Q"))),
+        alt.layer(*layers, reaches(base), points, *labels(base.encode(x="high:Q"))),
         f"Differences in {comparison.shown(name)}",
         about,
-        height=figures.current().rows(len(rows)),
+        height=figure.rows(len(rows)),
     )
 
 
 @redrawable
 def slices(comparison: Comparison, measure: MeasureName = None) -> Chart:
     """Means with their intervals in every slice of the queries."""
-    alt, name = style.altair(), chart_data.main_measure(comparison, measure)
-    rows = figures.kept(comparison, chart_data.slices(comparison, name).to_dicts())
+    name = chart_data.main_measure(comparison, measure)
+    rows = figures.drawn_rows(comparison, chart_data.slices(comparison, name))
     first = figures.standing_out(comparison)
     if first is not None and figures.current().systems is None:
         rows = [row for row in rows if row["system"] in first]
     systems, figure = {row["system"] for row in rows}, figures.current()
     # Facets cannot be fitted into a width, so the names beside them get a width of their own.
     beside = min(1.1 * width_of(max(map(len, systems))) + 6, 90)
-    names = (
-        {} if figure.width is None else {"minExtent": beside, "maxExtent": beside, "labelLimit": beside - 4}
-    )
+    axis = alt.Axis()
+    if figure.width is not None:
+        axis = alt.Axis(minExtent=beside, maxExtent=beside, labelLimit=beside - 4)
     rows = [{**row, "part": f"{row['slice']} ({row['n']:,})"} for row in rows]
+    order = [system for system in comparison.ranked(name) if system in systems]
     base = alt.Chart(style.inline(rows)).encode(
-        y=alt.Y(
-            "system:N",
-            sort=[s for s in comparison.ranked(name) if s in systems],
-            title=None,
-            axis=alt.Axis(**names),
-        ),
-        color=style.colour(comparison, legend=False),
+        y=alt.Y("system:N", sort=order, title=None, axis=axis), color=style.colour(comparison, legend=False)
     )
     # Flat ends: round ones would stick out where an interval ends at 0 or 1.
     reach = base.mark_rule(strokeWidth=figure.small(6, 3.5), opacity=0.28).encode(x="low:Q", x2="high:Q")
@@ -137,11 +121,7 @@ def slices(comparison: Comparison, measure: MeasureName = None) -> Chart:
     faceted = chart.facet(
         spacing=figure.small(20, 4), row=alt.Row("part:N", sort=parts, title=None, header=style.header())
     )
-    some = (
-        f"{len(systems)} of {len(comparison.systems)} systems. "
-        if len(systems) < len(comparison.systems)
-        else ""
-    )
-    return style.styled(
-        faceted, f"{comparison.shown(name)} by slice", some + averaged(comparison), size=False
-    )
+    about = averaged(comparison)
+    if len(systems) < len(comparison.systems):
+        about = f"{len(systems)} of {len(comparison.systems)} systems. {about}"
+    return style.styled(faceted, f"{comparison.shown(name)} by slice", about, size=False)

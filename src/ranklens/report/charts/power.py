@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ranklens.report.charts import library as alt
 from ranklens.report.charts import style
 
 if TYPE_CHECKING:
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 
 def power_chart(plan: Plan) -> Chart:
     """The chance to find the difference over the number of queries; a band for what the pilot leaves open, a rule at the plan."""
-    alt = style.altair()
     base = alt.Chart(style.inline(plan.curve.to_dicts())).encode(x=alt.X("queries:Q", title="queries"))
     percent = alt.Axis(format="%")
     line = base.mark_line(strokeWidth=2.5, color=style.COLOURS[0]).encode(

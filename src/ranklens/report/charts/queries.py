@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ranklens.report import chart_data
 from ranklens.report.charts import figures, style
+from ranklens.report.charts import library as alt
 from ranklens.report.charts.figures import redrawable
 from ranklens.words import several
 
@@ -46,7 +47,6 @@ def deltas(
     comparison: Comparison, measure: MeasureName = None, a: str | None = None, b: str | None = None
 ) -> Chart:
     """The difference b - a of every query, sorted: who wins how often, and by how much."""
-    alt = style.altair()
     name, table, first, second = _two_systems(comparison, measure, a, b)
     rows = [
         {"query": row["query"], "order": order, "next": order + 1, "difference": row["difference"],
@@ -94,41 +94,37 @@ def scatter(
     comparison: Comparison, measure: MeasureName = None, a: str | None = None, b: str | None = None
 ) -> Chart:
     """System b against system a, one point per query, larger where several coincide; above the diagonal, b is higher."""
-    alt = style.altair()
     name, table, first, second = _two_systems(comparison, measure, a, b)
-    rows: list[dict[str, Any]] = [
+    queries_at: dict[tuple[float, float], list[str]] = {}
+    for query, u, v in table.select("query", first, second).iter_rows():
+        queries_at.setdefault((u, v), []).append(query)
+    # The largest crowds first, so that small points are drawn over large ones.
+    crowds = sorted(queries_at.items(), key=lambda crowd: -len(crowd[1]))
+    rows = [
         {"queries": len(queries), "first": queries[0], "query": several(queries, 3), "a": u, "b": v,
          "higher": second if v > u else first if v < u else "equal"}
-        for (u, v), queries in _places(table, first, second)
+        for (u, v), queries in crowds
     ]  # fmt: skip
     ends = [min(*table[first], *table[second], 0.0), max(*table[first], *table[second], 0.0)]
-    most = max((row["queries"] for row in rows), default=1)
-    side = {"domain": [first, second]}
-    colours = [style.look(comparison, system, style.COLOURS) for system in (first, second)]
-    shapes = [style.look(comparison, system, style.SHAPES) for system in (first, second)]
+    sides = [first, second]
+    colours = [style.look(comparison, system, style.COLOURS) for system in sides]
+    shapes = [style.look(comparison, system, style.SHAPES) for system in sides]
     if any(row["higher"] == "equal" for row in rows):
-        side["domain"].append("equal")
+        sides.append("equal")
         colours.append(style.MUTED)
         shapes.append(next(shape for shape in style.SHAPES if shape not in shapes))
+    largest = figures.current().small(55, 16) * _CROWD
+    sizes = alt.Scale(domain=[0, _CROWD], range=[0, largest], clamp=True)
+    legend = style.legend_of("higher")
     points = (
         alt.Chart(style.inline(rows))
         .mark_point(filled=True, opacity=0.65)
         .encode(
-            size=alt.Size(
-                "queries:Q",
-                scale=alt.Scale(
-                    domain=[0, _CROWD], range=[0, figures.current().small(55, 16) * _CROWD], clamp=True
-                ),
-                legend=None,
-            ),
+            size=alt.Size("queries:Q", scale=sizes, legend=None),
             x=alt.X("a:Q", title=f"A: {first}", axis=alt.Axis(offset=8, tickCount=6)),
             y=alt.Y("b:Q", title=f"B: {second}", axis=alt.Axis(offset=8, tickCount=6)),
-            color=alt.Color(
-                "higher:N", scale=alt.Scale(**side, range=colours), legend=style.legend_of("higher")
-            ),
-            shape=alt.Shape(
-                "higher:N", scale=alt.Scale(**side, range=shapes), legend=style.legend_of("higher")
-            ),
+            color=alt.Color("higher:N", scale=alt.Scale(domain=sides, range=colours), legend=legend),
+            shape=alt.Shape("higher:N", scale=alt.Scale(domain=sides, range=shapes), legend=legend),
             tooltip=[
                 alt.Tooltip("query:N", title="queries"),
                 alt.Tooltip("a:Q", format=".4f"),
@@ -136,25 +132,17 @@ def scatter(
             ],
         )
     )
-    diagonal = alt.Chart(style.inline([{"a": end, "b": end} for end in ends])).mark_line(
-        color=style.MUTED, strokeWidth=1
-    )
+    diagonal = alt.Chart(style.inline([{"a": end, "b": end} for end in ends]))
+    line = diagonal.mark_line(color=style.MUTED, strokeWidth=1).encode(x="a:Q", y="b:Q")
+    has_crowds = any(len(queries) > 1 for _, queries in crowds)
     return style.styled(
-        alt.layer(diagonal.encode(x="a:Q", y="b:Q"), points),
+        alt.layer(line, points),
         f"{comparison.shown(name)} per query",
-        f"Above the line, {second} is higher" + (". Larger points: several queries" if most > 1 else ""),
+        f"Above the line, {second} is higher" + (". Larger points: several queries" if has_crowds else ""),
         width=380,
         height=380,
         square=True,
     )
-
-
-def _places(table: pl.DataFrame, first: str, second: str) -> list[tuple[tuple[float, float], list[str]]]:
-    """The queries that have the same two values, the largest crowds first, so that small points are drawn over large ones."""
-    found: dict[tuple[float, float], list[str]] = {}
-    for query, u, v in table.select("query", first, second).iter_rows():
-        found.setdefault((u, v), []).append(query)
-    return sorted(found.items(), key=lambda place: -len(place[1]))
 
 
 def _two_systems(

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
-from ranklens.errors import InputError, MissingExtraError
+from ranklens.errors import InputError
 from ranklens.report import palette
 from ranklens.report.charts import figures
+from ranklens.report.charts import library as alt
+from ranklens.report.charts.library import needed
 from ranklens.words import finite
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from typing import TypeAlias
 
-    import altair as alt
-
     from ranklens.comparison.comparison import Comparison
+    from ranklens.report.chart_data import Row
 
     Chart: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart
 
+Look = TypeVar("Look", str, list[int])  # a colour, a shape or a dash
 COLOURS = palette.SYSTEMS
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right", "triangle-left")  # fmt: skip
 DASHES = [list(dash) for dash in palette.DASHES]
@@ -51,7 +52,7 @@ def format_of(target: Path) -> str:
 
 def rendered(chart: Chart, kind: str) -> bytes:
     """The chart in one of :data:`FORMATS`."""
-    convert, spec = converter(), chart.to_json()
+    convert, spec = needed("vl_convert"), chart.to_json()
     if kind == "png":
         return bytes(convert.vegalite_to_png(spec, scale=2))
     if kind == "svg":
@@ -70,47 +71,39 @@ def colour(
     *,
     legend: bool = True,
     title: str | None = None,
-    channel: str = "Color",
-) -> Any:
+) -> alt.Color:
     """Each system's own colour; ``field`` holds the names of ``systems``."""
-    encode = getattr(altair(), channel)
-    return encode(
-        f"{field}:N", scale=scale(comparison, COLOURS, systems), legend=legend_of(title) if legend else None
-    )
+    looks = scale(comparison, COLOURS, systems)
+    return alt.Color(f"{field}:N", scale=looks, legend=legend_of(title) if legend else None)
 
 
-def shape(comparison: Comparison, *, legend: bool = True) -> Any:
+def shape(comparison: Comparison, *, legend: bool = True) -> alt.Shape:
     """Each system's own shape, for print in grey."""
-    return altair().Shape(
-        "system:N", scale=scale(comparison, SHAPES), legend=legend_of(None) if legend else None
-    )
+    looks = scale(comparison, SHAPES)
+    return alt.Shape("system:N", scale=looks, legend=legend_of(None) if legend else None)
 
 
-def dash(comparison: Comparison, *, legend: bool = True) -> Any:
+def dash(comparison: Comparison, *, legend: bool = True) -> alt.StrokeDash:
     """Each system's own dash, for lines."""
-    return altair().StrokeDash(
-        "system:N", scale=scale(comparison, DASHES), legend=legend_of(None) if legend else None
-    )
+    looks = scale(comparison, DASHES)
+    return alt.StrokeDash("system:N", scale=looks, legend=legend_of(None) if legend else None)
 
 
-def legend_of(title: str | None, values: Sequence[str] | None = None) -> Any:
-    """Beside a chart on a screen; below a figure of a paper, whose width it would take."""
-    below = (
-        {}
-        if figures.current().width is None
-        else {"orient": "bottom", "columns": 3, "symbolSize": 30, "offset": 4}
-    )
-    chosen = {} if values is None else {"values": list(values)}
-    return altair().Legend(title=title, symbolOpacity=1, symbolStrokeWidth=0, **below, **chosen)
+def legend_of(title: str | None) -> alt.Legend:
+    """Next to a chart on a screen; below a figure of a paper, whose width it would take."""
+    legend = alt.Legend(title=title, symbolOpacity=1, symbolStrokeWidth=0)
+    if figures.current().width is not None:
+        legend.orient, legend.columns, legend.symbolSize, legend.offset = "bottom", 3, 30, 4
+    return legend
 
 
-def scale(comparison: Comparison, looks: Sequence[Any], systems: Sequence[str] | None = None) -> Any:
+def scale(comparison: Comparison, looks: Sequence[Look], systems: Sequence[str] | None = None) -> alt.Scale:
     """From systems to what they look like."""
     shown = list(systems or figures.shown(comparison))
-    return altair().Scale(domain=shown, range=[look(comparison, system, looks) for system in shown])
+    return alt.Scale(domain=shown, range=[look(comparison, system, looks) for system in shown])
 
 
-def look(comparison: Comparison, system: str, looks: Sequence[Any]) -> Any:
+def look(comparison: Comparison, system: str, looks: Sequence[Look]) -> Look | str:
     """The same for a system in every chart; no two systems look alike, except those that do not stand out."""
     first = figures.standing_out(comparison)
     if first is None:
@@ -121,7 +114,7 @@ def look(comparison: Comparison, system: str, looks: Sequence[Any]) -> Any:
 
 
 def styled(
-    chart: Any,
+    chart: Chart,
     title: str,
     about: str,
     *,
@@ -132,30 +125,19 @@ def styled(
 ) -> Chart:
     """The chart with a heading and the looks that all charts share; a notebook shows it without the network."""
     figure = figures.current()
-    if figure.width is None:
-        extent: dict[str, Any] = {"width": width, "height": height}
-    else:  # all of it, with axes and legend, is as wide as asked for
+    if figure.title:
+        head = alt.TitleParams(title, subtitle=about, anchor="start", frame="group", offset=14)
+        chart = chart.properties(title=head)
+    if size and figure.width is None:
+        chart = chart.properties(width=width, height=height)
+    elif size and figure.width is not None:  # all of it, with axes and legend, is as wide as asked for
         tall = figure.width if square else min(height, 0.62 * figure.width if height == 300 else height)
-        fit = altair().AutoSizeParams(type="fit", contains="padding")
-        extent = {"width": figure.width, "height": tall, "autosize": fit}
-    head = altair().TitleParams(title, subtitle=about, anchor="start", frame="group", offset=14)
-    chart = chart.properties(**({"title": head} if figure.title else {}), **(extent if size else {}))
-    finished: Chart = _with_looks(chart, figure)
-    from ranklens.report.notebook import self_contained
-
-    return self_contained(finished)
-
-
-def _with_looks(chart: Any, figure: figures.Figure) -> Any:
+        fit = alt.AutoSizeParams(type="fit", contains="padding")
+        chart = chart.properties(width=figure.width, height=tall, autosize=fit)
     font, heading = figure.font, int(figure.small(15, 9))
     small = {} if figure.width is None else {"labelFontSize": font, "titleFontSize": font}
     axis = {} if figure.width is None else {"tickSize": 3, "titlePadding": 3, "labelPadding": 2}
-    upright = {
-        "labelPadding": figure.small(8, 3),
-        "titleX": figure.small(-26, -16),
-        "titleY": figure.small(-6, -7),
-    }
-    return (
+    chart = (
         chart.configure(font=FONT, padding=figure.small(14, 2), background="white")
         .configure_view(stroke=None)
         .configure_text(fontSize=font)
@@ -164,7 +146,8 @@ def _with_looks(chart: Any, figure: figures.Figure) -> Any:
             tickColor=MUTED, labelLimit=figure.small(220, 90), **small, **axis,
         )
         .configure_axisY(
-            domain=False, ticks=False, titleAngle=0, titleAlign="left", titleBaseline="bottom", **upright
+            domain=False, ticks=False, titleAngle=0, titleAlign="left", titleBaseline="bottom",
+            labelPadding=figure.small(8, 3), titleX=figure.small(-26, -16), titleY=figure.small(-6, -7),
         )
         .configure_title(
             color=INK, subtitleColor=MUTED, fontSize=heading, subtitleFontSize=int(figure.small(12, 7)), subtitlePadding=5
@@ -173,6 +156,9 @@ def _with_looks(chart: Any, figure: figures.Figure) -> Any:
             labelColor=INK, titleColor=MUTED, titleFontWeight="normal", labelLimit=220, symbolSize=figure.small(90, 30), **small
         )
     )  # fmt: skip
+    from ranklens.report.notebook import self_contained
+
+    return self_contained(chart)
 
 
 def title_of(chart: Chart) -> str:
@@ -180,9 +166,9 @@ def title_of(chart: Chart) -> str:
     return str(getattr(chart.title, "text", ""))
 
 
-def header() -> Any:
+def header() -> alt.Header:
     """The names above small multiples."""
-    return altair().Header(
+    return alt.Header(
         labelOrient="top",
         labelAnchor="start",
         labelColor=INK,
@@ -191,29 +177,11 @@ def header() -> Any:
     )
 
 
-def inline(rows: Sequence[Mapping[str, Any]]) -> Any:
+def inline(rows: Sequence[Row]) -> alt.InlineData:
     """Rows however many (Altair refuses tables of more than 5,000), with nothing for infinite numbers, which JSON lacks."""
-    return altair().InlineData(values=[{key: _for_json(value) for key, value in row.items()} for row in rows])
-
-
-def _for_json(value: Any) -> Any:
-    return finite(value) if isinstance(value, float) else value
-
-
-def altair() -> Any:
-    """The library, or how to get it."""
-    return _needed("altair")
-
-
-def converter() -> Any:
-    """What makes images, or how to get it."""
-    return _needed("vl_convert")
-
-
-def _needed(module: str) -> Any:
-    try:
-        return import_module(module)
-    except ImportError:
-        raise MissingExtraError(
-            f"Charts need {module.replace('_', '-')}, which is not installed: pip install 'ranklens[plots]'"
-        ) from None
+    return alt.InlineData(
+        values=[
+            {key: finite(value) if isinstance(value, float) else value for key, value in row.items()}
+            for row in rows
+        ]
+    )

@@ -4,37 +4,36 @@ from __future__ import annotations
 
 from itertools import combinations
 from math import isfinite, log10
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ranklens.report import chart_data
 from ranklens.report.charts import figures, style
+from ranklens.report.charts import library as alt
 from ranklens.report.charts.figures import redrawable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from ranklens.comparison.comparison import Comparison
-    from ranklens.report.chart_data import MeasureName
+    from ranklens.report.chart_data import MeasureName, Row
     from ranklens.report.charts.style import Chart
 
 
 @redrawable
 def latency(comparison: Comparison, measure: MeasureName = None) -> Chart:
     """Quality against seconds per query (median, a line to p95), with the Pareto front: systems that no other beats in both."""
-    alt, name = style.altair(), chart_data.main_measure(comparison, measure)
-    rows = figures.kept(comparison, chart_data.latency(comparison, name).to_dicts())
+    name = chart_data.main_measure(comparison, measure)
+    rows = figures.drawn_rows(comparison, chart_data.latency(comparison, name))
     words = "datum.value < 1 ? format(1000 * datum.value, '~g') + ' ms' : format(datum.value, '~g') + ' s'"
     axis = alt.Axis(values=_round_times(rows), grid=False, labelExpr=words)
     scale = alt.Scale(type="log", nice=False, padding=24)
     x = alt.X("p50:Q", title="time per query (median, line to p95)", scale=scale, axis=axis)
     y = alt.Y("mean:Q", title=comparison.shown(name), scale=alt.Scale(zero=False))
-    crowded = _crowded(rows)  # then names beside the points would run into each other
+    # Names beside the points would run into each other in a crowd, so it gets a legend.
+    crowded = _crowded(rows)
     base = alt.Chart(style.inline(rows)).encode(color=style.colour(comparison, legend=crowded))
-    front = (
-        alt.Chart(style.inline([row for row in rows if row["front"]]))
-        .mark_line(strokeDash=[5, 4], color=style.MUTED)
-        .encode(x=x, y=y, order="p50:Q")
-    )
+    best = alt.Chart(style.inline([row for row in rows if row["front"]]))
+    front = best.mark_line(strokeDash=[5, 4], color=style.MUTED).encode(x=x, y=y, order="p50:Q")
     across = base.mark_rule(strokeWidth=2, opacity=0.6).encode(x=x, x2="p95:Q", y=y)
     upright = base.mark_rule(strokeWidth=2, opacity=0.6).encode(x=x, y="low:Q", y2="high:Q")
     points = base.mark_point(filled=True, size=figures.current().small(130, 36), opacity=1).encode(
@@ -50,7 +49,7 @@ def latency(comparison: Comparison, measure: MeasureName = None) -> Chart:
     )
 
 
-def _round_times(rows: Sequence[Mapping[str, Any]]) -> list[float]:
+def _round_times(rows: Sequence[Row]) -> list[float]:
     """1, 2 and 5 times the powers of ten that the times cover; the powers alone if there are many."""
     times = [row[end] for row in rows for end in ("p50", "p95") if row[end] > 0]
     steps = [base * 10**power for power in range(-9, 6) for base in (1, 2, 5)]
@@ -58,7 +57,7 @@ def _round_times(rows: Sequence[Mapping[str, Any]]) -> list[float]:
     return covered if len(covered) <= 8 else [step for step in covered if round(log10(step), 9).is_integer()]
 
 
-def _crowded(rows: Sequence[Mapping[str, Any]]) -> bool:
+def _crowded(rows: Sequence[Row]) -> bool:
     """Whether two points are closer than the size of a name, in the chart of the usual size."""
     times = [log10(max(row["p50"], 1e-9)) for row in rows]
     width = (max(times, default=0) - min(times, default=0)) or 1

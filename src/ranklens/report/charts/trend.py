@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ranklens.report import palette
+from ranklens.report.charts import library as alt
 from ranklens.report.charts import style
 from ranklens.scores.history.entries import COMMIT_LETTERS
 from ranklens.words import counted
@@ -18,7 +19,6 @@ _DROP, _RISE = palette.SYSTEMS[1], palette.SYSTEMS[2]
 
 def trend_chart(trend: Trend) -> Chart:
     """Means with their intervals by entry, one line per system; significant drops and rises are marked."""
-    alt = style.altair()
     rows = [
         {
             **row,
@@ -28,28 +28,21 @@ def trend_chart(trend: Trend) -> Chart:
         }
         for row in trend.to_frame().to_dicts()
     ]
-    _mark_stretches(rows)
-    systems = list(dict.fromkeys(row["system"] for row in rows))
+    # Entries of a system that are compared with each other, one after the other, form a stretch.
+    stretch = dict.fromkeys((row["system"] for row in rows), 0)
+    for row in rows:
+        stretch[row["system"]] += row["before"] is not None and row["p_value"] is None
+        row["stretch"] = stretch[row["system"]]
+    systems = list(stretch)
     looks = [style.COLOURS[number % len(style.COLOURS)] for number in range(len(systems))]
-    colour = alt.Color(
-        "system:N",
-        scale=alt.Scale(domain=systems, range=looks),
-        legend=alt.Legend(title=None) if len(systems) > 1 else None,
-    )
+    legend = alt.Legend(title=None) if len(systems) > 1 else None
+    colour = alt.Color("system:N", scale=alt.Scale(domain=systems, range=looks), legend=legend)
     order = [row["entry"] for row in rows]
+    axis = alt.Axis(labelExpr="'#' + datum.value", labelAngle=0)
+    texts = ("entry:O", "at:N", "system:N", "commit:N", "label:N")
     base = alt.Chart(style.inline(rows)).encode(
-        x=alt.X(
-            "entry:O", title="entry", sort=order, axis=alt.Axis(labelExpr="'#' + datum.value", labelAngle=0)
-        ),
-        tooltip=[
-            "entry:O",
-            "at:N",
-            "system:N",
-            "commit:N",
-            "label:N",
-            alt.Tooltip("mean:Q", format=".4f"),
-            "note:N",
-        ],
+        x=alt.X("entry:O", title="entry", sort=order, axis=axis),
+        tooltip=[*texts, alt.Tooltip("mean:Q", format=".4f"), "note:N"],
     )
     y = alt.Y("mean:Q", title=trend.measure.shown, scale=alt.Scale(zero=False))
     reach = base.mark_rule(strokeWidth=6, opacity=0.25, strokeCap="round").encode(
@@ -69,18 +62,6 @@ def trend_chart(trend: Trend) -> Chart:
     about = (
         f"{counted(len(rows), 'entry')}, 95% intervals; {counted(len(trend.drops), 'drop')} by a paired test"
     )
-    layers = (
-        alt.layer(reach, line, points, marks, words)
-        if any(r["flag"] for r in rows)
-        else alt.layer(reach, line, points)
-    )
+    is_flagged = any(row["flag"] for row in rows)
+    layers = alt.layer(reach, line, points, *([marks, words] if is_flagged else []))
     return style.styled(layers, f"{trend.measure.shown} over time", about)
-
-
-def _mark_stretches(rows: list[dict[str, Any]]) -> None:
-    """Number the entries of each system that are compared with each other, one after the other."""
-    stretch: dict[str, int] = {}
-    for row in rows:
-        apart = row["before"] is not None and row["p_value"] is None
-        stretch[row["system"]] = stretch.get(row["system"], 0) + apart
-        row["stretch"] = stretch[row["system"]]
