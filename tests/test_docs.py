@@ -78,6 +78,18 @@ def test_the_places_to_look_exist():
     assert not missing
 
 
+def test_every_page_can_be_reached():
+    """From the first page and from the navigation of the site; README fits on a page."""
+    docs, readme = ROOT / "docs", (ROOT / "README.md").read_text(encoding="utf-8")
+    pages = {page.name for page in docs.glob("*.md")} - {"index.md"}
+    index, navigation = (
+        (ROOT / path).read_text(encoding="utf-8") for path in ("docs/index.md", "mkdocs.yml")
+    )
+    assert {page for page in pages if f"]({page})" not in index} == set()
+    assert {page for page in pages if f" {page}\n" not in navigation} == set()
+    assert len(readme.split()) <= 1000
+
+
 def test_every_command_has_help_with_an_example():
     import typer.main
 

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -62,6 +63,13 @@ def test_the_commands_to_try_next_run_on_the_saved_data(tmp_path, capsys, monkey
     monkeypatch.chdir("data")
     for command in commands:
         assert main(command) == 0, command
+
+
+def test_the_readme_begins_with_its_output(ran):
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    shown = readme.partition("```console\n$ ranklens demo\n")[2].partition("```")[0]
+    assert len(shown.splitlines()) > 15
+    assert str(ran).startswith(shown.rstrip("\n"))
 
 
 def test_nothing_is_written_without_a_folder(tmp_path):
