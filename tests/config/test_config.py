@@ -65,6 +65,9 @@ def hanging(text, k):
 def chunks(text, k):
     return [f"{doc}#{i}" for i, doc in enumerate(DOCS[:k])]
 
+def weighted(text, k):
+    return [{"id": doc, "metadata": {"weight": 6 - i}} for i, doc in enumerate(DOCS[:k])]
+
 def passages(text, k):
     return [{"document": "x", "start": 4, "end": 14}]
 
@@ -363,6 +366,20 @@ def retriever_rate_limit(bench):
     started = time.monotonic()
     bench(**retriever("good", rate_limit=20))
     assert time.monotonic() - started >= 3 / 20  # the least that three pauses take: not a matter of speed
+
+
+def retriever_backoff(bench):
+    paused = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ranklens.retrieval.workers.time.sleep", paused.append)
+        bench(**retriever("flaky", retries=1, backoff=3))
+    assert len(paused) == 2
+    assert all(1.5 <= seconds <= 3 for seconds in paused)
+
+
+def retriever_score_from(bench):
+    answers = bench(**retriever("weighted", score_from="metadata.weight")).benchmark.results["mine"].answers
+    assert {answer.scores[:2] for answer in answers.values()} == {(6, 5)}
 
 
 def retriever_id_from(bench):
@@ -685,7 +702,9 @@ EFFECTS = {
     "retrievers.timeout": retriever_timeout,
     "retrievers.retries": retriever_retries,
     "retrievers.rate_limit": retriever_rate_limit,
+    "retrievers.backoff": retriever_backoff,
     "retrievers.id_from": retriever_id_from,
+    "retrievers.score_from": retriever_score_from,
     "retrievers.match": retriever_match,
     "match": retriever_match,
     "baseline": baseline,

@@ -15,7 +15,7 @@ import pytest
 import ranklens as rl
 from ranklens.errors import InputError
 from ranklens.retrieval import calling
-from ranklens.retrieval.calling import Limits
+from ranklens.retrieval.asking import AskOptions
 from ranklens.retrieval.store import Store
 
 
@@ -223,9 +223,9 @@ def test_when_all_attempts_fail_the_last_error_stands():
 
 
 def test_pauses_double_up_to_half_a_minute_and_vary():
-    limits = Limits(retries=9, backoff=2)
+    options = AskOptions(retries=9, backoff=2)
     for attempt, longest in enumerate([2, 4, 8, 16, 30, 30], 1):
-        pauses = [limits.pause(attempt) for _ in range(50)]
+        pauses = [options.pause(attempt) for _ in range(50)]
         assert longest / 2 <= min(pauses) < max(pauses) <= longest
 
 
@@ -237,7 +237,7 @@ def test_the_rate_limit_spreads_the_calls_of_all_workers(monkeypatch):
             slept.append(round(seconds, 6))
 
     async def main():
-        pace = calling._Pace(Limits(rate_limit=4))
+        pace = calling._Pace(AskOptions(rate_limit=4))
         for _ in range(4):
             await pace.turn(Worker())
         monkeypatch.setattr(calling.time, "monotonic", lambda: 110.0)

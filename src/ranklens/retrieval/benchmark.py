@@ -12,11 +12,14 @@ from ranklens.data.matching.rules import Matching
 from ranklens.errors import InputError, nearest, warn
 from ranklens.metrics import parse_many
 from ranklens.retrieval.answers import STATUSES, RetrieverRun, counted
+from ranklens.retrieval.asking import AskArguments, AskOptions, whole
 from ranklens.retrieval.judged_queries import JudgedQueries, read_judged_queries
-from ranklens.retrieval.session import RunOptions, Session
+from ranklens.retrieval.session import Session
 from ranklens.retrieval.store import Store
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from ranklens.comparison.comparison import Comparison
     from ranklens.metrics import Measure
     from ranklens.retrieval.agreement import Agreement
@@ -111,27 +114,8 @@ class Benchmark:
     def run(
         self,
         name: str,
-        retriever: Any,
-        *,
-        k: int = 10,
-        concurrency: int = 1,
-        timeout: float | None = None,
-        retries: int = 0,
-        rate_limit: float | None = None,
-        backoff: float = 0.5,
-        id_from: Any = None,
-        score_from: Any = None,
-        batch_size: int | None = None,
-        version: str = "",
-        params: Mapping[str, Any] | None = None,
-        match: Matching | None = None,
-        depends_on: Any = None,
-        fresh: bool = False,
-        max_age: float | str | None = None,
-        stop_after: int = 20,
-        keep_going: bool = False,
-        resume: bool = True,
-        progress: bool | None = None,
+        retriever: object,
+        **options: Unpack[AskArguments],
     ) -> RetrieverRun:
         """Ask a retriever every query and keep its answers under ``name``.
 
@@ -151,41 +135,19 @@ class Benchmark:
         ``depends_on`` (:mod:`ranklens.retrieval.fingerprints`). What happens inside a remote service or an index cannot be seen:
         change ``version`` with it, ask again with ``fresh=True``, or let answers serve for ``max_age`` (seconds, or ``"7d"``).
         """
-        options = RunOptions(
-            k=k,
-            concurrency=concurrency,
-            timeout=timeout,
-            retries=retries,
-            rate_limit=rate_limit,
-            backoff=backoff,
-            id_from=id_from,
-            score_from=score_from,
-            batch_size=batch_size,
-            version=version,
-            params=params,
-            match=match or self.match,
-            depends_on=depends_on,
-            fresh=fresh,
-            max_age=max_age,
-            stop_after=stop_after,
-            keep_going=keep_going,
-            resume=resume,
-            progress=progress,
-        )
-        session = Session.start(name, retriever, self._judged.texts, self.store, options)
+        session = self._session(name, retriever, options)
         session.run()
         return self._keep(session)
 
-    async def arun(self, name: str, retriever: Any, **options: Any) -> RetrieverRun:
+    async def arun(self, name: str, retriever: object, **options: Unpack[AskArguments]) -> RetrieverRun:
         """:meth:`run`, with the same options, on the running event loop: for clients that belong to it."""
-        known = [option.name for option in dataclasses.fields(RunOptions)]
-        wrong = next((name for name in options if name not in known), None)
-        if wrong is not None:
-            raise InputError(f"There is no option {wrong!r}: {nearest(wrong, known)} See Benchmark.run.")
-        chosen = RunOptions(**{**options, "match": options.get("match") or self.match})
-        session = Session.start(name, retriever, self._judged.texts, self.store, chosen)
+        session = self._session(name, retriever, options)
         await session.arun()
         return self._keep(session)
+
+    def _session(self, name: str, retriever: object, options: AskArguments) -> Session:
+        chosen = AskOptions.of(options, self.match)
+        return Session.start(name, retriever, self._judged.texts, self.store, chosen)
 
     def _keep(self, session: Session) -> RetrieverRun:
         self.results[session.name] = session.result(self._judged.qrels)
@@ -323,7 +285,7 @@ class Benchmark:
         finished = self._finished()
         if len(finished) < 2:
             raise InputError("Only one retriever has run; agreement needs two.")
-        return agreement(finished, _depth(k), p)
+        return agreement(finished, whole("k", k), p)
 
     def sheet(self, path: str | Path, k: int = 10, *, corpus: Any = None) -> Path:
         """Write what to judge: the first ``k`` results of all retrievers, each document once per query, with an empty grade.
@@ -341,7 +303,7 @@ class Benchmark:
             raise InputError(
                 f"{path} exists, and may hold grades already; choose another name, or delete it."
             )
-        rows = sheets.rows(self._finished(), self._judged.texts, self._corpus(corpus), _depth(k))
+        rows = sheets.rows(self._finished(), self._judged.texts, self._corpus(corpus), whole("k", k))
         write_text(write(rows), Path(path))
         return Path(path)
 
@@ -352,7 +314,7 @@ class Benchmark:
 
         note = f"The first {k} results of {counted(len(self._finished()), 'retriever')}. Marked: found by all of them."
         content = sheets.page(
-            self._finished(), self._judged.texts, self._corpus(corpus), _depth(k), note=note
+            self._finished(), self._judged.texts, self._corpus(corpus), whole("k", k), note=note
         )
         write_text(content, Path(path))
         return Path(path)
@@ -501,12 +463,6 @@ def _spent_by_all(results: Mapping[str, RetrieverRun]) -> dict[str, dict[str, fl
 def _spent(result: RetrieverRun, names: Sequence[str]) -> list[str]:
     amounts = [getattr(result, name) for name in names]
     return ["–" if amount is None else f"{amount:,.6g}" for amount in amounts]
-
-
-def _depth(k: int) -> int:
-    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-        raise InputError(f"k={k!r} is not allowed; it is a whole number from 1.")
-    return k
 
 
 def run_file(name: str, suffix: str = ".txt") -> str:

@@ -11,20 +11,19 @@ import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import islice
 from numbers import Real
 from typing import Any
 
-from ranklens.data.matching.rules import ById, Matching
+from ranklens.data.matching.rules import ById
 from ranklens.data.readers.retrieved import Reading, ReadingError
 from ranklens.errors import InputError, InPython, warn
 from ranklens.progress import Progress, progress
 from ranklens.redaction import redacted
-from ranklens.retrieval import ages
 from ranklens.retrieval.adapters import Caller, adapt
 from ranklens.retrieval.answers import Answer, RetrieverRun, Status
-from ranklens.retrieval.calling import Limits, Work, acall_all, call_all
+from ranklens.retrieval.asking import AskOptions
+from ranklens.retrieval.calling import Work, acall_all, call_all
 from ranklens.retrieval.fingerprints import fingerprint
 from ranklens.retrieval.store import Store, answer_key
 from ranklens.retrieval.workers import Outcome, TurnsOutAsync
@@ -37,56 +36,6 @@ _UNREADABLE = (
 _FRAMES = 30  # of a traceback
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunOptions(Limits):
-    """The options of :meth:`ranklens.Benchmark.run`, which explains them, except the limits."""
-
-    k: int = 10
-    id_from: Any = None
-    score_from: Any = None
-    batch_size: int | None = None
-    version: str = ""
-    params: Mapping[str, Any] | None = None
-    match: Matching | None = None
-    depends_on: Any = None
-    fresh: bool = False
-    max_age: float | str | None = None
-    stop_after: int = 20
-    keep_going: bool = False
-    resume: bool = True
-    progress: bool | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if isinstance(self.stop_after, bool) or not isinstance(self.stop_after, int) or self.stop_after < 1:
-            raise InputError(f"stop_after={self.stop_after!r} is not allowed; it is a whole number from 1.")
-        _ = self.oldest_allowed
-        if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1:
-            raise InputError(f"k={self.k!r} is not allowed; it is a whole number from 1.")
-        if self.match is not None and not isinstance(self.match, Matching):
-            raise InputError(
-                f"match={self.match!r:.60} is not allowed; pass one of ranklens.matching: ById, ByField, ByParent, Groups, Spans."
-            )
-
-    @property
-    def oldest_allowed(self) -> float:
-        """The age in seconds from which on a stored answer is not used."""
-        return math.inf if self.max_age is None else ages.in_seconds(self.max_age)
-
-    @property
-    def uses_stored(self) -> bool:
-        return self.resume and not self.fresh
-
-    @cached_property
-    def reading(self) -> Reading:
-        inner = self.match.id_from if self.match is not None else None
-        if inner is not None and self.id_from is not None:
-            raise InputError(
-                f"id_from and match={type(self.match).__name__} both say where the id is; pass only one of them."
-            )
-        return Reading(self.k, inner if inner is not None else self.id_from, self.score_from)
-
-
 @dataclass
 class Session:
     """The state of one run: which queries are left, and the answers so far."""
@@ -94,7 +43,7 @@ class Session:
     name: str
     caller: Caller
     texts: Mapping[str, str]
-    options: RunOptions
+    options: AskOptions
     store: Store | None = None
     answers: dict[str, Answer] = field(default_factory=dict)
     _unreadable: list[ReadingError] = field(default_factory=list)
@@ -105,7 +54,7 @@ class Session:
 
     @classmethod
     def start(
-        cls, name: str, retriever: Any, texts: Mapping[str, str], store: Store | None, options: RunOptions
+        cls, name: str, retriever: Any, texts: Mapping[str, str], store: Store | None, options: AskOptions
     ) -> Session:
         """Check everything, and read the answers that the store already has."""
         if not isinstance(name, str) or not name.strip():

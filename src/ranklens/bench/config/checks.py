@@ -81,6 +81,8 @@ def check_retriever(retriever: Retriever) -> None:
         return
     if retriever.id is not None and retriever.id_from is not None:
         raise WrongKeyError("and id_from both say where the id is; set only one of them.", "id")
+    if retriever.score is not None and retriever.score_from is not None:
+        raise WrongKeyError("and score_from both say where the score is; set only one of them.", "score")
     from ranklens.bench.config.endpoints import endpoint
 
     try:

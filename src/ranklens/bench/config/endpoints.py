@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ranklens.errors import InputError
 from ranklens.retrieval.http import Endpoint, split_path
@@ -25,11 +25,3 @@ def endpoint(entry: Retriever) -> Endpoint:
         results if results is not None else scored,
         entry.timeout,
     )
-
-
-def places(entry: Retriever) -> dict[str, Any]:
-    """Where the ids and scores are in each result."""
-    return {
-        "id_from": split_path(entry.id)[1] if entry.id else entry.id_from,
-        "score_from": split_path(entry.score)[1] if entry.score else None,
-    }

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ranklens.comparison.comparison import Comparison
     from ranklens.guard.rules import Rule
     from ranklens.guard.verdicts import Undecided
+    from ranklens.retrieval.asking import AskArguments
     from ranklens.retrieval.benchmark import Benchmark
     from ranklens.scores import Scores
     from ranklens.scores.history.record import Record
@@ -103,13 +104,10 @@ def _asked(config: Config, asking: Asking) -> Benchmark:
     )
     max_age = performance.max_age if asking.max_age is None else asking.max_age
     live = max_age is None and (asking.frozen or bool(asking.gates and config.rules))
-    chosen: dict[str, Any] = {
-        "max_age": max_age,
-        "fresh": asking.fresh or live,
-        "keep_going": asking.keep_going,
-    }
     for entry, (retriever, takes_lists) in zip(config.retrievers, asked, strict=True):
-        benchmark.run(entry.name, retriever, **_options(entry, takes_lists, performance), **chosen)
+        options = _options(entry, takes_lists, performance)
+        options |= {"max_age": max_age, "fresh": asking.fresh or live, "keep_going": asking.keep_going}
+        benchmark.run(entry.name, retriever, **options)
     return benchmark
 
 
@@ -137,32 +135,32 @@ def _place(config: Config, number: int) -> str:
     return f"{where}{spell(('retrievers', number, key))}"
 
 
-def _options(entry: Retriever, takes_lists: bool, performance: Performance) -> dict[str, Any]:
-    batch_size = entry.batch_size or (performance.batch_size if takes_lists else None)
-    return {
+def _options(entry: Retriever, takes_lists: bool, performance: Performance) -> AskArguments:
+    options: AskArguments = {
         "k": entry.k,
         "concurrency": entry.concurrency or (_AT_ONCE if performance.parallel_processing else 1),
         "timeout": entry.timeout,
         "retries": entry.retries,
         "rate_limit": entry.rate_limit,
+        "backoff": entry.backoff,
         "id_from": entry.id_from,
+        "score_from": entry.score_from,
         "match": entry.match,
-        "batch_size": batch_size,
+        "batch_size": entry.batch_size or (performance.batch_size if takes_lists else None),
         "version": entry.version or "",
         "params": entry.params,
         "stop_after": performance.stop_after,
-        **_seen_in(entry),
     }
+    if entry.retriever is not None:
+        # The object that a factory made may not show what it was made from.
+        return {**options, "depends_on": [entry.retriever, named(entry.retriever)]}
+    from ranklens.retrieval.http import split_path
 
-
-def _seen_in(entry: Retriever) -> dict[str, Any]:
-    """What the retriever itself does not show."""
-    if entry.retriever is None:
-        from ranklens.bench.config.endpoints import places
-
-        return places(entry)
-    # The object that a factory made may not show what it was made from.
-    return {"depends_on": [entry.retriever, named(entry.retriever)]}
+    if entry.id:
+        options["id_from"] = split_path(entry.id)[1]
+    if entry.score:
+        options["score_from"] = split_path(entry.score)[1]
+    return options
 
 
 def _measured(config: Config, benchmark: Benchmark | None, asking: Asking) -> BenchResult:

@@ -31,9 +31,11 @@ from ranklens.guard.context import MIN_CHECKED, share_of
 from ranklens.guard.rules import FAILED, Limit, Rule, floor_of
 from ranklens.guard.verdicts import UNDECIDED
 from ranklens.metrics import Measure, parse, parse_many, with_rel
+from ranklens.options import descriptions
 from ranklens.policy import Policy, make_policy, questions
 from ranklens.report.trackers.destinations import check as check_tracker
 from ranklens.retrieval.ages import in_seconds
+from ranklens.retrieval.asking import AskOptions
 from ranklens.stats import CORRECTIONS, Margin
 
 _PLACEHOLDER = re.compile(r"(\$\{\w+\}|\{(?:query|k)\})")
@@ -150,6 +152,7 @@ def _server(url: str | None) -> str | None:
 
 Place = Annotated[Path, AfterValidator(_beside_the_file)]
 Above0 = Annotated[float, BeforeValidator(_no_truth), Field(gt=0, allow_inf_nan=False)]
+Seconds = Annotated[float, BeforeValidator(_no_truth), Field(ge=0, allow_inf_nan=False)]
 From0 = Annotated[int, BeforeValidator(_no_truth), Field(ge=0)]
 From1 = Annotated[int, BeforeValidator(_no_truth), Field(ge=1)]
 Named = Annotated[str, AfterValidator(_measure)]  # a measure
@@ -158,6 +161,15 @@ Floor = Annotated[float, BeforeValidator(_floor)]
 Allowance = Annotated[float | str, BeforeValidator(_margin)]
 Allowed = Annotated[InstanceOf[Limit], BeforeValidator(Limit.parse), PlainSerializer(_as_text)]
 Ruled = Annotated[InstanceOf[Rule], BeforeValidator(Rule.parse), PlainSerializer(_as_text)]
+
+
+_ASKING = descriptions(AskOptions)
+_USUAL = AskOptions()
+
+
+def _asking(name: str, **changed: Any) -> Any:
+    """The key for an option of :class:`~ranklens.retrieval.asking.AskOptions`, with its meaning, and its default unless that is ``changed``."""
+    return Field(description=_ASKING[name].key, **{"default": getattr(_USUAL, name), **changed})
 
 
 class Part(BaseModel):
@@ -208,14 +220,8 @@ class Performance(Part):
         "repeats no call: true or false. Changed code, parameters and versions are asked again; a changed remote "
         "service or index is not seen.",
     )
-    max_age: Annotated[float | str, AfterValidator(_age)] | None = Field(
-        default=None,
-        description="How old a stored answer may be: seconds, or text such as 7d or 12h. By default as old as it is.",
-    )
-    stop_after: From1 = Field(
-        default=20,
-        description="Stop when so many calls in a row fail with the same error: a whole number from 1.",
-    )
+    max_age: Annotated[float | str, AfterValidator(_age)] | None = _asking("max_age")
+    stop_after: From1 = _asking("stop_after")
     parallel_processing: bool | None = Field(
         default=None,
         description="true runs 8 queries at a time, unless a retriever sets its own concurrency; false runs one at a time.",
@@ -285,36 +291,22 @@ class Retriever(Part):
         description="The function or object, as module:function; module:function() calls it first to get the retriever. Not needed "
         "with url.",
     )
-    k: From1 = Field(default=10, description="Documents per query: a whole number from 1.")
+    k: From1 = _asking("k")
     factory: bool = Field(
         default=False,
         description="Whether the function creates the retriever: true or false.",
     )
-    params: Annotated[dict[str, Any], PlainSerializer(_without_texts)] = Field(
-        default_factory=dict,
-        description="Keyword arguments for the function or the factory: keys and values.",
-    )
-    version: str | None = Field(
-        default=None,
-        description="The version that stored answers belong to, in addition to what is seen of the code: text. Change it with "
-        "what cannot be seen, such as an index or a remote service.",
-    )
-    concurrency: From1 | None = Field(default=None, description="Simultaneous calls: a whole number from 1.")
-    batch_size: From1 | None = Field(
-        default=None, description="Number of texts per call, passed as a list: a whole number from 1."
-    )
-    timeout: Above0 | None = Field(
-        default=None, description="Time limit per call in seconds: a number above 0."
-    )
-    retries: From0 = Field(default=0, description="Number of retries after a failure: a whole number from 0.")
-    rate_limit: Above0 | None = Field(default=None, description="Maximum calls per second: a number above 0.")
-    id_from: str | None = Field(
-        default=None, description="Where to find the id in a result, e.g. metadata.source: text."
-    )
-    match: Matched | None = Field(
-        default=None,
-        description="How its ids map to judged ids, if different from match above.",
-    )
+    params: Annotated[dict[str, Any], PlainSerializer(_without_texts)] = _asking("params", default={})
+    version: str | None = _asking("version", default=None)
+    concurrency: From1 | None = _asking("concurrency", default=None)
+    batch_size: From1 | None = _asking("batch_size")
+    timeout: Above0 | None = _asking("timeout")
+    retries: From0 = _asking("retries")
+    rate_limit: Above0 | None = _asking("rate_limit")
+    backoff: Seconds = _asking("backoff")
+    id_from: str | None = _asking("id_from")
+    score_from: str | None = _asking("score_from")
+    match: Matched | None = _asking("match")
     url: Annotated[str | None, PlainSerializer(_server)] = Field(
         default=None,
         description="A search endpoint, instead of a function: an address that begins with http:// or https://. {query} and {k} are "
