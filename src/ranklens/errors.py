@@ -24,7 +24,6 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ranklens.logs import log
 from ranklens.redaction import redacted
 from ranklens.words import either, in_one_line, readable, several
 
@@ -207,6 +206,22 @@ def warn(message: str | RankLensWarning) -> None:
     warnings.warn(told, stacklevel=depth)
     if frame is not None:
         _forget_texts(frame.f_globals.get("__warningregistry__", {}))
+
+
+def log(text: str, level: str, **facts: object) -> bool:
+    """Whether the logger ``ranklens`` took the line, for services that listen to it; ``facts`` become attributes of the record.
+
+    Without a handler nobody listens, and without ``logging`` in memory there is none, so it is not loaded here.
+    """
+    logging = sys.modules.get("logging")
+    if logging is None:
+        return False
+    logger = logging.getLogger("ranklens")
+    number = logging.getLevelName(level)
+    if not logger.hasHandlers() or not logger.isEnabledFor(number):
+        return False
+    logger.log(number, text, extra=facts)
+    return True
 
 
 def _forget_texts(shown: dict[Any, Any]) -> None:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Protocol
 
-from ranklens.logs import log
+from ranklens.errors import log
 from ranklens.words import in_one_line
 
 if TYPE_CHECKING:
