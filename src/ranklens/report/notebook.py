@@ -6,7 +6,7 @@ draw Vega-Lite themselves (JupyterLab, VS Code), the specification. Imported on 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import altair as alt
 
@@ -17,16 +17,23 @@ from ranklens.report.charts.figures import Figure, drawn_as
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from altair.utils.display import MimeBundleType
+
     from ranklens.report.charts.style import Chart
 
 
-class _SelfContained:
+class _SelfContained(alt.TopLevelMixin):
     """A chart's own bundle in place of Altair's default; a renderer that was chosen (``alt.renderers.enable``) stays."""
 
-    def _repr_mimebundle_(self, *args: Any, **kwargs: Any) -> Any:
+    def _repr_mimebundle_(self, *args: object, **kwargs: object) -> MimeBundleType | None:
         if alt.renderers.active != "default":
-            return super()._repr_mimebundle_(*args, **kwargs)  # type: ignore[misc]
-        return bundle(self)  # type: ignore[arg-type]
+            return super()._repr_mimebundle_(*args, **kwargs)
+        version = alt.SCHEMA_VERSION.lstrip("v").partition(".")[0]
+        return {
+            f"application/vnd.vegalite.v{version}+json": self.to_dict(),
+            "image/svg+xml": style.rendered(self, "svg").decode(),
+            "text/plain": f"<{type(self).__name__}: {style.title_of(self)}>",
+        }
 
     def figure(
         self,
@@ -72,12 +79,3 @@ def self_contained(chart: Chart) -> Chart:
     """The same chart, shown without the network."""
     object.__setattr__(chart, "__class__", _KINDS[type(chart)])  # what a plain assignment sets, Altair draws
     return chart
-
-
-def bundle(chart: Chart) -> dict[str, Any]:
-    """What a notebook can choose from, by MIME type."""
-    return {
-        f"application/vnd.vegalite.v{alt.SCHEMA_VERSION.lstrip('v').partition('.')[0]}+json": chart.to_dict(),
-        "image/svg+xml": style.rendered(chart, "svg").decode(),
-        "text/plain": f"<{type(chart).__name__}: {style.title_of(chart)}>",
-    }

@@ -50,7 +50,7 @@ def format_of(target: Path) -> str:
     return kind
 
 
-def rendered(chart: Chart, kind: str) -> bytes:
+def rendered(chart: alt.TopLevelMixin, kind: str) -> bytes:
     """The chart in one of :data:`FORMATS`."""
     convert, spec = needed("vl_convert"), chart.to_json()
     if kind == "png":
@@ -161,9 +161,10 @@ def styled(
     return self_contained(chart)
 
 
-def title_of(chart: Chart) -> str:
+def title_of(chart: alt.TopLevelMixin) -> str:
     """The heading of a chart that is :func:`styled`."""
-    return str(getattr(chart.title, "text", ""))
+    title = getattr(chart, "title", None)
+    return str(title.text) if isinstance(title, alt.TitleParams) else ""
 
 
 def header() -> alt.Header:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from ranklens.words import finite
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ranklens.scores import Scores
 
 REPORT = "report.html"
+WriteReport: TypeAlias = Callable[[Path], object]
 _REFUSED = re.compile(r"\W+")  # W&B allows letters, digits and underscores; MLflow and TensorBoard allow more
 
 
@@ -26,7 +27,7 @@ class Content:
     numbers: Mapping[str, float]
     tables: Mapping[str, pl.DataFrame]
     notes: Mapping[str, str]
-    report: Callable[[Path], Any] | None = None
+    report: WriteReport | None = None
     step: int | None = None
 
     def named(self, name: str) -> str:
@@ -50,20 +51,20 @@ def plain_names(names: Iterable[str]) -> dict[str, str]:
     >>> plain_names(["a b", "a-b"])
     {'a b': 'a_b', 'a-b': 'a_b_2'}
     """
-    found: dict[str, str] = {}
+    plain_names: dict[str, str] = {}
     for name in names:
         plain, number = plain_name(name), 2
-        while plain in found.values():
+        while plain in plain_names.values():
             plain, number = f"{plain_name(name)}_{number}", number + 1
-        found[name] = plain
-    return found
+        plain_names[name] = plain
+    return plain_names
 
 
 def content_of(
     scores: Mapping[str, Scores],
     *,
     step: int | None = None,
-    report: Callable[[Path], Any] | None = None,
+    report: WriteReport | None = None,
     further: Mapping[str, Mapping[str, float | None]] | None = None,
 ) -> Content:
     """What is logged of scores by system; a system without a name, ``""``, needs no prefix.
@@ -75,19 +76,15 @@ def content_of(
     notes: dict[str, str] = {}
     for system, short in plain_names(scores).items():
         before = f"{short}/" if short else ""
-        found = {**_numbers(scores[system]), **(further or {}).get(system, {})}
-        numbers |= {f"{before}{name}": value for name, value in found.items() if value is not None}
+        # Canonical names, so that other spellings give the same curve.
+        rows = scores[system].to_summary()
+        names = plain_names(row["measure"] for row in rows)
+        values: dict[str, float | None] = {}
+        for row in rows:
+            name = names[row["measure"]]
+            values |= {name: finite(row["mean"]), f"{name}_low": row["low"], f"{name}_high": row["high"]}
+        values |= (further or {}).get(system, {})
+        numbers |= {f"{before}{name}": value for name, value in values.items() if value is not None}
         tables[f"{before}per_query"] = scores[system].per_query
         notes[f"{before}averaged_over"] = scores[system].note
     return Content(numbers, tables, notes, report, step)
-
-
-def _numbers(scores: Scores) -> dict[str, float | None]:
-    """Mean, low and high under canonical names, so that other spellings give the same curve."""
-    rows = scores.to_summary()
-    names = plain_names(row["measure"] for row in rows)
-    found: dict[str, float | None] = {}
-    for row in rows:
-        name = names[row["measure"]]
-        found |= {name: finite(row["mean"]), f"{name}_low": row["low"], f"{name}_high": row["high"]}
-    return found

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from time import time_ns
-from typing import Any
+from typing import Protocol, TypeAlias, runtime_checkable
 
+from ranklens.arrays import FloatArray
 from ranklens.errors import InputError
 from ranklens.report.trackers.content import REPORT, Content, plain_name
 from ranklens.tables.table import Table
@@ -14,7 +15,29 @@ from ranklens.tables.table import Table
 _ROWS = 1_000  # of a table that is shown as text
 
 
-def in_folder(writer_class: Any, folder: Path) -> Callable[[Content], None]:
+@runtime_checkable
+class Writer(Protocol):
+    """A SummaryWriter, of tensorboardX or of PyTorch."""
+
+    def add_scalar(self, name: str, value: float, step: int | None, /) -> object: ...
+
+    def add_histogram(self, name: str, values: FloatArray, step: int | None, /) -> object: ...
+
+    def add_text(self, name: str, text: str, step: int | None, /) -> object: ...
+
+    def flush(self) -> object: ...
+
+
+class OwnWriter(Writer, Protocol):
+    """A SummaryWriter that was made here, and so is closed here."""
+
+    def close(self) -> object: ...
+
+
+MakeWriter: TypeAlias = Callable[..., OwnWriter]
+
+
+def in_folder(make_writer: MakeWriter, folder: Path) -> Callable[[Content], None]:
     """What logs into an event file of its own."""
 
     def log(content: Content) -> None:
@@ -23,7 +46,7 @@ def in_folder(writer_class: Any, folder: Path) -> Callable[[Content], None]:
         except OSError as error:
             raise InputError(f"{folder} cannot be written: {error.strerror}.") from None
         # Two writers of the same second would share a file, and the second empty it.
-        writer = writer_class(str(folder), filename_suffix=f".{time_ns()}")
+        writer = make_writer(str(folder), filename_suffix=f".{time_ns()}")
         try:
             into(writer)(content)
         finally:
@@ -32,7 +55,7 @@ def in_folder(writer_class: Any, folder: Path) -> Callable[[Content], None]:
     return log
 
 
-def into(writer: Any) -> Callable[[Content], None]:
+def into(writer: Writer) -> Callable[[Content], None]:
     """What logs with a SummaryWriter."""
 
     def log(content: Content) -> None:

@@ -2,46 +2,54 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
-from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from ranklens.report.trackers.content import REPORT, Content
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, MutableMapping
+    from types import ModuleType
 
 PROJECT = "ranklens"  # if WANDB_PROJECT is not set
 _ARTIFACT = "ranklens-report"
 
 
-def into(wandb: Any, run: Any) -> Callable[[Content], None]:
+@runtime_checkable
+class Run(Protocol):
+    """A run of W&B."""
+
+    summary: MutableMapping[str, object]
+
+    def log(self, data: Mapping[str, object], /, *, step: int | None) -> object: ...
+
+    def log_artifact(self, artifact: object, /) -> object: ...
+
+
+def into(wandb: ModuleType, run: Run | None) -> Callable[[Content], None]:
     """What logs into a run, by default the active one; without one, into a run of its own that is finished again."""
 
     def log(content: Content) -> None:
-        active = run if run is not None else wandb.run
-        if active is not None:
-            _log(wandb, active, content)
-            return
-        import os
-
-        with wandb.init(project=os.environ.get("WANDB_PROJECT", PROJECT)) as own:
-            _log(wandb, own, content)
+        active: Run | None = run if run is not None else wandb.run
+        project = os.environ.get("WANDB_PROJECT", PROJECT)
+        with nullcontext(active) if active is not None else wandb.init(project=project) as logging_run:
+            tables = {
+                name: wandb.Table(columns=table.columns, data=[list(row) for row in table.iter_rows()])
+                for name, table in content.tables.items()
+            }
+            logging_run.log({**content.numbers, **tables}, step=content.step)
+            logging_run.summary.update(dict(content.notes))
+            if content.report is None:
+                return
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder) / REPORT
+                content.report(path)
+                metadata = {} if content.step is None else {"step": content.step}
+                artifact = wandb.Artifact(_ARTIFACT, type="report", metadata=metadata)
+                artifact.add_file(str(path))
+                logging_run.log_artifact(artifact)
 
     return log
-
-
-def _log(wandb: Any, run: Any, content: Content) -> None:
-    tables = {
-        name: wandb.Table(columns=table.columns, data=[list(row) for row in table.iter_rows()])
-        for name, table in content.tables.items()
-    }
-    run.log({**content.numbers, **tables}, step=content.step)
-    run.summary.update(dict(content.notes))
-    if content.report is not None:
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / REPORT
-            content.report(path)
-            artifact = wandb.Artifact(
-                _ARTIFACT, type="report", metadata={} if content.step is None else {"step": content.step}
-            )
-            artifact.add_file(str(path))
-            run.log_artifact(artifact)
