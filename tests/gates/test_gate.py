@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 import ranklens as rl
+from ranklens.bench.config import run_config
 from ranklens.errors import InputError
 from ranklens.guard import Baseline
 from ranklens.guard.deciding import change_interval, decide
@@ -528,3 +529,27 @@ def test_a_configuration_is_gated_updated_and_saved(folder, capsys):
 def test_wrong_usage_exits_2(folder, capsys, arguments, told):
     status, _, err = run(capsys, "gate", *arguments)
     assert (status, told in err) == (2, True), err
+
+
+def test_what_is_no_pass_is_false():
+    scores = rl.evaluate({f"q{i}": {"a": 1} for i in range(30)}, {"q0": ["a"]}, "RR")
+    failed, passed = rl.gate(scores, "RR >= 0.9"), rl.gate(scores, "RR >= 0.01")
+    assert not failed
+    assert passed
+    assert [bool(one) for one in (*failed.verdicts, *passed.verdicts)] == [False, True]
+
+
+def test_unanswerable_questions_are_counted(tmp_path):
+    golden = [
+        {"id": f"q{i}", "question": f"{i}?", "relevant_ids": ["a"] if i < 20 else []} for i in range(30)
+    ]
+    log = [{"id": row["id"], "retrieved": ["a"]} for row in golden]
+    bench = rl.Benchmark(golden)
+    bench.run("mine", lambda text: ["a"])
+    for results in (rl.evaluate(golden, log, "RR"), bench):
+        assert "10 unanswerable questions excluded." in rl.gate(results, "RR >= 0.9").notes
+    for name, rows in (("golden", golden), ("log", log)):
+        (tmp_path / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    data = {"qrels": tmp_path / "golden.jsonl", "runs": {"mine": tmp_path / "log.jsonl"}}
+    outcome = run_config({"data": data, "gates": ["RR >= 0.9"]}).outcome
+    assert "10 unanswerable questions excluded." in outcome.notes

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
 import typer
 
@@ -39,6 +39,9 @@ Examples:
 
   ranklens gate "RR drop <= 2%" --qrels qrels.txt --run run.txt --baseline history:v1.2
 """
+
+
+_T = TypeVar("_T")
 
 
 class Format(str, Enum):
@@ -81,19 +84,22 @@ def gate(
             "'nDCG@10[type=how-to] >= 0.4'. With --config, they are added to its gates."
         ),
     ] = None,
-    config: Annotated[
-        Path | None,
-        typer.Option("--config", help="Configuration whose retrievers and runs are measured and gated."),
+    configs: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--config", metavar="FILE", help="Configuration whose retrievers and runs are measured and gated."
+        ),
     ] = None,
-    qrels: Annotated[
-        str | None, typer.Option("--qrels", help="Judgments, or a golden set, if there is no --config.")
+    judgments: Annotated[
+        list[str] | None,
+        typer.Option("--qrels", metavar="TEXT", help="Judgments, or a golden set, if there is no --config."),
     ] = None,
     runs: Annotated[
         list[str] | None,
         typer.Option("--run", metavar="[NAME=]PATH", help="Run or log to gate. Can be repeated."),
     ] = None,
-    baseline: Annotated[
-        str | None,
+    baselines: Annotated[
+        list[str] | None,
         typer.Option(
             "--baseline",
             metavar="FILE|history:REF",
@@ -155,6 +161,8 @@ def gate(
     from ranklens.guard.github import refuse_inputs
     from ranklens.guard.rules import Rule
 
+    config, qrels = _only("--config", configs), _only("--qrels", judgments)
+    baseline = _only("--baseline", baselines)
     if (config is None) == (qrels is None) or (qrels is None) != (not runs):
         raise InputError("Say what to check: either --config FILE, or --qrels FILE and --run FILE.")
     if config is not None:
@@ -178,6 +186,15 @@ def gate(
     if found is not None:
         _for_ci(found, junit)
         _tell(found, written, output, config)
+
+
+def _only(option: str, values: Sequence[_T] | None) -> _T | None:
+    """The one value; with two, the gate would check less than was asked for."""
+    if values and len(values) > 1:
+        raise InputError(
+            f"{option} is given {counted(len(values), 'time')}; run ranklens gate once for each."
+        )
+    return values[0] if values else None
 
 
 def _refuse_ignored(context: typer.Context) -> None:

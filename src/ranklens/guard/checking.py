@@ -113,6 +113,9 @@ def check_each(asked: Iterable[tuple[Rule, Record]], terms: Terms) -> Outcome:
         for record in records.values():
             refuse_unanswered(record)
     notes = [*map(str, unchecked), *(_left_out(record) for record in records.values() if record.left_out)]
+    unanswerable = max((record.unanswerable for record in records.values()), default=0)
+    if unanswerable:
+        notes.append(f"{counted(unanswerable, 'unanswerable question')} excluded.")
     held = terms.baseline
     if held is None or not compared:
         return Outcome(tuple(verdicts), notes=notes)

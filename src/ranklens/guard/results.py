@@ -127,8 +127,8 @@ def _of_benchmark(bench: Benchmark, measures: Sequence[Measure]) -> Results:
 
 
 def _of_all(record: Record, bench: Benchmark) -> Record:
-    """With the judged queries that were not asked, as they have no text."""
-    return replace(record, left_out=record.left_out + bench.without_text)
+    """With the queries that were not asked: those without text, and the unanswerable ones."""
+    return replace(record, left_out=record.left_out + bench.without_text, unanswerable=bench.unanswerable)
 
 
 def stored_of(results: Iterable[RetrieverRun]) -> Iterator[str]:

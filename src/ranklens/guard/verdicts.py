@@ -60,6 +60,9 @@ class Verdict:
     def passed(self) -> bool:
         return self.status == "passed" or (self.status == "undecided" and self.undecided == "pass")
 
+    def __bool__(self) -> bool:
+        return self.passed
+
     @property
     def gate(self) -> str:
         """The key of the configuration: floors, max_regression, max_failed, max_latency_p95 or rules."""
@@ -123,6 +126,9 @@ class Outcome:
     def passed(self) -> bool:
         """Whether every rule held; without a verdict, nothing did."""
         return bool(self.verdicts) and all(verdict.passed for verdict in self.verdicts)
+
+    def __bool__(self) -> bool:  # so that "assert gate(…)" does not pass whatever was found
+        return self.passed
 
     @property
     def failed(self) -> list[Verdict]:

@@ -68,6 +68,10 @@ def run(config: Config, asking: Asking | None = None) -> BenchResult:
 def measure(config: Config, asking: Asking | None = None) -> BenchResult:
     """The same without writing; outputs that cannot be written are refused right away."""
     asking = asking or Asking()
+    if asking.gates and not config.rules and config.gates != type(config.gates)():
+        raise InputError(
+            f"{_file(config)}gates: names no rule, so nothing would be checked; add rules, or leave gates out."
+        )
     if config.retrievers and not asking.code:
         first = config.retrievers[0]
         what = f"{first.retriever!r} is code" if first.url is None else f"{first.url!r} is an address to call"
@@ -130,9 +134,12 @@ def _retriever(config: Config, number: int) -> tuple[Any, bool]:
 
 def _place(config: Config, number: int) -> str:
     """Where a retriever is named."""
-    where = "" if config.file is None else f"{config.file}: "
     key = "retriever" if config.retrievers[number].url is None else "url"
-    return f"{where}{spell(('retrievers', number, key))}"
+    return f"{_file(config)}{spell(('retrievers', number, key))}"
+
+
+def _file(config: Config) -> str:
+    return "" if config.file is None else f"{config.file}: "
 
 
 def _options(entry: Retriever, takes_lists: bool, performance: Performance) -> AskArguments:
@@ -318,8 +325,10 @@ def records_of(
             record = replace(record, failed=asked.status["failed"], errors=asked.errors)
             record = replace(record, texts=benchmark.queries if benchmark is not None else {})
         record = record if compared is None else _aligned(record, compared)
-        unasked = benchmark.without_text if benchmark is not None else 0
-        found[name] = replace(record, left_out=record.left_out + unasked)
+        if benchmark is not None:
+            unasked, unanswerable = benchmark.without_text, benchmark.unanswerable
+            record = replace(record, left_out=record.left_out + unasked, unanswerable=unanswerable)
+        found[name] = record
     return found
 
 

@@ -44,6 +44,7 @@ class Record:
     latency: Mapping[str, float] | None = None
     missing: int = 0  # judged queries without an answer; like those below, not kept
     left_out: int = 0  # judged queries that the policy leaves out because they were not answered
+    unanswerable: int = 0  # queries without an answer on purpose
     timed: int = 0  # queries whose latency is known
     untimed: int = 0  # answered queries whose latency is not
     errors: Mapping[str, str] = field(default_factory=dict, repr=False)  # of failed calls; not kept
@@ -80,6 +81,7 @@ class Record:
             latency_of(timed),
             missing=applied.missing,
             left_out=absent if skipped else 0,
+            unanswerable=applied.unanswerable,
             timed=number,
             untimed=max(answered - number, 0),
             errors=errors or {},
