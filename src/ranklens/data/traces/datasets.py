@@ -10,9 +10,8 @@ MLflow     ``inputs``          ``expectations``
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from ranklens.data.files.rows import each_row
 from ranklens.data.readers import frames, names
@@ -26,6 +25,7 @@ from ranklens.words import counted, kind
 
 _INPUTS = ("inputs", "input")
 _OUTPUTS = ("reference_outputs", "expected_output", "expectations", "outputs", "output")
+_IDS = ("dataset_record_id", "example_id", "id")
 _EXPECTED = (
     *names.EXPECTED,
     "ids",
@@ -38,7 +38,7 @@ _EXPECTED = (
 
 
 def from_dataset(
-    rows: Any,
+    rows: object,
     *,
     query: str | None = None,
     relevant: str | None = None,
@@ -55,27 +55,39 @@ def from_dataset(
     >>> golden, golden.texts
     ({'e1': {'d7': 1.0, 'd2': 1.0}}, {'e1': 'why?'})
     """
-    found = [_unfolded(row, number) for number, row in enumerate(_each(rows), 1)]
-    if not found:
+    examples = [
+        # Tables have JSON in texts.
+        {key: parsed(value) for key, value in as_mapping(row, f"Row {number}").items()}
+        for number, row in enumerate(_each(rows), 1)
+    ]
+    if not examples:
         raise InputError("The dataset has no rows.")
-    questions = [_question(row, query) for row in found]
-    expected = [_relevant(row, relevant) for row in found]
-    _refuse_what_is_nowhere("query", query, questions, found)
-    _refuse_what_is_nowhere("relevant", relevant, expected, found)
+    questions = [_question(row) if query is None else follow(row, query) for row in examples]
+    expected = [_relevant(row, relevant) for row in examples]
+    for name, path, values in (("query", query, questions), ("relevant", relevant, expected)):
+        if all(value is None for value in values):
+            there = f"The first row has {', '.join(_paths(examples[0]))}."
+            if path is None:
+                raise InputError(f"No row says where the {name} is; pass {name}= with a path. {there}")
+            raise InputError(Given(name, path), f" finds nothing in any row. {there}")
     lacking = [number for number, value in enumerate(expected, 1) if value is None]
     if lacking:
         warn(
             f"{counted(len(lacking), 'row does', 'rows do')} not say what is relevant (first: row {lacking[0]}); left out."
         )
     golden = [
-        {"id": _id(row, id), "question": question, "expected": value}
-        for row, question, value in zip(found, questions, expected, strict=True)
+        {
+            "id": follow(row, id) if id is not None else given(row, _IDS),
+            "question": question,
+            "expected": value,
+        }
+        for row, question, value in zip(examples, questions, expected, strict=True)
         if value is not None
     ]
     return read_golden(golden, Names.of({"query": "id", "text": "question", "expected": "expected"}))
 
 
-def _each(rows: Any) -> Iterable[Any]:
+def _each(rows: object) -> Iterable[object]:
     if isinstance(rows, (str, Path)) or frames.is_frame(rows):
         return each_row(rows, "rows")
     if isinstance(rows, Mapping):
@@ -85,64 +97,38 @@ def _each(rows: Any) -> Iterable[Any]:
     raise InputError(f"The dataset is {kind(rows)}; pass a file, a table, or a list of rows.")
 
 
-def _unfolded(row: Any, number: int) -> Mapping[str, Any]:
-    """A row as a dict, with JSON in texts as what it holds: tables have it like this."""
-    return {key: parsed(value) for key, value in as_mapping(row, f"Row {number}").items()}
-
-
-def _question(row: Mapping[str, Any], path: str | None) -> Any:
-    if path is not None:
-        return follow(row, path)
+def _question(row: Mapping[str, object]) -> object:
     asked = given(row, _INPUTS)
     if isinstance(asked, Mapping):
-        return given(asked, names.QUERY_TEXTS) or next(
-            (v for v in asked.values() if isinstance(v, str)), None
-        )
+        texts = (value for value in asked.values() if isinstance(value, str))
+        return given(asked, names.QUERY_TEXTS) or next(texts, None)
     return asked if isinstance(asked, str) else given(row, names.QUERY_TEXTS)
 
 
-def _relevant(row: Mapping[str, Any], path: str | None) -> Any:
+def _relevant(row: Mapping[str, object], path: str | None) -> object:
     """What is expected: ids, one of them, or documents with ids."""
     if path is not None:
-        found = parsed(follow(row, path))
+        expected = parsed(follow(row, path))
     else:
-        outputs = [row.get(key) for key in row if names.plain(key) in _OUTPUTS]
-        inside = (value if isinstance(value, list) else _inside(value) for value in [*outputs, row])
-        found = parsed(next((value for value in inside if value is not None), None))
-    if isinstance(found, list):
-        return [_with_id(entry) for entry in found]
-    return [found] if isinstance(found, (str, int)) else found
-
-
-def _inside(outputs: Any) -> Any:
-    return given(outputs, _EXPECTED) if isinstance(outputs, Mapping) else None
-
-
-def _with_id(entry: Any) -> Any:
-    """MLflow names documents by ``doc_uri``."""
-    if isinstance(entry, Mapping) and "doc_uri" in entry and "id" not in entry:
-        return {**entry, "id": entry["doc_uri"]}
-    return entry
-
-
-def _id(row: Mapping[str, Any], path: str | None) -> Any:
-    return follow(row, path) if path is not None else given(row, ("dataset_record_id", "example_id", "id"))
-
-
-def _refuse_what_is_nowhere(
-    name: str, path: str | None, values: Sequence[Any], rows: Sequence[Mapping[str, Any]]
-) -> None:
-    if any(value is not None for value in values):
-        return
-    there = ", ".join(_paths(rows[0]))
-    if path is None:
-        raise InputError(
-            f"No row says where the {name} is; pass {name}= with a path. The first row has {there}."
+        outputs = [row[key] for key in row if names.plain(key) in _OUTPUTS]
+        inside = (
+            given(value, _EXPECTED) if isinstance(value, Mapping) else value
+            for value in (*outputs, row)
+            if isinstance(value, (list, Mapping))
         )
-    raise InputError(Given(name, path), f" finds nothing in any row. The first row has {there}.")
+        expected = parsed(next((value for value in inside if value is not None), None))
+    if not isinstance(expected, list):
+        return [expected] if isinstance(expected, (str, int)) else expected
+    return [
+        # MLflow names documents by doc_uri.
+        {**entry, "id": entry["doc_uri"]}
+        if isinstance(entry, Mapping) and "doc_uri" in entry and "id" not in entry
+        else entry
+        for entry in expected
+    ]
 
 
-def _paths(value: Any, before: str = "") -> list[str]:
+def _paths(value: object, before: str = "") -> list[str]:
     """The paths to everything in a row, two levels deep."""
     if not isinstance(value, Mapping) or before.count(".") > 1 or not value:
         return [before.rstrip(".")]

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from ranklens.data.readers.names import given
 from ranklens.data.readers.paths import follow
@@ -28,41 +28,45 @@ class Span:
     trace: str
     id: str
     parent: str | None
-    attributes: Mapping[str, Any]
+    attributes: Mapping[str, object]
     start: float | None = None  # seconds since 1970
     end: float | None = None
     error: str | None = None
 
-    def get(self, path: str) -> Any:
-        """An attribute; None if there is none."""
-        return follow(self.attributes, path)
+    def get(self, path: str) -> object:
+        """An attribute, parsed if it is JSON in a text; None if there is none."""
+        return parsed(follow(self.attributes, path))
+
+    @property
+    def kind(self) -> str:
+        """OpenInference's, such as ``RETRIEVER``."""
+        return str(self.get("openinference.span.kind") or "").upper()
 
     @property
     def seconds(self) -> float | None:
         return None if self.start is None or self.end is None else self.end - self.start
 
 
-def read_spans(rows: Iterable[Any]) -> Iterator[Span]:
+@runtime_checkable
+class Array(Protocol):
+    """An array of NumPy, a column of pandas or of PyArrow."""
+
+    def tolist(self) -> object: ...
+
+
+def read_spans(rows: Iterable[object]) -> Iterator[Span]:
     """The spans of rows, lines or objects; one of them may hold many, as OTLP has it."""
     for number, row in enumerate(rows, 1):
-        for span in _unpacked(row):
-            yield _span(span, number)
+        yield from _spans_in(row, number)
 
 
-def _unpacked(row: Any) -> Iterator[Any]:
-    if not isinstance(row, Mapping):
-        yield row
-        return
-    inside = given(row, ("resource_spans", "scope_spans", "spans", "batches", "data"))
+def _spans_in(row: object, number: int) -> Iterator[Span]:
+    fields = row if isinstance(row, Mapping) else _fields(row)
+    inside = given(fields, ("resource_spans", "scope_spans", "spans", "batches", "data"))
     if isinstance(inside, list):
         for part in inside:
-            yield from _unpacked(part)
-    else:
-        yield row
-
-
-def _span(row: Any, number: int) -> Span:
-    fields = row if isinstance(row, Mapping) else _fields(row)
+            yield from _spans_in(part, number)
+        return
     attributes = _attributes(fields)
     if not attributes:
         keys = list(fields)[:12] or type(row).__name__
@@ -70,75 +74,59 @@ def _span(row: Any, number: int) -> Span:
             f"Span {number} has no attributes; it has {keys}. A span is OTLP JSON, what OpenTelemetry's to_json "
             "writes, one of its objects, or a row of Phoenix's table of spans."
         )
-    status = given(fields, ("status", "status_code"))
-    return Span(
+    parent = _first(fields, "parent_id", "parent_span_id")
+    yield Span(
         str(given(fields, ("name", "span_name")) or "retriever"),
         str(_first(fields, "trace_id", "context.trace_id") or ""),
         str(_first(fields, "span_id", "context.span_id", "id") or number),
-        _parent(fields),
+        str(parent) if parent else None,
         attributes,
         _seconds(_first(fields, "start_time", "start_time_unix_nano")),
         _seconds(_first(fields, "end_time", "end_time_unix_nano")),
-        _error(status, fields),
+        _error(fields),
     )
 
 
-def _fields(span: Any) -> dict[str, Any]:
+def _fields(span: object) -> dict[str, object]:
     """A span object of OpenTelemetry's SDK."""
-    context = getattr(span, "context", None)
-    status = getattr(span, "status", None)
     return {
-        "name": getattr(span, "name", None),
-        "trace_id": getattr(context, "trace_id", None),
-        "span_id": getattr(context, "span_id", None),
-        "parent_id": getattr(getattr(span, "parent", None), "span_id", None),
-        "attributes": dict(getattr(span, "attributes", None) or {}),
-        "start_time": getattr(span, "start_time", None),
-        "end_time": getattr(span, "end_time", None),
+        "name": follow(span, "name"),
+        "trace_id": follow(span, "context.trace_id"),
+        "span_id": follow(span, "context.span_id"),
+        "parent_id": follow(span, "parent.span_id"),
+        "attributes": dict(follow(span, "attributes") or {}),
+        "start_time": follow(span, "start_time"),
+        "end_time": follow(span, "end_time"),
         "status": {
-            "code": getattr(getattr(status, "status_code", None), "name", None),
-            "message": getattr(status, "description", None),
+            "code": follow(span, "status.status_code.name"),
+            "message": follow(span, "status.description"),
         },
-        "events": list(getattr(span, "events", None) or []),
+        "events": list(follow(span, "events") or []),
     }
 
 
-def _first(fields: Mapping[str, Any], *places: str) -> Any:
-    """The first of these that is there, as a name in any spelling or as a path."""
-    for place in places:
-        found = follow(fields, place)
-        if found is None:
-            found = given(fields, (place,))
-        if found is not None:
-            return found
-    return None
+def _first(fields: Mapping[str, object], *places: str) -> object:
+    """The first of these that the fields have, as a name in any spelling or as a path."""
+    values = (value for place in places for value in (follow(fields, place), given(fields, (place,))))
+    return next((value for value in values if value is not None), None)
 
 
-def _parent(fields: Mapping[str, Any]) -> str | None:
-    found = _first(fields, "parent_id", "parent_span_id")
-    return str(found) if found else None
-
-
-def _attributes(fields: Mapping[str, Any]) -> dict[str, Any]:
-    found = fields.get("attributes")
-    if isinstance(found, str):
-        found = parsed(found)
-    if isinstance(found, list):  # OTLP: [{"key": …, "value": {"stringValue": …}}]
-        found = {entry["key"]: _otlp(entry.get("value")) for entry in found if "key" in entry}
-    if not isinstance(found, Mapping):  # a table: one column per attribute
-        found = {key[len(_PREFIX) :]: value for key, value in fields.items() if key.startswith(_PREFIX)}
-    nested = _nested(found)
+def _attributes(fields: Mapping[str, object]) -> dict[str, object]:
+    attributes = parsed(fields.get("attributes"))
+    if isinstance(attributes, list):  # OTLP: [{"key": …, "value": {"stringValue": …}}]
+        attributes = {entry["key"]: _otlp(entry.get("value")) for entry in attributes if "key" in entry}
+    if not isinstance(attributes, Mapping):  # a table: one column per attribute
+        attributes = {key[len(_PREFIX) :]: value for key, value in fields.items() if key.startswith(_PREFIX)}
+    nested = _nested(attributes)
+    if not isinstance(nested, dict):
+        return {}
     kind = fields.get("span_kind")  # Phoenix's tables
-    if (
-        isinstance(nested, dict)
-        and isinstance(kind, str)
-        and follow(nested, "openinference.span.kind") is None
-    ):
+    if isinstance(kind, str) and follow(nested, "openinference.span.kind") is None:
         nested["openinference"] = {"span": {"kind": kind}}
-    return nested if isinstance(nested, dict) else {}
+    return nested
 
 
-def _otlp(value: Any) -> Any:
+def _otlp(value: object) -> object:
     if not isinstance(value, Mapping):
         return value
     for kind, content in value.items():
@@ -150,18 +138,16 @@ def _otlp(value: Any) -> Any:
     return None
 
 
-def _nested(value: Any) -> Any:
+def _nested(value: object) -> object:
     """Dicts and lists from keys with dots: ``{"a.0.b": 1}`` becomes ``{"a": [{"b": 1}]}``.
 
     >>> _nested({"documents.1.id": "b", "documents.0.id": "a", "input.value": "why?"})
     {'documents': [{'id': 'a'}, {'id': 'b'}], 'input': {'value': 'why?'}}
     """
-    if hasattr(value, "tolist"):
-        value = value.tolist()
     if isinstance(value, (list, tuple)):
         return [_nested(entry) for entry in value]
     if not isinstance(value, Mapping):
-        return value
+        return _nested(value.tolist()) if isinstance(value, Array) else value
     root: dict[str, Any] = {}
     for key, entry in value.items():
         if entry is None:
@@ -173,15 +159,14 @@ def _nested(value: Any) -> Any:
             if not isinstance(here, dict):  # a.b next to a: the longer one is left out
                 break
         else:
-            here[last] = _merged(here.get(last), _nested(entry))
+            before, inner = here.get(last), _nested(entry)
+            if isinstance(before, dict) and isinstance(inner, dict):
+                inner = {**before, **inner}
+            here[last] = inner
     return _listed(root)
 
 
-def _merged(before: Any, new: Any) -> Any:
-    return {**before, **new} if isinstance(before, dict) and isinstance(new, dict) else new
-
-
-def _listed(value: Any) -> Any:
+def _listed(value: object) -> object:
     """Dicts whose keys are all numbers as lists, in the order of the numbers."""
     if not isinstance(value, dict):
         return value
@@ -207,26 +192,24 @@ def _seconds(value: Any) -> float | None:
         return None
 
 
-def _error(status: Any, fields: Mapping[str, Any]) -> str | None:
+def _error(fields: Mapping[str, object]) -> str | None:
+    """What went wrong in a span that failed."""
+    status = given(fields, ("status", "status_code"))
     code = given(status, ("code", "status_code")) if isinstance(status, Mapping) else status
     if str(code).lower() not in _FAILED:
         return None
-    told = given(status, ("message", "description")) if isinstance(status, Mapping) else None
-    return _exception(fields.get("events")) or str(told or given(fields, ("status_message",)) or "error")
-
-
-def _exception(events: Any) -> str | None:
-    """The last exception among the events of a span: some instrumentations put a whole traceback into the status."""
-    listed = parsed(events)
-    for event in reversed(listed if isinstance(listed, (list, tuple)) else []):
+    # The last exception among the events: some instrumentations put a whole traceback into the status.
+    events = parsed(fields.get("events"))
+    for event in reversed(events) if isinstance(events, (list, tuple)) else ():
         attributes = _attributes(event if isinstance(event, Mapping) else {"attributes": event.attributes})
-        kind, text = follow(attributes, "exception.type"), follow(attributes, "exception.message")
-        if kind or text:
-            return ": ".join(str(part) for part in (kind, text) if part)
-    return None
+        parts = follow(attributes, "exception.type"), follow(attributes, "exception.message")
+        if any(parts):
+            return ": ".join(str(part) for part in parts if part)
+    message = given(status, ("message", "description")) if isinstance(status, Mapping) else None
+    return str(message or given(fields, ("status_message",)) or "error")
 
 
-def parsed(value: Any) -> Any:
+def parsed(value: object) -> Any:
     """A text that holds a JSON object or list, as that; any other value as it is.
 
     >>> parsed('["a"]'), parsed("[draft] a question")
