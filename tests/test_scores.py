@@ -245,6 +245,8 @@ def test_scores_are_read_back(tmp_path):
     file.write_text(text)
     assert rl.read_scores(file)["mine"].mean == scores.mean
     with pytest.raises(rl.InputError, match=r"no rankings, so AP cannot be added"):
+        again.measured("AP")
+    with pytest.raises(rl.InputError, match=r"no rankings, so no measure can be added"):
         again.judged.evaluate("AP")
     compared = rl.compare_scores({"old": again, "new": scores})
     assert compared.pair("mrr", "old", "new").difference == 0

@@ -13,7 +13,6 @@ import numpy as np
 
 from ranklens.data.readers import frames
 from ranklens.errors import InputError, MeasureError, Option, PolicyError, nearest
-from ranklens.judging.judged import Recalled
 from ranklens.metrics import Aggregate, Better, Measure, parse, parse_many
 from ranklens.scores import GEOMETRIC_FLOOR, Scores, interval_of, logs_with_floor, total
 from ranklens.stats import Bounds, Clusters, Interval, cluster_interval
@@ -373,7 +372,7 @@ def _check_range(system: str, table: _Table, quantity: Quantity) -> None:
 def _from_scores(scores: Scores, wanted: Sequence[str] | None) -> _Table:
     names = wanted or [str(m) for m in scores.measures if m.definition.aggregate != "none"]
     absent = [name for name in names if name not in scores.values]
-    values = {**scores.values, **(scores.judged.evaluate(absent).values if absent else {})}
+    values = {**scores.values, **(scores.measured(absent).values if absent else {})}
     return _Table(scores.queries, {name: values[name] for name in names})
 
 
@@ -448,7 +447,7 @@ def _row(table: _Table, name: str, ids: Sequence[str]) -> FloatArray:
 
 def _refuse_different_judgments(scores: Mapping[str, Scores]) -> None:
     """Values are comparable only if the same documents were judged in the same way; scores from a file do not say."""
-    scores = {name: one for name, one in scores.items() if not isinstance(one.judged, Recalled)}
+    scores = {name: one for name, one in scores.items() if one.is_ranked}
     for (first, one), (name, other) in zip(scores.items(), list(scores.items())[1:], strict=False):
         if _same_arrays(one.judged, other.judged):
             continue

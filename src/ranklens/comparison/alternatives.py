@@ -12,7 +12,6 @@ from ranklens.comparison.settings import ALL_TESTS
 from ranklens.data.readers.rankings import Rankings
 from ranklens.errors import RankLensWarning
 from ranklens.judging.documents import ranking
-from ranklens.judging.judged import Recalled
 from ranklens.judging.prepared import kept
 from ranklens.judging.rejudged import rejudged, settled
 from ranklens.metrics import Measure, parse, with_rel
@@ -56,7 +55,7 @@ def alternatives(comparison: Comparison) -> Iterator[Alternative]:
     known = [parse(name) for name in comparison.measures if comparison.quantity(name).is_known]
     if comparison.evidence is not None and known:
         yield from _of_policies(comparison, comparison.evidence, known)
-    ranked = [name for name, one in comparison.scores.items() if not isinstance(one.judged, Recalled)]
+    ranked = [name for name, one in comparison.scores.items() if one.is_ranked]
     if {*ranked} == {*comparison.systems}:  # given values cannot be evaluated by other measures
         yield from _of_parameters(comparison, known)
     yield from _of_tests(comparison)
@@ -89,12 +88,12 @@ def _policies(comparison: Comparison, policy: Policy) -> Iterator[tuple[str, str
     """Those whose answer can matter; the sensitivity drops what changes no value after all."""
     for ties in ("descending", "ascending", "input", "average"):
         yield "ties", f"ties={ties}", replace(policy, ties=ties)
-    judged = [one.judged for one in comparison.scores.values()]
-    longest = max((int(one.retrieved.max()) for one in judged if len(one.retrieved)), default=0)
+    longest = max((one.basis.longest for one in comparison.scores.values()), default=0)
     for depth in _DEPTHS:
         if depth < min(longest, policy.depth or longest):
             yield "depth", f"depth={depth}", replace(policy, depth=depth)
-    grades = sorted({float(grade) for one in judged for grade in one.ideal.grade if grade > 0})
+    ranked = [one.judged for one in comparison.scores.values() if one.is_ranked]
+    grades = sorted({float(grade) for one in ranked for grade in one.ideal.grade if grade > 0})
     for rel in grades[:6]:
         if rel != policy.rel:
             yield "relevance", f"rel={rel:g}", replace(policy, rel=rel)
@@ -147,7 +146,7 @@ def _settled(gold: Any, run: Any, policy: Policy, *, best: bool) -> pl.DataFrame
 def _of_parameters(comparison: Comparison, measures: Sequence[Measure]) -> Iterator[Alternative]:
     for measure in measures:
         for other in _varied(measure):
-            scores = {name: one.judged.evaluate([other]) for name, one in comparison.scores.items()}
+            scores = {name: one.measured([other]) for name, one in comparison.scores.items()}
             yield Alternative("measure", str(other), scores, {str(measure): str(other)})
 
 

@@ -13,8 +13,6 @@ from ranklens.comparison.alignment import is_cost
 from ranklens.comparison.effort import corrected_away
 from ranklens.comparison.slices import NONE
 from ranklens.comparison.wording import name_of_test
-from ranklens.judging.judged import Copied
-from ranklens.scores import share_judged
 from ranklens.stats import inputs
 from ranklens.stats.student import t_quantile
 from ranklens.words import counted, percent, several
@@ -23,6 +21,7 @@ if TYPE_CHECKING:
     from ranklens.comparison.alignment import Aligned
     from ranklens.comparison.contrasts import Contrasts
     from ranklens.comparison.settings import Settings
+    from ranklens.judging.judged import Judged
     from ranklens.scores import Scores
 
 _FEW_QUERIES = 20
@@ -67,14 +66,14 @@ def cautions(
 
 
 def _missing(aligned: Aligned, scores: Mapping[str, Scores]) -> Iterator[str]:
-    failed = {name: s.judged.applied.failed for name, s in scores.items() if s.judged.applied.failed}
+    failed = {name: s.applied.failed for name, s in scores.items() if s.applied.failed}
     if failed and aligned.left_out and aligned.missing == failed:
         yield f"Left out because calls failed: {counted(aligned.left_out, 'query')} ({_counts(failed)})."
     elif aligned.left_out:
         yield f"Left out because a system lacks them: {counted(aligned.left_out, 'query')} ({_counts(aligned.missing)})."
     elif aligned.missing:
         yield f"Queries that a system lacks and others have score 0: {_counts(aligned.missing)}."
-    zero = {name: s.judged.applied.missing for name, s in scores.items() if s.policy.missing == "zero"}
+    zero = {name: s.applied.missing for name, s in scores.items() if s.policy.missing == "zero"}
     if any(zero.values()):
         yield f"Judged queries missing from a run score 0: {_counts(zero)}."
     for reason, measures in aligned.dropped.items():
@@ -268,7 +267,7 @@ def _twins(aligned: Aligned) -> Iterator[str]:
 
 def unlike_policies(scores: Mapping[str, Scores]) -> Iterator[str]:
     """Where systems were evaluated by different policies, or by unknown ones."""
-    unknown = [name for name, one in scores.items() if isinstance(one.judged, Copied)]
+    unknown = [name for name, one in scores.items() if not one.knows_policy]
     policies = {name: asdict(one.policy) for name, one in scores.items() if name not in unknown}
     if unknown and policies:
         yield f"The policies behind {several(unknown)} are not known: a table of values does not say."
@@ -284,30 +283,31 @@ def unlike_policies(scores: Mapping[str, Scores]) -> Iterator[str]:
 def _judged(scores: Mapping[str, Scores]) -> Iterator[str]:
     """Unjudged documents count as not relevant, which is unfair to a system that finds new documents."""
     depth = _common_depth(scores)
-    shares = {name: share_judged(one.judged, one.measures, depth) for name, one in scores.items()}
+    shares = {name: one.account(depth=depth).share for name, one in scores.items()}
     known = {name: share for name, share in shares.items() if share is not None}
-    if not known or any(one.judged.details and one.judged.details.is_sample for one in scores.values()):
+    ranked = [one.judged for one in scores.values() if one.is_ranked]
+    if not known or any(judged.details and judged.details.is_sample for judged in ranked):
         return  # measures of samples estimate the others, and evaluate warns of all other measures
     low, high = (choose(known, key=lambda name: known[name]) for choose in (min, max))
     # Where only relevant documents are judged, a larger share is what a better system has, not a favour.
-    has_others = any((one.judged.ideal.grade <= 0).any() for one in scores.values())
+    has_others = any((judged.ideal.grade <= 0).any() for judged in ranked)
     if has_others and known[high] - known[low] > _UNEVEN_SHARE:
         yield (
             f"Judgments favour {high}: {percent(known[high])} of its top {depth:,} documents are judged, but only {percent(known[low])} of {low}'s. "
             f"Unjudged documents count as not relevant, so {low} may be better than it looks."
         )
-    elif known[low] < _LOW_SHARE and (has_others or not _is_gold(scores)):
+    elif known[low] < _LOW_SHARE and (has_others or not _is_gold(ranked)):
         yield f"Only {percent(known[low])} of the top {depth:,} documents of {low} are judged; the others count as not relevant."
 
 
 def _common_depth(scores: Mapping[str, Scores]) -> int:
     """How deep all runs go: documents further down are judged less often, so a longer run would look less judged."""
-    return min((int(one.judged.retrieved.max(initial=0)) for one in scores.values()), default=0)
+    return min((one.basis.longest for one in scores.values()), default=0)
 
 
-def _is_gold(scores: Mapping[str, Scores]) -> bool:
+def _is_gold(ranked: Sequence[Judged]) -> bool:
     """Whether judgments name one or two documents per query, as golden sets do: then most of what is returned is not judged."""
-    return all(len(one.judged.ideal) <= _FEW_JUDGED * len(one.judged) for one in scores.values())
+    return all(len(judged.ideal) <= _FEW_JUDGED * len(judged) for judged in ranked)
 
 
 def _counts(by_system: Mapping[str, int]) -> str:

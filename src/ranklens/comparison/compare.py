@@ -31,7 +31,6 @@ from ranklens.data.readers.golden_and_logs import Golden, Log
 from ranklens.data.readers.names import Names
 from ranklens.errors import InputError, nearest, warn
 from ranklens.judging.inputs import read_inputs
-from ranklens.judging.judged import Counted
 from ranklens.judging.prepared import kept
 from ranklens.metrics import parse_many
 from ranklens.policy import make_policy
@@ -162,7 +161,7 @@ def _is_on_spark(qrels: Any, runs: Any) -> bool:
 def _are_kept_on_spark(runs: Any) -> bool:
     """Whether these are scores whose values are on a cluster, and too many to come here."""
     scores = list(runs.values()) if isinstance(runs, Mapping) else []
-    if not scores or not all(isinstance(one, Scores) and isinstance(one.judged, Counted) for one in scores):
+    if not scores or not all(isinstance(one, Scores) and not one.is_ranked for one in scores):
         return False
     from ranklens.upward import is_large
 

@@ -416,9 +416,9 @@ class Comparison:
         from ranklens.scores.notes import in_prose
 
         known = [parse(name) for name in self.measures if self.quantity(name).is_known]
-        judged = [scores.judged for scores in self.scores.values()]
+        accounts = [scores.account(known) for scores in self.scores.values()]
         sentences = [
-            *(in_prose(judged, known, len(self.query_ids)) if judged else []),
+            *(in_prose(accounts, known, len(self.query_ids)) if accounts else []),
             *unlike_policies(self.scores),
             *methods_of_tests(self),
         ]
@@ -430,7 +430,7 @@ class Comparison:
         margins = ["margin"] if done and self.settings.margins else []
         used = dict.fromkeys(PROCEDURES[name] for name in [*done, *corrected, *margins] if name in PROCEDURES)
         others = [self.shown(name) for name in self.measures if not self.quantity(name).is_known]
-        return written(known, highest_grade(judged), sentences, cite, [*used], others)
+        return written(known, highest_grade(accounts), sentences, cite, [*used], others)
 
     def _printout(self) -> Printout:
         from ranklens.comparison.tables import printout

@@ -16,7 +16,6 @@ import numpy as np
 
 from ranklens import __version__
 from ranklens.errors import InputError, nearest
-from ranklens.judging.judged import Copied
 from ranklens.stats.effects import METHODS
 from ranklens.words import finite
 
@@ -175,7 +174,7 @@ def _rows(part: Pairs | FloatArray, *, wordy: bool) -> list[Any]:
 
 def _content(comparison: Comparison) -> dict[str, Any]:
     evaluated = comparison.scores
-    known = [scores.policy for scores in evaluated.values() if not isinstance(scores.judged, Copied)]
+    known = [scores.policy for scores in evaluated.values() if scores.knows_policy]
     policy = known[0] if known else None
     return {
         "format_version": FORMAT_VERSION,
@@ -219,7 +218,7 @@ def _content(comparison: Comparison) -> dict[str, Any]:
             for name in comparison.measures
         },
         "policy": asdict(policy) if policy is not None else None,
-        "applied": {name: asdict(scores.judged.applied) for name, scores in evaluated.items()},
+        "applied": {name: asdict(scores.applied) for name, scores in evaluated.items()},
         "missing": dict(comparison.aligned.missing),
         "left_out": comparison.aligned.left_out,
         "status": {name: dict(counts) for name, counts in (comparison.status or {}).items()} or None,

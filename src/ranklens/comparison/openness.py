@@ -82,7 +82,7 @@ class Unjudged:
         """
         from ranklens.metrics.residual.ranges import is_defined
 
-        judged = [scores.judged for scores in self.scores.values()]
+        judged = [scores.judged for scores in self.scores.values() if scores.is_ranked]
         if len(judged) < max(2, len(self.aligned.systems)) or self.aligned.left_out:
             return {}
         if sum(int(one.retrieved.sum()) for one in judged) > _CHEAP:

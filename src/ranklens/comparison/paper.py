@@ -290,11 +290,11 @@ class _Page:
             said.append(f"Δ%: relative to {self.against}.")
         if self.marks == "letters":
             said.append(tables.only_with_baseline(self.comparison).strip())
-        if self.asked.notes == "full" and (judged := [one.judged for one in self.comparison.scores.values()]):
-            said += in_prose(
-                judged,
-                [parse(name) for name in self.comparison.measures if self.comparison.quantity(name).is_known],
-            )[1:]
+        if self.asked.notes == "full" and self.comparison.scores:
+            shown = [
+                parse(name) for name in self.comparison.measures if self.comparison.quantity(name).is_known
+            ]
+            said += in_prose([one.account(shown) for one in self.comparison.scores.values()], shown)[1:]
         parameters = stated_parameters(self.comparison)
         said += [f"Parameters: {'; '.join(parameters)}."] if parameters else []
         return [text for text in said if text]
@@ -322,7 +322,7 @@ _SYMBOLS = str.maketrans(
 
 def stated_parameters(comparison: Comparison) -> list[str]:
     """Parameters that a paper must state and that the names of its measures do not show: ``RBP: p = 0.8``."""
-    highest = highest_grade(scores.judged for scores in comparison.scores.values())
+    highest = highest_grade(scores.basis for scores in comparison.scores.values())
     return [
         f"{comparison.shown(name)}: {', '.join(parts)}"
         for name in comparison.measures

@@ -249,7 +249,7 @@ def _values(comparison: Comparison) -> dict[str, Any]:
 def _clusters(comparison: Comparison, other: Alternative) -> Any:
     if comparison.cluster_of is None:
         return None
-    asked = {query for one in other.scores.values() for query in one.judged.queries}
+    asked = {query for one in other.scores.values() for query in one.queries}
     return {query: cluster for query, cluster in comparison.cluster_of.items() if not asked or query in asked}
 
 
@@ -288,8 +288,8 @@ def _outcome(
 
 def _note(comparison: Comparison, other: Alternative) -> str:
     """What a reader has to know of the setting: queries that no longer have a relevant document."""
-    empty = max((one.judged.applied.empty for one in other.scores.values()), default=0)
-    before = max((one.judged.applied.empty for one in comparison.scores.values()), default=0)
+    empty = max((one.applied.empty for one in other.scores.values()), default=0)
+    before = max((one.applied.empty for one in comparison.scores.values()), default=0)
     if empty <= before:
         return ""
     return f"{counted(empty, 'query')} {plural(empty, 'has', 'have')} no relevant document"

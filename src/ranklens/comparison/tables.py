@@ -408,7 +408,7 @@ def _evaluated(comparison: Comparison, system: str, *, parameters: bool) -> tupl
         return (f"{counted(len(comparison.query_ids), 'query')} averaged", "values as given")
     # The mean of a system is over the queries that all have, which can be fewer than it was evaluated on.
     done = "evaluated" if comparison.aligned.left_out else "averaged"
-    return tuple(details(scores.judged, scores.measures, done=done, parameters=parameters))
+    return tuple(details(scores.account(), scores.measures, done=done, parameters=parameters))
 
 
 def _answered(comparison: Comparison) -> list[str]:

@@ -66,7 +66,7 @@ def of_failures(scores: Mapping[str, Scores]) -> dict[str, str]:
     """Which systems' calls failed, and what that means for their means."""
     found = {}
     for name, one in scores.items():
-        applied, counts_0 = one.judged.applied, one.policy.missing == "zero"
+        applied, counts_0 = one.applied, one.policy.missing == "zero"
         asked = applied.queries if counts_0 else applied.queries + applied.missing + applied.failed
         if applied.failed:
             share = f"{percent(applied.failed / asked)} of its calls failed ({applied.failed:,} of {asked:,})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -91,8 +92,8 @@ def refuse_mismatch(
     if benchmark is not None and benchmark.mismatch:
         raise InputError(benchmark.mismatch)
     for name, one in scores.items():
-        applied = one.judged.applied
-        best = float(one.judged.ideal.grade.max(initial=0.0))
+        applied = one.applied
+        best = one.judged.ideal.grade.max(initial=0.0) if one.is_ranked else math.inf
         levels = [dict(measure.params).get("rel") for measure in one.measures]
         out_of_reach = any(isinstance(level, (int, float)) and level > best for level in levels)
         if len(one.queries) and (out_of_reach or applied.empty >= len(one.queries)):
@@ -145,7 +146,9 @@ def with_measures(scores: Scores, measures: Sequence[Measure]) -> Scores:
     absent = [measure for measure in wanted if str(measure) not in scores.values]
     if not absent:
         return scores
-    more = scores.judged.evaluate(absent)
+    more = scores.measured(absent)
     return replace(
-        scores, measures=[*scores.measures, *more.measures], values={**scores.values, **more.values}
+        scores,
+        measures=[*scores.measures, *more.measures],
+        values=scores.values.with_columns(more.values),
     )

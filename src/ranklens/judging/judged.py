@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from ranklens.arrays import FloatArray, IntArray
-from ranklens.errors import InputError, Option, PolicyError
+from ranklens.errors import Option, PolicyError
 from ranklens.judging.averaged_ties import condense_spread
 from ranklens.judging.hits import Hits
 from ranklens.policy import Policy
@@ -172,8 +172,14 @@ class Judged:
         return self if self.policy.judged_only else self._once("condensed", self._condense)
 
     @property
-    def graded(self) -> int | None:
-        """How many judgments are more than relevant or not; None where that is not known."""
+    def texts(self) -> dict[str, str]:
+        """The texts of queries, as far as the golden set or log says them."""
+        asked = [one for questions in self.questions for one in questions.items()]
+        return {name: question.text for name, question in asked if question.text is not None}
+
+    @property
+    def graded(self) -> int:
+        """How many judgments are more than relevant or not."""
         return int(((self.ideal.grade > 0) & (self.ideal.grade != 1)).sum())
 
     @property
@@ -241,57 +247,3 @@ class Judged:
             further=further,
             _cache={},
         )
-
-
-class Recalled(Judged):
-    """What is known of rankings whose scores were read from a file: the queries and the policy, but no document."""
-
-    origin: ClassVar[str] = "were read from a file, which holds"
-
-    @property
-    def graded(self) -> int | None:
-        return None
-
-    @classmethod
-    def of(cls, queries: Sequence[str], policy: Policy, applied: Applied) -> Recalled:
-        n, none = len(queries), np.zeros(0, np.int64)
-        nothing = Hits(none, none, np.zeros(0), n)
-        return cls(queries, nothing, nothing, np.zeros(n, np.int64), 0.0, policy, applied)
-
-    def evaluate(self, measures: str | Measure | Sequence[str | Measure]) -> Scores:
-        """Refused: there is nothing to evaluate."""
-        raise InputError(
-            f"These scores {self.origin} values but no rankings, so {measures} cannot be added. Evaluate the run again."
-        )
-
-
-@dataclass(frozen=True)
-class Counted(Recalled):
-    """What was counted of rankings that were judged elsewhere, a part at a time, as on a cluster."""
-
-    origin: ClassVar[str] = "were made on a cluster, which keeps"
-    share: float | None = (
-        None  # of the retrieved documents that are judged, down to the deepest cutoff; None if it says nothing
-    )
-    counts: Mapping[str, int] = field(
-        default_factory=dict
-    )  # "longest", "tied", and "across k" for each cutoff
-
-    @property
-    def graded(self) -> int | None:
-        return self.counts.get("graded", 0)
-
-    @property
-    def longest(self) -> int:
-        return self.counts.get("longest", 0)
-
-    @property
-    def tied(self) -> int:
-        return self.counts.get("tied", 0)
-
-    def tied_across(self, k: int) -> int:
-        return self.counts.get(f"across {k}", 0)
-
-
-class Copied(Recalled):
-    """The same of scores that came as a table, which does not say by which policies they were made."""

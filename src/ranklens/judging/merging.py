@@ -8,34 +8,21 @@ from typing import Literal
 
 import numpy as np
 
-from ranklens.errors import InputError
 from ranklens.judging.hits import Hits, Spread
-from ranklens.judging.judged import Applied, Copied, Judged, Recalled, TieGroups
+from ranklens.judging.judged import Applied, Judged, TieGroups
 
 
 def merge(parts: Sequence[Judged]) -> Judged:
-    """One after the other; no query may be in two of them, and all policies must be the same."""
-    policies = [part.policy for part in parts if not isinstance(part, Copied)] or [parts[0].policy]
-    if any(policy != policies[0] for policy in policies):
-        raise InputError(
-            "Scores with different policies cannot be merged; evaluate all parts with the same ones."
-        )
+    """One after the other; no query is in two of them, and all have the same policy."""
     queries = [query for part in parts for query in part.queries]
-    if len({*queries}) < len(queries):
-        again = next(query for number, query in enumerate(queries) if query in {*queries[:number]})
-        raise InputError(f"Query {again!r} is in two of the parts; each query counts once.", query=again)
-    # A part of which less is known makes the whole such a one.
-    made = next(
-        (kind for kind in (Copied, Recalled) if any(isinstance(part, kind) for part in parts)), Judged
-    )
     offsets = np.cumsum([0, *(len(part) for part in parts)])[:-1].tolist()
-    return made(
+    return Judged(
         queries,
         _joined([part.hits for part in parts], offsets, len(queries)),
         _joined([part.ideal for part in parts], offsets, len(queries)),
         np.concatenate([part.retrieved for part in parts]),
         max(part.max_grade for part in parts),
-        policies[0],
+        parts[0].policy,
         added([part.applied for part in parts]),
         _ties([part.ties for part in parts], offsets),
         further=_further(parts, offsets, len(queries)),

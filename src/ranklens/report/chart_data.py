@@ -136,7 +136,7 @@ def over_k(comparison: Comparison, measure: str, ks: Sequence[int] = KS) -> pl.D
             f"{measure} has no cutoff, so it cannot be drawn over k; choose one such as nDCG@10."
         )
     scores = evaluated(comparison)
-    longest = max(int(s.judged.retrieved.max(initial=0)) for s in scores.values())
+    longest = max(s.basis.longest for s in scores.values())
     reached = [k for k in ks if k <= longest] or list(ks[:1])
     return _curves(comparison, {float(k): wanted.replace(k=k) for k in reached}, "k")
 
@@ -157,7 +157,7 @@ def first_relevant(comparison: Comparison) -> pl.DataFrame:
     """
     rows: dict[str, list[object]] = {name: [] for name in ("system", "rank", "order", "queries", "share")}
     scores = evaluated(comparison)
-    deepest = max(int(s.judged.retrieved.max(initial=1)) for s in scores.values())
+    deepest = max(max(s.basis.longest, 1) for s in scores.values())
     bars = _bars(deepest)
     for system, score in scores.items():
         counted = queries_that_count(comparison, score)
@@ -209,7 +209,7 @@ def without_cutoff(comparison: Comparison, measure: str) -> str:
 def _curves(comparison: Comparison, measures: Mapping[float, Measure], axis: str) -> pl.DataFrame:
     rows: dict[str, list[object]] = {name: [] for name in ("system", axis, "mean", "low", "high")}
     for system, score in evaluated(comparison).items():
-        found, counted = score.judged.evaluate(list(measures.values())), queries_that_count(comparison, score)
+        found, counted = score.measured(list(measures.values())), queries_that_count(comparison, score)
         for x, measure in measures.items():
             values, quantity = at_queries(found[measure], counted), Quantity.named(measure)
             low, high = quantity.interval(values, comparison.level) or (None, None)

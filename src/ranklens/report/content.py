@@ -298,10 +298,10 @@ def _latency(comparison: Comparison) -> dict[str, Any] | None:
 
 def _trust(scores: Scores, measures: Sequence[str]) -> dict[str, Any]:
     """What was counted on the way, and how far the judgments reach, at each cutoff that a measure uses."""
-    judged, applied = scores.judged, scores.judged.applied
+    applied, answered = scores.applied, scores.retrieved > 0
     cutoffs = sorted({m.k for m in map(registered, measures) if m is not None and m.k is not None} | {10})
-    answered = judged.retrieved > 0
-    shares = [judged_share(judged, k=k)[answered] for k in cutoffs]
+    judged = scores.judged if scores.is_ranked else None
+    shares = [judged_share(judged, k=k)[answered] if judged is not None else np.zeros(0) for k in cutoffs]
     return {
         "queries": applied.queries,
         "missing": applied.missing,
@@ -315,7 +315,7 @@ def _trust(scores: Scores, measures: Sequence[str]) -> dict[str, Any]:
                 "k": k,
                 "judged": float(share.mean()) if len(share) else None,
                 "with_holes": int((share < 1).sum()),
-                "tied": judged.ties.reaching(k) if judged.ties is not None else None,
+                "tied": judged.ties.reaching(k) if judged is not None and judged.ties is not None else None,
             }
             for k, share in zip(cutoffs, shares, strict=True)
         ],
@@ -357,7 +357,7 @@ def _retrieved(comparison: Comparison, system: str) -> list[int] | None:
     if scores is None:
         return None
     places = chart_data.queries_that_count(comparison, scores)
-    return list(chart_data.at_queries(scores.judged.retrieved, places).tolist())
+    return list(chart_data.at_queries(scores.retrieved, places).tolist())
 
 
 def _joined(text: Text | None) -> str:

@@ -125,7 +125,7 @@ def drilldown(comparison: Comparison) -> Drilldown | None:
     relevant = gold.filter(pl.col("grade") >= policy.rel)
     tops = {}
     for s, run in runs.items():
-        repeated = comparison.scores[comparison.systems[s]].judged.applied.duplicates > 0
+        repeated = comparison.scores[comparison.systems[s]].applied.duplicates > 0
         top = _ranked(judged, run, policy, depth, is_whole=repeated or policy.judged_only)
         tops[s] = top.filter(pl.col("rank") <= depth).join(number, on="query", maintain_order="left")
     rows = _joined(_to_show(relevant, list(tops.values())), gold.select("place", "doc", "grade"))

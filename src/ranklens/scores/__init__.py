@@ -1,18 +1,11 @@
 """What an evaluation returns.
 
-``scores`` holds the values with their means and intervals, ``notes`` says in words what they were taken over, and ``reading`` reads
-them back from files.
+``values`` holds one value per query and measure, ``scores`` their means and intervals. ``account`` is what was decided and counted, which
+``notes`` say in words. ``reading`` reads scores back from files.
 """
 
-from ranklens.scores.notes import (
-    FEW_EXPECTED,
-    cutoffs_of,
-    deepest,
-    describe,
-    details,
-    highest_grade,
-    share_judged,
-)
+from ranklens.scores.account import FEW_EXPECTED, Account, cutoffs_of, deepest
+from ranklens.scores.notes import details, highest_grade
 from ranklens.scores.scores import (
     GEOMETRIC_FLOOR,
     LOG_BOUNDS,
@@ -25,23 +18,24 @@ from ranklens.scores.scores import (
     total,
     usual_of_logs,
 )
+from ranklens.scores.values import Values
 
 __all__ = [
     "FEW_EXPECTED",
     "GEOMETRIC_FLOOR",
     "LOG_BOUNDS",
+    "Account",
     "Means",
     "Scores",
     "Sources",
+    "Values",
     "cutoffs_of",
     "deepest",
-    "describe",
     "details",
     "highest_grade",
     "interval_of",
     "logs_with_floor",
     "of_logs",
-    "share_judged",
     "total",
     "usual_of_logs",
 ]

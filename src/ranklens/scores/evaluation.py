@@ -27,7 +27,7 @@ from ranklens.judging.judged import BLOCK, Judged
 from ranklens.judging.turns import turn
 from ranklens.metrics import Measure, parse_many, with_rel
 from ranklens.policy import make_policy
-from ranklens.scores import Scores, Sources
+from ranklens.scores import Scores, Sources, Values
 from ranklens.words import several
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def evaluate_rankings(
         else np.mean([measure(one) for one in each], axis=0)
         for measure in wanted
     }
-    return Scores(wanted, first, values)
+    return Scores(wanted, first, Values(first.queries, values))
 
 
 @dataclass(frozen=True)
@@ -262,7 +262,7 @@ def _score(
         _refuse_undefined(wanted)
     many = len(judged.ideal) > BLOCK and judged.details is None
     values = _in_blocks(judged, wanted) if many else {str(measure): measure(judged) for measure in wanted}
-    return Scores(wanted, judged, values, sources, inputs)
+    return Scores(wanted, judged, Values(judged.queries, values), sources, inputs)
 
 
 def _in_blocks(judged: Judged, wanted: Sequence[Measure]) -> dict[str, Any]:

@@ -4,47 +4,40 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from ranklens.judging.judged import Applied, Copied, Counted, Judged, Recalled
 from ranklens.metrics import Measure, spellings, stated
+from ranklens.scores.account import deepest
 from ranklens.words import counted, percent, several
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from ranklens.judging.judged import Applied, Judged
+    from ranklens.scores.account import Account
     from ranklens.stats.intervals import Interval
 
-FEW_EXPECTED = 2  # documents per query, as golden sets have
 _METHODS = {
     "wilson": "Wilson",
     "modified wilson": "modified Wilson",
 }  # that are not written as they are called
 
 
-def describe(judged: Judged, measures: Sequence[Measure], *, done: str = "averaged") -> str:
-    """What was averaged over, what was left out or decided, and how far the judgments reach."""
-    return "; ".join(details(judged, measures, done=done))
-
-
 def details(
-    judged: Judged, measures: Sequence[Measure], *, done: str = "averaged", parameters: bool = True
+    account: Account, measures: Sequence[Measure], *, done: str = "averaged", parameters: bool = True
 ) -> list[str]:
-    """The parts of :func:`describe`, one by one; without ``parameters`` where these are told anyway."""
-    applied, policy = judged.applied, judged.policy
-    among = ", ".join(_if_any(_among_the_queries(judged, measures)))
+    """What was averaged over, what was left out or decided, and how far the judgments reach; ``parameters`` may be stated elsewhere."""
+    among = ", ".join(_if_any(_among_the_queries(account, measures)))
     parts = [
-        f"{counted(applied.queries, 'query')} {done}" + (f" ({among})" if among else ""),
-        *_if_any(_beside_the_queries(applied)),
-        "" if isinstance(judged, Copied) else policy.describe() + _ties_at_cutoffs(judged, measures),
-        _judged_share(judged, measures),
+        f"{counted(account.applied.queries, 'query')} {done}" + (f" ({among})" if among else ""),
+        *_if_any(_beside_the_queries(account.applied)),
+        account.policy.describe() + _ties_at_cutoffs(account) if account.knows_policy else "",
+        _judged_share(account, measures),
         *spellings(measures),
-        *(_parameters(judged, measures) if parameters and not isinstance(judged, Copied) else []),
+        *(_parameters(account, measures) if parameters and account.knows_policy else []),
     ]
     return [part for part in parts if part]
 
 
-def in_prose(every: Sequence[Judged], measures: Sequence[Measure], compared: int | None = None) -> list[str]:
+def in_prose(every: Sequence[Account], measures: Sequence[Measure], compared: int | None = None) -> list[str]:
     """What :func:`details` says of each run, as sentences about all of them; where runs differ, numbers become ranges.
 
     ``compared`` is the number of queries that all runs have in common, over which a comparison averages.
@@ -56,12 +49,12 @@ def in_prose(every: Sequence[Judged], measures: Sequence[Measure], compared: int
     inside = ", ".join(filter(None, map(_ranged, zip(*among, strict=True))))
     said = [f"Means are over {queries}{f' ({inside})' if inside else ''}."]
     said += [f"{text[0].upper()}{text[1:]}." for text in map(_ranged, zip(*beside, strict=True)) if text]
-    policies = dict.fromkeys(one.policy for one in every if not isinstance(one, Copied))
+    policies = dict.fromkeys(one.policy for one in every if one.knows_policy)
     if len(policies) == 1:
         has_threshold = any("rel" in one.definition.parameters for one in measures)
         has_empty = any(one.applied.empty for one in every)  # queries without documents of that grade
         said += next(iter(policies)).in_prose(relevance=has_threshold or has_empty)
-    shares = [share for one in every if (share := share_judged(one, measures)) is not None]
+    shares = [one.share for one in every if one.share is not None]
     if shares:
         low, high = percent(min(shares)), percent(max(shares))
         k = deepest(measures)
@@ -78,47 +71,45 @@ def _ranged(facts: Sequence[tuple[int, str]]) -> str:
     return "" if not high else text if low == high else text.replace(f"{high:,}", f"{low:,} to {high:,}", 1)
 
 
-def _parameters(judged: Judged, measures: Sequence[Measure]) -> list[str]:
+def _parameters(account: Account, measures: Sequence[Measure]) -> list[str]:
     """What defaults stand for that change from paper to paper; a gain, where grades are more than 0 and 1."""
-    is_binary = judged.graded == 0
+    is_binary = account.graded == 0
     by_parts: dict[str, list[str]] = {}
     for measure in measures:
-        found = stated(measure, highest_grade([judged]))
-        if judged.policy.max_grade is None:
+        found = stated(measure, account.max_grade)
+        if account.policy.max_grade is None:
             found = [f"{part} (highest judged)" if part.startswith("max_grade") else part for part in found]
         if parts := [part for part in found if not (is_binary and part.startswith("gain"))]:
             by_parts.setdefault(", ".join(parts), []).append(measure.shown)
     return [f"{several(names, len(names))} with {parts}" for parts, names in by_parts.items()]
 
 
-def highest_grade(several_judged: Iterable[Judged]) -> float | None:
+def highest_grade(every: Iterable[Judged | Account]) -> float | None:
     """The highest grade of all, as far as it is known; of scores that were read from a file it is not."""
-    known = [one for one in several_judged if isinstance(one, Counted) or not isinstance(one, Recalled)]
-    return max((one.max_grade for one in known), default=None)
+    return max((one.max_grade for one in every if one.max_grade is not None), default=None)
 
 
-def _among_the_queries(judged: Judged, measures: Sequence[Measure]) -> list[tuple[int, str]]:
+def _among_the_queries(account: Account, measures: Sequence[Measure]) -> list[tuple[int, str]]:
     """What happened to queries that were, or would have been, averaged over: how many, and the words for it."""
-    applied, zero_missing = judged.applied, judged.policy.missing == "zero"
+    applied, zero_missing = account.applied, account.policy.missing == "zero"
     absent, failed = applied.missing, applied.failed
     counts = "counts as 0" if absent == 1 else "count as 0"
     return [
         (failed, f"{failed:,} failed, {'counted as 0' if zero_missing else 'left out'}"),
         (absent, f"{absent:,} missing from the run {counts if zero_missing else 'left out'}"),
-        _without_relevant(judged, measures),
+        _without_relevant(account, measures),
     ]
 
 
-def _without_relevant(judged: Judged, measures: Sequence[Measure]) -> tuple[int, str]:
+def _without_relevant(account: Account, measures: Sequence[Measure]) -> tuple[int, str]:
     """How many queries have no relevant document, and what they count as; by measure, where their relevance levels differ."""
-    empty, policy = judged.applied.empty, judged.policy
-    if policy.empty != "one" or isinstance(judged, Recalled):
+    empty, policy = account.applied.empty, account.policy
+    if policy.empty != "one" or account.ones is None:
         done = {"skip": " left out", "one": " counted as 1", "zero": ""}[policy.empty]
         return empty, f"{empty:,} without relevant documents{done}"
     by_count: dict[int, list[str]] = {}
     for measure in measures:
-        ones = measure.counts_as_one(judged)
-        by_count.setdefault(0 if ones is None else int(ones.sum()), []).append(measure.shown)
+        by_count.setdefault(account.ones[str(measure)], []).append(measure.shown)
     if not any(by_count):
         return empty, f"{empty:,} without relevant documents"
     most, *fewer = sorted(filter(None, by_count), reverse=True)
@@ -152,54 +143,19 @@ def _if_any(facts: Sequence[tuple[int, str]]) -> list[str]:
     return [text for number, text in facts if number]
 
 
-def _ties_at_cutoffs(judged: Judged, measures: Sequence[Measure]) -> str:
-    tied = judged.tied
-    if not tied:
+def _ties_at_cutoffs(account: Account) -> str:
+    if not account.tied:
         return ""
-    reached = [(k, judged.tied_across(k)) for k in cutoffs_of(measures)]
-    told = [f"across the cutoff {k} in {n:,}" for k, n in reached if n]
-    return f" (judged documents tie in {', '.join([counted(tied, 'query'), *told])})"
+    told = [f"across the cutoff {k} in {n:,}" for k, n in account.across.items() if n]
+    return f" (judged documents tie in {', '.join([counted(account.tied, 'query'), *told])})"
 
 
-def cutoffs_of(measures: Sequence[Measure]) -> list[int]:
-    """The cutoffs of all measures that have one."""
-    return sorted({m.k for m in measures if m.k is not None})
-
-
-def _judged_share(judged: Judged, measures: Sequence[Measure]) -> str:
-    share, k = share_judged(judged, measures), deepest(measures)
-    if share is None:
+def _judged_share(account: Account, measures: Sequence[Measure]) -> str:
+    if account.share is None:
         return ""
-    is_all = k is None or k >= judged.longest
-    return f"{percent(share)} of {'the retrieved documents' if is_all else f'the top {k}'} judged"
-
-
-def share_judged(judged: Judged, measures: Sequence[Measure], depth: int | None = None) -> float | None:
-    """How much of what was retrieved, down to the deepest cutoff (and at most ``depth``), is judged; None if that says nothing.
-
-    It says nothing where gold is one or two relevant documents per query: the others were never meant to be judged.
-    """
-    if isinstance(judged, Counted):
-        return judged.share
-    from ranklens.metrics.formulas.counts import judged_of_retrieved
-
-    cuts = [cut for cut in (deepest(measures), depth) if cut is not None]
-    found, retrieved = judged_of_retrieved(judged, min(cuts, default=None))
-    if not retrieved.any() or judged.policy.judged_only or _names_only_the_expected(judged):
-        return None
-    return float(found.sum() / retrieved.sum())
-
-
-def _names_only_the_expected(judged: Judged) -> bool:
-    """Whether judgments are a golden set: no document judged not relevant, and two or fewer for the usual query."""
-    if not len(judged) or (judged.ideal.grade <= 0).any():
-        return False
-    return bool(np.median(judged.ideal.sum()) <= FEW_EXPECTED)
-
-
-def deepest(measures: Sequence[Measure]) -> int | None:
-    """The largest cutoff; None if no measure has one."""
-    return max((m.k for m in measures if m.k is not None), default=None)
+    k = deepest(measures)
+    is_all = k is None or k >= account.longest
+    return f"{percent(account.share)} of {'the retrieved documents' if is_all else f'the top {k}'} judged"
 
 
 def kinds_of_intervals(intervals: Mapping[str, Interval]) -> list[str]:

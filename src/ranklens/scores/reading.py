@@ -10,13 +10,14 @@ import numpy as np
 
 from ranklens.data.files.hashes import Inputs
 from ranklens.data.files.json_reading import loads
-from ranklens.data.readers.golden_and_logs import Question
 from ranklens.errors import InputError, RankLensError, warn
-from ranklens.judging.judged import Applied, Copied, Recalled
+from ranklens.judging.judged import Applied
 from ranklens.metrics import parse
 from ranklens.policy import Policy
+from ranklens.scores.account import Account
 from ranklens.scores.checking import check_comparison, check_scores, is_measure, is_text
 from ranklens.scores.scores import FORMAT_VERSION, Scores
+from ranklens.scores.values import Values
 from ranklens.words import several
 
 if TYPE_CHECKING:
@@ -112,8 +113,8 @@ def _copied_from(file: Path) -> dict[str, Scores]:
             )
         measures = [parse(name) for name in known]
         values = {str(m): np.array(column) for m, column in zip(measures, known.values(), strict=True)}
-        judged = Copied.of(queries, Policy(), Applied(queries=len(queries)))
-        found[run] = Scores(measures, judged, values)
+        account = Account(Applied(queries=len(queries)), knows_policy=False)
+        found[run] = Scores(measures, account, Values(queries, values))
     return found
 
 
@@ -133,12 +134,12 @@ def scores_of(content: Mapping[str, Any]) -> Scores:
     measures = [replace(parse(name), asked=asked.get(name, "")) for name in content["values"]]
     kinds = {name: np.object_ if is_text(name) else np.float64 for name in content["values"]}
     values = {name: np.array(found, kinds[name]) for name, found in content["values"].items()}
-    queries, policy, applied = content["queries"], content["policy"], Applied(**content["applied"])
-    judged = (
-        Copied.of(queries, Policy(), applied)
-        if policy is None
-        else Recalled.of(queries, Policy(**policy), applied)
+    policy = content["policy"]
+    account = Account(
+        Applied(**content["applied"]),
+        Policy(**(policy or {})),
+        knows_policy=policy is not None,
+        texts=content.get("texts", {}),
     )
-    texts = content.get("texts", {})
-    judged = replace(judged, questions=({query: Question(query, text) for query, text in texts.items()},))
-    return Scores(measures, judged, values, inputs=Inputs(known=content.get("inputs", {})))
+    inputs = Inputs(known=content.get("inputs", {}))
+    return Scores(measures, account, Values(content["queries"], values), inputs=inputs)

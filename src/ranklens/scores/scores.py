@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from copy import copy
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -13,23 +14,25 @@ import numpy as np
 from ranklens import __version__
 from ranklens.data.files.hashes import NO_INPUTS, Inputs
 from ranklens.errors import InputError, MeasureError, MissingExtraError, nearest
-from ranklens.judging.judged import Copied, Judged, Recalled
+from ranklens.judging.judged import Judged
 from ranklens.metrics import Aggregate, Measure, parse
 from ranklens.policy import Policy
-from ranklens.scores.notes import details, highest_grade, in_prose, kinds_of_intervals
+from ranklens.scores.account import Account
+from ranklens.scores.notes import details, in_prose, kinds_of_intervals
+from ranklens.scores.values import Column, Values
 from ranklens.stats.intervals import Bounds, Interval, interval, median_interval
 from ranklens.words import counted, finite, several
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    import numpy.typing as npt
     import pandas as pd
     import polars as pl
     from typing_extensions import Self
 
-    from ranklens.arrays import FloatArray
+    from ranklens.arrays import FloatArray, IntArray
     from ranklens.data.matching.rules import Matching
+    from ranklens.judging.judged import Applied
     from ranklens.metrics.formulas.methods_paragraph import Citations, Methods
     from ranklens.metrics.residual.ranges import Range
     from ranklens.stats.inputs import Rng
@@ -73,14 +76,53 @@ class Scores:
     """
 
     measures: Sequence[Measure]
-    judged: Judged
-    values: Mapping[str, npt.NDArray[Any]]
+    basis: Judged | Account  # the rankings, or what is known of those that are elsewhere
+    values: Values
     sources: Sources | None = field(default=None, repr=False, compare=False)
     inputs: Inputs = field(default=NO_INPUTS, repr=False, compare=False)  # files, to be hashed
 
     @property
     def queries(self) -> Sequence[str]:
-        return self.judged.queries
+        return self.values.queries
+
+    @property
+    def is_ranked(self) -> bool:
+        """Whether the judged rankings are here, not only the values."""
+        return isinstance(self.basis, Judged)
+
+    @property
+    def judged(self) -> Judged:
+        """The judged rankings, which can be evaluated by more measures; an error where only values are here."""
+        return self._ranked("no measure can be added")
+
+    def measured(self, measures: str | Measure | Sequence[str | Measure]) -> Scores:
+        """The same rankings by other measures."""
+        return self._ranked(f"{measures} cannot be added").evaluate(measures)
+
+    def _ranked(self, so: str) -> Judged:
+        if isinstance(self.basis, Account):
+            raise InputError(
+                f"These scores {self.basis.made} values but no rankings, so {so}. Evaluate the run again."
+            )
+        return self.basis
+
+    def account(self, measures: Sequence[Measure] | None = None, *, depth: int | None = None) -> Account:
+        """What was decided and counted, as far as it concerns these measures, by default all."""
+        if isinstance(self.basis, Account):
+            return self.basis
+        return Account.of(self.basis, self.measures if measures is None else measures, depth)
+
+    @property
+    def applied(self) -> Applied:
+        """What happened to the data on the way, in numbers."""
+        return self.basis.applied
+
+    @property
+    def retrieved(self) -> IntArray:
+        """How many documents each query got back; zeros where the rankings are elsewhere."""
+        return (
+            self.basis.retrieved if isinstance(self.basis, Judged) else np.zeros(len(self.queries), np.int64)
+        )
 
     def __getitem__(self, measure: str | Measure) -> FloatArray:
         """The values of one measure, in the order of :attr:`queries`; any spelling will do, the one asked for first."""
@@ -96,8 +138,7 @@ class Scores:
     @cached_property
     def texts(self) -> Mapping[str, str]:
         """The texts of queries, as far as they are known: as given, or from the golden set or log."""
-        asked = [one for questions in self.judged.questions for one in questions.items()]
-        known = {name: question.text for name, question in asked if question.text is not None}
+        known = self.basis.texts
         return known if self.sources is None else {**known, **(self.sources.texts or {})}
 
     def with_texts(self, texts: Mapping[str, str]) -> Scores:
@@ -120,13 +161,18 @@ class Scores:
     @property
     def abstention(self) -> float | None:
         """The share of unanswerable questions that got nothing back, which is right; None if there is no such question."""
-        applied = self.judged.applied
+        applied = self.applied
         return applied.abstained / applied.unanswerable if applied.unanswerable else None
+
+    @property
+    def knows_policy(self) -> bool:
+        """Whether the policy is known: a table of values does not say it."""
+        return isinstance(self.basis, Judged) or self.basis.knows_policy
 
     @property
     def policy(self) -> Policy:
         """What was decided where the data leave it open."""
-        return self.judged.policy
+        return self.basis.policy
 
     @cached_property
     def mean(self) -> dict[str, float]:
@@ -178,11 +224,11 @@ class Scores:
 
         asked = self.measures[0] if measure is None else measure
         parsed = parse(asked) if isinstance(asked, str) else asked
-        if isinstance(self.judged, Recalled):
+        if isinstance(self.basis, Account):
             raise InputError(
                 f"These scores hold values but no rankings, which the range of {parsed} needs. Evaluate judgments and run on one machine."
             )
-        low, high = ends(parsed, self.judged)
+        low, high = ends(parsed, self.basis)
         kind = parsed.definition.aggregate
         frame = pl.DataFrame({"query": pl.Series(self.queries, dtype=pl.String), "low": low, "high": high})
         return Range(str(parsed), total(kind, low), total(kind, high), frame, int((low < high).sum()))
@@ -245,8 +291,8 @@ class Scores:
             "measures": self.to_summary(level=level),
             "queries": list(self.queries),
             "values": {name: values.tolist() for name, values in self.values.items()},
-            "policy": None if isinstance(self.judged, Copied) else asdict(self.judged.policy),
-            "applied": asdict(self.judged.applied),
+            "policy": asdict(self.policy) if self.knows_policy else None,
+            "applied": asdict(self.applied),
         }
         if hashes := self.inputs.hashes():
             content["inputs"] = hashes
@@ -289,7 +335,7 @@ class Scores:
         >>> Scores.concat(parts).mean
         {'RR': 0.75}
         """
-        from ranklens.judging.merging import merge
+        from ranklens.judging.merging import added, merge
 
         given = list(parts)
         if not given:
@@ -300,9 +346,28 @@ class Scores:
             raise MeasureError(
                 f"Scores with different measures cannot be merged: {', '.join(names)}, and {', '.join(odd.values)}."
             )
-        values = {name: np.concatenate([one.values[name] for one in given]) for name in names}
-        inputs = Inputs.merged(one.inputs for one in given)
-        return cls(given[0].measures, merge([one.judged for one in given]), values, inputs=inputs)
+        policies = [one.policy for one in given if one.knows_policy] or [given[0].policy]
+        if any(policy != policies[0] for policy in policies):
+            raise InputError(
+                "Scores with different policies cannot be merged; evaluate all parts with the same ones."
+            )
+        values = Values.concat([one.values for one in given])
+        again = next((query for query, number in Counter(values.queries).items() if number > 1), None)
+        if again is not None:
+            raise InputError(f"Query {again!r} is in two of the parts; each query counts once.", query=again)
+        ranked = [one.basis for one in given if isinstance(one.basis, Judged)]
+        # A part of which less is known makes the whole such a one.
+        basis = (
+            merge(ranked)
+            if len(ranked) == len(given)
+            else Account(
+                added([one.applied for one in given]),
+                policies[0],
+                knows_policy=all(one.knows_policy for one in given),
+                texts={query: text for one in given for query, text in one.basis.texts.items()},
+            )
+        )
+        return cls(given[0].measures, basis, values, inputs=Inputs.merged(one.inputs for one in given))
 
     def to_mteb(self, task: str, **about: Any) -> dict[str, Any]:
         """The result of a task as MTEB writes it; ``about`` may give split, subset, languages, revision and main.
@@ -354,7 +419,7 @@ class Scores:
         """The parts of :attr:`note`, one by one."""
         means = [m for m in self.measures if m.definition.aggregate in ("mean", "geometric")]
         found = {measure.shown: self.interval(measure) for measure in means}
-        said = [*details(self.judged, self.measures), *kinds_of_intervals(found)]
+        said = [*details(self.account(), self.measures), *kinds_of_intervals(found)]
         cut = any(around.clipped for around in found.values())
         return [*said, "intervals are clipped to the measure's range"] if cut else said
 
@@ -369,9 +434,8 @@ class Scores:
         """
         from ranklens.metrics.formulas.methods_paragraph import written
 
-        return written(
-            self.measures, highest_grade([self.judged]), in_prose([self.judged], self.measures), cite
-        )
+        account = self.account()
+        return written(self.measures, account.max_grade, in_prose([account], self.measures), cite)
 
     def __str__(self) -> str:
         return str(self.table())
@@ -383,7 +447,7 @@ class Scores:
         means = ", ".join(f"{name}={value:.4f}" for name, value in self.mean.items())
         return f"Scores({means}; {counted(len(self.queries), 'query')})"
 
-    def _columns(self) -> dict[str, npt.NDArray[Any]]:
+    def _columns(self) -> dict[str, Column]:
         """The values under the names that were asked for."""
         shown = {str(measure): measure.shown for measure in self.measures}
         return {shown.get(name, name): values for name, values in self.values.items()}

@@ -5,24 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
 from ranklens.errors import MeasureError
-from ranklens.judging.hits import Hits
-from ranklens.judging.judged import Counted
-from ranklens.scores import LOG_BOUNDS, Means, Scores, of_logs, total, usual_of_logs
+from ranklens.scores import (
+    LOG_BOUNDS,
+    Account,
+    Means,
+    Scores,
+    Values,
+    cutoffs_of,
+    of_logs,
+    total,
+    usual_of_logs,
+)
 from ranklens.spark.collecting import collected
 from ranklens.stats.intervals import Bounds, Interval
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
     import polars as pl
     from pyspark.sql import DataFrame, SparkSession
 
     from ranklens.metrics import Aggregate, Measure
     from ranklens.policy import Policy
+    from ranklens.scores.values import Column
     from ranklens.spark.facts import Facts
     from ranklens.stats.inputs import Rng
     from ranklens.stats.moments import Moments
@@ -79,9 +87,19 @@ class SparkScores(Scores):
         cls, measures: Sequence[Measure], kept: Kept, facts: Facts, policy: Policy, max_grade: float
     ) -> SparkScores:
         """From what tasks gave back."""
-        judged = counted(kept.queries(facts.applied.queries), facts, policy, max_grade)
-        values = _Values({str(measure): f"m{i}" for i, measure in enumerate(measures)}, kept)
-        found = cls(list(measures), judged, values)
+        account = Account(
+            facts.applied,
+            policy,
+            made="were made on a cluster, which keeps",
+            max_grade=max_grade,
+            graded=facts.counts["graded"],
+            longest=facts.longest,
+            tied=facts.counts["tied"],
+            across={k: facts.counts[f"across {k}"] for k in cutoffs_of(measures)},
+            share=facts.share_judged(policy),
+        )
+        columns = _Columns({str(measure): f"m{i}" for i, measure in enumerate(measures)}, kept)
+        found = cls(list(measures), account, Values(kept.queries(facts.applied.queries), columns))
         vars(found).update(facts=facts, kept=kept)
         return found
 
@@ -148,17 +166,6 @@ def _combined(kind: Aggregate, moments: Moments) -> float:
     return moments.sum if kind == "sum" else moments.mean
 
 
-def counted(queries: Sequence[str], facts: Facts, policy: Policy, max_grade: float) -> Counted:
-    """What stands in for rankings that are elsewhere."""
-    none = np.zeros(0, np.int64)
-    nothing = Hits(none, none, np.zeros(0), facts.applied.queries)
-    counts = {**facts.counts, "longest": facts.longest}
-    return Counted(
-        queries, nothing, nothing, np.zeros(0, np.int64), max_grade, policy, facts.applied,
-        share=facts.share_judged(policy), counts=counts,
-    )  # fmt: skip
-
-
 class _Queries(Sequence[str]):
     """Ids of queries whose number is known, and which are collected on use."""
 
@@ -190,13 +197,13 @@ class _Queries(Sequence[str]):
     __hash__ = None  # type: ignore[assignment]
 
 
-class _Values(Mapping[str, "npt.NDArray[Any]"]):
+class _Columns(Mapping[str, "Column"]):
     """Values by measure, collected on use."""
 
     def __init__(self, columns: Mapping[str, str], kept: Kept) -> None:
         self._columns, self._kept = columns, kept
 
-    def __getitem__(self, name: str) -> npt.NDArray[Any]:
+    def __getitem__(self, name: str) -> Column:
         column = self._kept.table[self._columns[name]]
         return column.to_numpy() if column.dtype.is_numeric() else np.array(column.to_list(), np.object_)
 

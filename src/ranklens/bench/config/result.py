@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ranklens.guard import wording
 from ranklens.retrieval.ages import in_words
-from ranklens.scores import Scores, describe
+from ranklens.scores import Scores, details
 from ranklens.tables.table import Lines, Printout, Table
 from ranklens.words import counted
 
@@ -145,7 +145,7 @@ def _means(scores: Mapping[str, Scores], level: float | None) -> Table:
     rows = [[name, *(_mean(found, measure, level) for measure in measures)] for name, found in scores.items()]
     notes: dict[str, list[str]] = {}
     for name, found in scores.items():
-        notes.setdefault(describe(found.judged, found.measures), []).append(name)
+        notes.setdefault("; ".join(details(found.account(), found.measures)), []).append(name)
     told = [line if len(notes) == 1 else f"{', '.join(names)}: {line}" for line, names in notes.items()]
     if level is not None:
         told.append(f"{level:.0%} intervals")

@@ -26,7 +26,7 @@ from ranklens.recipes.items.metrics import (
     MetricResult,
 )
 from ranklens.recipes.items.results import RunnerResult, canonical_name, metric_name
-from ranklens.scores import Scores
+from ranklens.scores import Scores, Values
 from ranklens.tables.digits import reaches
 
 if TYPE_CHECKING:
@@ -113,9 +113,8 @@ class MetricRunner:
                     name = metric_name(metric)
                     found = await _ask(metric, batch.items, self.concurrency, report)
                     own[name] = tuple(_marked(result, self.thresholds.get(name)) for result in found)
-        scores = Scores(
-            list(values), batch.judged, {str(measure): found for measure, found in values.items()}
-        )
+        columns = {str(measure): found for measure, found in values.items()}
+        scores = Scores(list(values), batch.judged, Values(batch.judged.queries, columns))
         return RunnerResult(self.metrics, self.thresholds, batch, scores, own)
 
 

@@ -63,7 +63,7 @@ class Record:
         numbers = [str(m) for m in scores.measures if m.definition.aggregate != "none"]
         known = digests_of(scores) if digests is None else digests
         run = _logged(scores)
-        applied = scores.judged.applied
+        applied = scores.applied
         absent = applied.missing + applied.failed
         skipped = scores.policy.missing == "skip"
         answered = len(scores.queries) - (0 if skipped else absent)
@@ -148,7 +148,7 @@ def _logged(scores: Scores) -> Any:
 
 def _knows_failures(run: Any, scores: Scores) -> bool:
     """Whether calls could have failed: in a log, or where retrievers were asked, but not in a run file."""
-    return bool(scores.judged.applied.failed) or hasattr(run, "failed")
+    return bool(scores.applied.failed) or hasattr(run, "failed")
 
 
 def _timed(run: Any, scores: Scores) -> tuple[list[float], int]:
