@@ -67,6 +67,13 @@ def test_in_range_and_never_nan(qrels, run):
         assert np.isfinite(scores.mean[str(measure)])
 
 
+@pytest.mark.parametrize("measure", MEASURES, ids=str)
+def test_no_query_has_no_value(measure):
+    nothing = rl.judge({"q": {"a": 1}}, {"other": ["a"]}, missing="skip")
+    assert len(nothing) == 0
+    assert len(measure(nothing)) == 0
+
+
 def test_values_are_floats_even_where_nothing_judged_is_retrieved():
     scores = rl.evaluate({"q": {"a": 1}, "r": {"b": 0}}, {"q": ["x"], "r": []}, NUMBERS)
     assert {scores[m].dtype for m in NUMBERS} == {np.dtype(np.float64)}

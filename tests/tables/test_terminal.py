@@ -12,7 +12,7 @@ from rich.console import Console
 
 import ranklens as rl
 from ranklens.cli import bars
-from ranklens.tables import scores as score_tables
+from ranklens.scores import tables as score_tables
 from ranklens.tables import terminal
 from ranklens.tables.table import Cell, Lines, Printout, Table
 

@@ -107,7 +107,7 @@ def rank_biased_residual(
     ends = np.cumsum(np.bincount(hits.query, minlength=len(judged)))
     residual = np.zeros(len(judged))
     for query, (retrieved, ranks) in enumerate(
-        zip(judged.retrieved.tolist(), np.split(hits.rank, ends[:-1]), strict=True)
+        zip(judged.retrieved.tolist(), np.split(hits.rank, ends), strict=False)
     ):
         if len(ranks) < retrieved or tail == "always":
             # One power after the other, as trec_eval adds them.
