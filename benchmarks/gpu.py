@@ -20,7 +20,7 @@ import torch
 
 from ranklens.judging.assembly import assemble
 from ranklens.metrics import parse_many
-from ranklens.models.embeddings import host, streaming, transfer
+from ranklens.models.embeddings import streaming, vectors
 from ranklens.models.embeddings.counting import Counter, read_blocks
 from ranklens.models.embeddings.device import DeviceCounter
 from ranklens.models.embeddings.device_nearest import _candidates, _exact, best_on_device
@@ -149,7 +149,7 @@ def equality():
                     GPU,
                     fused=fused,
                 )
-                found.read(transfer.resident_chunks(d.to(GPU), 1024), refuse, resident=True)
+                found.read(streaming.resident_chunks(d.to(GPU), 1024), refuse, resident=True)
                 wrong = sum(int((getattr(expected, n) != getattr(found.places, n)).sum()) for n in NAMES)
                 failures += wrong > 0
                 if wrong:
@@ -233,7 +233,7 @@ def other_libraries():
             evaluate_embeddings(*on_gpu[:2], qrels, "AP, nDCG", top=5),
             evaluate_scores(on_gpu[0], on_gpu[2], measures="AP", relevant="labels"),
         )
-        stays = all(host.on_gpu(one) and host.kept_on_gpu(one).is_cuda for one in on_gpu)
+        stays = all(vectors.on_gpu(one) and vectors.kept_on_gpu(one).is_cuda for one in on_gpu)
         same = all(a.per_query.equals(b.per_query) for a, b in zip(found, expected, strict=True))
         failures += not (stays and same and found[0].run == expected[0].run)
         print(f"  {name}: stays on the GPU: {stays}, the same values: {same}", flush=True)
@@ -260,11 +260,11 @@ def make_wanted(q, d, gold):
     return Wanted(rows, gold, Dense(host_q, "dot").exact(host_d, rows, rows))
 
 
-def count(q, d, wanted, settings=None, step=transfer.RESIDENT, fused=True):
+def count(q, d, wanted, settings=None, step=streaming.RESIDENT, fused=True):
     judged = d[torch.as_tensor(wanted.doc, device=GPU)]
     counter = DeviceCounter(q, judged, unscored(wanted), "dot", ORDER, GPU, fused=fused)
     counter.settings = settings or {}
-    counter.read(transfer.resident_chunks(d, step), refuse, resident=True)
+    counter.read(streaming.resident_chunks(d, step), refuse, resident=True)
     return counter.places
 
 
@@ -333,7 +333,7 @@ def only_kernel(q, d, wanted, settings):
     from ranklens.models.embeddings import kernel
 
     t = torch.as_tensor(wanted.score, device=GPU).float()[:, None]
-    for _, part in transfer.resident_chunks(d):
+    for _, part in streaming.resident_chunks(d):
         kernel.count(q, part, t - 1e-4, t + 1e-4, **settings)
 
 
@@ -378,7 +378,7 @@ def phases(kind):
         step("counts to ranks, near ties", lambda: counter.finish(chunk, refuse))
         placed = step("ranks to values (host)", lambda: assemble(task.standings(counter.places), policy))
         step("measures (host)", lambda: score(placed, wanted_measures))
-        chunks = lambda: transfer.resident_chunks(d)  # noqa: E731
+        chunks = lambda: streaming.resident_chunks(d)  # noqa: E731
         query, doc, _ = step("best 100: candidates", lambda: _candidates(counter, chunks(), 100, refuse))
         step("best 100: their exact scores", lambda: _exact(counter, chunks(), query, doc))
         step("best 100: all of it, without names", lambda: best_on_device(counter, chunks, 100, refuse))

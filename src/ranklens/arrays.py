@@ -10,3 +10,4 @@ import numpy.typing as npt
 IntArray: TypeAlias = npt.NDArray[np.int64]
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
+NumberArray: TypeAlias = npt.NDArray[np.number]  # of any kind of numbers

@@ -13,7 +13,7 @@ torch = pytest.importorskip(
     "torch", reason="torch is not installed: pip install 'ranklens[gpu]'", exc_type=ImportError
 )
 
-from ranklens.models.embeddings import coarse, cores  # noqa: E402
+from ranklens.models.embeddings import coarse  # noqa: E402
 from ranklens.models.embeddings.coarse_scores import ByteScores, HalfScores  # noqa: E402
 
 
@@ -27,7 +27,7 @@ def threads(request):
 
 def test_every_block_once_and_on_threads_of_one_core(threads):
     seen, at_once = [], set()
-    together = threading.Barrier(min(threads, cores._MOST))
+    together = threading.Barrier(min(threads, coarse._MOST_THREADS))
 
     def work(number, block):
         if number < together.parties:
@@ -35,7 +35,7 @@ def test_every_block_once_and_on_threads_of_one_core(threads):
         seen.append((number, block))
         at_once.add((threading.get_ident(), torch.get_num_threads()))
 
-    cores.on_all_cores(work, ((i, str(i)) for i in range(50)))
+    coarse.on_all_cores(work, ((i, str(i)) for i in range(50)))
     assert sorted(seen) == [(i, str(i)) for i in range(50)]
     assert len(at_once) == together.parties
     assert {number for _, number in at_once} == {1}
@@ -50,7 +50,7 @@ def test_of_several_errors_that_of_the_first_block(threads):
             raise ValueError(number)
 
     with pytest.raises(ValueError, match="2"):
-        cores.on_all_cores(work, ((i, None) for i in range(1000)))
+        coarse.on_all_cores(work, ((i, None) for i in range(1000)))
     assert torch.get_num_threads() == threads
 
 

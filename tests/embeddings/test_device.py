@@ -17,7 +17,7 @@ torch = pytest.importorskip(
     "torch", reason="torch is not installed: pip install 'ranklens[gpu]'", exc_type=ImportError
 )
 
-from ranklens.models.embeddings import device, device_nearest, tensor_scores, transfer  # noqa: E402
+from ranklens.models.embeddings import device, device_nearest, streaming, tensor_scores  # noqa: E402
 
 ORDER = TieOrder("descending")
 torch.set_num_threads(1)  # the tensors are small, and threads that wait for each other are slow
@@ -62,7 +62,7 @@ def check(rng, kind, dtype, similarity):
     found = device.DeviceCounter(
         q, d[torch.as_tensor(doc)], open_scores, similarity, ORDER, torch.device("cpu")
     )
-    found.read(transfer.resident_chunks(d, 37), refuse, resident=True)
+    found.read(streaming.resident_chunks(d, 37), refuse, resident=True)
     for name in ("above", "same", "before"):
         np.testing.assert_array_equal(
             getattr(found.places, name), getattr(expected.places, name), f"{kind} {name}"
@@ -75,7 +75,7 @@ def check(rng, kind, dtype, similarity):
 @pytest.mark.parametrize("similarity", ["dot", "cosine", "euclidean"])
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16, torch.int8])
 def test_the_same_places_as_numpy(dtype, similarity, strong_double, monkeypatch):
-    monkeypatch.setattr(device, "has_strong_double", lambda torch, device: strong_double)
+    monkeypatch.setattr(device, "has_strong_double", lambda device: strong_double)
     rng = np.random.default_rng(0)
     for kind in ("any", "whole", "equal", "close", "zero"):
         for _ in range(4):
@@ -123,7 +123,7 @@ def test_the_best_documents_and_excluded_ones(chosen, dtype, monkeypatch):
     monkeypatch.setattr(device_nearest, "_MORE", 3)
     if dtype == torch.bfloat16:
         monkeypatch.setattr(device, "widens", lambda *_: True)
-        monkeypatch.setattr("ranklens.models.embeddings.chunks.Product._multiply", widened)
+        monkeypatch.setattr("ranklens.models.embeddings.device.Product._multiply", widened)
     rng = np.random.default_rng(0)
     looked_at_all = 0
     for kind in ("any", "whole", "equal", "same", "close", "zero") * 2:
@@ -162,7 +162,7 @@ def test_nan_is_refused_by_name():
             torch.randn(1, 8), bad[1:2], wanted, similarity, ORDER, torch.device("cpu")
         )
         with pytest.raises(ValueError, match="17"):
-            counter.read(transfer.resident_chunks(bad, 30), refuse, resident=True)
+            counter.read(streaming.resident_chunks(bad, 30), refuse, resident=True)
 
 
 def test_large_numbers_are_not_infinite():
@@ -172,7 +172,7 @@ def test_large_numbers_are_not_infinite():
     counter = device.DeviceCounter(
         torch.tensor([[1.0, 1.0]]), d[:1], wanted, "dot", ORDER, torch.device("cpu")
     )
-    counter.read(transfer.resident_chunks(d), refuse, resident=True)
+    counter.read(streaming.resident_chunks(d), refuse, resident=True)
     assert (counter.places.above.tolist(), counter.places.same.tolist()) == ([1], [2])
 
 

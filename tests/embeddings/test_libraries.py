@@ -9,7 +9,7 @@ import pytest
 
 import ranklens as rl
 from ranklens.models import training
-from ranklens.models.embeddings import host
+from ranklens.models.embeddings.vectors import as_array, kept_on_gpu, on_gpu
 
 
 def need(module):
@@ -130,7 +130,7 @@ def test_bfloat16(library):
     module = need(library)
     q, d, qrels = vectors()
     rounded = [module.asarray(one, dtype=module.bfloat16) for one in (q, d)]
-    as_single = [np.asarray(host.as_array(one, "vectors"), np.float32) for one in rounded]
+    as_single = [np.asarray(as_array(one, "vectors"), np.float32) for one in rounded]
     assert (as_single[0] != q).any()
     found, expected = (rl.evaluate_embeddings(*pair, qrels, "AP") for pair in (rounded, as_single))
     assert found["AP"].tolist() == expected["AP"].tolist()
@@ -142,10 +142,10 @@ def test_an_array_on_a_gpu_is_handed_to_torch(monkeypatch):
     torch = types.SimpleNamespace(Tensor=int, from_dlpack=lambda value: handed.append(value) or 17)
     monkeypatch.setitem(sys.modules, "torch", torch)
     array = CuPyArray(np.eye(2))
-    assert host.on_gpu(array)
-    assert host.kept_on_gpu(array) == 17
+    assert on_gpu(array)
+    assert kept_on_gpu(array) == 17
     assert handed == [array]
-    assert host.kept_on_gpu(np.eye(2)).shape == (2, 2)  # what is not on a GPU stays what it is
+    assert kept_on_gpu(np.eye(2)).shape == (2, 2)  # what is not on a GPU stays what it is
     assert len(handed) == 1
 
 

@@ -2,6 +2,7 @@
 
 import json
 import struct
+from contextlib import ExitStack
 
 import numpy as np
 import polars as pl
@@ -119,7 +120,7 @@ def test_blocks_that_are_filled_again():
 
     whole = rl.evaluate_embeddings(queries, documents, qrels, "AP")
     assert rl.evaluate_embeddings(queries, blocks, qrels, "AP")["AP"].tolist() == whole["AP"].tolist()
-    held = [vectors for _, vectors in open_corpus(blocks, None, list).blocks(20)]
+    held = [vectors for _, vectors in open_corpus(blocks, None, ExitStack()).blocks(20)]
     assert np.array_equal(np.concatenate(held), documents)
 
 

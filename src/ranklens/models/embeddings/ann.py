@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ranklens import words
 from ranklens.arrays import FloatArray
-from ranklens.data.readers import mappings
+from ranklens.data.readers import frames, mappings
 from ranklens.errors import InputError, warn
 from ranklens.judging.order import check_duplicates
 from ranklens.models.embeddings.ranking import Run
@@ -23,6 +23,7 @@ from ranklens.tables.table import Shown, Table
 
 if TYPE_CHECKING:
     import polars as pl
+    from typing_extensions import TypeIs
 
     from ranklens.metrics import Measure
 
@@ -82,11 +83,11 @@ class AnnRecall(Shown):
 
 
 def ann_recall(
-    approximate: Any,
-    exact: Any,
+    approximate: object,
+    exact: object,
     k: int = 10,
     *,
-    qrels: Any = None,
+    qrels: object = None,
     measures: str | Measure | Sequence[str | Measure] = "nDCG@10, R@10",
 ) -> AnnRecall:
     """The share of the exact best ``k`` that an approximate index finds; with ``qrels`` also what measures lose by it.
@@ -124,11 +125,18 @@ def ann_recall(
     return AnnRecall(k, tuple(right), values, *scores)
 
 
-def _read(run: Any, name: str) -> mappings.ByQuery:
+def _read(run: object, name: str) -> mappings.ByQuery:
     """A run by query with text as ids, refused where a score is not a number."""
-    found = mappings.rankings(_without_padding(_run(run, name)))
-    check_duplicates(name, found.duplicates, found.first_duplicate, Policy())
-    for query, docs in found.by_query.items():
+    if frames.is_frame(run):
+        table = frames.run_frame(run).select("query", "doc", "score").rename({"score": "grade"})
+        run = frames.by_query(table)
+    if not isinstance(run, Mapping):
+        raise InputError(
+            f"{name} is {words.kind(run)}; pass a dict by query or a table. evaluate_embeddings(..., top=k).run is one."
+        )
+    dicts = mappings.rankings({query: _without_padding(ranking) for query, ranking in run.items()})
+    check_duplicates(name, dicts.duplicates, dicts.first_duplicate, Policy())
+    for query, docs in dicts.by_query.items():
         for doc, score in docs.items():
             number = mappings.as_number(score)
             if number is None or number != number:  # noqa: PLR0124  NaN
@@ -137,47 +145,26 @@ def _read(run: Any, name: str) -> mappings.ByQuery:
                     query=query,
                     document=doc,
                 )
-    return mappings.as_text(found.by_query)
+    return mappings.as_text(dicts.by_query)
 
 
-def _run(run: Any, name: str) -> Mapping[Any, Any]:
-    if isinstance(run, Mapping):
-        return run
-    from ranklens.data.readers import frames
-
-    if frames.is_frame(run):
-        return frames.by_query(
-            frames.run_frame(run).select("query", "doc", "score").rename({"score": "grade"})
-        )
-    raise InputError(
-        f"{name} is {words.kind(run)}; pass a dict by query or a table. evaluate_embeddings(..., top=k).run is one."
-    )
+def _without_padding(ranking: object) -> object:
+    """Without the document -1, which is text in tables."""
+    if isinstance(ranking, Mapping):
+        return {doc: score for doc, score in ranking.items() if str(doc) != "-1"}
+    if isinstance(ranking, (list, tuple, np.ndarray)):
+        return [one for one in ranking if str(one[0] if _is_pair(one) else one) != "-1"]
+    return ranking
 
 
-def _without_padding(run: Mapping[Any, Any]) -> Mapping[Any, Any]:
-    """Without the document -1."""
-
-    def is_padding(doc: Any) -> bool:
-        return str(doc) == "-1"  # text in tables
-
-    def left(docs: Any) -> Any:
-        if isinstance(docs, Mapping):
-            return {doc: score for doc, score in docs.items() if not is_padding(doc)}
-        if isinstance(docs, (list, tuple, np.ndarray)):
-            return [one for one in docs if not is_padding(one[0] if _is_pair(one) else one)]
-        return docs
-
-    return {query: left(docs) for query, docs in run.items()}
-
-
-def _has_scores(run: Any) -> bool:
+def _has_scores(run: object) -> bool:
     """Whether a run is more than lists of documents, best first, which cannot hold distances."""
     if not isinstance(run, Mapping):
         return True
     return any(isinstance(docs, Mapping) or any(map(_is_pair, docs)) for docs in run.values())
 
 
-def _is_pair(item: Any) -> bool:
+def _is_pair(item: object) -> TypeIs[tuple[object, ...] | list[object]]:
     """Whether this is a document with its score."""
     return isinstance(item, (tuple, list)) and len(item) > 0
 
@@ -202,7 +189,7 @@ def _refuse_distances(approximate: mappings.ByQuery, exact: mappings.ByQuery) ->
         )
 
 
-def _warn_of_unknown_ties(exact: Any, near: mappings.ByQuery, values: FloatArray, k: int) -> None:
+def _warn_of_unknown_ties(exact: object, near: mappings.ByQuery, values: FloatArray, k: int) -> None:
     if not isinstance(exact, Run):
         return
     unsure = sum(

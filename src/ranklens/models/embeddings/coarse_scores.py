@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from functools import cache
 from threading import Lock, local
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
-from ranklens.arrays import FloatArray, IntArray
+from ranklens.arrays import FloatArray, IntArray, NumberArray
 from ranklens.models.embeddings import similarity as dense
 from ranklens.models.embeddings.counting import around
 from ranklens.models.embeddings.similarity import SINGLE, Prepared
 from ranklens.models.embeddings.spaces import Dense, Memory, Opened
-from ranklens.models.embeddings.transfer import load_torch
+from ranklens.models.embeddings.tensors import Tensor, load_torch
 
 _ROUNDING = 2.0**-8  # of a bfloat16
 _LARGEST = 127  # of an int8
@@ -26,16 +26,18 @@ _MOST_NUMBERS = 1 << 15  # of a vector: sums of more products might not fit an i
 class CoarseScores(Protocol):
     """Scores of queries with a block of documents."""
 
-    def product(self, block: Opened, rows: IntArray, most: int | None = None) -> Any:
+    def product(self, block: Opened, rows: IntArray, most: int | None = None) -> NumberArray:
         """Some queries and all documents, or the first ones; in memory that the next block takes again."""
 
-    def highest(self, scores: Any) -> Any:
+    def highest(self, scores: NumberArray) -> NumberArray:
         """At least the highest score of each query."""
 
-    def readable(self, scores: Any) -> Any:
+    def readable(self, scores: NumberArray) -> NumberArray:
         """Scores as NumPy compares them."""
 
-    def interval(self, block: Opened, rows: IntArray, row: IntArray, exact: FloatArray) -> tuple[Any, Any]:
+    def interval(
+        self, block: Opened, rows: IntArray, row: IntArray, exact: FloatArray
+    ) -> tuple[NumberArray, NumberArray]:
         """The scores that documents with an exact one may have; ``row`` says which of the queries each belongs to."""
 
 
@@ -64,9 +66,9 @@ class HalfScores:
     def are_fast() -> bool:
         return _knows("avx512_bf16", "amx_bf16")
 
-    def product(self, block: Opened, rows: IntArray, most: int | None = None) -> Any:
+    def product(self, block: Opened, rows: IntArray, most: int | None = None) -> NumberArray:
         opened = self._opened
-        if opened.block is not block:
+        if opened.documents is None or opened.block is not block:
             opened.block, opened.documents = block, self._rounded(block.documents, opened.documents)
         documents = opened.documents[:most]
         scores = self.space.memory.room((len(rows), len(documents)), np.int16)  # NumPy does not know bfloat16
@@ -74,15 +76,17 @@ class HalfScores:
         self.torch.mm(_chosen(self._queries, rows), documents.T, out=out)
         return scores
 
-    def highest(self, scores: Any) -> Any:
+    def highest(self, scores: NumberArray) -> NumberArray:
         """As whole numbers, the bits of positive scores have the same order."""
         return self.readable(np.maximum(scores.max(axis=1), 0))
 
-    def readable(self, scores: Any) -> Any:
+    def readable(self, scores: NumberArray) -> NumberArray:
         """As float32, which has the same bits and more."""
-        return self.torch.from_numpy(scores).view(self.torch.bfloat16).float().numpy()
+        return self.torch.from_numpy(scores).view(self.torch.bfloat16).to(self.torch.float32).numpy()
 
-    def interval(self, block: Opened, rows: IntArray, row: IntArray, exact: FloatArray) -> tuple[Any, Any]:
+    def interval(
+        self, block: Opened, rows: IntArray, row: IntArray, exact: FloatArray
+    ) -> tuple[NumberArray, NumberArray]:
         margin = self.margin(block.documents, rows)[row]
         margin += _ROUNDING * (np.abs(exact) + margin) + 2.0**-125  # scores are rounded, too
         return around(exact, margin, np.dtype(np.float32))
@@ -98,7 +102,7 @@ class HalfScores:
         found: FloatArray = dense.margin(queries, documents, self.space.similarity) + inputs + steps + tiny
         return found
 
-    def _rounded(self, vectors: Prepared, buffer: Any = None) -> Any:
+    def _rounded(self, vectors: Prepared, buffer: Tensor | None = None) -> Tensor:
         """Vectors in bfloat16, in the memory of others where that fits."""
         single = self.torch.from_numpy(vectors.vectors)
         if buffer is None or buffer.shape != single.shape:
@@ -116,8 +120,8 @@ class ByteScores:
         self.torch, self.space = load_torch(), space
         self._queries = self.torch.empty(space.single.vectors.shape, dtype=self.torch.int8)
         self._steps, self._lost, self._lengths, self._shift = np.zeros((4, len(space)))
-        self._centre: Any = None
-        self._scale: Any = None
+        self._centre: NumberArray | None = None
+        self._scale = np.float32(1)
         self._fitting = Lock()
         self._memory, self._opened = Memory(), _ByteBlock()
 
@@ -125,19 +129,22 @@ class ByteScores:
     def are_fast() -> bool:
         return _knows("avx512_vnni", "avx_vnni", "amx_int8", "vnni") and _multiplies_bytes()
 
-    def product(self, block: Opened, rows: IntArray, most: int | None = None) -> Any:
+    def product(self, block: Opened, rows: IntArray, most: int | None = None) -> NumberArray:
         documents = self.torch.from_numpy(self._open(block).documents[:most])
         scores = self.space.memory.room((len(rows), len(documents)), np.int32)
         self.torch._int_mm(_chosen(self._queries, rows), documents.T, out=self.torch.from_numpy(scores))  # noqa: SLF001  torch has no other
         return scores
 
-    def highest(self, scores: Any) -> Any:
-        return scores.max(axis=1)
+    def highest(self, scores: NumberArray) -> NumberArray:
+        highest: NumberArray = scores.max(axis=1)
+        return highest
 
-    def readable(self, scores: Any) -> Any:
+    def readable(self, scores: NumberArray) -> NumberArray:
         return scores
 
-    def interval(self, block: Opened, rows: IntArray, row: IntArray, exact: FloatArray) -> tuple[Any, Any]:
+    def interval(
+        self, block: Opened, rows: IntArray, row: IntArray, exact: FloatArray
+    ) -> tuple[NumberArray, NumberArray]:
         margin = self.margin(block, rows)[row]
         unit, centre = self._steps[rows[row]], exact - self._shift[rows[row]]
         low, high = np.floor((centre - margin) / unit) - 1, np.ceil((centre + margin) / unit) + 1
@@ -165,13 +172,14 @@ class ByteScores:
         vectors = block.documents.vectors
         with self._fitting:
             if self._centre is None:
-                self._fit(vectors)
-        if opened.documents is None or opened.documents.shape != vectors.shape:
+                self._centre = self._fit(vectors)
+            centre = self._centre
+        if opened.documents.shape != vectors.shape:
             opened.documents = np.empty(vectors.shape, np.int8)
         size, spoilt = np.empty((2, len(vectors)), np.float32)
         for rows in dense.cached_parts(vectors):
             part, whole = self._memory.room((2, *vectors[rows].shape), np.float32)
-            np.subtract(vectors[rows], self._centre, out=part)
+            np.subtract(vectors[rows], centre, out=part)
             part *= self._scale
             size[rows] = dense.squares(part)
             np.clip(np.rint(part, out=whole), -_LARGEST, _LARGEST, out=whole)
@@ -184,9 +192,9 @@ class ByteScores:
         opened.block = block
         return opened
 
-    def _fit(self, documents: Any) -> None:
+    def _fit(self, documents: NumberArray) -> NumberArray:
         """Find centre and scale from the first block, and round the queries. Any would be right; these fit."""
-        centre = documents.mean(axis=0)
+        centre: NumberArray = documents.mean(axis=0)
         parts = (documents[rows] - centre for rows in dense.cached_parts(documents))
         farthest = max((float(np.abs(part).max(initial=0)) for part in parts), default=0.0)
         self._scale = np.float32(_LARGEST / max(farthest, 2.0**-90))
@@ -200,18 +208,22 @@ class ByteScores:
             self._queries[here] = self.torch.from_numpy(whole)
             self._steps[here], self._lengths[here] = step, np.linalg.norm(double, axis=1)
             self._lost[here] = np.linalg.norm(double - whole * step[:, None], axis=1) * 1.001
-        self._centre = centre
+        return centre
 
 
 class _HalfBlock(local):
     """The documents that a thread has rounded last."""
 
     block: Opened | None = None
-    documents: Any = None
+    documents: Tensor | None = None
 
 
-class _ByteBlock(_HalfBlock):
-    size = spoilt = 0.0  # at most: the length of the longest, and of what rounding took from one
+class _ByteBlock(local):
+    """The documents that a thread has rounded last, and at most: the length of the longest, and of what rounding took from one."""
+
+    block: Opened | None = None
+    documents: NumberArray = np.empty((0, 0), np.int8)
+    size = spoilt = 0.0
 
 
 @cache
@@ -224,10 +236,10 @@ def _multiplies_bytes() -> bool:
         found = torch._int_mm(given, given.T, out=torch.empty((64, 64), dtype=torch.int32))  # noqa: SLF001
     except (AttributeError, RuntimeError, TypeError):
         return False
-    return bool((found.double() == given.double() @ given.double().T).all())
+    return bool(found.double().eq(given.double() @ given.double().T).all())
 
 
-def _chosen(queries: Any, rows: IntArray) -> Any:
+def _chosen(queries: Tensor, rows: IntArray) -> Tensor:
     """Some rows, without a copy where they are neighbours."""
     part = queries[rows[0] : rows[-1] + 1]
     return part if len(part) == len(rows) else queries[load_torch().from_numpy(rows)]

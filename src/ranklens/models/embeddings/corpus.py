@@ -3,44 +3,151 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Generic, TypeAlias
 
 import numpy as np
 
-from ranklens.arrays import IntArray
+from ranklens.arrays import IntArray, NumberArray
 from ranklens.data.files.temporary import temporary_file
 from ranklens.errors import InputError
-from ranklens.models.embeddings import host, vector_files
+from ranklens.models.embeddings import vector_files
+from ranklens.models.embeddings.vectors import (
+    Documents,
+    Shaped,
+    as_array,
+    as_matrix,
+    check_rows,
+    is_torch,
+    kept_on_gpu,
+    kind,
+    refuse_bytes,
+    taken,
+    unpacked,
+)
+
+if TYPE_CHECKING:
+    from ranklens.models.embeddings.tensors import Tensor
+
+Blocks = Iterator[tuple[int, Documents]]  # each with the number of its first row
 
 
-@dataclass(frozen=True)
-class Corpus:
+class Corpus(ABC, Generic[Documents]):
     """Vectors that can be read again and again: how many, of which size, and how to go through them."""
 
-    rows: int
-    size: int
-    read: Callable[
-        [int], Iterator[tuple[int, Any]]
-    ]  # blocks of so many rows, each with the number of its first row
-    ids: Callable[[], Sequence[Any]] | None = None  # as far as the files name the documents
-    whole: Any = None  # all vectors, where they are one array
-    tensor: Any = None  # the same as a torch tensor, where that is what was given
+    is_addressable = True  # else some rows cost as much as all
+
+    def __init__(self, rows: int, size: int) -> None:
+        self.rows, self.size = rows, size
 
     def __len__(self) -> int:
         return self.rows
 
-    def blocks(self, step: int) -> Iterator[tuple[int, Any]]:
+    @abstractmethod
+    def blocks(self, step: int) -> Blocks[Documents]:
+        """All of them, at most ``step`` at a time."""
+
+    @abstractmethod
+    def take(self, rows: IntArray, step: int) -> Documents:
+        """The vectors of some rows, in the order asked for."""
+
+    @abstractmethod
+    def cut(self, dims: int) -> Corpus[Documents]:
+        """The same with only the first numbers of each vector."""
+
+    def ids(self) -> Sequence[object] | None:
+        """What files call the documents."""
+        return None
+
+
+class InMemory(Corpus[Documents]):
+    """Vectors that are one array, or something that is cut and indexed like one."""
+
+    def __init__(self, array: Documents) -> None:
+        super().__init__(*array.shape)
+        self.array = array
+
+    def blocks(self, step: int) -> Blocks[Documents]:
+        return ((first, self.array[first : first + step]) for first in range(0, self.rows, step))
+
+    def take(self, rows: IntArray, step: int) -> Documents:
+        del step
+        return self.array[rows]
+
+    def cut(self, dims: int) -> InMemory[Documents]:
+        return InMemory(self.array[:, :dims])
+
+
+class InTensor(Corpus[NumberArray]):
+    """A torch tensor, on any device; NumPy sees one block at a time, since it may need a copy."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        rows, size = tensor.shape
+        super().__init__(rows, size)
+        self.tensor = tensor
+
+    def blocks(self, step: int) -> Blocks[NumberArray]:
+        return ((first, as_array(block, "documents")) for first, block in self.tensors(step))
+
+    def tensors(self, step: int) -> Blocks[Tensor]:
+        """Blocks that stay where they are."""
+        return ((first, self.tensor[first : first + step]) for first in range(0, self.rows, step))
+
+    def take(self, rows: IntArray, step: int) -> NumberArray:
+        del step
+        return as_array(taken(self.tensor, rows), "documents")
+
+    def cut(self, dims: int) -> InTensor:
+        return InTensor(self.tensor[:, :dims])
+
+
+class PackedBits(Corpus[NumberArray]):
+    """Packed bits that are unpacked where they are cut or indexed, since unpacked ones take eight times the memory."""
+
+    def __init__(self, packed: NumberArray, size: int) -> None:
+        super().__init__(len(packed), size)
+        self.packed = packed
+
+    def blocks(self, step: int) -> Blocks[NumberArray]:
+        return ((first, self._bits(slice(first, first + step))) for first in range(0, self.rows, step))
+
+    def take(self, rows: IntArray, step: int) -> NumberArray:
+        del step
+        return self._bits(rows)
+
+    def cut(self, dims: int) -> PackedBits:
+        return PackedBits(self.packed, dims)
+
+    def _bits(self, rows: slice | IntArray) -> NumberArray:
+        return unpacked(self.packed[rows], "documents")[:, : self.size]
+
+
+class InBlocks(Corpus[NumberArray]):
+    """Vectors that are read a block at a time, from files or from a function that gives them."""
+
+    is_addressable = False
+
+    def __init__(
+        self,
+        rows: int,
+        size: int,
+        read: Callable[[int], Blocks[NumberArray]],
+        ids: Callable[[], Sequence[object]] | None = None,
+    ) -> None:
+        super().__init__(rows, size)
+        self._read, self._ids = read, ids
+
+    def blocks(self, step: int) -> Blocks[NumberArray]:
         end = 0
-        for first, vectors in self.read(step):
+        for first, vectors in self._read(step):
             if vectors.shape[1] != self.size:
                 raise InputError(
                     f"documents: the block from row {first:,} on has vectors of {vectors.shape[1]} numbers, "
                     f"the ones before of {self.size}; all must be the same."
                 )
-            end = first + vectors.shape[0]
+            end = first + len(vectors)
             if end > self.rows:
                 break
             yield first, vectors
@@ -50,128 +157,100 @@ class Corpus:
                 "read again. A function that gives documents is called several times: let each call start from the first block."
             )
 
-    def raw(self, step: int) -> Iterator[tuple[int, Any]]:
-        """Blocks as they were given: tensors stay what they are."""
-        if self.tensor is None:
-            return self.blocks(step)
-        tensor = self.tensor
-        return ((first, tensor[first : first + step]) for first in range(0, self.rows, step))
-
-    def take(self, rows: IntArray, step: int, *, raw: bool = False) -> Any:
-        """The vectors of some rows, in the order asked for; ``raw`` leaves a tensor what it is."""
-        if self.whole is not None:
-            return self.whole[rows]
-        if self.tensor is not None:
-            found = self.tensor[host.rows_for(self.tensor, rows)]
-            return found if raw else host.as_array(found, "documents")
+    def take(self, rows: IntArray, step: int) -> NumberArray:
         order = np.argsort(rows, kind="stable")
         ordered = rows[order]
         parts = []
         for first, vectors in self.blocks(step):
-            here = slice(*np.searchsorted(ordered, [first, first + vectors.shape[0]]).tolist())
+            here = slice(*np.searchsorted(ordered, [first, first + len(vectors)]).tolist())
             if here.stop > here.start:
                 parts.append(np.asarray(vectors[ordered[here] - first]))
         if not parts:
             return np.zeros((0, self.size), np.float32)
-        found = np.concatenate(parts)
         back = np.empty_like(order)
         back[order] = np.arange(len(order))
-        return found[back]
+        together: NumberArray = np.concatenate(parts)[back]
+        return together
 
-    def cut(self, dims: int) -> Corpus:
-        """The same with only the first numbers of each vector."""
-        read = self.read
-        return Corpus(
+    def cut(self, dims: int) -> InBlocks:
+        return self.changed(lambda vectors: vectors[:, :dims], dims)
+
+    def changed(self, change: Callable[[NumberArray], NumberArray], size: int) -> InBlocks:
+        """The same with another form of each block."""
+        read = self._read
+        return InBlocks(
             self.rows,
-            dims,
-            lambda step: ((first, vectors[:, :dims]) for first, vectors in read(step)),
-            self.ids,
-            None if self.whole is None else self.whole[:, :dims],
-            None if self.tensor is None else self.tensor[:, :dims],
+            size,
+            lambda step: ((first, change(vectors)) for first, vectors in read(step)),
+            self._ids,
         )
 
+    def ids(self) -> Sequence[object] | None:
+        return self._ids and self._ids()
 
-def open_corpus(documents: Any, vectors: str | None, keep: Callable[[Iterable[Any]], Any]) -> Corpus:
+
+DenseCorpus: TypeAlias = InMemory[NumberArray] | InTensor | InBlocks
+
+
+def open_corpus(documents: object, vectors: str | None, stack: ExitStack) -> DenseCorpus:
     """Documents as an array, a file, a folder, a list of blocks, a function that gives blocks, or an iterator of them.
 
-    An iterator can be read only once, so ``keep`` copies it to where it can be read again.
+    An iterator can be read only once, so it is copied to a temporary file that lasts as long as ``stack``.
     """
     if isinstance(documents, (str, os.PathLike)):
         return _files(documents, vectors)
-    documents = host.kept_on_gpu(documents)
-    if host.is_torch(documents):
-        return _tensor(documents)
-    if callable(documents) and not hasattr(documents, "__array__"):
-        return _blocks(documents, lent=True)
+    documents = kept_on_gpu(documents)
+    if is_torch(documents):
+        check_rows(documents, "documents")
+        return InTensor(documents.detach())
+    if callable(documents) and not isinstance(documents, Shaped):
+        return _from_blocks(documents, lent=True)
     if isinstance(documents, Iterator):
-        return as_corpus(keep(documents))
-    if isinstance(documents, (list, tuple)) and documents and getattr(documents[0], "ndim", 0) == 2:
-        return _blocks(lambda: iter(documents))
-    return as_corpus(host.as_matrix(documents, "documents"))
+        return InMemory(_spooled(documents, stack))
+    if isinstance(documents, (list, tuple)) and documents:
+        first = documents[0]
+        if isinstance(first, Shaped) and first.ndim == 2:
+            return _from_blocks(lambda: iter(documents))
+    return InMemory(as_matrix(documents, "documents"))
 
 
-def as_corpus(array: Any) -> Corpus:
-    """Vectors that are one array, or something that is cut and indexed like one."""
-
-    def read(step: int) -> Iterator[tuple[int, Any]]:
-        return ((first, array[first : first + step]) for first in range(0, array.shape[0], step))
-
-    rows, size = array.shape
-    return Corpus(rows, size, read, whole=array)
-
-
-def _tensor(tensor: Any) -> Corpus:
-    """A torch tensor, on any device; NumPy sees one block at a time, since it may need a copy."""
-    host.check_rows(tensor, "documents")
-    tensor = tensor.detach()
-
-    def read(step: int) -> Iterator[tuple[int, Any]]:
-        starts = range(0, len(tensor), step)
-        return ((first, host.as_array(tensor[first : first + step], "documents")) for first in starts)
-
-    rows, size = tensor.shape
-    return Corpus(rows, size, read, tensor=tensor)
+def _files(path: str | os.PathLike[str], vectors: str | None) -> DenseCorpus:
+    pieces = vector_files.pieces(os.fspath(path), vectors)
+    if len(pieces) == 1 and pieces[0].path.suffix == ".npy":
+        return InMemory(pieces[0].read(0, pieces[0].rows))
+    readers = [piece.ids for piece in pieces if piece.ids is not None]
+    ids = (lambda: [one for read in readers for one in read()]) if len(readers) == len(pieces) else None
+    rows = sum(piece.rows for piece in pieces)
+    return InBlocks(rows, pieces[0].size, lambda step: vector_files.rows_of(pieces, step), ids)
 
 
-def _files(path: str | os.PathLike[str], vectors: str | None) -> Corpus:
-    found = vector_files.pieces(os.fspath(path), vectors)
-    if len(found) == 1 and found[0].path.suffix == ".npy":
-        return as_corpus(found[0].read(0, found[0].rows))
-    readers = [piece.ids for piece in found if piece.ids is not None]
-    ids = (lambda: [one for read in readers for one in read()]) if len(readers) == len(found) else None
-    return Corpus(
-        sum(piece.rows for piece in found), found[0].size, lambda step: vector_files.rows_of(found, step), ids
-    )
+def _from_blocks(start: Callable[[], Iterable[object]], *, lent: bool = False) -> InBlocks:
+    """Blocks that are ``lent`` are copied: the function may fill the same memory again, and several are worked on at a time."""
 
-
-def _blocks(start: Callable[[], Iterable[Any]], *, lent: bool = False) -> Corpus:
-    """Blocks that are ``lent`` are copied: whoever gives them may fill the same memory again, and several are worked on at a time."""
-
-    def read(step: int) -> Iterator[tuple[int, Any]]:
+    def read(step: int) -> Blocks[NumberArray]:
         before = 0
         for vectors in _matrices(start()):
-            for first in range(0, vectors.shape[0], step):
+            for first in range(0, len(vectors), step):
                 part = vectors[first : first + step]
                 yield before + first, part.copy() if lent else part
-            before += vectors.shape[0]
+            before += len(vectors)
 
     rows = size = 0
     for vectors in _matrices(start()):
-        rows, size = rows + vectors.shape[0], size or vectors.shape[1]
-    return Corpus(rows, size, read)
+        rows, size = rows + len(vectors), size or vectors.shape[1]
+    return InBlocks(rows, size, read)
 
 
-def _matrices(blocks: Iterable[Any]) -> Iterator[Any]:
-    return (host.as_matrix(block, "documents: a block") for block in blocks)
+def _matrices(blocks: Iterable[object]) -> Iterator[NumberArray]:
+    return (as_matrix(block, "documents: a block") for block in blocks)
 
 
-def spool(blocks: Iterable[Any], stack: ExitStack) -> Any:
-    """Blocks that come only once, copied to a temporary file that lasts as long as ``stack``."""
+def _spooled(blocks: Iterable[object], stack: ExitStack) -> NumberArray:
     place = stack.enter_context(temporary_file())
-    rows, first = 0, np.zeros((0, 0), np.float32)
+    rows = 0
+    first: NumberArray = np.zeros((0, 0), np.float32)
     with place.open("wb") as file:
-        for block in blocks:
-            vectors = host.as_matrix(block, "documents: a block")
+        for vectors in _matrices(blocks):
             if rows and (vectors.shape[1] != first.shape[1] or vectors.dtype != first.dtype):
                 raise InputError(
                     f"documents: the block from row {rows:,} on has vectors of {vectors.shape[1]} {vectors.dtype}, "
@@ -185,3 +264,39 @@ def spool(blocks: Iterable[Any], stack: ExitStack) -> Any:
             "documents gave no vectors. An iterator can be read only once; to use it again, pass a list, or a function that starts it."
         )
     return np.memmap(place, first.dtype, "r", shape=(rows, first.shape[1]))
+
+
+def as_numbers(corpus: DenseCorpus) -> DenseCorpus:
+    """Documents that are compared as numbers, and not bit by bit."""
+
+    def checked(block: NumberArray) -> NumberArray:
+        refuse_bytes(block, "documents")
+        return block
+
+    if isinstance(corpus, InBlocks):
+        return corpus.changed(checked, corpus.size)
+    refuse_bytes(_together(corpus), "documents")
+    return corpus
+
+
+def as_bits(corpus: DenseCorpus, like: str) -> InBlocks | PackedBits:
+    """Documents of packed bits, unpacked a block at a time; ``like`` is the type of the queries' bytes."""
+
+    def unpack(block: NumberArray) -> NumberArray:
+        bits = unpacked(block, "documents")
+        if kind(block) != like:
+            raise InputError(
+                f"queries holds {like}, documents {kind(block)}: bits are packed differently in these (precision='ubinary' and 'binary'). "
+                "Encode both with the same precision."
+            )
+        return bits
+
+    if isinstance(corpus, InBlocks):
+        return corpus.changed(unpack, 8 * corpus.size)
+    packed = as_array(_together(corpus), "documents")
+    unpack(packed[:0])  # refuses other numbers before the work
+    return PackedBits(packed, 8 * corpus.size)
+
+
+def _together(corpus: InMemory[NumberArray] | InTensor) -> NumberArray | Tensor:
+    return corpus.tensor if isinstance(corpus, InTensor) else corpus.array

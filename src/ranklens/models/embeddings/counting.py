@@ -4,46 +4,51 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from ranklens.arrays import BoolArray, FloatArray, IntArray
+from ranklens.arrays import BoolArray, FloatArray, IntArray, NumberArray
 from ranklens.models.embeddings.judged_ranks import Places, TieOrder, Wanted
-from ranklens.models.embeddings.spaces import NotFiniteError, ScoreBlock, Space
+from ranklens.models.embeddings.spaces import Block, NotFiniteError, ScoreBlock, Space
+from ranklens.models.embeddings.vectors import Documents, Documents_contra
 
 QUERY_ROWS = 1024  # queries that are scored at once
 _FEW_CANDIDATES = 4  # one candidate in this many scores makes it worth taking them out
 _MANY_WANTED = 24  # of one query: from here on, sorting scores is faster than comparing them so often
 
+Block_contra = TypeVar("Block_contra", contravariant=True)
 
-class Reader(Protocol):
+
+class Reader(Protocol[Documents_contra]):
     """Whoever looks at every block of scores."""
 
-    def read(self, scores: ScoreBlock, rows: IntArray, first_doc: int, documents: Any) -> None:
+    def read(self, scores: ScoreBlock, rows: IntArray, first_doc: int, documents: Documents_contra) -> None:
         """``rows`` are the queries that the rows of the block belong to, rising."""
 
 
-class Sieve(Protocol):
+class Sieve(Protocol[Documents_contra, Block_contra]):
     """Whoever looks at a block before it is scored in full."""
 
-    def spread(self, work: Callable[[int, Any], None], blocks: Iterable[tuple[int, Any]]) -> None:
+    def spread(self, work: Callable[[int, Documents], None], blocks: Iterable[tuple[int, Documents]]) -> None:
         """Do the work for every block, perhaps for several at a time."""
 
-    def read(self, block: Any, rows: IntArray, first_doc: int, documents: Any) -> IntArray:
+    def read(
+        self, block: Block_contra, rows: IntArray, first_doc: int, documents: Documents_contra
+    ) -> IntArray:
         """The queries that are left to score."""
 
 
 def read_blocks(
-    space: Space,
-    blocks: Iterable[tuple[int, Any]],
-    readers: Iterable[Reader],
+    space: Space[Documents, Block],
+    blocks: Iterable[tuple[int, Documents]],
+    readers: Iterable[Reader[Documents]],
     refuse: Callable[[int], Exception],
-    sieve: Sieve | None = None,
+    sieve: Sieve[Documents, Block] | None = None,
 ) -> None:
     """Show all scores to the readers, block by block; ``refuse`` makes the error for a document that is not a number."""
 
-    def read(first_doc: int, documents: Any) -> None:
+    def read(first_doc: int, documents: Documents) -> None:
         try:
             opened = space.open(documents)
         except NotFiniteError as wrong:
@@ -66,15 +71,15 @@ def _slices(size: int) -> Iterator[IntArray]:
     return (np.arange(first, min(first + QUERY_ROWS, size)) for first in range(0, size, QUERY_ROWS))
 
 
-class Counter:
+class Counter(Generic[Documents, Block]):
     """Counts, for each wanted pair, the documents that score higher or the same; also in several threads."""
 
-    def __init__(self, space: Space, wanted: Wanted, order: TieOrder) -> None:
+    def __init__(self, space: Space[Documents, Block], wanted: Wanted, order: TieOrder) -> None:
         self.space, self.wanted, self.order = space, wanted, order
         self.places = Places(len(wanted))
         self._places_lock = Lock()
 
-    def read(self, scores: ScoreBlock, rows: IntArray, first_doc: int, documents: Any) -> None:
+    def read(self, scores: ScoreBlock, rows: IntArray, first_doc: int, documents: Documents) -> None:
         pair, row = self.pairs(rows)
         low, high = around(
             self.wanted.score[pair] + scores.shift[row], scores.margin[row], scores.values.dtype
@@ -96,7 +101,7 @@ class Counter:
         doc: IntArray,
         unsure: BoolArray,
         first_doc: int,
-        documents: Any,
+        documents: Documents,
     ) -> None:
         """Add what :func:`compare` found. Documents whose scores are too close to tell are scored again, in float64."""
         with self._places_lock:
@@ -112,7 +117,7 @@ class Counter:
             self.places.settle(self.wanted, close, doc + first_doc, score, self.order)
 
 
-def around(centre: FloatArray, margin: FloatArray, kind: Any) -> tuple[Any, Any]:
+def around(centre: FloatArray, margin: FloatArray, kind: np.dtype[Any]) -> tuple[NumberArray, NumberArray]:
     """The interval in which a score cannot be told from the wanted one, in the number type of the scores, rounded outwards."""
     low, high = (centre - margin).astype(kind), (centre + margin).astype(kind)
     exact = (margin == 0) & (low == centre)  # whole numbers: only the same score is the same
@@ -122,7 +127,9 @@ def around(centre: FloatArray, margin: FloatArray, kind: Any) -> tuple[Any, Any]
     )
 
 
-def compare(values: Any, row: IntArray, low: Any, high: Any) -> tuple[IntArray, IntArray, IntArray]:
+def compare(
+    values: NumberArray, row: IntArray, low: NumberArray, high: NumberArray
+) -> tuple[IntArray, IntArray, IntArray]:
     """How many scores lie above each interval; and which lie within: the interval's number, and the column."""
     above = np.zeros(len(row), np.int64)
     pairs: list[int] = []

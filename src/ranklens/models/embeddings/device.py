@@ -7,30 +7,142 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
-from ranklens.arrays import IntArray
-from ranklens.models.embeddings import host
-from ranklens.models.embeddings.chunks import Chunk, Product
+from ranklens.arrays import IntArray, NumberArray
 from ranklens.models.embeddings.judged_ranks import Places, TieOrder, Wanted
 from ranklens.models.embeddings.similarity import DOUBLE, SINGLE, Similarity
 from ranklens.models.embeddings.tensor_scores import exact_scores
-from ranklens.models.embeddings.transfer import (
-    Arriving,
+from ranklens.models.embeddings.tensors import (
+    Device,
+    HostArray,
+    Kind,
+    Tensor,
     has_strong_double,
     input_rounding,
-    load_kernel,
     load_torch,
     widens,
 )
+from ranklens.models.embeddings.vectors import is_torch
 
 Refuse = Callable[[int], Exception]
 _PAIRS = 1 << 25  # numbers of the vectors that are scored again at once
+_SCORES = 1 << 28  # scores that are held at once
 _LARGE = 2.0**50  # lengths beyond this may overflow float32 when they are multiplied
 _TENSOR_CORES = 4.0  # their sums are cut off rather than rounded, after every few products
+
+
+class Kernel(Protocol):
+    """The module :mod:`ranklens.models.embeddings.kernel`, which not every machine can import."""
+
+    MOST_WANTED: int
+
+    def count(
+        self,
+        queries: Tensor,
+        documents: Tensor,
+        low: Tensor,
+        high: Tensor,
+        *,
+        scale: Tensor | None,
+        bias: Tensor | None,
+        **settings: int,
+    ) -> Tensor: ...
+
+
+def load_kernel(device: Device) -> Kernel | None:
+    """The fused kernel, where Triton can run it."""
+    if device.type != "cuda":
+        return None
+    try:
+        from ranklens.models.embeddings import kernel
+    except ImportError:
+        return None
+    return kernel
+
+
+class Arriving:
+    """Numbers on their way from the device. The caller waits for these alone, and not for work that was started later."""
+
+    def __init__(self, *tensors: Tensor) -> None:
+        self._tensors, self._event = list(tensors), None
+        if tensors[0].device.type != "cuda":
+            return
+        torch = load_torch()
+        self._tensors = [
+            torch.empty(one.shape, dtype=one.dtype, pin_memory=True).copy_(one, non_blocking=True)
+            for one in tensors
+        ]
+        self._event = torch.cuda.Event()
+        self._event.record(torch.cuda.current_stream(tensors[0].device))
+
+    def get(self) -> list[HostArray]:
+        """NumPy arrays, in the order of the tensors."""
+        if self._event is not None:
+            self._event.synchronize()
+        return [one.numpy() for one in self._tensors]
+
+
+@dataclass
+class Chunk:
+    """Documents on the device, and what was started on them."""
+
+    first: int
+    documents: Tensor
+    norms: Tensor
+    longest: Tensor  # length of the longest vector, as the product has it
+    scale: Tensor | None
+    bias: Tensor | None
+    counts: Arriving | None = None  # and the longest length
+    reach: float | None = None  # the longest length on the host, once it was asked for
+
+    def find_reach(self) -> float:
+        """The longest length, on the host."""
+        if self.reach is None:
+            self.reach = float(self.longest if self.counts is None else self.counts.get()[1])
+        return self.reach
+
+
+@dataclass(frozen=True)
+class Product:
+    """All scores of some queries with a chunk, as torch computes them; and what their error depends on."""
+
+    queries: Tensor
+    documents: Tensor
+    scale: Tensor | None
+    bias: Tensor | None
+    before: Tensor  # what rounding the inputs may have changed, for each query
+    size: Tensor  # the longest document
+    unit: float  # the rounding of each step of a sum
+    device: Device
+
+    @property
+    def kind(self) -> Kind:
+        """The number type of the scores: float32, or float64 if the vectors are."""
+        torch = load_torch()
+        return torch.float64 if self.documents.dtype == torch.float64 else torch.float32
+
+    def scores(self, rows: IntArray) -> Iterator[tuple[IntArray, Tensor]]:
+        """A few queries at a time: their rows, and the scores."""
+        torch = load_torch()
+        step = max(_SCORES // max(len(self.documents), 1), 1)
+        for begin in range(0, len(rows), step):
+            some = rows[begin : begin + step]
+            scores = self._multiply(self.queries[torch.as_tensor(some, device=self.device)])
+            if self.scale is not None:
+                scores *= self.scale.to(scores.dtype)
+            if self.bias is not None:
+                scores = 2 * scores - self.bias.to(scores.dtype)
+            yield some, scores
+
+    def _multiply(self, queries: Tensor) -> Tensor:
+        if self.documents.dtype == self.kind:
+            return queries @ self.documents.T
+        return load_torch().mm(queries, self.documents.T, out_dtype=self.kind)
 
 
 class DeviceCounter:
@@ -41,12 +153,12 @@ class DeviceCounter:
 
     def __init__(
         self,
-        queries: Any,
-        judged: Any,
+        queries: Tensor | NumberArray,
+        judged: Tensor | NumberArray,
         wanted: Wanted,
         similarity: Similarity,
         order: TieOrder,
-        device: Any,
+        device: Device,
         *,
         fused: bool = True,
     ) -> None:
@@ -55,12 +167,17 @@ class DeviceCounter:
         self.similarity, self.order, self.device = similarity, order, device
         self.kernel = load_kernel(device) if fused else None
         self.settings: dict[str, int] = {}  # of the kernel
-        self.strong_double = has_strong_double(self.torch, device)
+        self.strong_double = has_strong_double(device)
         self.places = Places(len(wanted))
         self._place_queries(self._on_device(queries))
         self._place_targets(self._on_device(judged))
 
-    def _place_queries(self, double: Any) -> None:
+    def _on_device(self, vectors: Tensor | NumberArray) -> Tensor:
+        """Vectors in float64, converted where they arrive."""
+        tensor = vectors if is_torch(vectors) else self.torch.as_tensor(np.ascontiguousarray(vectors))
+        return tensor.to(self.device).double()
+
+    def _place_queries(self, double: Tensor) -> None:
         torch = self.torch
         self.queries = double
         norms = torch.linalg.vector_norm(double, dim=1)
@@ -70,9 +187,9 @@ class DeviceCounter:
             norms = torch.where(norms.isfinite(), (norms > 0).double(), norms)
         self.double, self.norms = double, norms
         self.longest_query = float(norms.max()) if len(norms) else 0.0
-        self._rounded: dict[Any, tuple[Any, Any]] = {}
+        self._rounded: dict[Kind, tuple[Tensor, Tensor]] = {}
 
-    def _place_targets(self, judged: Any) -> None:
+    def _place_targets(self, judged: Tensor) -> None:
         """The scores to compare with: one column for each judged document of a query, infinite where there is none."""
         torch, wanted = self.torch, self.wanted
         self.column = wanted.ordinal()
@@ -84,12 +201,7 @@ class DeviceCounter:
         self.centre[query, torch.as_tensor(self.column, device=self.device)] = self.target
         self.centre += self.shift[:, None]
 
-    def _on_device(self, vectors: Any) -> Any:
-        """Vectors in float64, converted where they arrive."""
-        tensor = vectors if host.is_torch(vectors) else self.torch.as_tensor(np.ascontiguousarray(vectors))
-        return tensor.to(self.device).double()
-
-    def _in_precision(self, kind: Any) -> tuple[Any, Any]:
+    def _in_precision(self, kind: Kind) -> tuple[Tensor, Tensor]:
         """The queries in another precision, and the length of what rounding took from each."""
         if kind not in self._rounded:
             low = self.double.to(kind).contiguous()
@@ -99,7 +211,7 @@ class DeviceCounter:
 
     def read(
         self,
-        chunks: Iterable[tuple[int, Any]],
+        chunks: Iterable[tuple[int, Tensor]],
         refuse: Refuse,
         *,
         resident: bool,
@@ -118,33 +230,30 @@ class DeviceCounter:
         for chunk in pending:
             self.finish(chunk, refuse)
 
-    def start(self, first: int, documents: Any, *, count: bool = True) -> Chunk:
+    def start(self, first: int, documents: Tensor, *, count: bool = True) -> Chunk:
         """A chunk with its lengths and, if wanted, with step 1 under way."""
         torch = self.torch
-        documents = (documents if documents.is_floating_point() else documents.float()).contiguous()
-        kind = torch.float64 if documents.dtype == torch.float64 else torch.float32
-        chunk = Chunk(first, documents, None, None)
-        self._measure(chunk, kind)
-        fits = self.width <= self.kernel.MOST_WANTED if self.kernel is not None else False
-        if count and fits and documents.dtype != torch.float64:
-            self._launch(chunk)
+        documents = (documents if documents.is_floating_point() else documents.to(torch.float32)).contiguous()
+        double = documents.dtype == torch.float64
+        chunk = self._measured(first, documents, torch.float64 if double else torch.float32)
+        if count and not double and self.kernel is not None and self.width <= self.kernel.MOST_WANTED:
+            self._launch(chunk, self.kernel)
         return chunk
 
-    def _measure(self, chunk: Chunk, kind: Any) -> None:
-        """The lengths of the documents, and what follows from them."""
-        torch = self.torch
-        norms = lengths = torch.linalg.vector_norm(chunk.documents, dim=1, dtype=kind)
+    def _measured(self, first: int, documents: Tensor, kind: Kind) -> Chunk:
+        """A chunk with the lengths of the documents, and what follows from them."""
+        torch, scale, bias = self.torch, None, None
+        norms = lengths = torch.linalg.vector_norm(documents, dim=1, dtype=kind)
         if self.similarity == "cosine":
-            chunk.scale = torch.where(norms > 0, 1 / norms, 0.0)
+            scale = torch.where(norms > 0, 1 / norms, 0.0)
             lengths = torch.where(norms.isfinite(), (norms > 0).to(kind), norms)
         elif self.similarity == "euclidean":
-            chunk.bias = norms**2
-        chunk.norms, chunk.longest = norms, lengths.max()
+            bias = norms**2
+        return Chunk(first, documents, norms, lengths.max(), scale, bias)
 
-    def _launch(self, chunk: Chunk) -> None:
+    def _launch(self, chunk: Chunk, kernel: Kernel) -> None:
         """Step 1, in the precision of the tensor cores."""
         torch = self.torch
-        assert self.kernel is not None
         half = (torch.bfloat16, torch.float16)
         kind = chunk.documents.dtype if chunk.documents.dtype in half else torch.bfloat16
         queries, lost = self._in_precision(kind)
@@ -157,12 +266,12 @@ class DeviceCounter:
             # |q·d - q'·d'| is at most |q - q'||d| + |q'||d - d'|.
             margin = margin + (self.norms + lost) * spoilt
         low, high = self._bounds(margin, size, _TENSOR_CORES * SINGLE, torch.float32)
-        counts = self.kernel.count(
+        counts = kernel.count(
             queries, documents, low, high, scale=chunk.scale, bias=chunk.bias, **self.settings
         )
         chunk.counts = Arriving(counts, chunk.longest)
 
-    def _bounds(self, before: Any, size: Any, unit: float, kind: Any) -> tuple[Any, Any]:
+    def _bounds(self, before: Tensor, size: Tensor, unit: float, kind: Kind) -> tuple[Tensor, Tensor]:
         """The interval around each judged score in which a product cannot be told from it, rounded outwards.
 
         ``before`` is what rounding the inputs may have changed, ``unit`` the rounding of each step of the sum.
@@ -174,7 +283,7 @@ class DeviceCounter:
         # A column without a judged document lies above every score.
         return torch.where(self.centre.isinf(), infinite, low), high
 
-    def _margin(self, before: Any, size: Any, unit: float) -> Any:
+    def _margin(self, before: Tensor, size: Tensor, unit: float) -> Tensor:
         """For each query: by how much a product may differ from the formula, at most."""
         n = self.double.shape[1]
         steps = (n + 16) * (unit + 4 * DOUBLE)
@@ -187,7 +296,7 @@ class DeviceCounter:
     def finish(self, chunk: Chunk, refuse: Refuse) -> None:
         """Take the counts of a chunk, and decide what they leave open."""
         wanted = self.wanted
-        self.check(chunk, refuse)
+        chunk = self.checked(chunk, refuse)
         if chunk.counts is None:
             self._decide(chunk, np.arange(len(wanted)))
             return
@@ -201,14 +310,14 @@ class DeviceCounter:
         if unsure.any():
             self._decide(chunk, np.flatnonzero(unsure))
 
-    def check(self, chunk: Chunk, refuse: Refuse) -> None:
-        """Where float32 cannot hold a length, the vector is not a number, or its numbers are large."""
+    def checked(self, chunk: Chunk, refuse: Refuse) -> Chunk:
+        """Where float32 cannot hold a length, the vector is not a number, or its numbers are large: then it is measured again."""
         if np.isfinite(chunk.find_reach()):
-            return
-        self._measure(chunk, self.torch.float64)
-        for row in (~chunk.norms.isfinite()).nonzero()[:1, 0].tolist():
+            return chunk
+        again = self._measured(chunk.first, chunk.documents, self.torch.float64)
+        for row in (~again.norms.isfinite()).nonzero()[:1, 0].tolist():
             raise refuse(chunk.first + row)
-        chunk.counts = chunk.reach = None
+        return again
 
     def _decide(self, chunk: Chunk, pairs: IntArray) -> None:
         """Step 2 for some of the judged documents, a few queries at a time."""
@@ -220,30 +329,33 @@ class DeviceCounter:
 
     def product(self, chunk: Chunk, *, double: bool) -> Product:
         """The product by torch; in float64 also where the vectors are, or float32 might overflow."""
-        torch = self.torch
+        torch, documents = self.torch, chunk.documents
         large = max(chunk.find_reach(), self.longest_query) > _LARGE
-        double = chunk.documents.dtype == torch.float64 or large or double
-        if double and chunk.norms.dtype != torch.float64:
-            self._measure(chunk, torch.float64)  # a product is as exact as the lengths in it
+        double = documents.dtype == torch.float64 or large or double
+        if double and chunk.norms.dtype != torch.float64:  # a product is as exact as the lengths in it
+            chunk = self._measured(chunk.first, documents, torch.float64)
         kind = torch.float64 if double else torch.float32
-        given = chunk.documents.dtype
-        if not double and widens(torch, self.device, given) and not self._in_precision(given)[1].any():
-            kind = given  # as exact, since the queries lose nothing, and much faster
+        if (
+            not double
+            and widens(self.device, documents.dtype)
+            and not self._in_precision(documents.dtype)[1].any()
+        ):
+            kind = documents.dtype  # as exact, since the queries lose nothing, and much faster
         queries, lost = self._in_precision(kind)
         size = chunk.longest.double() * 1.0001
         if kind == torch.float32:
-            lost = lost + self.norms * 2.02 * input_rounding(torch, self.device)
+            lost = lost + self.norms * 2.02 * input_rounding(self.device)
         unit = DOUBLE if double else _TENSOR_CORES * SINGLE
         return Product(
-            queries, chunk.documents.to(kind), chunk.scale, chunk.bias, lost * size, size, unit, self.device
+            queries, documents.to(kind), chunk.scale, chunk.bias, lost * size, size, unit, self.device
         )
 
-    def margin(self, product: Product) -> Any:
+    def margin(self, product: Product) -> Tensor:
         """For each query: by how much the product's scores may differ from the formula, at most."""
         return self._margin(product.before, product.size, product.unit)
 
     def _compare(
-        self, chunk: Chunk, scores: Any, pairs: IntArray, row: IntArray, bounds: tuple[Any, Any]
+        self, chunk: Chunk, scores: Tensor, pairs: IntArray, row: IntArray, bounds: tuple[Tensor, Tensor]
     ) -> None:
         """Count what is clear in a block of scores, and look at the rest again."""
         torch, wanted = self.torch, self.wanted
@@ -262,7 +374,7 @@ class DeviceCounter:
             near = ((values >= low) & ~above).nonzero()
             self._settle(chunk, members[near[:, 0].cpu().numpy()], near[:, 1])
 
-    def _settle(self, chunk: Chunk, pair: IntArray, doc: Any) -> None:
+    def _settle(self, chunk: Chunk, pair: IntArray, doc: Tensor) -> None:
         """Step 3: documents that were too close to tell. A document ties with itself."""
         torch, wanted = self.torch, self.wanted
         step = self.pairs_at_once
@@ -272,7 +384,7 @@ class DeviceCounter:
             score = self.exact(query, chunk.documents[rows])
             target = self.target[torch.as_tensor(some, device=self.device)]
             np.add.at(self.places.above, some[(score > target).cpu().numpy()], 1)
-            tied = (score == target).nonzero()[:, 0]
+            tied = score.eq(target).nonzero()[:, 0]
             self.places.tie(
                 wanted, some[tied.cpu().numpy()], rows[tied].cpu().numpy() + chunk.first, self.order
             )
@@ -282,6 +394,6 @@ class DeviceCounter:
         """How many pairs :meth:`exact` may be asked for at once."""
         return max(_PAIRS // max(int(self.queries.shape[1]), 1), 1)
 
-    def exact(self, query: Any, documents: Any) -> Any:
+    def exact(self, query: Tensor, documents: Tensor) -> Tensor:
         """The scores of pairs by the formula: rows of the queries, and a vector for each."""
         return exact_scores(self.queries[query], documents.double(), self.similarity)

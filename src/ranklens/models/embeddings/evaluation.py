@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any, get_args
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, get_args
 
 from ranklens.errors import InputError, nearest
 from ranklens.judging.assembly import assemble
 from ranklens.metrics import Measure, parse_many, with_rel
 from ranklens.metrics.conventions import Convention, read
+from ranklens.models.embeddings.judged_ranks import TieOrder
 from ranklens.models.embeddings.model import Model, read_model
 from ranklens.models.embeddings.ranking import Ranking
 from ranklens.models.embeddings.similarity import Similarity
 from ranklens.models.embeddings.task import Ids, make_task
-from ranklens.policy import Policy, make_policy
+from ranklens.policy import Policy, PolicyOptions, make_policy
 from ranklens.scores import Scores, Sources
 from ranklens.scores.evaluation import score
 from ranklens.stats.inputs import count
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ranklens.comparison.comparison import Comparison
 
 Measures = str | Measure | Sequence[str | Measure]
 
@@ -35,23 +42,23 @@ class EmbeddingScores(Scores):
 
 
 def evaluate_embeddings(
-    queries: Any,
-    documents: Any,
-    qrels: Any,
+    queries: object,
+    documents: object,
+    qrels: object,
     measures: Measures = "rag",
     policy: Policy | None = None,
     *,
     similarity: Similarity = "dot",
-    query_ids: Sequence[Any] | None = None,
-    doc_ids: Sequence[Any] | None = None,
-    exclude: Any = None,
+    query_ids: Sequence[object] | None = None,
+    doc_ids: Sequence[object] | None = None,
+    exclude: object = None,
     dims: int | Sequence[int] | None = None,
     top: int | None = None,
     batch: int | None = None,
     device: str | None = None,
     vectors: str | None = None,
     convention: str | Convention | None = None,
-    **options: Any,
+    **options: Unpack[PolicyOptions],
 ) -> Any:
     """Score a model by its embeddings: every judged document is ranked among *all* documents, never a top k.
 
@@ -63,7 +70,7 @@ def evaluate_embeddings(
     Ranks are those of float64 scores, whatever the precision of the vectors. ``exclude`` leaves documents out of rankings:
     ``"self"`` (the one with the query's id), ``{query: [documents]}`` or pairs. ``top=k`` also keeps the best k documents of each
     query, for the report and for :attr:`EmbeddingScores.run`. ``dims=[64, 768]`` evaluates vectors cut to their first numbers and
-    returns a :class:`~ranklens.models.embeddings.matryoshka.Matryoshka`. ``batch`` is the number of documents compared at once.
+    returns a :class:`~ranklens.models.embeddings.evaluation.Matryoshka`. ``batch`` is the number of documents compared at once.
     ``device="cuda"`` counts on a GPU, which tensors that are there need not be told; ``device="cpu"`` lets torch help on a processor that is
     fast at bfloat16, as it does anyway where it is loaded. Policies and ``convention`` are given as everywhere.
 
@@ -90,15 +97,12 @@ def evaluate_embeddings(
     with ExitStack() as stack:
         model = read_model(queries, documents, similarity, vectors, stack)
         q_ids = Ids(query_ids, model.rows, "query_ids")
-        d_ids = Ids(
-            doc_ids if doc_ids is not None else model.corpus.ids and model.corpus.ids(),
-            len(model.corpus),
-            "doc_ids",
-        )
+        d_ids = Ids(model.corpus.ids() if doc_ids is None else doc_ids, len(model.corpus), "doc_ids")
         task = make_task(qrels, q_ids, d_ids, exclude, chosen)
-        ranking = Ranking(task, q_ids, d_ids, chosen.ties, batch, device, top)
+        order = TieOrder(chosen.ties, d_ids.names)
+        ranking = Ranking(task, q_ids, d_ids, order, batch, device, top)
 
-        def scores(cut: Model) -> EmbeddingScores:
+        def scores(cut: Model[Any, Any]) -> EmbeddingScores:
             places, run = ranking.of(cut)
             judged = assemble(task.standings(places), chosen)
             sources = None if run is None else Sources(qrels, run)
@@ -106,16 +110,59 @@ def evaluate_embeddings(
 
         if dims is None:
             return scores(model)
-        from ranklens.models.embeddings.matryoshka import Matryoshka
+        sizes = sorted({int(size) for size in ([dims] if isinstance(dims, int) else dims)})
+        most = model.corpus.size
+        if not sizes or sizes[0] < 1 or sizes[-1] > most:
+            raise InputError(
+                f"dims={[dims] if isinstance(dims, int) else list(dims)!r} is not allowed: sizes go from 1 to {most}, the size of these vectors."
+            )
+        return Matryoshka({size: scores(model.cut(size)) for size in sizes})
 
-        return Matryoshka({size: scores(model.cut(size)) for size in _sizes(dims, model.corpus.size)})
 
+class Matryoshka(Mapping[int, Scores]):
+    """Scores by the number of dimensions kept; made by ``evaluate_embeddings(..., dims=[64, 768])``.
 
-def _sizes(dims: int | Sequence[int], most: int) -> list[int]:
-    dims = [dims] if isinstance(dims, int) else dims
-    found = sorted({int(size) for size in dims})
-    if not found or found[0] < 1 or found[-1] > most:
-        raise InputError(
-            f"dims={list(dims)!r} is not allowed: sizes go from 1 to {most}, the size of these vectors."
-        )
-    return found
+    >>> import numpy as np, ranklens as rl
+    >>> documents = np.random.default_rng(0).normal(size=(50, 16))
+    >>> sizes = rl.evaluate_embeddings(documents[:9], documents, {i: {i: 1} for i in range(9)}, "RR", dims=[2, 16])
+    >>> list(sizes), sizes[16].mean
+    ([2, 16], {'RR': 1.0})
+    >>> sizes.comparison.systems
+    ('2', '16')
+    """
+
+    def __init__(self, scores: Mapping[int, Scores]) -> None:
+        self._scores = dict(scores)
+
+    def __getitem__(self, dims: int) -> Scores:
+        return self._scores[dims]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._scores)
+
+    def __len__(self) -> int:
+        return len(self._scores)
+
+    @cached_property
+    def comparison(self) -> Comparison:
+        """All sizes against the largest one, with paired tests."""
+        return self.compare()
+
+    def compare(self, **settings: Any) -> Comparison:
+        """The same with settings of :func:`ranklens.compare`, such as ``test`` and ``correction``."""
+        from ranklens.comparison.compare import compare_scores
+
+        named = {str(dims): scores.per_query for dims, scores in self.items()}
+        if len(named) > 1:
+            settings.setdefault("baseline", str(max(self._scores)))
+        return compare_scores(named, **settings)
+
+    def __str__(self) -> str:
+        return str(self.comparison)
+
+    def __repr__(self) -> str:
+        means = "; ".join(f"{dims}: {scores!r}" for dims, scores in self.items())
+        return f"Matryoshka({means})"
+
+    def _repr_html_(self) -> str:
+        return self.comparison._repr_html_()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ranklens.arrays import BoolArray, FloatArray, IntArray
 from ranklens.judging.order import tie_key
@@ -71,7 +72,7 @@ class TieOrder:
     [True, False]
     """
 
-    def __init__(self, ties: Ties, ids: Sequence[Any] | None = None) -> None:
+    def __init__(self, ties: Ties, ids: Sequence[object] | IntArray | None = None) -> None:
         self.by, self.descending = tie_key(ties)
         self.ids = ids
 
@@ -88,7 +89,7 @@ class TieOrder:
         place[rising[::-1] if self.descending else rising] = np.arange(len(docs))
         return place
 
-    def _keys(self, rows: IntArray) -> Any:
+    def _keys(self, rows: IntArray) -> npt.NDArray[Any]:
         if self.by == "row":
             return rows
         # NumPy compares code points, which is the order of UTF-8 bytes.

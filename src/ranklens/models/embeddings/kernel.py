@@ -5,11 +5,11 @@ Triton ships with torch on Linux; without it, :mod:`ranklens.models.embeddings.d
 
 # mypy: disable-error-code="no-untyped-def, untyped-decorator, no-untyped-call, misc"
 # Triton reads annotations of its kernels as they are, so they are not postponed here.
-from typing import Any
-
 import torch
 import triton
 import triton.language as tl
+
+from ranklens.models.embeddings.tensors import Tensor
 
 MOST_WANTED = 16  # judged documents of one query that one pass can count
 _SHAPE = {"BM": 128, "BN": 256, "BK": 64, "GROUP": 8}
@@ -74,22 +74,22 @@ def _count(
 
 
 def count(
-    queries: Any,
-    documents: Any,
-    low: Any,
-    high: Any,
+    queries: Tensor,
+    documents: Tensor,
+    low: Tensor,
+    high: Tensor,
     *,
-    scale: Any = None,
-    bias: Any = None,
+    scale: Tensor | None = None,
+    bias: Tensor | None = None,
     warps: int = 8,
     stages: int = 3,
     **shape: int,
-) -> Any:
+) -> Tensor:
     """For each interval, as one number: scores above it, plus 2³² times the scores in or above it.
 
     ``low`` and ``high`` have one row per query and one column per judged document; ``scale`` and ``bias`` belong to documents.
     """
-    out = torch.zeros(low.shape, dtype=torch.int64, device=queries.device)
+    out: Tensor = torch.zeros(low.shape, dtype=torch.int64, device=queries.device)
     settings = {**_SHAPE, **shape}
     grid = (triton.cdiv(len(queries), settings["BM"]) * triton.cdiv(len(documents), settings["BN"]),)
     nothing = low  # a pointer is needed even where it is not read

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple
 
 import numpy as np
 
-from ranklens.arrays import FloatArray, IntArray
+from ranklens.arrays import FloatArray, IntArray, NumberArray
 from ranklens.models.embeddings.corpus import Corpus
 from ranklens.models.embeddings.judged_ranks import TieOrder
-from ranklens.models.embeddings.spaces import ScoreBlock, Space
+from ranklens.models.embeddings.spaces import Block, ScoreBlock, Space
+from ranklens.models.embeddings.vectors import Documents
 
 
 class Best(NamedTuple):
@@ -25,14 +26,14 @@ class Best(NamedTuple):
 _SLACK = 4  # candidates that are kept, for each that is wanted, before the worst are dropped
 
 
-class Nearest:
+class Nearest(Generic[Documents, Block]):
     """Keeps the candidates of every query: whatever may be among the best k, given how far off scores can be."""
 
-    def __init__(self, space: Space, k: int, order: TieOrder) -> None:
+    def __init__(self, space: Space[Documents, Block], k: int, order: TieOrder) -> None:
         self.space, self.k, self.order = space, k, order
         self._kept: list[_Candidates] = [_Candidates() for _ in range(len(space))]
 
-    def read(self, scores: ScoreBlock, rows: IntArray, first_doc: int, documents: Any) -> None:
+    def read(self, scores: ScoreBlock, rows: IntArray, first_doc: int, documents: Documents) -> None:
         for i, (query, row) in enumerate(zip(rows.tolist(), scores.values, strict=True)):
             kept, margin = self._kept[query], float(scores.margin[i])
             kept.margin = max(kept.margin, margin)
@@ -49,7 +50,7 @@ class Nearest:
                 if len(kept.doc) > _SLACK * self.k:
                     kept.cut(self.k)
 
-    def best(self, corpus: Corpus, step: int) -> list[Best]:
+    def best(self, corpus: Corpus[Documents], step: int) -> list[Best]:
         """Documents and scores of every query, best first."""
         for kept in self._kept:
             kept.cut(self.k)
@@ -70,7 +71,12 @@ def best_first(doc: IntArray, score: FloatArray, order: TieOrder) -> IntArray:
 
 
 def exact_best(
-    space: Space, candidates: Sequence[IntArray], k: int, order: TieOrder, corpus: Corpus, step: int
+    space: Space[Documents, Block],
+    candidates: Sequence[IntArray],
+    k: int,
+    order: TieOrder,
+    corpus: Corpus[Documents],
+    step: int,
 ) -> list[Best]:
     """The best k among the candidates of each query, by their exact scores, which need the vectors again."""
     query = np.repeat(np.arange(len(candidates)), [len(docs) for docs in candidates])
@@ -89,9 +95,11 @@ def with_ties(doc: IntArray, score: FloatArray, k: int) -> Best:
     return Best(doc[:last], score[:last])
 
 
-def _exact(space: Space, query: IntArray, doc: IntArray, corpus: Corpus, step: int) -> FloatArray:
+def _exact(
+    space: Space[Documents, Block], query: IntArray, doc: IntArray, corpus: Corpus[Documents], step: int
+) -> FloatArray:
     score = np.empty(len(doc))
-    if corpus.whole is not None or corpus.tensor is not None:
+    if corpus.is_addressable:
         for first in range(0, len(doc), step):
             part = slice(first, first + step)
             rows = np.unique(doc[part])
@@ -122,12 +130,13 @@ class _Candidates:
             self.doc, self.score = self.doc[keep], self.score[keep]
 
 
-def below(value: float, kind: Any) -> Any:
+def below(value: float, kind: np.dtype[Any]) -> np.floating:
     """The number in the type of the scores, rounded down."""
-    return np.nextafter(kind.type(value), kind.type(-np.inf)) if np.isfinite(value) else kind.type(value)
+    number: np.floating = kind.type(value)
+    return np.nextafter(number, kind.type(-np.inf)) if np.isfinite(value) else number
 
 
-def _best(row: Any, found: IntArray, k: int, width: float) -> IntArray:
+def _best(row: NumberArray, found: IntArray, k: int, width: float) -> IntArray:
     """Those that may be among the best k: within ``width`` of the k-th."""
     if len(found) <= k:
         return found

@@ -4,26 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ranklens.arrays import IntArray
 from ranklens.errors import InputError
-from ranklens.models.embeddings import host
-from ranklens.models.embeddings.coarse import coarse_sieve
 from ranklens.models.embeddings.corpus import Corpus
-from ranklens.models.embeddings.counting import Counter, Reader, read_blocks
+from ranklens.models.embeddings.counting import Counter, read_blocks
 from ranklens.models.embeddings.judged_ranks import Places, TieOrder, Wanted
-from ranklens.models.embeddings.model import Model
+from ranklens.models.embeddings.model import DenseModel, Model
 from ranklens.models.embeddings.nearest import Best, Nearest
-from ranklens.models.embeddings.spaces import NotFiniteError, Space
+from ranklens.models.embeddings.spaces import Block, NotFiniteError, Space
 from ranklens.models.embeddings.task import Ids, Task
-from ranklens.policy import Ties
+from ranklens.models.embeddings.vectors import Documents, on_gpu, taken
 
-_BLOCK = 16_384  # documents that are compared at once
-_COARSE_BLOCK = 4_096  # of these, each core holds one
-_TOKEN_BLOCK = 256  # of many vectors each
+if TYPE_CHECKING:
+    from ranklens.models.embeddings.tensors import Device, Tensor
+
+_COARSE_BLOCK = 4_096  # documents that are compared at once in coarse scores: each core holds one block
+_NOT_FINITE = (
+    "The vector of {} {!r} holds NaN, infinity or numbers too large to be squared. "
+    "A model that gives such vectors cannot be ranked: find out why, or leave the row out."
+)
 
 
 class Run(dict[str, dict[str, float]]):
@@ -37,7 +40,7 @@ class Run(dict[str, dict[str, float]]):
 
     def add(self, query: str, best: Best, k: int) -> None:
         """The best documents of a query; the first ``k`` are the run."""
-        names = self._ids.of(best.doc[:k].tolist())
+        names = self._ids.names_of(best.doc[:k].tolist())
         self[query] = dict(zip(names, best.score[:k].tolist(), strict=True))
         if len(best.doc) > k:
             self._tied[query] = best.doc[k:][best.score[k:] == best.score[k - 1]]
@@ -46,7 +49,7 @@ class Run(dict[str, dict[str, float]]):
 
     def tied(self, query: str) -> set[str]:
         """The documents beyond the best that tie with the last of them."""
-        return set(self._ids.of(self._tied.get(query, np.zeros(0, np.int64)).tolist()))
+        return set(self._ids.names_of(self._tied.get(query, np.zeros(0, np.int64)).tolist()))
 
 
 @dataclass(frozen=True)
@@ -56,97 +59,101 @@ class Ranking:
     task: Task
     query_ids: Ids
     doc_ids: Ids
-    ties: Ties
+    order: TieOrder
     batch: int | None = None
-    device: Any = None
+    device: str | None = None
     top: int | None = None
 
-    def of(self, model: Model) -> tuple[Places, Run | None]:
+    def of(self, model: Model[Documents, Block]) -> tuple[Places, Run | None]:
         """Places, and the best documents if they are wanted."""
-        queries = model.chosen(self.task.query_rows)
         device = self._device(model)
-        if device is None:
-            _ = self.task.gold  # grades that are no numbers are refused before the work
-            places, best = self._on_host(model, self._space(model, queries))
+        if device is not None and isinstance(model, DenseModel):
+            places, best = self._on_device(model, device)
         else:
-            places, best = self._on_device(model, queries, device)
+            _ = self.task.gold  # grades that are no numbers are refused before the work
+            places, best = self._on_host(model)
         return places, None if best is None else self._named(best)
 
-    def _space(self, model: Model, queries: Any) -> Space:
+    def _space(self, model: Model[Documents, Block], rows: IntArray) -> Space[Documents, Block]:
         try:
-            return model.make(queries)
+            return model.space(rows)
         except NotFiniteError as wrong:
             raise self._query_not_finite(wrong.row) from None
 
-    def _step(self, model: Model) -> int:
-        return self.batch or (_TOKEN_BLOCK if model.similarity == "maxsim" else _BLOCK)
-
-    def _on_host(self, model: Model, space: Space) -> tuple[Places, list[Best] | None]:
-        step, order, corpus = self._step(model), TieOrder(self.ties, self.doc_ids.names), model.corpus
+    def _on_host(self, model: Model[Documents, Block]) -> tuple[Places, list[Best] | None]:
+        corpus, space = model.corpus, self._space(model, self.task.query_rows)
+        step = self.batch or model.documents_at_once
         wanted = self._wanted(space, corpus, step)
-        counter = Counter(space, wanted, order)
-        best = None if self.top is None else Nearest(space, self.top + self._most_excluded(), order)
-        readers: list[Reader] = [counter, *([best] if best else [])]
-        # The best documents need scores that are as good as the judged ones' anyway.
-        sieve = None if best else coarse_sieve(space, counter, len(corpus), asked=self.device == "cpu")
-        block = (self.batch or _COARSE_BLOCK) if sieve else step
-        read_blocks(space, corpus.blocks(block), readers, self._document_not_finite, sieve)
+        counter = Counter(space, wanted, self.order)
+        if self.top is not None:
+            nearest = Nearest(space, self.top + self._most_excluded(), self.order)
+            read_blocks(space, corpus.blocks(step), [counter, nearest], self._document_not_finite)
+        else:  # the best documents need scores that are as good as the judged ones' anyway
+            sieve = model.sieve(counter, asked=self.device == "cpu")
+            block = (self.batch or _COARSE_BLOCK) if sieve else step
+            read_blocks(space, corpus.blocks(block), [counter], self._document_not_finite, sieve)
         self._leave_out(counter.places, space, wanted, corpus, step)
-        return counter.places, None if best is None else best.best(corpus, step)
+        return counter.places, None if self.top is None else nearest.best(corpus, step)
 
-    def _on_device(self, model: Model, queries: Any, device: Any) -> tuple[Places, list[Best] | None]:
-        from ranklens.models.embeddings import streaming, transfer
+    def _on_device(self, model: DenseModel, device: Device) -> tuple[Places, list[Best] | None]:
+        from ranklens.models.embeddings import streaming
         from ranklens.models.embeddings.device import DeviceCounter
         from ranklens.models.embeddings.device_nearest import best_on_device
 
-        task, corpus = self.task, model.corpus
+        task, corpus, tensor = self.task, model.corpus, model.tensor
         wanted = Wanted(task.pair_query, task.pair_doc, np.full(len(task.pair_doc), np.nan))
-        judged = corpus.take(task.pair_doc, streaming.READ, raw=True)
-        order = TieOrder(self.ties, self.doc_ids.names)
-        counter = DeviceCounter(queries, judged, wanted, model.similarity, order, device)
+        judged = (
+            corpus.take(task.pair_doc, streaming.READ) if tensor is None else taken(tensor, task.pair_doc)
+        )
+        queries = model.chosen(task.query_rows)
+        counter = DeviceCounter(queries, judged, wanted, model.similarity, self.order, device)
         for row in (~counter.norms.isfinite()).nonzero()[:1, 0].tolist():
             raise self._query_not_finite(row)
-        resident = corpus.tensor is not None and corpus.tensor.device == device
+        resident = tensor is not None and tensor.device == device
 
-        def chunks() -> Iterator[tuple[int, Any]]:
-            if resident:
-                return transfer.resident_chunks(corpus.tensor, self.batch or transfer.RESIDENT)
-            return streaming.streamed_chunks(corpus.raw(self.batch or streaming.READ), device, self.batch)
+        def chunks() -> Iterator[tuple[int, Tensor]]:
+            if tensor is not None and resident:
+                return streaming.resident_chunks(tensor, self.batch or streaming.RESIDENT)
+            step = self.batch or streaming.READ
+            blocks = corpus.blocks(step) if tensor is None else streaming.resident_chunks(tensor, step)
+            return streaming.streamed_chunks(blocks, device, self.batch)
 
         counter.read(chunks(), self._document_not_finite, resident=resident, meanwhile=lambda: task.gold)
         if len(task.excluded_doc):
             scored = Wanted(wanted.query, wanted.doc, counter.target.cpu().numpy())
-            self._leave_out(counter.places, self._space(model, queries), scored, corpus, _BLOCK)
+            space = self._space(model, task.query_rows)
+            self._leave_out(counter.places, space, scored, corpus, model.documents_at_once)
         if self.top is None:
             return counter.places, None
         k = self.top + self._most_excluded()
         best, cut_off = best_on_device(counter, chunks, k, self._document_not_finite)
-        if len(cut_off):
-            self._look_at_all(model, best, cut_off, k)
+        if len(
+            cut_off
+        ):  # so many documents tie that the device could not keep them: the processor finds the best
+            step, space = model.documents_at_once, self._space(model, task.query_rows[cut_off])
+            nearest = Nearest(space, k, self.order)
+            read_blocks(space, corpus.blocks(step), [nearest], self._document_not_finite)
+            for row, ranking in zip(cut_off.tolist(), nearest.best(corpus, step), strict=True):
+                best[row] = ranking
         return counter.places, best
 
-    def _look_at_all(self, model: Model, best: list[Best], rows: IntArray, k: int) -> None:
-        """Find the best of some queries on the processor: so many tie that the device could not keep them."""
-        space = self._space(model, model.chosen(self.task.query_rows[rows]))
-        nearest = Nearest(space, k, TieOrder(self.ties, self.doc_ids.names))
-        read_blocks(space, model.corpus.blocks(_BLOCK), [nearest], self._document_not_finite)
-        for row, found in zip(rows.tolist(), nearest.best(model.corpus, _BLOCK), strict=True):
-            best[row] = found
-
-    def _device(self, model: Model) -> Any:
+    def _device(self, model: Model[Documents, Block]) -> Device | None:
         """The GPU to count on: the one asked for, or the one that holds the documents; None for the processor."""
-        tensor = model.corpus.tensor
-        if self.device in ("cpu", None) and not host.on_gpu(tensor):
+        tensor = model.tensor if isinstance(model, DenseModel) else None
+        device: str | Device | None = None if self.device == "cpu" else self.device
+        if device is None and tensor is not None and on_gpu(tensor):
+            device = tensor.device
+        if device is None:
             return None
-        from ranklens.models.embeddings.transfer import check_device
+        from ranklens.models.embeddings.tensors import check_device
 
-        if not model.dense:
+        if not isinstance(model, DenseModel):
             raise InputError(
                 f"device={self.device!r} counts dense vectors; leave device out for sparse vectors and for similarity='maxsim'."
             )
-        return check_device(tensor.device if self.device in ("cpu", None) else self.device)
+        return check_device(device)
 
-    def _wanted(self, space: Space, corpus: Corpus, step: int) -> Wanted:
+    def _wanted(self, space: Space[Documents, Block], corpus: Corpus[Documents], step: int) -> Wanted:
         """The pairs with their exact scores."""
         task = self.task
         rows = np.unique(task.pair_doc)
@@ -154,7 +161,14 @@ class Ranking:
         exact = space.exact(vectors, task.pair_query, np.searchsorted(rows, task.pair_doc))
         return Wanted(task.pair_query, task.pair_doc, exact)
 
-    def _leave_out(self, places: Places, space: Space, wanted: Wanted, corpus: Corpus, step: int) -> None:
+    def _leave_out(
+        self,
+        places: Places,
+        space: Space[Documents, Block],
+        wanted: Wanted,
+        corpus: Corpus[Documents],
+        step: int,
+    ) -> None:
         """Take the excluded documents out of the counts."""
         task = self.task
         if not len(task.excluded_doc):
@@ -167,7 +181,7 @@ class Ranking:
         count = np.searchsorted(wanted.query, task.excluded_query, "right") - first
         pair = np.repeat(first, count) + np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
         doc, score = np.repeat(task.excluded_doc, count), np.repeat(exact, count)
-        places.remove(wanted, pair, doc, score, TieOrder(self.ties, self.doc_ids.names))
+        places.remove(wanted, pair, doc, score, self.order)
 
     def _most_excluded(self) -> int:
         return int(np.bincount(self.task.excluded_query, minlength=1).max(initial=0))
@@ -179,25 +193,17 @@ class Ranking:
         names = [name for name, there in zip(task.queries, task.present, strict=True) if there]
         run = Run(self.doc_ids)
         assert self.top is not None
-        for place, (name, found) in enumerate(zip(names, best, strict=True)):
+        for place, (name, ranking) in enumerate(zip(names, best, strict=True)):
             if gone:
-                kept = [i for i, doc in enumerate(found.doc.tolist()) if (place, doc) not in gone]
-                found = found._replace(doc=found.doc[kept], score=found.score[kept])  # noqa: PLW2901
-            run.add(name, found, self.top)
+                kept = [i for i, doc in enumerate(ranking.doc.tolist()) if (place, doc) not in gone]
+                ranking = ranking._replace(doc=ranking.doc[kept], score=ranking.score[kept])  # noqa: PLW2901
+            run.add(name, ranking, self.top)
         return run
 
     def _query_not_finite(self, place: int) -> InputError:
         name = self.query_ids.name(int(self.task.query_rows[place]))
-        return _not_finite("query", name, query=name)
+        return InputError(_NOT_FINITE.format("query", name), query=name)
 
     def _document_not_finite(self, row: int) -> InputError:
         name = self.doc_ids.name(row)
-        return _not_finite("document", name, document=name)
-
-
-def _not_finite(what: str, name: str, **where: Any) -> InputError:
-    return InputError(
-        f"The vector of {what} {name!r} holds NaN, infinity or numbers too large to be squared. "
-        "A model that gives such vectors cannot be ranked: find out why, or leave the row out.",
-        **where,
-    )
+        return InputError(_NOT_FINITE.format("document", name), document=name)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence, Sized
+from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -16,36 +16,31 @@ from ranklens.errors import InputError, RankLensError, hearing, warn
 from ranklens.judging.gold import grades
 from ranklens.judging.standing import check_unjudged
 from ranklens.metrics import Measure
-from ranklens.models.embeddings import host
+from ranklens.models.embeddings.rows import Rows
 from ranklens.models.embeddings.task import judgments_by_text
+from ranklens.models.embeddings.vectors import as_list, taken
 from ranklens.policy import Policy
+
+
+@runtime_checkable
+class Table(Protocol):
+    """A table of any library."""
+
+    @property
+    def columns(self) -> object: ...
+
+
+@runtime_checkable
+class ByName(Protocol):
+    """A dict, or a pandas Series, whose order says nothing."""
+
+    def items(self) -> Iterable[tuple[object, object]]: ...
+
 
 LABELS = "labels"  # relevant="labels": nothing else is relevant
 
 
-@dataclass(frozen=True)
-class Rows:
-    """Documents one after the other: their query, score and label. Scores stay where they are, perhaps on a GPU."""
-
-    query: IntArray
-    score: Any
-    label: FloatArray
-    queries: Sequence[str]
-    docs: Any = None  # names by row
-    # Judged documents without a score: their queries and grades.
-    unscored_query: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
-    unscored: FloatArray = field(default_factory=lambda: np.zeros(0))
-    absent: int = 0  # judged queries without any score, which are the last ones
-    unjudged: Sequence[str] = ()  # queries with scores that are not judged, which are left out
-
-    def doc(self, row: int) -> str:
-        return str(row) if self.docs is None else str(self.docs[row])
-
-    def host_scores(self) -> FloatArray:
-        return np.asarray(host.as_array(self.score, "scores"), np.float64)
-
-
-def with_all_relevant(rows: Rows, relevant: Any, policy: Policy) -> Rows:
+def with_all_relevant(rows: Rows, relevant: object, policy: Policy) -> Rows:
     """The rows, and the judged documents that are not among them.
 
     ``relevant`` holds all judgments, or how many documents are relevant for each query; by default the labels are all there is.
@@ -72,19 +67,21 @@ def with_all_relevant(rows: Rows, relevant: Any, policy: Policy) -> Rows:
     return found if not unjudged else _only(found, np.sort(place), unjudged)
 
 
-def _counts(relevant: Any, rows: Rows) -> dict[str, int] | None:
+def _counts(relevant: object, rows: Rows) -> dict[str, int] | None:
     """How many documents are relevant, by query; None where judgments were given."""
-    if isinstance(relevant, (str, os.PathLike)) or hasattr(relevant, "columns"):
+    if isinstance(relevant, (str, os.PathLike, Table)):
         return None
-    if hasattr(relevant, "items"):  # a dict, or a pandas Series, whose order says nothing
+    if isinstance(relevant, ByName):
         names, listed = [str(name) for name, _ in relevant.items()], [one for _, one in relevant.items()]
-    elif hasattr(relevant, "__len__"):
-        names, listed = list(rows.queries), host.as_list(relevant, "relevant")
+    elif isinstance(relevant, Sized):
+        names, listed = list(rows.queries), as_list(relevant, "relevant")
     else:
         return None
-    if not all(isinstance(one, (int, float, np.number)) and float(one).is_integer() for one in listed):
+    real = [float(one) for one in listed if isinstance(one, (int, float, np.floating, np.integer))]
+    numbers = [int(one) for one in real if one.is_integer()]
+    if len(numbers) < len(listed):
         return None
-    counts = {name: int(one) for name, one in zip(names, listed, strict=False)}
+    counts = dict(zip(names, numbers, strict=False))
     lacking = next((name for name in rows.queries if name not in counts), None)
     if len(listed) != len(names):
         raise InputError(
@@ -125,15 +122,10 @@ def _difference(rows: Rows, query: IntArray, grade: FloatArray) -> Rows:
 def _only(rows: Rows, kept: IntArray, unjudged: Sequence[str]) -> Rows:
     """The rows of some queries."""
     here = np.flatnonzero(np.isin(rows.query, kept))
-    score = (
-        rows.score[here]
-        if isinstance(rows.score, np.ndarray)
-        else rows.score[host.rows_for(rows.score, here)]
-    )
     return replace(
         rows,
         query=np.searchsorted(kept, rows.query[here]),
-        score=score,
+        score=taken(rows.score, here),
         label=rows.label[here],
         queries=[rows.queries[at] for at in kept.tolist()],
         docs=None if rows.docs is None else [rows.docs[at] for at in here.tolist()],

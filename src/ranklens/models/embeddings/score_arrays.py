@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ranklens.arrays import BoolArray, IntArray
+from ranklens.arrays import BoolArray, IntArray, NumberArray
 from ranklens.errors import InputError
 from ranklens.judging.assembly import assemble
 from ranklens.judging.judged import Applied
@@ -16,30 +16,34 @@ from ranklens.judging.order import nan_last, not_a_number
 from ranklens.judging.standing import Standings
 from ranklens.metrics import Measure, parse_many, with_rel
 from ranklens.metrics.conventions import Convention, read
-from ranklens.models.embeddings import host
-from ranklens.models.embeddings.groups import Groups
 from ranklens.models.embeddings.judged_ranks import TieOrder
-from ranklens.models.embeddings.relevant import Rows, warn_of_candidates, with_all_relevant
-from ranklens.policy import Policy, make_policy
+from ranklens.models.embeddings.relevant import warn_of_candidates, with_all_relevant
+from ranklens.models.embeddings.rows import Groups, Rows, flat
+from ranklens.models.embeddings.tensors import Tensor, load_torch
+from ranklens.models.embeddings.vectors import as_array, as_list, is_torch
+from ranklens.policy import Policy, PolicyOptions, make_policy
 from ranklens.scores import Scores, Sources
 from ranklens.scores.evaluation import score
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 
 def evaluate_scores(
-    scores: Any,
-    labels: Any,
-    queries: Any = None,
+    scores: object,
+    labels: object,
+    queries: object = None,
     measures: str | Measure | Sequence[str | Measure] = "rag",
     policy: Policy | None = None,
     *,
-    sizes: Any = None,
-    offsets: Any = None,
-    mask: Any = None,
-    query_ids: Sequence[Any] | None = None,
-    doc_ids: Sequence[Any] | None = None,
-    relevant: Any = None,
+    sizes: object = None,
+    offsets: object = None,
+    mask: object = None,
+    query_ids: Sequence[object] | None = None,
+    doc_ids: Sequence[object] | None = None,
+    relevant: object = None,
     convention: str | Convention | None = None,
-    **options: Any,
+    **options: Unpack[PolicyOptions],
 ) -> Scores:
     """Score a ranker by the scores that it gives to labelled documents.
 
@@ -67,58 +71,36 @@ def evaluate_scores(
     chosen = make_policy(policy, options)
     rows = flat(scores, labels, mask, Groups(queries, sizes, offsets, query_ids))
     if doc_ids is not None:
-        rows = replace(rows, docs=host.as_list(doc_ids, "doc_ids"))
-        _check_names(rows)
+        rows = _with_names(rows, as_list(doc_ids, "doc_ids"))
     return score_rows(rows, parse_many(measures), chosen, relevant)
 
 
-def score_rows(rows: Rows, measures: Sequence[Measure], policy: Policy, relevant: Any = None) -> Scores:
+def _with_names(rows: Rows, docs: Sequence[object]) -> Rows:
+    if len(docs) != len(rows.score):
+        raise InputError(
+            f"doc_ids has {len(docs):,} ids for {len(rows.score):,} documents; pass one for each."
+        )
+    seen: set[tuple[int, str]] = set()
+    for pair in zip(rows.query.tolist(), map(str, docs), strict=True):
+        if pair in seen:
+            raise InputError(
+                f"doc_ids: document {pair[1]!r} appears twice in query {rows.queries[pair[0]]!r}; keep one of them."
+            )
+        seen.add(pair)
+    return replace(rows, docs=docs)
+
+
+def score_rows(rows: Rows, measures: Sequence[Measure], policy: Policy, relevant: object = None) -> Scores:
     """:func:`evaluate_scores` of rows."""
     wanted = [with_rel(measure, policy.rel) for measure in measures]
-    _check(rows)
+    for row in np.flatnonzero(~np.isfinite(rows.label))[:1].tolist():
+        query, label = rows.queries[rows.query[row]], float(rows.label[row])
+        raise not_a_number("labels", "grade", query, rows.doc(row), label)
     rows = with_all_relevant(rows, relevant, policy)
     scores = score(assemble(_standings(rows, policy), policy), wanted)
     if relevant is None:
         warn_of_candidates(wanted)
     return replace(scores, sources=Sources(_Judged(rows, rows.label), _ByQuery(rows, rows.score)))
-
-
-def flat(scores: Any, labels: Any, mask: Any, groups: Groups) -> Rows:
-    """Scores and labels as rows, whatever their shape."""
-    scores = host.kept_on_gpu(scores)
-    scores = scores if host.on_gpu(scores) and host.is_torch(scores) else host.as_array(scores, "scores")
-    label = np.asarray(host.as_array(labels, "labels"), np.float64)
-    if tuple(scores.shape) != label.shape:
-        raise InputError(
-            f"scores have the shape {tuple(scores.shape)}, labels {label.shape}; both must be the same."
-        )
-    if label.ndim not in (1, 2):
-        raise InputError(
-            f"scores have {label.ndim} dimensions; pass one number per document, or one row per query."
-        )
-    if label.ndim == 1 and mask is None:
-        query, names = groups.read(len(label))
-        return Rows(query, scores, label, names)
-    if label.ndim == 1:
-        raise InputError("mask is for scores of two dimensions; leave out the documents that do not count.")
-    query, names = groups.columns((label.shape[0], label.shape[1]))
-    kept = np.ones(label.shape, bool) if mask is None else host.as_array(mask, "mask").astype(bool)
-    if kept.shape != label.shape:
-        raise InputError(f"mask has the shape {kept.shape}, scores {label.shape}; both must be the same.")
-    rows = np.flatnonzero(kept)
-    hidden = np.flatnonzero(~kept.reshape(-1) & (label.reshape(-1) > 0))
-    columns = (np.arange(label.size) % max(label.shape[1], 1))[rows]
-    every = scores.reshape(-1)
-    some = every[rows] if isinstance(every, np.ndarray) else every[_like(rows, every)]
-    flat_label = label.reshape(-1)
-    return Rows(query[rows], some, flat_label[rows], names, columns, query[hidden], flat_label[hidden])
-
-
-def _like(rows: IntArray, tensor: Any) -> Any:
-    """Row numbers on the device of a tensor."""
-    from ranklens.models.embeddings.transfer import load_torch
-
-    return load_torch().as_tensor(rows, device=tensor.device)
 
 
 def _standings(rows: Rows, policy: Policy) -> Standings:
@@ -154,32 +136,10 @@ def _standings(rows: Rows, policy: Policy) -> Standings:
     )
 
 
-def _check(rows: Rows) -> None:
-    for row in np.flatnonzero(~np.isfinite(rows.label))[:1].tolist():
-        raise not_a_number(
-            "labels", "grade", rows.queries[rows.query[row]], rows.doc(row), float(rows.label[row])
-        )
-
-
-def _check_names(rows: Rows) -> None:
-    assert rows.docs is not None
-    if len(rows.docs) != len(rows.score):
-        raise InputError(
-            f"doc_ids has {len(rows.docs):,} ids for {len(rows.score):,} documents; pass one for each."
-        )
-    seen: set[tuple[int, str]] = set()
-    for pair in zip(rows.query.tolist(), map(str, rows.docs), strict=True):
-        if pair in seen:
-            raise InputError(
-                f"doc_ids: document {pair[1]!r} appears twice in query {rows.queries[pair[0]]!r}; keep one of them."
-            )
-        seen.add(pair)
-
-
 def _order(rows: Rows, policy: Policy) -> tuple[IntArray, BoolArray]:
     """Rows by query, best first, equal ones as they came; and which have the score of their successor."""
-    if not isinstance(rows.score, np.ndarray) and not bool(rows.score.isnan().any()):
-        return _order_on_device(rows)
+    if is_torch(rows.score) and not rows.score.isnan().any():
+        return _order_on_device(rows.query, rows.score)
     score = rows.host_scores()
     wrong = np.flatnonzero(np.isnan(score))
     if len(wrong):
@@ -192,26 +152,26 @@ def _order(rows: Rows, policy: Policy) -> tuple[IntArray, BoolArray]:
     return order, (ordered[1:] == ordered[:-1]) & (query[1:] == query[:-1])
 
 
-def _order_on_device(rows: Rows) -> tuple[IntArray, BoolArray]:
+def _order_on_device(queries: IntArray, score: Tensor) -> tuple[IntArray, BoolArray]:
     """The same where the scores are: only the order comes back."""
-    query = _like(rows.query, rows.score)
-    order = rows.score.argsort(stable=True, descending=True)
+    query = load_torch().as_tensor(queries, device=score.device)
+    order = score.argsort(stable=True, descending=True)
     order = order[query[order].argsort(stable=True)]
-    ordered, query = rows.score[order], query[order]
-    tied = (ordered[1:] == ordered[:-1]) & (query[1:] == query[:-1])
+    ordered, query = score[order], query[order]
+    tied = ordered[1:].eq(ordered[:-1]) & query[1:].eq(query[:-1])
     return order.cpu().numpy(), tied.cpu().numpy()
 
 
 class _ByQuery(Mapping[str, dict[str, float]]):
     """Numbers of documents by query, for whoever looks at single queries; made when they are asked for."""
 
-    def __init__(self, rows: Rows, values: Any) -> None:
+    def __init__(self, rows: Rows, values: NumberArray | Tensor) -> None:
         self._rows, self._values = rows, values
         self._number = {name: number for number, name in enumerate(rows.queries)}
 
     def __getitem__(self, query: str) -> dict[str, float]:
         chosen = np.flatnonzero(self._rows.query == self._number[query])
-        values = np.asarray(host.as_array(self._values, "values"), np.float64)[chosen]
+        values = np.asarray(as_array(self._values, "values"), np.float64)[chosen]
         return {
             self._rows.doc(row): value for row, value in zip(chosen.tolist(), values.tolist(), strict=True)
         }

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
-from ranklens.arrays import FloatArray, IntArray
+from ranklens.arrays import FloatArray, IntArray, NumberArray
 
 Similarity = Literal["dot", "cosine", "euclidean", "maxsim", "hamming"]
 
@@ -24,7 +24,7 @@ _CACHED_NUMBERS = 1 << 19  # numbers that are worked on at once, in several step
 _PAIR_NUMBERS = 1 << 22  # numbers in the vectors that are scored at once
 
 
-def exact_scores(queries: Any, documents: Any, similarity: Similarity) -> FloatArray:
+def exact_scores(queries: NumberArray, documents: NumberArray, similarity: Similarity) -> FloatArray:
     """The score of each row of ``queries`` with the same row of ``documents``, in float64.
 
     >>> exact_scores(np.array([[1, 2]]), np.array([[3, 4]]), "euclidean")
@@ -54,7 +54,7 @@ def _exact(q: FloatArray, d: FloatArray, similarity: Similarity) -> FloatArray:
     return found
 
 
-def lengths(vectors: Any) -> FloatArray:
+def lengths(vectors: NumberArray) -> FloatArray:
     """Euclidean lengths in float64; NaN or infinite where a vector is."""
     if vectors.dtype == np.float64:
         return np.asarray(np.sqrt(squares(vectors)))
@@ -67,7 +67,7 @@ def lengths(vectors: Any) -> FloatArray:
     return np.sqrt(out)
 
 
-def rough_lengths(vectors: Any) -> FloatArray:
+def rough_lengths(vectors: NumberArray) -> FloatArray:
     """The lengths that margins need: at least the longest is right to a percent or so."""
     if vectors.dtype == np.float32:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -79,12 +79,13 @@ def rough_lengths(vectors: Any) -> FloatArray:
     return lengths(vectors)
 
 
-def squares(vectors: Any) -> Any:
+def squares(vectors: NumberArray) -> NumberArray:
     """The product of each vector with itself, by BLAS."""
-    return np.matmul(vectors[:, None, :], vectors[:, :, None])[:, 0, 0]
+    found: NumberArray = np.matmul(vectors[:, None, :], vectors[:, :, None])[:, 0, 0]
+    return found
 
 
-def cached_parts(vectors: Any) -> Iterator[slice]:
+def cached_parts(vectors: NumberArray) -> Iterator[slice]:
     """Rows, as many at a time as fit the processor's cache in a few copies."""
     step = max(_CACHED_NUMBERS // max(vectors.shape[1], 1), 1)
     return (slice(first, min(first + step, len(vectors))) for first in range(0, len(vectors), step))
@@ -94,7 +95,7 @@ def cached_parts(vectors: Any) -> Iterator[slice]:
 class Prepared:
     """Vectors as the product takes them: of one number type, and of unit length for cosine."""
 
-    vectors: Any
+    vectors: NumberArray
     lengths: FloatArray  # of the vectors in the product
     whole: bool  # whether all numbers are whole
 
@@ -109,10 +110,12 @@ class Prepared:
         return Prepared(self.vectors[part], self.lengths[part], self.whole)
 
 
-def prepare(vectors: Any, similarity: Similarity, norms: FloatArray, *, double: bool = False) -> Prepared:
+def prepare(
+    vectors: NumberArray, similarity: Similarity, norms: FloatArray, *, double: bool = False
+) -> Prepared:
     """Vectors for :func:`product`, in float32 or in float64; ``norms`` are their lengths."""
     whole = similarity == "dot" and np.issubdtype(vectors.dtype, np.integer)
-    kind: Any = np.float64 if double else np.float32
+    kind: type[np.floating] = np.float64 if double else np.float32
     if similarity != "cosine":
         return Prepared(np.ascontiguousarray(vectors, dtype=kind), norms, whole)
     inverse = np.divide(1.0, norms, out=np.zeros(len(norms)), where=norms > 0)
@@ -128,7 +131,9 @@ def needs_double(queries: FloatArray, documents: FloatArray) -> bool:
     return bool(max(q * d, q * q, d * d) > _LARGE)
 
 
-def product(queries: Prepared, documents: Prepared, similarity: Similarity, out: Any = None) -> Any:
+def product(
+    queries: Prepared, documents: Prepared, similarity: Similarity, out: NumberArray | None = None
+) -> NumberArray:
     """All scores of a block. Euclidean ones lack the query's own term, see :func:`shift`."""
     scores = np.matmul(queries.vectors, documents.vectors.T, out=out)
     if similarity == "euclidean":
@@ -162,7 +167,7 @@ def margin(queries: Prepared, documents: Prepared, similarity: Similarity) -> Fl
 
 
 def pair_scores(
-    queries: Any, documents: Any, query: IntArray, doc: IntArray, similarity: Similarity
+    queries: NumberArray, documents: NumberArray, query: IntArray, doc: IntArray, similarity: Similarity
 ) -> FloatArray:
     """:func:`exact_scores` of pairs of rows, a part at a time."""
     out = np.empty(len(query))

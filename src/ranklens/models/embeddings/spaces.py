@@ -10,14 +10,17 @@ from functools import cached_property
 from itertools import pairwise
 from math import prod
 from threading import local
-from typing import Any, Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
-from ranklens.arrays import FloatArray, IntArray
+from ranklens.arrays import FloatArray, IntArray, NumberArray
 from ranklens.models.embeddings import similarity as dense
 from ranklens.models.embeddings.similarity import Prepared, Similarity
-from ranklens.models.embeddings.tokens import Tokens
+from ranklens.models.embeddings.vectors import Documents_contra, SparseRows, Tokens
+
+Block = TypeVar("Block")  # of documents, ready for the products
 
 _TOKEN_QUERIES = 32  # queries of many tokens that are scored at once
 
@@ -26,23 +29,23 @@ _TOKEN_QUERIES = 32  # queries of many tokens that are scored at once
 class ScoreBlock:
     """The scores of some queries (rows) with some documents (columns); exact + shift is within margin of them."""
 
-    values: Any
+    values: NumberArray
     shift: FloatArray
     margin: FloatArray
 
 
-class Space(Protocol):
+class Space(Protocol[Documents_contra, Block]):
     """Queries, ready to be compared with blocks of documents."""
 
     def __len__(self) -> int: ...
 
-    def open(self, documents: Any) -> Any:
+    def open(self, documents: Documents_contra) -> Block:
         """A block of documents, prepared once for all queries."""
 
-    def scores(self, block: Any, rows: IntArray) -> ScoreBlock:
+    def scores(self, block: Block, rows: IntArray) -> ScoreBlock:
         """The scores of some queries with all documents of a block."""
 
-    def exact(self, documents: Any, query: IntArray, doc: IntArray) -> FloatArray:
+    def exact(self, documents: Documents_contra, query: IntArray, doc: IntArray) -> FloatArray:
         """The exact scores of pairs: rows of the queries, and rows of the documents given here."""
 
 
@@ -68,13 +71,17 @@ class Opened:
     double: bool
 
 
+SparseBlock = tuple[SparseRows, FloatArray]  # a column for each document, and the squared lengths
+TokenBlock = tuple[Prepared, IntArray]  # the vectors of all documents, and where each document starts
+
+
 class Memory(local):
     """Room for the work on a block, the same for all blocks of a thread: memory that is new costs more than the work."""
 
     def __init__(self) -> None:
         self._bytes = np.empty(0, np.uint8)
 
-    def room(self, shape: tuple[int, ...], kind: Any) -> Any:
+    def room(self, shape: tuple[int, ...], kind: npt.DTypeLike) -> NumberArray:
         """An array with anything in it, until the next one is asked for."""
         size = prod(shape) * np.dtype(kind).itemsize
         if len(self._bytes) < size:
@@ -85,7 +92,7 @@ class Memory(local):
 class Dense:
     """One vector per query and document."""
 
-    def __init__(self, queries: Any, similarity: Similarity) -> None:
+    def __init__(self, queries: NumberArray, similarity: Similarity) -> None:
         self.queries, self.similarity = queries, similarity
         self.norms = dense.lengths(queries)
         refuse_infinite(self.norms)
@@ -102,7 +109,7 @@ class Dense:
     def _double(self) -> Prepared:
         return dense.prepare(self.queries, self.similarity, self.norms, double=True)
 
-    def open(self, documents: Any) -> Opened:
+    def open(self, documents: NumberArray) -> Opened:
         norms = (dense.rough_lengths if self.similarity == "dot" else dense.lengths)(documents)
         refuse_infinite(norms)
         double = self.similarity != "cosine" and dense.needs_double(self.norms, norms)
@@ -118,7 +125,7 @@ class Dense:
             dense.margin(queries, block.documents, self.similarity),
         )
 
-    def exact(self, documents: Any, query: IntArray, doc: IntArray) -> FloatArray:
+    def exact(self, documents: NumberArray, query: IntArray, doc: IntArray) -> FloatArray:
         return dense.pair_scores(self.queries, documents, query, doc, self.similarity)
 
 
@@ -127,59 +134,50 @@ class Sparse:
     else it multiplies, so its float64 scores are exact in our sense as they are.
     """
 
-    def __init__(self, queries: Any, similarity: Similarity) -> None:
-        self.queries, self.similarity = _canonical(queries), similarity
-        self.squares = _squares(self.queries)
-        refuse_infinite(self.squares)
+    def __init__(self, queries: SparseRows, similarity: Similarity) -> None:
+        self.queries, self.squares = _canonical(queries)
+        self.similarity = similarity
 
     def __len__(self) -> int:
-        return int(self.queries.shape[0])
+        return len(self.squares)
 
-    def open(self, documents: Any) -> tuple[Any, FloatArray]:
-        rows = _canonical(documents)
-        squares = _squares(rows)
-        refuse_infinite(squares)
+    def open(self, documents: SparseRows) -> SparseBlock:
+        rows, squares = _canonical(documents)
         return rows.T.tocsr(), squares
 
-    def scores(self, block: tuple[Any, FloatArray], rows: IntArray) -> ScoreBlock:
+    def scores(self, block: SparseBlock, rows: IntArray) -> ScoreBlock:
         documents, squares = block
-        found = (self.queries[rows] @ documents).toarray()
-        values = self._scored(found, self.squares[rows, None], squares[None, :])
-        nothing = np.zeros(len(values))
-        return ScoreBlock(values, nothing, nothing)
+        dots = (self.queries[rows] @ documents).toarray()
+        nothing = np.zeros(len(dots))
+        return ScoreBlock(self._scored(dots, self.squares[rows, None], squares), nothing, nothing)
 
-    def exact(self, documents: Any, query: IntArray, doc: IntArray) -> FloatArray:
+    def exact(self, documents: SparseRows, query: IntArray, doc: IntArray) -> FloatArray:
         out = np.empty(len(query))
         columns, squares = self.open(documents)
-        for first, last in _equal_neighbours(query):
-            found = (self.queries[query[first]] @ columns).toarray().reshape(1, -1)
-            scored = self._scored(found, self.squares[query[first], None, None], squares[None, :])
-            out[first:last] = scored[0, doc[first:last]]
+        edges = np.flatnonzero(np.diff(query, prepend=-1, append=-1)) if len(query) else query
+        for first, last in pairwise(edges.tolist()):
+            dots = (self.queries[query[first]] @ columns).toarray().reshape(-1)
+            out[first:last] = self._scored(dots, self.squares[query[first]], squares)[doc[first:last]]
         return out
 
-    def _scored(self, dots: Any, queries: Any, documents: Any) -> Any:
+    def _scored(self, dots: FloatArray, queries: FloatArray, documents: FloatArray) -> FloatArray:
         if self.similarity == "dot":
             return dots
         if self.similarity == "euclidean":
             return 2 * dots - documents - queries
         lengths = np.sqrt(queries) * np.sqrt(documents)
-        return np.divide(dots, lengths, out=np.zeros_like(dots), where=lengths > 0)
+        found: FloatArray = np.divide(dots, lengths, out=np.zeros_like(dots), where=lengths > 0)
+        return found
 
 
-def _canonical(rows: Any) -> Any:
-    found = rows.tocsr().astype(np.float64)
-    found.sum_duplicates()
-    found.sort_indices()
-    return found
-
-
-def _squares(rows: Any) -> FloatArray:
-    return np.asarray(rows.multiply(rows).sum(axis=1), dtype=np.float64).reshape(-1)
-
-
-def _equal_neighbours(values: IntArray) -> list[tuple[int, int]]:
-    edges = np.flatnonzero(np.diff(values, prepend=-1, append=-1)).tolist()
-    return list(pairwise(edges)) if len(values) else []
+def _canonical(rows: SparseRows) -> tuple[SparseRows, FloatArray]:
+    """Each entry once and in order, which fixes the order of sums; and the squared lengths."""
+    rows = rows.tocsr().astype(np.float64)
+    rows.sum_duplicates()
+    rows.sort_indices()
+    squares = np.asarray(rows.multiply(rows).sum(axis=1), dtype=np.float64).reshape(-1)
+    refuse_infinite(squares)
+    return rows, squares
 
 
 class LateInteraction:
@@ -195,12 +193,12 @@ class LateInteraction:
     def __len__(self) -> int:
         return len(self.queries)
 
-    def open(self, documents: Tokens) -> tuple[Prepared, IntArray]:
+    def open(self, documents: Tokens) -> TokenBlock:
         norms = dense.lengths(documents.vectors)
         refuse_infinite(np.maximum.reduceat(norms, documents.starts[:-1]))
         return dense.prepare(documents.vectors, "dot", norms), documents.starts
 
-    def scores(self, block: tuple[Prepared, IntArray], rows: IntArray) -> ScoreBlock:
+    def scores(self, block: TokenBlock, rows: IntArray) -> ScoreBlock:
         documents, starts = block
         start, stop = int(rows[0]), int(rows[-1]) + 1  # neighbours
         values = np.empty((len(rows), len(starts) - 1), np.float32)

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, islice
-from typing import Any
 
 import numpy as np
 
 from ranklens.arrays import BoolArray, IntArray
 from ranklens.data.readers import frames, mappings
 from ranklens.errors import InputError, warn
-from ranklens.judging.gold import Grades, grades
+from ranklens.judging.gold import Documents, Grades, grades
 from ranklens.judging.judged import Applied
 from ranklens.judging.order import check_duplicates
 from ranklens.judging.prepared import check_kind
 from ranklens.judging.standing import Standings, check_unjudged
-from ranklens.models.embeddings import host
 from ranklens.models.embeddings.judged_ranks import Places
+from ranklens.models.embeddings.vectors import as_list
 from ranklens.policy import Policy
 from ranklens.words import counted
 
@@ -29,11 +29,11 @@ _POWERS = 10 ** np.arange(1, 19)  # of ten
 class Ids:
     """The names of rows; without any, their numbers. Names are compared as text."""
 
-    def __init__(self, given: Sequence[Any] | None, rows: int, what: str) -> None:
+    def __init__(self, ids: object, rows: int, what: str) -> None:
         self.rows, self.names = rows, None
-        if given is None:
+        if ids is None:
             return
-        self.names = [str(one) for one in host.as_list(given, what)]
+        self.names = [str(one) for one in as_list(ids, what)]
         if len(self.names) != rows:
             raise InputError(f"{what} has {len(self.names):,} ids for {rows:,} rows; pass one for each.")
         self._row = {name: row for row, name in enumerate(self.names)}
@@ -49,26 +49,23 @@ class Ids:
         if self.names is not None:
             return np.fromiter((self._row.get(name, -1) for name in names), np.int64, len(names))
         try:
-            found = np.fromiter(map(int, names), np.int64, len(names))
+            rows = np.fromiter(map(int, names), np.int64, len(names))
         except (ValueError, OverflowError):
-            found = np.array([_number(name) for name in names], dtype=np.int64)
+            numbers = (name.isascii() and name.isdigit() and len(name) < 19 and int(name) for name in names)
+            rows = np.array([-1 if number is False else number for number in numbers], np.int64)
         # "007" is not the name of row 7.
-        digits = np.searchsorted(_POWERS, found, "right") + 1
+        digits = np.searchsorted(_POWERS, rows, "right") + 1
         is_name = digits == np.fromiter(map(len, names), np.int64, len(names))
         if not "".join(names).isascii():  # other scripts have digits, too
             is_name &= np.fromiter(map(str.isascii, names), bool, len(names))
-        return np.where(is_name & (found >= 0) & (found < self.rows), found, -1)
+        return np.where(is_name & (rows >= 0) & (rows < self.rows), rows, -1)
 
-    def of(self, rows: Iterable[int]) -> Iterable[str]:
+    def names_of(self, rows: Iterable[int]) -> Iterable[str]:
         """The names of rows."""
         return map(str if self.names is None else self.names.__getitem__, rows)
 
     def name(self, row: int) -> str:
         return str(row) if self.names is None else self.names[row]
-
-
-def _number(name: str) -> int:
-    return int(name) if name.isascii() and name.isdigit() and len(name) < 19 else -1
 
 
 @dataclass(frozen=True)
@@ -79,7 +76,7 @@ class Task:
     present: BoolArray
     query_rows: IntArray  # of the present ones, in order
     judged: IntArray  # how many documents of each query are
-    golds: list[dict[str, Any]]  # grades by document, of each query
+    golds: list[Documents]  # grades by document, of each query
     # Judged documents that have a vector: the query's place among the present, the document's row, and its grade's place.
     pair_query: IntArray
     pair_doc: IntArray
@@ -123,7 +120,7 @@ class Task:
         )
 
 
-def make_task(qrels: Any, queries: Ids, documents: Ids, exclude: Any, policy: Policy) -> Task:
+def make_task(qrels: object, queries: Ids, documents: Ids, exclude: object, policy: Policy) -> Task:
     """Judgments of any shape, by the names of rows."""
     by_query, dropped = judgments_by_text(qrels, policy)
     names, golds = list(by_query), list(by_query.values())
@@ -135,11 +132,11 @@ def make_task(qrels: Any, queries: Ids, documents: Ids, exclude: Any, policy: Po
     doc = documents.find(list(chain.from_iterable(golds)))
     left_query, left_doc = _excluded(exclude, names, place, present, documents)
     _warn_of_absent(names, golds, gold_query, (doc < 0) & present[gold_query], documents)
-    found = np.flatnonzero((doc >= 0) & present[gold_query])
+    pairs = np.flatnonzero((doc >= 0) & present[gold_query])
     width = documents.rows + 1
-    gone = np.isin(place[gold_query[found]] * width + doc[found], left_query * width + left_doc)
-    none_is_left = _warn_of_lost(names, exclude, gold_query[found], gone)
-    found = found[~gone]
+    gone = np.isin(place[gold_query[pairs]] * width + doc[pairs], left_query * width + left_doc)
+    none_is_left = _warn_of_lost(names, exclude, gold_query[pairs], gone)
+    pairs = pairs[~gone]
     ignored = queries.rows - int(present.sum())
 
     def unjudged() -> Iterator[str]:
@@ -152,9 +149,9 @@ def make_task(qrels: Any, queries: Ids, documents: Ids, exclude: Any, policy: Po
         rows[present],
         lengths,
         golds,
-        place[gold_query[found]],
-        doc[found],
-        found,
+        place[gold_query[pairs]],
+        doc[pairs],
+        pairs,
         left_query,
         left_doc,
         documents.rows,
@@ -169,7 +166,7 @@ def make_task(qrels: Any, queries: Ids, documents: Ids, exclude: Any, policy: Po
     )
 
 
-def _warn_of_lost(names: Sequence[str], exclude: Any, owner: IntArray, gone: BoolArray) -> bool:
+def _warn_of_lost(names: Sequence[str], exclude: object, owner: IntArray, gone: BoolArray) -> bool:
     """Queries whose judged documents are all left out by ``exclude``; whether these are all queries."""
     left = np.bincount(owner[~gone], minlength=len(names))
     lost = np.flatnonzero((np.bincount(owner[gone], minlength=len(names)) > 0) & (left == 0))
@@ -187,7 +184,7 @@ def _warn_of_lost(names: Sequence[str], exclude: Any, owner: IntArray, gone: Boo
 
 def _warn_of_absent(
     names: Sequence[str],
-    golds: Sequence[Mapping[str, Any]],
+    golds: Sequence[Documents],
     owner: IntArray,
     absent: BoolArray,
     documents: Ids,
@@ -204,9 +201,7 @@ def _warn_of_absent(
     )
 
 
-def judgments_by_text(
-    qrels: Any, policy: Policy, name: str = "qrels"
-) -> tuple[Mapping[str, dict[str, Any]], int]:
+def judgments_by_text(qrels: object, policy: Policy, name: str = "qrels") -> tuple[mappings.ByQuery, int]:
     """Judgments of any shape as ``{query: {document: grade}}`` with text for ids, and how many repeated ones were dropped."""
     if not isinstance(qrels, Mapping):
         from ranklens.data.files.collection import open_collection
@@ -215,18 +210,15 @@ def judgments_by_text(
     check_kind(name, qrels)
     if not isinstance(qrels, Mapping):
         qrels = frames.by_query(frames.qrels_frame(qrels))
-    found = mappings.judgments(qrels)
-    check_duplicates("qrels", found.duplicates, found.first_duplicate, policy)
-    return _as_text(found.by_query), found.duplicates
-
-
-def _as_text(by_query: mappings.ByQuery) -> Mapping[str, dict[str, Any]]:
+    dicts = mappings.judgments(qrels)
+    check_duplicates("qrels", dicts.duplicates, dicts.first_duplicate, policy)
+    by_query = dicts.by_query
     kinds = {*map(type, by_query), *map(type, chain.from_iterable(by_query.values()))}
-    return by_query if kinds <= {str} else mappings.as_text(by_query)
+    return by_query if kinds <= {str} else mappings.as_text(by_query), dicts.duplicates
 
 
 def _excluded(
-    exclude: Any, names: Sequence[str], place: IntArray, present: BoolArray, documents: Ids
+    exclude: object, names: Sequence[str], place: IntArray, present: BoolArray, documents: Ids
 ) -> tuple[IntArray, IntArray]:
     """Pairs that take no part, each once: the query's place among the present, and the document's row."""
     if exclude is None:
@@ -234,8 +226,8 @@ def _excluded(
     where = {name: int(place[i]) for i, name in enumerate(names) if present[i]}
     named = _named_pairs(exclude, where)
     pairs = [(str(query), str(doc)) for query, doc in named if str(query) in where]
-    query = np.array([where[one] for one, _ in pairs], dtype=np.int64)
-    doc = documents.find([one for _, one in pairs])
+    query = np.array([where[name] for name, _ in pairs], dtype=np.int64)
+    doc = documents.find([name for _, name in pairs])
     both = np.unique(np.stack([query, doc])[:, doc >= 0], axis=1)
     if named and not both.size:
         warn(
@@ -244,15 +236,15 @@ def _excluded(
     return both[0], both[1]
 
 
-def _named_pairs(exclude: Any, queries: Iterable[str]) -> list[tuple[Any, Any]]:
+def _named_pairs(exclude: object, queries: Iterable[str]) -> list[tuple[object, object]]:
     if isinstance(exclude, str) and exclude == "self":
         return [(query, query) for query in queries]
     if isinstance(exclude, Mapping):
         each = ((query, [docs] if isinstance(docs, str) else docs) for query, docs in exclude.items())
         return [(query, doc) for query, docs in each for doc in docs]
-    try:
-        return [(query, doc) for query, doc in exclude]
-    except (TypeError, ValueError):
-        raise InputError(
-            f"exclude={exclude!r:.60} is not allowed; use 'self', {{query: [documents]}} or a list of (query, document) pairs."
-        ) from None
+    if isinstance(exclude, Iterable):
+        with suppress(TypeError, ValueError):
+            return [(query, doc) for query, doc in exclude]
+    raise InputError(
+        f"exclude={exclude!r:.60} is not allowed; use 'self', {{query: [documents]}} or a list of (query, document) pairs."
+    )

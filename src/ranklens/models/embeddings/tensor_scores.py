@@ -6,34 +6,32 @@ numbers are added here in the order in which NumPy adds them.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ranklens.models.embeddings.similarity import Similarity
-from ranklens.models.embeddings.transfer import load_torch
+from ranklens.models.embeddings.tensors import Tensor, load_torch
 
 _LANES, _LONGEST = 8, 128  # of NumPy's sum: it adds up to 128 numbers in 8 lanes, and halves what is longer
 
 
-def exact_scores(queries: Any, documents: Any, similarity: Similarity) -> Any:
+def exact_scores(queries: Tensor, documents: Tensor, similarity: Similarity) -> Tensor:
     """The score of each row of ``queries`` with the same row of ``documents``, both in float64."""
     if similarity == "euclidean":
         difference = documents - queries
         return -add(difference * difference)
-    found = add(queries * documents)
+    scores = add(queries * documents)
     if similarity == "cosine":
         lengths = _root(add(queries * queries)) * _root(add(documents * documents))
-        found = load_torch().where(lengths > 0, found / lengths, 0.0)
-    return found
+        scores = load_torch().where(lengths > 0, scores / lengths, 0.0)
+    return scores
 
 
-def _root(numbers: Any) -> Any:
+def _root(numbers: Tensor) -> Tensor:
     """By NumPy: torch's root is sometimes off by one unit in the last place on a processor."""
     return load_torch().from_numpy(np.sqrt(numbers.cpu().numpy())).to(numbers.device)
 
 
-def add(rows: Any) -> Any:
+def add(rows: Tensor) -> Tensor:
     """The sum of each row, as ``np.sum(rows, axis=1)`` rounds it."""
     count, size = rows.shape
     if size > _LONGEST:
@@ -53,7 +51,7 @@ def add(rows: Any) -> Any:
     return _one_by_one(lanes[:, 0], rows[:, whole:])
 
 
-def _one_by_one(total: Any, rest: Any) -> Any:
+def _one_by_one(total: Tensor, rest: Tensor) -> Tensor:
     for column in range(rest.shape[1]):
         total = total + rest[:, column]
     return total

@@ -8,10 +8,11 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ranklens.arrays import NumberArray
 from ranklens.errors import InputError
 
 if TYPE_CHECKING:
@@ -32,8 +33,8 @@ class Piece:
     path: Path
     rows: int
     size: int
-    read: Callable[[int, int], Any]  # rows from, to
-    ids: Callable[[], Sequence[Any]] | None = None
+    read: Callable[[int, int], NumberArray]  # rows from, to
+    ids: Callable[[], Sequence[object]] | None = None
 
 
 def pieces(path: str | Path, vectors: str | None = None) -> list[Piece]:
@@ -90,7 +91,7 @@ def _npy(path: Path) -> Piece:
     return _in_place(path, array)
 
 
-def _in_place(path: Path, array: Any) -> Piece:
+def _in_place(path: Path, array: NumberArray) -> Piece:
     if array.ndim != 2:
         raise InputError(
             f"{path.name} has the shape {array.shape}; one row per vector is needed.", path=str(path)
@@ -140,17 +141,17 @@ def _parquet(path: Path, vectors: str | None) -> Piece:
     rows = int(scan.select(pl.len()).collect().item())
     id_column = next((column for column in schema if plain(column) in DOCS_INSIDE), None)
 
-    def read(first: int, last: int) -> Any:
+    def read(first: int, last: int) -> NumberArray:
         return _stacked(scan.slice(first, last - first).select(name).collect()[name], path, first)
 
-    def ids() -> Sequence[Any]:
+    def ids() -> Sequence[object]:
         return list(scan.select(id_column).collect().to_series())
 
     size = read(0, 1).shape[1] if rows else 0
     return Piece(path, rows, size, read, ids if id_column else None)
 
 
-def _stacked(column: pl.Series, path: Path, first: int) -> Any:
+def _stacked(column: pl.Series, path: Path, first: int) -> NumberArray:
     """A column of lists as one array; all must have the same length."""
     import polars as pl
 
@@ -176,7 +177,7 @@ def _one_of(found: Sequence[str], asked: str | None, path: Path, what: str) -> s
     raise InputError(f"{missing}{path.name} {have}{advice}.", path=str(path))
 
 
-def rows_of(found: Sequence[Piece], step: int) -> Iterator[tuple[int, Any]]:
+def rows_of(found: Sequence[Piece], step: int) -> Iterator[tuple[int, NumberArray]]:
     """The first row and the vectors of each block, over all pieces."""
     before = 0
     for piece in found:

@@ -7,27 +7,49 @@ The libraries' own nDCG has exponential gain and gives 1 to a query without rele
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
+import numpy.typing as npt
 
 from ranklens.errors import InputError
 from ranklens.metrics import Measure
-from ranklens.metrics.conventions import read
+from ranklens.metrics.conventions import Convention, read
 from ranklens.models.embeddings.score_arrays import evaluate_scores
-from ranklens.policy import Policy, make_policy
+from ranklens.policy import Policy, PolicyOptions, make_policy
 from ranklens.scores import Scores
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing_extensions import Self, Unpack
+
+    class MetricOptions(PolicyOptions, total=False):
+        """What every metric takes."""
+
+        convention: str | Convention | None
+
 
 Measures = str | Measure | Sequence[str | Measure]
+
+
+@runtime_checkable
+class GroupedData(Protocol):
+    """A ``lgb.Dataset``."""
+
+    def get_label(self) -> npt.ArrayLike: ...
+    def get_group(self) -> npt.ArrayLike | None: ...
+
+
+class MatrixWithGroups(Protocol):
+    """An ``xgb.DMatrix``."""
+
+    def get_label(self) -> npt.ArrayLike: ...
+    def get_uint_info(self, name: str) -> npt.ArrayLike: ...
 
 
 class _Metric:
     """What all of them share: the measures, the policy, and the scores of the last call."""
 
-    def __init__(self, measures: Measures, policy: Policy | None, options: dict[str, Any]) -> None:
+    def __init__(self, measures: Measures, policy: Policy | None, options: MetricOptions) -> None:
         convention = options.pop("convention", None)
         self.measures, policy = read(measures, convention, policy)
         self.policy = make_policy(policy, options)
@@ -36,34 +58,49 @@ class _Metric:
         self.names = [str(one) if convention else one.shown for one in self.measures]
         self.__name__ = self.names[0]  # libraries ask a function for its name
 
-    def means(self, predictions: Any, labels: Any, **groups: Any) -> list[tuple[str, float]]:
+    def means(
+        self,
+        predictions: npt.ArrayLike,
+        labels: npt.ArrayLike,
+        queries: object = None,
+        *,
+        sizes: object = None,
+        offsets: object = None,
+    ) -> list[tuple[str, float]]:
         """Each measure's name and mean."""
         scores = evaluate_scores(
             np.asarray(predictions),
             np.asarray(labels),
-            None,
+            queries,
             self.measures,
             self.policy,
             relevant="labels",
-            **groups,
+            sizes=sizes,
+            offsets=offsets,
         )
         self.scores = scores  # another thread may replace it before this one returns
         return [
             (name, scores.mean[str(measure)]) for name, measure in zip(self.names, self.measures, strict=True)
         ]
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+    def __deepcopy__(self, memo: dict[int, object]) -> Self:
         """LightGBM's scikit-learn classes train with a copy, whose scores the caller would never see."""
         return self
 
 
-class _LightGBM(_Metric):
+class LightGBMMetric(_Metric):
+    """Made by :func:`lightgbm_metric`."""
+
     def __call__(
-        self, first: Any, second: Any, weight: Any = None, group: Any = None
+        self,
+        first: npt.ArrayLike,
+        second: npt.ArrayLike | GroupedData,
+        weight: object = None,
+        group: npt.ArrayLike | None = None,
     ) -> list[tuple[str, float, bool]]:
         """``feval(predictions, dataset)``, or ``eval_metric(labels, predictions, weight, group)`` of its scikit-learn classes."""
         del weight  # of documents; a mean over queries has no use for it
-        if hasattr(second, "get_group"):
+        if isinstance(second, GroupedData):
             predictions, labels, group = first, second.get_label(), second.get_group()
         else:
             predictions, labels = second, first
@@ -76,13 +113,16 @@ class _LightGBM(_Metric):
         return [(name, value, higher) for (name, value), higher in zip(means, better, strict=True)]
 
 
-class _XGBoost(_Metric):
-    def __call__(self, first: Any, second: Any) -> Any:
+class XGBoostMetric(_Metric):
+    """Made by :func:`xgboost_metric`."""
+
+    def __call__(
+        self, first: npt.ArrayLike, second: MatrixWithGroups
+    ) -> tuple[str, float] | list[tuple[str, float]]:
         """``custom_metric(predictions, dmatrix)``; refused as ``eval_metric`` of ``XGBRanker``, which passes two arrays."""
         if isinstance(second, np.ndarray):
-            highest = (
-                self.measures[-1].definition.better != "lower"
-            )  # early stopping looks at the last measure
+            # Early stopping looks at the last measure.
+            highest = self.measures[-1].definition.better != "lower"
             raise InputError(
                 "xgboost_metric cannot be the eval_metric of XGBRanker, which keeps the round with the lowest value and weights "
                 f"queries by their number of documents. Train with xgb.train(..., custom_metric=xgboost_metric(...), maximize={highest})."
@@ -96,53 +136,49 @@ class _XGBoost(_Metric):
         return means[0] if len(means) == 1 else means
 
 
-class _CatBoost(_Metric):
+class CatBoostMetric(_Metric):
+    """Made by :func:`catboost_metric`."""
+
     def __init__(
-        self, measures: Measures, groups: Any, policy: Policy | None, options: dict[str, Any]
+        self,
+        measures: Measures,
+        pools: Sequence[npt.NDArray[np.generic]],
+        policy: Policy | None,
+        options: MetricOptions,
     ) -> None:
         super().__init__(measures, policy, options)
-        self._groups = _by_size([groups] if np.ndim(groups[0]) == 0 else groups)
+        # CatBoost says nothing of a pool but its number of documents.
+        self._queries: dict[int, npt.NDArray[np.generic]] = {}
+        for queries in pools:
+            if not np.array_equal(self._queries.setdefault(len(queries), queries), queries):
+                raise InputError(
+                    f"catboost_metric: two pools have {len(queries):,} documents but other groups, and CatBoost does not say which one "
+                    "it evaluates: make one metric for each, or leave a document out of one."
+                )
 
     def is_max_optimal(self) -> bool:
         return self.measures[0].definition.better != "lower"
 
-    def evaluate(self, approxes: Any, target: Any, weight: Any) -> tuple[float, float]:
+    def evaluate(
+        self, approxes: Sequence[npt.ArrayLike], target: Sequence[float], weight: object
+    ) -> tuple[float, float]:
         """The mean and a weight of 1, as CatBoost wants them."""
         del weight
-        queries = self._groups.get(len(target))
+        queries = self._queries.get(len(target))
         if queries is None:
             raise InputError(
-                f"catboost_metric knows the groups of {', '.join(f'{size:,}' for size in self._groups)} documents, but CatBoost "
+                f"catboost_metric knows the groups of {', '.join(f'{size:,}' for size in self._queries)} documents, but CatBoost "
                 f"evaluates {len(target):,}: pass the group ids of every pool."
             )
-        scores = evaluate_scores(
-            np.asarray(approxes[0]),
-            np.asarray(target),
-            queries,
-            self.measures,
-            self.policy,
-            relevant="labels",
-        )
-        self.scores = scores
-        return scores.mean[str(self.measures[0])], 1.0
+        return self.means(approxes[0], target, queries)[0][1], 1.0
 
     def get_final_error(self, error: float, weight: float) -> float:
         return error / weight
 
 
-def _by_size(pools: Sequence[Any]) -> dict[int, Any]:
-    """The groups of each pool by its number of documents, which is all that CatBoost says of it."""
-    found: dict[int, Any] = {}
-    for groups in pools:
-        if not np.array_equal(found.setdefault(len(groups), groups), groups):
-            raise InputError(
-                f"catboost_metric: two pools have {len(groups):,} documents but other groups, and CatBoost does not say which one "
-                "it evaluates: make one metric for each, or leave a document out of one."
-            )
-    return found
-
-
-def lightgbm_metric(measures: Measures = "nDCG@10", policy: Policy | None = None, **options: Any) -> Any:
+def lightgbm_metric(
+    measures: Measures = "nDCG@10", policy: Policy | None = None, **options: Unpack[MetricOptions]
+) -> LightGBMMetric:
     """A metric for ``lgb.train(feval=…)``, and for ``eval_metric=`` of LightGBM's scikit-learn classes.
 
     >>> class Data:
@@ -153,10 +189,12 @@ def lightgbm_metric(measures: Measures = "nDCG@10", policy: Policy | None = None
     >>> lightgbm_metric("ndcg@5", convention="lightgbm")([0.1, 0.9, 0.2, 0.8], Data())
     [('nDCG(gain=exp)@5', 0.81546..., True)]
     """
-    return _LightGBM(measures, policy, options)
+    return LightGBMMetric(measures, policy, options)
 
 
-def xgboost_metric(measures: Measures = "nDCG@10", policy: Policy | None = None, **options: Any) -> Any:
+def xgboost_metric(
+    measures: Measures = "nDCG@10", policy: Policy | None = None, **options: Unpack[MetricOptions]
+) -> XGBoostMetric:
     """A metric for ``xgb.train(custom_metric=…, maximize=True)``.
 
     XGBoost minimizes a metric that it does not know, so early stopping needs ``maximize=True`` unless lower values are better. Of
@@ -169,10 +207,15 @@ def xgboost_metric(measures: Measures = "nDCG@10", policy: Policy | None = None,
     >>> xgboost_metric("RR")([0.1, 0.9, 0.2, 0.8], Data())
     ('RR', 0.75)
     """
-    return _XGBoost(measures, policy, options)
+    return XGBoostMetric(measures, policy, options)
 
 
-def catboost_metric(measure: str | Measure, groups: Any, policy: Policy | None = None, **options: Any) -> Any:
+def catboost_metric(
+    measure: str | Measure,
+    groups: Sequence[npt.ArrayLike] | npt.NDArray[np.generic],
+    policy: Policy | None = None,
+    **options: Unpack[MetricOptions],
+) -> CatBoostMetric:
     """A metric for ``eval_metric=`` of CatBoost, which does not hand groups on, so they are given here.
 
     ``groups`` is the query of each document of a pool, or a list of these, one for each pool; pools are told apart by their size.
@@ -181,4 +224,5 @@ def catboost_metric(measure: str | Measure, groups: Any, policy: Policy | None =
     >>> metric.evaluate([[0.1, 0.9, 0.2, 0.8]], [1, 0, 0, 2], None)
     (0.75, 1.0)
     """
-    return _CatBoost(measure, groups, policy, options)
+    pools = [groups] if np.ndim(groups[0]) == 0 else groups
+    return CatBoostMetric(measure, [np.asarray(pool) for pool in pools], policy, options)

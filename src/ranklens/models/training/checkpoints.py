@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ranklens.comparison.compare import compare_scores
 from ranklens.errors import InputError
@@ -61,7 +61,7 @@ class Checkpoints:
         picked = cross_fitted(part.tested, better=part.quantity.better)
         return part.quantity.back(float(picked.mean()))
 
-    def log_to(self, tracker: Any) -> None:
+    def log_to(self, tracker: object) -> None:
         """Log the best mean, this verdict and the report of the comparison; ``tracker`` as in :meth:`ranklens.Scores.log_to`."""
         mean = self.comparison.result(self.measure, self.best).mean
         numbers = {f"{plain_name(self.measure)}_best": mean}
@@ -92,7 +92,7 @@ class Checkpoints:
 
 
 def compare_checkpoints(
-    steps: Any,
+    steps: object,
     measure: str | Measure | None = None,
     *,
     test: Test | None = None,

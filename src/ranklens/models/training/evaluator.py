@@ -6,15 +6,27 @@ import csv
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ranklens.errors import InputError
 from ranklens.metrics import Measure, parse_many
 from ranklens.metrics.conventions import Convention, chosen, read
 from ranklens.models.embeddings.evaluation import EmbeddingScores, evaluate_embeddings
 from ranklens.models.embeddings.similarity import Similarity
-from ranklens.policy import Policy
+from ranklens.policy import Policy, PolicyOptions
 from ranklens.report.trackers.destinations import find
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    class EmbeddingOptions(PolicyOptions, total=False):
+        """What it passes on to :func:`ranklens.evaluate_embeddings`."""
+
+        exclude: object
+        top: int | None
+        batch: int | None
+        device: str | None
+
 
 # The measures that sentence-transformers reports, and its words for them.
 _USUAL = [
@@ -54,7 +66,7 @@ class Evaluator:
 
     greater_is_better = True
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Evaluator:  # noqa: PYI034  Python 3.10 has no Self
+    def __new__(cls, *args: object, **kwargs: object) -> Evaluator:  # noqa: PYI034  Python 3.10 has no Self
         """Under sentence-transformers it is one of its evaluators, because its trainer asks for that."""
         del args, kwargs
         theirs = getattr(
@@ -67,9 +79,9 @@ class Evaluator:
 
     def __init__(
         self,
-        queries: Mapping[Any, str],
-        corpus: Mapping[Any, str],
-        qrels: Any,
+        queries: Mapping[object, str],
+        corpus: Mapping[object, str],
+        qrels: object,
         measures: str | Measure | Sequence[str | Measure] | None = None,
         policy: Policy | None = None,
         *,
@@ -79,9 +91,9 @@ class Evaluator:
         batch_size: int = 32,
         truncate_dim: int | None = None,
         write_csv: bool = True,
-        log_to: Any = None,
+        log_to: object = None,
         convention: str | Convention | None = None,
-        **options: Any,
+        **options: Unpack[EmbeddingOptions],
     ) -> None:
         self.queries, self.corpus, self.qrels = dict(queries), dict(corpus), qrels
         self.measures, policy = read(parse_many(_USUAL) if measures is None else measures, convention, policy)
@@ -97,7 +109,12 @@ class Evaluator:
         self.history: dict[str, EmbeddingScores] = {}
 
     def __call__(
-        self, model: Any, output_path: str | Path | None = None, epoch: float = -1, steps: int = -1, **_: Any
+        self,
+        model: object,
+        output_path: str | Path | None = None,
+        epoch: float = -1,
+        steps: int = -1,
+        **_: object,
     ) -> dict[str, float]:
         similarity = self.similarity or _SIMILARITIES.get(
             str(getattr(model, "similarity_fn_name", "") or "cosine"), "cosine"
@@ -132,17 +149,17 @@ class Evaluator:
         """What a model card calls it."""
         return "Information Retrieval"
 
-    def get_config_dict(self) -> dict[str, Any]:
+    def get_config_dict(self) -> dict[str, int]:
         """What a model card says about it."""
         return {} if self.truncate_dim is None else {"truncate_dim": self.truncate_dim}
 
-    def _encode(self, model: Any, method: str, texts: list[str]) -> Any:
+    def _encode(self, model: object, method: str, texts: list[str]) -> object:
         encode = getattr(model, method, None) or getattr(model, "encode", None)
         if encode is None:
             raise InputError(
                 f"{type(model).__name__} has no method encode; pass a model that turns texts into vectors."
             )
-        options: dict[str, Any] = {"batch_size": self.batch_size, "show_progress_bar": False}
+        options: dict[str, int] = {"batch_size": self.batch_size, "show_progress_bar": False}
         if hasattr(
             model, "similarity_fn_name"
         ):  # sentence-transformers: leave the vectors where they are made

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,13 +13,15 @@ from ranklens.arrays import IntArray
 from ranklens.errors import InputError
 from ranklens.metrics import Measure, parse_many
 from ranklens.metrics.conventions import Convention, read
-from ranklens.models.embeddings import host
-from ranklens.models.embeddings.groups import Groups
-from ranklens.models.embeddings.relevant import Rows
-from ranklens.models.embeddings.score_arrays import flat, score_rows
-from ranklens.policy import Policy, make_policy
+from ranklens.models.embeddings.rows import Groups, Rows, flat
+from ranklens.models.embeddings.score_arrays import score_rows
+from ranklens.models.embeddings.vectors import as_array
+from ranklens.policy import Policy, PolicyOptions, make_policy
 from ranklens.scores import Scores
 from ranklens.words import counted
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class Meter:
@@ -40,7 +42,7 @@ class Meter:
         policy: Policy | None = None,
         *,
         convention: str | Convention | None = None,
-        **options: Any,
+        **options: Unpack[PolicyOptions],
     ) -> None:
         self.measures, policy = read(measures, convention, policy)
         self.policy = make_policy(policy, options)
@@ -53,22 +55,22 @@ class Meter:
 
     def update(
         self,
-        scores: Any,
-        labels: Any,
-        queries: Any = None,
+        scores: object,
+        labels: object,
+        queries: object = None,
         *,
-        mask: Any = None,
-        sizes: Any = None,
-        offsets: Any = None,
-        query_ids: Sequence[Any] | None = None,
+        mask: object = None,
+        sizes: object = None,
+        offsets: object = None,
+        query_ids: Sequence[object] | None = None,
     ) -> None:
         """Add a batch, in any shape that :func:`ranklens.evaluate_scores` takes.
 
         Queries without ids are those of this batch alone, also after :meth:`merge`; a query whose documents come in several batches needs its id.
         """
         groups = Groups(queries, sizes, offsets, query_ids)
-        label = host.as_array(labels, "labels")
-        rows = flat(host.as_array(scores, "scores"), label, mask, groups)
+        label = as_array(labels, "labels")
+        rows = flat(as_array(scores, "scores"), label, mask, groups)
         rows = replace(rows, score=rows.host_scores())
         self._batches.append(_Batch(rows, is_named=groups.are_named(label.shape)))
 
@@ -89,14 +91,14 @@ class Meter:
         distributed = getattr(sys.modules.get("torch"), "distributed", None)
         if distributed is None or not distributed.is_available() or not distributed.is_initialized():
             return self
-        parts: list[Any] = [None] * distributed.get_world_size()
+        parts: list[Meter] = [self] * distributed.get_world_size()
         distributed.all_gather_object(parts, self)
         whole = Meter(self.measures, self.policy)
         for part in parts:
             whole.merge(part)
         return whole
 
-    def compute(self, relevant: Any = None) -> Scores:
+    def compute(self, relevant: object = None) -> Scores:
         """Everything seen so far; ``relevant`` is that of :func:`ranklens.evaluate_scores`."""
         numbers: dict[str | tuple[int, str], int] = {}
         number = [batch.numbered(numbers, place) for place, batch in enumerate(self._batches)]
