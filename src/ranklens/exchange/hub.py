@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ranklens.exchange.mteb import key
 
@@ -27,18 +27,14 @@ def to_hub(
 
     about = {"type": dataset, "name": name or dataset, "split": split, "revision": revision}
     task = {"type": "information-retrieval", "name": "Information Retrieval"}
-    rows = scores.to_frame().to_dicts()
-    metrics = [_metric(str(measure), row) for measure, row in zip(scores.measures, rows, strict=True)]
-    result = {
-        "task": task,
-        "dataset": {key: one for key, one in about.items() if one is not None},
-        "metrics": metrics,
-    }
+    metrics = []
+    for row in scores.to_summary():
+        low, high = row["low"], row["high"]
+        interval = "" if low is None or high is None else f" [{low:.4f}, {high:.4f}]"
+        metrics.append(
+            {"type": key(row["measure"]), "value": round(row["mean"], 6), "name": f"{row['asked']}{interval}"}
+        )
+    dataset_fields = {field: value for field, value in about.items() if value is not None}
+    result = {"task": task, "dataset": dataset_fields, "metrics": metrics}
     content = {"model-index": [{"name": model, "results": [result]}]}
     return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
-
-
-def _metric(measure: str, row: dict[str, Any]) -> dict[str, Any]:
-    low, high = row["low"], row["high"]
-    interval = "" if low is None or high is None else f" [{low:.4f}, {high:.4f}]"
-    return {"type": key(measure), "value": round(row["mean"], 6), "name": f"{row['measure']}{interval}"}

@@ -2,11 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Protocol, runtime_checkable
 
+from ranklens.data.readers.paths import follow
 from ranklens.errors import InputError, MissingExtraError
+
+
+class Qrel(Protocol):
+    """One judgment."""
+
+    query_id: str
+    doc_id: str
+    relevance: int
+
+
+class Query(Protocol):
+    """One query: the other fields depend on the collection."""
+
+    query_id: str
+
+    def default_text(self) -> str: ...
+
+
+@runtime_checkable
+class HasQrels(Protocol):
+    """A collection with judgments."""
+
+    def qrels_iter(self) -> Iterable[Qrel]: ...
+
+
+@runtime_checkable
+class HasQueries(Protocol):
+    """A collection with queries."""
+
+    def queries_iter(self) -> Iterable[Query]: ...
 
 
 @dataclass(frozen=True)
@@ -17,37 +49,31 @@ class Topics:
     queries: dict[str, str]
 
 
-def from_ir_datasets(dataset: Any) -> Topics:
+def from_ir_datasets(dataset: object) -> Topics:
     """Judgments and queries of an ir_datasets collection, by its id or the loaded object.
 
     ir_datasets reads what is in its home folder (``IR_DATASETS_HOME``) and downloads what is not.
     """
     if isinstance(dataset, str):
         try:
-            library: Any = import_module("ir_datasets")
+            dataset = import_module("ir_datasets").load(dataset)
         except ImportError:
             raise MissingExtraError("ir_datasets is not installed: pip install ir-datasets") from None
-        try:
-            dataset = library.load(dataset)
         except KeyError:
             raise InputError(
                 f"ir_datasets knows no {dataset!r}; its ids are listed on ir-datasets.com."
             ) from None
-    if not hasattr(dataset, "qrels_iter"):
+    if not isinstance(dataset, HasQrels):
         raise InputError(
             "This collection of ir_datasets has no judgments; choose a subset that has, such as beir/scifact/test."
         )
     qrels: dict[str, dict[str, int]] = {}
     for row in dataset.qrels_iter():
         qrels.setdefault(str(row.query_id), {})[str(row.doc_id)] = row.relevance
-    queries = (
-        {str(row.query_id): _text(row) for row in dataset.queries_iter()}
-        if hasattr(dataset, "queries_iter")
-        else {}
-    )
-    return Topics(qrels, queries)
+    queries = dataset.queries_iter() if isinstance(dataset, HasQueries) else ()
+    return Topics(qrels, {str(query.query_id): _text(query) for query in queries})
 
 
-def _text(row: Any) -> str:
+def _text(query: Query) -> str:
     """Queries have a text, or a title as TREC's topics do."""
-    return str(getattr(row, "text", None) or getattr(row, "title", None) or row.default_text())
+    return str(follow(query, "text") or follow(query, "title") or query.default_text())

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from importlib import import_module
 from itertools import compress
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ranklens.data.readers.judgments import Judgments, by_subtopic
 from ranklens.errors import MissingExtraError, RankLensError
 from ranklens.metrics import Measure, look_up, make, parse
 from ranklens.policy import Policy, Ties, make_policy
 from ranklens.scores.evaluation import evaluate
+
+if TYPE_CHECKING:
+    from ir_measures.measures import Measure as TheirMeasure
+    from ir_measures.providers import Provider
+    from ir_measures.util import TYPE_QREL, TYPE_RUN, Metric
 
 _GAINS = {"log2": "linear", "exp-log2": "exp"}  # its dcg=, our gain=
 _OF_NDEVAL = (
@@ -26,7 +30,7 @@ _TIES: dict[str, Ties] = {
 # What SetP and SetR mean with a cutoff, and what other measures are called here.
 _CUT = {"SetP": "P", "SetR": "R"}
 _NAMES = {"Accuracy": "AUC"}
-_PARAMETERS: dict[str, dict[str, Any]] = {
+_PARAMETERS: dict[str, dict[str, object]] = {
     "ERR": {"max_grade": 4},
     "alpha_DCG": {"compat": "ndeval"},
     "ERR_IA": {"compat": "ndeval"},
@@ -35,108 +39,113 @@ _PARAMETERS: dict[str, dict[str, Any]] = {
 _GDEVAL_DECIMALS = 5
 
 
-def provider(policy: Policy | None = None) -> Any:
+def provider(policy: Policy | None = None) -> Provider:
     """A provider of ir_measures; ``policy`` decides about ties and the rest.
 
     Without a policy, values are those of the tool that ir_measures asks for each measure: ties are broken as in that tool, and
     gdeval's measures, ``ERR`` with its highest grade of 4 and ``nDCG(dcg="exp-log2")@k``, have its five decimals. Only ``Compat`` may
     differ, for tied documents of the same grade.
     """
-    ir_measures = _library()
+    try:
+        import ir_measures
+    except ImportError:
+        raise MissingExtraError("ir_measures is not installed: pip install ir-measures") from None
 
-    class Evaluator(ir_measures.providers.Evaluator):  # type: ignore[misc,name-defined]
-        def __init__(self, measures: Any, qrels: Any) -> None:
-            self._given = list(measures)
+    class Evaluator(ir_measures.providers.Evaluator):
+        def __init__(self, measures: Iterable[TheirMeasure], qrels: TYPE_QREL) -> None:
+            self._asked = list(measures)
             rows = [*ir_measures.util.QrelsConverter(qrels).as_namedtuple_iter()]
             self._qrels = ir_measures.util.QrelsConverter(rows).as_dict_of_dict()
             self._topics = by_subtopic(
                 (row.query_id, row.iteration, row.doc_id, row.relevance) for row in rows
             )
-            super().__init__(self._given, set(self._qrels))
+            super().__init__(self._asked, set(self._qrels))
 
-        def iter_calc(self, run: Any) -> Iterator[Any]:
+        def iter_calc(self, run: TYPE_RUN) -> Iterator[Metric]:
             """Values by query; a query without a value has the measure's default, except in Accuracy, which leaves it out."""
             values = [*self._iter_calc(run)]
             yield from values
-            known = {(value.measure, value.query_id) for value in values}
-            for given in self._given:
-                for query in sorted(self.qrel_qids) if given.NAME != "Accuracy" else ():
-                    if (given, query) not in known:
-                        yield ir_measures.Metric(query_id=query, measure=given, value=given.DEFAULT)
+            evaluated = {(value.measure, value.query_id) for value in values}
+            for measure in self._asked:
+                for query in sorted(self.qrel_qids) if measure.NAME != "Accuracy" else ():
+                    if (measure, query) not in evaluated:
+                        yield ir_measures.Metric(query_id=query, measure=measure, value=measure.DEFAULT)
 
-        def _iter_calc(self, run: Any) -> Iterator[Any]:
+        def _iter_calc(self, run: TYPE_RUN) -> Iterator[Metric]:
             ranked = ir_measures.util.RunConverter(run).as_dict_of_dict()
-            known = {query: docs for query, docs in ranked.items() if query in self._qrels}
-            for given in self._given if known else ():
-                for query, value in self._values(given, known):
-                    yield ir_measures.Metric(query_id=query, measure=given, value=value)
+            judged = {query: docs for query, docs in ranked.items() if query in self._qrels}
+            for measure in self._asked if judged else ():
+                for query, value in self._values(measure, judged):
+                    yield ir_measures.Metric(query_id=query, measure=measure, value=value)
 
-        def _gold(self, given: Any, queries: Iterable[str]) -> Any:
+        def _gold(
+            self, measure: TheirMeasure, queries: Iterable[str]
+        ) -> dict[str, dict[str, int]] | Judgments:
             """The judgments as the tool sees them."""
-            if given.NAME in _OF_NDEVAL:  # only subtopics with a relevant document count
-                topics = {query: self._topics[query].items() for query in queries}
+            if measure.NAME in _OF_NDEVAL:  # only subtopics with a relevant document count
+                rel = measure["rel"]
                 return Judgments(
                     subtopics={
-                        query: {topic: _binary(docs, given["rel"]) for topic, docs in each}
-                        for query, each in topics.items()
+                        query: {
+                            topic: {doc: int(grade >= rel) for doc, grade in docs.items()}
+                            for topic, docs in self._topics[query].items()
+                        }
+                        for query in queries
                     }
                 )
-            if given.NAME == "Judged":  # negative grades count
+            if measure.NAME == "Judged":  # negative grades count
                 return {query: dict.fromkeys(self._qrels[query], 0) for query in queries}
             return {query: self._qrels[query] for query in queries}
 
-        def _values(self, given: Any, run: Any) -> Iterator[tuple[str, float]]:
-            gold = self._gold(given, run)
-            options = {"judged_only": True} if given.params.get("judged_only") else {}
-            chosen = make_policy(policy or Policy(ties=_ties(given)), options)
-            measure = translated(given)
-            scores = evaluate(gold, run, measure, chosen)
+        def _values(
+            self, measure: TheirMeasure, run: Mapping[str, Mapping[str, float]]
+        ) -> Iterator[tuple[str, float]]:
+            gold, ours = self._gold(measure, run), translated(measure)
+            options = {"judged_only": True} if measure.params.get("judged_only") else {}
+            chosen = make_policy(policy or Policy(ties=_ties(measure)), options)
+            scores = evaluate(gold, run, ours, chosen)
             values = next(iter(scores.values.values())).tolist()
-            if _is_of_gdeval(given):
+            is_exponential = measure.params.get("dcg") == "exp-log2" and "cutoff" in measure.params
+            if measure.NAME == "ERR" or (measure.NAME == "nDCG" and is_exponential):
                 values = [round(value, _GDEVAL_DECIMALS) for value in values]
             pairs = zip(scores.queries, values, strict=True)
-            if given.NAME != "Accuracy":
+            if measure.NAME != "Accuracy":
                 return pairs
             # It has no value without a relevant document in the top k.
-            success = evaluate(gold, run, make(look_up("Success"), dict(measure.params)), chosen)
+            success = evaluate(gold, run, make(look_up("Success"), dict(ours.params)), chosen)
             return compress(pairs, next(iter(success.values.values())).tolist())
 
-    class Provider(ir_measures.providers.Provider):  # type: ignore[misc,name-defined]
+    class Provider(ir_measures.providers.Provider):
         NAME = "ranklens"
 
-        def supports(self, measure: Any) -> bool:
+        def supports(self, measure: TheirMeasure) -> bool:
             try:
                 translated(measure)
             except (RankLensError, KeyError):
                 return False
             return True
 
-        def _evaluator(self, measures: Any, qrels: Any) -> Evaluator:
+        def _evaluator(self, measures: Iterable[TheirMeasure], qrels: TYPE_QREL) -> Evaluator:
             return Evaluator(measures, qrels)
 
     return Provider()
 
 
-def install(policy: Policy | None = None) -> Any:
+def install(policy: Policy | None = None) -> Provider:
     """Put RankLens first among the providers that ir_measures asks; PyTerrier asks the same. Returns the provider.
 
     ``ir_measures.DefaultPipeline.providers.remove(provider)`` takes it back.
     """
-    found = provider(policy)
-    _library().DefaultPipeline.providers.insert(0, found)
-    return found
+    ours = provider(policy)
+    import ir_measures
+
+    ir_measures.DefaultPipeline.providers.insert(0, ours)
+    return ours
 
 
-def _library() -> Any:
-    try:
-        return import_module("ir_measures")
-    except ImportError:
-        raise MissingExtraError("ir_measures is not installed: pip install ir-measures") from None
-
-
-def translated(measure: Any) -> Measure:
+def translated(measure: TheirMeasure) -> Measure:
     """A measure of ir_measures as RankLens names it; a KeyError if it has no such parameter."""
-    name, cutoff = measure.NAME, measure.params.get("cutoff")
+    name, cutoff = str(measure.NAME), measure.params.get("cutoff")
     params = {key: value for key, value in measure.params.items() if key not in ("cutoff", "judged_only")}
     if name in _OF_NDEVAL:
         params.pop("rel", None)  # the judgments are made binary
@@ -154,18 +163,8 @@ def translated(measure: Any) -> Measure:
     return parse(f"{name}{f'({inside})' if inside else ''}{'' if cutoff is None else f'@{cutoff}'}")
 
 
-def _is_of_gdeval(measure: Any) -> bool:
-    """Whether ir_measures asks gdeval, which prints few decimals."""
-    is_exponential = measure.params.get("dcg") == "exp-log2" and "cutoff" in measure.params
-    return measure.NAME == "ERR" or (measure.NAME == "nDCG" and is_exponential)
-
-
-def _binary(grades: Mapping[str, float], rel: float) -> dict[str, int]:
-    return {doc: int(grade >= rel) for doc, grade in grades.items()}
-
-
-def _ties(measure: Any) -> Ties:
+def _ties(measure: TheirMeasure) -> Ties:
     """How the tool that ir_measures asks breaks ties; for RR with a cutoff it is MS MARCO's."""
     if measure.NAME == "RR" and "cutoff" in measure.params:
         return "ascending"
-    return _TIES.get(measure.NAME, "descending")
+    return _TIES.get(str(measure.NAME), "descending")

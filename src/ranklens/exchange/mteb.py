@@ -96,10 +96,10 @@ def _rows(file: Path, folder: Path) -> Iterator[tuple[str, str, str, str, str, s
     model, revision = (above[-2], above[-1]) if len(above) > 1 else (above[0] if above else "", "")
     task = str(content.get("task_name") or content.get("mteb_dataset_name") or file.stem)
     try:
-        found = [
+        values = [
             (split, subset, name, float(value))
-            for split, subset, values in _entries(content)
-            for name, value in values.items()
+            for split, subset, entry in _entries(content)
+            for name, value in entry.items()
             if isinstance(value, (int, float)) and name not in _NOT_VALUES - {"main_score"}
         ]
     except OverflowError:
@@ -108,11 +108,17 @@ def _rows(file: Path, folder: Path) -> Iterator[tuple[str, str, str, str, str, s
         error.prefix(f"{file.name}: ")
         error.path = str(file)
         raise
-    for split, subset, name, value in found:
-        yield (model.replace("__", "/"), revision, task, split, subset, _measure(name), value)
+    for split, subset, name, value in values:
+        word, at, k = name.partition("_at_")
+        measure = name
+        if at and word in _MEASURES:
+            measure = f"{_MEASURES[word]}@{k}"
+        elif name in _WITHOUT_CUTOFF:
+            measure = _MEASURES[word]
+        yield (model.replace("__", "/"), revision, task, split, subset, measure, value)
 
 
-def _entries(content: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+def _entries(content: Mapping[str, object]) -> Iterator[tuple[str, str, Mapping[str, object]]]:
     """Split, subset and values; before version 1.11 splits stood at the top, without subsets."""
     scores = content.get("scores")
     if isinstance(scores, Mapping):
@@ -127,10 +133,3 @@ def _entries(content: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str
             nested = {name: one for name, one in values.items() if isinstance(one, Mapping)}
             for subset, one in (nested or {"default": values}).items():
                 yield split, subset, one
-
-
-def _measure(name: str) -> str:
-    word, at, k = name.partition("_at_")
-    if at and word in _MEASURES:
-        return f"{_MEASURES[word]}@{k}"
-    return _MEASURES[word] if name in _WITHOUT_CUTOFF else name

@@ -15,7 +15,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import chain, islice
 from operator import index
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -102,8 +102,7 @@ class RelevanceEvaluator:
     ) -> None:
         self._lines = _lines(measures)
         judged = {query: docs for query, docs in query_relevance.items() if len(docs) > 0}
-        for query, docs in judged.items():
-            _check_judgments(query, docs)
+        _check_judgments(judged)
         try:
             level = index(relevance_level)
         except TypeError:
@@ -126,11 +125,11 @@ class RelevanceEvaluator:
             return {}
         if not isinstance(scores, Mapping):
             raise TypeError("Argument object scores should be of type dictionary.")
-        known = self._gold.place
+        judged = self._gold.place
         whole = list(scores) == self._gold.queries  # then there is no need to look at each query
-        run = scores if whole else {query: docs for query, docs in scores.items() if query in known}
+        run = scores if whole else {query: docs for query, docs in scores.items() if query in judged}
         if len(run) < len(scores):
-            _check_scores({query: docs for query, docs in scores.items() if query not in known})
+            _check_scores({query: docs for query, docs in scores.items() if query not in judged})
         if not run:
             return {}
         with suppress(NotPlain), turn():
@@ -143,12 +142,11 @@ class RelevanceEvaluator:
     def _evaluate(
         self, run: Mapping[str, Mapping[str, float]], *, whole: bool, only_plain: bool = False
     ) -> dict[str, dict[str, float]]:
-        known = self._gold.place
         # Judgments are used as they were prepared, unless few of their queries are asked for.
-        gold = self._gold if 2 * len(run) >= len(known) else self._gold.only(list(run))
-        found = from_dicts(gold, run, self._policy, in_32_bits=True, only_plain=only_plain)
-        judged = assemble(found, self._policy)
-        values = [_values(one, judged) for one in self._columns.values()]
+        gold = self._gold if 2 * len(run) >= len(self._gold.place) else self._gold.only(list(run))
+        ranked = from_dicts(gold, run, self._policy, in_32_bits=True, only_plain=only_plain)
+        judged = assemble(ranked, self._policy)
+        values = [_values(measure, judged) for measure in self._columns.values()]
         rows = _row_maker(tuple(self._columns))(*values) if values else [{} for _ in range(len(judged))]
         if not whole and (len(run) < len(judged) or list(run) != gold.queries):
             rows = [*map(rows.__getitem__, map(gold.place.__getitem__, run))]
@@ -182,14 +180,14 @@ def _values(measure: Measure | None, judged: Judged) -> list[float]:
         return [0.0] * len(judged)
     values = measure(judged)
     is_geometric = measure.definition.aggregate == "geometric"
-    found: list[float] = (logs_with_floor(values) if is_geometric else values).tolist()
-    return found
+    numbers: list[float] = (logs_with_floor(values) if is_geometric else values).tolist()
+    return numbers
 
 
 def _parse(
     lines: Iterable[str], count: int, number: int, read: Callable[[str], T]
 ) -> dict[str, dict[str, T]]:
-    found: dict[str, dict[str, T]] = defaultdict(dict)
+    by_query: dict[str, dict[str, T]] = defaultdict(dict)
     for line in lines:
         fields = line.strip().split()
         if len(fields) != count:
@@ -197,19 +195,19 @@ def _parse(
             raise ValueError(
                 f"{more} values to unpack (expected {count}, got {len(fields)}): {line.strip()!r}"
             )
-        docs = found[fields[0]]
+        docs = by_query[fields[0]]
         if fields[2] in docs:
             raise AssertionError(f"document {fields[2]!r} appears twice for query {fields[0]!r}")
         docs[fields[2]] = read(fields[number])
-    return found
+    return by_query
 
 
 def _lines(measures: Iterable[str]) -> list[Printed | str]:
     """What to calculate, in trec_eval's order."""
     parameters: dict[str, set[str]] = {}
     for measure in chain.from_iterable(supported_nicknames.get(m, {m}) for m in measures):
-        name, given = (measure, "") if measure in supported_measures else _take_apart(measure)
-        parameters.setdefault(name, set()).update(given.split(",") if given else ())
+        name, cutoffs = (measure, "") if measure in supported_measures else _take_apart(measure)
+        parameters.setdefault(name, set()).update(cutoffs.split(",") if cutoffs else ())
     lines: list[Printed | str] = ["runid"] if "runid" in parameters else []
     for name, trec_measure in TREC_MEASURES.items():
         if name in parameters:
@@ -227,18 +225,20 @@ def _take_apart(measure: str) -> tuple[str, str]:
     raise ValueError(f"unsupported measure {measure}")
 
 
-def _check_judgments(query: Any, docs: Any) -> None:
-    if not isinstance(query, str):
-        raise TypeError("Expected string as key.")
-    if not isinstance(docs, Mapping):
-        raise TypeError("Expected dictionary as value.")
-    if not all(isinstance(grade, int) for grade in docs.values()):
-        raise TypeError("Expected relevance to be integer.")
-    if not all(isinstance(doc, str) for doc in docs):
-        raise TypeError("Expected mapping of document id to query relevance or matching score.")
+def _check_judgments(judgments: Mapping[str, object]) -> None:
+    """Refuse what pytrec_eval refuses, in its order and words."""
+    for query, docs in judgments.items():
+        if not isinstance(query, str):
+            raise TypeError("Expected string as key.")
+        if not isinstance(docs, Mapping):
+            raise TypeError("Expected dictionary as value.")
+        if not all(isinstance(grade, int) for grade in docs.values()):
+            raise TypeError("Expected relevance to be integer.")
+        if not all(isinstance(doc, str) for doc in docs):
+            raise TypeError("Expected mapping of document id to query relevance or matching score.")
 
 
-def _check_scores(scores: Mapping[Any, Any]) -> None:
+def _check_scores(scores: Mapping[str, object]) -> None:
     """Refuse what pytrec_eval refuses."""
     if {*map(type, scores)} == {str} and _are_plain(scores.values()):
         return
@@ -250,10 +250,11 @@ def _check_scores(scores: Mapping[Any, Any]) -> None:
             raise TypeError("Unable to extract query/object scores.")
 
 
-def _are_plain(tables: Iterable[Any]) -> bool:
+def _are_plain(tables: Iterable[object]) -> bool:
     """Whether all are dicts of texts and plain numbers, many queries at once."""
     rest = iter(tables)
     while some := [*islice(rest, _AT_ONCE)]:
-        if {*map(type, some)} != {dict} or not are_plain(some, values_of(some)):
+        dicts = [table for table in some if type(table) is dict]
+        if len(dicts) < len(some) or not are_plain(dicts, values_of(dicts)):
             return False
     return True
