@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+from importlib import import_module
 from itertools import groupby
 from pathlib import Path
 
@@ -11,54 +12,10 @@ import ranklens as rl
 from ranklens import metrics as registry
 from ranklens.metrics.conventions import CONVENTIONS
 from ranklens.metrics.conventions.differences import told
-from ranklens.metrics.formulas.literature import entry_of, references_of
+from ranklens.metrics.literature import references_of
 from ranklens.metrics.parameters import shown
 
 PAGE = Path(__file__).parent / "measures.md"
-
-FAMILIES = {
-    "precision": "Precision, recall and sets",
-    "average_precision": "Average precision",
-    "gain": "Cumulated gain",
-    "cascade": "A user who walks down the ranking",
-    "preference": "Preferences",
-    "ntcir": "NTCIR",
-    "counts": "Counts and judgments",
-    "fields": "Single fields: images, re-identification",
-    "user_models": "User models (C/W/L)",
-    "pairs": "Pairs of documents",
-    "diversity": "Diversity and novelty",
-    "evidence": "Evidence sets",
-    "sampled": "Judgments of a sample",
-    "exposure": "Properties of documents: variety and exposure",
-    "recommendation": "Recommendations",
-}
-
-# When to use a family.
-WHEN = {
-    "precision": "For documents that are relevant or not, where the order within the first k does not matter.",
-    "average_precision": "For finding many relevant documents, early ones first; the classic of test collections with deep judgments.",
-    "gain": "For judgments with grades, where the best documents should come first.",
-    "cascade": "For a user who reads from the top and stops when satisfied, or tired.",
-    "preference": "For judgments with holes, for pairs of documents of which one is better, and for scores that should order pairs.",
-    "ntcir": "For grades, where precision and gain should count in one number; results of NTCIR tasks use them.",
-    "counts": "For knowing what was averaged, and how much of it was judged.",
-    "fields": "For images, people and landmarks; presets hold the measures that these fields report.",
-    "user_models": "For a stated idea of how long users go on, with the utility, cost and depth that it implies, and how much of that rests on "
-    "unjudged documents. In these formulas, $g_i$ is the grade divided by $g_{\\max}$, and $i$ runs over the `max_n` ranks that are looked at, $D$ of them: below the end of the "
-    "ranking, nothing is gained. $W(i)$ is the share of attention that rank $i$ gets, $C(i)$ the chance to go on from there, and a document costs 1 unless its property `cost` says otherwise.",
-    "pairs": "For assessors who say which of two documents is better: `Judgments(preferences={query: [(better, worse), …]})`.",
-    "diversity": "For queries with several meanings or aspects: judgments say which subtopic a document covers, "
-    "`{query: {subtopic: {document: grade}}}`. See [judgments that know more](richer-judgments.md).",
-    "evidence": "For questions whose answer needs several documents together, `{query: [{documents}, …]}`: multi-hop questions, KILT, agent memory. "
-    "See [judgments that know more](richer-judgments.md).",
-    "sampled": "For pools with judgments of a random sample only: values estimate what the whole pool would give. "
-    "See [judgments that know more](richer-judgments.md#judgments-of-a-sample).",
-    "exposure": "For the variety of what is shown, and for who gets attention: documents have features and groups, "
-    '`Judgments(grades, documents={document: {"group": …}})`.',
-    "recommendation": "For recommender systems, through `rl.recommend.evaluate(train, test, recommendations, measures)`, which also knows Coverage, "
-    "Gini, Entropy, GAUC, PopREO and PopRSP of the whole system.",
-}
 
 HEAD = """<!-- Generated from the registry by scripts/docs. Do not edit. -->
 # Measures
@@ -151,7 +108,8 @@ def page() -> str:
         lines.append(f"| `{name}` | {shown} |")
     built_in = [d for d in registry.definitions().values() if d.function.__module__.startswith("ranklens.")]
     for family, members in groupby(built_in, key=lambda d: d.family):
-        lines += ["", f"## {FAMILIES[family]}", "", WHEN[family], ""]
+        module = import_module(f"ranklens.metrics.formulas.{family}")
+        lines += ["", f"## {module.TITLE}", "", module.WHEN, ""]
         for definition in members:
             lines += [
                 f"### `{_signature(definition)}`",
@@ -177,12 +135,11 @@ def page() -> str:
 
 
 def _formula(definition: registry.Definition) -> list[str]:
-    formula = entry_of(definition.name).formula
-    return ["$$", formula, "$$", ""] if formula else []
+    return ["$$", definition.formula, "$$", ""] if definition.formula else []
 
 
 def _references(definition: registry.Definition) -> list[str]:
-    found = references_of(definition.name)
+    found = references_of(definition)
     linked = [
         f"{r.cited}: [{r.title}](https://doi.org/{r.doi})" if r.doi else f"{r.cited}: {r.title}, {r.venue}"
         for r in found

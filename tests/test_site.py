@@ -20,7 +20,7 @@ import pytest
 import yaml
 
 import ranklens as rl
-from ranklens.metrics.formulas.literature import ENTRIES
+from ranklens.metrics import definitions
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -248,7 +248,7 @@ def test_a_reader_searches_sees_formulas_and_opens_the_report_without_a_request_
         page.goto(f"{address}/measures.html")
         page.locator(".arithmatex .katex").first.wait_for()
         formulas = page.locator(".arithmatex")
-        assert formulas.count() > len(ENTRIES)  # and those of the notation
+        assert formulas.count() > len(definitions())  # and those of the notation
         assert page.locator(".arithmatex .katex-html").count() == formulas.count()
         assert page.locator(".katex-error").count() == 0
         assert page.evaluate("document.fonts.check('16px KaTeX_Math')")

@@ -13,9 +13,8 @@ from command_line import GOLDEN, run
 
 import ranklens as rl
 from ranklens.cli.app import make_app
-from ranklens.cli.measures import ADVICE
 from ranklens.errors import Given, Option, PolicyError
-from ranklens.metrics import PRESETS
+from ranklens.metrics.presets import ADVICE, PRESETS
 from ranklens.policy import questions
 from ranklens.process import in_options
 

@@ -10,6 +10,7 @@ from ranklens.cli import options, output_formats
 from ranklens.cli.output_formats import Format, format_of
 from ranklens.data.files import output as out
 from ranklens.errors import InputError
+from ranklens.metrics.presets import ADVICE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -29,34 +30,6 @@ GUIDE = (
     "When any hit in the first k counts: Success@k.",
     "Otherwise: precision (P@k).",
 )
-ADVICE = {
-    "qa": "The first right answer ends the search: RR shows how far down it is, Success@1 how often it comes first. "
-    "Add R@5 if an answer needs several documents.",
-    "search": "People read the first page from the top, and some pages are better than others: nDCG@10 rewards order and "
-    "grades, P@10 shows how much of the page is useful.",
-    "legal": "Nothing may be missed: R@100 is what counts, and P@100 shows how much reading it costs. Check R@1000 before you "
-    "trust a reranker.",
-    "recommendation": "There are few places, and all of them are seen: nDCG@5 measures their order, P@5 how many are wanted. "
-    "With logged clicks most items are unjudged, so compare systems only on the same lists.",
-    "fact-check": "One piece of evidence is enough: Success@3 shows how often it is in the first three, RR how high it is.",
-    "rag": "A model reads only the first few chunks, in any order: R@5 shows whether the context contains what is needed, "
-    "P@5 how much of it distracts, RR whether the best chunk comes first. Set k to the number of chunks that you pass on.",
-    "trec": "trec_eval's default output, to compare with published results. With shallow judgments, add Bpref; check "
-    "Judged@10 before you compare systems that did not contribute to the pool.",
-    "image-text": "Recall at 1, 5 and 10 means a hit rate there: any of the captions, or the image, in the first k; MedR and MnR are the median and the mean rank of the first "
-    "hit. Evaluate both directions.",
-    "re-id": "CMC@k is whether a right match is in the first k. Give images of the same person by the same camera as junk, and leave out queries "
-    "without a match (--empty skip).",
-    "landmark": "The area under the curve of precision and recall by trapezoids, as Oxford and Paris have it. Give junk images as junk.",
-    "vidore": "What ViDoRe's leaderboard reports: nDCG@5, and nDCG@10 from version 3 on.",
-    "dpr": "Top-k accuracy of passages that contain an answer: make judgments from texts with ranklens.answers.",
-    "kilt": "An answer may need several pages, and there may be several such sets: EvidenceRprec takes the best set, KILT_R@5 gives each set one rank, "
-    "that of its last page.",
-    "memory": "Whether any, and whether all of the sessions that hold an answer are in the first k.",
-    "cast": "Conversations: nDCG@3, averaged over turns; slice by depth to see how it falls.",
-    "diversity": "Queries with several meanings: alpha_nDCG rewards new subtopics, StRecall shows how many are covered.",
-    "beir": "What BEIR's leaderboard reports: nDCG@10 is the headline, the others show where it comes from.",
-}
 
 
 def list_measures(
@@ -125,9 +98,9 @@ def _frame(content: Sequence[dict[str, Any]]) -> pl.DataFrame:
 def _write_references(name: str | None, output: Path | None) -> None:
     """Of one measure, or of all."""
     from ranklens import metrics as registry
-    from ranklens.metrics.formulas.literature import REFERENCES, references_of
+    from ranklens.metrics.literature import REFERENCES, references_of
 
-    found = list(REFERENCES.values() if name is None else references_of(registry.look_up(name).name))
+    found = list(REFERENCES.values() if name is None else references_of(registry.look_up(name)))
     if not found and name is not None:
         raise InputError(f"No publication is known for {registry.look_up(name).name}.")
     out.write_text("\n\n".join(reference.bibtex for reference in found) + "\n", output)
@@ -136,9 +109,8 @@ def _write_references(name: str | None, output: Path | None) -> None:
 def _advice(purpose: str, measures: Sequence[Measure]) -> Printout:
     from ranklens.tables.table import Lines, Printout
 
-    why = [ADVICE[purpose]] if purpose in ADVICE else []
     use = f"ranklens evaluate qrels.txt run.txt -m {purpose}"
-    return Printout([Lines(f"For {purpose}", why), _table(measures), Lines("Use it", [use])])
+    return Printout([Lines(f"For {purpose}", [ADVICE[purpose]]), _table(measures), Lines("Use it", [use])])
 
 
 def _list(measures: Sequence[Measure], presets: Iterable[str]) -> Printout:
@@ -157,7 +129,7 @@ def _table(measures: Sequence[Measure]) -> Table:
 
 def _description(definition: Definition) -> Printout:
     from ranklens.metrics.conventions.differences import told
-    from ranklens.metrics.formulas.literature import entry_of, references_of
+    from ranklens.metrics.literature import references_of
     from ranklens.tables.table import Lines, Printout, Table
 
     parameters = [[p.name, f"{p.allowed()}{p.default_in_words()}"] for p in definition.parameters.values()]
@@ -165,10 +137,9 @@ def _description(definition: Definition) -> Printout:
     parts: list[Table | Lines] = [Lines(definition.name, described)]
     if parameters:
         parts.append(Table(["parameter", "allowed"], parameters, left=2))
-    entry, sources = entry_of(definition.name), references_of(definition.name)
-    if entry.formula:
-        parts.append(Lines("Formula (LaTeX)", [entry.formula]))
-    if sources:
+    if definition.formula:
+        parts.append(Lines("Formula (LaTeX)", [definition.formula]))
+    if sources := references_of(definition):
         parts.append(Lines("References", [str(source) for source in sources]))
     if otherwise := told(definition.name):
         parts.append(Lines("Computed otherwise", otherwise))

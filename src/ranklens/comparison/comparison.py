@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ranklens.comparison.sensitivity import Sensitivity
     from ranklens.comparison.settings import Settings
     from ranklens.metrics import Measure
-    from ranklens.metrics.formulas.methods_paragraph import Citations, Methods
+    from ranklens.metrics.methods_paragraph import Citations, Methods
     from ranklens.policy import Policy
     from ranklens.scores import Scores
     from ranklens.tables.table import Printout, Table
@@ -410,8 +410,8 @@ class Comparison:
         from ranklens.comparison.cautions import unlike_policies
         from ranklens.comparison.tables import methods_of_tests
         from ranklens.metrics import parse
-        from ranklens.metrics.formulas.literature import PROCEDURES
-        from ranklens.metrics.formulas.methods_paragraph import written
+        from ranklens.metrics.literature import PROCEDURES
+        from ranklens.metrics.methods_paragraph import written
         from ranklens.scores import highest_grade
         from ranklens.scores.notes import in_prose
 

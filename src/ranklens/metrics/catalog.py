@@ -7,16 +7,20 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from ranklens.errors import MeasureError, nearest, warn
+from ranklens.metrics.about import GENERAL, UNKNOWN_BOUNDS, Rule, Unbounded, Working
 from ranklens.metrics.checks import checked, is_built_in, refuse_taken
+from ranklens.metrics.formulas import FAMILIES, ON_DEMAND
 from ranklens.metrics.parameters import Nested, Parameter, Value, as_argument, parameters_of, shown, view_of
 from ranklens.words import documentation
 
 if TYPE_CHECKING:
     from ranklens.arrays import BoolArray, FloatArray
     from ranklens.judging.judged import Judged
+    from ranklens.metrics.literature import Reference
 
 Aggregate = Literal["mean", "median", "sum", "geometric", "none"]
 Better = Literal["higher", "lower", "neither"]
@@ -41,6 +45,11 @@ class Definition:
     better: Better = "higher"
     like: str | None = None  # the measure whose parameters it takes
     view: Any = None  # what of the judgments it needs besides grades: the type of its first argument
+    formula: str = ""  # in LaTeX
+    references: tuple[str | Reference, ...] = ()  # publications, or their keys in the bibliography
+    working: Working = GENERAL
+    bounds: Rule | Unbounded = UNKNOWN_BOUNDS
+    over_rankings: bool = False
 
     @property
     def needs(self) -> str | None:
@@ -158,15 +167,13 @@ class Measure:
 
     @property
     def formula(self) -> str:
-        r"""The formula in LaTeX; empty for a measure that was defined elsewhere.
+        r"""The formula in LaTeX; empty for a measure that was defined without one.
 
         >>> import ranklens as rl
         >>> print(rl.measure("RR").formula)
         \max_{i \le k} \frac{r_i}{i}
         """
-        from ranklens.metrics.formulas.literature import entry_of
-
-        return entry_of(self.name).formula
+        return self.definition.formula
 
     @property
     def bibtex(self) -> str:
@@ -182,9 +189,9 @@ class Measure:
           doi = {10.1145/1416950.1416952},
         }
         """
-        from ranklens.metrics.formulas.literature import references_of
+        from ranklens.metrics.literature import references_of
 
-        return "\n\n".join(reference.bibtex for reference in references_of(self.name))
+        return "\n\n".join(reference.bibtex for reference in references_of(self.definition))
 
     def __matmul__(self, at: float) -> Measure:
         if self.definition.at is None:
@@ -227,6 +234,11 @@ def measure(
     average_ties: bool = False,
     better: Better = "higher",
     like: str | None = None,
+    formula: str = "",
+    references: tuple[str | Reference, ...] = (),
+    working: Working = GENERAL,
+    bounds: Rule | Unbounded = UNKNOWN_BOUNDS,
+    over_rankings: bool = False,
 ) -> Callable[[Function], Function]:
     """Register a function over :class:`~ranklens.judging.judged.Judged` as a measure.
 
@@ -234,6 +246,10 @@ def measure(
     An alias may fix parameters: ``{"relative_P": {"cap": True}}``. ``average_ties`` says that the function is exact
     over averaged ties, which holds when it uses only :class:`~ranklens.judging.judged.Hits`' own sums (see CONTRIBUTING).
     ``better`` says which values are good, for comparisons in words, ``like`` which other measure has the same parameters.
+
+    ``formula`` is LaTeX. ``references`` are publications, or their keys in :mod:`ranklens.metrics.literature`. ``working`` is how
+    ``explain`` shows the measure, ``bounds`` how its lowest and highest value are found where documents are unjudged
+    (:mod:`ranklens.metrics.about`). ``over_rankings`` says that its value over several rankings of a query is not their mean.
 
     >>> from ranklens.registry import measure
     >>> @measure("LastRank", high=float("inf"))
@@ -266,6 +282,11 @@ def measure(
             better,
             like,
             view_of(function),
+            formula,
+            references,
+            working,
+            bounds,
+            over_rankings,
         )
         if not is_built_in(function):
             load_further()  # whose names are taken
@@ -300,7 +321,7 @@ def _forget() -> None:
 def definitions() -> Mapping[str, Definition]:
     """All registered measures by their canonical name, family by family."""
     load_further()
-    order = {family: i for i, family in enumerate(_FAMILIES)}
+    order = {family: i for i, family in enumerate((*FAMILIES, *ON_DEMAND))}
     # A family may have been imported on its own before the others.
     return dict(sorted(_DEFINITIONS.items(), key=lambda item: order.get(item[1].family, len(order))))
 
@@ -311,12 +332,6 @@ def definition(name: str) -> Definition:
     if name not in _DEFINITIONS:
         load_further()
     return _DEFINITIONS[name]
-
-
-_FAMILIES = (
-    "precision", "average_precision", "gain", "cascade", "preference", "ntcir", "counts", "fields", "user_models", "pairs",
-    "diversity", "evidence", "sampled", "exposure", "recommendation",
-)  # fmt: skip
 
 
 def make(definition: Definition, params: Mapping[str, Any]) -> Measure:
@@ -365,15 +380,17 @@ def _spelled(one: Definition) -> dict[str, tuple[str, Mapping[str, Any]]]:
 
 @cache
 def load_built_in() -> None:
-    """Import the formulas, once; importing registers them."""
-    import ranklens.metrics.formulas  # noqa: F401  registers the measures
+    """Import the formulas that most people need, once; importing registers them."""
+    for family in FAMILIES:
+        import_module(f"ranklens.metrics.formulas.{family}")
 
 
 @cache
 def load_further() -> None:
     """Import all families, once."""
     load_built_in()
-    import ranklens.metrics.formulas.on_demand  # noqa: F401
+    for family in ON_DEMAND:
+        import_module(f"ranklens.metrics.formulas.{family}")
 
 
 @cache

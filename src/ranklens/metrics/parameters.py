@@ -142,6 +142,15 @@ def parameters_of(name: str, function: Callable[..., Any]) -> dict[str, Paramete
     return found
 
 
+def declare(function: Any, parameters: Sequence[inspect.Parameter]) -> None:
+    """Let a function that takes ``**parameters`` have them in its signature, where the registry reads them."""
+    first = next(iter(inspect.signature(function).parameters.values()))
+    function.__signature__ = inspect.Signature([first, *parameters])
+    function.__annotations__ = {
+        each.name: each.annotation for each in parameters if each.annotation is not each.empty
+    }
+
+
 def view_of(function: Callable[..., Any]) -> Any:
     """The type of the first argument, if that is more than :class:`~ranklens.judging.judged.Judged`."""
     first = next(iter(inspect.signature(function).parameters), "")

@@ -138,7 +138,6 @@ def evaluate_rankings(
     from ranklens.data.readers.judgments import enriched
     from ranklens.judging.listing import Listing
     from ranklens.judging.prepared import kept
-    from ranklens.metrics.formulas.exposure import OVER_RANKINGS
 
     if isinstance(runs, Mapping) or not runs:
         raise InputError("runs: pass a list of runs, one for each ranking that a query has.")
@@ -159,7 +158,7 @@ def evaluate_rankings(
         first = replace(first, details=together, _cache={})
     values = {
         str(measure): measure(first)
-        if measure.name in OVER_RANKINGS
+        if measure.definition.over_rankings
         else np.mean([measure(one) for one in each], axis=0)
         for measure in wanted
     }

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ranklens.arrays import FloatArray, IntArray
     from ranklens.data.matching.rules import Matching
     from ranklens.judging.judged import Applied
-    from ranklens.metrics.formulas.methods_paragraph import Citations, Methods
+    from ranklens.metrics.methods_paragraph import Citations, Methods
     from ranklens.metrics.residual.ranges import Range
     from ranklens.stats.inputs import Rng
     from ranklens.tables.table import Table
@@ -432,7 +432,7 @@ class Scores:
         >>> print(rl.evaluate({"q": {"a"}}, {"q": ["a"]}, "RBP").methods())
         We report RBP (p = 0.8; gain = binary; Moffat and Zobel 2008). Means are over 1 query. Documents with the same score ...
         """
-        from ranklens.metrics.formulas.methods_paragraph import written
+        from ranklens.metrics.methods_paragraph import written
 
         account = self.account()
         return written(self.measures, account.max_grade, in_prose([account], self.measures), cite)

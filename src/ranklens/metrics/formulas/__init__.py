@@ -1,14 +1,18 @@
 """Every measure, one module per family: pure functions over :class:`~ranklens.judging.judged.Judged`, NumPy only.
 
-Importing them fills the registry, in the order of this list. Most people need these; :mod:`ranklens.metrics.formulas.on_demand` has the
-others, which the registry loads when it is asked for a name that is not among these, or for all.
+Importing a family registers its measures; the order here is that of the registry. A family says in ``TITLE`` and ``WHEN`` what it is
+for. The registry loads :data:`FAMILIES`, which most people need, for the first name of a measure, and those :data:`ON_DEMAND` for a
+name that is not among them, or for all.
 """
 
-# ruff: noqa: F401, I001
-from ranklens.metrics.formulas import precision
-from ranklens.metrics.formulas import average_precision
-from ranklens.metrics.formulas import gain
-from ranklens.metrics.formulas import cascade
-from ranklens.metrics.formulas import preference
-from ranklens.metrics.formulas import ntcir
-from ranklens.metrics.formulas import counts
+FAMILIES = ("precision", "average_precision", "gain", "cascade", "preference", "ntcir", "counts")
+ON_DEMAND = (
+    "fields",
+    "user_models",
+    "pairs",
+    "diversity",
+    "evidence",
+    "sampled",
+    "exposure",
+    "recommendation",
+)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import numpy as np
 
@@ -10,20 +10,67 @@ from ranklens.arrays import FloatArray
 from ranklens.judging.hits import Hits
 from ranklens.judging.judged import Judged
 from ranklens.metrics import Above, Chance, Cutoff, Rel, measure
+from ranklens.metrics.about import Columns, Unbounded, Working
+from ranklens.metrics.formulas.counts import FOUND
 from ranklens.metrics.formulas.ratio import ratio
+
+if TYPE_CHECKING:
+    from ranklens.metrics.cuts import View
+
+TITLE = "A user who walks down the ranking"
+WHEN = "For a user who reads from the top and stops when satisfied, or tired."
 
 MaxGrade: TypeAlias = Annotated[float | None, Above(0)]
 Satisfaction: TypeAlias = Literal["exp", "linear"]
 
 
-@measure("RR", "MRR", "recip_rank", "reciprocal_rank", average_ties=True)
+def _satisfied(view: View) -> FloatArray:
+    return satisfied(view.alone, highest_grade(view.judged, view.params["max_grade"]), view.params["gain"])
+
+
+def _still_looking(view: View) -> FloatArray:
+    hits = view.judged.hits
+    ranks = np.union1d(hits.rank, view.ranks)
+    grades = np.zeros(len(ranks))
+    grades[np.searchsorted(ranks, hits.rank)] = hits.grade
+    every = Hits(np.zeros(len(ranks), dtype=np.int64), ranks, grades, 1)
+    stop = satisfied(every, highest_grade(view.judged, view.params["max_grade"]), view.params["gain"])
+    return every.survival(stop)[np.searchsorted(ranks, view.ranks)]
+
+
+def _weight(view: View) -> FloatArray:
+    rel = view.params["rel"]
+    return rank_biased_precision(view.alone_with(rel), p=view.params["p"], rel=rel)
+
+
+SATISFACTION: Columns = {"satisfied": _satisfied, "still looking": _still_looking}
+
+
+@measure(
+    "RR",
+    "MRR",
+    "recip_rank",
+    "reciprocal_rank",
+    average_ties=True,
+    formula=r"\max_{i \le k} \frac{r_i}{i}",
+    references=("voorhees1999",),
+    working=Working("1 / rank of the first relevant document", FOUND, ideal="grade"),
+    bounds="monotone",
+)
 def reciprocal_rank(judged: Judged, *, k: Cutoff = None, rel: Rel = 1) -> FloatArray:
     """1 / rank of the first relevant document in the top k; 0 if there is none. The mean over queries is MRR."""
     hits = judged.relevant(rel).top(k)
     return hits.sum(hits.first() / hits.rank)
 
 
-@measure("ERR", average_ties=True)
+@measure(
+    "ERR",
+    average_ties=True,
+    formula=r"\sum_{i=1}^{k} \frac{s_i}{i} \prod_{j<i} (1 - s_j), \quad s_i = \frac{2^{g_i} - 1}{2^{g_{\max}}}",
+    references=("chapelle2009",),
+    working=Working("sum of satisfied · still looking / rank", SATISFACTION, ideal="grade"),
+    bounds="monotone",
+)
 def expected_reciprocal_rank(
     judged: Judged, *, k: Cutoff = None, max_grade: MaxGrade = None, gain: Satisfaction = "exp"
 ) -> FloatArray:
@@ -38,7 +85,15 @@ def expected_reciprocal_rank(
     return _err(judged.hits.top(k), judged, max_grade, gain)
 
 
-@measure("nERR", average_ties=True, like="ERR")
+@measure(
+    "nERR",
+    average_ties=True,
+    like="ERR",
+    formula=r"\frac{\mathrm{ERR}_k}{\mathrm{ERR}^*_k}",
+    references=("chapelle2009",),
+    working=Working("{ERR} / {ideal ERR}", SATISFACTION, ideal="grade"),
+    bounds="by rank if binary",
+)
 def normalized_expected_reciprocal_rank(
     judged: Judged, *, k: Cutoff = None, max_grade: MaxGrade = None, gain: Satisfaction = "exp"
 ) -> FloatArray:
@@ -47,7 +102,14 @@ def normalized_expected_reciprocal_rank(
     return ratio(_err(judged.hits.top(k), judged, max_grade, gain), best)
 
 
-@measure("iRBU", average_ties=True)
+@measure(
+    "iRBU",
+    average_ties=True,
+    formula=r"\sum_{i=1}^{k} p^i s_i \prod_{j<i} (1 - s_j), \quad s_i = \frac{2^{g_i} - 1}{2^{g_{\max}}}",
+    references=("sakai2019",),
+    working=Working("sum of satisfied · still looking · p^rank", SATISFACTION, ideal="grade"),
+    bounds="monotone",
+)
 def intentwise_rank_biased_utility(
     judged: Judged,
     *,
@@ -61,7 +123,19 @@ def intentwise_rank_biased_utility(
     return hits.sum(stop * hits.survival(stop) * np.power(p, hits.rank))
 
 
-@measure("RBP", {"rbp": {"p": 0.9, "gain": "linear", "scale": "query"}}, average_ties=True)
+@measure(
+    "RBP",
+    {"rbp": {"p": 0.9, "gain": "linear", "scale": "query"}},
+    average_ties=True,
+    formula=r"(1-p) \sum_{i=1}^{k} r_i\, p^{i-1}",
+    references=("moffat2008",),
+    working=Working(
+        "sum of the weights (1 - p) p^(rank - 1) of relevant documents",
+        {"weight": _weight},
+        ideal="grade",
+    ),
+    bounds="rank-biased",
+)
 def rank_biased_precision(
     judged: Judged,
     *,
@@ -92,7 +166,14 @@ def rank_biased_precision(
     return (1 - p) * hits.sum(worth * np.power(p, hits.rank - 1.0))
 
 
-@measure("RBPres", {"rbp_resid": {"p": 0.9}}, better="neither")
+@measure(
+    "RBPres",
+    {"rbp_resid": {"p": 0.9}},
+    better="neither",
+    formula=r"(1-p) \sum_{i \le n :\, \text{unjudged}} p^{i-1} + p^n, \quad 0 \text{ if all are judged}",
+    references=("moffat2008",),
+    bounds=Unbounded("it is about the judgments themselves"),
+)
 def rank_biased_residual(
     judged: Judged, *, p: Chance = 0.8, tail: Literal["unjudged", "always"] = "unjudged"
 ) -> FloatArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -13,14 +13,47 @@ from ranklens.errors import MeasureError
 from ranklens.judging.hits import Hits
 from ranklens.judging.judged import Judged
 from ranklens.metrics import Above, Cutoff, Gains, Measure, Rel, measure, parse
+from ranklens.metrics.about import Columns, Working
+from ranklens.metrics.formulas.counts import FOUND
 from ranklens.metrics.formulas.ratio import ratio
+
+if TYPE_CHECKING:
+    from ranklens.metrics.cuts import View
+
+TITLE = "Cumulated gain"
+WHEN = "For judgments with grades, where the best documents should come first."
 
 Gain: TypeAlias = Literal["linear", "exp"]
 Discount: TypeAlias = Literal["burges", "jk", "ms"]
 Base: TypeAlias = Annotated[float | None, Above(1)]
 
 
-@measure("CG", "cumulated_gain", high=np.inf, average_ties=True)
+def _gain(view: View) -> FloatArray:
+    return worth(view.alone, view.params.get("gain", "linear"), view.params["gains"]).grade
+
+
+def _discount(view: View) -> FloatArray:
+    return discounts(view.alone, view.params["discount"], view.params["log_base"])
+
+
+GAIN: Columns = {"gain": _gain}
+DISCOUNTED_GAIN: Columns = {
+    **GAIN,
+    "discount": _discount,
+    "gain / discount": lambda view: _gain(view) / _discount(view),
+}
+
+
+@measure(
+    "CG",
+    "cumulated_gain",
+    high=np.inf,
+    average_ties=True,
+    formula=r"\sum_{i=1}^{k} \gamma(g_i)",
+    references=("jarvelin2002",),
+    working=Working("sum of gain", GAIN, ideal="gain"),
+    bounds="monotone",
+)
 def cumulated_gain(
     judged: Judged, *, k: Cutoff = None, gain: Gain = "linear", gains: Gains = None
 ) -> FloatArray:
@@ -36,7 +69,14 @@ def cumulated_gain(
     return hits.sum(hits.grade)
 
 
-@measure("nCG", average_ties=True, like="CG")
+@measure(
+    "nCG",
+    average_ties=True,
+    like="CG",
+    formula=r"\frac{\sum_{i=1}^{k} \gamma(g_i)}{\sum_{i=1}^{k} \gamma(g^*_i)}",
+    references=("jarvelin2002",),
+    working=Working("sum of gain / sum of ideal gain", GAIN, ideal="gain"),
+)
 def normalized_cumulated_gain(
     judged: Judged, *, k: Cutoff = None, gain: Gain = "linear", gains: Gains = None
 ) -> FloatArray:
@@ -45,7 +85,16 @@ def normalized_cumulated_gain(
     return ratio(cumulated_gain(judged, k=k, gain=gain, gains=gains), best.sum(best.grade))
 
 
-@measure("DCG", {"dcg_burges": {"gain": "exp"}}, high=np.inf, average_ties=True)
+@measure(
+    "DCG",
+    {"dcg_burges": {"gain": "exp"}},
+    high=np.inf,
+    average_ties=True,
+    formula=r"\sum_{i=1}^{k} \frac{\gamma(g_i)}{\log_2 (i+1)}, \quad \gamma(g) = g \text{ or } 2^g - 1",
+    references=("jarvelin2002", "burges2005"),
+    working=Working("sum of gain / discount", DISCOUNTED_GAIN, ideal="gain"),
+    bounds="monotone",
+)
 def dcg(
     judged: Judged,
     *,
@@ -70,7 +119,14 @@ def dcg(
 
 
 @measure(
-    "nDCG", {"ndcg_burges": {"gain": "exp"}, "MSnDCG": {"discount": "ms"}}, average_ties=True, like="DCG"
+    "nDCG",
+    {"ndcg_burges": {"gain": "exp"}, "MSnDCG": {"discount": "ms"}},
+    average_ties=True,
+    like="DCG",
+    formula=r"\frac{\sum_{i=1}^{k} \gamma(g_i) / \log_2 (i+1)}{\sum_{i=1}^{k} \gamma(g^*_i) / \log_2 (i+1)}, \quad \gamma(g) = g \text{ or } 2^g - 1",
+    references=("jarvelin2002", "burges2005"),
+    working=Working("{DCG} / {ideal DCG|IDCG}", DISCOUNTED_GAIN, ideal="gain"),
+    bounds="normalised gain",
 )
 def ndcg(
     judged: Judged,
@@ -87,7 +143,18 @@ def ndcg(
     return ratio(_dcg(actual, discount, log_base), best)
 
 
-@measure("IDCG", "ideal_dcg", high=np.inf, average_ties=True, better="neither", like="DCG")
+@measure(
+    "IDCG",
+    "ideal_dcg",
+    high=np.inf,
+    average_ties=True,
+    better="neither",
+    like="DCG",
+    formula=r"\sum_{i=1}^{k} \frac{\gamma(g^*_i)}{\log_2 (i+1)}",
+    references=("jarvelin2002",),
+    working=Working("sum of gain / discount over the ideal ranking"),
+    bounds="monotone",
+)
 def ideal_dcg(
     judged: Judged,
     *,
@@ -106,7 +173,11 @@ def ideal_dcg(
     return judged.of_ideal(key, lambda: _dcg(_ideal(judged, k, gain, gains), discount, log_base))
 
 
-@measure("ndcg_rel")
+@measure(
+    "ndcg_rel",
+    formula=r"\frac{1}{R_\gamma} \Big( \sum_{i :\, \gamma_i > 0} \mathrm{nDCG}_i + m \, \mathrm{nDCG} \Big), \quad R_\gamma \text{ documents have a gain, } m \text{ of them not retrieved}",
+    working=Working(columns=GAIN),
+)
 def ndcg_at_relevant(judged: Judged, *, gains: Gains = None) -> FloatArray:
     """NDCG averaged over the ranks of the relevant documents (gain above 0); the end of the ranking for missed ones.
 
@@ -124,7 +195,11 @@ def ndcg_at_relevant(judged: Judged, *, gains: Gains = None) -> FloatArray:
     return ratio(total, ideal.sum())
 
 
-@measure("Rndcg")
+@measure(
+    "Rndcg",
+    formula=r"\frac{1}{|L|} \sum_{i \in L} \mathrm{nDCG}_i, \quad L = \{i \le R_\gamma : \gamma^*_i \ne \gamma^*_{i+1}\} \cup \{n \text{ if } n > R_\gamma + 1\}, \quad R_\gamma \text{ documents have a gain}",
+    working=Working(columns=GAIN),
+)
 def ndcg_at_levels(judged: Judged, *, rel: Rel = 1, gains: Gains = None) -> FloatArray:
     """NDCG averaged over the ranks at which the ideal ranking's gain changes, and over the end of the ranking."""
     hits, ideal = worth(judged.hits, "linear", gains), _best_first(worth(judged.ideal, "linear", gains))
@@ -140,7 +215,12 @@ def ndcg_at_levels(judged: Judged, *, rel: Rel = 1, gains: Gains = None) -> Floa
     return np.where(judged.total(rel) > 0, mean, 0.0)
 
 
-@measure("binG")
+@measure(
+    "binG",
+    formula=r"\frac{1}{R} \sum_i \frac{r_i}{\log_2 \big(2 + \sum_{j<i} (1 - r_j)\big)}",
+    working=Working(columns=FOUND, ideal="grade"),
+    bounds="by rank",
+)
 def binary_g(judged: Judged, *, rel: Rel = 1) -> FloatArray:
     """The mean over all relevant documents of 1 / log2(2 + irrelevant documents before it)."""
     hits = judged.relevant(rel)
@@ -148,7 +228,11 @@ def binary_g(judged: Judged, *, rel: Rel = 1) -> FloatArray:
     return ratio(hits.sum(1 / np.log2(2 + before)), judged.total(rel))
 
 
-@measure("G")
+@measure(
+    "G",
+    formula=r"\frac{1}{\sum_i \gamma^*_i} \sum_i \frac{\gamma_i}{\log_2 (2 + m_i)}, \quad m_i = \sum_{j \le i} \big( \max(\gamma^*_j, 1) - \gamma_j \big)",
+    working=Working(columns=GAIN),
+)
 def normalized_gain(judged: Judged, *, gains: Gains = None) -> FloatArray:
     """The sum of gain / log2(2 + gain that the ranking has missed so far), divided by all gain (trec_eval's G)."""
     hits, ideal = worth(judged.hits, "linear", gains), _best_first(worth(judged.ideal, "linear", gains))
@@ -158,7 +242,13 @@ def normalized_gain(judged: Judged, *, gains: Gains = None) -> FloatArray:
     return ratio(hits.sum(hits.grade / np.log2(2 + missed)), ideal.sum(ideal.grade))
 
 
-@measure("ARP", high=np.inf, better="lower")
+@measure(
+    "ARP",
+    high=np.inf,
+    better="lower",
+    formula=r"\frac{\sum_{i=1}^{k} \gamma(g_i)\, i}{\sum_{i=1}^{k} \gamma(g_i)}",
+    working=Working("sum of gain · rank / sum of gain"),
+)
 def average_relevance_position(judged: Judged, *, k: Cutoff = None, gain: Gain = "linear") -> FloatArray:
     """The mean rank of the documents in the top k, weighted by their gain; 0 if there is none (TF-Ranking's ARP)."""
     hits = worth(judged.hits.top(k), gain, None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import numpy as np
 
@@ -12,14 +12,55 @@ from ranklens.arrays import BoolArray, FloatArray
 from ranklens.judging.hits import Hits
 from ranklens.judging.judged import Judged
 from ranklens.metrics import Chance, Cutoff, Gains, Rel, Within, measure
+from ranklens.metrics.about import Beside, Columns, Params, Working
 from ranklens.metrics.formulas.cascade import MaxGrade, Satisfaction, satisfying
+from ranklens.metrics.formulas.counts import FOUND
 from ranklens.metrics.formulas.gain import worth
 from ranklens.metrics.formulas.ratio import ratio
 
+if TYPE_CHECKING:
+    from ranklens.metrics.cuts import View
+
+TITLE = "NTCIR"
+WHEN = "For grades, where precision and gain should count in one number; results of NTCIR tasks use them."
+
 Beta: TypeAlias = Annotated[float, Within(0, float("inf"))]
+_BLENDED = r"\mathrm{BR}(i) = \frac{\sum_{j \le i} r_j + \beta \sum_{j \le i} \gamma_j}{i + \beta \sum_{j \le i} \gamma^*_j}"
 
 
-@measure("Q", "Q-measure", "q_measure", average_ties=True)
+def _blended_ratio(view: View) -> FloatArray:
+    judged, rel = with_gains(view.judged, view.params["rel"], view.params.get("gains"))
+    hits = judged.relevant(rel)
+    values = blended_ratio(judged, hits, rel, view.params["beta"])
+    at = dict(zip(hits.rank.tolist(), values.tolist(), strict=True))
+    return np.array([at.get(rank, np.nan) for rank in view.ranks.tolist()])
+
+
+def _ideal_by_grade(params: Params) -> Beside:
+    """A table of gains may order documents in another way than grades do."""
+    return None if params["gains"] else "grade"
+
+
+BLENDED_RATIO: Columns = {**FOUND, "blended ratio": _blended_ratio}
+
+
+@measure(
+    "Q",
+    "Q-measure",
+    "q_measure",
+    average_ties=True,
+    formula=rf"\frac{{1}}{{\min(R, k)}} \sum_{{i=1}}^{{k}} r_i\, \mathrm{{BR}}(i), \quad {_BLENDED}, \quad R \text{{ for }} \min(R, k) \text{{ without a cutoff}}",
+    references=("sakai2007",),
+    working=Working(
+        lambda params: (
+            "sum of the blended ratio at each relevant document / "
+            + ("min(all relevant, k)" if params["k"] else "all relevant")
+        ),
+        BLENDED_RATIO,
+        ideal=_ideal_by_grade,
+    ),
+    bounds="by rank if binary",
+)
 def q_measure(
     judged: Judged, *, k: Cutoff = None, rel: Rel = 1, beta: Beta = 1, gains: Gains = None
 ) -> FloatArray:
@@ -40,7 +81,16 @@ def q_measure(
     return ratio(hits.where(inside).sum(value[inside]), total if k is None else np.minimum(total, k))
 
 
-@measure("O", "o_measure", "O-measure", average_ties=True, like="Q")
+@measure(
+    "O",
+    "o_measure",
+    "O-measure",
+    average_ties=True,
+    like="Q",
+    formula=rf"\mathrm{{BR}}(i_1), \quad i_1 = \min \{{i : r_i = 1\}}, \quad {_BLENDED}",
+    references=("sakai2007",),
+    working=Working("the blended ratio at the first relevant document", BLENDED_RATIO, ideal=_ideal_by_grade),
+)
 def o_measure(judged: Judged, *, rel: Rel = 1, beta: Beta = 1, gains: Gains = None) -> FloatArray:
     """O-measure: the blended ratio at the first relevant document."""
     judged, rel = with_gains(judged, rel, gains)
@@ -48,7 +98,15 @@ def o_measure(judged: Judged, *, rel: Rel = 1, beta: Beta = 1, gains: Gains = No
     return hits.sum(hits.first() * (1 + beta * hits.grade) / _ideal_effort(judged, hits, rel, beta))
 
 
-@measure("P_plus", "P+", "P-plus", like="Q")
+@measure(
+    "P_plus",
+    "P+",
+    "P-plus",
+    like="Q",
+    formula=rf"\frac{{1}}{{\sum_{{i \le i_p}} r_i}} \sum_{{i \le i_p}} r_i\, \mathrm{{BR}}(i), \quad i_p = \min \{{i : g_i = \max_j g_j\}}, \quad {_BLENDED}",
+    references=("sakai2006",),
+    working=Working(columns=BLENDED_RATIO),
+)
 def p_plus(judged: Judged, *, rel: Rel = 1, beta: Beta = 1, gains: Gains = None) -> FloatArray:
     """P-plus: the mean blended ratio over the relevant documents down to the first of the best retrieved grade."""
     judged, rel = with_gains(judged, rel, gains)
@@ -60,7 +118,14 @@ def p_plus(judged: Judged, *, rel: Rel = 1, beta: Beta = 1, gains: Gains = None)
     return ratio(hits.where(wanted).sum(value[wanted]), hits.where(wanted).sum())
 
 
-@measure("P_measure", "P-measure", like="Q")
+@measure(
+    "P_measure",
+    "P-measure",
+    like="Q",
+    formula=rf"\mathrm{{BR}}(i_p), \quad i_p = \min \{{i : g_i = \max_j g_j\}}, \quad {_BLENDED}",
+    references=("sakai2007",),
+    working=Working("the blended ratio at the first document of the best retrieved grade", BLENDED_RATIO),
+)
 def p_measure(judged: Judged, *, rel: Rel = 1, beta: Beta = 1, gains: Gains = None) -> FloatArray:
     """P-measure: the blended ratio at the first document of the best retrieved grade."""
     judged, rel = with_gains(judged, rel, gains)
@@ -78,6 +143,9 @@ def p_measure(judged: Judged, *, rel: Rel = 1, beta: Beta = 1, gains: Gains = No
         "NCUrbBR": {"stop": "rb", "utility": "BR"},
     },
     like="Q",
+    formula=r"\sum_i \Pr(i)\, U(i), \quad \Pr(i) = \frac{r_i}{R}, \quad U = \mathrm{BR} \text{ or } P, \quad \text{gu: } \Pr(i) = \frac{\gamma_i}{\sum_j \gamma^*_j}, \quad \text{rb: } \Pr(i) = \frac{r_i\, c^{\sum_{j<i} r_j} (1 - c)}{1 - c^R}, \ c \text{ is gamma}",
+    references=("sakai2008",),
+    working=Working("sum of the chance to stop · utility over relevant documents"),
 )
 def normalised_cumulative_utility(
     judged: Judged,
@@ -115,7 +183,12 @@ def normalised_cumulative_utility(
     return ratio(hits.sum(value), judged.total(rel))
 
 
-@measure("EBR")
+@measure(
+    "EBR",
+    formula=rf"\sum_{{i=1}}^{{k}} \mathrm{{BR}}(i)\, s_i \prod_{{j<i}} (1 - s_j), \quad s_i = \frac{{2^{{g_i}} - 1}}{{2^{{g_{{\max}}}}}}, \quad {_BLENDED}",
+    references=("sakai2019",),
+    working=Working("sum of satisfied · still looking · blended ratio", BLENDED_RATIO, ideal="grade"),
+)
 def expected_blended_ratio(
     judged: Judged,
     *,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from ranklens.arrays import FloatArray
 from ranklens.errors import MeasureError
 from ranklens.judging.judged import Judged
 from ranklens.metrics import Better, Cutoff, Measure, measure, parse
+from ranklens.metrics.parameters import declare
 
 OneQuery = Callable[..., float]
 
@@ -56,7 +57,8 @@ def measure_from(
 
     by_query.__doc__ = function.__doc__ or "A measure of one's own, from a function of one query."
     by_query.__module__, by_query.__qualname__ = function.__module__, function.__qualname__
-    _declare(by_query, own)
+    cutoff = inspect.Parameter("k", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Cutoff)
+    declare(by_query, [cutoff, *own])
     measure(called, low=low, high=high, better=better)(by_query)
     return parse(called)
 
@@ -73,16 +75,6 @@ def _parameters(name: str, function: OneQuery) -> list[inspect.Parameter]:
             f"{name}: the function takes two arguments, the ranked grades and the ideal ones, and parameters after a '*'."
         )
     return [a for a in arguments if a.kind is a.KEYWORD_ONLY and a.name != "k"]
-
-
-def _declare(by_query: Any, own: Sequence[inspect.Parameter]) -> None:
-    """What the registry reads: the parameters as if they had been written out."""
-    only = inspect.Parameter.KEYWORD_ONLY
-    first = inspect.Parameter("judged", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    cutoff = inspect.Parameter("k", only, default=None)
-    by_query.__signature__ = inspect.Signature([first, cutoff, *own])
-    types = {a.name: a.annotation for a in own if a.annotation is not inspect.Parameter.empty}
-    by_query.__annotations__ = {"k": Cutoff, **types}
 
 
 def _split(grades: FloatArray, query: Any, count: int) -> list[list[float]]:

@@ -9,7 +9,11 @@ import numpy as np
 from ranklens.arrays import FloatArray
 from ranklens.judging.views import Preferring
 from ranklens.metrics import measure
+from ranklens.metrics.about import Working
 from ranklens.metrics.formulas.ratio import ratio
+
+TITLE = "Pairs of documents"
+WHEN = "For assessors who say which of two documents is better: `Judgments(preferences={query: [(better, worse), …]})`."
 
 
 @measure(
@@ -22,6 +26,9 @@ from ranklens.metrics.formulas.ratio import ratio
         "prefs_avgjg_ret": {"over": "retrieved", "by": "group"},
         "prefs_avgjg_imp": {"over": "any", "by": "group"},
     },
+    formula=r"\frac{|\{(a, b) : a \succ b,\ a \text{ retrieved, } b \text{ below it or not retrieved}\}|}{|\{(a, b) : a \succ b\}|}",
+    references=("carterette2008",),
+    working=Working("preferences fulfilled / preferences"),
 )
 def preferences_fulfilled(
     preferred: Preferring,

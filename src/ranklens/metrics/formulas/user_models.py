@@ -5,8 +5,10 @@ A model is a function of what the user has seen; what is expected of the user fo
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
@@ -15,8 +17,17 @@ from ranklens.arrays import FloatArray
 from ranklens.errors import MeasureError
 from ranklens.judging.judged import Judged
 from ranklens.metrics import Above, Chance, Cutoff, Measure, Positive, Share, Within, measure, parse
+from ranklens.metrics.about import UNKNOWN_BOUNDS, Rule, Unbounded, Working
 from ranklens.metrics.formulas.cascade import MaxGrade, highest_grade
 from ranklens.metrics.formulas.ratio import ratio
+from ranklens.metrics.parameters import declare
+
+TITLE = "User models (C/W/L)"
+WHEN = (
+    "For a stated idea of how long users go on, with the utility, cost and depth that it implies, and how much of that rests on "
+    "unjudged documents. In these formulas, $g_i$ is the grade divided by $g_{\\max}$, and $i$ runs over the `max_n` ranks that are looked at, $D$ of them: below the end of the "
+    "ranking, nothing is gained. $W(i)$ is the share of attention that rank $i$ gets, $C(i)$ the chance to go on from there, and a document costs 1 unless its property `cost` says otherwise."
+)
 
 Expected: TypeAlias = Literal["EU", "ETU", "EC", "ETC", "ED"]
 Ranks: TypeAlias = Annotated[int, Within(2, 1e6)]
@@ -64,20 +75,21 @@ class Asked:
     cost: float = 1.0
 
 
-Continuation: TypeAlias = Callable[[Seen], FloatArray]
+# What the ranks get, one value per query and rank: the chance to go on from there, or the share of attention.
+Model: TypeAlias = Callable[..., FloatArray]
 
 
-def expected(
-    judged: Judged, asked: Asked, going_on: Continuation, weights: Continuation | None = None
+def _expected(
+    judged: Judged, asked: Asked, model: Callable[[Seen], FloatArray], attention: bool
 ) -> FloatArray:
-    """What is expected of users who go on from each rank with the given chance; one value per query."""
+    """What is expected of users who behave as the model says; one value per query."""
     out = np.zeros(len(judged))
     step = max(1, _AT_ONCE // asked.max_n)
     for first in range(0, len(judged), step):
         last = min(first + step, len(judged))
-        worst = _value(_seen(judged, first, last, asked, best=False), asked.expect, going_on, weights)
+        worst = _value(_seen(judged, first, last, asked, best=False), asked.expect, model, attention)
         if asked.residual:
-            best = _value(_seen(judged, first, last, asked, best=True), asked.expect, going_on, weights)
+            best = _value(_seen(judged, first, last, asked, best=True), asked.expect, model, attention)
             worst = best - worst
         out[first:last] = worst
     return out
@@ -110,15 +122,14 @@ def _costs(judged: Judged, first: int, last: int, asked: Asked) -> FloatArray:
     return out
 
 
-def _value(seen: Seen, expect: Expected, going_on: Continuation, weights: Continuation | None) -> FloatArray:
-    """What is expected; ``weights`` are the shares of attention that the ranks get, where a model states them itself."""
-    if weights is None:
-        on = np.broadcast_to(going_on(seen), seen.gain.shape)
-        share = _normalised(_arriving(on))
-    else:
-        share = np.broadcast_to(weights(seen), seen.gain.shape)
-        on = np.zeros(seen.gain.shape)
+def _value(seen: Seen, expect: Expected, model: Callable[[Seen], FloatArray], attention: bool) -> FloatArray:
+    """What is expected; the model gives the chances to go on, or with ``attention`` the share of each rank itself."""
+    stated = np.broadcast_to(model(seen), seen.gain.shape)
+    if attention:
+        share, on = stated, np.zeros(seen.gain.shape)
         np.divide(share[:, 1:], share[:, :-1], out=on[:, :-1], where=share[:, :-1] > 0)
+    else:
+        share, on = _normalised(_arriving(stated)), stated
     if expect == "ED":
         return 1 / share[:, 0]
     if expect in ("EU", "EC"):
@@ -139,16 +150,75 @@ def _normalised(weights: FloatArray) -> FloatArray:
     return shares
 
 
-@measure("INST", high=np.inf)
-def inst(
-    judged: Judged,
-    *,
-    T: Goal = 1.0,  # noqa: N803  as everybody calls it
-    expect: Expected = "EU",
-    residual: bool = False,
-    max_grade: MaxGrade = None,
-    max_n: Ranks = 1000,
-) -> FloatArray:
+_MODEL = r"\sum_i W(i)\, g_i, \quad W(i) = \frac{\prod_{j<i} C(j)}{\sum_l \prod_{j<l} C(j)}, \quad C(i) = "
+_CWL = ("azzopardi2019",)
+_READS_ON = Unbounded(
+    "its user reads on where the ranking ends; residual=true says by how much it could rise"
+)
+
+
+def _model(
+    name: str,
+    *aliases: str,
+    formula: str,
+    references: tuple[str, ...],
+    attention: bool = False,
+    cost: bool = False,
+    bounds: Rule | Unbounded = UNKNOWN_BOUNDS,
+) -> Callable[[Model], Model]:
+    """Register a model of the user as a measure, whose parameters are those of the model, then those that all models share."""
+
+    def register(model: Model) -> Model:
+        register_measure = measure(
+            name,
+            *aliases,
+            high=np.inf,
+            like=None if name == "INST" else "INST",
+            formula=formula,
+            references=references,
+            working=Working("what is expected of the user, by the chance to go on from each rank"),
+            bounds=bounds,
+        )
+        _, *own = inspect.signature(model).parameters.values()
+        values = _measured(model, own, attention=attention, has_cost=cost)
+        values.__module__, values.__qualname__ = model.__module__, model.__qualname__
+        register_measure(values)
+        return model
+
+    return register
+
+
+def _measured(
+    model: Model, own: Sequence[inspect.Parameter] = (), *, attention: bool = False, has_cost: bool = False
+) -> Callable[..., FloatArray]:
+    """What is expected of the users of a model, as the function of a measure with the model's ``own`` parameters."""
+
+    def values(
+        judged: Judged,
+        *,
+        cost: Positive = 1,
+        expect: Expected = "EU",
+        residual: bool = False,
+        max_grade: MaxGrade = None,
+        max_n: Ranks = 1000,
+        **own: object,
+    ) -> FloatArray:
+        asked = Asked(expect, residual, max_grade, max_n, cost)
+        return _expected(judged, asked, partial(model, **own), attention)
+
+    _, cost, *shared, _ = inspect.signature(values).parameters.values()
+    values.__doc__ = model.__doc__ or "A user model of one's own."
+    declare(values, [*own, *([cost] if has_cost else []), *shared])
+    return values
+
+
+@_model(
+    "INST",
+    formula=_MODEL
+    + r"\left( \frac{i + T + T_i - 1}{i + T + T_i} \right)^2, \quad T_i = T - \sum_{j \le i} g_j",
+    references=("moffat2015", *_CWL),
+)
+def inst(seen: Seen, *, T: Goal = 1.0) -> FloatArray:
     """A user who wants the gain T and grows less patient as it comes closer (Moffat et al. 2015).
 
     For all user models: the value is the expected utility for each document looked at. The gain of a document is grade / max_grade,
@@ -162,116 +232,88 @@ def inst(
 
     ``max_n`` ranks are looked at.
     """
-
-    def going_on(seen: Seen) -> FloatArray:
-        wish = seen.rank + T + T - seen.so_far
-        return ((wish - 1) / wish) ** 2
-
-    return expected(judged, Asked(expect, residual, max_grade, max_n), going_on)
+    wish = seen.rank + T + T - seen.so_far
+    return ((wish - 1) / wish) ** 2
 
 
-@measure("INSQ", high=np.inf, like="INST")
-def insq(
-    judged: Judged,
-    *,
-    T: Goal = 1.0,  # noqa: N803
-    expect: Expected = "EU",
-    residual: bool = False,
-    max_grade: MaxGrade = None,
-    max_n: Ranks = 1000,
-) -> FloatArray:
+@_model(
+    "INSQ",
+    formula=_MODEL + r"\left( \frac{i + 2T - 1}{i + 2T} \right)^2",
+    references=("moffat2012", *_CWL),
+    bounds=_READS_ON,
+)
+def insq(seen: Seen, *, T: Goal = 1.0) -> FloatArray:
     """A user who wants the gain T and grows more patient with each rank (Moffat et al. 2012)."""
-    return expected(judged, Asked(expect, residual, max_grade, max_n), lambda seen: _patience(seen, T))
+    wish = seen.rank + 2 * T
+    return ((wish - 1) / wish) ** 2
 
 
-@measure("BPM", high=np.inf, like="INST")
-def bpm(
-    judged: Judged,
-    *,
-    T: Goal = 1.0,  # noqa: N803
-    k: Cutoff = 10,
-    expect: Expected = "EU",
-    residual: bool = False,
-    max_grade: MaxGrade = None,
-    max_n: Ranks = 1000,
-) -> FloatArray:
+@_model(
+    "BPM",
+    formula=_MODEL + r"[\, \textstyle\sum_{j \le i} g_j < T \text{ and } i < k \,]",
+    references=("zhang2017", *_CWL),
+)
+def bpm(seen: Seen, *, T: Goal = 1.0, k: Cutoff = 10) -> FloatArray:
     """A user who stops with the gain T, or after k documents (Zhang et al. 2017, static)."""
-
-    def going_on(seen: Seen) -> FloatArray:
-        return ((seen.so_far < T) & (seen.spent < (k or np.inf))).astype(np.float64)
-
-    return expected(judged, Asked(expect, residual, max_grade, max_n), going_on)
+    return ((seen.so_far < T) & (seen.spent < (k or np.inf))).astype(np.float64)
 
 
-@measure("SDCG", high=np.inf, like="INST")
-def sdcg(
-    judged: Judged,
-    *,
-    k: Cutoff = 10,
-    expect: Expected = "EU",
-    residual: bool = False,
-    max_grade: MaxGrade = None,
-    max_n: Ranks = 1000,
-) -> FloatArray:
+@_model(
+    "SDCG",
+    formula=r"\frac{\sum_{i=1}^{k} g_i / \log_2 (i+1)}{\sum_{i=1}^{k} 1 / \log_2 (i+1)}",
+    references=("jarvelin2002", *_CWL),
+    bounds="monotone",
+)
+def sdcg(seen: Seen, *, k: Cutoff = 10) -> FloatArray:
     """DCG at k, scaled so that k documents of the highest grade have 1 (cwl_eval calls it NDCG)."""
-
-    def going_on(seen: Seen) -> FloatArray:
-        return np.where(seen.rank < (k or np.inf), np.log2(seen.rank + 1) / np.log2(seen.rank + 2), 0.0)
-
-    return expected(judged, Asked(expect, residual, max_grade, max_n), going_on)
+    return np.where(seen.rank < (k or np.inf), np.log2(seen.rank + 1) / np.log2(seen.rank + 2), 0.0)
 
 
-@measure("TBG", high=np.inf, like="INST")
-def time_biased_gain(
-    judged: Judged,
-    *,
-    halflife: Positive = 224,
-    cost: Positive = 1,
-    expect: Expected = "EU",
-    residual: bool = False,
-    max_grade: MaxGrade = None,
-    max_n: Ranks = 1000,
-) -> FloatArray:
+@_model(
+    "TBG",
+    attention=True,
+    cost=True,
+    formula=_MODEL + r"2^{-c_i / h}, \quad c_i \text{ the cost, } h \text{ the half-life}",
+    references=("smucker2012", *_CWL),
+    bounds=_READS_ON,
+)
+def time_biased_gain(seen: Seen, *, halflife: Positive = 224) -> FloatArray:
     """A user whose interest halves in ``halflife`` units of ``cost`` (Smucker and Clarke 2012)."""
-    asked = Asked(expect, residual, max_grade, max_n, cost)
-    return expected(judged, asked, _ever, lambda seen: _normalised(np.exp2(-seen.before / halflife)))
+    return _normalised(np.exp2(-seen.before / halflife))
 
 
-@measure("UMeasure", "U_measure", "U-measure", high=np.inf, like="INST")
-def u_measure(
-    judged: Judged,
-    *,
-    L: Positive = 1000,  # noqa: N803
-    cost: Positive = 1,
-    expect: Expected = "EU",
-    residual: bool = False,
-    max_grade: MaxGrade = None,
-    max_n: Ranks = 1000,
-) -> FloatArray:
+@_model(
+    "UMeasure",
+    "U_measure",
+    "U-measure",
+    attention=True,
+    cost=True,
+    formula=r"\frac{\sum_i g_i \max(0, 1 - c_{<i} / L)}{\sum_i \max(0, 1 - c_{<i} / L)}, \quad i < D, \quad c_{<i} \text{ the cost of the documents above}",
+    references=("sakai2013", *_CWL),
+    bounds=_READS_ON,
+)
+def u_measure(seen: Seen, *, L: Positive = 1000) -> FloatArray:
     """A user whose interest falls evenly to 0 after L units of ``cost`` (Sakai and Dou 2013)."""
-
-    def weights(seen: Seen) -> FloatArray:
-        fading = np.maximum(0.0, 1 - seen.before / L)
-        return _normalised(np.where(seen.rank < len(seen.rank), fading, 0.0))
-
-    return expected(judged, Asked(expect, residual, max_grade, max_n, cost), _ever, weights)
+    fading = np.maximum(0.0, 1 - seen.before / L)
+    return _normalised(np.where(seen.rank < len(seen.rank), fading, 0.0))
 
 
-@measure("IFT", high=np.inf, like="INST")
+@_model(
+    "IFT",
+    formula=_MODEL
+    + r"\frac{b_1 e^{(T - G_i) R_1}}{1 + b_1 e^{(T - G_i) R_1}} \cdot \frac{1}{1 + b_2 e^{(A - G_i / c_i) R_2}}, \quad G_i, c_i \text{ gain and cost down to } i",
+    references=("azzopardi2018", *_CWL),
+)
 def information_foraging(
-    judged: Judged,
+    seen: Seen,
     *,
     kind: Literal["both", "goal", "rate"] = "both",
-    T: Goal = 2.0,  # noqa: N803
+    T: Goal = 2.0,
     b1: Positive = 0.9,
-    R1: Rate = 1.0,  # noqa: N803
-    A: Rate = 0.2,  # noqa: N803
+    R1: Rate = 1.0,
+    A: Rate = 0.2,
     b2: Positive = 0.9,
-    R2: Rate = 1.0,  # noqa: N803
-    expect: Expected = "EU",
-    residual: bool = False,
-    max_grade: MaxGrade = None,
-    max_n: Ranks = 1000,
+    R2: Rate = 1.0,
 ) -> FloatArray:
     """A forager who stops near the goal of gain T, or when the rate of gain falls below A (Azzopardi et al. 2018).
 
@@ -279,236 +321,156 @@ def information_foraging(
 
     ``kind=goal`` and ``kind=rate`` take one of the two alone.
     """
-
-    def going_on(seen: Seen) -> FloatArray:
-        goal = 1 - 1 / (1 + b1 * np.exp((T - seen.so_far) * R1))
-        rate = 1 / (1 + b2 * np.exp((A - seen.so_far / seen.spent) * R2))
-        found: FloatArray = goal if kind == "goal" else rate if kind == "rate" else goal * rate
-        return found
-
-    return expected(judged, Asked(expect, residual, max_grade, max_n), going_on)
+    goal = 1 - 1 / (1 + b1 * np.exp((T - seen.so_far) * R1))
+    rate = 1 / (1 + b2 * np.exp((A - seen.so_far / seen.spent) * R2))
+    found: FloatArray = goal if kind == "goal" else rate if kind == "rate" else goal * rate
+    return found
 
 
-@measure("NERR8", high=np.inf, like="INST")
-def nerr8(
-    judged: Judged,
-    *,
-    k: Cutoff = 10,
-    expect: Expected = "EU",
-    residual: bool = False,
-    max_grade: MaxGrade = None,
-    max_n: Ranks = 1000,
-) -> FloatArray:
+@_model(
+    "NERR8",
+    formula=_MODEL + r"(1 - g_i)\, [i < k]",
+    references=("azzopardi2021",),
+)
+def nerr8(seen: Seen, *, k: Cutoff = 10) -> FloatArray:
     """Nearly ERR, equation 8 (Azzopardi et al. 2021): goes on down to k unless satisfied by the gain."""
-    asked = Asked(expect, residual, max_grade, max_n)
-    return expected(judged, asked, lambda seen: (seen.rank < (k or np.inf)) * (1 - seen.gain))
+    return (seen.rank < (k or np.inf)) * (1 - seen.gain)
 
 
-@measure("NERR9", high=np.inf, like="INST")
-def nerr9(
-    judged: Judged,
-    *,
-    k: Cutoff = 10,
-    expect: Expected = "EU",
-    residual: bool = False,
-    max_grade: MaxGrade = None,
-    max_n: Ranks = 1000,
-) -> FloatArray:
+@_model(
+    "NERR9",
+    formula=_MODEL + r"(1 - g_i)\, \frac{i}{i+1}\, [i < k]",
+    references=("azzopardi2021",),
+)
+def nerr9(seen: Seen, *, k: Cutoff = 10) -> FloatArray:
     """Nearly ERR, equation 9: NERR8 with the chance rank / (rank + 1) to go on."""
-    asked = Asked(expect, residual, max_grade, max_n)
-    return expected(
-        judged,
-        asked,
-        lambda seen: (seen.rank < (k or np.inf)) * seen.rank / (seen.rank + 1) * (1 - seen.gain),
-    )
+    return (seen.rank < (k or np.inf)) * seen.rank / (seen.rank + 1) * (1 - seen.gain)
 
 
-@measure("NERR10", high=np.inf, like="INST")
-def nerr10(
-    judged: Judged,
-    *,
-    p: Chance = 0.9,
-    expect: Expected = "EU",
-    residual: bool = False,
-    max_grade: MaxGrade = None,
-    max_n: Ranks = 1000,
-) -> FloatArray:
+@_model(
+    "NERR10",
+    formula=_MODEL + r"p\, (1 - g_i)",
+    references=("azzopardi2021",),
+)
+def nerr10(seen: Seen, *, p: Chance = 0.9) -> FloatArray:
     """Nearly ERR, equation 10: goes on with chance p, as in RBP, unless satisfied."""
-    return expected(judged, Asked(expect, residual, max_grade, max_n), lambda seen: p * (1 - seen.gain))
+    return p * (1 - seen.gain)
 
 
-@measure("NERR11", high=np.inf, like="INST")
-def nerr11(
-    judged: Judged,
-    *,
-    T: Goal = 1.0,  # noqa: N803
-    expect: Expected = "EU",
-    residual: bool = False,
-    max_grade: MaxGrade = None,
-    max_n: Ranks = 1000,
-) -> FloatArray:
+@_model(
+    "NERR11",
+    formula=_MODEL + r"\left( \frac{i + 2T - 1}{i + 2T} \right)^2 (1 - g_i)",
+    references=("azzopardi2021",),
+)
+def nerr11(seen: Seen, *, T: Goal = 1.0) -> FloatArray:
     """Nearly ERR, equation 11: goes on as in INSQ, unless satisfied."""
-    asked = Asked(expect, residual, max_grade, max_n)
-    return expected(judged, asked, lambda seen: _patience(seen, T) * (1 - seen.gain))
+    return insq(seen, T=T) * (1 - seen.gain)
 
 
-@measure("TrAP", high=np.inf, like="INST")
-def trap(
-    judged: Judged,
-    *,
-    expect: Expected = "EU",
-    residual: bool = False,
-    max_grade: MaxGrade = None,
-    max_n: Ranks = 1000,
-) -> FloatArray:
+@_model(
+    "TrAP",
+    attention=True,
+    formula=r"\frac{1}{R} \sum_i \frac{g_i}{i} \sum_{j \le i} g_j, \quad R \text{ documents have a grade above 0}",
+    references=_CWL,
+)
+def trap(seen: Seen) -> FloatArray:
     """Average precision as a user model, whose attention at each rank is the precision there."""
-    return expected(judged, Asked(expect, residual, max_grade, max_n), _ever, _precision)
-
-
-@measure("BPMD", high=np.inf, like="INST")
-def dynamic_bpm(
-    judged: Judged,
-    *,
-    T: Goal = 1.0,  # noqa: N803
-    k: Cutoff = 10,
-    hb: Rate = 1.0,
-    hc: Rate = 1.0,
-    median: Share = 0.5,
-    expect: Expected = "EU",
-    residual: bool = False,
-    max_grade: MaxGrade = None,
-    max_n: Ranks = 1000,
-) -> FloatArray:
-    """BPM whose user adapts: each document moves the goal T by hb and the limit k by hc, times its gain less the ``median`` gain.
-
-    The dynamic model of Zhang et al. (2017). cwl_eval never moves the limit; ``hc=0`` gives its numbers.
-    """
-
-    def going_on(seen: Seen) -> FloatArray:
-        shift = seen.so_far - seen.gain - median * (seen.rank - 1)  # by the documents above
-        goes_on = (seen.so_far < T + hb * shift) & (seen.spent < (k or np.inf) + hc * shift)
-        return goes_on.astype(np.float64)
-
-    return expected(judged, Asked(expect, residual, max_grade, max_n), going_on)
-
-
-@measure("NPV", high=np.inf, like="INST")
-def net_present_value(
-    judged: Judged,
-    *,
-    rate: Positive = 0.1,
-    expect: Expected = "EU",
-    residual: bool = False,
-    max_grade: MaxGrade = None,
-    max_n: Ranks = 1000,
-) -> FloatArray:
-    """RBP in terms of economics: what comes a document later is worth 1 / (1 + rate) of what it is worth now (Azzopardi et al. 2019)."""
-    return expected(judged, Asked(expect, residual, max_grade, max_n), lambda seen: _ever(seen) / (1 + rate))
-
-
-@measure("SET", high=np.inf, like="INST")
-def search_economics(
-    judged: Judged,
-    *,
-    beta: Share = 0.5,
-    k: Cutoff = 10,
-    expect: Expected = "EU",
-    residual: bool = False,
-    max_grade: MaxGrade = None,
-    max_n: Ranks = 1000,
-) -> FloatArray:
-    """Search economic theory: k documents that are all relevant are worth k^beta in total (Azzopardi 2014)."""
-
-    def going_on(seen: Seen) -> FloatArray:
-        steps = (seen.rank + 1) ** beta - seen.rank**beta
-        next_steps = (seen.rank + 2) ** beta - (seen.rank + 1) ** beta
-        return np.where(seen.rank < (k or np.inf), ratio(next_steps, steps), 0.0)
-
-    return expected(judged, Asked(expect, residual, max_grade, max_n), going_on)
-
-
-@measure("P_CWL", high=np.inf, like="INST")
-def precision_model(
-    judged: Judged,
-    *,
-    k: Cutoff = 10,
-    expect: Expected = "EU",
-    residual: bool = False,
-    max_grade: MaxGrade = None,
-    max_n: Ranks = 1000,
-) -> FloatArray:
-    """Precision as a user model: a user who looks at k documents. Also ``P(expect=ETU)@k`` and the like."""
-    asked = Asked(expect, residual, max_grade, max_n)
-    return expected(judged, asked, lambda seen: (seen.rank < (k or np.inf)).astype(np.float64))
-
-
-@measure("RR_CWL", high=np.inf, like="INST")
-def reciprocal_rank_model(
-    judged: Judged,
-    *,
-    expect: Expected = "EU",
-    residual: bool = False,
-    max_grade: MaxGrade = None,
-    max_n: Ranks = 1000,
-) -> FloatArray:
-    """Reciprocal rank as a user model: a user who stops at the first gain. Also ``RR(expect=ED)`` and the like."""
-    asked = Asked(expect, residual, max_grade, max_n)
-    return expected(judged, asked, lambda seen: (seen.so_far == 0).astype(np.float64))
-
-
-@measure("AP_CWL", high=np.inf, like="INST")
-def average_precision_model(
-    judged: Judged,
-    *,
-    expect: Expected = "EU",
-    residual: bool = False,
-    max_grade: MaxGrade = None,
-    max_n: Ranks = 1000,
-) -> FloatArray:
-    """Average precision as a user model: the chance to go on is the share of gain / rank that is still to come. Also ``AP(expect=ED)`` and the like.
-
-    It knows only the gains that were retrieved.
-    """
-
-    def going_on(seen: Seen) -> FloatArray:
-        worth = seen.gain / seen.rank
-        to_come = np.cumsum(worth[:, ::-1], axis=1)[:, ::-1]
-        return ratio(np.append(to_come[:, 1:], np.zeros((len(worth), 1)), axis=1), to_come)
-
-    return expected(judged, Asked(expect, residual, max_grade, max_n), going_on)
-
-
-@measure("RBP_CWL", high=np.inf, like="INST")
-def rank_biased_model(
-    judged: Judged,
-    *,
-    p: Chance = 0.8,
-    expect: Expected = "EU",
-    residual: bool = False,
-    max_grade: MaxGrade = None,
-    max_n: Ranks = 1000,
-) -> FloatArray:
-    """Rank-biased precision as a user model: a user who goes on with chance p. Also ``RBP(expect=ETU)`` and the like."""
-    return expected(judged, Asked(expect, residual, max_grade, max_n), lambda seen: p * _ever(seen))
-
-
-def _precision(seen: Seen) -> FloatArray:
     so_far = seen.so_far
     so_far[:, :-1][so_far[:, :-1] == 0] = 1.0  # before the first gain, as cwl_eval has it
     share: FloatArray = so_far / seen.spent / np.maximum(seen.relevant, 1)[:, None]
     return share
 
 
-def _patience(seen: Seen, wanted: float) -> FloatArray:
-    wish = seen.rank + 2 * wanted
-    return ((wish - 1) / wish) ** 2
+@_model(
+    "BPMD",
+    formula=_MODEL
+    + r"[\, \textstyle\sum_{j \le i} g_j < T + h_b s_i \text{ and } i < k + h_c s_i \,], \quad s_i = \sum_{j<i} (g_j - m), \quad m \text{ the median gain}",
+    references=("zhang2017", *_CWL),
+)
+def dynamic_bpm(
+    seen: Seen, *, T: Goal = 1.0, k: Cutoff = 10, hb: Rate = 1.0, hc: Rate = 1.0, median: Share = 0.5
+) -> FloatArray:
+    """BPM whose user adapts: each document moves the goal T by hb and the limit k by hc, times its gain less the ``median`` gain.
+
+    The dynamic model of Zhang et al. (2017). cwl_eval never moves the limit; ``hc=0`` gives its numbers.
+    """
+    shift = seen.so_far - seen.gain - median * (seen.rank - 1)  # by the documents above
+    goes_on = (seen.so_far < T + hb * shift) & (seen.spent < (k or np.inf) + hc * shift)
+    return goes_on.astype(np.float64)
 
 
-def _ever(seen: Seen) -> FloatArray:
-    return np.ones(seen.gain.shape)
+@_model(
+    "NPV",
+    formula=_MODEL + r"\frac{1}{1 + \text{rate}}",
+    references=_CWL,
+    bounds=_READS_ON,
+)
+def net_present_value(seen: Seen, *, rate: Positive = 0.1) -> FloatArray:
+    """RBP in terms of economics: what comes a document later is worth 1 / (1 + rate) of what it is worth now (Azzopardi et al. 2019)."""
+    return np.full(seen.gain.shape, 1 / (1 + rate))
 
 
-def user_model(continuation: Continuation, name: str | None = None) -> Measure:
+@_model(
+    "SET",
+    formula=_MODEL + r"\frac{(i+2)^\beta - (i+1)^\beta}{(i+1)^\beta - i^\beta}\, [i < k]",
+    references=("azzopardi2014", *_CWL),
+    bounds="monotone",
+)
+def search_economics(seen: Seen, *, beta: Share = 0.5, k: Cutoff = 10) -> FloatArray:
+    """Search economic theory: k documents that are all relevant are worth k^beta in total (Azzopardi 2014)."""
+    steps = (seen.rank + 1) ** beta - seen.rank**beta
+    next_steps = (seen.rank + 2) ** beta - (seen.rank + 1) ** beta
+    return np.where(seen.rank < (k or np.inf), ratio(next_steps, steps), 0.0)
+
+
+@_model(
+    "P_CWL",
+    formula=_MODEL + r"[i < k]",
+    references=_CWL,
+    bounds="monotone",
+)
+def precision_model(seen: Seen, *, k: Cutoff = 10) -> FloatArray:
+    """Precision as a user model: a user who looks at k documents. Also ``P(expect=ETU)@k`` and the like."""
+    return (seen.rank < (k or np.inf)).astype(np.float64)
+
+
+@_model(
+    "RR_CWL",
+    formula=_MODEL + r"\Big[ \textstyle\sum_{j \le i} g_j = 0 \Big]",
+    references=_CWL,
+)
+def reciprocal_rank_model(seen: Seen) -> FloatArray:
+    """Reciprocal rank as a user model: a user who stops at the first gain. Also ``RR(expect=ED)`` and the like."""
+    return np.where(seen.so_far == 0, 1.0, 0.0)
+
+
+@_model(
+    "AP_CWL",
+    formula=_MODEL + r"\frac{\sum_{j > i} g_j / j}{\sum_{j \ge i} g_j / j}",
+    references=_CWL,
+)
+def average_precision_model(seen: Seen) -> FloatArray:
+    """Average precision as a user model: the chance to go on is the share of gain / rank that is still to come. Also ``AP(expect=ED)`` and the like.
+
+    It knows only the gains that were retrieved.
+    """
+    worth = seen.gain / seen.rank
+    to_come = np.cumsum(worth[:, ::-1], axis=1)[:, ::-1]
+    return ratio(np.append(to_come[:, 1:], np.zeros((len(worth), 1)), axis=1), to_come)
+
+
+@_model(
+    "RBP_CWL",
+    formula=_MODEL + r"p",
+    references=("moffat2008", *_CWL),
+    bounds=_READS_ON,
+)
+def rank_biased_model(seen: Seen, *, p: Chance = 0.8) -> FloatArray:
+    """Rank-biased precision as a user model: a user who goes on with chance p. Also ``RBP(expect=ETU)`` and the like."""
+    return np.full(seen.gain.shape, p)
+
+
+def user_model(continuation: Callable[[Seen], FloatArray], name: str | None = None) -> Measure:
     """A measure from a user's own continuation function: the chance to go on from each rank, given what was seen.
 
     ``continuation`` gets a :class:`Seen`, with the gains (one row per query, one column per rank), the gain and cost so far, and the
@@ -524,16 +486,5 @@ def user_model(continuation: Continuation, name: str | None = None) -> Measure:
     if not called.isidentifier():
         raise MeasureError(f"A user model needs a name: user_model(function, name='Mine'), not {called!r}.")
 
-    def model(
-        judged: Judged,
-        *,
-        expect: Expected = "EU",
-        residual: bool = False,
-        max_grade: MaxGrade = None,
-        max_n: Ranks = 1000,
-    ) -> FloatArray:
-        return expected(judged, Asked(expect, residual, max_grade, max_n), continuation)
-
-    model.__doc__ = continuation.__doc__ or "A user model of one's own."
-    measure(called, high=np.inf, like="INST")(model)
+    measure(called, high=np.inf, like="INST")(_measured(continuation))
     return parse(called)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ranklens.errors import MeasureError, Option, PolicyError
 from ranklens.judging.hits import Hits
+from ranklens.metrics.about import Unbounded, parameters
 from ranklens.metrics.formulas.cascade import rank_biased_residual
 from ranklens.metrics.formulas.gain import worth
 from ranklens.metrics.residual.average_precision import ap_ends
@@ -23,51 +24,6 @@ if TYPE_CHECKING:
     from ranklens.metrics import Measure
 
 Ends: TypeAlias = "tuple[FloatArray, FloatArray]"
-
-# A better grade of a retrieved document never lowers these (P, R and F: without a cutoff).
-_MONOTONE = {
-    *("P", "Success", "CMC", "RR", "CG", "DCG", "IDCG", "ERR", "iRBU", "RBP"),
-    *("SetP", "SetR", "SetF", "SetRelP", "SetAP", "utility"),
-    *("NumQ", "NumRet", "NumRel", "NumRelRet", "HitCount"),
-    *("SufficientReco", "CoveredUsers"),  # no grade changes these
-    *(
-        "SDCG",
-        "SET",
-        "P_CWL",
-    ),  # users who pay the same attention to the first k ranks, whatever they find there
-}
-# These are functions of the ranks of the relevant documents and of how many there are: they rise if one moves up, and do not rise
-# with a relevant document beyond the cutoff. So of all ways to choose so many, the first ones are the best, the last the worst.
-_BY_RANK = {
-    "R",
-    "FullRecall",
-    "F",
-    "AP",
-    "gm_AP",
-    "IPrec",
-    "AP11",
-    "AP_R",
-    "PRES",
-    "Rprec",
-    "Rprec_mult",
-    "binG",
-    "yaap",
-    "pAUC",
-    "PAP",
-}
-_COUNTS_MISSES = {"pAUC", "PAP"}  # their k is a number of irrelevant documents, not a rank
-_BY_RANK_IF_BINARY = {"nERR", "Q", "GAP"}
-_WHY_NOT = {
-    **dict.fromkeys(
-        ("Judged", "Unjudged", "RBPres", "num_nonrel_judged_ret"), "it is about the judgments themselves"
-    ),
-    **dict.fromkeys(("Bpref", "gm_Bpref", "infAP"), "it leaves unjudged documents out by design"),
-    **dict.fromkeys(
-        ("INSQ", "TBG", "UMeasure", "NPV", "RBP_CWL"),
-        "its user reads on where the ranking ends; residual=true says by how much it could rise",
-    ),
-    "relstring": "it is a text",
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,13 +66,14 @@ def is_defined(measure: Measure, judged: Judged) -> bool:
 
 
 def _part_ends(measure: Measure, part: Completion) -> Ends:
-    if measure.name == "nDCG":
+    rule = measure.definition.bounds
+    if rule == "normalised gain":
         return ndcg_ends(part, **dict(measure.params))  # type: ignore[arg-type]
-    if measure.name in ("AP", "gm_AP") and set(dict(measure.params)) <= {"rel"}:
+    if rule == "average precision" and set(dict(measure.params)) <= {"rel"}:
         return ap_ends(part, float(dict(measure.params).get("rel", 1)))  # type: ignore[arg-type]
-    if measure.name in _MONOTONE or (measure.name in ("R", "F") and measure.k is None):
+    if rule in ("monotone", "rank-biased") or (rule == "monotone without k" and measure.k is None):
         return _monotone_ends(measure, part)
-    return _by_rank_ends(measure, part)
+    return _by_rank_ends(measure, part, None if rule == "by rank at any depth" else measure.k)
 
 
 def _monotone_ends(measure: Measure, part: Completion) -> Ends:
@@ -124,7 +81,9 @@ def _monotone_ends(measure: Measure, part: Completion) -> Ends:
     one = measure(part.filled(np.full(len(part.hits), least)))
     other = measure(part.filled(np.full(len(part.hits), most)))
     low, high = np.minimum(one, other), np.maximum(one, other)
-    if measure.name == "RBP" and measure.k is None:  # this user also reads on where the ranking ends
+    if (
+        measure.definition.bounds == "rank-biased" and measure.k is None
+    ):  # this user also reads on where the ranking ends
         high = low + _residual(measure, part)
     return low, high
 
@@ -139,7 +98,7 @@ def _residual(measure: Measure, part: Completion) -> FloatArray:
 
 def _extreme_grades(measure: Measure, part: Completion) -> tuple[float, float]:
     """The grades that are worth least and most: a table of gains may value the highest grade less than another."""
-    if measure.name not in ("CG", "DCG", "IDCG"):
+    if "gains" not in measure.definition.parameters:
         return 0.0, part.top
     params: dict[str, Any] = dict(measure.params)
     gains = level_gains(part.levels, params.get("gain", "linear"), dict(params.get("gains") or ()) or None)
@@ -152,9 +111,9 @@ def level_gains(levels: FloatArray, gain: Any, gains: dict[float, float] | None)
     return worth(Hits(zeros, zeros + 1, levels, 1), gain, gains).grade
 
 
-def _by_rank_ends(measure: Measure, part: Completion) -> Ends:
+def _by_rank_ends(measure: Measure, part: Completion, k: int | None) -> Ends:
     """The first so many unjudged documents relevant, for every number; and the last so many, beyond the cutoff all of them."""
-    place, count = part.place(None if measure.name in _COUNTS_MISSES else measure.k)
+    place, count = part.place(k)
     beyond = part.unjudged & (place == 0)
     left = count[part.hits.query] - place  # unjudged documents after this one, in the top k
 
@@ -197,23 +156,19 @@ def _refuse(measure: Measure, judged: Judged) -> None:
 
 
 def _why_not(measure: Measure, judged: Judged) -> str:
-    params = dict(measure.params)
-    if measure.name == "RBP" and params.get("gain") == "linear" and params.get("scale") == "query":
-        return "a higher grade of one document lowers what the others of its query are worth"
+    rule, params = measure.definition.bounds, parameters(measure)
     if params.get("residual"):
         return "it is about the judgments themselves"
-    if measure.name in _MONOTONE | _BY_RANK:
-        return ""
-    if measure.name == "nDCG":
-        return _why_not_ndcg(measure)
-    if measure.name in _BY_RANK_IF_BINARY:
+    if isinstance(rule, Unbounded):
+        return rule.why
+    if rule == "rank-biased" and (params["gain"], params["scale"]) == ("linear", "query"):
+        return "a higher grade of one document lowers what the others of its query are worth"
+    if rule == "normalised gain":
+        table = params["gains"] or {}
+        odd = table.get(0, 0) or min(table.values(), default=0) < 0
+        return "a gain of its table is below 0, or that of grade 0 is not 0" if odd else ""
+    if rule == "by rank if binary":
         some = judged.ideal.grade[judged.ideal.grade > 0]
         several = len(some) and some.min() < some.max()
         return "with more than one grade above 0, its best case cannot be found by rank" if several else ""
-    return _WHY_NOT.get(measure.name, "it may rise or fall if an unjudged document turns out to be relevant")
-
-
-def _why_not_ndcg(measure: Measure) -> str:
-    table = dict(dict(measure.params).get("gains") or ())  # type: ignore[arg-type]
-    odd = table.get(0, 0) or min(table.values(), default=0) < 0
-    return "a gain of its table is below 0, or that of grade 0 is not 0" if odd else ""
+    return ""

@@ -12,21 +12,22 @@ import numpy as np
 
 from ranklens.data.matching.rules import Matching
 from ranklens.errors import InputError
+from ranklens.judging.judged import Judged
 from ranklens.metrics import Measure, parse, with_rel
+from ranklens.metrics.about import parameters
+from ranklens.metrics.cuts import View, ideally, upto
+from ranklens.metrics.formulas.gain import worth
 from ranklens.policy import Policy, make_policy
-from ranklens.report.explanation.columns import View
-from ranklens.report.explanation.cuts import upto
 from ranklens.report.explanation.doubts import DOUBTS
 from ranklens.report.explanation.one_query import OneQuery, read, remarks
-from ranklens.report.explanation.terms import in_numbers, in_words, parameters
-from ranklens.report.explanation.workings import IdealRanking, working
+from ranklens.report.explanation.terms import in_numbers, in_words
 from ranklens.scores.evaluation import score
 
 if TYPE_CHECKING:
     import polars as pl
     from typing_extensions import Unpack
 
-    from ranklens.arrays import IntArray
+    from ranklens.arrays import FloatArray, IntArray
     from ranklens.metrics.conventions import Convention
     from ranklens.policy import PolicyOptions
     from ranklens.tables.table import Table
@@ -249,7 +250,7 @@ def work_through(measure: Measure, data: OneQuery, rows: int = 20) -> Explanatio
     """Explain a measure for a query that has been read."""
     value = score(data.judged, measure)[measure][0]
     value = value if isinstance(value, str) else float(value)
-    ideal = working(measure).ideal_ranking(measure, data.judged)
+    ideal = _ideal_ranking(measure, data.judged)
     last = _last_rank(measure, data, ideal)
     shown = _shown(data, last, rows)
     return Explanation(
@@ -262,9 +263,30 @@ def work_through(measure: Measure, data: OneQuery, rows: int = 20) -> Explanatio
         missed=_missed(measure, data, last),
         notes=_notes(data, shown),
         policy=data.policy,
-        headings=tuple(working(measure).columns),
+        headings=tuple(measure.definition.working.columns),
         ideal_heading=ideal.heading if ideal else "",
     )
+
+
+class _Ideal(NamedTuple):
+    """The ideal ranking of one query: what it is worth at each rank, under a heading."""
+
+    judged: Judged
+    heading: str
+    worth: FloatArray
+
+
+def _ideal_ranking(measure: Measure, judged: Judged) -> _Ideal | None:
+    """The ideal ranking of the one query, if the measure has one."""
+    params, beside = parameters(measure), measure.definition.working.ideal
+    shown = beside(params) if callable(beside) else beside
+    if shown is None:
+        return None
+    if shown == "grade":
+        best = ideally(judged)
+        return _Ideal(best, "ideal grade", best.hits.grade)
+    best = ideally(judged, params["gain"], params["gains"])
+    return _Ideal(best, "ideal gain", worth(best.hits, params["gain"], params["gains"]).grade)
 
 
 class _Place(NamedTuple):
@@ -273,7 +295,7 @@ class _Place(NamedTuple):
     last: int
 
 
-def _last_rank(measure: Measure, data: OneQuery, ideal: IdealRanking | None) -> int:
+def _last_rank(measure: Measure, data: OneQuery, ideal: _Ideal | None) -> int:
     """The end of the ranking or of the ideal one, whichever is longer; at most the cutoff."""
     last = data.ranked
     if ideal is not None:
@@ -311,12 +333,10 @@ def _kind(data: OneQuery, rank: int) -> Kind:
     return "document" if rank <= data.ranked else "nothing"
 
 
-def _steps(
-    measure: Measure, data: OneQuery, places: list[_Place], ideal: IdealRanking | None
-) -> tuple[Step, ...]:
+def _steps(measure: Measure, data: OneQuery, places: list[_Place], ideal: _Ideal | None) -> tuple[Step, ...]:
     ends = np.array([0, *(place.last for place in places)])
     ends[-1] = max(ends[-1], data.ranked)  # what lies below a cutoff belongs to the last line
-    cut = upto(data.judged, ends, growing=working(measure).every_rank_counts)
+    cut = upto(data.judged, ends, growing=measure.definition.working.every_rank_counts)
     so_far = measure(cut).tolist()
     details = _details(measure, data, [place.first for place in places if place.kind == "document"])
     at_best, best_so_far = _beside(measure, ideal, ends)
@@ -357,15 +377,13 @@ def _details(measure: Measure, data: OneQuery, ranks: list[int]) -> dict[int, di
     grades = [data.grades.get(data.documents[rank - 1], -np.inf) for rank in ranks]
     view = View(data.in_one_order, np.array(ranks, dtype=np.int64), np.array(grades), parameters(measure))
     found: dict[int, dict[str, float | None]] = {rank: {} for rank in ranks}
-    for name, column in working(measure).columns.items() if ranks else ():
+    for name, column in measure.definition.working.columns.items() if ranks else ():
         for rank, value in zip(ranks, column(view).tolist(), strict=True):
             found[rank][name] = None if np.isnan(value) else value
     return found
 
 
-def _beside(
-    measure: Measure, ideal: IdealRanking | None, ends: IntArray
-) -> tuple[dict[int, float], list[float]]:
+def _beside(measure: Measure, ideal: _Ideal | None, ends: IntArray) -> tuple[dict[int, float], list[float]]:
     """Of the ideal ranking: grade or gain by rank, and the value after each of ``ends``."""
     if ideal is None:
         return {}, []
@@ -421,8 +439,9 @@ def _notes(data: OneQuery, shown: list[_Place]) -> tuple[str, ...]:
 
 def _calculation(measure: Measure, data: OneQuery, value: float | str) -> str:
     """The measure, its formula in words and in numbers, and the value, as one line of equations."""
-    template = working(measure).template(measure)
-    numbers = in_numbers(template, parameters(measure), data.judged, show_number)
+    params = parameters(measure)
+    template = measure.definition.working.template(params)
+    numbers = in_numbers(template, params, data.judged, show_number)
     shown = value if isinstance(value, str) else f"{value:.4f}"
     return " = ".join(part for part in (str(measure), in_words(template), numbers, shown) if part)
 

@@ -10,7 +10,7 @@ from ranklens.errors import InputError, MeasureError
 from ranklens.judging.documents import judgments, ranking, with_further
 from ranklens.judging.inputs import read_inputs
 from ranklens.metrics import Measure, parse, with_rel
-from ranklens.report.explanation.terms import parameters
+from ranklens.metrics.about import parameters
 from ranklens.scores.evaluation import score
 from ranklens.stats import inputs
 from ranklens.tables.table import Shown, Table

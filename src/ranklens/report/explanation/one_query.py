@@ -15,8 +15,8 @@ from ranklens.errors import InputError, Option, PolicyError, RankLensWarning, ne
 from ranklens.judging.assembly import judge
 from ranklens.judging.documents import judgments, ranking
 from ranklens.judging.inputs import read_inputs
+from ranklens.metrics.cuts import only
 from ranklens.policy import Policy
-from ranklens.report.explanation.cuts import only
 
 if TYPE_CHECKING:
     import polars as pl

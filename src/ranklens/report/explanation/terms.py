@@ -1,36 +1,23 @@
 """Formulas in words and in numbers.
 
 A formula is a template: ``"{DCG} / {ideal DCG}"``. A term in braces has a name and, for one query, a
-number. Every number is the value of a registered measure, or a parameter.
+number: a parameter, the value of a registered measure with the parameters that it shares, ``ideal`` the same of the ideal
+ranking, or one of :data:`TERMS`. What follows a bar is not shown: ``"{ideal DCG|IDCG}"``.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
 
 import numpy as np
 
 from ranklens.judging.judged import Judged
-from ranklens.metrics import Measure, parse
-from ranklens.report.explanation.cuts import ideally, upto
+from ranklens.metrics import parse
+from ranklens.metrics.about import Params
+from ranklens.metrics.cuts import ideally, upto
 
-Params: TypeAlias = Mapping[str, Any]
-Term: TypeAlias = Callable[[Judged, Params], float]
-
-_BRACES = re.compile(r"\{([^|}]+)(?:\|[^}]+)?\}")  # after a bar: which of the numbers of this name
-
-
-def parameters(measure: Measure) -> dict[str, Any]:
-    """All parameters of a measure, defaults included.
-
-    >>> parameters(parse("P@5"))
-    {'rel': 1, 'k': 5, 'over': 'k', 'judged_only': False}
-    """
-    defaults = {name: p.default for name, p in measure.definition.parameters.items()}
-    found = {"rel": 1, "k": None, **defaults, **dict(measure.params)}
-    return {name: dict(value) if name == "gains" and value else value for name, value in found.items()}
+_BRACES = re.compile(r"\{([^|}]+)(?:\|[^}]+)?\}")
 
 
 def in_words(template: str) -> str:
@@ -52,58 +39,40 @@ def in_numbers(template: str, params: Params, judged: Judged, show: Callable[[fl
     """
     if not _BRACES.search(template):
         return ""
-    return _BRACES.sub(lambda term: show(TERMS[term[0][1:-1]](judged, params)), template)
+    return _BRACES.sub(lambda term: show(_number(term[0][1:-1], judged, params)), template)
 
 
-def _value(name: str, *kept: str) -> Term:
-    """The value of another measure, with some of the parameters."""
-
-    def compute(judged: Judged, params: Params) -> float:
-        given = {key: params[key] for key in kept if params.get(key) is not None}
-        return float(parse(name).replace(**given)(judged)[0])
-
-    return compute
+def _number(term: str, judged: Judged, params: Params) -> float:
+    if term in TERMS:
+        return TERMS[term](judged, params)
+    if term in params:
+        return float(params[term])
+    name = term.rpartition("|")[2]
+    measure = parse(name.removeprefix("ideal "))
+    shared = {key: params[key] for key in measure.definition.parameters if params.get(key) is not None}
+    ranking = ideally(judged) if name.startswith("ideal ") else judged
+    return float(measure.replace(**shared)(ranking)[0])
 
 
 def _found_in_top(judged: Judged, params: Params) -> float:
-    return _value("NumRelRet", "rel")(_top(judged, params["k"]), params)
-
-
-def _chunks_found_in_top(judged: Judged, params: Params) -> float:
-    return float(_top(judged, params["k"]).relevant(params["rel"]).sum()[0])
-
-
-def _judged_in_top(judged: Judged, params: Params) -> float:
-    return float(_top(judged, params["k"]).relevant(0).sum()[0])
+    return float(_top(judged, params["k"]).found(params["rel"])[0])
 
 
 def _top(judged: Judged, k: int | None) -> Judged:
     return judged if k is None else upto(judged, np.array([k]))
 
 
-def _in_top_r(judged: Judged, params: Params) -> float:
-    relevant = int(judged.total(params["rel"])[0])
-    return _found_in_top(judged, {**params, "k": relevant})
-
-
-_CUMULATED = ("k", "gain", "gains", "discount", "log_base")
-_ERR = _value("ERR", "k", "max_grade", "gain")
-TERMS: Mapping[str, Term] = {
+TERMS: Mapping[str, Callable[[Judged, Params], float]] = {
     "relevant found": _found_in_top,
-    "relevant found|chunks": _chunks_found_in_top,  # each once, however many passages it holds
-    "P": _value("P", "k", "rel", "over"),
-    "R": _value("R", "k", "rel"),
-    "judged found": _judged_in_top,
-    "found in the top R": _in_top_r,
-    "all relevant": _value("NumRel", "rel"),
-    "retrieved": _value("NumRet"),
-    "k": lambda _, params: float(params["k"]),
-    "beta": lambda _, params: float(params["beta"]),
+    # each once, however many passages it holds
+    "relevant found|chunks": lambda judged, params: float(
+        _top(judged, params["k"]).relevant(params["rel"]).sum()[0]
+    ),
+    "judged found": lambda judged, params: float(_top(judged, params["k"]).relevant(0).sum()[0]),
+    "found in the top R": lambda judged, params: _found_in_top(
+        judged, {**params, "k": int(judged.total(params["rel"])[0])}
+    ),
+    "all relevant": lambda judged, params: float(judged.total(params["rel"])[0]),
+    "retrieved": lambda judged, _: float(judged.retrieved[0]),
     "beta²": lambda _, params: float(params["beta"]) ** 2,
-    "SetP": _value("SetP", "rel"),
-    "SetR": _value("SetR", "rel"),
-    "DCG": _value("DCG", *_CUMULATED),
-    "ideal DCG": _value("IDCG", *_CUMULATED),
-    "ERR": _ERR,
-    "ideal ERR": lambda judged, params: _ERR(ideally(judged), params),
 }

@@ -9,7 +9,7 @@ from typing import Literal
 from ranklens import __version__
 from ranklens.errors import InputError
 from ranklens.metrics import Measure, stated
-from ranklens.metrics.formulas.literature import REFERENCES, Reference, references_of
+from ranklens.metrics.literature import REFERENCES, Reference, references_of
 from ranklens.words import several
 
 Citations = Literal["names", "latex"]
@@ -47,7 +47,11 @@ def written(
         raise InputError(f"cite={cite!r} is not known: names or latex.")
     named = []
     for measure in measures:
-        told = [*stated(measure, max_grade), *_discount(measure), _cited(references_of(measure.name), cite)]
+        told = [
+            *stated(measure, max_grade),
+            *_discount(measure),
+            _cited(references_of(measure.definition), cite),
+        ]
         inside = "; ".join(part for part in told if part)
         named.append(f"{_escaped(str(measure), cite)}{f' ({_escaped_part(inside, cite)})' if inside else ''}")
     named += [_escaped(name, cite) for name in others]
@@ -57,7 +61,7 @@ def written(
         body.append(f"On the tests and corrections see {_cited(procedures, cite)}.")
     software = replace(REFERENCES["ranklens"], note=f"Version {__version__}")
     body.append(f"Values were computed with RankLens {__version__} ({_cited([software], cite)}).")
-    found = [reference for measure in measures for reference in references_of(measure.name)]
+    found = [reference for measure in measures for reference in references_of(measure.definition)]
     text = " ".join([f"We report {several(named, len(named))}.", *body])
     return Methods(text, tuple(dict.fromkeys([*found, *procedures, software])))
 

@@ -7,14 +7,16 @@ give its value step by step in one call, so explanations need no second copy of 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ranklens.arrays import IntArray
+from ranklens.arrays import FloatArray, IntArray
 from ranklens.judging.hits import Hits
 from ranklens.judging.judged import Judged
+from ranklens.metrics.about import Params
 from ranklens.metrics.formulas.gain import Gain, worth
 
 if TYPE_CHECKING:
@@ -60,6 +62,31 @@ def upto(judged: Judged, ranks: IntArray, *, growing: bool = False) -> Judged:
         details=judged.details and judged.details.take(np.zeros(n, dtype=np.int64), ranks),
         _cache={},
     )
+
+
+@dataclass(frozen=True)
+class View:
+    """Some ranks of one query: what is judged there, and what is judged down to there."""
+
+    judged: Judged  # ties broken
+    ranks: IntArray
+    grades: FloatArray  # at these ranks; below any grade where nobody judged
+    params: Params
+
+    @cached_property
+    def above(self) -> Judged:
+        """For each rank, the ranking that ends there."""
+        return upto(self.judged, self.ranks, growing=True)
+
+    @cached_property
+    def alone(self) -> Hits:
+        """The documents at these ranks, each as if it were the only one of a query."""
+        return Hits(np.arange(len(self.ranks)), self.ranks, self.grades, len(self.ranks))
+
+    def alone_with(self, grade: float) -> Judged:
+        """For each rank, a ranking with one document of that grade there."""
+        hits = replace(self.alone, grade=np.full(len(self.ranks), float(grade)))
+        return replace(self.above, hits=hits, _cache={})
 
 
 def ideally(judged: Judged, gain: Gain = "linear", gains: Mapping[float, float] | None = None) -> Judged:
