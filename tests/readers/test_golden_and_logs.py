@@ -7,6 +7,7 @@ import pytest
 import ranklens as rl
 from ranklens.data.readers.golden_and_logs import join, read_golden, read_log
 from ranklens.data.readers.names import Names
+from ranklens.errors import InputError
 
 GOLDEN = [
     {"id": "q1", "question": "Why?", "expected_chunk_ids": ["c1", "c2"]},
@@ -265,3 +266,14 @@ def test_questions_without_an_id_are_not_joined_by_their_number(tmp_path):
         assert rl.evaluate(*pair, "RR", columns={"query": "key"}).mean == {"RR": 1}
     both = [{"expected": ["a"], "retrieved": ["b", "a"]}]
     assert rl.evaluate(both, both, "RR").mean == {"RR": 0.5}
+
+
+def test_a_field_that_the_user_named_is_not_replaced_by_a_usual_one():
+    golden = [
+        {"id": "q1", "question": "Why?", "gold": ["b"], "relevant_ids": ["a"]},
+        {"id": "q2", "question": "Who?", "relevant_ids": ["a"]},
+    ]
+    log = [{"id": "q1", "retrieved": ["a"]}, {"id": "q2", "retrieved": ["a"]}]
+    for name, record in (("gold", 2), ("glod", 1)):
+        with pytest.raises(InputError, match=f"Record {record} does not say what is relevant"):
+            rl.evaluate(golden, log, "RR", columns={"expected": name})

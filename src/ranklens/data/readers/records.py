@@ -118,9 +118,11 @@ def expected_grades(
 ) -> dict[str, float]:
     """What a record says is relevant, with grades that may be given apart."""
     by_text = places is not None and places.by_text
-    value = (places or Names()).find(row, "expected", names.EXPECTED_TEXTS if by_text else None)
-    if value is None:
-        value = _field(row, where, names.EXPECTED_TEXTS if by_text else names.EXPECTED, "what is relevant")
+    usual = names.EXPECTED_TEXTS if by_text else names.EXPECTED
+    value = (places or Names()).find(row, "expected", usual)
+    if value is None:  # the user's own name is not replaced by a usual one, which may hold something else
+        own = places is not None and "expected" in places.own
+        value = _field(row, where, () if own else usual, "what is relevant")
     if by_text and isinstance(value, str):
         value = [value]
     expected = grades(value, where, repeated, places, names.TEXTS_INSIDE if by_text else None)
