@@ -37,7 +37,6 @@ class Account:
     @classmethod
     def of(cls, judged: Judged, measures: Sequence[Measure], depth: int | None = None) -> Account:
         """What is to be said of these measures of judged rankings, or of their first ``depth`` documents."""
-        ones = {str(measure): measure.counts_as_one(judged) for measure in measures}
         return cls(
             judged.applied,
             judged.policy,
@@ -47,8 +46,14 @@ class Account:
             tied=judged.tied,
             across={k: judged.tied_across(k) for k in cutoffs_of(measures)},
             share=share_judged(judged, measures, depth),
-            ones={name: 0 if found is None else int(found.sum()) for name, found in ones.items()},
+            ones=ones_of(judged, measures),
         )
+
+
+def ones_of(judged: Judged, measures: Sequence[Measure]) -> dict[str, int]:
+    """By measure, how many queries count as 1 because no document is relevant."""
+    ones = {str(measure): measure.counts_as_one(judged) for measure in measures}
+    return {name: 0 if empty is None else int(empty.sum()) for name, empty in ones.items()}
 
 
 def cutoffs_of(measures: Sequence[Measure]) -> list[int]:

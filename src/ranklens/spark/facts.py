@@ -23,6 +23,7 @@ from ranklens.judging.order import check_duplicates
 from ranklens.judging.standing import check_unjudged
 from ranklens.metrics.formulas.counts import judged_of_retrieved
 from ranklens.scores import FEW_EXPECTED, cutoffs_of, deepest, logs_with_floor
+from ranklens.scores.account import ones_of
 from ranklens.stats.intervals import Bounds
 from ranklens.stats.moments import Moments, exact_sum, value_of
 
@@ -190,6 +191,7 @@ def facts_of(
         "tied": judged.tied,
         "graded": judged.graded or 0,
         **{f"across {k}": judged.tied_across(k) for k in cutoffs_of(measures)},
+        **{f"1 in {name}": count for name, count in ones_of(judged, measures).items()},
     }
     return Facts(
         judged.applied,

@@ -97,6 +97,7 @@ class SparkScores(Scores):
             tied=facts.counts["tied"],
             across={k: facts.counts[f"across {k}"] for k in cutoffs_of(measures)},
             share=facts.share_judged(policy),
+            ones={str(measure): facts.counts[f"1 in {measure}"] for measure in measures},
         )
         columns = _Columns({str(measure): f"m{i}" for i, measure in enumerate(measures)}, kept)
         found = cls(list(measures), account, Values(kept.queries(facts.applied.queries), columns))
