@@ -17,8 +17,6 @@ from ranklens.metrics import Measure, make, parse
 from ranklens.policy import Policy
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from ranklens.arrays import IntArray
     from ranklens.judging.judged import Judged
 
@@ -44,23 +42,32 @@ class DatasetItem:
     def __init__(
         self,
         *,
-        actual_ranking: Any,
-        expected_reference: Any = None,
-        expected_ranking: Any = None,
-        id: Any = None,  # noqa: A002  the name users expect
+        actual_ranking: object,
+        expected_reference: object = None,
+        expected_ranking: object = None,
+        id: object = None,  # noqa: A002  the name users expect
         query: str | None = None,
     ) -> None:
         where = f"Item {id!r}" if id is not None else f"The item {query!r}" if query else "The item"
-        given = [value for value in (expected_reference, expected_ranking) if value is not None]
-        if len(given) != 1 and (not given or given[0] != given[1]):
-            what = "neither of them" if not given else "both, and they differ"
+        expected = [value for value in (expected_reference, expected_ranking) if value is not None]
+        if len(expected) != 1 and (not expected or expected[0] != expected[1]):
+            what = "neither of them" if not expected else "both, and they differ"
             raise InputError(f"{where}: give expected_reference or expected_ranking; there is {what}.")
+        if isinstance(actual_ranking, (set, frozenset)):
+            raise InputError(
+                f"{where}: actual_ranking is a set, which has no order; pass a list, best first."
+            )
+        ranking: list[str] | dict[str, float]
+        if isinstance(actual_ranking, Mapping) and records.by_document(actual_ranking):
+            ranking = {str(doc): score for doc, score in actual_ranking.items()}
+        else:
+            ranking = records.document_ids(actual_ranking, where)
         repeated: list[str] = []
         for name, value in (
             ("id", None if id is None else str(id)),
             ("query", query),
-            ("actual_ranking", _ranking(actual_ranking, where)),
-            ("expected_reference", records.grades(given[0], where, repeated)),
+            ("actual_ranking", ranking),
+            ("expected_reference", records.grades(expected[0], where, repeated)),
         ):
             object.__setattr__(self, name, value)
         _warn_of(repeated)
@@ -71,7 +78,7 @@ class DatasetItem:
         return self.expected_reference
 
     @classmethod
-    def from_record(cls, record: Any, where: str = "The record") -> DatasetItem:
+    def from_record(cls, record: object, where: str = "The record") -> DatasetItem:
         """An item from a record of any shape that :func:`ranklens.from_records` knows.
 
         >>> DatasetItem.from_record({"query": "why?", "retrieved_ids": ["d2"], "expected_ids": ["d1"]}).expected_reference
@@ -91,14 +98,6 @@ class DatasetItem:
         )
 
 
-def _ranking(value: Any, where: str) -> list[str] | dict[str, float]:
-    if isinstance(value, (set, frozenset)):
-        raise InputError(f"{where}: actual_ranking is a set, which has no order; pass a list, best first.")
-    if records.by_document(value):
-        return {str(doc): score for doc, score in value.items()}
-    return records.document_ids(value, where)
-
-
 def _warn_of(repeated: list[str]) -> None:
     if repeated:  # in the same words for every item, so that Python shows it once
         warn("An item lists a relevant document twice; the highest grade counts.")
@@ -114,19 +113,20 @@ def names_of(items: Sequence[DatasetItem]) -> list[str]:
     times: Counter[str] = Counter()
     names: dict[str, None] = {}
     for number, item in enumerate(items, 1):
-        given = name = item.id if item.id is not None else item.query or str(number)
+        own = name = item.id if item.id is not None else item.query or str(number)
         while name in names:
-            times[given] += 1
-            name = f"{given} ({times[given] + 1})"
+            times[own] += 1
+            name = f"{own} ({times[own] + 1})"
         names[name] = None
     return list(names)
 
 
+@dataclass(frozen=True)
 class _Fields:
     """Fields that can also be read as keys: ``signals["rank_of_first_relevant"]``."""
 
     def __getitem__(self, name: str) -> Any:
-        if name not in self.__dataclass_fields__:  # type: ignore[attr-defined]
+        if name not in self.__dataclass_fields__:
             raise KeyError(name)
         return getattr(self, name)
 
@@ -155,19 +155,19 @@ class Signals(_Fields):
 
     @classmethod
     def later(cls, compute: Callable[[], Signals]) -> Signals:
-        """Signals that are computed when somebody looks at them."""
-        found = cls.__new__(cls)
-        found.__dict__["_compute"] = compute
-        return found
+        """Signals that are computed on first access."""
+        signals = cls.__new__(cls)
+        signals.__dict__["_compute"] = compute
+        return signals
 
-    def __getattr__(self, name: str) -> Any:  # called for what is not there yet
+    def __getattr__(self, name: str) -> object:  # called for fields that are not computed yet
         compute = None if name.startswith("__") else self.__dict__.pop("_compute", None)
         if compute is None:
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
         self.__dict__.update(vars(compute()))
         return getattr(self, name)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[type[Signals], tuple[object, ...]]:
         return Signals, (self.results_by_k, self.rank_of_first_relevant, self.total_relevant, self.main_k)
 
 
@@ -194,10 +194,10 @@ class MetricResult:
         rank, total = self.signals.rank_of_first_relevant, self.signals.total_relevant
         if not total:
             return f"{self.metric} is {self.score:.4f}: nothing is relevant."
-        found = f"the first at rank {rank}" if rank else "none was retrieved"
-        at = self.signals.results_by_k.get(self.signals.main_k or 0)
-        inside = f"{at.hits_in_top_k} of them in the top {self.signals.main_k}, " if at and rank else ""
-        return f"{self.metric} is {self.score:.4f}: of {total} relevant, {inside}{found}."
+        first = f"the first at rank {rank}" if rank else "none was retrieved"
+        at_k = self.signals.results_by_k.get(self.signals.main_k or 0)
+        inside = f"{at_k.hits_in_top_k} of them in the top {self.signals.main_k}, " if at_k and rank else ""
+        return f"{self.metric} is {self.score:.4f}: of {total} relevant, {inside}{first}."
 
 
 class Metric:
@@ -235,16 +235,16 @@ class Metric:
         """The lowest grade that counts as relevant."""
         return float(self.params.get("rel", 1))
 
-    def evaluate(self, item: Any) -> MetricResult:
+    def evaluate(self, item: object) -> MetricResult:
         """The score of one item, or of a record of any shape that :func:`ranklens.from_records` knows."""
-        one = item if isinstance(item, DatasetItem) else DatasetItem.from_record(item)
+        one = DatasetItem.from_record(item)
         batch = Batch([one], _DEFAULT)
         if max(one.expected_reference.values(), default=1) < self.rel:
             batch.warn_of_low_grades([self])
         score = float(self.measures[self.main_k](batch.judged)[0])
         return MetricResult(self.name, score, Signals.later(lambda: next(batch.results(self)).signals))
 
-    async def execute(self, item: Any) -> MetricResult:
+    async def execute(self, item: object) -> MetricResult:
         """Like :meth:`evaluate`, to be awaited."""
         return self.evaluate(item)
 
@@ -257,7 +257,7 @@ class Metric:
     def _make(self, name: str, k: int | None) -> Measure:
         return make(parse(name).definition, {"k": k, **self.params})
 
-    def _key(self) -> tuple[Any, ...]:
+    def _key(self) -> tuple[object, ...]:
         return type(self), tuple(self.measures.values()), self.main_k
 
     def __eq__(self, other: object) -> bool:
@@ -267,8 +267,8 @@ class Metric:
         return hash(self._key())
 
     def __repr__(self) -> str:
-        given = {"k": list(self.ks), "main_k": self.main_k, **self.params}
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in given.items())})"
+        arguments = {"k": list(self.ks), "main_k": self.main_k, **self.params}
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in arguments.items())})"
 
 
 class HitRateAtK(Metric):
@@ -330,11 +330,10 @@ class MeanReciprocalRank(Metric):
 
 
 def _cutoffs(k: int | Iterable[int]) -> tuple[int, ...]:
-    given = list(k) if isinstance(k, Iterable) else [k]
-    wrong = [at for at in given if not isinstance(at, int) or isinstance(at, bool) or at < 1]
-    if wrong or not given:
+    ks = list(k) if isinstance(k, Iterable) else [k]
+    if not ks or any(not isinstance(at, int) or isinstance(at, bool) or at < 1 for at in ks):
         raise MeasureError(f"k={k!r} is not allowed; it is a whole number from 1, or a list of them.")
-    return tuple(sorted(set(given)))
+    return tuple(sorted(set(ks)))
 
 
 class Batch:
@@ -363,14 +362,14 @@ class Batch:
 
     def results(self, metric: Metric) -> Iterator[MetricResult]:
         """The results of a metric, item by item."""
-        by_k = [zip(*self._columns(metric, k), strict=True) for k in metric.ks]
+        by_k = [self._at_k(metric, k) for k in metric.ks]
         details = zip(*by_k, strict=True) if by_k else (() for _ in self.items)
         scores = metric.measures[metric.main_k](self.judged).tolist()
         total, first = self.judged.total(metric.rel).astype(int).tolist(), self.first_ranks(metric).tolist()
         name = metric.name
-        for score, relevant, rank, columns in zip(scores, total, first, details, strict=True):
-            found = {k: AtK(*column) for k, column in zip(metric.ks, columns, strict=True)}
-            yield MetricResult(name, score, Signals(found, rank or None, relevant, metric.main_k))
+        for score, relevant, rank, row in zip(scores, total, first, details, strict=True):
+            results_by_k = dict(zip(metric.ks, row, strict=True))
+            yield MetricResult(name, score, Signals(results_by_k, rank or None, relevant, metric.main_k))
 
     def warn_of_low_grades(self, metrics: Iterable[Metric]) -> None:
         """Warn of grades between 0 and 1, which are easily taken for relevant."""
@@ -383,21 +382,20 @@ class Batch:
                     f"relevant there, except in nDCG. Set the lowest relevant grade of the metrics: rel={best[best > 0].min():g}."
                 )
 
-    def _columns(self, metric: Metric, k: int) -> list[list[Any]]:
-        """The fields of :class:`AtK`, one list each."""
+    def _at_k(self, metric: Metric, k: int) -> Iterator[AtK]:
         judged, rel = self._ranked(metric), metric.rel
         dcg, ideal = metric.discounted(k)
         hits = judged.relevant(rel).top(k).sum()
-        columns: list[npt.NDArray[Any]] = [
-            metric.measures[k](judged),
-            hits.astype(int),
-            judged.retrieved.clip(max=k),
-            judged.total(rel).astype(int),
-            dcg(judged),
-            ideal(judged),
-            hits > 0,
-        ]
-        return [column.tolist() for column in columns]
+        return map(
+            AtK,
+            metric.measures[k](judged).tolist(),
+            hits.astype(int).tolist(),
+            judged.retrieved.clip(max=k).tolist(),
+            judged.total(rel).astype(int).tolist(),
+            dcg(judged).tolist(),
+            ideal(judged).tolist(),
+            (hits > 0).tolist(),
+        )
 
     def _ranked(self, metric: Metric) -> Judged:
         return self.judged.condensed() if metric.params.get("judged_only") else self.judged

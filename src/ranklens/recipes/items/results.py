@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -37,8 +37,8 @@ class ItemResult:
 
     @property
     def passed(self) -> bool | None:
-        told = [result.passed for result in self.results if result.passed is not None]
-        return all(told) if told else None
+        verdicts = [result.passed for result in self.results if result.passed is not None]
+        return all(verdicts) if verdicts else None
 
     def __getitem__(self, metric: str) -> MetricResult:
         """The result of a metric, by the name of its measure in any spelling."""
@@ -62,7 +62,7 @@ class MetricSummary:
 class RunnerResult(Shown):
     """What :class:`MetricRunner` returns: one result per item, and means with intervals."""
 
-    metrics: tuple[Any, ...]
+    metrics: tuple[object, ...]
     thresholds: Mapping[str, float]
     batch: Batch
     scores: Scores  # of RankLens's metrics, at every k
@@ -71,7 +71,7 @@ class RunnerResult(Shown):
     @cached_property
     def values(self) -> dict[str, FloatArray]:
         """One value per item, by measure, in the order of the items."""
-        own = {name: np.array([result.score for result in found]) for name, found in self.own.items()}
+        own = {name: np.array([result.score for result in results]) for name, results in self.own.items()}
         return {**self.scores.values, **own}
 
     @cached_property
@@ -88,13 +88,21 @@ class RunnerResult(Shown):
     @cached_property
     def summary(self) -> tuple[MetricSummary, ...]:
         """Each measure over all items."""
-        return tuple(self._summary(name) for name in self.values)
+        rows = []
+        for name, values in self.values.items():
+            mean, around, floor = self.mean[name], self.interval(name), self.thresholds.get(name)
+            if floor is None:
+                rows.append(MetricSummary(name, mean, around))
+            else:
+                passed = sum(reaches(value, floor) for value in values.tolist())
+                rows.append(MetricSummary(name, mean, around, floor, passed, reaches(mean, floor)))
+        return tuple(rows)
 
     @property
     def passed(self) -> bool | None:
         """Whether every mean reaches its threshold; None if none was set."""
-        told = [row.passed for row in self.summary if row.passed is not None]
-        return all(told) if told else None
+        verdicts = [row.passed for row in self.summary if row.passed is not None]
+        return all(verdicts) if verdicts else None
 
     @cached_property
     def results(self) -> tuple[ItemResult, ...]:
@@ -140,7 +148,7 @@ class RunnerResult(Shown):
         first = self.batch.first_ranks(MeanReciprocalRank())
         rank = pl.Series("rank_of_first_relevant", [int(r) or None for r in first], dtype=pl.Int64)
         names = pl.Series("item", self.batch.judged.queries, dtype=pl.String)
-        return pl.DataFrame([names, *(pl.Series(name, found) for name, found in self.values.items()), rank])
+        return pl.DataFrame([names, *(pl.Series(name, values) for name, values in self.values.items()), rank])
 
     def to_json(self) -> str:
         """Everything, with a format version: the summary, then the values item by item."""
@@ -158,36 +166,28 @@ class RunnerResult(Shown):
         rows = [[row.measure, f"{row.mean:.4f}", str(row.interval)] for row in self.summary]
         if self.thresholds:
             header += ["threshold", "items passed", "verdict"]
-            rows = [[*cells, *self._verdict(row)] for cells, row in zip(rows, self.summary, strict=True)]
+            for cells, row in zip(rows, self.summary, strict=True):
+                if row.threshold is None or row.passed_items is None:
+                    cells += ["", "", ""]
+                else:
+                    share = f"{row.passed_items:,} of {len(self):,}"
+                    cells += [f"{row.threshold:g}", share, "passed" if row.passed else "FAILED"]
         return Table(header, rows, note=self.note)
 
     @property
     def note(self) -> str:
         """What was averaged over, and which metrics failed where."""
-        failed = {name: sum(r.error is not None for r in found) for name, found in self.own.items()}
-        told = [
+        failed = {name: sum(r.error is not None for r in results) for name, results in self.own.items()}
+        failures = [
             f"{name} failed for {n} of {len(self)} items, which count as 0."
             for name, n in failed.items()
             if n
         ]
-        return " ".join([self.scores.note, *told])
+        return " ".join([self.scores.note, *failures])
 
     def __repr__(self) -> str:
         means = ", ".join(f"{name}={value:.4f}" for name, value in self.mean.items())
         return f"RunnerResult({means}; {len(self)} items)"
-
-    def _summary(self, name: str) -> MetricSummary:
-        mean, around, floor = self.mean[name], self.interval(name), self.thresholds.get(name)
-        if floor is None:
-            return MetricSummary(name, mean, around)
-        passed = sum(reaches(value, floor) for value in self.values[name].tolist())
-        return MetricSummary(name, mean, around, floor, passed, reaches(mean, floor))
-
-    def _verdict(self, row: MetricSummary) -> list[str]:
-        if row.threshold is None or row.passed_items is None:
-            return ["", "", ""]
-        share = f"{row.passed_items:,} of {len(self):,}"
-        return [f"{row.threshold:g}", share, "passed" if row.passed else "FAILED"]
 
     def _passing(self, metric: Metric) -> list[MetricResult]:
         """The results of a metric, checked against the thresholds of all its k."""
@@ -202,19 +202,26 @@ class RunnerResult(Shown):
         ]
 
 
-def metric_name(metric: Any) -> str:
+@runtime_checkable
+class Named(Protocol):
+    """A metric that has a name of its own."""
+
+    name: str
+
+
+def metric_name(metric: object) -> str:
     """The name of a metric that may not be RankLens's."""
-    return str(getattr(metric, "name", None) or type(metric).__name__)
+    return str((isinstance(metric, Named) and metric.name) or type(metric).__name__)
 
 
-def canonical_name(name: str, known: Mapping[str, Any]) -> str:
-    """The name under which a measure is known here, from any spelling."""
-    if name in known:
+def canonical_name(name: str, evaluated: Mapping[str, object]) -> str:
+    """The name of a measure that was evaluated, from any spelling."""
+    if name in evaluated:
         return name
     try:
         canonical = str(parse(name))
     except MeasureError:
         canonical = name
-    if canonical not in known:
-        raise MeasureError(f"{name} was not evaluated: {nearest(canonical, known)}")
+    if canonical not in evaluated:
+        raise MeasureError(f"{name} was not evaluated: {nearest(canonical, evaluated)}")
     return canonical

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from math import isfinite
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Protocol, SupportsFloat, TypeAlias, runtime_checkable
 
 from ranklens.errors import InputError, MeasureError
 from ranklens.policy import Policy, make_policy
@@ -41,6 +41,34 @@ Progress: TypeAlias = (
 )
 
 
+@runtime_checkable
+class Executes(Protocol):
+    """A metric of your own, async or not."""
+
+    def execute(self, item: DatasetItem, /) -> object: ...
+
+
+@runtime_checkable
+class Evaluates(Protocol):
+    """The same under another name."""
+
+    def evaluate(self, item: DatasetItem, /) -> object: ...
+
+
+@runtime_checkable
+class HasScore(Protocol):
+    """An answer that is more than a number."""
+
+    score: object
+
+
+@runtime_checkable
+class HasSignals(Protocol):
+    """An answer with the numbers behind it."""
+
+    signals: object
+
+
 class MetricRunner:
     """Evaluates many items at once, with any number of metrics.
 
@@ -56,25 +84,24 @@ class MetricRunner:
 
     def __init__(
         self,
-        metrics: Any,
+        metrics: object,
         *,
         concurrency: int = 1,
-        thresholds: Mapping[Any, float] | None = None,
+        thresholds: Mapping[str | Metric, float] | None = None,
         progress: Progress = False,
         policy: Policy | None = None,
         **options: Unpack[PolicyOptions],
     ) -> None:
-        self.metrics = tuple(metrics) if isinstance(metrics, Iterable) else (metrics,)
+        self.metrics = _checked(metrics if isinstance(metrics, Iterable) else (metrics,))
         if not self.metrics:
             raise MeasureError("No metrics given; pass at least one, such as NDCGAtK(k=10).")
-        _check_metrics(self.metrics)
         if not isinstance(concurrency, int) or isinstance(concurrency, bool) or concurrency < 1:
             raise InputError(f"concurrency={concurrency!r} is not allowed; it is a whole number from 1.")
         self.concurrency, self.progress = concurrency, progress
         self.thresholds = _thresholds(thresholds or {}, self.metrics)
         self.policy = make_policy(policy, options)
 
-    def run(self, items: Iterable[Any]) -> RunnerResult:
+    def run(self, items: Iterable[object]) -> RunnerResult:
         """Evaluate items, or records of any shape that :func:`ranklens.from_records` knows."""
         import asyncio
         from concurrent.futures import ThreadPoolExecutor
@@ -87,15 +114,15 @@ class MetricRunner:
         with ThreadPoolExecutor(1) as thread:  # in a notebook the running loop is busy with this very call
             return thread.submit(asyncio.run, work).result()
 
-    async def arun(self, items: Iterable[Any]) -> RunnerResult:
+    async def arun(self, items: Iterable[object]) -> RunnerResult:
         """Like :meth:`run`, to be awaited."""
         return await self._evaluate(self._batch(items))
 
-    def _batch(self, items: Iterable[Any]) -> Batch:
-        given = [DatasetItem.from_record(item, f"Item {number}") for number, item in enumerate(items, 1)]
-        if not given:
+    def _batch(self, items: Iterable[object]) -> Batch:
+        read = [DatasetItem.from_record(item, f"Item {number}") for number, item in enumerate(items, 1)]
+        if not read:
             raise InputError("There are no items to evaluate; pass at least one.")
-        batch = Batch(given, self.policy)
+        batch = Batch(read, self.policy)
         batch.warn_of_low_grades(metric for metric in self.metrics if isinstance(metric, Metric))
         return batch
 
@@ -111,34 +138,46 @@ class MetricRunner:
                     report(each)
                 else:
                     name = metric_name(metric)
-                    found = await _ask(metric, batch.items, self.concurrency, report)
-                    own[name] = tuple(_marked(result, self.thresholds.get(name)) for result in found)
-        columns = {str(measure): found for measure, found in values.items()}
+                    results = await _ask(metric, batch.items, self.concurrency, report)
+                    floor = self.thresholds.get(name)
+                    if floor is not None:
+                        results = [replace(one, passed=reaches(one.score, floor)) for one in results]
+                    own[name] = tuple(results)
+        columns = {str(measure): column for measure, column in values.items()}
         scores = Scores(list(values), batch.judged, Values(batch.judged.queries, columns))
         return RunnerResult(self.metrics, self.thresholds, batch, scores, own)
 
 
 async def _ask(
-    metric: Any, items: Sequence[DatasetItem], concurrency: int, report: Callable[..., None]
+    metric: Executes | Evaluates,
+    items: Sequence[DatasetItem],
+    concurrency: int,
+    report: Callable[..., None],
 ) -> list[MetricResult]:
     """A metric that is not RankLens's, item by item: async ones on this event loop, others in threads if several run at once."""
     import asyncio
     from concurrent.futures import ThreadPoolExecutor
 
     places = asyncio.Semaphore(concurrency)
-    function = getattr(metric, "execute", None) or metric.evaluate
+    function = metric.execute if isinstance(metric, Executes) else metric.evaluate
 
-    async def answer(item: DatasetItem) -> Any:
-        if inspect.iscoroutinefunction(function):
-            return await function(item)
-        loop = asyncio.get_running_loop()
-        found = function(item) if concurrency == 1 else await loop.run_in_executor(threads, function, item)
-        return await found if inspect.isawaitable(found) else found
+    async def evaluated(item: DatasetItem) -> MetricResult:
+        if inspect.iscoroutinefunction(function) or concurrency == 1:
+            answer = function(item)
+        else:
+            answer = await asyncio.get_running_loop().run_in_executor(threads, function, item)
+        if inspect.isawaitable(answer):
+            answer = await answer
+        number = answer.score if isinstance(answer, HasScore) else answer
+        if not isinstance(number, SupportsFloat) or isinstance(number, str) or not isfinite(number):
+            raise InputError(f"it returned {answer!r:.60}, which is not a number and has no score")
+        signals = answer.signals if isinstance(answer, HasSignals) else None
+        return MetricResult(metric_name(metric), float(number), signals)
 
     async def ask(item: DatasetItem) -> MetricResult:
         async with places:
             try:
-                result = _read(metric_name(metric), await answer(item))
+                result = await evaluated(item)
             except Exception as error:  # noqa: BLE001  one item must not lose the results of the others
                 result = MetricResult(metric_name(metric), 0.0, error=f"{type(error).__name__}: {error}")
         report(1, failed=result.error is not None)
@@ -165,50 +204,43 @@ def _reporting(wanted: Progress, total: int, calls: int) -> Iterator[Callable[..
         yield tell
 
 
-def _read(name: str, answer: Any) -> MetricResult:
-    number = getattr(answer, "score", answer)
-    if isinstance(number, str) or not hasattr(number, "__float__") or not isfinite(number):
-        raise InputError(f"it returned {answer!r:.60}, which is not a number and has no score")
-    return MetricResult(name, float(number), getattr(answer, "signals", None))
-
-
-def _marked(result: MetricResult, floor: float | None) -> MetricResult:
-    return result if floor is None else replace(result, passed=reaches(result.score, floor))
-
-
-def _check_metrics(metrics: Sequence[Any]) -> None:
+def _checked(metrics: Iterable[object]) -> tuple[Executes | Evaluates, ...]:
+    checked: list[Executes | Evaluates] = []
     names: set[str] = set()
     for metric in metrics:
         if isinstance(metric, type):
             raise MeasureError(f"{metric.__name__} is a class; pass an instance: {metric.__name__}().")
-        if not hasattr(metric, "execute") and not hasattr(metric, "evaluate"):
+        if not isinstance(metric, (Executes, Evaluates)):
             raise MeasureError(
                 f"{metric!r:.60} is not a metric; pass one such as NDCGAtK(k=10), or an object with execute(item) or "
                 "evaluate(item)."
             )
-        ours = isinstance(metric, Metric)
-        added = set(map(str, metric.measures.values())) if ours else {metric_name(metric)}
-        if not ours and added & names:
+        checked.append(metric)
+        if isinstance(metric, Metric):
+            names.update(map(str, metric.measures.values()))
+            continue
+        if metric_name(metric) in names:
             raise MeasureError(f"Two metrics are called {metric_name(metric)!r}; give each its own name.")
-        names |= added
+        names.add(metric_name(metric))
+    return tuple(checked)
 
 
-def _thresholds(given: Mapping[Any, float], metrics: Sequence[Any]) -> dict[str, float]:
+def _thresholds(thresholds: Mapping[str | Metric, float], metrics: Sequence[object]) -> dict[str, float]:
     """By canonical name of a measure; a metric, or the name of its class, means its main score."""
     ours = [metric for metric in metrics if isinstance(metric, Metric)]
-    known = {str(measure): measure for metric in ours for measure in metric.measures.values()}
+    measures = {str(measure): measure for metric in ours for measure in metric.measures.values()}
     own = {metric_name(metric): None for metric in metrics if not isinstance(metric, Metric)}
     classes = {type(metric).__name__: metric.name for metric in ours}
-    found = {}
-    for key, floor in given.items():
+    floors = {}
+    for key, floor in thresholds.items():
         name = key.name if isinstance(key, Metric) else str(key)
         if name in classes and sum(type(metric).__name__ == name for metric in ours) == 1:
             name = classes[name]
-        name = canonical_name(name, {**known, **own})
-        high = known[name].definition.high if name in known else float("inf")
+        name = canonical_name(name, {**measures, **own})
+        high = measures[name].definition.high if name in measures else float("inf")
         if isinstance(floor, bool) or not isinstance(floor, (int, float)) or not floor <= high:
             raise InputError(
                 f"The threshold {floor!r} for {name} is not allowed; it is a number up to {high:g}."
             )
-        found[name] = float(floor)
-    return found
+        floors[name] = float(floor)
+    return floors
