@@ -56,24 +56,13 @@ def lint(
     document ids, candidates that look sampled, and the share of unjudged documents.
     """
     data = open_collection(qrels, {"run": run}, qrels_format, run_format)
-    found = data.runs["run"]
-    ranked = found.read(ranks=True) if isinstance(found, RunFile) else found
+    opened = data.runs["run"]
+    ranked = opened.read(ranks=True) if isinstance(opened, RunFile) else opened
     rows = [*_judgments(formats.as_table(data.qrels, "grade")), *_rows(ranked)]
-    return rows + [
-        f for f in _together(data.qrels, _for_judging(ranked)) if f.kind not in {row.kind for row in rows}
-    ]
-
-
-def _tables(ranked: Any) -> Iterable[pl.DataFrame]:
-    return whole_queries(ranked) if isinstance(ranked, TableStream) else [formats.as_table(ranked, "score")]
-
-
-def _for_judging(ranked: Any) -> Any:
-    return (
-        ranked.then(lambda table: table.select("query", "doc", "score"))
-        if isinstance(ranked, TableStream)
-        else ranked
-    )
+    if isinstance(ranked, TableStream):
+        ranked = ranked.then(lambda table: table.select("query", "doc", "score"))
+    reported = {finding.kind for finding in rows}
+    return rows + [finding for finding in _together(data.qrels, ranked) if finding.kind not in reported]
 
 
 def whole_queries(stream: TableStream) -> Iterator[pl.DataFrame]:
@@ -110,7 +99,7 @@ def _judgments(gold: pl.DataFrame) -> Iterator[Finding]:
 
 
 @dataclass
-class _Seen:
+class _Rows:
     """How many rows, and the first of them."""
 
     count: int = 0
@@ -140,32 +129,28 @@ class _Scattered(Exception):  # noqa: N818  always caught
     """The rows of a query are in several places."""
 
 
-def _rows(ranked: Any) -> list[Finding]:
+def _rows(ranked: object) -> list[Finding]:
     """Findings from single rows, or from the rows of one query."""
+    if not isinstance(ranked, TableStream):
+        return [*_of_tables([formats.as_table(ranked, "score")])]
     try:
-        return [*_of_tables(_once(_tables(ranked)))]
+        return [*_of_tables(whole_queries(ranked))]
     except _Scattered:
         import polars as pl
 
         return [*_of_tables([pl.concat(ranked, how=_PARTS)])]
 
 
-def _once(tables: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-    """The tables, as long as no query is in two of them."""
-    seen: set[str] = set()
-    for table in tables:
-        queries = {*table["query"].unique()}
-        if not seen.isdisjoint(queries):
-            raise _Scattered
-        seen |= queries
-        yield table
-
-
 def _of_tables(tables: Iterable[pl.DataFrame]) -> Iterator[Finding]:
     import polars as pl
 
-    repeated, nan, infinite, own, contradicted, coarse = (_Seen() for _ in range(6))
+    queries_before: set[str] = set()
+    repeated, nan, infinite, own, contradicted, coarse = (_Rows() for _ in range(6))
     for table in tables:
+        queries = {*table["query"].unique()}
+        if not queries_before.isdisjoint(queries):
+            raise _Scattered
+        queries_before |= queries
         repeated.add(_repeated(table))
         nan.add(table.filter(pl.col("score").is_nan()))
         infinite.add(table.filter(pl.col("score").is_infinite()))
@@ -175,11 +160,11 @@ def _of_tables(tables: Iterable[pl.DataFrame]) -> Iterator[Finding]:
     if repeated.count:
         message = f"run: {_repeat(repeated.count)} (first: {repeated.first})."
         yield Finding("duplicates", message, "error")
-    scores_seen: list[tuple[str, _Seen, Severity]] = [("NaN", nan, "error"), ("infinite", infinite, "note")]
-    for name, seen, severity in scores_seen:
-        if seen.count:
-            scores = counted(seen.count, "score is", "scores are")
-            yield Finding("scores", f"{scores} {name}, the first for {seen.first}.", severity)
+    odd_scores: list[tuple[str, _Rows, Severity]] = [("NaN", nan, "error"), ("infinite", infinite, "note")]
+    for name, odd, severity in odd_scores:
+        if odd.count:
+            scores = counted(odd.count, "score is", "scores are")
+            yield Finding("scores", f"{scores} {name}, the first for {odd.first}.", severity)
     if contradicted.count:
         where = f"{counted(contradicted.count, 'query')}, first at {contradicted.first}"
         message = f"The rank column contradicts the scores in {where}; the scores are used."
@@ -191,8 +176,8 @@ def _of_tables(tables: Iterable[pl.DataFrame]) -> Iterator[Finding]:
         )
         yield Finding("32 bits", message, "warning")
     if own.count:
-        queries = counted(own.count, "query retrieves", "queries retrieve")
-        message = f"{queries} a document with their own id, e.g. {own.first}; BEIR's tools drop these."
+        retrieving = counted(own.count, "query retrieves", "queries retrieve")
+        message = f"{retrieving} a document with their own id, e.g. {own.first}; BEIR's tools drop these."
         yield Finding("query among documents", message, "warning")
 
 
@@ -221,7 +206,7 @@ def _contradictions(table: pl.DataFrame) -> pl.DataFrame:
 def _together(gold: Any, ranked: Any) -> Iterator[Finding]:
     with hearing() as heard:  # the checks report the same as other warnings
         judged = judge(gold, ranked, nan="last")
-    odd = next((told for told in heard if isinstance(told, MismatchWarning)), None)
+    odd = next((warning for warning in heard if isinstance(warning, MismatchWarning)), None)
     if judged.applied.duplicates:  # also those that are far apart
         message = f"run: {_repeat(judged.applied.duplicates)}."
         yield Finding("duplicates", message, "error")
@@ -242,14 +227,16 @@ def _together(gold: Any, ranked: Any) -> Iterator[Finding]:
             "note",
         )
     reached = {k: judged.ties.reaching(k) for k in CUTOFFS} if judged.ties else {}
-    told = [f"{k} in {counted(n, 'query')}" for k, n in reached.items() if n]
-    if told:
+    tied = [f"{k} in {counted(n, 'query')}" for k, n in reached.items() if n]
+    if tied:
         yield Finding(
             "ties",
-            f"Ties among judged documents cross the cutoff {', '.join(told)}; consider --ties average.",
+            f"Ties among judged documents cross the cutoff {', '.join(tied)}; consider --ties average.",
             "note",
         )
-    if _looks_sampled(judged):
+    lengths = judged.retrieved
+    in_lists = bool(len(lengths)) and bool(((lengths == 100) | (lengths == 101)).all())
+    if in_lists and (judged.total(1) == 1).all() and (judged.relevant(1).sum() == 1).all():
         yield Finding(
             "sampled",
             "Every query ranks its one relevant document among 99 or 100 others, as if these were drawn at random: values are higher than "
@@ -257,13 +244,6 @@ def _together(gold: Any, ranked: Any) -> Iterator[Finding]:
             "warning",
         )
     yield from _holes(judged)
-
-
-def _looks_sampled(judged: Judged) -> bool:
-    """One relevant document for each query, always retrieved, in lists of 100 or 101."""
-    lengths = judged.retrieved
-    in_lists = bool(len(lengths)) and bool(((lengths == 100) | (lengths == 101)).all())
-    return in_lists and bool((judged.total(1) == 1).all()) and bool((judged.relevant(1).sum() == 1).all())
 
 
 def _holes(judged: Judged) -> Iterator[Finding]:

@@ -40,6 +40,8 @@ Progress: TypeAlias = (
     "bool | Callable[[int, int], None]"  # called with the number of results so far and in total
 )
 
+Thresholds: TypeAlias = "Mapping[str, float] | Mapping[Metric, float] | Mapping[str | Metric, float]"
+
 
 @runtime_checkable
 class Executes(Protocol):
@@ -87,7 +89,7 @@ class MetricRunner:
         metrics: object,
         *,
         concurrency: int = 1,
-        thresholds: Mapping[str | Metric, float] | None = None,
+        thresholds: Thresholds | None = None,
         progress: Progress = False,
         policy: Policy | None = None,
         **options: Unpack[PolicyOptions],
@@ -225,7 +227,7 @@ def _checked(metrics: Iterable[object]) -> tuple[Executes | Evaluates, ...]:
     return tuple(checked)
 
 
-def _thresholds(thresholds: Mapping[str | Metric, float], metrics: Sequence[object]) -> dict[str, float]:
+def _thresholds(thresholds: Thresholds, metrics: Sequence[object]) -> dict[str, float]:
     """By canonical name of a measure; a metric, or the name of its class, means its main score."""
     ours = [metric for metric in metrics if isinstance(metric, Metric)]
     measures = {str(measure): measure for metric in ours for measure in metric.measures.values()}

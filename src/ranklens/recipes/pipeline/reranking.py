@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ranklens.errors import InputError, MeasureError, Option, PolicyError
 from ranklens.judging.documents import ranking
@@ -21,6 +21,7 @@ from ranklens.stats import (
     relative_interval,
 )
 from ranklens.tables.table import Shown, Table
+from ranklens.words import counted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
     from ranklens.policy import PolicyOptions
     from ranklens.stats.inputs import Rng
 
-Rankings = dict[str, list[str]]  # the documents of each query, best first
+Rankings: TypeAlias = dict[str, list[str]]  # the documents of each query, best first
+Order: TypeAlias = Callable[[Rankings], Rankings]  # of the first documents of each query
 
 
 @dataclass(frozen=True)
@@ -54,17 +56,18 @@ class RerankingResult(Shown):
         change = "" if self.improvement is None else f"{self.improvement:+.1f}%"
         around = "" if self.interval is None else f"[{self.interval.low:+.1f}%, {self.interval.high:+.1f}%]"
         p_value = "<0.0001" if self.test.p_value < 0.0001 else f"{self.test.p_value:.4f}"
-        row = [
-            self.measure,
-            f"{self.before:.4f}",
-            f"{self.after:.4f}",
-            change,
-            around,
-            p_value,
-        ]
+        row = [self.measure, f"{self.before:.4f}", f"{self.after:.4f}", change, around, p_value]
         level = 0.95 if self.interval is None else self.interval.level
         header = ["measure", "before", "after", "change", f"{level:.0%} interval", "p"]
-        return Table(header, [row], note=self._note())
+        effect, test = self.effect, self.test
+        counts = f"better in {effect.wins:,}, the same in {effect.ties:,}, worse in {effect.losses:,}"
+        parts = [f"{counts} of {counted(self.n, 'query')}"]
+        if self.improvement is None:
+            parts.append(
+                f"the mean before is 0, so there is no percentage: the difference is {effect.difference:+.4f}"
+            )
+        how = ", exact" if test.exact else f", {test.resamples:,} resamples" if test.resamples else ""
+        return Table(header, [row], note="; ".join([*parts, f"{test.method} test{how}"]) + ".")
 
     def to_frame(self) -> pl.DataFrame:
         """One row: measure, queries, before, after, improvement, low, high, p_value."""
@@ -75,28 +78,11 @@ class RerankingResult(Shown):
         rest = {"improvement": self.improvement, "low": low, "high": high, "p_value": self.test.p_value}
         return pl.DataFrame([row | rest])
 
-    def _note(self) -> str:
-        effect = self.effect
-        counts = f"better in {effect.wins:,}, the same in {effect.ties:,}, worse in {effect.losses:,}"
-        parts = [f"{counts} of {self.n:,} {'query' if self.n == 1 else 'queries'}"]
-        if self.improvement is None:
-            parts.append(
-                f"the mean before is 0, so there is no percentage: the difference is {effect.difference:+.4f}"
-            )
-        how = (
-            "exact"
-            if self.test.exact
-            else f"{self.test.resamples:,} resamples"
-            if self.test.resamples
-            else ""
-        )
-        return "; ".join([*parts, f"{self.test.method} test{f', {how}' if how else ''}"]) + "."
-
 
 def reranking_improvement(
-    qrels: Any,
-    before: Any,
-    after: Any,
+    qrels: object,
+    before: object,
+    after: object,
     measure: str | Measure = "nDCG@10",
     *,
     test: str = "randomization",
@@ -190,9 +176,9 @@ class KSweep(Shown):
 
 
 def k_sweep(
-    qrels: Any,
-    first_stage: Any,
-    reranked: Any,
+    qrels: object,
+    first_stage: object,
+    reranked: object,
     ks: Iterable[int] = (5, 10, 20, 50, 100),
     measure: str | Measure = "nDCG@10",
     *,
@@ -212,7 +198,9 @@ def k_sweep(
     >>> sweep.first_stage, [(p.k, p.recall, p.mean) for p in sweep.points]
     (0.3333333333333333, [(2, 0.0, 0.3333333333333333), (3, 1.0, 1.0)])
     """
-    wanted, depths = _one_mean(measure), _depths(ks)
+    wanted, depths = _one_mean(measure), sorted({*ks})
+    if not depths or any(not isinstance(k, int) or isinstance(k, bool) or k < 1 for k in depths):
+        raise InputError(f"ks={list(ks)!r} is not allowed; they are whole numbers from 1.")
     chosen = make_policy(policy, options)
     if chosen.ties == "average":
         raise PolicyError(
@@ -222,20 +210,29 @@ def k_sweep(
         )
     rows = ranking(qrels, first_stage, chosen)
     first = _by_query(rows)
-    listed = replace(chosen, depth=None, judged_only=False)  # already applied to the first stage
+    # The policy has been applied to the first stage.
+    listed = replace(chosen, depth=None, judged_only=False)
     if callable(reranked):
-        reranker, note = _asking(reranked, queries or {}, listed), ""
+        reranker, note = (
+            _asking(reranked, {str(query): text for query, text in (queries or {}).items()}, listed),
+            "",
+        )
     else:
         run = _by_query(ranking(qrels, reranked, listed))
         reranker, note = (lambda top: _in_order(top, run)), _left_out(first, run, depths[-1])
     alone = evaluate(qrels, first, wanted, listed)
     (name,) = map(str, alone.measures)
     recalls = evaluate(qrels, first, [f"R@{k}" for k in depths], listed).mean.values()
+    grade = {(q, doc): grade or 0.0 for q, doc, grade in rows.select("query", "doc", "grade").iter_rows()}
+
+    def by_grade(top: Rankings) -> Rankings:
+        return {query: sorted(docs, key=lambda doc: -grade[query, doc]) for query, docs in top.items()}
+
     points = []
     for k, recall in zip(depths, recalls, strict=True):
-        found = evaluate(qrels, _rerank(first, k, reranker), wanted, listed)
-        best = evaluate(qrels, _rerank(first, k, _perfect(rows)), wanted, listed)
-        points.append(KPoint(k, recall, found.mean[name], found.interval(name), best.mean[name]))
+        scores = evaluate(qrels, _rerank(first, k, reranker), wanted, listed)
+        best = evaluate(qrels, _rerank(first, k, by_grade), wanted, listed)
+        points.append(KPoint(k, recall, scores.mean[name], scores.interval(name), best.mean[name]))
     return KSweep(name, alone.mean[name], alone.interval(name), tuple(points), alone.note + note)
 
 
@@ -248,35 +245,19 @@ def _one_mean(measure: str | Measure) -> Measure:
     return wanted[0]
 
 
-def _depths(ks: Iterable[int]) -> list[int]:
-    depths = sorted({*ks})
-    if not depths or any(not isinstance(k, int) or isinstance(k, bool) or k < 1 for k in depths):
-        raise InputError(f"ks={list(ks)!r} is not allowed; they are whole numbers from 1.")
-    return depths
-
-
 def _by_query(rows: pl.DataFrame) -> Rankings:
     grouped = rows.group_by("query", maintain_order=True).agg("doc")
     return dict(zip(grouped["query"].to_list(), grouped["doc"].to_list(), strict=True))
 
 
-def _rerank(first: Rankings, k: int, order: Callable[[Rankings], Rankings]) -> Rankings:
+def _rerank(first: Rankings, k: int, order: Order) -> Rankings:
     """The first stage with its top k in another order."""
     top = order({query: docs[:k] for query, docs in first.items()})
     return {query: [*top[query], *docs[k:]] for query, docs in first.items()}
 
 
-def _perfect(rows: pl.DataFrame) -> Callable[[Rankings], Rankings]:
-    """The order by grade."""
-    grade = {(q, doc): grade or 0.0 for q, doc, grade in rows.select("query", "doc", "grade").iter_rows()}
-    return lambda top: {q: sorted(docs, key=lambda doc: -grade[q, doc]) for q, docs in top.items()}
-
-
-def _asking(
-    reranker: Callable[..., Any], texts: Mapping[Any, str], policy: Policy
-) -> Callable[[Rankings], Rankings]:
+def _asking(reranker: Callable[..., object], names: Mapping[str, str], policy: Policy) -> Order:
     """The order that a function gives the top documents of each query."""
-    names = {str(query): text for query, text in texts.items()}
 
     def ask(top: Rankings) -> Rankings:
         answers = {query: reranker(names.get(query, query), list(docs)) for query, docs in top.items()}
@@ -301,9 +282,8 @@ def _left_out(first: Rankings, order: Rankings, k: int) -> str:
 
 def _in_order(top: Rankings, order: Rankings) -> Rankings:
     """The same documents in the given order; those that it lacks follow in their own."""
-    return {query: _sorted(docs, order.get(query, [])) for query, docs in top.items()}
-
-
-def _sorted(docs: list[str], order: list[str]) -> list[str]:
-    place = {doc: i for i, doc in enumerate(order)}
-    return sorted(docs, key=lambda doc: place.get(doc, len(place)))
+    places = {query: {doc: i for i, doc in enumerate(order.get(query, []))} for query in top}
+    return {
+        query: sorted(docs, key=lambda doc: places[query].get(doc, len(places[query])))
+        for query, docs in top.items()
+    }

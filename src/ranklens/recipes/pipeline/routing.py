@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ranklens.errors import InputError
 from ranklens.stats import Interval, share_interval
 from ranklens.tables.table import Shown, Table
+from ranklens.words import counted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -76,11 +77,11 @@ class RoutingResult(Shown):
             for e in self.experts
         ]
         exact = f" (exact {self.exact:.4f})" if self.exact != self.accuracy else ""
-        note = f"accuracy {self.accuracy:.4f} {self.interval}{exact} over {_queries(self.n)}{_ignored(self.ignored)}."
+        note = f"accuracy {self.accuracy:.4f} {self.interval}{exact} over {counted(self.n, 'query')}{_ignored(self.ignored)}."
         return Table(["expert", "expected", "chosen", "precision", "recall"], rows, note=note)
 
 
-def routing_accuracy(expected: Any, actual: Any, *, level: float = 0.95) -> RoutingResult:
+def routing_accuracy(expected: object, actual: object, *, level: float = 0.95) -> RoutingResult:
     """The share of queries that a router sent to the right expert, with Wilson's interval.
 
     ``expected`` and ``actual`` are dicts ``{query: expert}`` or two lists in the same order. A query that the router did
@@ -107,37 +108,34 @@ def routing_accuracy(expected: Any, actual: Any, *, level: float = 0.95) -> Rout
         if not wanted:
             raise InputError(f"expected: query {query!r} has no expert; leave it out, or name one.")
     accuracy = sum(len(wanted & chosen) / len(wanted | chosen) for wanted, chosen in routes) / len(routes)
+    times_expected, times_chosen, times_correct = Counter[str](), Counter[str](), Counter[str]()
+    for wanted, chosen in routes:
+        times_expected.update(wanted)
+        times_chosen.update(chosen)
+        times_correct.update(wanted & chosen)
     return RoutingResult(
         accuracy,
         share_interval(accuracy, len(routes), level=level),
         len(routes),
         dict(Counter((_label(wanted), _label(chosen)) for wanted, chosen in routes)),
-        _by_expert(routes),
+        tuple(
+            ExpertResult(name, times_expected[name], times_chosen[name], times_correct[name])
+            for name in sorted({*times_expected, *times_chosen})
+        ),
         sum(wanted == chosen for wanted, chosen in routes) / len(routes),
         ignored,
     )
 
 
-def _experts(given: Any) -> frozenset[str]:
+def _experts(route: object) -> frozenset[str]:
     """One expert, several, or none."""
-    if given is None:
+    if route is None:
         return frozenset()
-    several = isinstance(given, (AbstractSet, list, tuple))
-    return frozenset(map(str, given)) if several else frozenset({str(given)})
+    return frozenset(map(str, route if isinstance(route, (AbstractSet, list, tuple)) else [route]))
 
 
 def _label(experts: frozenset[str]) -> str:
     return " + ".join(sorted(experts)) or NOWHERE
-
-
-def _by_expert(routes: Sequence[tuple[frozenset[str], frozenset[str]]]) -> tuple[ExpertResult, ...]:
-    expected, chosen, correct = Counter[str](), Counter[str](), Counter[str]()
-    for wanted, sent in routes:
-        expected.update(wanted)
-        chosen.update(sent)
-        correct.update(wanted & sent)
-    names = sorted({*expected, *chosen})
-    return tuple(ExpertResult(name, expected[name], chosen[name], correct[name]) for name in names)
 
 
 @dataclass(frozen=True)
@@ -181,18 +179,13 @@ class GateResult(Shown):
         """The counts as a Polars frame: needed, retrieved, queries."""
         import polars as pl
 
-        return pl.DataFrame(
-            {
-                "needed": [True, True, False, False],
-                "retrieved": [True, False, True, False],
-                "queries": [
-                    self.rightly_retrieved,
-                    self.wrongly_skipped,
-                    self.wrongly_retrieved,
-                    self.rightly_skipped,
-                ],
-            }
-        )
+        rows = [
+            (True, True, self.rightly_retrieved),
+            (True, False, self.wrongly_skipped),
+            (False, True, self.wrongly_retrieved),
+            (False, False, self.rightly_skipped),
+        ]
+        return pl.DataFrame(rows, schema=["needed", "retrieved", "queries"], orient="row")
 
     def table(self) -> Table:
         """The counts, with efficiency, precision and recall as a note."""
@@ -202,13 +195,13 @@ class GateResult(Shown):
         ]
         low, high = self.interval
         note = (
-            f"{self.efficiency:.1f}% [{low:.1f}%, {high:.1f}%] of {_queries(self.n)} rightly skipped retrieval; "
+            f"{self.efficiency:.1f}% [{low:.1f}%, {high:.1f}%] of {counted(self.n, 'query')} rightly skipped retrieval; "
             f"opening the gate: precision {self.precision:.4f}, recall {self.recall:.4f}{_ignored(self.ignored)}."
         )
         return Table(["", "retrieved", "skipped"], rows, note=note)
 
 
-def gate_efficiency(needed: Any, retrieved: Any, *, level: float = 0.95) -> GateResult:
+def gate_efficiency(needed: object, retrieved: object, *, level: float = 0.95) -> GateResult:
     """The share of all queries whose retrieval was rightly skipped, in percent, with Wilson's interval.
 
     ``needed`` and ``retrieved`` say for each query whether retrieval was needed and whether it took place: dicts
@@ -238,17 +231,18 @@ def gate_efficiency(needed: Any, retrieved: Any, *, level: float = 0.95) -> Gate
 
 
 def _side_by_side(
-    first: Any, second: Any, first_name: str, second_name: str
-) -> tuple[list[tuple[Any, Any, Any]], int]:
+    first: object, second: object, first_name: str, second_name: str
+) -> tuple[list[tuple[object, object, object]], int]:
     """``(query, first, second)`` for each query of the first, and how many of the second it does not have."""
-    if isinstance(first, Mapping) != isinstance(second, Mapping):
+    ignored = 0
+    pairs: list[tuple[object, object, object]]
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        pairs = [(query, value, second.get(query)) for query, value in first.items()]
+        ignored = sum(query not in first for query in second)
+    elif isinstance(first, Mapping) or isinstance(second, Mapping):
         raise InputError(
             f"{first_name} and {second_name}: give two dicts by query, or two lists in the same order."
         )
-    ignored = 0
-    if isinstance(first, Mapping):
-        pairs = [(query, value, second.get(query)) for query, value in first.items()]
-        ignored = sum(query not in first for query in second)
     else:
         left, right = _listed(first, first_name), _listed(second, second_name)
         if len(left) != len(right):
@@ -261,13 +255,13 @@ def _side_by_side(
     return pairs, ignored
 
 
-def _listed(values: Any, name: str) -> list[Any]:
+def _listed(values: object, name: str) -> list[object]:
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         raise InputError(f"{name} is {values!r:.60}; pass a dict by query, or a list.")
     return list(values)
 
 
-def _yes_or_no(value: Any, query: Any, name: str) -> bool:
+def _yes_or_no(value: object, query: object, name: str) -> bool:
     if value is None or value not in (True, False):
         raise InputError(f"{name}: query {query!r} has {value!r:.60}; it is True or False.")
     return bool(value)
@@ -277,9 +271,5 @@ def _share(part: int, whole: int) -> float:
     return part / whole if whole else 0.0
 
 
-def _queries(n: int) -> str:
-    return f"{n:,} {'query' if n == 1 else 'queries'}"
-
-
 def _ignored(number: int) -> str:
-    return f"; {_queries(number)} without an expected value ignored" if number else ""
+    return f"; {counted(number, 'query')} without an expected value ignored" if number else ""
