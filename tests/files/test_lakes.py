@@ -126,3 +126,12 @@ def test_files_of_a_lake_are_refused_at_an_address(delta):
     for place in ((delta / "*.parquet").as_uri(), f"file://{delta}/*.parquet"):
         with pytest.raises(rl.InputError, match="is a Delta table"):
             rl.evaluate(QRELS, place, "RR")
+
+
+def test_the_files_of_a_hudi_table_are_refused(tmp_path):
+    table = tmp_path / "hudi"
+    (table / ".hoodie").mkdir(parents=True)
+    OLD.write_parquet(table / "part.parquet")
+    for place in (table, table / "part.parquet", f"{table}/*.parquet"):
+        with pytest.raises(rl.RankLensError, match="is a Hudi table, and some of its files"):
+            rl.evaluate(QRELS, place, "RR")

@@ -36,7 +36,7 @@ def lake_at(path: Any) -> str | None:
 
 
 def refuse_files_of_lakes(files: Iterable[Path]) -> None:
-    """Refuse data files of a Delta or Iceberg table that were picked by a folder, a pattern or one by one."""
+    """Refuse data files of a Delta, Iceberg or Hudi table that were picked by a folder, a pattern or one by one."""
     folders = dict.fromkeys(
         file.resolve().parent for file in files
     )  # behind links, and above the current folder
@@ -45,6 +45,12 @@ def refuse_files_of_lakes(files: Iterable[Path]) -> None:
             raise InputError(
                 f"{folder} is {'a Delta' if kind == 'delta' else 'an Iceberg'} table, and some of its files may hold rows that "
                 f"were deleted or replaced; pass the folder itself: {folder}",
+                path=str(folder),
+            )
+        if (folder / ".hoodie").is_dir():
+            raise InputError(
+                f"{folder} is a Hudi table, and some of its files may hold rows that were deleted or replaced; write its current rows "
+                "to Parquet with Spark, and pass that.",
                 path=str(folder),
             )
 
