@@ -6,23 +6,21 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import TYPE_CHECKING, cast, get_args
 
 import numpy as np
 
-from ranklens.data.readers import frames
 from ranklens.errors import InputError, MeasureError, Option, PolicyError, nearest
 from ranklens.metrics import Aggregate, Better, Measure, parse, parse_many
-from ranklens.scores import GEOMETRIC_FLOOR, Scores, interval_of, logs_with_floor, total
+from ranklens.scores import GEOMETRIC_FLOOR, Scores, Values, interval_of, logs_with_floor, total
+from ranklens.scores.value_tables import values_of
 from ranklens.stats import Bounds, Clusters, Interval, cluster_interval
 from ranklens.stats.inputs import LARGEST
-from ranklens.words import counted, kind
+from ranklens.words import counted
 
 if TYPE_CHECKING:
-    import polars as pl
 
-    from ranklens.arrays import FloatArray, IntArray
+    from ranklens.arrays import FloatArray
     from ranklens.judging.judged import Judged
 
 _ROUNDING = 1e-9  # by which values of other tools may leave a measure's range
@@ -140,7 +138,7 @@ class Aligned:
 
 
 def align(
-    given: Mapping[str, Any],
+    given: Mapping[str, object],
     measures: str | Measure | Sequence[str | Measure] | None = None,
     *,
     missing: str | None = None,
@@ -162,7 +160,7 @@ def align(
     _refuse_different_judgments(scores)
     wanted, texts = _wanted(measures)
     spelled = _spelled(measures, scores)
-    tables = {name: _table(name, value, wanted) for name, value in given.items()}
+    tables = {name: _values_of(name, value, wanted) for name, value in given.items()}
     kept = wanted or _common(tables)
     odd = [name for name in _every_name(tables) if wanted is None and name not in kept]
     every = _every_query(list(tables.values()))
@@ -188,7 +186,8 @@ def align(
             )
         policy = "skip"
     ids = _ids(every, lacking, policy)
-    values = {name: np.stack([_row(table, name, ids) for table in tables.values()]) for name in kept}
+    over_ids = [table.over(ids, kept) for table in tables.values()]
+    values = {name: np.stack([table[name] for table in over_ids]) for name in kept}
     return Aligned(
         systems=tuple(given),
         quantities=tuple(_bounded(quantity, values[quantity.name]) for quantity in directed),
@@ -200,7 +199,7 @@ def align(
     )
 
 
-def _every_query(tables: Sequence[_Table]) -> list[str]:
+def _every_query(tables: Sequence[Values]) -> list[str]:
     first, *others = ([*table.queries] for table in tables)
     if all(other == first for other in others):
         return first
@@ -244,7 +243,7 @@ def _bounded(quantity: Quantity, values: FloatArray) -> Quantity:
     return replace(quantity, bounds=Bounds(0.0, 1.0))
 
 
-def _lacking(tables: Mapping[str, _Table], every: Sequence[str]) -> dict[str, list[str]]:
+def _lacking(tables: Mapping[str, Values], every: Sequence[str]) -> dict[str, list[str]]:
     """The queries that each system lacks, for those that lack any."""
     short = {name: table for name, table in tables.items() if len(table.queries) < len(every)}
     found = {name: [q for q in every if q not in table.place] for name, table in short.items()}
@@ -271,28 +270,6 @@ def _ids(every: Sequence[str], lacking: Mapping[str, Sequence[str]], policy: str
             "The systems have no queries in common, so there is nothing to compare. Do their query ids have the same format?"
         )
     return ids
-
-
-@dataclass(frozen=True)
-class _Table:
-    """What one system brings."""
-
-    queries: Sequence[str]
-    values: Mapping[str, FloatArray]
-
-    _places: dict[int, IntArray | None] = field(default_factory=dict)
-
-    @cached_property
-    def place(self) -> dict[str, int]:
-        return {query: i for i, query in enumerate(self.queries)}
-
-    def places(self, ids: Sequence[str]) -> IntArray | None:
-        """Where these queries are, -1 for those that are lacking; None if they are all, in this order. Looked up once."""
-        if id(ids) not in self._places:
-            same = len(ids) == len(self.queries) and tuple(self.queries) == tuple(ids)
-            get = self.place.get if not same else None
-            self._places[id(ids)] = None if get is None else np.array([get(query, -1) for query in ids])
-        return self._places[id(ids)]
 
 
 def _wanted(
@@ -331,33 +308,34 @@ def _known(measure: str | Measure) -> list[Measure]:
         return []
 
 
-def _table(system: str, value: Any, wanted: Sequence[str] | None) -> _Table:
-    table = _from_scores(value, wanted) if isinstance(value, Scores) else _given(system, value, wanted)
+def _values_of(system: str, given: object, wanted: Sequence[str] | None) -> Values:
+    """What one system brings: scores, or values that were measured elsewhere."""
+    if isinstance(given, Scores):
+        names = wanted or [str(m) for m in given.measures if m.definition.aggregate != "none"]
+        absent = [name for name in names if name not in given.values]
+        known = given.values.with_columns(given.measured(absent).values) if absent else given.values
+        table = Values(given.queries, {name: known[name] for name in names})
+    else:
+        table = values_of(system, given)
+        lacking = next((name for name in wanted or () if name not in table), None)
+        if lacking is not None:
+            raise MeasureError(f"{system}: there is no {lacking}: {nearest(lacking, table)}")
+        for name in wanted or table:
+            _check_range(system, table, Quantity.named(name))
     _check_sizes(system, table)
     return table
 
 
-def _given(system: str, value: Any, wanted: Sequence[str] | None) -> _Table:
-    """Values that were measured elsewhere."""
-    table = _from_mapping(system, value) if isinstance(value, Mapping) else _from_frame(system, value)
-    lacking = next((name for name in wanted or () if name not in table.values), None)
-    if lacking is not None:
-        raise MeasureError(f"{system}: there is no {lacking}: {nearest(lacking, table.values)}")
-    for name in wanted or table.values:
-        _check_range(system, table, Quantity.named(name))
-    return table
-
-
-def _check_sizes(system: str, table: _Table) -> None:
-    for name, values in table.values.items():
+def _check_sizes(system: str, table: Values) -> None:
+    for name, values in table.items():
         for at in np.flatnonzero(np.abs(values) > LARGEST)[:1]:
             raise InputError(
                 f"{system}: {name} of query {table.queries[at]!r} is {values[at]:g}; values go up to {LARGEST:g}."
             )
 
 
-def _check_range(system: str, table: _Table, quantity: Quantity) -> None:
-    values, (low, high) = table.values[quantity.name], quantity.bounds
+def _check_range(system: str, table: Values, quantity: Quantity) -> None:
+    values, (low, high) = table[quantity.name], quantity.bounds
     for at in np.flatnonzero(~np.isfinite(values))[:1]:
         raise InputError(
             f"{system}: {quantity.name} of query {table.queries[at]!r} is not a number. Give every query a value, or leave the query out."
@@ -369,80 +347,16 @@ def _check_range(system: str, table: _Table, quantity: Quantity) -> None:
         )
 
 
-def _from_scores(scores: Scores, wanted: Sequence[str] | None) -> _Table:
-    names = wanted or [str(m) for m in scores.measures if m.definition.aggregate != "none"]
-    absent = [name for name in names if name not in scores.values]
-    values = {**scores.values, **(scores.measured(absent).values if absent else {})}
-    return _Table(scores.queries, {name: values[name] for name in names})
+def _every_name(tables: Mapping[str, Values]) -> list[str]:
+    return list(dict.fromkeys(name for table in tables.values() for name in table))
 
 
-def _from_mapping(system: str, given: Mapping[Any, Any]) -> _Table:
-    """``{query: {measure: value}}``, as pytrec_eval gives it."""
-    if not given or not all(isinstance(row, Mapping) for row in given.values()):
-        raise InputError(
-            f"{system}: expected {{query: {{measure: value}}}}, a table with a column query and one per measure, or Scores."
-        )
-    columns = list(dict.fromkeys(name for row in given.values() for name in row))
-    values = {
-        Quantity.named(name).name: np.array(
-            [_number(system, row.get(name, np.nan), name) for row in given.values()]
-        )
-        for name in columns
-    }
-    return _Table([str(query) for query in given], values)
-
-
-def _number(system: str, value: Any, name: str) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise InputError(f"{system}: a value of {name} is {value!r}, not a number.") from None
-
-
-def _from_frame(system: str, given: Any) -> _Table:
-    if not frames.is_frame(given):
-        raise InputError(
-            f"{system} is {kind(given)}; give Scores, a table with a column query and one per measure, "
-            "or {query: {measure: value}}."
-        )
-    if getattr(getattr(given, "index", None), "name", None):
-        given = given.reset_index()  # pandas
-    frame = frames.to_polars(given)
-    key = frames.query_column(frame)
-    if key is None:
-        raise InputError(
-            f"{system}: no query among the columns {frame.columns}. Rename the column to 'query'."
-        )
-    queries = frames.ids(frame, key, system)
-    repeated = queries.filter(queries.is_duplicated())
-    if len(repeated):
-        raise InputError(f"{system}: query {repeated[0]!r} appears twice; give one row per query.")
-    numeric = [name for name, kind in frame.schema.items() if name != key and kind.is_numeric()]
-    return _Table(queries.to_list(), {Quantity.named(name).name: _floats(frame[name]) for name in numeric})
-
-
-def _floats(column: pl.Series) -> FloatArray:
-    import polars as pl
-
-    return column.cast(pl.Float64).fill_null(float("nan")).to_numpy()
-
-
-def _every_name(tables: Mapping[str, _Table]) -> list[str]:
-    return list(dict.fromkeys(name for table in tables.values() for name in table.values))
-
-
-def _common(tables: Mapping[str, _Table]) -> list[str]:
-    found = [name for name in _every_name(tables) if all(name in table.values for table in tables.values())]
+def _common(tables: Mapping[str, Values]) -> list[str]:
+    found = [name for name in _every_name(tables) if all(name in table for table in tables.values())]
     if not found:
-        told = "; ".join(f"{name}: {', '.join(table.values) or 'none'}" for name, table in tables.items())
+        told = "; ".join(f"{name}: {', '.join(table) or 'none'}" for name, table in tables.items())
         raise MeasureError(f"The systems have no measure in common ({told}).")
     return found
-
-
-def _row(table: _Table, name: str, ids: Sequence[str]) -> FloatArray:
-    """The values of some queries; 0 where a query is lacking."""
-    at = table.places(ids)
-    return table.values[name] if at is None else np.append(table.values[name], 0.0)[at]
 
 
 def _refuse_different_judgments(scores: Mapping[str, Scores]) -> None:

@@ -22,7 +22,6 @@ from ranklens.comparison.openness import Unjudged
 from ranklens.comparison.pairs import Pairs
 from ranklens.comparison.settings import Settings
 from ranklens.comparison.teams import teams_of
-from ranklens.comparison.values import by_system
 from ranklens.data.files.collection import Bad, Collection, is_path, open_collection
 from ranklens.data.files.hashes import Inputs
 from ranklens.data.files.systems import nameless, names_in
@@ -36,6 +35,7 @@ from ranklens.metrics import parse_many
 from ranklens.policy import make_policy
 from ranklens.scores import Scores
 from ranklens.scores.evaluation import Each, evaluate, evaluate_each
+from ranklens.scores.value_tables import by_system
 from ranklens.stats import inputs
 
 if TYPE_CHECKING:

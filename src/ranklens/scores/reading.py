@@ -96,12 +96,12 @@ def _json_text(file: Path) -> str | None:
 
 
 def _copied_from(file: Path) -> dict[str, Scores]:
-    from ranklens.data.files.values import read_values
+    from ranklens.scores.value_tables import read_values
 
     found = {}
-    for run, (queries, by_measure) in read_values(file).items():
-        known = {name: values for name, values in by_measure.items() if is_measure(name)}
-        others = [name for name in by_measure if name not in known]
+    for run, table in read_values(file).items():
+        known = [name for name in table if is_measure(name)]
+        others = [name for name in table if name not in known]
         if not known:
             raise InputError(
                 f"{file}: none of {several(others) or 'its columns'} is a measure. Pass the table to compare_scores to compare such values.",
@@ -112,9 +112,9 @@ def _copied_from(file: Path) -> dict[str, Scores]:
                 f"{file}: {several(others)} left out, as RankLens knows no such measure. Pass the table to compare_scores to compare it."
             )
         measures = [parse(name) for name in known]
-        values = {str(m): np.array(column) for m, column in zip(measures, known.values(), strict=True)}
-        account = Account(Applied(queries=len(queries)), knows_policy=False)
-        found[run] = Scores(measures, account, Values(queries, values))
+        values = {str(measure): table[name] for measure, name in zip(measures, known, strict=True)}
+        account = Account(Applied(queries=len(table.queries)), knows_policy=False)
+        found[run] = Scores(measures, account, Values(table.queries, values))
     return found
 
 

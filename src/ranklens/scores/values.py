@@ -54,7 +54,7 @@ class Values(Mapping[str, "Column"]):
             return Values(queries, columns)
         place = self.place.get
         rows: IntArray = np.array([place(query, -1) for query in queries], dtype=np.int64)
-        return Values(queries, {name: np.append(column, 0.0)[rows] for name, column in columns.items()})
+        return Values(queries, {name: np.append(column, 0)[rows] for name, column in columns.items()})
 
     def with_columns(self, columns: Mapping[str, Column]) -> Values:
         """The same with more measures of the same queries."""

@@ -1,34 +1,36 @@
-"""Values of measures by query, in a file: a wide or long table, or what ``trec_eval -q`` printed."""
+"""Tables → :class:`~ranklens.scores.values.Values`: files (wide, long, or what ``trec_eval -q`` printed), frames and dicts."""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ranklens.data.files import formats
+from ranklens.data.files.collection import is_path
 from ranklens.data.files.rows import read_rows
 from ranklens.data.files.sources import Source, open_source, without_bom
 from ranklens.data.files.suffixes import name_of_file
 from ranklens.data.readers import frames
 from ranklens.data.readers.names import plain
-from ranklens.errors import InputError
+from ranklens.errors import InputError, MeasureError
+from ranklens.metrics import parse
+from ranklens.scores.values import Values
+from ranklens.words import kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     import polars as pl
 
+    from ranklens.arrays import FloatArray
+
 _RUNS = ("run", frames.SYSTEM)  # columns that say whose values they are
 _TEXTS = ("question", "slice")  # columns that RankLens writes besides values
 _ALL = "all"  # trec_eval's name for the mean over queries
 _NAMES = ("runid", "relstring")  # trec_eval's lines that hold no number
-
-
-class Values(NamedTuple):
-    """One run: its queries, and their values by the name of the measure."""
-
-    queries: list[str]
-    by_measure: dict[str, list[float]]
 
 
 def read_values(path: Any) -> dict[str, Values]:
@@ -73,19 +75,17 @@ def _values(table: pl.DataFrame, name: str) -> Values:
             "query, measure and value.",
             path=name,
         )
+    queries = frames.ids(table, key, name).to_list()
     if {"measure", "value"} <= {*table.columns}:
-        return _long(table, key, name)
-    queries = frames.ids(table, key, name).to_list()
+        numbers = _numbers(table["value"], name).tolist()
+        return _gathered(zip(queries, table["measure"].to_list(), numbers, strict=True), name)
     columns = [column for column in table.columns if column != key and plain(column) not in _TEXTS]
-    _refuse_repeated(queries, name)
+    repeated = next((query for query, times in Counter(queries).items() if times > 1), None)
+    if repeated is not None:
+        raise InputError(
+            f"{name}: query {repeated!r} appears twice; give one row per query and run.", path=name
+        )
     return Values(queries, {column: _numbers(table[column], name) for column in columns})
-
-
-def _long(table: pl.DataFrame, key: str, name: str) -> Values:
-    queries = frames.ids(table, key, name).to_list()
-    numbers = _numbers(table["value"], name)
-    rows = zip(queries, table["measure"].to_list(), numbers, strict=True)
-    return _gathered(rows, name)
 
 
 def _gathered(rows: Iterable[tuple[str, str, float]], name: str) -> Values:
@@ -104,10 +104,11 @@ def _gathered(rows: Iterable[tuple[str, str, float]], name: str) -> Values:
                 f"{name}: query {lacking!r} has no value of {measure}; give every query a value of every measure.",
                 path=name,
             )
-    return Values(queries, {m: [values[query] for query in queries] for m, values in by_measure.items()})
+    columns = {m: np.array([values[query] for query in queries]) for m, values in by_measure.items()}
+    return Values(queries, columns)
 
 
-def _numbers(column: pl.Series, name: str) -> list[float]:
+def _numbers(column: pl.Series, name: str) -> FloatArray:
     import polars as pl
 
     numbers = column.cast(pl.Float64, strict=False)
@@ -117,15 +118,7 @@ def _numbers(column: pl.Series, name: str) -> list[float]:
             f"{name}: row {row + 1}: {str(column[row])[:80]!r} in column {column.name!r} is not a number.",
             path=name,
         )
-    return numbers.to_list()
-
-
-def _refuse_repeated(queries: list[str], name: str) -> None:
-    repeated = next((query for query, times in Counter(queries).items() if times > 1), None)
-    if repeated is not None:
-        raise InputError(
-            f"{name}: query {repeated!r} appears twice; give one row per query and run.", path=name
-        )
+    return numbers.to_numpy()
 
 
 def _is_printed(source: Source) -> bool:
@@ -165,3 +158,92 @@ def _printed(source: Source, name: str) -> dict[str, Values]:
             path=source.name,
         )
     return {name: _gathered(rows, source.name)}
+
+
+def by_system(given: object) -> object:
+    """Systems by name, from a table with a column ``system``, as such or in a file, or from a mapping, some of whose values may be files."""
+    if is_path(given):
+        return read_values(given)
+    if isinstance(given, Mapping):
+        return {name: _of_one_system(system) if is_path(system) else system for name, system in given.items()}
+    if not frames.is_frame(given):
+        return given
+    systems = values_by_run(frames.to_polars(given), "The table")
+    if not systems:
+        raise InputError(
+            "The table has no column system, which says whose values they are; add one, or pass {name: table}."
+        )
+    return systems
+
+
+def _of_one_system(path: Any) -> Values:
+    systems = read_values(path)
+    if len(systems) > 1:
+        raise InputError(
+            f"{path} holds the values of {len(systems)} systems ({', '.join(systems)}); ranklens.read_scores gives them by name.",
+            path=str(path),
+        )
+    return next(iter(systems.values()))
+
+
+def values_of(system: str, given: object) -> Values:
+    """Values that one system brings, under the canonical names of measures: as they were read, by query, or as a frame."""
+    if isinstance(given, Values):
+        return Values(given.queries, {canonical(name): column for name, column in given.items()})
+    return _of_rows(system, given) if isinstance(given, Mapping) else _of_frame(system, given)
+
+
+def canonical(name: str) -> str:
+    """The name of a measure in the registry; any other name as it is."""
+    try:
+        return str(parse(name))
+    except MeasureError:
+        return name
+
+
+def _of_rows(system: str, given: Mapping[Any, Any]) -> Values:
+    """``{query: {measure: value}}``, as pytrec_eval gives it."""
+    if not given or not all(isinstance(row, Mapping) for row in given.values()):
+        raise InputError(
+            f"{system}: expected {{query: {{measure: value}}}}, a table with a column query and one per measure, or Scores."
+        )
+    names = dict.fromkeys(name for row in given.values() for name in row)
+    columns = {
+        canonical(name): np.array([_number(system, row.get(name, np.nan), name) for row in given.values()])
+        for name in names
+    }
+    return Values([str(query) for query in given], columns)
+
+
+def _number(system: str, value: Any, name: str) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise InputError(f"{system}: a value of {name} is {value!r}, not a number.") from None
+
+
+def _of_frame(system: str, given: Any) -> Values:
+    import polars as pl
+
+    if not frames.is_frame(given):
+        raise InputError(
+            f"{system} is {kind(given)}; give Scores, a table with a column query and one per measure, "
+            "or {query: {measure: value}}."
+        )
+    if getattr(getattr(given, "index", None), "name", None):
+        given = given.reset_index()  # pandas
+    frame = frames.to_polars(given)
+    key = frames.query_column(frame)
+    if key is None:
+        raise InputError(
+            f"{system}: no query among the columns {frame.columns}. Rename the column to 'query'."
+        )
+    queries = frames.ids(frame, key, system)
+    repeated = queries.filter(queries.is_duplicated())
+    if len(repeated):
+        raise InputError(f"{system}: query {repeated[0]!r} appears twice; give one row per query.")
+    numeric = [name for name, dtype in frame.schema.items() if name != key and dtype.is_numeric()]
+    columns = {
+        canonical(name): frame[name].cast(pl.Float64).fill_null(float("nan")).to_numpy() for name in numeric
+    }
+    return Values(queries.to_list(), columns)
