@@ -21,6 +21,7 @@ import ranklens as rl
 from ranklens.data.matching import ByParent, ByText
 from ranklens.errors import RankLensError
 from ranklens.guard import Baseline
+from ranklens.scores import Values
 from ranklens.scores.history import Record
 
 pytest_plugins = ["pytester"]
@@ -407,9 +408,9 @@ IN_PYTHON = [
     in_python("a baseline of another system", "RR drop <= 2%", {"mine": WORSE}, "has no system 'mine'", baseline={"a": SCORES, "b": SCORES}),
     in_python("a baseline without a system", "RR drop <= 2%", WORSE, "has no system", baseline={}),
     in_python("no results", "RR >= 0.9", {}, "no results"),
-    in_python("results without queries", "RR >= 0.9", lambda: Record("run", (), {"RR": np.array([])}, RECORD.policy, {}), ""),
-    in_python("results without queries, by calls", "failed <= 0", lambda: Record("run", (), {"RR": np.array([])}, RECORD.policy, {}, failed=0), ""),
-    in_python("a value that is no number", "RR >= 0.5", lambda: Record("run", RECORD.queries, {"RR": np.where(np.arange(40) == 3, np.inf, 1.0)}, RECORD.policy, {}), "rules need numbers"),
+    in_python("results without queries", "RR >= 0.9", lambda: Record("run", Values((), {"RR": np.array([])}), RECORD.policy, {}), ""),
+    in_python("results without queries, by calls", "failed <= 0", lambda: Record("run", Values((), {"RR": np.array([])}), RECORD.policy, {}, failed=0), ""),
+    in_python("a value that is no number", "RR >= 0.5", lambda: Record("run", Values(RECORD.queries, {"RR": np.where(np.arange(40) == 3, np.inf, 1.0)}), RECORD.policy, {}), "rules need numbers"),
     in_python("a text for rules", "", SCORES, "not a rule"),
     in_python("None for rules", [None], SCORES, "not a rule"),
     in_python("no rules", [], SCORES, "no rule"),

@@ -12,6 +12,7 @@ from command_line import run
 import ranklens as rl
 from ranklens.errors import InputError
 from ranklens.guard import Rule
+from ranklens.scores import Values
 from ranklens.scores.history import Record
 
 QRELS = {f"q{i}": {"a": 1} for i in range(50)}
@@ -212,7 +213,9 @@ def test_values_that_are_no_numbers_are_refused():
     """Records can be made by hand, and an entry of a history can be damaged."""
     record = Record.of(rl.evaluate(QRELS, GOOD, "RR"), "run")
     for number in (np.nan, np.inf, -np.inf):
-        broken = replace(record, values={"RR": np.where(np.arange(50) == 3, number, 1.0)})
+        broken = replace(
+            record, values=Values(record.queries, {"RR": np.where(np.arange(50) == 3, number, 1.0)})
+        )
         for rule in ("RR >= 0.5", "RR >= 0.5 @ 95%", "RR drop <= 1%", "RR drop <= 1% @ 95%"):
             with pytest.raises(InputError, match=f"RR of run is {number} for query 'q3'"):
                 rl.gate(broken, rule, baseline={"run": record}, undecided="pass")
@@ -220,7 +223,7 @@ def test_values_that_are_no_numbers_are_refused():
         rl.gate(
             record,
             "RR drop <= 1% @ 95%",
-            baseline={"run": replace(broken, values={"RR": np.full(50, np.nan)})},
+            baseline={"run": replace(broken, values=Values(record.queries, {"RR": np.full(50, np.nan)}))},
         )
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ranklens.scores import Values
 from ranklens.scores.history import origin, store
 from ranklens.scores.history.record import Record
 
@@ -25,7 +26,7 @@ MEASURES = ("nDCG@10", "RR", "R@100")
 def record(number):
     """Every value says which entry it belongs to, so that a mixture of two would be seen."""
     values = {name: np.full(len(QUERIES), (number % 1000) / 1000) for name in MEASURES}
-    return Record("mine", QUERIES, values, {"rel": 1}, dict.fromkeys(QUERIES, "0" * 16))
+    return Record("mine", Values(QUERIES, values), {"rel": 1}, dict.fromkeys(QUERIES, "0" * 16))
 
 
 def work(path, name, seed):

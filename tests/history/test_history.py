@@ -18,6 +18,7 @@ from scipy import stats as scipy_stats
 
 import ranklens as rl
 from ranklens.errors import InputError
+from ranklens.scores import Values
 from ranklens.scores.history import History, Record, schema
 
 QRELS = {f"q{i}": {"a": 1} for i in range(40)}
@@ -172,7 +173,7 @@ def _grown(values):
 
     names = tuple(map(str, range(values.shape[1])))
     watch = Watch(parse("RR"), 0.05)
-    return [watch.look(n, Record("s", names, {"RR": row}, {}, {})) for n, row in enumerate(values)]
+    return [watch.look(n, Record("s", Values(names, {"RR": row}), {}, {})) for n, row in enumerate(values)]
 
 
 def test_a_slow_slide_is_found_and_its_flag_stays():
@@ -251,7 +252,9 @@ def test_lower_is_better_turns_drops_around(history):
     lower = next(m for m in ("RankingLoss", "Hole@5") if parse(m).definition.better == "lower")
     watch = Watch(parse(lower), 0.05)
     names = tuple(map(str, range(20)))
-    one, two = (Record("s", names, {str(parse(lower)): np.full(20, value)}, {}, {}) for value in (0.1, 0.5))
+    one, two = (
+        Record("s", Values(names, {str(parse(lower)): np.full(20, value)}), {}, {}) for value in (0.1, 0.5)
+    )
     watch.look(1, one)
     assert watch.look(2, two)[2] == "drop"
 

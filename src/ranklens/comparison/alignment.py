@@ -19,7 +19,6 @@ from ranklens.stats.inputs import LARGEST
 from ranklens.words import counted
 
 if TYPE_CHECKING:
-
     from ranklens.arrays import FloatArray
     from ranklens.judging.judged import Judged
 

@@ -17,7 +17,7 @@ from ranklens.data.files.json_schema import fault, shown
 from ranklens.errors import InputError, InPython, RankLensError, nearest
 from ranklens.metrics import parse
 from ranklens.policy import make_policy
-from ranklens.scores import Scores, total
+from ranklens.scores import Scores, Values, total
 from ranklens.scores.checking import check_mean, check_values, damaged
 from ranklens.scores.history.record import Record
 from ranklens.scores.history.store import History
@@ -158,7 +158,7 @@ def _content(record: Record) -> dict[str, Any]:
                 record.digests.get(query, ""),
                 *(_rounded(values[number]) for values in record.values.values()),
             ]
-            for query, number in sorted(record.place.items())
+            for query, number in sorted(record.values.place.items())
         },
     }
 
@@ -172,8 +172,7 @@ def _record(name: str, content: Mapping[str, Any]) -> Record:
     rows = np.array([row[1:] for row in queries.values()], dtype=float).reshape(len(queries), -1)
     return Record(
         name,
-        tuple(queries),
-        {measure: rows[:, place] for place, measure in enumerate(content["means"])},
+        Values(tuple(queries), {measure: rows[:, place] for place, measure in enumerate(content["means"])}),
         content["policy"],
         {query: row[0] for query, row in queries.items() if row[0]},
         content["failed"],

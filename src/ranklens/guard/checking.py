@@ -333,7 +333,7 @@ def _holds(operator: str, value: float, limit: float) -> bool:
 
 def _values(record: Record, measure: Measure, ids: Sequence[str]) -> FloatArray:
     """In the order of the queries asked for, which need not be the record's."""
-    values = record.of_measure(measure)[[record.place[query] for query in ids]]
+    values = record.of_measure(measure, ids)
     known = measure.definition
     usual = np.isfinite(values) & (known.low - _ROUNDED <= values) & (values <= known.high + _ROUNDED)
     if not usual.all():

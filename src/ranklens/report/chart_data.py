@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import TypeAlias
 
-    import numpy.typing as npt
     import polars as pl
 
     from ranklens.arrays import FloatArray, IntArray
@@ -160,7 +159,8 @@ def first_relevant(comparison: Comparison) -> pl.DataFrame:
     deepest = max(max(s.basis.longest, 1) for s in scores.values())
     bars = _bars(deepest)
     for system, score in scores.items():
-        counted = queries_that_count(comparison, score)
+        place = score.values.place
+        counted = np.array([place.get(query, -1) for query in comparison.query_ids], dtype=np.int64)
         counts, total = _first_rank_counts(score.judged, counted, bars), max(len(counted), 1)
         for order, (label, count) in enumerate(zip(bars, counts, strict=True)):
             for name, value in zip(rows, (system, label, order, count, count / total), strict=True):
@@ -209,27 +209,13 @@ def without_cutoff(comparison: Comparison, measure: str) -> str:
 def _curves(comparison: Comparison, measures: Mapping[float, Measure], axis: str) -> pl.DataFrame:
     rows: dict[str, list[object]] = {name: [] for name in ("system", axis, "mean", "low", "high")}
     for system, score in evaluated(comparison).items():
-        found, counted = score.measured(list(measures.values())), queries_that_count(comparison, score)
+        aligned = score.measured(list(measures.values())).values.over(comparison.query_ids)
         for x, measure in measures.items():
-            values, quantity = at_queries(found[measure], counted), Quantity.named(measure)
+            values, quantity = aligned[str(measure)], Quantity.named(measure)
             low, high = quantity.interval(values, comparison.level) or (None, None)
             for name, value in zip(rows, (system, x, quantity.mean(values), low, high), strict=True):
                 rows[name].append(value)
     return _table(rows)
-
-
-def queries_that_count(comparison: Comparison, scores: Scores) -> IntArray:
-    """The positions of the comparison's queries among those of one system; -1 if it lacks one."""
-    if tuple(scores.queries) == tuple(comparison.query_ids):
-        return np.arange(len(scores.queries))
-    place = {query: i for i, query in enumerate(scores.queries)}
-    return np.array([place.get(query, -1) for query in comparison.query_ids], dtype=np.int64)
-
-
-def at_queries(values: npt.NDArray[Any], places: IntArray) -> npt.NDArray[Any]:
-    """The values at these places; 0 at -1."""
-    found: npt.NDArray[Any] = np.append(values, 0)[places]
-    return found
 
 
 def _bars(deepest: int) -> dict[str, int]:

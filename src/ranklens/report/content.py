@@ -24,6 +24,7 @@ from ranklens.report.chart_data import registered
 from ranklens.report.drilldown import drilldown
 from ranklens.report.sample import sample
 from ranklens.retrieval.answers import Latency
+from ranklens.scores import Values
 from ranklens.words import brief, finite
 
 if TYPE_CHECKING:
@@ -356,8 +357,8 @@ def _retrieved(comparison: Comparison, system: str) -> list[int] | None:
     scores = comparison.scores.get(system)
     if scores is None:
         return None
-    places = chart_data.queries_that_count(comparison, scores)
-    return list(chart_data.at_queries(scores.retrieved, places).tolist())
+    retrieved = Values(scores.queries, {"retrieved": scores.retrieved}).over(comparison.query_ids)
+    return list(retrieved["retrieved"].tolist())
 
 
 def _joined(text: Text | None) -> str:

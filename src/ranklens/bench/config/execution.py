@@ -24,6 +24,7 @@ from ranklens.guard.results import refuse_mismatch, stored_of
 from ranklens.guard.verdicts import Outcome
 from ranklens.judging.inputs import read_inputs
 from ranklens.policy import Policy
+from ranklens.scores import Values
 from ranklens.scores.evaluation import evaluate
 
 if TYPE_CHECKING:
@@ -335,9 +336,9 @@ def records_of(
 def _aligned(record: Record, compared: Comparison) -> Record:
     """The same on the queries that are compared."""
     row = compared.systems.index(record.system)
-    values = {name: compared.values(name)[row] for name in compared.measures}
+    columns = {name: compared.values(name)[row] for name in compared.measures}
     left_out = record.expected - len(compared.query_ids)
-    return replace(record, queries=compared.query_ids, values=values, left_out=left_out)
+    return replace(record, values=Values(compared.query_ids, columns), left_out=left_out)
 
 
 def write_outputs(result: BenchResult) -> None:

@@ -62,13 +62,14 @@ def differences(before: Record, now: Record) -> Differences:
         for name in names
         if before.policy.get(name) != now.policy.get(name)
     }
-    shared = [query for query in now.queries if query in before.place]
+    queries_before, queries_now = before.values.place, now.values.place
+    shared = [query for query in now.queries if query in queries_before]
     same = [query for query in shared if before.digests.get(query) == now.digests.get(query)]
     kept = {*same}
     return Differences(
         policy,
-        tuple(query for query in now.queries if query not in before.place),
-        tuple(query for query in before.queries if query not in now.place),
+        tuple(query for query in now.queries if query not in queries_before),
+        tuple(query for query in before.queries if query not in queries_now),
         tuple(query for query in shared if query not in kept),
         tuple(same),
     )

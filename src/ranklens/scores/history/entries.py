@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ranklens.errors import InputError
+from ranklens.scores import Values
 from ranklens.scores.history.record import Record
 from ranklens.scores.history.schema import MEASURED, checksum_of_entry, checksum_of_values, seal
 from ranklens.words import finite
@@ -195,4 +196,6 @@ def record_of(connection: sqlite3.Connection, entry: Entry, query_set: str) -> R
         len(one) == len(queries) and np.isfinite(one).all() for one in values.values()
     ):
         raise DamagedError(entry.id)
-    return Record(entry.system, tuple(queries), values, entry.policy, digests, entry.failed, entry.latency)
+    return Record(
+        entry.system, Values(tuple(queries), values), entry.policy, digests, entry.failed, entry.latency
+    )

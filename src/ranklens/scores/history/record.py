@@ -12,7 +12,7 @@ import numpy as np
 
 from ranklens.errors import MeasureError, nearest
 from ranklens.metrics import Measure, parse
-from ranklens.scores import Scores, interval_of, total
+from ranklens.scores import Scores, Values, interval_of, total
 from ranklens.stats.intervals import Bounds, Interval
 
 if TYPE_CHECKING:
@@ -36,8 +36,7 @@ class Record:
     """
 
     system: str
-    queries: tuple[str, ...]
-    values: Mapping[str, FloatArray]
+    values: Values
     policy: Mapping[str, Any]
     digests: Mapping[str, str]
     failed: int | None = None
@@ -73,8 +72,10 @@ class Record:
         )
         return cls(
             system,
-            tuple(map(str, scores.queries)),
-            {name: np.asarray(scores.values[name], dtype=float) for name in numbers},
+            Values(
+                tuple(map(str, scores.queries)),
+                {name: np.asarray(scores.values[name], dtype=float) for name in numbers},
+            ),
             policy_of(scores),
             {str(query): known[str(query)] for query in scores.queries if str(query) in known},
             applied.failed if _knows_failures(run, scores) else None,
@@ -87,6 +88,10 @@ class Record:
             errors=errors or {},
             texts=scores.texts,
         )
+
+    @property
+    def queries(self) -> Sequence[str]:
+        return self.values.queries
 
     @property
     def expected(self) -> int:
@@ -102,12 +107,12 @@ class Record:
     def measures(self) -> tuple[str, ...]:
         return tuple(self.values)
 
-    def of_measure(self, measure: str | Measure) -> FloatArray:
-        """The values of a measure, in the order of the queries."""
+    def of_measure(self, measure: str | Measure, queries: Sequence[str] | None = None) -> FloatArray:
+        """The values of a measure, by default for all queries."""
         name = str(parse(measure)) if isinstance(measure, str) else str(measure)
         if name not in self.values:
             raise MeasureError(f"{self.system}: {name} was not kept: {nearest(name, self.values)}")
-        return self.values[name]
+        return self.values[name] if queries is None else self.values.over(queries, [name])[name]
 
     def mean(self, measure: str | Measure) -> float:
         """Over all queries: mean, geometric mean or sum, as the measure requires."""
@@ -122,11 +127,6 @@ class Record:
         if not len(values):
             return None
         return interval_of(known.aggregate, values, level=level, bounds=Bounds(known.low, known.high))
-
-    @cached_property
-    def place(self) -> dict[str, int]:
-        """Where each query is in the values."""
-        return {query: number for number, query in enumerate(self.queries)}
 
     @cached_property
     def judgments(self) -> str:

@@ -281,10 +281,7 @@ def _step(number: int, before: Record, now: Record, measure: Measure) -> Step:
     changes = differences(before, now)
     if changes.policy or not changes.common:
         return Step(number, changes, len(changes.common), None, None)
-    a, b = (
-        record.of_measure(measure)[[record.place[query] for query in changes.common]]
-        for record in (before, now)
-    )
+    a, b = (record.of_measure(measure, changes.common) for record in (before, now))
     if measure.definition.aggregate == "geometric":
         a, b = logs_with_floor(a), logs_with_floor(b)
     moved = int(np.count_nonzero(inputs.differences(a, b)))
