@@ -23,8 +23,19 @@ if TYPE_CHECKING:
     from ranklens.judging.listing import Listing
 
 
+class Richer:
+    """Judgments that know more than a grade, and the rankings of the queries that have such judgments."""
+
+    needs: ClassVar[str]
+
+    @classmethod
+    def of(cls, judged: Judged, name: str) -> Self:
+        """What the measure of that name sees; an error where the judgments do not know it."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True)
-class Diverse:
+class Diverse(Richer):
     """Rankings whose documents are judged by subtopic. Its ``intents`` are a :class:`Judged` over (query, subtopic)."""
 
     needs: ClassVar[str] = "subtopics"
@@ -153,7 +164,7 @@ def _best_first(query: IntArray, grade: FloatArray, n: int) -> Hits:
 
 
 @dataclass(frozen=True)
-class Evidential:
+class Evidential(Richer):
     """Rankings with evidence sets: any complete set answers the query. Without sets, all relevant documents of a query are one.
 
     ``complete``, ``touched`` and ``collapsed`` are :class:`Judged` with evidence sets for documents. They differ in the rank of a set:
@@ -249,7 +260,7 @@ class Evidential:
 
 
 @dataclass(frozen=True)
-class Preferring:
+class Preferring(Richer):
     """Rankings with preferences between two documents, which may come from several judgment groups."""
 
     needs: ClassVar[str] = "preferences"
@@ -291,7 +302,7 @@ class Preferring:
 
 
 @dataclass(frozen=True)
-class Sampled:
+class Sampled(Richer):
     """Rankings with a random sample of judgments: each judged document represents ``weight`` documents."""
 
     needs: ClassVar[str] = "probabilities"
@@ -325,7 +336,7 @@ class Sampled:
 
 
 @dataclass(frozen=True)
-class Stratified:
+class Stratified(Richer):
     """Rankings whose pool was divided into strata, with a random sample of each stratum judged."""
 
     needs: ClassVar[str] = "strata"
@@ -369,7 +380,7 @@ def _worth(details: Details, strata: Labels) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class Surveyed:
+class Surveyed(Richer):
     """Whole rankings, and which of their documents are judged for any query at all."""
 
     needs: ClassVar[str] = "rankings"
@@ -398,7 +409,7 @@ class Surveyed:
 
 
 @dataclass(frozen=True)
-class Described:
+class Described(Richer):
     """Whole rankings of documents with properties, such as a group or features."""
 
     needs: ClassVar[str] = "documents"
@@ -442,7 +453,7 @@ class Interactions:
 
 
 @dataclass(frozen=True)
-class Recommended:
+class Recommended(Richer):
     """Recommendations with what is known from training."""
 
     needs: ClassVar[str] = "train"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
 
 # What a number behind the name stands for, where it is not the cutoff: set_F_0.5, rbp.95.
 NUMBERED: Mapping[str, str] = {"SetF": "beta", "RBP": "p", "RBPres": "p"}
@@ -32,7 +31,7 @@ def after_dot(base: str, known: Callable[[str], bool]) -> tuple[str, str | None]
     return (name, rest) if dot and rest and known(name) else (base, None)
 
 
-def dotted(name: str, asked: str, rest: str, at: str | None) -> dict[str, Any]:
+def dotted(name: str, asked: str, rest: str, at: str | None) -> Mapping[str, object]:
     """The parameters that stand behind the dot, by name."""
     if "=" in rest:
         return dict(pair.split("=", 1) for pair in rest.split(",") if "=" in pair)
@@ -41,7 +40,7 @@ def dotted(name: str, asked: str, rest: str, at: str | None) -> dict[str, Any]:
     return {NUMBERED.get(name) or at or asked: rest.lstrip(".") if at == "k" else rest}
 
 
-def adopted(name: str, params: dict[str, Any], at: str | None) -> tuple[str, dict[str, Any]]:
+def adopted(name: str, params: dict[str, object], at: str | None) -> tuple[str, dict[str, object]]:
     """A measure of ours in place of one that another tool makes by a parameter of its own.
 
     >>> adopted("SetP", {"relative": "True", "rel": "2"}, None)

@@ -20,6 +20,7 @@ from ranklens.words import documentation
 if TYPE_CHECKING:
     from ranklens.arrays import BoolArray, FloatArray
     from ranklens.judging.judged import Judged
+    from ranklens.judging.views import Richer
     from ranklens.metrics.literature import Reference
 
 Aggregate = Literal["mean", "median", "sum", "geometric", "none"]
@@ -35,7 +36,7 @@ class Definition:
 
     name: str
     function: Callable[..., FloatArray]
-    aliases: Mapping[str, Mapping[str, Any]]
+    aliases: Mapping[str, Mapping[str, object]]
     parameters: Mapping[str, Parameter]
     at: str | None
     aggregate: Aggregate
@@ -44,7 +45,7 @@ class Definition:
     average_ties: bool
     better: Better = "higher"
     like: str | None = None  # the measure whose parameters it takes
-    view: Any = None  # what of the judgments it needs besides grades: the type of its first argument
+    view: type[Richer] | None = None  # what it needs besides grades: the type of its first argument
     formula: str = ""  # in LaTeX
     references: tuple[str | Reference, ...] = ()  # publications, or their keys in the bibliography
     working: Working = GENERAL
@@ -54,8 +55,7 @@ class Definition:
     @property
     def needs(self) -> str | None:
         """What judgments must know besides grades: ``"subtopics"``, for example."""
-        found: str | None = getattr(self.view, "needs", None)
-        return found
+        return None if self.view is None else self.view.needs
 
     @cached_property
     def is_foreign(self) -> bool:
@@ -149,7 +149,7 @@ class Measure:
         return bool(dict(self.params).get("judged_only", False))
 
     @cached_property
-    def _arguments(self) -> dict[str, Any]:
+    def _arguments(self) -> dict[str, object]:
         """What the formula is called with."""
         return {k: as_argument(v) for k, v in self.params if k != "judged_only"}
 
@@ -198,7 +198,7 @@ class Measure:
             raise MeasureError(f"{self.name} takes no @.")
         return self.replace(**{self.definition.at: at})
 
-    def replace(self, **params: Any) -> Measure:
+    def replace(self, **params: object) -> Measure:
         """The same measure with other parameters.
 
         >>> import ranklens as rl
@@ -227,7 +227,7 @@ _DEFINITIONS: dict[str, Definition] = {}
 
 def measure(
     name: str,
-    *aliases: str | Mapping[str, Mapping[str, Any]],
+    *aliases: str | Mapping[str, Mapping[str, object]],
     aggregate: Aggregate = "mean",
     low: float = 0.0,
     high: float = 1.0,
@@ -266,7 +266,7 @@ def measure(
     def register(function: Function) -> Function:
         parameters = parameters_of(name, function)
         at = next((p for p in ("k", "recall", "x") if p in parameters), None)
-        table: dict[str, Mapping[str, Any]] = {}
+        table: dict[str, Mapping[str, object]] = {}
         for alias in aliases:
             table.update({alias: {}} if isinstance(alias, str) else alias)
         new = Definition(
@@ -334,7 +334,7 @@ def definition(name: str) -> Definition:
     return _DEFINITIONS[name]
 
 
-def make(definition: Definition, params: Mapping[str, Any]) -> Measure:
+def make(definition: Definition, params: Mapping[str, object]) -> Measure:
     """A measure with checked parameters, in the order of the signature, defaults left out; capitals in their names do not matter."""
     by_lower = {name.lower(): name for name in definition.parameters}
     params = {by_lower.get(key.lower(), key): value for key, value in params.items()}
@@ -359,19 +359,19 @@ def make(definition: Definition, params: Mapping[str, Any]) -> Measure:
 
 
 @cache
-def by_spelling() -> dict[str, tuple[str, Mapping[str, Any]]]:
+def by_spelling() -> dict[str, tuple[str, Mapping[str, object]]]:
     """Every spelling and what it stands for: canonical names as they are written, all others in lower case.
 
     So ``RBP`` and ``rbp`` may differ, as they do between tools.
     """
-    table: dict[str, tuple[str, Mapping[str, Any]]] = {}
+    table: dict[str, tuple[str, Mapping[str, object]]] = {}
     for one in _DEFINITIONS.values():
         table |= _spelled(one)
     return table
 
 
-def _spelled(one: Definition) -> dict[str, tuple[str, Mapping[str, Any]]]:
-    own: dict[str, tuple[str, Mapping[str, Any]]] = {
+def _spelled(one: Definition) -> dict[str, tuple[str, Mapping[str, object]]]:
+    own: dict[str, tuple[str, Mapping[str, object]]] = {
         one.name: (one.name, {}),
         one.name.lower(): (one.name, {}),
     }

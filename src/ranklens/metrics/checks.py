@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ranklens.errors import MeasureError
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _ROUNDING = 1e-9  # by which sums of fractions may leave a range
 
 
-def is_built_in(function: Callable[..., Any]) -> bool:
+def is_built_in(function: Callable[..., object]) -> bool:
     """Whether a function is one of our formulas, which tests check."""
     return (
         str(function.__module__).startswith("ranklens.metrics.formulas.")
@@ -24,7 +24,7 @@ def is_built_in(function: Callable[..., Any]) -> bool:
     )
 
 
-def refuse_taken(name: str, spelling: str, function: Callable[..., Any], known: Definition | None) -> None:
+def refuse_taken(name: str, spelling: str, function: Callable[..., object], known: Definition | None) -> None:
     """A name that another measure has; who runs a cell of a notebook again may define a measure of their own again."""
     if known is None:
         return
@@ -36,7 +36,7 @@ def refuse_taken(name: str, spelling: str, function: Callable[..., Any], known: 
         raise MeasureError(f"The name {spelling!r} is taken by the measure {known.name}; choose another.")
 
 
-def checked(values: Any, definition: Definition, judged: Judged) -> FloatArray:
+def checked(values: object, definition: Definition, judged: Judged) -> FloatArray:
     """The values that a measure from outside returned, or one sentence on what is wrong with them."""
     import numpy as np
 

@@ -61,12 +61,8 @@ class Reference:
         return f"{self.cited}: {self.title}. {self.venue}.{link}"
 
 
-def _all(*references: Reference) -> dict[str, Reference]:
-    return {reference.key: reference for reference in references}
-
-
 TOIS, SIGIR, CIKM = "ACM Transactions on Information Systems", "Proceedings of SIGIR", "Proceedings of CIKM"
-REFERENCES = _all(
+_REFERENCES = (
     Reference("jarvelin2002", "Järvelin, Kalervo and Kekäläinen, Jaana", "Cumulated gain-based evaluation of IR techniques", TOIS, 2002, "10.1145/582415.582418", "article"),
     Reference("burges2005", "Burges, Chris and Shaked, Tal and Renshaw, Erin and Lazier, Ari and Deeds, Matt and Hamilton, Nicole and Hullender, Greg", "Learning to rank using gradient descent", "Proceedings of ICML", 2005, "10.1145/1102351.1102363"),
     Reference("moffat2008", "Moffat, Alistair and Zobel, Justin", "Rank-biased precision for measurement of retrieval effectiveness", TOIS, 2008, "10.1145/1416950.1416952", "article"),
@@ -129,6 +125,7 @@ REFERENCES = _all(
     Reference("fay1997", "Fay, Michael P. and Feuer, Eric J.", "Confidence intervals for directly standardized rates: a method based on the gamma distribution", "Statistics in Medicine", 1997, None, "article", volume="16(7)", pages="791-801"),
     Reference("ranklens", "{The RankLens authors}", "RankLens: measure retrieval", "", 2026, None, "misc", url="https://github.com/ranklens/ranklens"),
 )  # fmt: skip
+REFERENCES = {reference.key: reference for reference in _REFERENCES}
 # Where the tests and corrections of comparisons come from.
 PROCEDURES: dict[str, str] = {
     "randomization": "smucker2007", "mcnemar": "fagerland2013", "tukey": "carterette2012", "tukey-randomized": "carterette2012",

@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
 
 from ranklens.errors import InPython, MeasureError, closest, nearest
+from ranklens.metrics.about import parameters
 from ranklens.metrics.adoption import NUMBERED, adopted, after_dot, dotted, without_level
 from ranklens.metrics.catalog import (
     READINGS,
@@ -45,7 +45,7 @@ def measures() -> list[Measure]:
     ['P', 'R', 'F']
     """
     load_plugins()
-    required: dict[str, Any] = {"recall": 0.5, "of": "nDCG@10"}
+    required: dict[str, object] = {"recall": 0.5, "of": "nDCG@10"}
     return [make(d, {p: required[p] for p in required if p in d.parameters}) for d in definitions().values()]
 
 
@@ -80,7 +80,7 @@ def _parse_names(names: tuple[str, ...]) -> tuple[Measure, ...]:
     return tuple(_parse_each(names[0] if len(names) == 1 else names))
 
 
-def _parse_each(given: str | Measure | Iterable[str | Measure]) -> list[Measure]:
+def _parse_each(given: object) -> list[Measure]:
     if isinstance(given, Measure):
         return [given]
     given = _spelled(given)
@@ -100,7 +100,7 @@ def _parse_each(given: str | Measure | Iterable[str | Measure]) -> list[Measure]
     return list(dict.fromkeys(found))
 
 
-def _spelled(given: Any) -> Any:
+def _spelled(given: object) -> object:
     """The name of a measure of ir_measures, such as ``ir_measures.nDCG@10``, which prints it; anything else as it is."""
     return str(given) if type(given).__module__.partition(".")[0] == "ir_measures" else given
 
@@ -118,7 +118,7 @@ def _with_names(texts: list[str]) -> list[str]:
     return found
 
 
-def parse(text: Any) -> Measure:
+def parse(text: object) -> Measure:
     """The measure that a name stands for, in any common spelling.
 
     >>> [str(parse(t)) for t in ("ndcg_at_10", "map_cut_10", "MRR@10", "hit_rate@5", "P_5", "f1@3", "RBP(p=0.5)")]
@@ -139,7 +139,7 @@ def _parse(text: str) -> Measure:
     base, inside, at = _take_apart(plain)
     base, rest = (base, None) if _known(base) else after_dot(base, _known)
     name, fixed = _find(base)
-    params: dict[str, Any] = {**fixed, **inside, **({} if level is None else _level(name, level))}
+    params: dict[str, object] = {**fixed, **inside, **({} if level is None else _level(name, level))}
     if rest is not None:
         params |= dotted(name, base, rest, definition(name).at)
     name, params = adopted(name, params, definition(name).at)
@@ -149,10 +149,11 @@ def _parse(text: str) -> Measure:
         if known.at is None and number is None:
             raise MeasureError(f"{text!r}: {name} takes no @{at}.")
         params[number or str(known.at)] = at
-    return _as_asked(make(known, params), text.strip())
+    measure, spelling = make(known, params), text.strip()
+    return measure if spelling == str(measure) else replace(measure, asked=spelling)
 
 
-def _level(name: str, level: str) -> dict[str, Any]:
+def _level(name: str, level: str) -> dict[str, object]:
     """The relevance level of ranx: without a threshold of their own, measures of gains gain nothing from the (whole) grades below."""
     if {"rel", "gains"} & {*definition(name).parameters} == {"gains"}:
         return {"gains": dict.fromkeys(range(1, math.ceil(float(level))), 0)}
@@ -160,10 +161,6 @@ def _level(name: str, level: str) -> dict[str, Any]:
 
 
 READINGS += [_parse.cache_clear, _parse_names.cache_clear]
-
-
-def _as_asked(measure: Measure, spelling: str) -> Measure:
-    return measure if spelling == str(measure) else replace(measure, asked=spelling)
 
 
 def spellings(measures: Iterable[Measure]) -> list[str]:
@@ -203,17 +200,12 @@ def stated(measure: str | Measure, max_grade: float | None = None) -> list[str]:
     for name, parameter in found.definition.parameters.items():
         if name not in _STATED or name in given or (name == "gain" and "gains" in given):
             continue
-        if name == "max_grade" and "binary" in (given.get("gain"), _default(found, "gain")):
+        if name == "max_grade" and parameters(found).get("gain") == "binary":
             continue
         value = max_grade if name == "max_grade" and parameter.default is None else parameter.default
         if value is not None and value is not inspect.Parameter.empty:
             told.append(f"{name} = {value:g}" if isinstance(value, (int, float)) else f"{name} = {value}")
     return told
-
-
-def _default(measure: Measure, name: str) -> Any:
-    parameter = measure.definition.parameters.get(name)
-    return None if parameter is None or name in dict(measure.params) else parameter.default
 
 
 _NAME = re.compile(r"\s*([^\s()@]+)\s*(?:\((.*)\))?\s*(?:@\s*([^\s@()]+))?\s*$", re.DOTALL)
@@ -236,8 +228,9 @@ def _take_apart(text: str) -> tuple[str, dict[str, str], str | None]:
     base = re.sub(r"_(at|cut)$", "", base) if not _known(base) else base
     params = {}
     for part in _split(inside or "", separators=","):
-        if _is_nested(base, part):
-            params[_nested(base)] = part.strip()
+        nested = "" if re.match(r"\s*\w+\s*=", part) else _nested(base)
+        if nested:
+            params[nested] = part.strip()
             continue
         key, equals, value = part.partition("=")
         if not equals:
@@ -257,10 +250,6 @@ def _nested(base: str) -> str:
     return next((key for key, parameter in parameters.items() if parameter.kind is Nested), "")
 
 
-def _is_nested(base: str, part: str) -> bool:
-    return not re.match(r"\s*\w+\s*=", part) and bool(_nested(base))
-
-
 def _split(text: str, separators: str = ", \t\n") -> list[str]:
     """Split at separators outside brackets."""
     parts, depth = [""], 0
@@ -278,7 +267,7 @@ def _known(name: str) -> bool:
     return name.lower() in by_spelling()
 
 
-def _find(name: str) -> tuple[str, Mapping[str, Any]]:
+def _find(name: str) -> tuple[str, Mapping[str, object]]:
     if not _known(name):
         load_further()
     if not _known(name):

@@ -5,11 +5,14 @@ from __future__ import annotations
 import inspect
 import math
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, SupportsFloat, TypeAlias
 
 from ranklens.errors import MeasureError
+
+if TYPE_CHECKING:
+    from ranklens.judging.views import Richer
 
 Value: TypeAlias = "int | float | bool | str | tuple[tuple[float, float], ...] | tuple[float, ...] | None"
 
@@ -57,7 +60,7 @@ class Nested:
     """A parameter that is itself a measure: ``IA(nDCG@10)``."""
 
     @staticmethod
-    def canonical(value: Any) -> str | None:
+    def canonical(value: object) -> str | None:
         from ranklens.metrics.names import parse
 
         return str(parse(str(value)))
@@ -73,7 +76,7 @@ class Parameter:
     choices: tuple[str, ...] = ()
     limit: Above | Within | None = None
 
-    def read(self, value: Any, owner: str) -> Value:
+    def read(self, value: object, owner: str) -> Value:
         """``value`` checked and in its canonical form."""
         if self.default is None and value in (None, {}, "{}"):
             return None
@@ -107,7 +110,7 @@ class Parameter:
             return ", must be given"
         return "" if self.default is None else f", default {shown(self.default)}"
 
-    def _convert(self, value: Any) -> Value:  # noqa: PLR0911  one case per kind
+    def _convert(self, value: object) -> Value:  # noqa: PLR0911  one case per kind
         if self.kind is Nested:
             return Nested.canonical(value)
         if self.choices:
@@ -117,12 +120,14 @@ class Parameter:
                 str(value).lower()
             )
         if self.kind is dict:
-            table = dict(value) if isinstance(value, (Mapping, tuple)) else _read_table(str(value))
+            table = dict(value) if isinstance(value, (Mapping, tuple)) else _table_in(str(value))
             return tuple(sorted((_tidy(float(k)), _tidy(float(v))) for k, v in table.items()))
         if self.kind is list:
             parts = value.strip().strip("[]").split(",") if isinstance(value, str) else value
-            return tuple(_tidy(float(part)) for part in parts) or None
-        if isinstance(value, bool):
+            return (
+                tuple(_tidy(float(part)) for part in parts) or None if isinstance(parts, Iterable) else None
+            )
+        if isinstance(value, bool) or not isinstance(value, (str, SupportsFloat)):
             return None
         number = float(value)
         if self.kind is int:
@@ -130,7 +135,7 @@ class Parameter:
         return _tidy(number) if math.isfinite(number) else None
 
 
-def parameters_of(name: str, function: Callable[..., Any]) -> dict[str, Parameter]:
+def parameters_of(name: str, function: Callable[..., object]) -> dict[str, Parameter]:
     """What a measure's function can be told, from its signature."""
     hints = typing.get_type_hints(function, include_extras=True)
     found = {}
@@ -151,16 +156,18 @@ def declare(function: Any, parameters: Sequence[inspect.Parameter]) -> None:
     }
 
 
-def view_of(function: Callable[..., Any]) -> Any:
+def view_of(function: Callable[..., object]) -> type[Richer] | None:
     """The type of the first argument, if that is more than :class:`~ranklens.judging.judged.Judged`."""
     first = next(iter(inspect.signature(function).parameters), "")
     if function.__annotations__.get(first, "Judged") == "Judged":  # as most; reading type hints takes time
         return None
+    from ranklens.judging.views import Richer
+
     hint = typing.get_type_hints(function).get(first)
-    return hint if hasattr(hint, "needs") else None
+    return hint if isinstance(hint, type) and issubclass(hint, Richer) else None
 
 
-def _parameter(name: str, hint: Any, default: Any) -> Parameter:
+def _parameter(name: str, hint: object, default: object) -> Parameter:
     limit = None
     # Before Python 3.11, a default of None puts one more "| None" around the type.
     hint = next((kind for kind in typing.get_args(hint) if typing.get_origin(kind) is Annotated), hint)
@@ -179,7 +186,7 @@ def _parameter(name: str, hint: Any, default: Any) -> Parameter:
     return Parameter(name, kinds[0] if kinds else float, default, limit=limit)
 
 
-def _read_table(text: str) -> dict[str, str]:
+def _table_in(text: str) -> dict[str, str]:
     pairs = [pair.split(":") for pair in text.strip().strip("{}").split(",") if pair.strip()]
     return {key.strip().strip("\"'"): value for key, value in pairs}
 
@@ -196,7 +203,7 @@ def shown(value: Value) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def as_argument(value: Value) -> Any:
+def as_argument(value: Value) -> object:
     """A value as the measure's function takes it."""
     is_table = isinstance(value, tuple) and isinstance(value[0], tuple)
     return dict(value) if is_table else value  # type: ignore[arg-type]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -190,7 +190,7 @@ def utility(
     working=Working(every_rank_counts=True),
     bounds=Unbounded("it is a text"),
 )
-def relevance_string(judged: Judged, *, k: Cutoff = 10) -> npt.NDArray[Any]:
+def relevance_string(judged: Judged, *, k: Cutoff = 10) -> npt.NDArray[np.object_]:
     """The grades of the first k documents as text: digits, ``>`` above 9, ``-`` unjudged, ``.`` pooled but unjudged."""
     assert k is not None
     length = np.minimum(k, judged.retrieved)

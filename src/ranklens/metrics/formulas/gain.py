@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import numpy as np
 
@@ -264,10 +264,8 @@ def _gained(judged: Judged, k: int | None, gain: Gain, gains: Mapping[float, flo
     if judged.further is None:
         return worth(judged.hits.top(k), gain, gains)
     hits, further = (worth(rows, gain, gains) for rows in (judged.hits, judged.further))
-    query, rank, gained = (
-        np.concatenate([getattr(rows, column) for rows in (hits, further)])
-        for column in ("query", "rank", "grade")
-    )
+    query, rank = np.append(hits.query, further.query), np.append(hits.rank, further.rank)
+    gained = np.append(hits.grade, further.grade)
     order = np.lexsort((-gained, rank, query))
     order = order[gained[order] > 0]
     every = Hits(query[order], rank[order], gained[order], hits.n_queries)
@@ -347,7 +345,13 @@ def cumulated_gain_from(
 
     def cumulated(judged: Judged, *, k: Cutoff = None) -> FloatArray:
         grades = dict.fromkeys([*judged.hits.grade.tolist(), *judged.ideal.grade.tolist()])
-        table = None if gain is None else {g: _number(name, gain, g) if g > 0 else 0.0 for g in grades}
+        table = (
+            None
+            if gain is None
+            else {
+                g: _number(name, gain(int(g) if g.is_integer() else g), g) if g > 0 else 0.0 for g in grades
+            }
+        )
         value = _divided(_gained(judged, k, "linear", table), name, discount)
         if not normalised:
             return value
@@ -363,13 +367,12 @@ def cumulated_gain_from(
 def _divided(hits: Hits, name: str, discount: Callable[[int], float] | None) -> FloatArray:
     if discount is None:
         return _dcg(hits, None, None)
-    by = {rank: _number(name, discount, rank, least=1e-300) for rank in {*hits.rank.tolist()}}
+    by = {rank: _number(name, discount(rank), rank, least=1e-300) for rank in {*hits.rank.tolist()}}
     return hits.sum(hits.grade / np.array([by[rank] for rank in hits.rank.tolist()]))
 
 
-def _number(name: str, function: Callable[[Any], float], given: float, least: float = 0.0) -> float:
-    """What a function of the user gives: a finite number of at least ``least``."""
-    value = function(int(given) if float(given).is_integer() else given)
+def _number(name: str, value: object, given: float, least: float = 0.0) -> float:
+    """The value of a function of the user: a finite number of at least ``least``."""
     if not isinstance(value, (int, float, np.number)) or not least <= float(value) < np.inf:
         what = "a number from 0" if not least else "a number above 0"
         raise MeasureError(f"{name}: the function returned {value!r} for {given:g}; it must return {what}.")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -100,7 +99,7 @@ def _by_id(topics: Diverse, rel: float) -> IntArray:
     return place
 
 
-def _first_id_first(names: Sequence[Any], docs: IntArray, query: IntArray) -> IntArray:
+def _first_id_first(names: Sequence[object], docs: IntArray, query: IntArray) -> IntArray:
     """These documents, those of each query in ascending order of their ids."""
     ids = [*map(str, map(names.__getitem__, docs.tolist()))]
     order: list[int] = []

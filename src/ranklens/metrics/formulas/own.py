@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from ranklens.arrays import FloatArray
+from ranklens.arrays import FloatArray, IntArray
 from ranklens.errors import MeasureError
 from ranklens.judging.judged import Judged
 from ranklens.metrics import Better, Cutoff, Measure, measure, parse
@@ -47,7 +46,7 @@ def measure_from(
         raise MeasureError(f"A measure needs a name: measure_from(function, 'Mine'), not {called!r}.")
     own = _parameters(called, function)
 
-    def by_query(judged: Judged, *, k: int | None = None, **params: Any) -> FloatArray:
+    def by_query(judged: Judged, *, k: int | None = None, **params: object) -> FloatArray:
         ideal = _split(judged.ideal.grade, judged.ideal.query, len(judged))
         ranked = _rankings(judged, k)
         values = np.empty(len(judged))
@@ -77,7 +76,7 @@ def _parameters(name: str, function: OneQuery) -> list[inspect.Parameter]:
     return [a for a in arguments if a.kind is a.KEYWORD_ONLY and a.name != "k"]
 
 
-def _split(grades: FloatArray, query: Any, count: int) -> list[list[float]]:
+def _split(grades: FloatArray, query: IntArray, count: int) -> list[list[float]]:
     ends = np.cumsum(np.bincount(query, minlength=count))
     return [part.tolist() for part in np.split(grades, ends[:-1])] if count else []
 
@@ -99,7 +98,12 @@ def _rankings(judged: Judged, k: int | None) -> list[list[float]]:
 
 
 def _value(
-    function: OneQuery, name: str, query: str, ranked: list[float], ideal: list[float], params: dict[str, Any]
+    function: OneQuery,
+    name: str,
+    query: str,
+    ranked: list[float],
+    ideal: list[float],
+    params: Mapping[str, object],
 ) -> float:
     try:
         value = function(ranked, ideal, **params)

@@ -9,15 +9,17 @@ where every gain is 0 or the largest, and that for the last documents.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ranklens.judging.hits import Hits
-from ranklens.metrics.formulas.gain import discounts, worth
+from ranklens.metrics.formulas.gain import Discount, Gain, discounts, worth
 from ranklens.metrics.formulas.ratio import ratio as ratio_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ranklens.arrays import FloatArray, IntArray
     from ranklens.metrics.residual.completion import Completion
 
@@ -27,14 +29,13 @@ _STEPS = 100  # of Dinkelbach's method, which needs about five
 def ndcg_ends(
     part: Completion,
     *,
-    k: int | None = None,
-    gain: Any = "linear",
-    gains: Any = None,
-    discount: Any = None,
-    log_base: float | None = None,
+    k: int | None,
+    gain: Gain,
+    gains: Mapping[float, float] | None,
+    discount: Discount | None,
+    log_base: float | None,
 ) -> tuple[FloatArray, FloatArray]:
     """For each query the lowest and the highest nDCG; parameters are those of the measure."""
-    table = dict(gains or ()) or None
     longest = int(part.judged.retrieved.max(initial=0)) + int(
         np.bincount(part.judged.ideal.query).max(initial=0)
     )
@@ -43,8 +44,8 @@ def ndcg_ends(
     if k is not None:
         worth_of_rank[k:] = 0.0
     first = np.concatenate([[0.0], np.cumsum(worth_of_rank)])  # DCG of so many documents of gain 1 at the top
-    levels = np.unique(worth(Hits(ranks[:1], ranks[:1], part.levels, 1), gain, table).grade)
-    hits, ideal = worth(part.hits, gain, table), worth(part.judged.ideal, gain, table)
+    levels = np.unique(worth(Hits(ranks[:1], ranks[:1], part.levels, 1), gain, gains).grade)
+    hits, ideal = worth(part.hits, gain, gains), worth(part.judged.ideal, gain, gains)
     low, high = np.zeros(len(part.judged)), np.zeros(len(part.judged))
     row, best = (
         np.searchsorted(hits.query, range(len(low) + 1)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -66,11 +66,12 @@ def is_defined(measure: Measure, judged: Judged) -> bool:
 
 
 def _part_ends(measure: Measure, part: Completion) -> Ends:
-    rule = measure.definition.bounds
+    rule, params = measure.definition.bounds, parameters(measure)
     if rule == "normalised gain":
-        return ndcg_ends(part, **dict(measure.params))  # type: ignore[arg-type]
+        wanted = ("k", "gain", "gains", "discount", "log_base")
+        return ndcg_ends(part, **{name: params[name] for name in wanted})
     if rule == "average precision" and set(dict(measure.params)) <= {"rel"}:
-        return ap_ends(part, float(dict(measure.params).get("rel", 1)))  # type: ignore[arg-type]
+        return ap_ends(part, params["rel"])
     if rule in ("monotone", "rank-biased") or (rule == "monotone without k" and measure.k is None):
         return _monotone_ends(measure, part)
     return _by_rank_ends(measure, part, None if rule == "by rank at any depth" else measure.k)
@@ -84,31 +85,19 @@ def _monotone_ends(measure: Measure, part: Completion) -> Ends:
     if (
         measure.definition.bounds == "rank-biased" and measure.k is None
     ):  # this user also reads on where the ranking ends
-        high = low + _residual(measure, part)
+        params = parameters(measure)
+        most = part.top if params["gain"] == "raw" else 1.0
+        high = low + most * rank_biased_residual(part.judged, p=params["p"])
     return low, high
-
-
-def _residual(measure: Measure, part: Completion) -> FloatArray:
-    params: dict[str, Any] = dict(measure.params)
-    most = part.top if params.get("gain") == "raw" else 1.0
-    return most * rank_biased_residual(
-        part.judged, **{name: params[name] for name in ("p",) if name in params}
-    )
 
 
 def _extreme_grades(measure: Measure, part: Completion) -> tuple[float, float]:
     """The grades that are worth least and most: a table of gains may value the highest grade less than another."""
     if "gains" not in measure.definition.parameters:
         return 0.0, part.top
-    params: dict[str, Any] = dict(measure.params)
-    gains = level_gains(part.levels, params.get("gain", "linear"), dict(params.get("gains") or ()) or None)
+    params, zeros = parameters(measure), np.zeros(len(part.levels), dtype=np.int64)
+    gains = worth(Hits(zeros, zeros + 1, part.levels, 1), params["gain"], params["gains"]).grade
     return float(part.levels[gains.argmin()]), float(part.levels[gains.argmax()])
-
-
-def level_gains(levels: FloatArray, gain: Any, gains: dict[float, float] | None) -> FloatArray:
-    """What a document of each grade is worth."""
-    zeros = np.zeros(len(levels), dtype=np.int64)
-    return worth(Hits(zeros, zeros + 1, levels, 1), gain, gains).grade
 
 
 def _by_rank_ends(measure: Measure, part: Completion, k: int | None) -> Ends:
