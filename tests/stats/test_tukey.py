@@ -199,3 +199,12 @@ def test_without_variation_the_randomised_form_answers():
 def test_wrong_input_is_named(scores, options, message):
     with pytest.raises(rl.InputError, match=message):
         tukey_hsd(scores, **options)
+
+
+def test_many_systems_with_one_mean():
+    values = np.tile([[0.2, 0.8], [0.8, 0.2]], (30, 5))
+    assert np.allclose(tukey_hsd(values).p_values, 1)
+    values[0] += 0.1
+    few = tukey_hsd(values).p_values[0]
+    assert few[0] == 1
+    assert np.ptp(few[1:]) == 0

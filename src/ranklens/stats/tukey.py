@@ -80,8 +80,9 @@ def _standard_error(values: FloatArray, *, paired: bool) -> tuple[float, int]:
 
 
 def _range_tail(statistics: FloatArray, systems: int, freedom: int) -> FloatArray:
-    if len(statistics) <= _KNOTS:
-        return studentized_range_tail(statistics, systems, freedom)
+    distinct, place = np.unique(statistics, return_inverse=True)
+    if len(distinct) <= _KNOTS:
+        return studentized_range_tail(distinct, systems, freedom)[place]
     from scipy.interpolate import PchipInterpolator
 
     knots = np.sinh(np.linspace(0, np.arcsinh(statistics.max()), _KNOTS))
