@@ -26,7 +26,7 @@ and others are understood and printed in this form: `ndcg_cut_10`, `map`, `MRR@1
 Every measure also takes `judged_only=true`, which first removes unjudged documents from the ranking.
 `ranklens measures NAME --bibtex` prints references.
 
-Tools that compute a measure otherwise are named with it; [`convention="xgboost"`](conventions.md) gives their number.
+Tools that compute a measure otherwise are named with it; [`convention="xgboost"`](other-tools.md#the-number-of-another-tool) gives their number.
 
 Which one to use? To find everything: recall (`R@k`). If order matters and there are grades: `nDCG@k`. If one answer is enough: `RR`. If
 any hit in the first k counts: `Success@k`. Otherwise: `P@k`.

@@ -121,12 +121,12 @@ def test_the_overview_names_every_module():
     assert {name for name in modules - {"__init__.py", "__main__.py"} if f"`{name}`" not in text} == set()
 
 
-def test_configurations_of_the_page_about_ci_can_be_read():
+def test_configurations_of_the_page_about_gates_can_be_read():
     import yaml
 
     from ranklens.bench.config import load as load_config
 
-    found = [code for language, code in blocks(ROOT / "docs" / "ci.md") if language == "yaml"]
+    found = [code for language, code in blocks(ROOT / "docs" / "guard.md") if language == "yaml"]
     configurations = [content for content in map(yaml.safe_load, found) if "data" in content]
     assert len(configurations) == 2
     for content in configurations:
