@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from ranklens.exchange.trec.measures import (
 from ranklens.judging.assembly import judge
 from ranklens.judging.judged import Judged
 from ranklens.judging.order import Repeated
-from ranklens.metrics import Measure
+from ranklens.metrics.about import parameters
 from ranklens.policy import Duplicates, Policy
 from ranklens.words import in_one_line
 
@@ -81,14 +81,14 @@ def evaluate_files(qrels: str, run: str, options: Options) -> Iterator[str]:
     zscores = read_zscores(options.zscores) if options.zscores else None
     source = open_source(run)
     evaluate = _by_grades if options.format == "qrels" else _by_groups
-    found = evaluate(open_source(qrels), source, options)
-    if not found.queries:
+    printout = evaluate(open_source(qrels), source, options)
+    if not printout.queries:
         raise NothingInCommonError("No queries with both results and relevance info")
     yield from lines(
-        found.queries,
-        found.columns,
-        count=found.count,
-        runid=trec.last_fields(source, 6)[5] if found.runid else None,
+        printout.queries,
+        printout.columns,
+        count=printout.count,
+        runid=trec.last_fields(source, 6)[5] if printout.runid else None,
         by_query=options.by_query,
         summary=options.summary,
         zscores=zscores,
@@ -96,7 +96,7 @@ def evaluate_files(qrels: str, run: str, options: Options) -> Iterator[str]:
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Printout:
     """What there is to print: queries in trec_eval's order, their values, and how many queries are averaged over."""
 
     queries: list[str]
@@ -105,7 +105,7 @@ class _Found:
     runid: bool
 
 
-def _by_grades(qrels: Source, run: Source, options: Options) -> _Found:
+def _by_grades(qrels: Source, run: Source, options: Options) -> _Printout:
     runid, wanted = chosen(options.measures or ["official"], options.version)
     gold = _grades(qrels, options)
     judged, missing = _judge(gold, run, options)
@@ -118,7 +118,7 @@ def _by_grades(qrels: Source, run: Source, options: Options) -> _Found:
         values = _values(judged, line, missing, options)
         in_order = [values[i] for i in order]
         columns.append(Column(line.name, in_order, line.whole, line.by_query, line.summary, totals.of(line)))
-    return _Found([judged.queries[i] for i in order], columns, totals.count, runid)
+    return _Printout([judged.queries[i] for i in order], columns, totals.count, runid)
 
 
 def _grades(qrels: Source, options: Options) -> pl.DataFrame:
@@ -182,13 +182,11 @@ def _stream(run: Source, options: Options) -> TableStream:
     stream = trec.stream_fields(run, trec.TREC_RUN, wanted, manner=options.manner)
     if options.version == 10:
         return stream
-    return stream.then(_in_32_bits)
-
-
-def _in_32_bits(table: pl.DataFrame) -> pl.DataFrame:
     import polars as pl
 
-    return table.with_columns(pl.col("score").cast(pl.Float32).cast(pl.Float64))
+    return stream.then(
+        lambda table: table.with_columns(pl.col("score").cast(pl.Float32).cast(pl.Float64))  # as a C float
+    )
 
 
 @dataclass(frozen=True)
@@ -218,10 +216,11 @@ class _Totals:
         return added if line.whole else None
 
 
-def _by_groups(qrels: Source, run: Source, options: Options) -> _Found:
+def _by_groups(qrels: Source, run: Source, options: Options) -> _Printout:
     """The measures over judgment groups and preferences."""
     known = [*(GROUP_MEASURES if options.format == "qrels_jg" else groups.PREFERENCES)]
-    wanted = _wanted_of_groups(known, options)
+    nicknames = {n: m for n, m in groups.NICKNAMES.items() if {*m} <= {"runid", "num_q", *known}}
+    wanted = requested(options.measures or [_DEFAULTS[options.format]], nicknames, ["num_q", *known])
     judgments = groups.read_judgments(qrels, options.format, options.manner)
     if options.query is not None:
         judgments = [j for j in judgments if j.query == options.query]
@@ -238,21 +237,15 @@ def _by_groups(qrels: Source, run: Source, options: Options) -> _Found:
         found = groups.preferences(judgments, rankings)
     order = sorted(found, key=str.encode)
     count = len(queries) if options.complete else len(order)
-    columns = [_group_column(name, [found[query][name] for query in order]) for name in names]
+    columns = []
+    for name in names:
+        whole = name.startswith("prefs_num_")
+        values = [found[query][name] for query in order]
+        columns.append(Column(name, values, whole, total=added if whole else None))
     if "num_q" in wanted:
         counted = Column("num_q", [1.0] * len(order), True, by_query=False, total=lambda _: count)
         columns.insert(0, counted)
-    return _Found(order, columns, count, "runid" in wanted)
-
-
-def _wanted_of_groups(known: list[str], options: Options) -> dict[str, Sequence[str] | None]:
-    nicknames = {n: m for n, m in groups.NICKNAMES.items() if {*m} <= {"runid", "num_q", *known}}
-    return requested(options.measures or [_DEFAULTS[options.format]], nicknames, ["num_q", *known])
-
-
-def _group_column(name: str, values: list[float]) -> Column:
-    whole = name.startswith("prefs_num_")
-    return Column(name, values, whole, total=added if whole else None)
+    return _Printout(order, columns, count, "runid" in wanted)
 
 
 def _rankings(run: Source, judged: set[str], options: Options) -> dict[str, dict[str, float]]:
@@ -266,7 +259,7 @@ def _rankings(run: Source, judged: set[str], options: Options) -> dict[str, dict
     return found
 
 
-def _values(judged: Judged, line: Printed, missing: set[str], options: Options) -> list[Any]:
+def _values(judged: Judged, line: Printed, missing: set[str], options: Options) -> list[float | str]:
     measure = line.measure
     accepts = measure.definition.parameters
     if options.level != 1 and "rel" in accepts:
@@ -275,9 +268,9 @@ def _values(judged: Judged, line: Printed, missing: set[str], options: Options) 
         measure = with_any(measure, rounding="trec9")
     if options.documents and line.name.startswith("utility"):
         measure = with_any(measure, docs=options.documents)
-    values = list(measure(judged))
+    values: list[float | str] = list(measure(judged))
     if (options.judged_only or options.depth == 0) and (line.level is not None or measure.name == "AP11"):
-        lowest = _lowest_level(measure) if line.level is None else line.level
+        lowest = min(parameters(measure)["levels"] or (0.0,)) if line.level is None else line.level
         _divide_by_nothing(values, judged, lowest, options)
     # trec_eval 10 takes these back for queries that the run lacks, by name: "utility" but not "utility_2,-1,0,0".
     if line.name in ("num_ret", "utility", "relstring", "rbp_resid") or line.name.startswith("unj"):
@@ -287,12 +280,7 @@ def _values(judged: Judged, line: Printed, missing: set[str], options: Options) 
     return values
 
 
-def _lowest_level(measure: Measure) -> float:
-    levels: Any = dict(measure.params).get("levels", (0.0,))
-    return float(min(levels))
-
-
-def _divide_by_nothing(values: list[Any], judged: Judged, level: float, options: Options) -> None:
+def _divide_by_nothing(values: list[float | str], judged: Judged, level: float, options: Options) -> None:
     """Where ``-J`` leaves nothing retrieved, trec_eval divides 0 by 0 at recall levels that need no document."""
     needed = np.floor(level * judged.total(options.level) + (0.9 if options.version == 9 else 0.5))
     for i in np.flatnonzero((judged.retrieved == 0) & (needed == 0)).tolist():

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -73,7 +73,10 @@ def read_judgments(source: Source, format: str, manner: trec.Manner = trec.USUAL
 
 
 def average_over_groups(
-    judgments: list[Judgment], run: Any, policy: Policy, lines: Sequence[Printed]
+    judgments: list[Judgment],
+    run: Mapping[str, Mapping[str, float]],
+    policy: Policy,
+    lines: Sequence[Printed],
 ) -> dict[str, dict[str, float]]:
     """``{query: {line: value}}``: measures for each group alone, averaged over the groups of a query."""
     groups = {(j.query, j.group): f"{j.query} {j.group}" for j in judgments}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -23,7 +22,7 @@ class Column:
     """The values of one line over all queries, and how they are summed up: a mean unless ``total`` says otherwise."""
 
     name: str
-    values: list[Any]  # in the order of the queries
+    values: Sequence[float | str]  # in the order of the queries; texts of relstring
     whole: bool = False  # printed as a whole number
     by_query: bool = True
     summary: bool = True
@@ -61,7 +60,16 @@ def lines(
     """The output of trec_eval; ``count`` queries are averaged over."""
     z = "" if zscores is None else "Z"
     if zscores is not None:
-        columns = [_as_zscores(column, queries, zscores) for column in columns]
+        columns = [
+            replace(
+                column,
+                values=[
+                    _zscore(zscores.get((query, column.name)), value)
+                    for query, value in zip(queries, column.values, strict=True)
+                ],
+            )
+            for column in columns
+        ]
     if by_query:
         for i, query in enumerate(queries):
             for column in columns:
@@ -73,10 +81,11 @@ def lines(
         for column in columns:
             if column.summary:
                 total = column.total or (lambda values: added(values) / count)
-                yield _line(z, column, "all", total(column.values))
+                numbers = [value for value in column.values if not isinstance(value, str)]
+                yield _line(z, column, "all", total(numbers))
 
 
-def _line(z: str, column: Column, query: str, value: Any) -> str:
+def _line(z: str, column: Column, query: str, value: float | str) -> str:
     if isinstance(value, str):  # relstring, which has no z-score
         return f"{column.name:<22}\t{query}\t'{value}'\n"
     return f"{z}{column.name:<22}\t{query}\t{_shown(value, column.whole and not z)}\n"
@@ -96,12 +105,7 @@ def read_zscores(path: str) -> ZScores:
     return {(query, name): (mean, deviation) for query, name, mean, deviation in rows}
 
 
-def _as_zscores(column: Column, queries: Sequence[str], scores: ZScores) -> Column:
-    values = [_zscore(scores.get((q, column.name)), v) for q, v in zip(queries, column.values, strict=True)]
-    return replace(column, values=values)
-
-
-def _zscore(reference: tuple[float, float] | None, value: Any) -> Any:
+def _zscore(reference: tuple[float, float] | None, value: float | str) -> float | str:
     if isinstance(value, str):
         return value
     if reference is None:

@@ -1,14 +1,14 @@
-"""trec_eval's measures: their names, parameters and order, and which of ours they are."""
+"""trec_eval's measures: their parameters, order and lines. Their names are spellings of ours."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from ranklens.errors import MeasureError, closest
 from ranklens.metrics import Measure, parse
+from ranklens.metrics.parameters import Value
 
 CUTOFFS = ("5", "10", "15", "20", "30", "100", "200", "500", "1000")
 LEVELS = tuple(f"{level / 10:g}" for level in range(11))
@@ -33,11 +33,16 @@ class TrecMeasure:
 
     name: str
     lines: Callable[[TrecMeasure, Sequence[str] | None], list[Printed]]
-    ours: str
     defaults: Sequence[str] = ()
     whole: bool = False
     by_query: bool = True
     summary: bool = True
+    ours: str = ""  # our name for it, where its own is not understood
+
+    @property
+    def understood(self) -> str:
+        """A name that our parser of measures understands."""
+        return self.ours or self.name
 
     @property
     def by_cutoff(self) -> bool:
@@ -63,13 +68,13 @@ def whole_number(text: str) -> int:
 
 def _one(self: TrecMeasure, _: Sequence[str] | None) -> list[Printed]:
     """trec_eval passes over the parameters of measures that take none."""
-    return [Printed(self.name, parse(self.ours), self.whole, self.by_query, self.summary)]
+    return [Printed(self.name, parse(self.understood), self.whole, self.by_query, self.summary)]
 
 
 def _cutoffs(self: TrecMeasure, parameters: Sequence[str] | None) -> list[Printed]:
     values = sorted(map(whole_number, parameters or self.defaults))
     _refuse_repeated(self, values)
-    return [Printed(f"{self.name}_{k}", parse(self.ours) @ k) for k in values]
+    return [Printed(f"{self.name}_{k}", parse(self.understood) @ k) for k in values]
 
 
 def _levels(self: TrecMeasure, parameters: Sequence[str] | None) -> list[Printed]:
@@ -77,17 +82,19 @@ def _levels(self: TrecMeasure, parameters: Sequence[str] | None) -> list[Printed
     _refuse_repeated(self, values)
     is_recall = self.name == "iprec_at_recall"
     return [
-        Printed(f"{self.name}_{x:4.2f}", _at_level(self.ours, x), level=x if is_recall else None)
+        Printed(
+            f"{self.name}_{x:4.2f}",
+            # trec_eval takes recall levels above 1, too, at which precision is 0.
+            with_any(parse(f"{self.understood}@1"), recall=x)
+            if is_recall and x > 1
+            else parse(f"{self.understood}@{x}"),
+            level=x if is_recall else None,
+        )
         for x in values
     ]
 
 
-def _at_level(name: str, x: float) -> Measure:
-    """trec_eval takes recall levels above 1, too, at which precision is 0."""
-    return with_any(parse(f"{name}@1"), recall=x) if name == "IPrec" and x > 1 else parse(f"{name}@{x}")
-
-
-def with_any(measure: Measure, **params: Any) -> Measure:
+def with_any(measure: Measure, **params: Value) -> Measure:
     """The measure with parameters outside of their limits, which trec_eval does not have: a relevance level of 0, say."""
     kept = [(key, value) for key, value in measure.params if key not in params]
     return replace(measure, params=(*kept, *params.items()))
@@ -98,9 +105,11 @@ def _refuse_repeated(self: TrecMeasure, values: Sequence[float]) -> None:
         raise MeasureError(f"{self.name}: a cutoff appears twice in {', '.join(f'{x:g}' for x in values)}.")
 
 
-def _with(self: TrecMeasure, parameters: Sequence[str] | None, **fixed: Any) -> list[Printed]:
+def _with(self: TrecMeasure, parameters: Sequence[str] | None, **fixed: object) -> list[Printed]:
     name = f"{self.name}_{','.join(parameters)}" if parameters else self.name
-    return [Printed(name, parse(self.ours).replace(**fixed), by_query=self.by_query, summary=self.summary)]
+    return [
+        Printed(name, parse(self.understood).replace(**fixed), by_query=self.by_query, summary=self.summary)
+    ]
 
 
 def _pairs(self: TrecMeasure, parameters: Sequence[str] | None, example: str) -> dict[str, str]:
@@ -147,45 +156,45 @@ def _persistence(self: TrecMeasure, parameters: Sequence[str] | None) -> list[Pr
 TREC_MEASURES: Mapping[str, TrecMeasure] = {
     m.name: m
     for m in (
-        TrecMeasure("num_q", _one, "NumQ", whole=True, by_query=False),
-        TrecMeasure("num_ret", _one, "NumRet", whole=True),
-        TrecMeasure("num_rel", _one, "NumRel", whole=True),
-        TrecMeasure("num_rel_ret", _one, "NumRelRet", whole=True),
-        TrecMeasure("map", _one, "AP"),
-        TrecMeasure("gm_map", _one, "gm_AP", by_query=False),
-        TrecMeasure("Rprec", _one, "Rprec"),
-        TrecMeasure("bpref", _one, "Bpref"),
-        TrecMeasure("recip_rank", _one, "RR"),
-        TrecMeasure("iprec_at_recall", _levels, "IPrec", LEVELS),
-        TrecMeasure("P", _cutoffs, "P", CUTOFFS),
-        TrecMeasure("relstring", _relstring, "relstring", summary=False),
-        TrecMeasure("recall", _cutoffs, "R", CUTOFFS),
-        TrecMeasure("infAP", _one, "infAP"),
-        TrecMeasure("gm_bpref", _one, "gm_Bpref", by_query=False),
-        TrecMeasure("Rprec_mult", _levels, "Rprec_mult", MULTIPLES),
-        TrecMeasure("utility", _utility, "utility", ("1", "-1", "0", "0")),
-        TrecMeasure("11pt_avg", _average_of_levels, "AP11"),
-        TrecMeasure("binG", _one, "binG"),
-        TrecMeasure("G", _gains, "G"),
-        TrecMeasure("dcg", _gains, "DCG"),
-        TrecMeasure("ideal_dcg", _gains, "IDCG"),
-        TrecMeasure("ndcg", _gains, "nDCG"),
-        TrecMeasure("ndcg_rel", _gains, "ndcg_rel"),
-        TrecMeasure("Rndcg", _gains, "Rndcg"),
-        TrecMeasure("ndcg_cut", _cutoffs, "nDCG", CUTOFFS),
-        TrecMeasure("map_cut", _cutoffs, "AP", CUTOFFS),
-        TrecMeasure("relative_P", _cutoffs, "relative_P", CUTOFFS),
-        TrecMeasure("success", _cutoffs, "Success", ("1", "5", "10")),
-        TrecMeasure("set_P", _one, "SetP"),
-        TrecMeasure("set_relative_P", _one, "SetRelP"),
-        TrecMeasure("set_recall", _one, "SetR"),
-        TrecMeasure("set_map", _one, "SetAP"),
-        TrecMeasure("set_F", _set_f, "SetF"),
-        TrecMeasure("num_nonrel_judged_ret", _one, "num_nonrel_judged_ret", whole=True),
-        TrecMeasure("yaap", _one, "yaap"),
-        TrecMeasure("rbp", _persistence, "rbp"),
-        TrecMeasure("rbp_resid", _persistence, "RBPres"),
-        TrecMeasure("unj", _cutoffs, "Unjudged", ("5", "10", "20")),
+        TrecMeasure("num_q", _one, whole=True, by_query=False),
+        TrecMeasure("num_ret", _one, whole=True),
+        TrecMeasure("num_rel", _one, whole=True),
+        TrecMeasure("num_rel_ret", _one, whole=True),
+        TrecMeasure("map", _one),
+        TrecMeasure("gm_map", _one, by_query=False),
+        TrecMeasure("Rprec", _one),
+        TrecMeasure("bpref", _one),
+        TrecMeasure("recip_rank", _one),
+        TrecMeasure("iprec_at_recall", _levels, LEVELS),
+        TrecMeasure("P", _cutoffs, CUTOFFS),
+        TrecMeasure("relstring", _relstring, summary=False),
+        TrecMeasure("recall", _cutoffs, CUTOFFS),
+        TrecMeasure("infAP", _one),
+        TrecMeasure("gm_bpref", _one, by_query=False),
+        TrecMeasure("Rprec_mult", _levels, MULTIPLES),
+        TrecMeasure("utility", _utility, ("1", "-1", "0", "0")),
+        TrecMeasure("11pt_avg", _average_of_levels),
+        TrecMeasure("binG", _one),
+        TrecMeasure("G", _gains),
+        TrecMeasure("dcg", _gains),
+        TrecMeasure("ideal_dcg", _gains),
+        TrecMeasure("ndcg", _gains),
+        TrecMeasure("ndcg_rel", _gains),
+        TrecMeasure("Rndcg", _gains),
+        TrecMeasure("ndcg_cut", _cutoffs, CUTOFFS),
+        TrecMeasure("map_cut", _cutoffs, CUTOFFS),
+        TrecMeasure("relative_P", _cutoffs, CUTOFFS),
+        TrecMeasure("success", _cutoffs, ("1", "5", "10")),
+        TrecMeasure("set_P", _one),
+        TrecMeasure("set_relative_P", _one),
+        TrecMeasure("set_recall", _one),
+        TrecMeasure("set_map", _one),
+        TrecMeasure("set_F", _set_f),
+        TrecMeasure("num_nonrel_judged_ret", _one, whole=True),
+        TrecMeasure("yaap", _one),
+        TrecMeasure("rbp", _persistence),
+        TrecMeasure("rbp_resid", _persistence),
+        TrecMeasure("unj", _cutoffs, ("5", "10", "20")),
     )
 }
 NEW_IN_10 = ("rbp", "rbp_resid", "unj")
@@ -194,9 +203,9 @@ NEW_IN_10 = ("rbp", "rbp_resid", "unj")
 GROUP_MEASURES: Mapping[str, TrecMeasure] = {
     m.name: m
     for m in (
-        TrecMeasure("map_avgjg", _one, "AP"),
-        TrecMeasure("P_avgjg", _cutoffs, "P", CUTOFFS),
-        TrecMeasure("Rprec_mult_avgjg", _levels, "Rprec_mult", MULTIPLES),
+        TrecMeasure("map_avgjg", _one, ours="AP"),
+        TrecMeasure("P_avgjg", _cutoffs, CUTOFFS, ours="P"),
+        TrecMeasure("Rprec_mult_avgjg", _levels, MULTIPLES, ours="Rprec_mult"),
     )
 }
 
