@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,15 +15,14 @@ from ranklens.retrieval.answers import Latency
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import TypeAlias
+    from typing import Any, TypeAlias
 
     import polars as pl
 
-    from ranklens.arrays import FloatArray, IntArray
+    from ranklens.arrays import FloatArray
     from ranklens.comparison.comparison import Comparison
     from ranklens.comparison.pairs import PairResult
     from ranklens.comparison.results import SystemResult
-    from ranklens.judging.judged import Judged
     from ranklens.scores import Scores
 
     MeasureName: TypeAlias = str | Measure | None
@@ -93,9 +92,8 @@ def margin_size(pair: PairResult) -> float | None:
 def deltas(comparison: Comparison, measure: str, a: str | None, b: str | None) -> pl.DataFrame:
     """``query, <a>, <b>, difference``, the largest gain of b first."""
     table = comparison.queries(measure, a, b)
-    table = (
-        table.drop("question") if table.columns[1] == "question" else table
-    )  # no system is called that there
+    if table.columns[1] == "question":  # no system is called that there
+        table = table.drop("question")
     return table.sort("difference", "query", descending=[True, False])
 
 
@@ -129,15 +127,15 @@ def significance(comparison: Comparison, measure: str) -> pl.DataFrame:
 
 def over_k(comparison: Comparison, measure: str, ks: Sequence[int] = KS) -> pl.DataFrame:
     """``system, k, mean, low, high``: the measure at growing cutoffs, up to the longest ranking."""
-    wanted = registered(measure)
-    if wanted is None or wanted.definition.at != "k":
+    at_k = registered(measure)
+    if at_k is None or at_k.definition.at != "k":
         raise MeasureError(
             f"{measure} has no cutoff, so it cannot be drawn over k; choose one such as nDCG@10."
         )
     scores = evaluated(comparison)
     longest = max(s.basis.longest for s in scores.values())
     reached = [k for k in ks if k <= longest] or list(ks[:1])
-    return _curves(comparison, {float(k): wanted.replace(k=k) for k in reached}, "k")
+    return _curves(comparison, {float(k): at_k.replace(k=k) for k in reached}, "k")
 
 
 def precision_recall(comparison: Comparison) -> pl.DataFrame:
@@ -161,9 +159,16 @@ def first_relevant(comparison: Comparison) -> pl.DataFrame:
     for system, score in scores.items():
         place = score.values.place
         counted = np.array([place.get(query, -1) for query in comparison.query_ids], dtype=np.int64)
-        counts, total = _first_rank_counts(score.judged, counted, bars), max(len(counted), 1)
-        for order, (label, count) in enumerate(zip(bars, counts, strict=True)):
-            for name, value in zip(rows, (system, label, order, count, count / total), strict=True):
+        hits = score.judged.relevant(score.judged.policy.rel)
+        hits = hits.where(np.isin(hits.query, counted))
+        chance = hits.first() * (hits.spread.share if hits.spread is not None else 1.0)
+        bar = np.searchsorted(np.array(list(bars.values())), hits.rank)
+        counts = np.bincount(bar, chance, minlength=len(bars))[: len(bars)]
+        counts[-1] = len(counted) - counts[:-1].sum()
+        for order, (label, count) in enumerate(zip(bars, counts.round(9).tolist(), strict=True)):
+            queries = max(count, 0.0)
+            row = (system, label, order, queries, queries / max(len(counted), 1))
+            for name, value in zip(rows, row, strict=True):
                 rows[name].append(value)
     return _table(rows)
 
@@ -230,16 +235,6 @@ def _bars(deepest: int) -> dict[str, int]:
         bars[f"> {before}"] = np.iinfo(np.int64).max - 1
     bars[NOT_FOUND] = np.iinfo(np.int64).max
     return bars
-
-
-def _first_rank_counts(judged: Judged, counted: IntArray, bars: Mapping[str, int]) -> list[float]:
-    hits = judged.relevant(judged.policy.rel)
-    hits = hits.where(np.isin(hits.query, counted))
-    chance = hits.first() * (hits.spread.share if hits.spread is not None else 1.0)
-    bar = np.searchsorted(np.array(list(bars.values())), hits.rank)
-    found = np.bincount(bar, chance, minlength=len(bars))[: len(bars)]
-    found[-1] = len(counted) - found[:-1].sum()
-    return [max(float(count), 0.0) for count in found.round(9)]
 
 
 def _means(rows: Sequence[SystemResult]) -> dict[str, list[object]]:

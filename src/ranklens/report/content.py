@@ -8,14 +8,15 @@ from __future__ import annotations
 import datetime as dt
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from ranklens import __version__
 from ranklens.comparison import influence, openness, tables, wording
-from ranklens.data.files.corpus import Text, texts, titles_and_texts
+from ranklens.data.files.corpus import texts, titles_and_texts
 from ranklens.errors import InputError, RankLensError
 from ranklens.metrics import look_up
 from ranklens.metrics.formulas.counts import judged_share
@@ -36,10 +37,11 @@ if TYPE_CHECKING:
     from ranklens.comparison.pairs import PairResult
     from ranklens.comparison.results import SystemResult
     from ranklens.metrics import Measure
-    from ranklens.policy import Policy
     from ranklens.report.drilldown import Drilldown
     from ranklens.scores import Scores
 
+# What JSON holds. NumPy's numbers and endless floats are taken out at the end, in ``_jsonable``.
+Json: TypeAlias = "str | float | np.generic | Sequence[Json] | Mapping[str, Json] | None"
 PAIR_FIELDS = ("a", "b", "n", "difference", "low", "high", "adjusted_p", "significant", "wins", "ties", "losses", "detectable")  # fmt: skip
 QUERIES_A_PIECE = 200
 DOCUMENTS_A_PIECE = 1000
@@ -51,15 +53,15 @@ TEXT_LENGTHS = (1500, 700, 350, 180)  # characters of a document, less where the
 class Content:
     """``summary`` is written as JSON, ``pieces`` are bytes by the id of the element that holds them."""
 
-    summary: dict[str, Any]
+    summary: dict[str, Json]
     pieces: MutableMapping[str, bytes]
 
 
 def content(
     comparison: Comparison,
     *,
-    queries: Any = None,
-    corpus: Any = None,
+    queries: object = None,
+    corpus: object = None,
     title: str | None = None,
     pieces: MutableMapping[str, bytes] | None = None,
 ) -> Content:
@@ -72,9 +74,10 @@ def content(
     shown = sample(comparison)
     documents = drilldown(shown)
     pieces = {} if pieces is None else pieces
-    pieces.update(values=_values(shown), queries=_queries(shown, queries))
-    many = _crowd(comparison, pieces)
-    summary = {
+    # Measure after measure, system after system: one little-endian double per query.
+    values = [np.asarray(shown.values(measure), dtype="<f8").tobytes() for measure in comparison.measures]
+    pieces.update(values=b"".join(values), queries=_queries(shown, queries))
+    summary: dict[str, Json] = {
         "title": title or _title(comparison.systems),
         "version": __version__,
         "created": _today(),
@@ -90,7 +93,7 @@ def content(
         "conclusion": comparison.conclusion or None,
         "measures": [_measure(comparison, name) for name in comparison.measures],
         **_results(comparison),
-        "crowd": many,
+        "crowd": _crowd(comparison, pieces),
         "teams": [comparison.teams.get(system) for system in comparison.systems]
         if comparison.teams
         else None,
@@ -99,7 +102,10 @@ def content(
         "status": {s: dict(counts) for s, counts in (comparison.status or {}).items()} or None,
         "errors": {s: dict(errors) for s, errors in shown.errors.items()},
         "spent": {what: dict(sums) for what, sums in comparison.spent.items()},
-        "bounds": _bounds(comparison),
+        "bounds": {
+            comparison.shown(name): {"systems": bounds, "open": openness.told(comparison, name)}
+            for name, bounds in comparison.cheap_bounds.items()
+        },
         "trust": {name: _trust(scores, comparison.measures) for name, scores in comparison.scores.items()},
         "policy": _policy(comparison),
         "statistics": _statistics(comparison),
@@ -107,7 +113,7 @@ def content(
     }
     if documents is not None:
         summary["documents"] = _pack(documents, corpus, pieces)
-    return Content(_jsonable(summary), pieces)
+    return Content({key: _jsonable(value) for key, value in summary.items()}, pieces)
 
 
 def _title(systems: Sequence[str]) -> str:
@@ -124,20 +130,20 @@ def _title(systems: Sequence[str]) -> str:
 
 def _today() -> str:
     """The date of today, or of SOURCE_DATE_EPOCH, so that a file can be made again byte for byte."""
-    given = os.environ.get("SOURCE_DATE_EPOCH", "")
-    if not given:
+    seconds = os.environ.get("SOURCE_DATE_EPOCH", "")
+    if not seconds:
         return dt.datetime.now(dt.timezone.utc).strftime("%Y-%m-%d")
     try:
-        return dt.datetime.fromtimestamp(int(given), dt.timezone.utc).strftime("%Y-%m-%d")
+        return dt.datetime.fromtimestamp(int(seconds), dt.timezone.utc).strftime("%Y-%m-%d")
     except (ValueError, OverflowError, OSError):
         raise InputError(
-            f"SOURCE_DATE_EPOCH is {brief(given)!r}; it is a number of seconds, or not set."
+            f"SOURCE_DATE_EPOCH is {brief(seconds)!r}; it is a number of seconds, or not set."
         ) from None
 
 
-def _measure(comparison: Comparison, name: str) -> dict[str, Any]:
+def _measure(comparison: Comparison, name: str) -> dict[str, Json]:
     quantity, verdict = comparison.quantity(name), wording.of_measure(comparison, name)
-    found = {
+    shown: dict[str, Json] = {
         "name": comparison.shown(name),
         "aggregate": quantity.aggregate,
         "better": quantity.better,
@@ -148,12 +154,11 @@ def _measure(comparison: Comparison, name: str) -> dict[str, Any]:
     }
     measure = registered(name)
     if measure is None:
-        return {**found, "definition": ["Given values, not computed by RankLens."], "parameters": {}}
-    given, definition = dict(measure.params), measure.definition
-    parameters = {key: given.get(key, p.default) for key, p in definition.parameters.items()}
-    shown = {key: str(value) for key, value in parameters.items() if value not in (None, False)}
-    same = [f"The same as {name}."] if found["name"] != name else []
-    return {**found, "definition": [*same, *_definition(measure)], "parameters": shown}
+        return {**shown, "definition": ["Given values, not computed by RankLens."], "parameters": {}}
+    parameters = {key: p.default for key, p in measure.definition.parameters.items()} | dict(measure.params)
+    set_ones = {key: str(value) for key, value in parameters.items() if value not in (None, False)}
+    same = [f"The same as {name}."] if shown["name"] != name else []
+    return {**shown, "definition": [*same, *_definition(measure)], "parameters": set_ones}
 
 
 def _definition(measure: Measure) -> list[str]:
@@ -162,15 +167,15 @@ def _definition(measure: Measure) -> list[str]:
     >>> _definition(registered("nDCG@10"))[1:]
     ['DCG: Discounted cumulated gain: the sum of gain / log2(rank + 1) over the top k.', 'The gain is the grade. A negative grade gains 0.']
     """
-    given = dict(measure.params)
-    own, other = measure.definition.told(given), measure.definition.like
+    params = dict(measure.params)
+    own, other = measure.definition.told(params), measure.definition.like
     if other is None:
         return own
-    first, *rest = look_up(other).told(given)
+    first, *rest = look_up(other).told(params)
     return [*own, f"{other}: {first}", *rest]
 
 
-def _results(comparison: Comparison) -> dict[str, Any]:
+def _results(comparison: Comparison) -> dict[str, Json]:
     """Means and pairs over all queries, then slice by slice, with measures in the spelling that was asked for.
 
     ``{"results": {measure: rows}, "pairs": {measure: rows}, "slices": [the same for each], "macro": {measure: rows}}``;
@@ -179,23 +184,26 @@ def _results(comparison: Comparison) -> dict[str, Any]:
     place = {m: {s: i for i, s in enumerate(comparison.ranked(m))} for m in comparison.measures}
     shown = {measure: comparison.shown(measure) for measure in comparison.measures}
 
-    def of(results: Iterable[SystemResult], pairs: Iterable[PairResult]) -> dict[str, Any]:
-        means: dict[str, list[dict[str, Any]]] = {name: [] for name in shown.values()}
-        found: dict[str, list[dict[str, Any]]] = {name: [] for name in shown.values()}
-        for result in sorted(results, key=lambda r: place[r.measure][r.system]):
-            means[shown[result.measure]].append(_mean(result))
+    def by_measure(results: Iterable[SystemResult], pairs: Iterable[PairResult]) -> dict[str, Json]:
+        means: dict[str, list[Json]] = {name: [] for name in shown.values()}
+        differences: dict[str, list[Json]] = {name: [] for name in shown.values()}
+        for r in sorted(results, key=lambda r: place[r.measure][r.system]):
+            low, high = r.interval if r.interval is not None else (None, None)
+            means[shown[r.measure]].append(
+                {"system": r.system, "n": r.n, "mean": r.mean, "low": low, "high": high, "group": r.group}
+            )
         for pair in pairs:
-            found[shown[pair.measure]].append(_pair(pair))
-        return {"results": means, "pairs": found}
+            differences[shown[pair.measure]].append(_pair(pair))
+        return {"results": means, "pairs": differences}
 
     packed = _is_packed(comparison)
     return {
-        **of(comparison.results, () if packed else comparison.pairs),
+        **by_measure(comparison.results, () if packed else comparison.pairs),
         "slices": [
-            {"name": part.name, "n": part.n, **of(part.results, () if packed else part.pairs)}
+            {"name": part.name, "n": part.n, **by_measure(part.results, () if packed else part.pairs)}
             for part in comparison.slices
         ],
-        "macro": of(comparison.macro, ())["results"] if comparison.slices else None,
+        "macro": by_measure(comparison.macro, ())["results"] if comparison.slices else None,
     }
 
 
@@ -204,7 +212,7 @@ def _is_packed(comparison: Comparison) -> bool:
     return crowd.is_crowded(comparison) and comparison.baseline is None
 
 
-def _crowd(comparison: Comparison, pieces: MutableMapping[str, bytes]) -> dict[str, Any] | None:
+def _crowd(comparison: Comparison, pieces: MutableMapping[str, bytes]) -> Json:
     """What the page has to know if there are many systems, whose pairs become pieces."""
     if not crowd.is_crowded(comparison):
         return None
@@ -215,27 +223,18 @@ def _crowd(comparison: Comparison, pieces: MutableMapping[str, bytes]) -> dict[s
     return {"in_detail": chosen, "packed": bool(packed), "fields": list(crowd.PACKED)}
 
 
-def _mean(result: SystemResult) -> dict[str, Any]:
-    low, high = result.interval if result.interval is not None else (None, None)
-    return {"system": result.system, "n": result.n, "mean": result.mean, "low": low, "high": high, "group": result.group}  # fmt: skip
-
-
-def _pair(pair: PairResult) -> dict[str, Any]:
-    low, high = pair.interval
-    known = {"low": low, "high": high}
-    found = {name: known[name] if name in known else getattr(pair, name) for name in PAIR_FIELDS}
-    if pair.is_open:
-        found["open"] = True
-    margin = pair.terms.settings.margins.get(pair.measure)
-    if margin is None:
-        return found
-    return {
-        **found,
-        "margin": chart_data.margin_size(pair),
-        "margin_text": str(margin),
-        "decision": pair.decision,
-        "turned": pair.reverse_decision,
+def _pair(pair: PairResult) -> dict[str, Json]:
+    ends = {"low": pair.interval.low, "high": pair.interval.high}
+    fields: dict[str, Json] = {
+        name: ends[name] if name in ends else getattr(pair, name) for name in PAIR_FIELDS
     }
+    if pair.is_open:
+        fields["open"] = True
+    margin = pair.terms.settings.margins.get(pair.measure)
+    if margin is not None:
+        fields["margin"], fields["margin_text"] = chart_data.margin_size(pair), str(margin)
+        fields["decision"], fields["turned"] = pair.decision, pair.reverse_decision
+    return fields
 
 
 def _statistics(comparison: Comparison) -> list[list[str]]:
@@ -255,36 +254,26 @@ def _statistics(comparison: Comparison) -> list[list[str]]:
     return rows
 
 
-def _charts(comparison: Comparison) -> dict[str, Any]:
+def _charts(comparison: Comparison) -> dict[str, Json]:
     """Curves, by chart; one that cannot be drawn for this comparison says why."""
-    known = [m for m in map(registered, comparison.measures) if m is not None]
-    cut = str(next((m for m in known if m.definition.at == "k"), "nDCG@10"))
-    drawn: dict[str, Callable[[], pl.DataFrame]] = {
-        "first_relevant": lambda: chart_data.first_relevant(comparison),
-        "precision_recall": lambda: chart_data.precision_recall(comparison),
-        "over_k": lambda: chart_data.over_k(comparison, cut),
-    }
-    plain = chart_data.without_cutoff(comparison, cut)
-    return {"over_k_measure": plain, **{name: _drawn(draw) for name, draw in drawn.items()}}
+    measures = [m for m in map(registered, comparison.measures) if m is not None]
+    with_cutoff = str(next((m for m in measures if m.definition.at == "k"), "nDCG@10"))
+    charts: dict[str, Json] = {"over_k_measure": chart_data.without_cutoff(comparison, with_cutoff)}
+    charts["first_relevant"] = _drawn(lambda: chart_data.first_relevant(comparison))
+    charts["precision_recall"] = _drawn(lambda: chart_data.precision_recall(comparison))
+    charts["over_k"] = _drawn(lambda: chart_data.over_k(comparison, with_cutoff))
+    return charts
 
 
-def _drawn(draw: Callable[[], pl.DataFrame]) -> list[dict[str, Any]] | str:
+def _drawn(draw: Callable[[], pl.DataFrame]) -> Json:
     try:
         return draw().to_dicts()
     except RankLensError as reason:
         return str(reason)
 
 
-def _bounds(comparison: Comparison) -> dict[str, Any]:
-    """By measure: what unjudged documents leave open, in words and for each system."""
-    return {
-        comparison.shown(name): {"systems": found, "open": openness.told(comparison, name)}
-        for name, found in comparison.cheap_bounds.items()
-    }
-
-
-def _latency(comparison: Comparison) -> dict[str, Any] | None:
-    """Percentiles in seconds, and for each measure who is on the Pareto front."""
+def _latency(comparison: Comparison) -> Json:
+    """Percentiles in seconds, and for each measure the systems on the Pareto front."""
     if not comparison.latencies:
         return None
     shown = ("p50", "p90", "p95", "p99", "mean")
@@ -297,7 +286,7 @@ def _latency(comparison: Comparison) -> dict[str, Any] | None:
     return {"systems": rows, "front": front} if rows else None
 
 
-def _trust(scores: Scores, measures: Sequence[str]) -> dict[str, Any]:
+def _trust(scores: Scores, measures: Sequence[str]) -> dict[str, Json]:
     """What was counted on the way, and how far the judgments reach, at each cutoff that a measure uses."""
     applied, answered = scores.applied, scores.retrieved > 0
     cutoffs = sorted({m.k for m in map(registered, measures) if m is not None and m.k is not None} | {10})
@@ -325,52 +314,36 @@ def _trust(scores: Scores, measures: Sequence[str]) -> dict[str, Any]:
 
 def _policy(comparison: Comparison) -> list[list[str]]:
     """What was decided where the data leave it open, in words."""
-    policy = _known_policy(comparison)
+    policy = next((scores.policy for scores in comparison.scores.values()), None)
+    if comparison.evidence is not None:
+        policy = comparison.evidence.policy
     return [list(row) for row in policy.decisions().items()] if policy is not None else []
 
 
-def _known_policy(comparison: Comparison) -> Policy | None:
-    if comparison.evidence is not None:
-        return comparison.evidence.policy
-    return next((scores.policy for scores in comparison.scores.values()), None)
-
-
-def _values(comparison: Comparison) -> bytes:
-    """Measure after measure, system after system: one little-endian double per query."""
-    return b"".join(np.asarray(comparison.values(m), dtype="<f8").tobytes() for m in comparison.measures)
-
-
-def _queries(comparison: Comparison, given: Any) -> bytes:
+def _queries(comparison: Comparison, queries: object) -> bytes:
     ids = list(comparison.query_ids)
-    found: dict[str, Any] = {"ids": ids}
-    if given is not None:
-        known = texts(given, ids, "queries")
-        found["texts"] = [_joined(known.get(query)) for query in ids]
+    columns: dict[str, Json] = {"ids": ids}
+    if queries is not None:
+        text_of = texts(queries, ids, "queries")
+        found = map(text_of.get, ids)
+        columns["texts"] = ["" if text is None else f"{text.title} {text.text}".strip() for text in found]
     if comparison.slice_of is not None:
         place = {part.name: i for i, part in enumerate(comparison.slices)}
-        found["slices"] = [place.get(comparison.slice_of.get(query, ""), -1) for query in ids]
-    found["retrieved"] = [_retrieved(comparison, system) for system in comparison.systems]
-    return _bytes(found)
+        columns["slices"] = [place.get(comparison.slice_of.get(query, ""), -1) for query in ids]
+    retrieved: dict[str, Json] = dict.fromkeys(comparison.systems)
+    for system, scores in comparison.scores.items():
+        values = Values(scores.queries, {"retrieved": scores.retrieved}).over(ids)
+        retrieved[system] = values["retrieved"].tolist()
+    columns["retrieved"] = list(retrieved.values())
+    return _bytes(columns)
 
 
-def _retrieved(comparison: Comparison, system: str) -> list[int] | None:
-    scores = comparison.scores.get(system)
-    if scores is None:
-        return None
-    retrieved = Values(scores.queries, {"retrieved": scores.retrieved}).over(comparison.query_ids)
-    return list(retrieved["retrieved"].tolist())
-
-
-def _joined(text: Text | None) -> str:
-    return "" if text is None else f"{text.title} {text.text}".strip()
-
-
-def _pack(documents: Drilldown, corpus: Any, pieces: MutableMapping[str, bytes]) -> dict[str, Any]:
+def _pack(documents: Drilldown, corpus: object, pieces: MutableMapping[str, bytes]) -> dict[str, Json]:
     """Rankings and documents into pieces; what the page has to know to find its way in them."""
     for number, part in enumerate(documents.parts(QUERIES_A_PIECE)):
         pieces[f"rankings-{number}"] = part.encode()
-    shown, told = _fitting(corpus, documents.documents)
-    fields = ("ids", "titles", "texts") if told["known"] else ("ids",)
+    shown, counts = _fitting(corpus, documents.documents)
+    fields = ("ids", "titles", "texts") if counts["known"] else ("ids",)
     for number, rows in enumerate(shown.iter_slices(DOCUMENTS_A_PIECE)):
         pieces[f"documents-{number}"] = _bytes({name: rows[name].to_list() for name in fields})
     return {
@@ -381,11 +354,11 @@ def _pack(documents: Drilldown, corpus: Any, pieces: MutableMapping[str, bytes])
         "queries_a_piece": QUERIES_A_PIECE,
         "documents_a_piece": DOCUMENTS_A_PIECE,
         "n": len(shown),
-        "texts": told,
+        "texts": counts,
     }
 
 
-def _fitting(corpus: Any, documents: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
+def _fitting(corpus: object, documents: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, int]]:
     """The documents as ``ids, titles, texts``, and how many texts were left out or cut.
 
     There are as many texts as the budget allows, those of relevant documents first, then by rank.
@@ -393,47 +366,47 @@ def _fitting(corpus: Any, documents: pl.DataFrame) -> tuple[pl.DataFrame, dict[s
     import polars as pl
 
     ids = documents["doc"].to_list()
-    titles, given = titles_and_texts(corpus, ids)
+    titles, bodies = titles_and_texts(corpus, ids)
     table = documents.select("relevant", "rank", ids="doc").with_columns(
-        known=pl.Series([text is not None for text in given], dtype=pl.Boolean),
+        known=pl.Series([text is not None for text in bodies], dtype=pl.Boolean),
         titles=pl.Series(titles, dtype=pl.String).fill_null(""),
-        texts=pl.Series(given, dtype=pl.String).fill_null(""),
+        texts=pl.Series(bodies, dtype=pl.String).fill_null(""),
     )
     for length in TEXT_LENGTHS:
-        cut = _cut(table, length)
+        # Texts that are longer than that end there, and their titles sooner.
+        is_cut = pl.col("texts").str.len_chars() > length
+        start = pl.col("texts").str.slice(0, length).str.strip_chars_end() + " …"
+        cut = table.with_columns(
+            is_cut=is_cut,
+            titles=pl.when(is_cut).then(pl.col("titles").str.slice(0, 200)).otherwise("titles"),
+            texts=pl.when(is_cut).then(start).otherwise("texts"),
+        )
         if cut["texts"].str.len_bytes().sum() <= TEXT_BUDGET:
             break
     order = cut.with_row_index("row").filter("known")
     order = order.sort("relevant", "rank", descending=[True, False], maintain_order=True)
     size = (order["titles"].str.len_bytes() + order["texts"].str.len_bytes()).cast(pl.Int64).cum_sum()
-    kept = np.zeros(len(cut), dtype=bool)
-    kept[order["row"].to_numpy()[(size <= TEXT_BUDGET).to_numpy()]] = True
+    fits = np.zeros(len(cut), dtype=bool)
+    fits[order["row"].to_numpy()[(size <= TEXT_BUDGET).to_numpy()]] = True
     shown = [
-        pl.when(pl.Series(kept)).then(name).otherwise(pl.lit("")).alias(name) for name in ("titles", "texts")
+        pl.when(pl.Series(fits)).then(name).otherwise(pl.lit("")).alias(name) for name in ("titles", "texts")
     ]
-    told = {"known": len(order), "left_out": len(order) - int(kept.sum()), "length": length}
-    told |= {"cut": int((cut["is_cut"].to_numpy() & kept).sum()), "unknown": len(cut) - len(order)}
-    return cut.select("ids", *shown), told
+    return cut.select("ids", *shown), {
+        "known": len(order),
+        "left_out": len(order) - int(fits.sum()),
+        "length": length,
+        "cut": int((cut["is_cut"].to_numpy() & fits).sum()),
+        "unknown": len(cut) - len(order),
+    }
 
 
-def _cut(table: pl.DataFrame, length: int) -> pl.DataFrame:
-    """Texts that are longer than that end there, and their titles sooner."""
-    import polars as pl
-
-    start = pl.col("texts").str.slice(0, length).str.strip_chars_end() + " …"
-    return table.with_columns(is_cut=pl.col("texts").str.len_chars() > length).with_columns(
-        titles=pl.when("is_cut").then(pl.col("titles").str.slice(0, 200)).otherwise("titles"),
-        texts=pl.when("is_cut").then(start).otherwise("texts"),
-    )
-
-
-def _bytes(value: Any) -> bytes:
+def _bytes(value: Json) -> bytes:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
 
-def _jsonable(value: Any) -> Any:
+def _jsonable(value: Json) -> Json:
     """What JSON cannot hold (an endless interval) as nothing; NumPy's numbers as Python's."""
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return {str(key): _jsonable(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_jsonable(item) for item in value]

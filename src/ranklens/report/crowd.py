@@ -14,7 +14,6 @@ import numpy as np
 if TYPE_CHECKING:
     from ranklens.arrays import FloatArray
     from ranklens.comparison.comparison import Comparison
-    from ranklens.comparison.contrasts import Contrasts
 
 MANY = 40  # systems, from which on the page shows the best of them first
 BEST = 20  # systems whose rankings and curves are in the report then
@@ -45,25 +44,23 @@ def detailed(comparison: Comparison) -> Comparison:
 
 def packed_pairs(comparison: Comparison) -> dict[str, bytes]:
     """By the name of a piece: for each measure the columns of :data:`PACKED`, then one byte per pair, 1 if it is significant."""
-    found, room = {}, NUMBERS
+    pieces, room = {}, NUMBERS
     for part in comparison.pairs.parts:
         fields = PACKED if len(PACKED) * len(part) <= room else PACKED[:1]
         room -= len(fields) * len(part)
         place = comparison.measures.index(part.quantity.name)
-        found[f"pairs-{place}"] = _packed(part, len(fields))
-    return found
-
-
-def _packed(part: Contrasts, fields: int) -> bytes:
-    columns = [part.adjusted]
-    if fields > 1:
-        blocks = list(part.blocks())
-        columns += [
-            np.concatenate([block.effects.low for block in blocks]),
-            np.concatenate([block.effects.high for block in blocks]),
-            np.concatenate([block.detectable for block in blocks]),
-        ]
-    return b"".join(map(_by_byte, columns)) + part.significant.astype(np.uint8).tobytes()
+        columns = [part.adjusted]
+        if len(fields) > 1:
+            blocks = list(part.blocks())
+            columns += [
+                np.concatenate([block.effects.low for block in blocks]),
+                np.concatenate([block.effects.high for block in blocks]),
+                np.concatenate([block.detectable for block in blocks]),
+            ]
+        pieces[f"pairs-{place}"] = (
+            b"".join(map(_by_byte, columns)) + part.significant.astype(np.uint8).tobytes()
+        )
+    return pieces
 
 
 def _by_byte(values: FloatArray) -> bytes:

@@ -17,7 +17,7 @@ from collections import UserDict
 from concurrent.futures import Future, ThreadPoolExecutor
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ranklens.report import palette
 from ranklens.report.content import content
@@ -49,8 +49,8 @@ def write_report(
     comparison: Comparison,
     path: str | Path,
     *,
-    queries: Any = None,
-    corpus: Any = None,
+    queries: object = None,
+    corpus: object = None,
     title: str | None = None,
 ) -> Path:
     """Write the report, completely or not at all, and return its path.
@@ -67,21 +67,25 @@ def write_report(
 
 
 def render(
-    comparison: Comparison, *, queries: Any = None, corpus: Any = None, title: str | None = None
+    comparison: Comparison, *, queries: object = None, corpus: object = None, title: str | None = None
 ) -> str:
     """The report as text."""
     with ThreadPoolExecutor() as pool:
         pieces = _Packed(pool)
-        found = content(comparison, queries=queries, corpus=corpus, title=title, pieces=pieces)
-    style, script = palette.style() + _page("report.css"), _script()
+        summary = content(comparison, queries=queries, corpus=corpus, title=title, pieces=pieces).summary
+    # JSON that cannot end the element it is in.
+    data = json.dumps(summary, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    style = palette.style() + _page("report.css")
+    parts = "\n".join(_page(f"{name}.js") for name in SCRIPTS)
+    script = f'(() => {{\n"use strict";\n{parts}}})();\n'
     slots = {
-        "title": html.escape(found.summary["title"]),
+        "title": html.escape(str(summary["title"])),
         "policy": html.escape(_security_policy(style, script), quote=True),
         "icon": palette.SYSTEMS[0].replace("#", "%23"),
         "style": style,
         "script": script,
         "without_script": _without_script(comparison),
-        "summary": _json(found.summary),
+        "summary": data.replace("<", "\\u003c"),
         "pieces": "\n".join(pieces.elements()),
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda slot: slots[slot[1]], _page("report.html"))
@@ -91,35 +95,16 @@ def _page(name: str) -> str:
     return resources.files("ranklens.report").joinpath("page", name).read_text(encoding="utf-8")
 
 
-def _script() -> str:
-    parts = "\n".join(_page(f"{name}.js") for name in SCRIPTS)
-    return f'(() => {{\n"use strict";\n{parts}}})();\n'
-
-
 def _security_policy(style: str, script: str) -> str:
     """Nothing may be requested; nothing but the page's own script and style applies; text can never become markup."""
-    return "; ".join(
-        [
-            "default-src 'none'",
-            f"script-src {_hash(script)}",
-            f"style-src {_hash(style)}",
-            "img-src data:",
-            "base-uri 'none'",
-            "form-action 'none'",
-            "require-trusted-types-for 'script'",
-            "trusted-types 'none'",
-        ]
+    return (
+        f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src data:; base-uri 'none'; "
+        "form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
     )
 
 
 def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
-
-
-def _json(value: Any) -> str:
-    """JSON that cannot end the element it is in."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return text.replace("<", "\\u003c")
 
 
 class _Packed(UserDict[str, bytes]):

@@ -6,7 +6,7 @@ system also has its own shape and dash. None is grey, which would look disabled.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 SYSTEMS = ("#0072b2", "#d55e00", "#00805c", "#b04b8b", "#735300", "#4b2a9b", "#2f8ec4", "#7a1238")
 _SYSTEMS_IN_THE_DARK = ("#5cb4ea", "#f58b4c", "#35c497", "#e695c6", "#e8b23a", "#9a86ff", "#b8e2ff", "#ff5c7f")  # fmt: skip
@@ -65,15 +65,14 @@ DARK: Mapping[str, str] = {
 
 def style() -> str:
     """The colours as CSS variables, and a class for each system that sets ``--c``; paper is always light."""
-    return _lines(
-        [
-            _rule(":root", {"color-scheme": "light", **_variables(LIGHT)}),
-            "@media screen {",
-            _rule(':root[data-theme="dark"]', {"color-scheme": "dark", **_variables(DARK)}),
-            "}",
-            *(_rule(f".s{i}", {"--c": f"var(--s{i})"}) for i in range(len(SYSTEMS))),
-        ]
-    )
+    rules = [
+        _rule(":root", {"color-scheme": "light", **_variables(LIGHT)}),
+        "@media screen {",
+        _rule(':root[data-theme="dark"]', {"color-scheme": "dark", **_variables(DARK)}),
+        "}",
+        *(_rule(f".s{i}", {"--c": f"var(--s{i})"}) for i in range(len(SYSTEMS))),
+    ]
+    return "".join(f"{rule}\n" for rule in rules)
 
 
 def _variables(colours: Mapping[str, str]) -> dict[str, str]:
@@ -82,7 +81,3 @@ def _variables(colours: Mapping[str, str]) -> dict[str, str]:
 
 def _rule(selector: str, declarations: Mapping[str, str]) -> str:
     return f"{selector} {{ {' '.join(f'{name}: {value};' for name, value in declarations.items())} }}"
-
-
-def _lines(parts: Iterable[str]) -> str:
-    return "".join(f"{part}\n" for part in parts)
