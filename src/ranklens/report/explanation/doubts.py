@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+from ranklens.metrics.about import parameters
 
 if TYPE_CHECKING:
     from ranklens.metrics import Measure
@@ -34,7 +36,7 @@ def _ties_across(data: OneQuery, measure: Measure) -> bool:
 
 def _no_irrelevant(data: OneQuery, measure: Measure) -> bool:
     """Whether all judged documents are relevant, and one was retrieved."""
-    rel: Any = dict(measure.params).get("rel", 1)
+    rel = float(parameters(measure)["rel"])
     return data.judged.found(rel)[0] > 0 and all(grade >= rel for grade in data.grades.values())
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import polars as pl
     from typing_extensions import Unpack
 
-    from ranklens.arrays import FloatArray, IntArray
+    from ranklens.arrays import FloatArray
     from ranklens.metrics.conventions import Convention
     from ranklens.policy import PolicyOptions
     from ranklens.tables.table import Table
@@ -157,10 +157,10 @@ class Explanation:
 
 def explain(
     measure: str | Measure,
-    qrels: Any,
-    run: Any,
+    qrels: object,
+    run: object,
     *,
-    query: Any,
+    query: object,
     policy: Policy | None = None,
     columns: Mapping[str, str] | None = None,
     match: Matching | None = None,
@@ -188,58 +188,38 @@ def explain(
     <BLANKLINE>
     P@3 = relevant found / k = 1 / 3 = 0.3333
     """
-    if convention is not None:
-        return _by_convention(
-            measure, (qrels, run, str(query)), convention, policy, rows, columns, match, options
-        )
-    chosen = make_policy(policy, options)
-    parsed = with_rel(measure if isinstance(measure, Measure) else parse(measure), chosen.rel)
-    if parameters(parsed)["judged_only"]:
-        chosen = replace(chosen, judged_only=True)
-    if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
-        raise InputError(f"rows={rows!r} is not allowed; it is a whole number from 1.")
-    return work_through(parsed, read(qrels, run, str(query), chosen, columns, match), rows)
 
+    def worked(measure: str | Measure, policy: Policy | None, rows: int) -> tuple[OneQuery, Explanation]:
+        chosen = make_policy(policy, options)
+        parsed = with_rel(measure if isinstance(measure, Measure) else parse(measure), chosen.rel)
+        if parameters(parsed)["judged_only"]:
+            chosen = replace(chosen, judged_only=True)
+        if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
+            raise InputError(f"rows={rows!r} is not allowed; it is a whole number from 1.")
+        data = read(qrels, run, str(query), chosen, columns, match)
+        return data, work_through(parsed, data, rows)
 
-def _by_convention(
-    measure: str | Measure,
-    data: tuple[Any, Any, str],
-    convention: str | Convention,
-    policy: Policy | None,
-    rows: int,
-    columns: Mapping[str, str] | None,
-    match: Matching | None,
-    options: PolicyOptions,
-) -> Explanation:
-    """The number of a tool, with what is different about it in the notes."""
-    from ranklens.metrics.conventions import chosen as of
+    if convention is None:
+        return worked(measure, policy, rows)[1]
+    # The number of a tool, with what is different about it in the notes.
+    from ranklens.metrics import conventions
 
-    tool = of(convention)
+    tool = conventions.chosen(convention)
     asked = tool.measure(measure)
-    qrels, run, query = data
-    under = policy or tool.policy_for([asked])
-    found = explain(
-        asked, qrels, run, query=query, policy=under, columns=columns, match=match, rows=rows, **options
-    )
-    usual = asked.definition.name + (f"@{asked.k}" if asked.k else "")
-    plain = explain(
-        usual, qrels, run, query=query, policy=policy, columns=columns, match=match, rows=1, **options
-    )
-    reasons = tool.reasons(asked.shown)
-    value = found.value
-    if under.empty == "one" and not found.facts["relevant"]:
+    tool_policy = policy or tool.policy_for([asked])
+    data, explanation = worked(asked, tool_policy, rows)
+    _, usual = worked(asked.definition.name + (f"@{asked.k}" if asked.k else ""), policy, 1)
+    value = explanation.value
+    if tool_policy.empty == "one" and not explanation.facts["relevant"]:
         value = 1.0
-    data_of_query = read(qrels, run, query, make_policy(under, options), columns, match)
-    doubts = [DOUBTS[name] for name in tool.doubts(asked.shown)]
-    doubt = next((one.why for one in doubts if one.applies(data_of_query, asked)), None)
-    if doubt:
-        theirs = (
-            f"The number of {tool.name} for {asked.shown} is not known: {doubt}. Here it is {_short(value)}"
-        )
-    else:
-        theirs = f"{tool.name} gives {_short(value)} for {asked.shown}"
-    differs = f"{theirs}, {plain.measure} is {_short(plain.value)}."
-    return replace(found, value=value, notes=(differs, *reasons, *found.notes))
+    theirs = f"{tool.name} gives {_short(value)} for {asked.shown}"
+    for doubt in map(DOUBTS.__getitem__, tool.doubts(asked.shown)):
+        if doubt.applies(data, asked):
+            unknown = f"The number of {tool.name} for {asked.shown} is not known: {doubt.why}."
+            theirs = f"{unknown} Here it is {_short(value)}"
+            break
+    differs = f"{theirs}, {usual.measure} is {_short(usual.value)}."
+    return replace(explanation, value=value, notes=(differs, *tool.reasons(asked.shown), *explanation.notes))
 
 
 def _short(value: float | str) -> str:
@@ -251,17 +231,25 @@ def work_through(measure: Measure, data: OneQuery, rows: int = 20) -> Explanatio
     value = score(data.judged, measure)[measure][0]
     value = value if isinstance(value, str) else float(value)
     ideal = _ideal_ranking(measure, data.judged)
-    last = _last_rank(measure, data, ideal)
-    shown = _shown(data, last, rows)
+    # To the end of the ranking or of the ideal one, whichever is longer, but not below the cutoff.
+    last = data.ranked if ideal is None else max(data.ranked, int((ideal.worth > 0).sum()))
+    last = last if measure.k is None else min(last, measure.k)
+    places = _shown(data, last, rows)
+    summed_up = sum(place.last - place.first + 1 for place in places if place.kind == "left out")
+    note = f"{summed_up:,} ranks are summed up in the lines with …; raise rows to see them."
+    params = parameters(measure)
+    template = measure.definition.working.template(params)
+    numbers = in_numbers(template, params, data.judged, show_number)
+    equation = (str(measure), in_words(template), numbers, _short(value))
     return Explanation(
         measure=measure,
         query=data.query,
         value=value,
-        steps=_steps(measure, data, shown, ideal),
-        calculation=_calculation(measure, data, value),
+        steps=_steps(measure, data, places, ideal),
+        calculation=" = ".join(part for part in equation if part),
         facts=_facts(measure, data),
         missed=_missed(measure, data, last),
-        notes=_notes(data, shown),
+        notes=(*([note] if summed_up else []), *remarks(data)),
         policy=data.policy,
         headings=tuple(measure.definition.working.columns),
         ideal_heading=ideal.heading if ideal else "",
@@ -295,14 +283,6 @@ class _Place(NamedTuple):
     last: int
 
 
-def _last_rank(measure: Measure, data: OneQuery, ideal: _Ideal | None) -> int:
-    """The end of the ranking or of the ideal one, whichever is longer; at most the cutoff."""
-    last = data.ranked
-    if ideal is not None:
-        last = max(last, int((ideal.worth > 0).sum()))
-    return last if measure.k is None else min(last, measure.k)
-
-
 def _shown(data: OneQuery, last: int, rows: int) -> list[_Place]:
     """About ``rows`` of the places down to a rank: those with a positive grade, then the first ones; the others are merged.
 
@@ -317,14 +297,14 @@ def _shown(data: OneQuery, last: int, rows: int) -> list[_Place]:
     matter = dict.fromkeys((np.searchsorted(first, positive, side="right") - 1).tolist())
     chosen = set(list(matter)[:rows])
     chosen.update(islice((i for i in range(len(first)) if i not in chosen), rows - len(chosen)))
-    found, begin = [], 0
+    places, begin = [], 0
     for i in [*sorted(chosen), len(first)]:
         if i > begin:
-            found.append(_Place("left out", int(first[begin]), int(end[i - 1])))
+            places.append(_Place("left out", int(first[begin]), int(end[i - 1])))
         if i < len(first):
-            found.append(_Place(_kind(data, int(first[i])), int(first[i]), int(end[i])))
+            places.append(_Place(_kind(data, int(first[i])), int(first[i]), int(end[i])))
         begin = i + 1
-    return found
+    return places
 
 
 def _kind(data: OneQuery, rank: int) -> Kind:
@@ -339,11 +319,18 @@ def _steps(measure: Measure, data: OneQuery, places: list[_Place], ideal: _Ideal
     cut = upto(data.judged, ends, growing=measure.definition.working.every_rank_counts)
     so_far = measure(cut).tolist()
     details = _details(measure, data, [place.first for place in places if place.kind == "document"])
-    at_best, best_so_far = _beside(measure, ideal, ends)
-    found = [Step("start", 0, 0, (), (), {}, _added(so_far[0], 0.0), so_far[0])] if so_far[0] else []
+    at_best, best_so_far = dict[int, float](), list[float]()
+    if ideal is not None:
+        at_best = {rank: worth for rank, worth in enumerate(ideal.worth.tolist(), start=1) if worth > 0}
+        best_so_far = measure(upto(ideal.judged, ends)).tolist()
+    steps = [Step("start", 0, 0, (), (), {}, _added(so_far[0], 0.0), so_far[0])] if so_far[0] else []
     for i, place in enumerate(places):
-        documents = _documents(data, place)
-        found.append(
+        documents: tuple[str, ...] = ()
+        if place.kind in ("document", "tied"):
+            # The cutoff may cut places, but not the documents that compete for them.
+            listed = data.documents.slice(place.first - 1, data.tie_groups.get(place.first, 1))
+            documents = tuple(chain.from_iterable((doc, *data.held.get(doc, ())) for doc in listed))
+        steps.append(
             Step(
                 *place,
                 documents,
@@ -355,20 +342,11 @@ def _steps(measure: Measure, data: OneQuery, places: list[_Place], ideal: _Ideal
                 best_so_far[i + 1] if best_so_far else None,
             )
         )
-    return tuple(found)
+    return tuple(steps)
 
 
 def _added(after: float | str, before: float | str) -> float | None:
     return None if isinstance(after, str) or isinstance(before, str) else after - before
-
-
-def _documents(data: OneQuery, place: _Place) -> tuple[str, ...]:
-    if place.kind not in ("document", "tied"):
-        return ()
-    # The cutoff may cut places, but not the documents that compete for them.
-    size = data.tie_groups.get(place.first, 1)
-    listed = data.documents.slice(place.first - 1, size)
-    return tuple(passage for document in listed for passage in (document, *data.held.get(document, ())))
 
 
 def _details(measure: Measure, data: OneQuery, ranks: list[int]) -> dict[int, dict[str, float | None]]:
@@ -376,19 +354,11 @@ def _details(measure: Measure, data: OneQuery, ranks: list[int]) -> dict[int, di
     # An unjudged document is below any grade.
     grades = [data.grades.get(data.documents[rank - 1], -np.inf) for rank in ranks]
     view = View(data.in_one_order, np.array(ranks, dtype=np.int64), np.array(grades), parameters(measure))
-    found: dict[int, dict[str, float | None]] = {rank: {} for rank in ranks}
+    details: dict[int, dict[str, float | None]] = {rank: {} for rank in ranks}
     for name, column in measure.definition.working.columns.items() if ranks else ():
         for rank, value in zip(ranks, column(view).tolist(), strict=True):
-            found[rank][name] = None if np.isnan(value) else value
-    return found
-
-
-def _beside(measure: Measure, ideal: _Ideal | None, ends: IntArray) -> tuple[dict[int, float], list[float]]:
-    """Of the ideal ranking: grade or gain by rank, and the value after each of ``ends``."""
-    if ideal is None:
-        return {}, []
-    at = {rank: worth for rank, worth in enumerate(ideal.worth.tolist(), start=1) if worth > 0}
-    return at, measure(upto(ideal.judged, ends)).tolist()
+            details[rank][name] = None if np.isnan(value) else value
+    return details
 
 
 def _relevant_from(measure: Measure) -> float:
@@ -400,13 +370,13 @@ def _relevant_from(measure: Measure) -> float:
 def _facts(measure: Measure, data: OneQuery) -> dict[str, int]:
     lowest = _relevant_from(measure)
     shown = data.documents.head(data.ranked).to_list()
-    found = [data.grades[document] for document in shown if document in data.grades]
+    grades = [data.grades[document] for document in shown if document in data.grades]
     further = [data.grades[passage] for document in shown for passage in data.held.get(document, ())]
     return {
         "retrieved": data.ranked,
-        "judged": sum(grade >= 0 for grade in found),
+        "judged": sum(grade >= 0 for grade in grades),
         "relevant": sum(grade >= lowest for grade in data.grades.values()),
-        "found": sum(grade >= lowest for grade in (*found, *further)),
+        "found": sum(grade >= lowest for grade in (*grades, *further)),
     }
 
 
@@ -429,21 +399,6 @@ def _missed(measure: Measure, data: OneQuery, last: int) -> tuple[Missed, ...]:
         if grade >= lowest and not rank.get(document, np.inf) <= seen
     ]
     return tuple(sorted(missed, key=lambda m: (-m.grade, m.rank or np.inf, m.document)))
-
-
-def _notes(data: OneQuery, shown: list[_Place]) -> tuple[str, ...]:
-    summed_up = sum(place.last - place.first + 1 for place in shown if place.kind == "left out")
-    told = f"{summed_up:,} ranks are summed up in the lines with …; raise rows to see them."
-    return (*([told] if summed_up else []), *remarks(data))
-
-
-def _calculation(measure: Measure, data: OneQuery, value: float | str) -> str:
-    """The measure, its formula in words and in numbers, and the value, as one line of equations."""
-    params = parameters(measure)
-    template = measure.definition.working.template(params)
-    numbers = in_numbers(template, params, data.judged, show_number)
-    shown = value if isinstance(value, str) else f"{value:.4f}"
-    return " = ".join(part for part in (str(measure), in_words(template), numbers, shown) if part)
 
 
 def show_number(number: float) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ranklens.metrics.about import parameters
 from ranklens.tables.table import Lines, Printout, Table
 from ranklens.words import shortened
 
@@ -26,8 +27,9 @@ def printout(explanation: Explanation, widest_id: int | None = None) -> Printout
 def table(explanation: Explanation, widest_id: int | None = None) -> Table:
     """The steps and the formula; ids are cut after ``widest_id`` letters."""
     steps = explanation.steps
+    ranks = [str(step.first) if step.first == step.last else f"{step.first}–{step.last}" for step in steps]
     columns: dict[str, list[str]] = {
-        "rank": [_rank(step) for step in steps],
+        "rank": ["" if step.kind == "start" else rank for step, rank in zip(steps, ranks, strict=True)],
         "document": [_documents(step, widest_id) for step in steps],
         "grade": [_grades(step) for step in steps],
     }
@@ -43,12 +45,6 @@ def table(explanation: Explanation, widest_id: int | None = None) -> Table:
     return Table(list(columns), rows, note=explanation.calculation, left=2)
 
 
-def _rank(step: Step) -> str:
-    if step.kind == "start":
-        return ""
-    return str(step.first) if step.first == step.last else f"{step.first}–{step.last}"
-
-
 def _documents(step: Step, widest: int | None) -> str:
     names = {"start": "(before the first)", "left out": "…", "nothing": "(nothing retrieved)"}
     if step.kind in names:
@@ -59,12 +55,9 @@ def _documents(step: Step, widest: int | None) -> str:
 
 
 def _grades(step: Step) -> str:
-    shown = [_grade(grade) for grade in step.grades[:_MOST_DOCUMENTS]]
+    grades = step.grades[:_MOST_DOCUMENTS]
+    shown = ["–" if grade is None or grade < 0 else f"{grade:g}" for grade in grades]
     return ", ".join(shown) + (", …" if len(step.grades) > _MOST_DOCUMENTS else "")
-
-
-def _grade(grade: float | None) -> str:
-    return "–" if grade is None or grade < 0 else f"{grade:g}"
 
 
 def _numbers(values: Sequence[float | None]) -> list[str]:
@@ -84,9 +77,10 @@ def _id(document: str, widest: int | None) -> str:
 
 
 def _facts(explanation: Explanation) -> str:
-    facts = explanation.facts
-    parameters = explanation.measure.definition.parameters
-    level = f"grade {_rel(explanation):g} or more" if "rel" in parameters else "grade above 0"
+    facts, measure = explanation.facts, explanation.measure
+    level = "grade above 0"
+    if "rel" in measure.definition.parameters:
+        level = f"grade {parameters(measure)['rel']:g} or more"
     retrieved = "1 document" if facts["retrieved"] == 1 else f"{facts['retrieved']:,} documents"
     return (
         f"{retrieved} retrieved, {facts['judged']:,} of them judged; "
@@ -94,27 +88,16 @@ def _facts(explanation: Explanation) -> str:
     )
 
 
-def _rel(explanation: Explanation) -> float:
-    value = dict(explanation.measure.params).get("rel", 1)
-    assert isinstance(value, (int, float))
-    return value
-
-
 def _missed(explanation: Explanation, widest: int | None) -> list[str]:
     missed = explanation.missed
     if not missed:
         return []
     deepest = max((step.last for step in explanation.steps), default=0)
-    shown = [
-        f"{_id(m.document, widest)} (grade {m.grade:g}, {_reason(m.rank, deepest)})"
-        for m in missed[:_MOST_MISSED]
-    ]
+    shown = []
+    for one in missed[:_MOST_MISSED]:
+        reason = "not retrieved" if one.rank is None else f"rank {one.rank}"
+        if one.rank is not None and 0 < deepest < one.rank:
+            reason += f", below rank {deepest}"
+        shown.append(f"{_id(one.document, widest)} (grade {one.grade:g}, {reason})")
     more = len(missed) - len(shown)
     return ["Missed: " + ", ".join(shown) + (f" and {more} more" if more else "") + "."]
-
-
-def _reason(rank: int | None, deepest: int) -> str:
-    """Why a document does not count; ``deepest`` is the last rank that the measure looks at."""
-    if rank is None:
-        return "not retrieved"
-    return f"rank {rank}, below rank {deepest}" if 0 < deepest < rank else f"rank {rank}"
