@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ranklens.guard.baselines import Baseline
@@ -24,9 +24,10 @@ _WHERE = {
 __all__ = ["Baseline", "Outcome", "Rule", "Verdict", "gate"]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _WHERE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(f"ranklens.guard.{_WHERE[name]}"), name)
+    found: object = getattr(import_module(f"ranklens.guard.{_WHERE[name]}"), name)
+    return found

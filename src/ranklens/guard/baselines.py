@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from ranklens.metrics import parse
 from ranklens.policy import make_policy
 from ranklens.scores import Scores, Values, total
 from ranklens.scores.checking import check_mean, check_values, damaged
-from ranklens.scores.history.record import Record
+from ranklens.scores.history.record import Record, Setting
 from ranklens.scores.history.store import History
 from ranklens.words import brief, counted, several
 
@@ -45,7 +45,9 @@ class Baseline:
     name: str = "the baseline"
 
     @classmethod
-    def of_any(cls, given: Any, *, history: History | None = None, systems: Sequence[str] = ()) -> Baseline:
+    def of_any(
+        cls, given: object, *, history: History | None = None, systems: Sequence[str] = ()
+    ) -> Baseline:
         """From a file, ``history:REF``, scores, records, or ``{system: scores or record}``."""
         if isinstance(given, Baseline):
             return given
@@ -53,17 +55,14 @@ class Baseline:
             return cls.find(given.removeprefix(HISTORY), history or History(), systems)
         if isinstance(given, (str, Path)):
             return cls.read(Path(given))
-        found = given if isinstance(given, Mapping) else {"baseline": given}
-        if not all(isinstance(one, (Scores, Record)) for one in found.values()):
-            raise InputError(
-                f"The baseline is {words.kind(given)}; pass the path of a baseline file, 'history:REF', or scores."
-            )
-        return cls(
-            {
-                str(name): one if isinstance(one, Record) else Record.of(one, str(name))
-                for name, one in found.items()
-            }
-        )
+        records = {}
+        for name, one in (given if isinstance(given, Mapping) else {"baseline": given}).items():
+            if not isinstance(one, (Scores, Record)):
+                raise InputError(
+                    f"The baseline is {words.kind(given)}; pass the path of a baseline file, 'history:REF', or scores."
+                )
+            records[str(name)] = one if isinstance(one, Record) else Record.of(one, str(name))
+        return cls(records)
 
     @classmethod
     def find(cls, ref: str, history: History, systems: Sequence[str] = ()) -> Baseline:
@@ -147,7 +146,17 @@ class Baseline:
 _UPDATE = (InPython("Baseline.write, or ranklens gate --update", "ranklens gate … --update"),)
 
 
-def _content(record: Record) -> dict[str, Any]:
+class _System(TypedDict):
+    """What a file says of one system."""
+
+    policy: dict[str, Setting]
+    judgments: str
+    failed: int | None
+    means: dict[str, float]
+    queries: dict[str, list[str | float]]  # the digest of the judgments, and a value for each measure
+
+
+def _content(record: Record) -> _System:
     return {
         "policy": dict(sorted(record.policy.items())),
         "judgments": record.judgments,
@@ -167,14 +176,14 @@ def _rounded(value: float) -> float:
     return float(f"{float(value):.{_DIGITS}g}")
 
 
-def _record(name: str, content: Mapping[str, Any]) -> Record:
+def _record(name: str, content: _System) -> Record:
     queries = content["queries"]
     rows = np.array([row[1:] for row in queries.values()], dtype=float).reshape(len(queries), -1)
     return Record(
         name,
         Values(tuple(queries), {measure: rows[:, place] for place, measure in enumerate(content["means"])}),
         content["policy"],
-        {query: row[0] for query, row in queries.items() if row[0]},
+        {query: str(row[0]) for query, row in queries.items() if row[0]},
         content["failed"],
     )
 
@@ -229,26 +238,30 @@ def _check(content: Mapping[str, Any]) -> None:
             raise damaged(f"{place}.judgments does not match the digests of its queries")
 
 
-def _checksum(systems: Any) -> str:
+def _checksum(systems: object) -> str:
     return hashlib.sha256(json.dumps(systems, sort_keys=True).encode()).hexdigest()[:32]
 
 
-def _laid_out(head: Mapping[str, Any], systems: Mapping[str, Mapping[str, Any]]) -> str:
-    def text(value: Any) -> str:
+def _laid_out(head: Mapping[str, object], systems: Mapping[str, _System]) -> str:
+    def text(value: object) -> str:
         return json.dumps(value, ensure_ascii=False)
 
+    parts = []
+    for name, content in systems.items():
+        about = [f"   {text(key)}: {text(value)}," for key, value in content.items() if key != "queries"]
+        rows = [f"    {text(query)}: {text(row)}" for query, row in content["queries"].items()]
+        queries = ",\n".join(rows)
+        parts.append(
+            "\n".join(
+                [
+                    f"  {text(name)}: {{",
+                    *about,
+                    '   "queries": {',
+                    *([queries] if rows else []),
+                    "   }",
+                    "  }",
+                ]
+            )
+        )
     lines = ["{", *(f" {text(key)}: {text(value)}," for key, value in head.items()), ' "systems": {']
-    for last, (name, content) in _marking_last(list(systems.items())):
-        lines.append(f"  {text(name)}: {{")
-        lines += [f"   {text(key)}: {text(value)}," for key, value in content.items() if key != "queries"]
-        lines.append('   "queries": {')
-        lines += [
-            f"    {text(query)}: {text(row)}{'' if final else ','}"
-            for final, (query, row) in _marking_last(list(content["queries"].items()))
-        ]
-        lines += ["   }", f"  }}{'' if last else ','}"]
-    return "\n".join([*lines, " }", "}", ""])
-
-
-def _marking_last(items: Sequence[Any]) -> list[tuple[bool, Any]]:
-    return [(number == len(items) - 1, item) for number, item in enumerate(items)]
+    return "\n".join([*lines, *([",\n".join(parts)] if parts else []), " }", "}", ""])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -34,13 +34,13 @@ _ROUNDED = 1e-9  # how far rounding may take a value out of a measure's range
 
 
 def gate(
-    results: Any,
+    results: object,
     rules: str | Rule | Sequence[str | Rule],
     *,
-    baseline: Any = None,
+    baseline: object = None,
     undecided: Undecided = "fail",
-    queries: Any = None,
-    clusters: Any = None,
+    queries: object = None,
+    clusters: object = None,
     common: bool = False,
     min_checked: float | str = MIN_CHECKED,
 ) -> Outcome:
@@ -208,7 +208,8 @@ def _reported(measure: Measure, record: Record) -> Measure:
     """Under the name that it has with the policy's relevance level."""
     from ranklens.metrics import with_rel
 
-    return with_rel(measure, record.policy.get("rel", 1))
+    level = record.policy.get("rel")
+    return with_rel(measure, level if isinstance(level, (int, float)) else 1)
 
 
 def _floor(rule: Rule, record: Record, terms: Terms) -> Verdict:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ranklens.comparison.clusters import by_label, clusters_of
 from ranklens.comparison.slices import slices_of
@@ -28,16 +28,16 @@ class UncheckedError(InputError):
     """A rule that the results at hand cannot decide, whatever becomes of the others."""
 
 
-def share_of(given: Any) -> float:
+def share_of(given: object) -> float:
     """A share from a number or from text.
 
     >>> share_of("90%"), share_of(0.5)
     (0.9, 0.5)
     """
-    text = given.strip() if isinstance(given, str) else ""
+    text = str(given).strip()
     try:
-        share = float(text[:-1]) / 100 if text.endswith("%") else float(given)
-    except (TypeError, ValueError):
+        share = float(text[:-1]) / 100 if text.endswith("%") else float(text)
+    except ValueError:
         share = -1.0
     if isinstance(given, bool) or not 0 < share <= 1:
         raise InputError(
@@ -52,8 +52,8 @@ class Terms:
 
     baseline: Baseline | None = None
     undecided: Undecided = "fail"
-    queries: Any = None
-    clusters: Any = None
+    queries: object = None
+    clusters: object = None
     common: bool = False
     notes: Mapping[str, str] = field(default_factory=dict)  # by system
     min_checked: float = MIN_CHECKED
@@ -94,7 +94,7 @@ class Terms:
             )
         return chosen
 
-    def _table(self, rule: Rule) -> Any:
+    def _table(self, rule: Rule) -> object:
         if self.queries is None:
             raise InputError(
                 f"{rule} needs the field {rule.slice.field if rule.slice else ''!r} of the queries; pass ",

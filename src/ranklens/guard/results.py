@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ranklens import words
 from ranklens.errors import InputError, InPython
@@ -25,12 +25,12 @@ class Results(NamedTuple):
     """Records by system, and the fields of queries if they are known."""
 
     records: Mapping[str, Record]
-    fields: Any = None
+    fields: object = None
     stored: tuple[str, ...] = ()  # which answers were not asked for now
 
 
 def records_of(
-    results: Any, measures: Sequence[Measure], *, digested: bool = True, missing_allowed: bool = False
+    results: object, measures: Sequence[Measure], *, digested: bool = True, missing_allowed: bool = False
 ) -> Results:
     """Records that hold these measures; ``digested`` if they are to be compared with others.
 
@@ -110,7 +110,7 @@ def refuse_mismatch(
             )
 
 
-def _name(results: Any) -> str:
+def _name(results: object) -> str:
     return results.system if isinstance(results, Record) else "run"
 
 

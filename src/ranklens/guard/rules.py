@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from ranklens.errors import InputError, MeasureError
 from ranklens.metrics import Measure, parse
@@ -40,7 +40,7 @@ class Limit:
     relative: bool = False
 
     @classmethod
-    def parse(cls, given: Any) -> Limit:
+    def parse(cls, given: object) -> Limit:
         try:
             text = str(given).strip()
             limit = (
@@ -202,7 +202,7 @@ def _senseless_drop(rule: Rule, span: float) -> str:
     return f"{drop} can never fail: give less than {'100%' if drop.relative else f'{most:g}'}{hint}."
 
 
-def floor_of(value: Any) -> float:
+def floor_of(value: object) -> float:
     """A floor as a number; ``80%`` could also be one of the baseline, so it is refused with the number that is meant."""
     text = str(value).strip()
     try:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ranklens.guard import wording
 from ranklens.guard.rules import Rule
@@ -83,7 +83,7 @@ class Verdict:
         """The text, and the note if there is one."""
         return in_one_line(f"{self.text} ({self.note})") if self.note else self.text
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """All facts, for JSON."""
         around = self.interval
         return {
@@ -135,7 +135,7 @@ class Outcome:
         """The verdicts that do not pass, undecided ones among them if these fail."""
         return [verdict for verdict in self.verdicts if not verdict.passed]
 
-    def to_dict(self) -> Mapping[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """All facts, for JSON, with a format version."""
         return {
             "format_version": 1,

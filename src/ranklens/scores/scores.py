@@ -485,8 +485,8 @@ class Means(dict[str, float]):
             raise MeasureError(f"{canonical} was not evaluated: {nearest(canonical, self)}")
         return self[canonical]
 
-    def __contains__(self, name: Any) -> bool:
-        return self.get(name) is not None
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self.get(name) is not None
 
     def get(self, name: str, default: Any = None) -> Any:
         try:

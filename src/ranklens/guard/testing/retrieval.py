@@ -64,13 +64,13 @@ class Retrieval:
 
     def check(
         self,
-        results: Any,
+        results: object,
         *rules: str | Rule,
         name: str | None = None,
-        baseline: Any = None,
+        baseline: object = None,
         undecided: Undecided | None = None,
-        queries: Any = None,
-        clusters: Any = None,
+        queries: object = None,
+        clusters: object = None,
         common: bool = False,
         min_checked: float | str = MIN_CHECKED,
     ) -> Outcome:
@@ -96,13 +96,13 @@ class Retrieval:
 
     def _checked(
         self,
-        results: Any,
+        results: object,
         rules: Sequence[str | Rule],
         name: str | None,
-        baseline: Any,
+        baseline: object,
         undecided: Undecided | None,
-        queries: Any,
-        clusters: Any,
+        queries: object,
+        clusters: object,
         common: bool,
         min_checked: float | str,
     ) -> Outcome:
@@ -150,7 +150,7 @@ class Retrieval:
         self._keys |= {*keys.values()}
         return keys
 
-    def _against(self, rules: Sequence[Rule], keys: Mapping[str, str], given: Any) -> Baseline | None:
+    def _against(self, rules: Sequence[Rule], keys: Mapping[str, str], given: object) -> Baseline | None:
         if not any(rule.is_drop for rule in rules):
             return None
         if given is not None or str(self.baseline).startswith(HISTORY):

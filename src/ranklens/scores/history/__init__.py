@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ranklens.scores.history.entries import Entry
@@ -17,9 +17,10 @@ _WHERE = {"Record": "record", "Entry": "entries", "History": "store", "Trend": "
 __all__ = ["Entry", "History", "Record", "Trend"]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _WHERE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(f"ranklens.scores.history.{_WHERE[name]}"), name)
+    found: object = getattr(import_module(f"ranklens.scores.history.{_WHERE[name]}"), name)
+    return found

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ranklens.words import counted, several
 
 if TYPE_CHECKING:
-    from ranklens.scores.history.record import Record
+    from ranklens.scores.history.record import Record, Setting
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Differences:
     ``common`` those that both have with the same judgments.
     """
 
-    policy: dict[str, tuple[Any, Any]]
+    policy: dict[str, tuple[Setting, Setting]]
     added: tuple[str, ...]
     removed: tuple[str, ...]
     changed: tuple[str, ...]

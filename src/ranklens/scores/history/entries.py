@@ -8,21 +8,47 @@ import sqlite3
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
 from ranklens.errors import InputError
 from ranklens.scores import Values
-from ranklens.scores.history.record import Record
-from ranklens.scores.history.schema import MEASURED, checksum_of_entry, checksum_of_values, seal
+from ranklens.scores.history.record import Record, Setting
+from ranklens.scores.history.schema import (
+    MEASURED,
+    MeasuredRow,
+    checksum_of_entry,
+    checksum_of_values,
+    seal,
+)
 from ranklens.words import finite
 
-COLUMNS = (
-    "id", "run", "at", "kind", "system", "label", "git_commit", "dirty", "judgments", "policy", "config", "versions", "failed",
-    "latency", "query_set", "checksum",
-)  # fmt: skip
 COMMIT_LETTERS = 7  # of a commit that is named in short
+
+
+class EntryRow(NamedTuple):
+    """An entry as the table has it."""
+
+    id: int
+    run: str
+    at: float
+    kind: str
+    system: str
+    label: str | None
+    git_commit: str | None
+    dirty: int
+    judgments: str
+    policy: str
+    config: str
+    versions: str
+    failed: int | None
+    latency: str | None
+    query_set: str
+    checksum: str | None
+
+
+COLUMNS = EntryRow._fields
 
 
 @dataclass(frozen=True)
@@ -47,8 +73,8 @@ class Entry:
     commit: str | None
     dirty: bool
     judgments: str
-    policy: Mapping[str, Any]
-    config: Mapping[str, Any]
+    policy: Mapping[str, Setting]
+    config: Mapping[str, object]
     versions: Mapping[str, str]
     failed: int | None
     latency: Mapping[str, float] | None
@@ -69,10 +95,16 @@ class Entry:
         return f"#{self.id} {self.system}"
 
 
-def prepared(
-    record: Record, shared: Mapping[str, Any]
-) -> tuple[dict[str, Any], bytes, list[tuple[Any, ...]]]:
-    """All that is written, made before the file is locked."""
+class Writing(NamedTuple):
+    """All that is written of a record: its entry, its queries, and a row for each measure but for the number of the entry."""
+
+    row: Mapping[str, object]
+    queries: bytes
+    measured: Sequence[tuple[int, str, float, float | None, float | None, bytes, str]]
+
+
+def prepared(record: Record, shared: Mapping[str, object]) -> Writing:
+    """What is written, made before the file is locked."""
     listed = [[query, record.digests.get(query, "")] for query in record.queries]
     text = json.dumps(listed, ensure_ascii=False).encode("utf-8", "surrogatepass")
     row = {
@@ -87,10 +119,10 @@ def prepared(
     measured = []
     for place, name in enumerate(record.measures):
         around = record.interval(name)
-        ends = (finite(around.low), finite(around.high)) if around is not None else (None, None)
+        low, high = (finite(around.low), finite(around.high)) if around is not None else (None, None)
         values = np.asarray(record.values[name], dtype="<f8").tobytes()
-        measured.append((place, name, record.mean(name), *ends, values, checksum_of_values(values)))
-    return row, zlib.compress(text), measured
+        measured.append((place, name, record.mean(name), low, high, values, checksum_of_values(values)))
+    return Writing(row, zlib.compress(text), measured)
 
 
 def _in_order(listed: Sequence[Sequence[str]]) -> str:
@@ -99,40 +131,34 @@ def _in_order(listed: Sequence[Sequence[str]]) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def write(
-    connection: sqlite3.Connection,
-    row: Mapping[str, Any],
-    queries: bytes,
-    measured: Sequence[tuple[Any, ...]],
-) -> int:
+def write(connection: sqlite3.Connection, new: Writing) -> int:
     """Write what :func:`prepared` made, within a transaction; the number of the entry."""
     # Queries that are there already are written again, in case they were damaged.
     connection.execute(
         "INSERT INTO query_set VALUES (?, ?) ON CONFLICT (digest) DO UPDATE SET queries = excluded.queries WHERE queries <> excluded.queries",
-        [row["query_set"], queries],
+        [new.row["query_set"], new.queries],
     )
     names = [name for name in COLUMNS if name not in ("id", "checksum")]
     sql = f"INSERT INTO entry ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"  # noqa: S608  fixed names
-    number = connection.execute(sql, [row[name] for name in names]).lastrowid
-    rows = [(number, *one) for one in measured]
+    number = connection.execute(sql, [new.row[name] for name in names]).lastrowid or 0
+    rows = [(number, *one) for one in new.measured]
     connection.executemany("INSERT INTO measured VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
-    seal(connection, int(number or 0))
-    return int(number or 0)
+    seal(connection, number)
+    return number
 
 
-def entries_of(connection: sqlite3.Connection, rows: Sequence[Sequence[Any]]) -> list[Entry]:
+def entries_of(connection: sqlite3.Connection, rows: Sequence[EntryRow]) -> list[Entry]:
     """Entries from their rows, with their means; damaged ones are refused together."""
-    numbers = [row[0] for row in rows]
-    measured: dict[int, list[tuple[Any, ...]]] = {number: [] for number in numbers}
-    if numbers:
-        for one in connection.execute(MEASURED, [min(numbers), max(numbers)]):
-            if one[0] in measured:
-                measured[one[0]].append(one)
-    found = [_entry_of(row, measured[row[0]]) for row in rows]
-    wrong = [number for number, entry in zip(numbers, found, strict=True) if entry is None]
-    if wrong:
-        raise DamagedError(*wrong)
-    return [entry for entry in found if entry is not None]
+    measured: dict[int, list[MeasuredRow]] = {row.id: [] for row in rows}
+    if measured:
+        for one in map(MeasuredRow._make, connection.execute(MEASURED, [min(measured), max(measured)])):
+            if one.entry in measured:
+                measured[one.entry].append(one)
+    entries = {row.id: _entry_of(row, measured[row.id]) for row in rows}
+    damaged = [number for number, entry in entries.items() if entry is None]
+    if damaged:
+        raise DamagedError(*damaged)
+    return [entry for entry in entries.values() if entry is not None]
 
 
 class DamagedError(InputError):
@@ -143,34 +169,33 @@ class DamagedError(InputError):
         self.numbers = sorted(numbers)
 
 
-def _entry_of(row: Sequence[Any], measured: Sequence[tuple[Any, ...]]) -> Entry | None:
+def _entry_of(row: EntryRow, measured: Sequence[MeasuredRow]) -> Entry | None:
     """An entry from its row; None if it is not what was written."""
-    given = dict(zip(COLUMNS, row, strict=True))
-    if given["checksum"] != checksum_of_entry(given, measured):
+    if row.checksum != checksum_of_entry(row._asdict(), measured):
         return None
     try:
-        policy, config, versions = (json.loads(given[name]) for name in ("policy", "config", "versions"))
-        latency = None if given["latency"] is None else json.loads(given["latency"])
+        policy, config, versions = map(json.loads, (row.policy, row.config, row.versions))
+        latency = None if row.latency is None else json.loads(row.latency)
     except (ValueError, TypeError, RecursionError):
         return None
     if not all(isinstance(one, dict) for one in (policy, config, versions, latency or {})):
         return None
     return Entry(
-        given["id"],
-        given["run"],
-        given["at"],
-        given["kind"],
-        given["system"],
-        given["label"],
-        given["git_commit"],
-        bool(given["dirty"]),
-        given["judgments"],
+        row.id,
+        row.run,
+        row.at,
+        row.kind,
+        row.system,
+        row.label,
+        row.git_commit,
+        bool(row.dirty),
+        row.judgments,
         policy,
         config,
         versions,
-        given["failed"],
+        row.failed,
         latency,
-        {name: Summary(*ends) for _, _, name, *ends, _ in measured},
+        {one.measure: Summary(one.mean, one.low, one.high) for one in measured},
     )
 
 

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ranklens.arrays import FloatArray
     from ranklens.data.readers.judgments import Judgments
 
+Setting: TypeAlias = str | float | bool | None  # of a policy
 _LETTERS = 16  # of a digest: 64 bits, so that two of a million collections are alike once in 37 million
 
 
@@ -37,7 +38,7 @@ class Record:
 
     system: str
     values: Values
-    policy: Mapping[str, Any]
+    policy: Mapping[str, Setting]
     digests: Mapping[str, str]
     failed: int | None = None
     latency: Mapping[str, float] | None = None
@@ -159,7 +160,7 @@ def _timed(run: Any, scores: Scores) -> tuple[list[float], int]:
     return [entry.seconds for entry in timed], sum(entry.error is None for entry in timed)
 
 
-def policy_of(scores: Scores) -> dict[str, Any]:
+def policy_of(scores: Scores) -> dict[str, Setting]:
     """The policy by name, and how retrieved items were matched if not by id."""
     match = scores.sources.match if scores.sources is not None else None
     return {**asdict(scores.policy), **({"match": _digest(repr(match))} if match is not None else {})}
@@ -213,7 +214,7 @@ def _further(known: Judgments) -> dict[str, list[str]]:
     return found
 
 
-def _canonical(value: Any) -> str:
+def _canonical(value: object) -> str:
     """The same text for equal values, whatever the order of their keys.
 
     >>> _canonical({"b": {2, 1}, "a": 0.5}) == _canonical({"a": 0.5, "b": {1, 2}})

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from ranklens.data.files.suffixes import name_of_file
 from ranklens.errors import InputError
@@ -17,7 +17,7 @@ def save(
     results: Mapping[str, Scores | Record],
     label: bool | str,
     kind: str,
-    config: Mapping[str, Any] | None = None,
+    config: Mapping[str, object] | None = None,
 ) -> list[int]:
     """Keep results by system, in one transaction; ``label`` is what ``save=`` was given."""
     if not results:
@@ -37,7 +37,7 @@ def records(results: Mapping[str, Scores | Record]) -> dict[str, Record]:
     }
 
 
-def paths(**given: Any) -> dict[str, str]:
+def paths(**given: object) -> dict[str, str]:
     """Those of these that are files, by name.
 
     >>> paths(qrels="qrels.txt", run={"q": ["a"]})
@@ -46,11 +46,10 @@ def paths(**given: Any) -> dict[str, str]:
     return {name: str(value) for name, value in given.items() if isinstance(value, (str, Path))}
 
 
-def name_of(run: Any) -> str:
+def name_of(run: object) -> str:
     """What a run is called: its file, else ``run``.
 
     >>> name_of("runs/bm25.txt.gz"), name_of({"q": ["a"]})
     ('bm25', 'run')
     """
-    path = getattr(run, "path", run)
-    return name_of_file(str(path)) or "run" if isinstance(path, (str, Path)) else "run"
+    return name_of_file(os.fspath(run)) or "run" if isinstance(run, (str, os.PathLike)) else "run"

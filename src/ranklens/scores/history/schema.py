@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from ranklens.errors import InputError
 
@@ -15,12 +15,24 @@ APPLICATION = 0x524C4853  # "RLHS": tells a history from any other SQLite file
 _LETTERS = 32  # of a checksum
 
 
+class MeasuredRow(NamedTuple):
+    """A measure of an entry as the table has it, without its values."""
+
+    entry: int
+    place: int
+    measure: str
+    mean: float
+    low: float | None
+    high: float | None
+    checksum: str
+
+
 def checksum_of_values(values: bytes) -> str:
     """The checksum of the values of one measure."""
     return hashlib.sha256(values).hexdigest()[:_LETTERS]
 
 
-def checksum_of_entry(row: Mapping[str, Any], measured: Iterable[tuple[Any, ...]]) -> str:
+def checksum_of_entry(row: Mapping[str, object], measured: Iterable[Sequence[object]]) -> str:
     """The checksum of an entry with its means and the checksums of its values; columns that are empty do not count, so new ones may come."""
     known = {name: value for name, value in row.items() if name != "checksum" and value is not None}
     text = json.dumps([known, [list(one) for one in measured]], sort_keys=True, default=repr)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ranklens.data.files.output import SYSTEM
 from ranklens.errors import InputError, nearest
@@ -22,6 +22,7 @@ from ranklens.scores.history.entries import (
     COMMIT_LETTERS,
     DamagedError,
     Entry,
+    EntryRow,
     entries_of,
     prepared,
     record_of,
@@ -69,7 +70,7 @@ class History:
         *,
         kind: str = "add",
         label: str | None = None,
-        config: Mapping[str, Any] | None = None,
+        config: Mapping[str, object] | None = None,
         at: float | None = None,
     ) -> list[int]:
         """Keep scores, of one system or of several by name, in one transaction; the numbers of their entries.
@@ -97,7 +98,7 @@ class History:
         }
         rows = [prepared(record, shared) for record in records]
         with self._open() as connection, _transaction(connection):
-            return [write(connection, *row) for row in rows]
+            return [write(connection, row) for row in rows]
 
     def entries(self, *, system: str | None = None, last: int | None = None) -> list[Entry]:
         """The entries, oldest first; those of one system, or the last few."""
@@ -105,7 +106,8 @@ class History:
         limit = "" if last is None else f"LIMIT {int(last)}"
         sql = f"SELECT {', '.join(COLUMNS)} FROM entry {where} ORDER BY at DESC, id DESC {limit}"  # noqa: S608  fixed names
         with self._open(existing=True) as connection, _transaction(connection, "BEGIN"):
-            return entries_of(connection, connection.execute(sql, values).fetchall()[::-1])
+            rows = connection.execute(sql, values).fetchall()[::-1]
+            return entries_of(connection, [EntryRow(*row) for row in rows])
 
     def record(self, entry: int | Entry) -> Record:
         """An entry with its values per query."""
@@ -115,8 +117,8 @@ class History:
             rows = connection.execute(sql, [number]).fetchall()
             if not rows:
                 raise InputError(f"{self.path}: there is no entry {number}. See: ranklens history list")
-            found = entries_of(connection, rows)[0]
-            return record_of(connection, found, dict(zip(COLUMNS, rows[0], strict=True))["query_set"])
+            row = EntryRow(*rows[0])
+            return record_of(connection, entries_of(connection, [row])[0], row.query_set)
 
     def remove(self, *numbers: int) -> None:
         """Remove entries by number, damaged ones included; their numbers are not used again.

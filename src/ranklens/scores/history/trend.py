@@ -122,7 +122,7 @@ class Trend:
         """
         import polars as pl
 
-        schema: dict[str, Any] = {
+        schema: dict[str, pl.DataType | type[pl.DataType]] = {
             "entry": pl.Int64, "at": pl.Datetime("us", "UTC"), "system": pl.String, "commit": pl.String, "label": pl.String,
             "mean": pl.Float64, "low": pl.Float64, "high": pl.Float64, "before": pl.Int64, "queries": pl.Int64,
             "change": pl.Float64, "p_value": pl.Float64, "reference": pl.Int64, "reference_change": pl.Float64,
