@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 from math import isclose
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 import numpy as np
 
@@ -13,29 +13,47 @@ from ranklens.errors import InputError, MeasureError
 from ranklens.judging.judged import Applied
 from ranklens.metrics import parse
 from ranklens.policy import Policy
-from ranklens.scores.scores import FORMAT_VERSION, SCHEMA, total
+from ranklens.scores.scores import FORMAT_VERSION, SCHEMA, NamesOfMeasure, total
 from ranklens.words import counted, several
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from typing_extensions import NotRequired
+
+    from ranklens.policy import PolicyOptions
+
 _ROUNDING = 1e-9  # by which values may leave a measure's range, and means differ
 
 
-def check_scores(content: Any) -> None:
+class ScoresJson(TypedDict):
+    """What :meth:`~ranklens.scores.Scores.to_json` writes, as far as it is read."""
+
+    n: int
+    measures: list[NamesOfMeasure]
+    queries: list[str]
+    values: dict[str, list[float] | list[str]]
+    policy: PolicyOptions | None
+    applied: dict[str, Any]  # the fields of Applied
+    texts: NotRequired[dict[str, str]]
+    inputs: NotRequired[dict[str, str]]
+
+
+def check_scores(given: object) -> ScoresJson:
     """Refuse what is no scores, or was damaged or changed by hand so that it contradicts itself."""
-    if not isinstance(content, dict) or content.get("format_version") != FORMAT_VERSION:
-        given = content.get("format_version") if isinstance(content, dict) else content
+    version = given.get("format_version") if isinstance(given, dict) else given
+    if not isinstance(given, dict) or version != FORMAT_VERSION:
         raise InputError(
-            f"These are no scores that this version of RankLens reads: format_version is {shown(given)}, and should be {FORMAT_VERSION}."
+            f"These are no scores that this version of RankLens reads: format_version is {shown(version)}, and should be {FORMAT_VERSION}."
         )
-    if content.get("schema", SCHEMA) != SCHEMA:
+    if given.get("schema", SCHEMA) != SCHEMA:
         raise InputError(
-            f"These are no scores: schema is {shown(content['schema'])}, and should be {SCHEMA!r}."
+            f"These are no scores: schema is {shown(given['schema'])}, and should be {SCHEMA!r}."
         )
-    wrong = fault(content, schema("scores.schema.json"))
+    wrong = fault(given, schema("scores.schema.json"))
     if wrong:
         raise damaged(wrong)
+    content = cast("ScoresJson", given)  # as the schema has it
     queries, values = content["queries"], content["values"]
     if content["n"] != len(queries):
         raise damaged(f"n is {content['n']}, but {len(queries)} queries are listed")
@@ -46,7 +64,7 @@ def check_scores(content: Any) -> None:
         if str(parse(name)) != name:
             raise damaged(f"values.{name} must be called {parse(name)}")
         check_values(name, found, queries, f"values.{name}")
-    rows = {row["measure"]: row for row in content["measures"]}
+    rows = {row["measure"]: row for row in given["measures"]}
     numbers = [name for name in values if not is_text(name)]
     if [row["measure"] for row in content["measures"]] != numbers:
         raise damaged(f"measures lists {several([*rows])}, but there are values of {several(numbers)}")
@@ -58,9 +76,10 @@ def check_scores(content: Any) -> None:
             total(parse(name).definition.aggregate, np.array(values[name], float)),
             f"measures[{place}].mean",
         )
+    return content
 
 
-def check_comparison(content: Any) -> None:
+def check_comparison(content: object) -> Mapping[str, Any]:
     """Refuse what is no comparison, or was damaged or changed by hand so that it contradicts itself."""
     rules = schema("comparison/comparison.schema.json")
     version = rules["properties"]["format_version"]["const"]
@@ -94,9 +113,10 @@ def check_comparison(content: Any) -> None:
     for name, margin in content["settings"]["margins"].items():
         if margin["relative"] and margin["size"] >= 1:
             raise damaged(f"settings.margins.{name}.size is {margin['size']:g} and must be a share below 1")
+    return content
 
 
-def _check_keys(given: Mapping[str, Any], known: Sequence[str], place: str, *, complete: bool) -> None:
+def _check_keys(given: Mapping[str, object], known: Sequence[str], place: str, *, complete: bool) -> None:
     """Whether an object has nothing but what is known, or has exactly that."""
     keys = {*known}
     odd = next((name for name in given if name not in keys), None)
@@ -116,7 +136,7 @@ def check_fields(given: Mapping[str, Any], kind: type, place: str) -> None:
         Policy(**given)
 
 
-def check_values(name: str, values: Sequence[Any], queries: Sequence[str], place: str) -> None:
+def check_values(name: str, values: Sequence[object], queries: Sequence[str], place: str) -> None:
     """Whether there is a value for each query, within the range of a measure that is known."""
     if len(values) != len(queries):
         raise damaged(f"{place} has {counted(len(values), 'value')} for {counted(len(queries), 'query')}")

@@ -15,13 +15,16 @@ from ranklens.judging.judged import Applied
 from ranklens.metrics import parse
 from ranklens.policy import Policy
 from ranklens.scores.account import Account
-from ranklens.scores.checking import check_comparison, check_scores, is_measure, is_text
-from ranklens.scores.scores import FORMAT_VERSION, Scores
+from ranklens.scores.checking import ScoresJson, check_comparison, check_scores, is_measure, is_text
+from ranklens.scores.scores import Scores
 from ranklens.scores.values import Values
 from ranklens.words import several
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+NO_SCORES = "This file contains no scores; ranklens evaluate -o scores.json writes them."
 
 
 def read_scores(path: Any) -> dict[str, Scores]:
@@ -58,25 +61,27 @@ def read_scores(path: Any) -> dict[str, Scores]:
         raise
 
 
-def _by_name(content: Any, file: Path) -> dict[str, Scores]:
-    single = isinstance(content, dict) and "values" in content
+def _by_name(content: object, file: Path) -> dict[str, Scores]:
+    if not isinstance(content, dict) or not content:
+        raise InputError(NO_SCORES)
+    single = "values" in content
     if single and "systems" in content:
-        check_comparison(content)
-        return {name: scores_of(one) for name, one in of_comparison(content).items()}
+        return {name: scores_of(one) for name, one in of_comparison(check_comparison(content)).items()}
     named = {file.name.partition(".")[0]: content} if single else content
-    if not isinstance(named, dict) or not named or "format_version" in named:  # something else of RankLens
-        raise InputError("This file contains no scores; ranklens evaluate -o scores.json writes them.")
+    if "format_version" in named:  # something else of RankLens
+        raise InputError(NO_SCORES)
     return {name: recalled(one, "" if single else f"{name}: ") for name, one in named.items()}
 
 
-def of_comparison(content: Mapping[str, Any]) -> dict[str, Any]:
+def of_comparison(content: Mapping[str, Any]) -> dict[str, ScoresJson]:
     """What the JSON of a comparison says of each system, as the JSON of scores has it."""
     known = {row["name"] for row in content["measures"] if is_measure(row["name"])}
-    shared = {"format_version": FORMAT_VERSION, "queries": content["queries"], "policy": content["policy"]}
     return {
         system: {
-            **shared,
-            "measures": [{**row, "measure": row["name"]} for row in content["measures"]],
+            "n": len(content["queries"]),
+            "queries": content["queries"],
+            "policy": content["policy"],
+            "measures": [{"measure": row["name"], "asked": row["asked"]} for row in content["measures"]],
             "values": {name: by[system] for name, by in content["values"].items() if name in known},
             "applied": content["applied"].get(system, {"queries": len(content["queries"])}),
         }
@@ -118,17 +123,16 @@ def _copied_from(file: Path) -> dict[str, Scores]:
     return found
 
 
-def recalled(content: Any, name: str = "") -> Scores:
+def recalled(content: object, name: str = "") -> Scores:
     """Scores from what JSON says, once it is known to be right; ``name`` begins the message if it is not."""
     try:
-        check_scores(content)
+        return scores_of(check_scores(content))
     except RankLensError as error:
         error.prefix(name)
         raise
-    return scores_of(content)
 
 
-def scores_of(content: Mapping[str, Any]) -> Scores:
+def scores_of(content: ScoresJson) -> Scores:
     """Scores from JSON that was checked."""
     asked = {row["measure"]: row["asked"] for row in content["measures"]}
     measures = [replace(parse(name), asked=asked.get(name, "")) for name in content["values"]]

@@ -7,7 +7,7 @@ from collections import Counter
 from copy import copy
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
@@ -44,6 +44,21 @@ FORMAT_VERSION = 1  # of to_json; 1: first version
 _NUMBERS = ("mean", "low", "high")
 GEOMETRIC_FLOOR = 0.00001  # trec_eval's MIN_GEO_MEAN
 LOG_BOUNDS = Bounds(float(np.log(GEOMETRIC_FLOOR)), 0.0)  # of what a geometric mean averages
+
+
+class NamesOfMeasure(TypedDict):
+    """A measure by its canonical name, and as it was asked for."""
+
+    measure: str
+    asked: str
+
+
+class SummaryRow(NamesOfMeasure):
+    """A measure over all queries; ``low`` and ``high`` are None for sums, and where there is no end."""
+
+    mean: float
+    low: float | None
+    high: float | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -452,9 +467,9 @@ class Scores:
         shown = {str(measure): measure.shown for measure in self.measures}
         return {shown.get(name, name): values for name, values in self.values.items()}
 
-    def to_summary(self, *, level: float = 0.95) -> list[dict[str, Any]]:
+    def to_summary(self, *, level: float = 0.95) -> list[SummaryRow]:
         """One dict per measure: measure (canonical), asked, mean, low and high; these are None for sums."""
-        rows = []
+        rows: list[SummaryRow] = []
         for measure in self.measures:
             if measure.definition.aggregate == "none":
                 continue
