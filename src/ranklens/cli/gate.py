@@ -234,7 +234,7 @@ def _by_files(
     from ranklens.data.readers.names import Names
     from ranklens.guard.baselines import Baseline
     from ranklens.guard.checking import check
-    from ranklens.guard.context import MIN_CHECKED, Terms, share_of
+    from ranklens.guard.context import MIN_CHECKED, GateTerms, share_of
     from ranklens.guard.results import records_of
     from ranklens.guard.verdicts import Outcome
     from ranklens.metrics import parse_many
@@ -261,7 +261,7 @@ def _by_files(
         against = Baseline.of_any(held.baseline, systems=list(results.records))
     fields = queries or results.fields or (qrels if Path(qrels).is_dir() else None)
     undecided: Any = held.undecided or "fail"
-    terms = Terms(against, undecided, fields, cluster, held.common, min_checked=least)
+    terms = GateTerms(against, undecided, fields, cluster, held.common, min_checked=least)
     rules = [rule for rule in held.rules if not (held.update and rule.is_drop)]
     outcome = check(rules, results.records, terms) if rules else Outcome(())
     if not held.update or outcome.failed:

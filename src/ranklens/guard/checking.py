@@ -11,7 +11,7 @@ import numpy as np
 
 from ranklens.errors import InputError, InPython, Option, nearest
 from ranklens.guard.baselines import Baseline
-from ranklens.guard.context import MIN_CHECKED, Pair, Terms, UncheckedError, share_of
+from ranklens.guard.context import MIN_CHECKED, GateTerms, Pair, UncheckedError, share_of
 from ranklens.guard.deciding import change_interval, decide
 from ranklens.guard.results import records_of
 from ranklens.guard.rules import FAILED, Rule
@@ -72,7 +72,7 @@ def gate(
     measures = list(dict.fromkeys(rule.measure for rule in wanted if rule.measure is not None))
     found = records_of(results, measures, digested=baseline is not None)
     held = None if baseline is None else Baseline.of_any(baseline, systems=list(found.records))
-    terms = Terms(
+    terms = GateTerms(
         held,
         undecided,
         found.fields if queries is None else queries,
@@ -83,12 +83,12 @@ def gate(
     return replace(check(wanted, found.records, terms), stored=found.stored)
 
 
-def check(rules: Iterable[Rule], records: Mapping[str, Record], terms: Terms) -> Outcome:
+def check(rules: Iterable[Rule], records: Mapping[str, Record], terms: GateTerms) -> Outcome:
     """One verdict for each rule and system."""
     return check_each(((rule, record) for rule in rules for record in records.values()), terms)
 
 
-def check_each(asked: Iterable[tuple[Rule, Record]], terms: Terms) -> Outcome:
+def check_each(asked: Iterable[tuple[Rule, Record]], terms: GateTerms) -> Outcome:
     """One verdict for each rule with the system that it is about.
 
     A rule that cannot be decided is an error, unless another one fails: that is the news, and what was not checked a note.
@@ -100,7 +100,13 @@ def check_each(asked: Iterable[tuple[Rule, Record]], terms: Terms) -> Outcome:
     for rule, record in asked:
         records[record.system] = record
         try:
-            verdicts.append(_verdict(rule, record, terms))
+            verdict = (
+                _of_calls(rule, record, terms)
+                if rule.measure is None
+                else _of_measure(rule.with_measure(_reported(rule.measure, record)), record, terms)
+            )
+            note = terms.notes.get(record.system, "")
+            verdicts.append(replace(verdict, undecided=terms.undecided, note=note))
         except UncheckedError as error:
             unchecked.append(error)
         else:
@@ -112,7 +118,12 @@ def check_each(asked: Iterable[tuple[Rule, Record]], terms: Terms) -> Outcome:
             raise InputError("There is nothing to check: no system, or no rule. Name at least one of each.")
         for record in records.values():
             refuse_unanswered(record)
-    notes = [*map(str, unchecked), *(_left_out(record) for record in records.values() if record.left_out)]
+    notes = [*map(str, unchecked)]
+    notes += [
+        f"{record.system}: {len(record.queries):,} of {counted(record.expected, 'query')} were checked; the others were not answered."
+        for record in records.values()
+        if record.left_out
+    ]
     unanswerable = max((record.unanswerable for record in records.values()), default=0)
     if unanswerable:
         notes.append(f"{counted(unanswerable, 'unanswerable question')} excluded.")
@@ -153,20 +164,7 @@ def refuse_to_freeze(rules: Iterable[Rule], record: Record, least: float) -> Non
             _refuse_bottomless(rule.with_measure(measure), record.mean(measure))
 
 
-def _left_out(record: Record) -> str:
-    return f"{record.system}: {len(record.queries):,} of {counted(record.expected, 'query')} were checked; the others were not answered."
-
-
-def _verdict(rule: Rule, record: Record, terms: Terms) -> Verdict:
-    found = (
-        _of_calls(rule, record, terms)
-        if rule.measure is None
-        else _of_measure(rule, rule.measure, record, terms)
-    )
-    return replace(found, undecided=terms.undecided, note=terms.notes.get(record.system, ""))
-
-
-def _of_calls(rule: Rule, record: Record, terms: Terms) -> Verdict:
+def _of_calls(rule: Rule, record: Record, terms: GateTerms) -> Verdict:
     if rule.subject == FAILED:
         if record.failed is None:
             raise InputError(f"{rule}: {record.system} is a run, which does not say which calls failed.")
@@ -197,11 +195,8 @@ def _of_calls(rule: Rule, record: Record, terms: Terms) -> Verdict:
     return Verdict(rule, record.system, "passed" if value <= limit else "failed", value, limit, value - limit)
 
 
-def _of_measure(rule: Rule, asked: Measure, record: Record, terms: Terms) -> Verdict:
-    rule = rule.with_measure(_reported(asked, record))
-    if rule.is_drop:
-        return _drop(rule, record, terms)
-    return _floor(rule, record, terms)
+def _of_measure(rule: Rule, record: Record, terms: GateTerms) -> Verdict:
+    return _drop(rule, record, terms) if rule.is_drop else _floor(rule, record, terms)
 
 
 def _reported(measure: Measure, record: Record) -> Measure:
@@ -212,7 +207,7 @@ def _reported(measure: Measure, record: Record) -> Measure:
     return with_rel(measure, level if isinstance(level, (int, float)) else 1)
 
 
-def _floor(rule: Rule, record: Record, terms: Terms) -> Verdict:
+def _floor(rule: Rule, record: Record, terms: GateTerms) -> Verdict:
     """A mean against a number."""
     assert rule.measure is not None
     known, limit = rule.measure.definition, rule.limit.amount
@@ -242,7 +237,7 @@ def _placed(rule: Rule, around: Interval) -> Status:
     return "passed" if good else "failed" if bad else "undecided"
 
 
-def _drop(rule: Rule, record: Record, terms: Terms) -> Verdict:
+def _drop(rule: Rule, record: Record, terms: GateTerms) -> Verdict:
     """A mean against that of the baseline, on the same queries."""
     assert rule.measure is not None
     if terms.baseline is None:
@@ -360,7 +355,7 @@ def _losses(
 
 
 def _weakest(
-    measure: Measure, record: Record, values: FloatArray, ids: Sequence[str], terms: Terms
+    measure: Measure, record: Record, values: FloatArray, ids: Sequence[str], terms: GateTerms
 ) -> tuple[Loss, ...]:
     """Where a mean is too low: the queries that lost most, if a baseline knows them all, else those with the lowest values."""
     sign = -1.0 if measure.definition.better == "lower" else 1.0

@@ -47,7 +47,7 @@ def share_of(given: object) -> float:
 
 
 @dataclass(frozen=True)
-class Terms:
+class GateTerms:
     """What rules need besides results."""
 
     baseline: Baseline | None = None
@@ -136,7 +136,7 @@ class Pair:
         common = counted(len(self.changes.common), "query")
         return f"{self.now.system} is compared on {common} with the same judgments: {self.changes}."
 
-    def refuse_other_terms(self, terms: Terms) -> None:
+    def refuse_other_terms(self, terms: GateTerms) -> None:
         """Numbers that were made differently are not compared."""
         name = terms.baseline.name if terms.baseline is not None else "The baseline"
         update = InPython("write a new baseline", "update the baseline with --update")

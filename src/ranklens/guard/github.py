@@ -38,7 +38,10 @@ def _annotation(verdict: Verdict, file: Path | None) -> str:
     kind = "warning" if verdict.passed else "error"
     properties = {"file": str(file)} if file is not None else {}
     properties["title"] = f"{verdict.status}: {verdict.rule} ({verdict.system})"
-    written = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
+    written = ",".join(
+        f"{name}={_message(value).replace(':', '%3A').replace(',', '%2C')}"
+        for name, value in properties.items()
+    )
     return f"::{kind} {written}::{_message(chr(10).join([verdict.sentence, *reasons(verdict)]))}"
 
 
@@ -49,10 +52,6 @@ def _message(text: str) -> str:
     '100%25%0A::set-env'
     """
     return visible(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _message(text).replace(":", "%3A").replace(",", "%2C")
 
 
 def summary() -> Path | None:

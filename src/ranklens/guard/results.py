@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ranklens.retrieval.answers import RetrieverRun
 
 
-class Results(NamedTuple):
+class Measured(NamedTuple):
     """Records by system, and the fields of queries if they are known."""
 
     records: Mapping[str, Record]
@@ -31,7 +31,7 @@ class Results(NamedTuple):
 
 def records_of(
     results: object, measures: Sequence[Measure], *, digested: bool = True, missing_allowed: bool = False
-) -> Results:
+) -> Measured:
     """Records that hold these measures; ``digested`` if they are to be compared with others.
 
     >>> import ranklens as rl
@@ -41,7 +41,8 @@ def records_of(
     """
     if isinstance(results, Benchmark):
         return _of_benchmark(results, measures)
-    given = results if isinstance(results, Mapping) else {_name(results): results}
+    alone = results.system if isinstance(results, Record) else "run"
+    given = results if isinstance(results, Mapping) else {alone: results}
     found: dict[str, Record] = {}
     fields = None
     scored = {str(name): one for name, one in given.items() if isinstance(one, Scores)}
@@ -68,7 +69,7 @@ def records_of(
         fields = fields or getattr(one.sources.qrels if one.sources is not None else None, "fields", None)
     if not found:
         raise InputError("There are no results to check.")
-    return Results(found, fields)
+    return Measured(found, fields)
 
 
 def _share_judgments(one: Scores, other: Scores) -> bool:
@@ -110,26 +111,16 @@ def refuse_mismatch(
             )
 
 
-def _name(results: object) -> str:
-    return results.system if isinstance(results, Record) else "run"
-
-
-def _of_benchmark(bench: Benchmark, measures: Sequence[Measure]) -> Results:
+def _of_benchmark(bench: Benchmark, measures: Sequence[Measure]) -> Measured:
     scores = bench.evaluate(list(measures) or "rag")
     refuse_mismatch(scores, bench)
-    return Results(
-        {
-            name: _of_all(Record.of(one, name, seconds=list(bench.results[name].seconds.values())), bench)
-            for name, one in scores.items()
-        },
-        bench.fields or None,
-        tuple(stored_of(bench.results.values())),
-    )
-
-
-def _of_all(record: Record, bench: Benchmark) -> Record:
-    """With the queries that were not asked: those without text, and the unanswerable ones."""
-    return replace(record, left_out=record.left_out + bench.without_text, unanswerable=bench.unanswerable)
+    records = {}
+    for name, one in scores.items():
+        record = Record.of(one, name, seconds=list(bench.results[name].seconds.values()))
+        # Queries that were not asked: those without text, and the unanswerable ones.
+        left_out = record.left_out + bench.without_text
+        records[name] = replace(record, left_out=left_out, unanswerable=bench.unanswerable)
+    return Measured(records, bench.fields or None, tuple(stored_of(bench.results.values())))
 
 
 def stored_of(results: Iterable[RetrieverRun]) -> Iterator[str]:

@@ -106,11 +106,12 @@ class Rule:
         if found is None:
             raise InputError(f"{str(text)!r:.80} is not a rule. {_hint(str(text))}{GRAMMAR}")
         part = found.groupdict()
+        subject = part["subject"].strip()
         try:
             rule = cls(
-                _subject(part["subject"]),
+                subject if subject in (FAILED, *LATENCIES) else parse(subject),
                 ">=" if part["operator"] == ">=" else "<=",
-                _limit(part["subject"], part["limit"], is_drop=bool(part["drop"])),
+                _limit(subject, part["limit"], is_drop=bool(part["drop"])),
                 bool(part["drop"]),
                 Slice(part["field"].strip(), part["value"].strip()) if part["field"] else None,
                 _confidence(part["confidence"]),
@@ -215,18 +216,13 @@ def floor_of(value: object) -> float:
     return number
 
 
-def _subject(text: str) -> Measure | str:
-    name = text.strip()
-    return name if name in (FAILED, *LATENCIES) else parse(name)
-
-
 def _limit(subject: str, text: str, *, is_drop: bool) -> Limit:
-    if subject.strip() in LATENCIES:
+    if subject in LATENCIES:
         found = re.fullmatch(r"([0-9.]+)\s*(ms|s)", text.strip())
         if found is None:
             raise InputError(f"{text!r} is not a time; write 200ms or 0.2s.")
         return Limit(Limit.parse(found[1]).amount * _SECONDS[found[2]])
-    if is_drop or subject.strip() == FAILED:
+    if is_drop or subject == FAILED:
         return Limit.parse(text)
     return Limit(floor_of(text))
 

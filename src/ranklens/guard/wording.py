@@ -30,9 +30,13 @@ def finding(verdict: Verdict) -> str:
         return _latency(verdict)
     about = f"{rule.shown} of {verdict.system}: "
     if rule.confidence is None:
-        told = _against(verdict)
-        why = f", {rule.limit} {_side(verdict)} the baseline's {verdict.baseline:.4f}" if rule.is_drop else ""
-        return about + told + why
+        allowed = f"allowed {verdict.limit:g}" if _is_ceiling(verdict) else f"required {verdict.limit:g}"
+        sign = (
+            ("<=" if verdict.passed else ">") if _is_ceiling(verdict) else (">=" if verdict.passed else "<")
+        )
+        side = "above" if _is_ceiling(verdict) else "below"
+        why = f", {rule.limit} {side} the baseline's {verdict.baseline:.4f}" if rule.is_drop else ""
+        return f"{about}{verdict.value or 0.0:.{SHOWN}f} {sign} {allowed}{why}"
     return about + (_change(verdict) if rule.is_drop else _mean(verdict))
 
 
@@ -64,11 +68,14 @@ def printout(outcome: Outcome) -> Printout:
     """One row per rule and system, then what lies behind those that do not pass."""
     header = ["", "rule", "system", "value", "limit", "baseline", "change", "interval", "queries"]
     word = "passed" if outcome.passed else "failed"
+    statuses = [verdict.status for verdict in outcome.verdicts]
+    numbers = [(statuses.count(status), status) for status in ("passed", "failed", "undecided")]
+    counts = ", ".join(f"{number} {status}" for number, status in numbers if number) or "no rule"
     about = [*([outcome.about] if outcome.about else []), *outcome.notes, *_levels(outcome)]
     table = Table(
         header,
         [_row(verdict) for verdict in outcome.verdicts],
-        title=f"Gate {word}: {_counts(outcome)}",
+        title=f"Gate {word}: {counts}",
         note="\n".join(about),
         left=3,
     )
@@ -87,12 +94,6 @@ def _levels(outcome: Outcome) -> list[str]:
         for one in sure
         if one is not None
     ]
-
-
-def _counts(outcome: Outcome) -> str:
-    found = [verdict.status for verdict in outcome.verdicts]
-    numbers = [(found.count(status), status) for status in ("passed", "failed", "undecided")]
-    return ", ".join(f"{number} {status}" for number, status in numbers if number) or "no rule"
 
 
 def _row(verdict: Verdict) -> Sequence[str]:
@@ -153,23 +154,11 @@ def _latency(verdict: Verdict) -> str:
     return f"{percentile}th percentile of the latency of {verdict.system}: {told}"
 
 
-def _against(verdict: Verdict) -> str:
-    """A mean against the least that is required, or the most that is allowed."""
-    value = f"{verdict.value or 0.0:.{SHOWN}f}"
-    if _is_ceiling(verdict):
-        return f"{value} {'<=' if verdict.passed else '>'} allowed {verdict.limit:g}"
-    return f"{value} {'>=' if verdict.passed else '<'} required {verdict.limit:g}"
-
-
 def _is_ceiling(verdict: Verdict) -> bool:
     rule = verdict.rule
     if rule.is_drop and rule.measure is not None:
         return rule.measure.definition.better == "lower"
     return rule.operator == "<="
-
-
-def _side(verdict: Verdict) -> str:
-    return "above" if _is_ceiling(verdict) else "below"
 
 
 def _change(verdict: Verdict) -> str:

@@ -201,7 +201,11 @@ def compare_large(
             ".",
         )
     measures = [m for m in wanted if m.definition.aggregate in ("mean", "geometric")]
-    _check_measures(measures, scores)
+    for system, one in scores.items():
+        known = list(map(str, one.measures))
+        absent = next((measure for measure in measures if str(measure) not in known), None)
+        if absent is not None:
+            raise MeasureError(f"{absent} was not evaluated for {system}: {nearest(str(absent), known)}")
     quantities = tuple(Quantity.named(measure) for measure in measures)
     frame = _joined(list(scores.values()), len(measures), missing, [str(m) for m in measures]).persist()
     asked = replace(settings, primary=primary_measure(settings, quantities))
@@ -227,16 +231,6 @@ def _compared(
     found = _Sums(systems, quantities, settings, columns, each, moments, differences, frame)
     results, tested = tuple(found.results()), tuple(found.pairs())
     return LargeComparison(systems, quantities, settings, results, tested, dict(scores))
-
-
-def _check_measures(measures: Sequence[Measure], scores: Mapping[str, SparkScores]) -> None:
-    for system, one in scores.items():
-        known = list(map(str, one.measures))
-        for measure in measures:
-            if str(measure) not in known:
-                raise MeasureError(
-                    f"{measure} was not evaluated for {system}: {nearest(str(measure), known)}"
-                )
 
 
 def _pairs(systems: Sequence[str], baseline: str | None) -> list[tuple[int, int]]:
@@ -357,6 +351,8 @@ class _Sums:
             float(detectable_difference(1.0, found.moments.n, alpha=settings.hardest(tests))) * deviation
         )
         means = [settled(quantity.back(self.moments[place].mean)) for place in (first, second)]
+        # A test of wins and losses need not speak for the system with the better mean.
+        agrees = test != "sign" or bool(np.sign(found.wins - found.losses) == np.sign(found.moments.total))
         family = Family(len(self.systems), tests, 1, len(self.quantities) if settings.family == "all" else 1)
         names: dict[str, Any] = {
             "a": self.systems[first % len(self.systems)],
@@ -365,14 +361,9 @@ class _Sums:
         return PairResult(
             measure=quantity.name, **names, slice=None, n=found.moments.n, mean_a=means[0], mean_b=means[1],
             difference=found.moments.mean, interval=effect.interval, p_value=p, adjusted_p=adjusted,
-            significant=adjusted <= settings.alpha and _agrees(test, found), effect=effect, wins=effect.wins, ties=effect.ties, losses=effect.losses,
+            significant=adjusted <= settings.alpha and agrees, effect=effect, wins=effect.wins, ties=effect.ties, losses=effect.losses,
             detectable=detectable, deviation=deviation, terms=Terms(quantity, settings, family, test),
         )  # fmt: skip
-
-
-def _agrees(test: str, found: Difference) -> bool:
-    """Whether the test speaks for the system with the better mean, which that of wins and losses need not."""
-    return test != "sign" or bool(np.sign(found.wins - found.losses) == np.sign(found.moments.total))
 
 
 def _sql(column: Column) -> str:

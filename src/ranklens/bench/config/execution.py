@@ -19,7 +19,7 @@ from ranklens.data.readers.names import Names
 from ranklens.errors import InputError, InPython, RankLensError, RankLensWarning, spelling, warn
 from ranklens.guard.baselines import HISTORY, Baseline
 from ranklens.guard.checking import check_each
-from ranklens.guard.context import Terms
+from ranklens.guard.context import GateTerms
 from ranklens.guard.results import refuse_mismatch, stored_of
 from ranklens.guard.verdicts import Outcome
 from ranklens.judging.inputs import read_inputs
@@ -280,7 +280,7 @@ def _outcome(
     notes = {name: from_store(result) for name, result in results.items() if result.all_stored}
     gates = config.gates
     fields = config.data.asked if gates.clusters or any(rule.slice for rule in rules) else None
-    terms = Terms(
+    terms = GateTerms(
         baseline,
         cast("Undecided", gates.undecided),
         fields,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import shutil
 import subprocess
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -38,19 +39,11 @@ def origin(folder: Path | None = None) -> Origin:
 
 def versions() -> dict[str, str]:
     """Of RankLens, Python and the packages that compute."""
-    return {"ranklens": __version__, "python": platform.python_version(), **_installed()}
-
-
-def _installed() -> dict[str, str]:
-    found = {name: _version_of(name) for name in _PACKAGES}
-    return {name: known for name, known in found.items() if known}
-
-
-def _version_of(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return ""
+    installed = {"ranklens": __version__, "python": platform.python_version()}
+    for package in _PACKAGES:
+        with suppress(PackageNotFoundError):
+            installed[package] = version(package)
+    return installed
 
 
 def project_folder(start: Path | None = None) -> Path:

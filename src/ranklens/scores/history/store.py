@@ -147,7 +147,13 @@ class History:
         entries = self.entries()
         if not entries:
             raise InputError(f"{self.path} holds no entry yet. Add one with --save.")
-        meant = [entry for entry in entries if _is_meant(entry, ref)]
+        is_commit = len(ref) >= COMMIT_LETTERS
+        meant = [
+            entry
+            for entry in entries
+            if ref in ("last", entry.label, entry.system, str(entry.id))
+            or (is_commit and (entry.commit or "").startswith(ref.lower()))
+        ]
         if not meant:
             known = dict.fromkeys(name for entry in entries for name in (entry.label, entry.system) if name)
             raise InputError(
@@ -188,7 +194,8 @@ class History:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             # A rollback journal, not a write-ahead log: one file at rest, which also works on network folders.
             with closing(sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None)) as connection:
-                connection.text_factory = _text
+                # Text that is not UTF-8 was damaged, which the checksum tells of.
+                connection.text_factory = lambda content: content.decode("utf-8", "surrogateescape")
                 connection.execute("PRAGMA synchronous = FULL")
                 connection.execute("PRAGMA foreign_keys = ON")
                 migrate(connection, str(self.path))
@@ -217,18 +224,6 @@ def _transaction(connection: sqlite3.Connection, begin: str = "BEGIN IMMEDIATE")
         if connection.in_transaction:  # SQLite ends it by itself when the disk is full
             connection.execute("ROLLBACK")
         raise
-
-
-def _is_meant(entry: Entry, ref: str) -> bool:
-    if ref == "last" or ref in (entry.label, entry.system, str(entry.id)):
-        return True
-    commit = entry.commit or ""
-    return len(ref) >= COMMIT_LETTERS and commit.startswith(ref.lower())
-
-
-def _text(content: bytes) -> str:
-    """Text that is not UTF-8 was damaged, which the checksum tells of."""
-    return content.decode("utf-8", "surrogateescape")
 
 
 def _told(path: Path, error: sqlite3.Error | OSError) -> Exception:

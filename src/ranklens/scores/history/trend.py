@@ -34,7 +34,7 @@ _TESTS = 2  # of each new entry: against the one before it and against the refer
 
 
 @dataclass(frozen=True)
-class Step:
+class TrendStep:
     """From one entry to another: the mean difference over the queries in common, and how likely it is by chance.
 
     ``p_value`` is corrected for the looks up to this one, and never changes when entries are added; None, like ``change``, if the
@@ -62,8 +62,8 @@ class Point:
     mean: float
     low: float | None
     high: float | None
-    step: Step | None = None
-    reference: Step | None = None
+    step: TrendStep | None = None
+    reference: TrendStep | None = None
     flag: Flag = ""
 
 
@@ -221,7 +221,7 @@ class Watch:
         self._measure, self._alpha = measure, alpha
         self._before: tuple[int, Record] | None = None
         self._reference: tuple[int, Record] | None = None
-        self._against: Step | None = None  # the comparison of the last entry with the reference
+        self._against: TrendStep | None = None  # the comparison of the last entry with the reference
         self._is_pinned = False
         self._picked_from = 1  # how many entries the reference is the best of
         self._looks = 0
@@ -230,7 +230,7 @@ class Watch:
         """Compare the entries to come with this one."""
         self._reference, self._against, self._is_pinned, self._picked_from = (number, record), None, True, 1
 
-    def look(self, number: int, record: Record) -> tuple[Step | None, Step | None, Flag]:
+    def look(self, number: int, record: Record) -> tuple[TrendStep | None, TrendStep | None, Flag]:
         """Compare the next entry with the one before it and with the reference, and raise a flag if it changed significantly."""
         before, self._before = self._before, (number, record)
         step = None if before is None else _step(*before, record, self._measure)
@@ -251,7 +251,7 @@ class Watch:
         falls = against is not None and against.flag == "drop" and not was_below
         return step, against, "drop" if falls else ""
 
-    def _judged(self, step: Step | None, times: int) -> Step | None:
+    def _judged(self, step: TrendStep | None, times: int) -> TrendStep | None:
         """The p-value corrected for the looks so far and for this many tests in each; and a flag if it is small."""
         if step is None or step.p_value is None or step.change is None or not step.moved:
             return step
@@ -276,11 +276,11 @@ class Watch:
         return -1 if self._measure.definition.better == "lower" else 1
 
 
-def _step(number: int, before: Record, now: Record, measure: Measure) -> Step:
+def _step(number: int, before: Record, now: Record, measure: Measure) -> TrendStep:
     """From one entry to another, with the p-value of a single test."""
     changes = differences(before, now)
     if changes.policy or not changes.common:
-        return Step(number, changes, len(changes.common), None, None)
+        return TrendStep(number, changes, len(changes.common), None, None)
     a, b = (record.of_measure(measure, changes.common) for record in (before, now))
     if measure.definition.aggregate == "geometric":
         a, b = logs_with_floor(a), logs_with_floor(b)
@@ -288,7 +288,7 @@ def _step(number: int, before: Record, now: Record, measure: Measure) -> Step:
     # A p-value from resampling cannot be as small as late looks require.
     method = "randomization" if moved <= EXACT_UP_TO else "t"
     p = paired_test(a, b, method=method).p_value
-    return Step(number, changes, len(changes.common), float((b - a).mean()), p, moved)
+    return TrendStep(number, changes, len(changes.common), float((b - a).mean()), p, moved)
 
 
 def _row(point: Point, high: float) -> list[str]:
@@ -337,7 +337,7 @@ def _cells(point: Point) -> dict[str, Any]:
     }
 
 
-def _apart(step: Step) -> str:
+def _apart(step: TrendStep) -> str:
     """What else changed; nothing that differs is compared without a word."""
     if not step.changes.any:
         return ""
