@@ -8,10 +8,9 @@ from typing import Any, get_type_hints
 import pytest
 
 import ranklens as rl
-from ranklens.bench.config.execution import Asking
 from ranklens.bench.config.model import Performance, Retriever
 from ranklens.options import descriptions
-from ranklens.retrieval.asking import AskArguments, AskOptions
+from ranklens.retrieval.asking import AskArguments, Asking, AskOptions
 
 # What a configuration has no key for: what is seen of the code or chosen for one run alone, on the command line or in Python.
 NO_KEYS = {"depends_on", "fresh", "keep_going", "resume", "progress"}
@@ -35,7 +34,7 @@ def test_a_command_can_set_how_retrievers_are_asked_this_time():
     asked = {field.name: field.default for field in fields(Asking) if field.name not in this_time}
     usual = AskOptions()
     assert asked == {name: getattr(usual, name) for name in asked}
-    assert all(descriptions(AskOptions)[name].help for name in asked)
+    assert {*descriptions(Asking)} == {*asked, "code"}
 
 
 def test_an_option_that_does_not_exist_is_refused_with_the_nearest():

@@ -13,6 +13,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from ranklens.errors import Given, Option, PolicyError, closest, nearest
+from ranklens.options import Description
 from ranklens.words import either
 
 if TYPE_CHECKING:
@@ -53,8 +54,9 @@ class Question:
 
 def _asks(
     about: str, answers: Mapping[Any, str], *, number: str = "", option: str = ""
-) -> dict[str, Question]:
-    return {"question": Question(about, answers, number, option)}
+) -> dict[str, Question | Description]:
+    question = Question(about, answers, number, option)
+    return {"question": question, "description": Description(question.help)}
 
 
 @dataclass(frozen=True)

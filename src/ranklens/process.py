@@ -103,6 +103,12 @@ def say(message: str) -> None:
     _say("ranklens", message, 0)
 
 
+def say_result(line: str = "", *, to_errors: bool = False) -> None:
+    """Write a line to standard output, or to standard error where that holds something else."""
+    stream = sys.stderr if to_errors else sys.stdout
+    stream.write(f"{line}\n")
+
+
 def _say(name: str, message: str, status: int) -> int:
     with suppress(OSError, ValueError):  # standard error may be closed or full
         sys.stderr.write(f"{name}: {visible(redacted(message))}\n")
@@ -122,15 +128,15 @@ def warnings_in_one_line(name: str) -> Iterator[None]:
         yield
 
 
-class Strict(Exception):  # noqa: N818  no error: the results are valid
-    """There were warnings where none is allowed; results are written all the same."""
+class CheckFailed(Exception):  # noqa: N818  no error: the results are valid
+    """A command ends with status 1, because of what it found; results are written all the same."""
 
     status = CHECK_FAILED
 
 
 @contextmanager
 def loudness(*, quiet: bool, strict: bool) -> Iterator[None]:
-    """``quiet`` tells neither warnings nor progress; with ``strict``, the command ends with :class:`Strict` if there was a warning."""
+    """``quiet`` tells neither warnings nor progress; with ``strict``, the command ends with :class:`CheckFailed` if there was a warning."""
     heard = 0
     tell = warnings.showwarning
 
@@ -145,7 +151,7 @@ def loudness(*, quiet: bool, strict: bool) -> Iterator[None]:
         yield
     if strict and heard:
         _say("ranklens", f"{counted(heard, 'warning')}, which --strict does not allow.", CHECK_FAILED)
-        raise Strict
+        raise CheckFailed
 
 
 def in_options(message: Exception | str) -> str:

@@ -216,7 +216,7 @@ def test_an_unexpected_error_is_one_line_that_asks_to_report_it(folder, capsys, 
     def broken(*_, **__):
         raise RuntimeError("what\nis this\n::error::\x1b[2J")
 
-    monkeypatch.setattr("ranklens.cli.evaluate.open_collection", broken)
+    monkeypatch.setattr("ranklens.cli.reading.open_collection", broken)
     assert main(["evaluate", "q.txt", "r.txt"]) == 3
     assert capsys.readouterr().err.startswith(
         r"ranklens: internal error: RuntimeError: what is this \x3a:error::\x1b[2J. Please report it"
@@ -232,7 +232,7 @@ def test_too_little_memory(folder, capsys, monkeypatch):
     def full(*_, **__):
         raise MemoryError
 
-    monkeypatch.setattr("ranklens.cli.evaluate.open_collection", full)
+    monkeypatch.setattr("ranklens.cli.reading.open_collection", full)
     assert main(["evaluate", "q.txt", "r.txt"]) == 3
     assert capsys.readouterr().err == "ranklens: there is not enough memory.\n"
 

@@ -1,93 +1,138 @@
-"""The quick way of ``ranklens evaluate`` understands what Typer understands, in the same way, or leaves it to Typer."""
+"""The quick way understands what Typer understands, in the same way, or leaves it to Typer."""
 
 import inspect
 import subprocess
 import sys
-from dataclasses import fields
 from functools import wraps
+from importlib import import_module
 from pathlib import Path
 
 import pytest
-import typer.main
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ranklens.cli import evaluate, quick
-from ranklens.cli.app import make_app
+from ranklens.cli.commands import COMMANDS, Command, command_of
 from ranklens.cli.main import main
-from ranklens.policy import Policy
+from ranklens.cli.quick import understood
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 
-
-# What is rare, and slow enough anyway.
-LEFT_TO_TYPER = {
-    "--queries", "--failing", "--failing-measure", "--map", "--match", "--abstain-below", "--save", "--quiet", "--strict",
-    "--load", "--engine", "--master", "--intents",
-}  # fmt: skip
-
-
-def test_it_knows_every_option_and_no_other():
-    command = typer.main.get_command(make_app(["evaluate"])).commands["evaluate"]
-    known = {flag for parameter in command.params for flag in [*parameter.opts, *parameter.secondary_opts]}
-    assert known - {"--help", "-h", "qrels", "runs"} - LEFT_TO_TYPER == {*quick.OPTIONS}
-
-
+EVALUATE = [flag for parameter in command_of("evaluate").parameters for flag in parameter.flags]
 value = st.sampled_from(["rag", "nDCG@10,RR", "zero", "skip", "average", "3", "0.5", "0", "007", "1e3", "-1", "x y", "", "-", "csv", "json", "--", "table"])  # fmt: skip
 token = st.one_of(
-    st.sampled_from(["q.txt", "r.txt", "a=b", "-", "--help", "-h", "--", "-qm", "-mRR", "--quer", "-x", "--unknown", "-q=1"]),
-    st.sampled_from([*quick.OPTIONS]),
+    st.sampled_from(["q.txt", "r.txt", "a=b", "-", "--help", "-h", "--", "-qm", "-mRR", "--quer", "-x", "--unknown", "-q=1", "--no-judged-only"]),
+    st.sampled_from(EVALUATE),
     value,
-    st.tuples(st.sampled_from([*quick.OPTIONS]), value).map("=".join),
+    st.tuples(st.sampled_from(EVALUATE), value).map("=".join),
 )  # fmt: skip
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(token, max_size=7).map(lambda tokens: ["q.txt", "r.txt", *tokens]))
 def test_both_ways_ask_for_the_same(arguments):
+    compare_both_ways("evaluate", arguments)
+
+
+PLAIN = {
+    "compare": ["q.txt", "a.txt", "b.txt", "--baseline", "a", "--most", "3", "--effect-sizes", "--plot", "a.png"],
+    "bench": ["bench.yaml", "--fresh", "--max-age", "7d", "--no-code"],
+    "gate": ["AP >= 0.1", "--qrels", "q.txt", "--run", "r.txt", "--missing", "skip", "--undecided", "pass", "--map", "doc=id"],
+    "sensitivity": ["q.txt", "a.txt", "b.txt", "--seed", "3"],
+    "plan": ["q.txt", "a.txt", "b.txt", "--detect", "0.02", "--systems", "3"],
+    "explain": ["AP", "q.txt", "r.txt", "--query", "q1", "--rows", "3", "--as", "xgboost"],
+    "report": ["q.txt", "a.txt", "b.txt", "-o", "r.html"],
+    "measures": ["RR", "--bibtex"],
+    "lint": ["q.txt", "r.txt", "--quiet"],
+    "convert": ["a.txt", "b.jsonl", "--kind", "run"],
+    "demo": ["--full"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_plain_calls_of_every_command_are_understood(name):
+    assert compare_both_ways(name, PLAIN[name])
+
+
+def test_commands_with_commands_are_understood(monkeypatch):
     asked = []
+    show = command_of("history")["show"]
+    recording = Command("show", _recording(show.function, asked), has_manners=False)
+    assert run_quickly(recording, ["last", "-q"])
+    assert {**PLAIN, "evaluate": [], "history": []}.keys() == COMMANDS.keys()
+    assert (asked[0]["ref"], asked[0]["per_query"], asked[0]["store"]) == ("last", True, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [("plan", ["--systems", "1"]), ("convert", ["a.txt"]), ("explain", ["AP", "q", "r", "s"]), ("compare", ["q", "a", "--pair", "a", "b"])],
+)  # fmt: skip
+def test_what_is_wrong_or_rare_is_left_to_typer(name, arguments):
+    assert not run_quickly(command_of(name), arguments)
+
+
+def run_quickly(command, arguments):
+    """Whether the arguments were understood, and the command was run."""
+    asked = understood(command, arguments)
+    if asked is not None:
+        command.run(*asked)
+    return asked is not None
+
+
+def compare_both_ways(name, arguments):
+    """Whether the quick way understood; then Typer asks for the same."""
+    asked = []
+    module, function = import_module(f"ranklens.cli.{name}"), COMMANDS[name]
     patch = pytest.MonkeyPatch()
-    patch.setattr(evaluate, "evaluate", _recording(asked))
+    patch.setattr(module, function, _recording(getattr(module, function), asked))
+    patch.setattr("ranklens.cli.commands.check_files", lambda arguments: None)
     try:
-        if not _quick(arguments):
-            return
-        status = _by_typer(arguments)
+        if not _quick(name, arguments):
+            return False
+        status = _by_typer(name, arguments)
     finally:
         patch.undo()
     assert status == 0, "what is wrong is left to Typer"
     by_quick, by_typer = asked
     assert by_quick == by_typer
+    return True
 
 
-def _recording(asked):
+def _recording(function, asked):
     """In place of the command: notes what it was asked for, defaults included."""
-    signature = inspect.signature(evaluate.evaluate)
+    signature = inspect.signature(function, eval_str=True)
 
-    @wraps(evaluate.evaluate)
+    @wraps(function)
     def record(*args, **kwargs):
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
         asked.append(bound.arguments)
 
+    record.__signature__ = signature
     return record
 
 
-def _quick(arguments):
+def _quick(name, arguments):
     try:
-        return quick.quick_evaluate(arguments)
+        return run_quickly(command_of(name), arguments)
     except ValueError:  # a policy that does not exist: both ways build it alike
         return False
 
 
-def _by_typer(arguments):
+def _by_typer(name, arguments):
     from ranklens.cli.app import run_app
 
-    return run_app(["evaluate", *arguments])
+    return run_app([name, *arguments])
 
 
-def test_a_plain_call_loads_neither_typer_nor_pydantic():
+@pytest.mark.parametrize("call", [
+    "'evaluate', 'qrels.txt', 'run.txt', '-m', 'RR', '-m', 'AP', '-q'",
+    "'lint', 'qrels.txt', 'run.txt'",
+    "'convert', 'run.txt', '-', '--format', 'csv'",
+    "'measures', 'RR'",
+])  # fmt: skip
+def test_a_plain_call_loads_neither_typer_nor_pydantic(call):
     code = (
-        "import sys; from ranklens.cli.main import main; main(['evaluate', 'qrels.txt', 'run.txt', '-m', 'RR', '-m', 'AP', '-q']); "
+        f"import sys; from ranklens.cli.main import main; main([{call}]); "
         "print({'typer', 'pydantic', 'rich', 'scipy'} & {*sys.modules})"
     )
     done = subprocess.run(
@@ -102,4 +147,3 @@ def test_mistakes_are_told_by_typer(capsys, monkeypatch):
     assert "No such option" in capsys.readouterr().err
     assert main(["evaluate", "qrels.txt"]) == 2
     assert "Missing argument" in capsys.readouterr().err
-    assert {field.name for field in fields(Policy)} <= {name for name, _ in quick.OPTIONS.values()}

@@ -1,52 +1,27 @@
-"""The commands as a Typer application; only those needed are imported."""
+"""The commands as a Typer application, for help, completion and mistakes; only those needed are imported."""
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, get_args
 
 import typer
 
 from ranklens import __version__
-from ranklens.cli import options
+from ranklens.cli.commands import COMMANDS, Argument, Command, Parameter, command_of
 from ranklens.cli.spellings import instead
-from ranklens.process import Strict
 from ranklens.words import documentation, in_one_line
 
-# Each command, in the order of the help, with its function (or application) in the module of the same name.
-_COMMANDS = {
-    "evaluate": "evaluate",
-    "compare": "compare",
-    "bench": "bench",
-    "gate": "gate",
-    "history": "app",
-    "sensitivity": "sensitivity",
-    "plan": "plan",
-    "explain": "explain",
-    "report": "report",
-    "measures": "list_measures",
-    "lint": "lint",
-    "convert": "convert",
-    "demo": "demo",
-}
-# Those that name measures, which may be the user's own.
-_WITH_MEASURES = (
-    "evaluate",
-    "compare",
-    "bench",
-    "gate",
-    "plan",
-    "sensitivity",
-    "explain",
-    "report",
-    "measures",
-)
+_HELP = {"help_option_names": ["-h", "--help"]}
+_NAMES = {Path: "FILE", int: "NUMBER", float: "NUMBER", str: "TEXT"}  # of values in help
 
 
-def make_app(names: Iterable[str] = _COMMANDS) -> typer.Typer:
+def make_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
     """The application with some of its commands, or all."""
     app = typer.Typer(
         name="ranklens",
@@ -54,27 +29,72 @@ def make_app(names: Iterable[str] = _COMMANDS) -> typer.Typer:
         add_completion=True,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,  # two columns, which leave room for words at the width of a terminal
-        context_settings={"help_option_names": ["-h", "--help"]},
+        context_settings=_HELP,
     )
     app.callback(help=documentation(_main))(_main)
     for name in names:
-        module = import_module(f"ranklens.cli.{name}")
-        found = getattr(module, _COMMANDS[name])
-        if isinstance(found, typer.Typer):  # a command with commands of its own
-            app.add_typer(found, name=name, epilog=module.EXAMPLES, short_help=found.info.help or "")
+        command, module = command_of(name), import_module(f"ranklens.cli.{name}")
+        if isinstance(command, Command):
+            _add(app, command, module.EXAMPLES)
             continue
-        command = options.with_policy(found)
-        command = options.with_load(command) if name in _WITH_MEASURES else command
-        command = command if name == "measures" else options.with_manners(command)
-        command, said = options.with_names(command), documentation(found)
-        app.command(name=name, epilog=module.EXAMPLES, help=said, short_help=options.first_line(found))(
-            command
+        group = typer.Typer(
+            help=module.HELP, no_args_is_help=True, rich_markup_mode=None, context_settings=_HELP
         )
+        for inner in command.values():
+            _add(group, inner)
+        app.add_typer(group, name=name, epilog=module.EXAMPLES, short_help=module.HELP)
     passed_on = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
     app.command(
         name="trec-eval", context_settings=passed_on, add_help_option=False, help=documentation(trec_eval)
     )(trec_eval)
     return app
+
+
+def _add(app: typer.Typer, command: Command, examples: str | None = None) -> None:
+    """Add a command; the list of commands has the first sentence of its help as a whole, which Typer would cut."""
+    said = documentation(command.function)
+    app.command(name=command.name, epilog=examples, help=said, short_help=said.partition("\n")[0])(
+        _typed(command)
+    )
+
+
+def _typed(command: Command) -> Callable[..., None]:
+    """A function whose signature says what the command takes, as Typer reads it."""
+
+    def run(context: typer.Context, **values: object) -> None:
+        chosen: dict[str, str] = {}
+        for parameter in command.parameters:
+            source = context.get_parameter_source(parameter.name)
+            if parameter.flags and source is not None and source.name == "COMMANDLINE":
+                chosen[parameter.name] = parameter.flags[-1]
+        command.run(values, chosen)
+
+    only = inspect.Parameter.KEYWORD_ONLY
+    parameters = [inspect.Parameter("context", only, annotation=typer.Context)]
+    parameters += [
+        inspect.Parameter(one.name, only, default=one.default, annotation=Annotated[one.kind, _info(one)])
+        for one in command.parameters
+    ]
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run
+
+
+def _info(parameter: Parameter) -> object:
+    """What Typer is told of a parameter."""
+    said = parameter.said
+    if isinstance(said, Argument):
+        return typer.Argument(help=said.help)
+    return typer.Option(
+        *said.flags, help=said.help, metavar=said.metavar or _name_of(parameter.kind), min=said.least
+    )
+
+
+def _name_of(kind: object) -> str | None:
+    """What a value of this type, or of one in a list or a choice, is called; flags have none."""
+    if get_args(kind):
+        return next((name for one in get_args(kind) if (name := _name_of(one))), None)
+    return _NAMES.get(kind) if isinstance(kind, type) else None
 
 
 def _version(wanted: bool) -> None:
@@ -109,8 +129,6 @@ def run_app(arguments: Sequence[str]) -> int:
         return stop.exit_code
     except typer.Abort:  # Ctrl-C
         return 130
-    except Strict as stop:
-        return stop.status
     except Exception as error:
         if not hasattr(error, "format_message"):
             raise
@@ -133,4 +151,4 @@ def _app_for(arguments: Sequence[str]) -> typer.Typer:
     """With one command if that is clear; with all of them for help, completion and mistakes."""
     completes = "_RANKLENS_COMPLETE" in os.environ
     first = next(iter(arguments), "")
-    return make_app([first]) if first in _COMMANDS and not completes else make_app()
+    return make_app([first]) if first in COMMANDS and not completes else make_app()

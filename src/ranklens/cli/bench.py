@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Annotated
 
 from ranklens.cli import options, output_formats
+from ranklens.cli.commands import Argument
 from ranklens.data.files.output import check_outputs, write_text
 from ranklens.errors import InputError
-from ranklens.process import reader_may_leave, say
+from ranklens.options import Description
+from ranklens.process import CheckFailed, reader_may_leave, say, say_result
+from ranklens.retrieval.asking import Asking
 from ranklens.words import counted, in_one_line
 
 if TYPE_CHECKING:
@@ -46,16 +47,17 @@ class Format(str, Enum):
     github = "github"
 
 
-@options.with_asking
 def bench(
-    asking: dict[str, Any],
+    asking: Asking,
     config: Annotated[
-        Path | None, typer.Argument(help="Configuration, YAML or TOML; with --init, the file to write.")
+        Path | None, Argument("Configuration, YAML or TOML; with --init, the file to write.")
     ] = None,
     init: Annotated[
-        bool, typer.Option("--init", help="Create a commented example instead of running a benchmark.")
+        bool, Description("Create a commented example instead of running a benchmark.", flags=("--init",))
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file (with --init).")] = False,
+    force: Annotated[
+        bool, Description("Overwrite an existing file (with --init).", flags=("--force",))
+    ] = False,
     format: Annotated[Format | None, output_formats.asked(Format)] = None,  # noqa: A002
     output: options.Output = None,
     junit: options.Junit = None,
@@ -71,7 +73,7 @@ def bench(
     if config is None:
         raise InputError("No configuration given. Create an example with: ranklens bench --init bench.yaml")
     from ranklens.bench.config import load
-    from ranklens.bench.config.execution import Asking, inputs, measure, outputs, write_outputs
+    from ranklens.bench.config.execution import inputs, measure, outputs, write_outputs
     from ranklens.cli.mismatch import queries_in_common
     from ranklens.guard.github import refuse_inputs
 
@@ -80,7 +82,7 @@ def bench(
     check_outputs([output, junit, *outputs(loaded)], inputs(loaded))
     refuse_inputs(inputs(loaded))
     with queries_in_common():
-        result = measure(loaded, Asking(**asking))
+        result = measure(loaded, asking)
     # Before the files of the configuration, of which one may not be writable.
     with reader_may_leave():  # as in "ranklens bench … | head": the status is still that of the gates
         if written is Format.parquet:
@@ -100,7 +102,7 @@ def bench(
     for line in _failures(result):
         say(in_one_line(line))
     if not result.passed:
-        raise typer.Exit(1)
+        raise CheckFailed
 
 
 def _failures(result: BenchResult) -> Iterator[str]:
@@ -146,4 +148,4 @@ def _write_example(path: Path, force: bool) -> None:
     if path.exists() and not force:
         raise InputError(f"{path} already exists; choose another name, or pass --force to overwrite it.")
     write_text(EXAMPLE.read_text(encoding="utf-8"), path)
-    typer.echo(f"{path}: an example with every key. Set data and retrievers, then run: ranklens bench {path}")
+    say_result(f"{path}: an example with every key. Set data and retrievers, then run: ranklens bench {path}")

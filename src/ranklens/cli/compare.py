@@ -5,8 +5,6 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from ranklens.cli import options, output_formats
 from ranklens.cli.comparison_options import compare_files, inputs, with_settings
 from ranklens.cli.latex import with_paper_table
@@ -14,6 +12,7 @@ from ranklens.cli.output_formats import Format
 from ranklens.cli.texts import query_texts
 from ranklens.data.files import output as out
 from ranklens.errors import InputError
+from ranklens.options import Description
 from ranklens.policy import Policy
 
 if TYPE_CHECKING:
@@ -67,52 +66,53 @@ def compare(
     policy: Policy,
     settings: dict[str, Any],
     paper: dict[str, Any],
-    most: Annotated[int, typer.Option(min=0, metavar="N", help="Show the N queries that differ most.")] = 0,
+    most: Annotated[int, Description("Show the N queries that differ most.", metavar="N", least=0)] = 0,
     document: Annotated[
-        str | None, typer.Option("--documents", help="Show the two rankings of this query side by side.")
+        str | None, Description("Show the two rankings of this query side by side.", flags=("--documents",))
     ] = None,
     pair: Annotated[
         tuple[str, str] | None,
-        typer.Option(
+        Description(
+            "The two runs for --most and --documents; by default the baseline (or the first run) and the best other run.",
             metavar="A B",
-            help="The two runs for --most and --documents; by default the baseline (or the first run) and the best other run.",
         ),
     ] = None,
     risk: Annotated[
         float | None,
-        typer.Option(
-            min=0,
+        Description(
+            "Also show URisk, TRisk and GeoRisk: losses against the baseline (or the first run) count 1 + ALPHA times.",
             metavar="ALPHA",
-            help="Also show URisk, TRisk and GeoRisk: losses against the baseline (or the first run) count 1 + ALPHA times.",
+            least=0,
         ),
     ] = None,
     effect_sizes: Annotated[
         bool,
-        typer.Option(
-            "--effect-sizes",
-            help="Also show Cohen's dz, Hedges' g and the probability of improvement per pair.",
+        Description(
+            "Also show Cohen's dz, Hedges' g and the probability of improvement per pair.",
+            flags=("--effect-sizes",),
         ),
     ] = False,
     rows: Annotated[
-        Rows, typer.Option("--rows", help="Rows of csv, tsv, jsonl and parquet: systems, pairs or queries.")
+        Rows,
+        Description("Rows of csv, tsv, jsonl and parquet: systems, pairs or queries.", flags=("--rows",)),
     ] = Rows.systems,
     plots: Annotated[
         list[str],
-        typer.Option(
-            "--plot",
-            metavar="[CHART[:MEASURE]=]FILE",
-            help="Draw a chart as .png, .svg, .pdf or .html: leaderboard (default), differences, deltas, scatter, first_relevant, "
+        Description(
+            "Draw a chart as .png, .svg, .pdf or .html: leaderboard (default), differences, deltas, scatter, first_relevant, "
             "precision_recall, over_k, significance or slices. It shows the first measure; name another as in "
             "deltas:AP=ap.png. Can be repeated.",
+            flags=("--plot",),
+            metavar="[CHART[:MEASURE]=]FILE",
         ),
     ] = [],  # noqa: B006  typer does not change it
     figure: Annotated[
         str | None,
-        typer.Option(help="Size --plot for a paper: column (240 pt), text (504 pt) or a width in points."),
+        Description("Size --plot for a paper: column (240 pt), text (504 pt) or a width in points."),
     ] = None,
     highlight: Annotated[
         list[str],
-        typer.Option(help="Runs that stand out in --plot, while the others are grey. Can be repeated."),
+        Description("Runs that stand out in --plot, while the others are grey. Can be repeated."),
     ] = [],  # noqa: B006  typer does not change it
     queries: options.Queries = None,
     format: options.Written = None,  # noqa: A002

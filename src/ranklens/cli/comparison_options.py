@@ -8,17 +8,15 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from ranklens.cli import options
 from ranklens.cli.bars import progress
 from ranklens.cli.evaluate import DEFAULT_MEASURES
-from ranklens.cli.map_and_match import columns_of, match_of
 from ranklens.cli.mismatch import only_mismatches
-from ranklens.data.files.collection import open_collection, paths_of, with_intents
+from ranklens.cli.reading import MatchOptions
+from ranklens.data.files.collection import paths_of, with_intents
 from ranklens.data.files.hashes import Inputs
-from ranklens.data.readers.names import Names
 from ranklens.errors import InputError, RankLensError, RankLensWarning, warn
+from ranklens.options import Description
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,67 +33,59 @@ _SETTINGS: dict[str, tuple[Any, Any]] = {
     "baseline": (
         Annotated[
             str | None,
-            typer.Option(help="Compare every run with this one; without it, all pairs are compared."),
+            Description("Compare every run with this one; without it, all pairs are compared."),
         ],
         None,
     ),
-    "test": (Annotated[str | None, typer.Option(help=_TESTS)], None),
+    "test": (Annotated[str | None, Description(_TESTS)], None),
     "correction": (
         Annotated[
             str,
-            typer.Option(
-                help="Correction for multiple pairs: holm, bonferroni, hochberg, hommel, bh, by or none."
-            ),
+            Description("Correction for multiple pairs: holm, bonferroni, hochberg, hommel, bh, by or none."),
         ],
         "holm",
     ),
     "alpha": (
-        Annotated[float, typer.Option(help="Significance level.")],
+        Annotated[float, Description("Significance level.")],
         0.05,
     ),
-    "level": (Annotated[float, typer.Option(help="Confidence level.")], 0.95),
+    "level": (Annotated[float, Description("Confidence level.")], 0.95),
     "primary": (
         Annotated[
             str | None,
-            typer.Option(
-                help="The measure that a recommendation rests on; the others are described. Default: the first."
+            Description(
+                "The measure that a recommendation rests on; the others are described. Default: the first."
             ),
         ],
         None,
     ),
     "family": (
-        Annotated[
-            str, typer.Option(help="Correct over the pairs of each measure (measure) or of all (all).")
-        ],
+        Annotated[str, Description("Correct over the pairs of each measure (measure) or of all (all).")],
         "measure",
     ),
-    "by": (Annotated[str | None, typer.Option(help=_BY)], None),
+    "by": (Annotated[str | None, Description(_BY)], None),
     "margin": (
         Annotated[
             str | None,
-            typer.Option(
-                help="The largest difference that does not matter: a number, or a share such as 2%."
-            ),
+            Description("The largest difference that does not matter: a number, or a share such as 2%."),
         ],
         None,
     ),
-    "cluster": (Annotated[str | None, typer.Option(metavar="FILE:COLUMN", help=_CLUSTER)], None),
+    "cluster": (Annotated[str | None, Description(_CLUSTER, metavar="FILE:COLUMN")], None),
     "intervals": (
         Annotated[
             str,
-            typer.Option(
-                help="Intervals of differences: separate, or simultaneous, which agree with the tests."
-            ),
+            Description("Intervals of differences: separate, or simultaneous, which agree with the tests."),
         ],
         "separate",
     ),
-    "seed": (Annotated[int, typer.Option(min=0, help="Random seed.")], 0),
+    "seed": (Annotated[int, Description("Random seed.", least=0)], 0),
     "by_team": (
         Annotated[
             str | None,
-            typer.Option(
+            Description(
+                "Also show the best run of each team: by the beginning of its name (tag), or a table with columns system and team.",
                 metavar="tag|FILE",
-                help="Also show the best run of each team: by the beginning of its name (tag), or a table with columns system and team.",
             ),
         ],
         None,
@@ -136,12 +126,10 @@ def compare_files(
 
     # The tests will need SciPy: load it while the files are read.
     Thread(target=import_module, args=("scipy.special",), daemon=True).start()
-    columns, matching = columns_of(places), match_of(match)
     bad: dict[str, RankLensError] = {}
-    names = Names.of(columns, matching)
+    reading = MatchOptions(qrels_format, run_format, list(places or ()), match)
     read = Inputs.of([*inputs(qrels, (), by, intents), *inputs(qrels, (), cluster)])
-    data = open_collection(qrels, runs, qrels_format, run_format, names, bad if skip_bad else None)
-    data = with_intents(data, intents)
+    data = with_intents(reading.open(qrels, runs, bad if skip_bad else None), intents)
     for name, error in bad.items():
         warn(RankLensWarning(f"{name} was skipped: ", *error.parts))
     column, table = _column("by", by, qrels, data.qrels)
@@ -155,7 +143,7 @@ def compare_files(
             clusters=belonging,
             queries=table,
             rng=seed,
-            match=matching,
+            match=reading.matching,
             teams=by_team,
             skip_bad=skip_bad,
             progress=progress,

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from ranklens.cli.bars import reading
+from ranklens.cli.commands import Argument
+from ranklens.options import Description
+from ranklens.process import say_result
 from ranklens.words import in_one_line
 
 EXAMPLES = (
@@ -18,20 +19,18 @@ EXAMPLES = (
 
 
 def convert(
-    source: Annotated[str, typer.Argument(help="Judgments or a run, in any format; - is standard input.")],
+    source: Annotated[str, Argument("Judgments or a run, in any format; - is standard input.")],
     target: Annotated[
         Path,
-        typer.Argument(
-            help="File to write: .parquet, .jsonl, .csv or .tsv, otherwise TREC; add .gz, .zst, .xz or .bz2 to compress it. "
+        Argument(
+            "File to write: .parquet, .jsonl, .csv or .tsv, otherwise TREC; add .gz, .zst, .xz or .bz2 to compress it. "
             "- is standard output."
         ),
     ],
-    kind: Annotated[
-        str | None, typer.Option(help="Content, if the columns do not show it: qrels or run.")
-    ] = None,
+    kind: Annotated[str | None, Description("Content, if the columns do not show it: qrels or run.")] = None,
     format: Annotated[  # noqa: A002
         str | None,
-        typer.Option(help="Output format, if the suffix does not show it: trec, csv, tsv, jsonl or parquet."),
+        Description("Output format, if the suffix does not show it: trec, csv, tsv, jsonl or parquet."),
     ] = None,
 ) -> None:
     """Convert judgments or a run to another format; nothing is lost."""
@@ -42,4 +41,6 @@ def convert(
     with reading():
         rows, what = write(source, target, kind, format)
     written = f"{rows:,} rows of {'judgments' if what == 'qrels' else 'a run'}"
-    typer.echo(written if str(target) == "-" else in_one_line(f"{target}: {written}"), err=is_stream(target))
+    say_result(
+        written if str(target) == "-" else in_one_line(f"{target}: {written}"), to_errors=is_stream(target)
+    )

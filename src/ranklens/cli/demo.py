@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from ranklens.data.files.output import check_output
 from ranklens.errors import InputError
+from ranklens.options import Description
+from ranklens.process import say_result
 
 if TYPE_CHECKING:
     from ranklens.comparison.comparison import Comparison
@@ -24,17 +24,17 @@ def demo(
     *,
     full: Annotated[
         bool,
-        typer.Option(
-            "--full", help="Compare six search engines on Python's own documentation and write a report."
+        Description(
+            "Compare six search engines on Python's own documentation and write a report.", flags=("--full",)
         ),
     ] = False,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="File for the report of --full. [ranklens-demo.html]"),
+        Description("File for the report of --full. [ranklens-demo.html]", flags=("-o", "--output")),
     ] = None,
     save: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="Folder for the data, to try other commands on."),
+        Description("Folder for the data, to try other commands on.", metavar="FOLDER"),
     ] = None,
 ) -> None:
     """Catch a regression: a change of the chunk size that looks harmless. Works offline, in two seconds."""
@@ -52,7 +52,7 @@ def _regression(folder: Path | None) -> None:
     from ranklens.bench.demo.regression import Regression
 
     found = Regression.run()
-    typer.echo(f"{found}\n")
+    say_result(f"{found}\n")
     if folder is not None:
         found.save(folder)
     lines = [
@@ -62,7 +62,7 @@ def _regression(folder: Path | None) -> None:
         f"{_program()} evaluate golden.jsonl after.jsonl --match text -m hit@3 --failing 8",
         f"{_program()} report golden.jsonl before.jsonl after.jsonl --match text -m hit@3",
     ]
-    typer.echo("\n".join(["Try next, on the same data:", *(f"  {line}" for line in lines if line)]))
+    say_result("\n".join(["Try next, on the same data:", *(f"  {line}" for line in lines if line)]))
 
 
 def _benchmark(output: Path, save: Path | None) -> None:
@@ -76,13 +76,13 @@ def _benchmark(output: Path, save: Path | None) -> None:
     found = run_demo(output)
     compared = found.comparison
     verdicts = Lines("Verdict", [f"{name}: {compared.verdict(name)}" for name in compared.measures])
-    typer.echo(f"{found.summary()}\n")
+    say_result(f"{found.summary()}\n")
     terminal.show(Printout([compared.table(), verdicts]))
-    typer.echo()
+    say_result()
     if save is not None:
         found.save(save)
-    typer.echo(f"The report: {output.resolve().as_uri()}\nOpen it in a browser; it works offline.\n")
-    typer.echo(_next_steps(compared, save))
+    say_result(f"The report: {output.resolve().as_uri()}\nOpen it in a browser; it works offline.\n")
+    say_result(_next_steps(compared, save))
 
 
 def _next_steps(compared: Comparison, folder: Path | None) -> str:

@@ -1,7 +1,4 @@
-"""``ranklens evaluate``: score one or several runs against judgments.
-
-Annotations are read by :mod:`ranklens.cli.app` alone, so that :mod:`ranklens.cli.quick` gets by without Typer.
-"""
+"""``ranklens evaluate``: score one or several runs against judgments."""
 
 from __future__ import annotations
 
@@ -12,24 +9,21 @@ from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ranklens.cli import output_formats
-from ranklens.cli.bars import progress, reading
-from ranklens.cli.map_and_match import columns_of, match_of
+from ranklens.cli import bars, options, output_formats
 from ranklens.cli.mismatch import queries_in_common
 from ranklens.cli.output_formats import Format
+from ranklens.cli.reading import MatchOptions
 from ranklens.cli.texts import query_texts
 from ranklens.data.files import output as out
-from ranklens.data.files.collection import open_collection, paths_of, with_intents
+from ranklens.data.files.collection import paths_of, with_intents
 from ranklens.data.files.hashes import Inputs
-from ranklens.data.readers.names import Names
 from ranklens.errors import InputError, warn
+from ranklens.options import Description
+from ranklens.policy import Policy
 
 if TYPE_CHECKING:
     import polars as pl
-    import typer
 
-    from ranklens.cli import options
-    from ranklens.policy import Policy
     from ranklens.report.explanation.failing import Failing
     from ranklens.scores import Scores
     from ranklens.scores.evaluation import Each
@@ -68,17 +62,17 @@ def evaluate(
     runs: options.Runs,
     policy: Policy,
     measures: options.Measures = DEFAULT_MEASURES,
-    per_query: Annotated[bool, typer.Option("-q", "--per-query", help="One row per query.")] = False,
+    per_query: Annotated[bool, Description("One row per query.", flags=("-q", "--per-query"))] = False,
     failing: Annotated[
         int | None,
-        typer.Option(
-            min=1,
+        Description(
+            "Also show the N queries with the lowest values: what was expected, what came instead, and why.",
             metavar="N",
-            help="Also show the N queries with the lowest values: what was expected, what came instead, and why.",
+            least=1,
         ),
     ] = None,
     failing_measure: Annotated[
-        str | None, typer.Option(help="Measure for --failing; by default the first.")
+        str | None, Description("Measure for --failing; by default the first.")
     ] = None,
     queries: options.Queries = None,
     format: options.Written = None,  # noqa: A002
@@ -86,26 +80,19 @@ def evaluate(
     spreadsheet: options.Spreadsheet = False,
     skip_bad: options.SkipBad = False,
     intents: options.Intents = None,
-    qrels_format: options.QrelsFormat = None,
-    run_format: options.RunFormat = None,
-    places: options.Map = None,
-    match: options.Match = None,
+    reading: MatchOptions = MatchOptions(),
     abstain_below: Annotated[
         float | None,
-        typer.Option(
-            help="For unanswerable questions, treat an answer as empty if all its scores are below this."
-        ),
+        Description("For unanswerable questions, treat an answer as empty if all its scores are below this."),
     ] = None,
     save: options.Save = False,
     engine: Annotated[
         Engine,
-        typer.Option(
-            help="Compute on this machine (local) or on a cluster (spark), which also reads tables."
-        ),
+        Description("Compute on this machine (local) or on a cluster (spark), which also reads tables."),
     ] = Engine.local,
     master: Annotated[
         str | None,
-        typer.Option(metavar="URL", help="Spark's master, such as spark://host:7077, yarn or local[4]."),
+        Description("Spark's master, such as spark://host:7077, yarn or local[4].", metavar="URL"),
     ] = None,
 ) -> None:
     """Score one or several runs against judgments."""
@@ -120,27 +107,25 @@ def evaluate(
     texts = query_texts(queries, qrels, "evaluate") if queries or per_query or failing else {}
     each, read = Each(), Inputs.of([qrels, intents])
     with _said(each):
-        columns, matching = columns_of(places), match_of(match)
-        names = Names.of(columns, matching)
         if engine is Engine.spark:
             from ranklens.spark.files import open_on_spark
 
-            data = open_on_spark(qrels, runs, qrels_format, run_format, master)
+            data = open_on_spark(qrels, runs, reading.qrels_format, reading.run_format, master)
         else:
-            data = open_collection(
-                qrels, runs, qrels_format, run_format, names, each.bad if skip_bad else None
-            )
+            data = reading.open(qrels, runs, each.bad if skip_bad else None)
         data = with_intents(data, intents)
         gold = kept(data.qrels) if len(data.runs) > 1 else data.qrels
         how: dict[str, Any] = {
             "measures": measures,
             "policy": policy,
-            "match": matching,
+            "match": reading.matching,
             "abstain_below": abstain_below,
-            **({"columns": columns} if engine is Engine.spark else {}),  # files are read under these names
+            **(
+                {"columns": reading.columns} if engine is Engine.spark else {}
+            ),  # files are read under these names
         }
         if len(data.runs) == 1:
-            with reading(), queries_in_common():
+            with bars.reading(), queries_in_common():
                 each.scores.update((name, score(gold, run, **how)) for name, run in data.runs.items())
         else:
             _score_each(data.runs, lambda run: score(gold, run, **how), each, skip_bad=skip_bad)
@@ -201,8 +186,8 @@ def _score_each(
             return scored(run)
 
     few = len(runs) <= _FEW
-    with reading() if few else nullcontext():
-        evaluate_each(runs, checked, progress=iter if few else progress, skip_bad=skip_bad, into=each)
+    with bars.reading() if few else nullcontext():
+        evaluate_each(runs, checked, progress=iter if few else bars.progress, skip_bad=skip_bad, into=each)
 
 
 @contextmanager

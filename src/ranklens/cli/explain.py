@@ -8,18 +8,18 @@ from enum import Enum
 from html import escape
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from ranklens.cli import options, output_formats
-from ranklens.cli.map_and_match import columns_of, match_of
+from ranklens.cli.commands import Argument
 from ranklens.cli.mismatch import queries_in_common
+from ranklens.cli.reading import MatchOptions
 from ranklens.cli.texts import query_texts
 from ranklens.data.files import output as out
-from ranklens.data.files.collection import open_collection, paths_of
+from ranklens.data.files.collection import paths_of
 from ranklens.data.files.systems import several
-from ranklens.data.readers.names import Names
 from ranklens.errors import InputError
+from ranklens.options import Description
 from ranklens.policy import Policy
+from ranklens.process import say_result
 
 if TYPE_CHECKING:
     from ranklens.report.explanation.explain import Explanation
@@ -68,27 +68,26 @@ class Format(str, Enum):
 
 
 def explain(
-    measure: Annotated[str, typer.Argument(help="Measure, such as nDCG@10.")],
+    measure: Annotated[str, Argument("Measure, such as nDCG@10.")],
     qrels: options.Qrels,
-    run: Annotated[str, typer.Argument(help="Run; - is standard input.")],
+    run: Annotated[str, Argument("Run; - is standard input.")],
     policy: Policy,
     query: Annotated[
         str | None,
-        typer.Option(
-            "--query", help="Query to explain. Without it, the queries with the lowest values are listed."
+        Description(
+            "Query to explain. Without it, the queries with the lowest values are listed.", flags=("--query",)
         ),
     ] = None,
     queries: options.Queries = None,
-    rows: Annotated[int, typer.Option(help="Approximate number of rows to show.")] = 20,
+    rows: Annotated[int, Description("Approximate number of rows to show.")] = 20,
     format: Annotated[Format | None, output_formats.asked(Format)] = None,  # noqa: A002
     output: options.Output = None,
-    qrels_format: options.QrelsFormat = None,
-    run_format: options.RunFormat = None,
-    places: options.Map = None,
-    match: options.Match = None,
+    reading: MatchOptions = MatchOptions(),
     convention: Annotated[
         str | None,
-        typer.Option("--as", help="Explain the number of another tool, such as xgboost, and why it differs."),
+        Description(
+            "Explain the number of another tool, such as xgboost, and why it differs.", flags=("--as",)
+        ),
     ] = None,
 ) -> None:
     """Show step by step how a measure gets its value for one query."""
@@ -99,11 +98,10 @@ def explain(
     out.check_output(output, [qrels, *paths_of([run])])
     written = output_formats.format_of(format, output, Format)
     given = query_texts(queries, qrels, "explain")
-    columns, matching = columns_of(places), match_of(match)
-    data = open_collection(qrels, [run], qrels_format, run_format, Names.of(columns, matching))
+    data = reading.open(qrels, [run])
     if len(data.runs) > 1:
         raise several(run, data.runs)
-    gold, ranked = read_inputs(data.qrels, next(iter(data.runs.values())), policy, match=matching)
+    gold, ranked = read_inputs(data.qrels, next(iter(data.runs.values())), policy, match=reading.matching)
     texts = {**(getattr(gold, "texts", None) or {}), **given}
     judged = judgments(gold)["query"].unique()
     query = judged[0] if query is None and len(judged) == 1 else query
@@ -114,7 +112,7 @@ def explain(
             )
         with queries_in_common():
             listed = _which_query(measure, gold, ranked, policy, texts)
-        typer.echo(listed)
+        say_result(listed)
         return
     own = None if convention is not None and policy == Policy() else policy
     found = work_out(measure, gold, ranked, query=query, policy=own, rows=rows, convention=convention)

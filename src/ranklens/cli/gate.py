@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
-import typer
-
 from ranklens.cli import options, output_formats
+from ranklens.cli.commands import Argument
+from ranklens.cli.reading import MatchOptions
 from ranklens.data.files import output as out
 from ranklens.errors import InputError
+from ranklens.options import Description
 from ranklens.policy import Policy
-from ranklens.process import reader_may_leave, say
+from ranklens.process import CheckFailed, reader_may_leave, say, say_result
+from ranklens.retrieval.asking import Asking
 from ranklens.words import counted, in_one_line
 
 if TYPE_CHECKING:
@@ -72,85 +75,85 @@ class _Held(NamedTuple):
     says_missing: bool  # what becomes of missing queries
 
 
-@options.with_asking
 def gate(
-    context: typer.Context,
+    chosen: Mapping[str, str],
+    asking: Asking,
     policy: Policy,
-    asking: dict[str, Any],
     rules: Annotated[
         list[str] | None,
-        typer.Argument(
-            help="Rules, such as 'nDCG@10 >= 0.42', 'nDCG@10 drop <= 0.01 @ 95%', 'failed <= 0', 'p95 <= 200ms' or, for a slice, "
+        Argument(
+            "Rules, such as 'nDCG@10 >= 0.42', 'nDCG@10 drop <= 0.01 @ 95%', 'failed <= 0', 'p95 <= 200ms' or, for a slice, "
             "'nDCG@10[type=how-to] >= 0.4'. With --config, they are added to its gates."
         ),
     ] = None,
     configs: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--config", metavar="FILE", help="Configuration whose retrievers and runs are measured and gated."
+        Description(
+            "Configuration whose retrievers and runs are measured and gated.",
+            flags=("--config",),
+            metavar="FILE",
         ),
     ] = None,
     judgments: Annotated[
         list[str] | None,
-        typer.Option("--qrels", metavar="TEXT", help="Judgments, or a golden set, if there is no --config."),
+        Description(
+            "Judgments, or a golden set, if there is no --config.", flags=("--qrels",), metavar="TEXT"
+        ),
     ] = None,
     runs: Annotated[
         list[str] | None,
-        typer.Option("--run", metavar="[NAME=]PATH", help="Run or log to gate. Can be repeated."),
+        Description("Run or log to gate. Can be repeated.", flags=("--run",), metavar="[NAME=]PATH"),
     ] = None,
     baselines: Annotated[
         list[str] | None,
-        typer.Option(
-            "--baseline",
+        Description(
+            "What drops are measured from: a frozen file, or an entry of the history.",
+            flags=("--baseline",),
             metavar="FILE|history:REF",
-            help="What drops are measured from: a frozen file, or an entry of the history.",
         ),
     ] = None,
     update: Annotated[
         bool,
-        typer.Option(
-            "--update",
-            help="Write the baseline file from these results instead of checking drops; all other rules must hold.",
+        Description(
+            "Write the baseline file from these results instead of checking drops; all other rules must hold.",
+            flags=("--update",),
         ),
     ] = False,
     undecided: Annotated[
         Undecided | None,
-        typer.Option(
-            "--undecided",
-            help="What to do if the queries are too few to decide a rule: fail (default) or pass.",
+        Description(
+            "What to do if the queries are too few to decide a rule: fail (default) or pass.",
+            flags=("--undecided",),
         ),
     ] = None,
     common: Annotated[
         bool,
-        typer.Option(
-            "--common",
-            help="If some judgments changed, compare only the queries whose judgments did not.",
+        Description(
+            "If some judgments changed, compare only the queries whose judgments did not.",
+            flags=("--common",),
         ),
     ] = False,
     min_checked: Annotated[
         str | None,
-        typer.Option(
-            "--min-checked",
+        Description(
+            "The least share of the queries that every rule must check; by default 95%.",
+            flags=("--min-checked",),
             metavar="SHARE",
-            help="The least share of the queries that every rule must check; by default 95%.",
         ),
     ] = None,
     queries: options.Queries = None,
     cluster: Annotated[
         str | None,
-        typer.Option(metavar="FIELD", help="Queries with the same value of this field belong together."),
+        Description("Queries with the same value of this field belong together.", metavar="FIELD"),
     ] = None,
     measures: Annotated[
         list[str] | None,
-        typer.Option("-m", "--measures", help="Further measures that --update keeps. Can be repeated."),
+        Description("Further measures that --update keeps. Can be repeated.", flags=("-m", "--measures")),
     ] = None,
     format: Annotated[Format | None, output_formats.asked(Format)] = None,  # noqa: A002
     output: options.Output = None,
     junit: options.Junit = None,
-    qrels_format: options.QrelsFormat = None,
-    run_format: options.RunFormat = None,
-    places: options.Map = None,
-    match: options.Match = None,
+    reading: MatchOptions = MatchOptions(),
 ) -> None:
     """Check results against rules and a baseline; exit status 1 if a rule fails, 2 if nothing could be checked.
 
@@ -166,12 +169,10 @@ def gate(
     if (config is None) == (qrels is None) or (qrels is None) != (not runs):
         raise InputError("Say what to check: either --config FILE, or --qrels FILE and --run FILE.")
     if config is not None:
-        _refuse_ignored(context)
-    chosen = None if undecided is None else undecided.value
-    source = context.get_parameter_source("missing")
-    says_missing = source is not None and source.name == "COMMANDLINE"
+        _refuse_ignored(chosen)
+    undecided_as = None if undecided is None else undecided.value
     asked = [Rule.parse(rule) for rule in rules or ()]
-    held = _Held(asked, baseline, chosen, common, min_checked, update, says_missing)
+    held = _Held(asked, baseline, undecided_as, common, min_checked, update, "missing" in chosen)
     written = output_formats.format_of(format, output, Format)
     frozen = baseline is not None and not baseline.startswith(HISTORY)
     writes = [output, junit, *([Path(str(baseline))] if update and frozen else [])]
@@ -181,8 +182,7 @@ def gate(
     if config is not None:
         found = _by_config(config, held, asking, [file for file in (output, junit) if file is not None])
     else:
-        how = {"qrels_format": qrels_format, "run_format": run_format, "places": places, "match": match}
-        found = _by_files(str(qrels), runs or [], held, policy, measures or [], queries, cluster, how)
+        found = _by_files(str(qrels), runs or [], held, policy, measures or [], queries, cluster, reading)
     if found is not None:
         _for_ci(found, junit)
         _tell(found, written, output, config)
@@ -197,7 +197,7 @@ def _only(option: str, values: Sequence[_T] | None) -> _T | None:
     return values[0] if values else None
 
 
-def _refuse_ignored(context: typer.Context) -> None:
+def _refuse_ignored(chosen: Mapping[str, str]) -> None:
     """A configuration says itself what these options say for files; one that had no effect could let a gate pass."""
     from ranklens.policy import questions
 
@@ -211,10 +211,8 @@ def _refuse_ignored(context: typer.Context) -> None:
         "places",
         "match",
     ):
-        source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
-            option = next(one.opts[-1] for one in context.command.params if one.name == name)
-            raise InputError(f"{option} has no effect with --config; set it in the configuration.")
+        if name in chosen:
+            raise InputError(f"{chosen[name]} has no effect with --config; set it in the configuration.")
 
 
 def _by_files(
@@ -225,13 +223,10 @@ def _by_files(
     measures: Sequence[str],
     queries: str | None,
     cluster: str | None,
-    how: Mapping[str, Any],
+    reading: MatchOptions,
 ) -> Outcome | None:
     """Runs and logs against judgments."""
-    from ranklens.cli.map_and_match import columns_of, match_of
     from ranklens.cli.mismatch import queries_in_common
-    from ranklens.data.files.collection import open_collection
-    from ranklens.data.readers.names import Names
     from ranklens.guard.baselines import Baseline
     from ranklens.guard.checking import check
     from ranklens.guard.context import MIN_CHECKED, GateTerms, share_of
@@ -244,12 +239,10 @@ def _by_files(
     wanted = list(dict.fromkeys([*ruled, *(parse_many(measures) if measures else [])]))
     if not held.rules and not (held.update and wanted):
         raise InputError("There is no rule to check; write one, such as 'nDCG@10 >= 0.4'.")
-    matching = match_of(how["match"])
-    names = Names.of(columns_of(how["places"]), matching)
-    data = open_collection(qrels, runs, how["qrels_format"], how["run_format"], names).with_logs()
+    data = reading.open(qrels, runs).with_logs()
     with queries_in_common():
         scores = {
-            name: evaluate(data.qrels, run, wanted or ["RR"], policy, match=matching)
+            name: evaluate(data.qrels, run, wanted or ["RR"], policy, match=reading.matching)
             for name, run in data.runs.items()
         }
         results = records_of(
@@ -270,10 +263,10 @@ def _by_files(
     return None
 
 
-def _by_config(path: Path, held: _Held, asking: Mapping[str, Any], written: Sequence[Path]) -> Outcome | None:
+def _by_config(path: Path, held: _Held, asking: Asking, written: Sequence[Path]) -> Outcome | None:
     """What a configuration describes, with its gates and further rules."""
     from ranklens.bench.config import load
-    from ranklens.bench.config.execution import Asking, inputs, measure, records_of
+    from ranklens.bench.config.execution import inputs, measure, records_of
     from ranklens.cli.mismatch import queries_in_common
     from ranklens.guard.baselines import HISTORY
     from ranklens.guard.github import refuse_inputs
@@ -286,9 +279,8 @@ def _by_config(path: Path, held: _Held, asking: Mapping[str, Any], written: Sequ
     refuse_inputs(inputs(loaded))
     if not loaded.rules:
         raise InputError(f"{path}: there is no gate to check; set gates, or write a rule.")
-    asked = Asking(**asking, frozen=held.update)
     with queries_in_common():
-        result = measure(loaded, asked)
+        result = measure(loaded, replace(asking, frozen=held.update))
     if not held.update or result.outcome.failed:
         return result.outcome
     refuse_mismatch(result.scores, result.benchmark)
@@ -332,9 +324,9 @@ def _update(rules: Sequence[Rule], records: Mapping[str, Record], place: str | N
     lines = [line for name, record in records.items() for line in _means(name, record, _before(path, name))]
     Baseline(records).write(path)
     number = max(len(record.queries) for record in records.values())
-    typer.echo(in_one_line(f"{path}: a baseline of {counted(number, 'query')}; commit it."))
+    say_result(in_one_line(f"{path}: a baseline of {counted(number, 'query')}; commit it."))
     for line in lines:
-        typer.echo(f"  {in_one_line(line)}")
+        say_result(f"  {in_one_line(line)}")
 
 
 def _before(path: Path, system: str) -> Record | None:
@@ -386,4 +378,4 @@ def _tell(outcome: Outcome, format: Format, output: Path | None, config: Path | 
     say(f"the gate failed: {len(failed)} of {counted(len(outcome.verdicts), 'verdict')}.")
     for line in () if shown else wording.lines(outcome):
         say(in_one_line(line))
-    raise typer.Exit(1)
+    raise CheckFailed

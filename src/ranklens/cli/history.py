@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from ranklens.cli import options, output_formats
+from ranklens.cli.commands import Argument
+from ranklens.cli.reading import MatchOptions
 from ranklens.data.files import output as out
 from ranklens.errors import InputError
+from ranklens.options import Description
 from ranklens.policy import Policy
-from ranklens.words import counted, documentation, in_one_line
+from ranklens.process import say
+from ranklens.words import counted, in_one_line
 
 if TYPE_CHECKING:
     import polars as pl
@@ -40,14 +43,14 @@ _SHOWN = 20  # queries
 
 Store = Annotated[
     Path | None,
-    typer.Option(
-        "--history",
+    Description(
+        "History file. Default: $RANKLENS_HISTORY, else .ranklens/history.db in the repository.",
+        flags=("--history",),
         metavar="FILE",
-        help="History file. Default: $RANKLENS_HISTORY, else .ranklens/history.db in the repository.",
     ),
 ]
-System = Annotated[str | None, typer.Option("--system", help="Only this system.")]
-Last = Annotated[int | None, typer.Option("--last", min=1, metavar="N", help="Only the last N entries.")]
+System = Annotated[str | None, Description("Only this system.", flags=("--system",))]
+Last = Annotated[int | None, Description("Only the last N entries.", flags=("--last",), metavar="N", least=1)]
 
 
 class Rows(str, Enum):
@@ -57,12 +60,7 @@ class Rows(str, Enum):
     entries = "entries"
 
 
-app = typer.Typer(
-    help="Keep results and see them over time: add, list, show, trend, remove, export.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+HELP = "Keep results and see them over time: add, list, show, trend, remove, export."
 
 
 def keep(
@@ -81,7 +79,7 @@ def keep(
     history = History(store)
     numbers = history.add(records(results), kind=kind, label=label, config=config, at=at)
     told = ", ".join(f"#{number} {name}" for number, name in zip(numbers, results, strict=True))
-    typer.echo(in_one_line(f"ranklens: saved {told} in {history.path}"), err=True)
+    say(in_one_line(f"saved {told} in {history.path}"))
 
 
 def add(
@@ -89,30 +87,23 @@ def add(
     runs: options.Runs,
     policy: Policy,
     measures: options.Measures = ["nDCG@10,AP,RR,R@100,P@10"],  # noqa: B006  typer does not change it
-    label: Annotated[str | None, typer.Option(help="A name to find the entry by, such as v1.2.")] = None,
+    label: Annotated[str | None, Description("A name to find the entry by, such as v1.2.")] = None,
     at: Annotated[
         str | None,
-        typer.Option(metavar="DATE", help="When it was measured, such as 2026-05-01; by default now."),
+        Description("When it was measured, such as 2026-05-01; by default now.", metavar="DATE"),
     ] = None,
     store: Store = None,
-    qrels_format: options.QrelsFormat = None,
-    run_format: options.RunFormat = None,
-    places: options.Map = None,
-    match: options.Match = None,
+    reading: MatchOptions = MatchOptions(),
 ) -> None:
     """Score runs against judgments and add them to the history."""
-    from ranklens.cli.map_and_match import columns_of, match_of
     from ranklens.cli.mismatch import queries_in_common
-    from ranklens.data.files.collection import open_collection
-    from ranklens.data.readers.names import Names
     from ranklens.scores.evaluation import evaluate
 
     when = None if at is None else _time(at)
-    matching = match_of(match)
-    data = open_collection(qrels, runs, qrels_format, run_format, Names.of(columns_of(places), matching))
+    data = reading.open(qrels, runs)
     with queries_in_common():
         found = {
-            name: evaluate(data.qrels, run, measures, policy, match=matching)
+            name: evaluate(data.qrels, run, measures, policy, match=reading.matching)
             for name, run in data.with_logs().runs.items()
         }
     config = {"qrels": qrels, "runs": list(runs), "measures": list(measures)}
@@ -142,10 +133,10 @@ def list_entries(
 
 
 def show(
-    ref: Annotated[
-        str, typer.Argument(help="A number, last, a label, a commit, or the name of a system.")
-    ] = "last",
-    per_query: Annotated[bool, typer.Option("-q", "--per-query", help="All queries, one row each.")] = False,
+    ref: Annotated[str, Argument("A number, last, a label, a commit, or the name of a system.")] = "last",
+    per_query: Annotated[
+        bool, Description("All queries, one row each.", flags=("-q", "--per-query"))
+    ] = False,
     store: Store = None,
     format: options.Written = None,  # noqa: A002
     output: options.Output = None,
@@ -171,20 +162,20 @@ def show(
 def trend(
     measure: Annotated[
         str | None,
-        typer.Argument(help="The measure, in any spelling; by default the first of the newest entry."),
+        Argument("The measure, in any spelling; by default the first of the newest entry."),
     ] = None,
     system: System = None,
     last: Last = None,
     reference: Annotated[
         str | None,
-        typer.Option(
-            "--reference",
+        Description(
+            "Compare with this entry (a number, label or commit) as well as the one before; by default the best so far.",
+            flags=("--reference",),
             metavar="REF",
-            help="Compare with this entry (a number, label or commit) as well as the one before; by default the best so far.",
         ),
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE", help="Draw it as .png, .svg, .pdf or .html.")
+        Path | None, Description("Draw it as .png, .svg, .pdf or .html.", flags=("--plot",), metavar="FILE")
     ] = None,
     store: Store = None,
     format: options.Written = None,  # noqa: A002
@@ -214,9 +205,7 @@ def trend(
 
 
 def remove(
-    numbers: Annotated[
-        list[int], typer.Argument(help="Numbers of entries, as ranklens history list shows them.")
-    ],
+    numbers: Annotated[list[int], Argument("Numbers of entries, as ranklens history list shows them.")],
     store: Store = None,
 ) -> None:
     """Remove entries, such as damaged ones; the others keep their numbers."""
@@ -224,16 +213,14 @@ def remove(
 
     history = History(store)
     history.remove(*numbers)
-    typer.echo(
-        in_one_line(f"ranklens: removed {counted(len(numbers), 'entry', 'entries')} from {history.path}"),
-        err=True,
-    )
+    say(in_one_line(f"removed {counted(len(numbers), 'entry', 'entries')} from {history.path}"))
 
 
 def export(
-    path: Annotated[Path, typer.Argument(help="Parquet file to write.")],
+    path: Annotated[Path, Argument("Parquet file to write.")],
     rows: Annotated[
-        Rows, typer.Option("--rows", help="One row per entry, measure and query, or per entry and measure.")
+        Rows,
+        Description("One row per entry, measure and query, or per entry and measure.", flags=("--rows",)),
     ] = Rows.queries,
     store: Store = None,
 ) -> None:
@@ -245,21 +232,17 @@ def export(
         raise InputError(f"{path}: an export is Parquet; choose a name that ends in .parquet.")
     out.check_output(path, [History(store).path])
     number = write_parquet(History(store), path, rows.value)
-    typer.echo(in_one_line(f"{path}: {counted(number, 'row')}"), err=True)
+    sys.stderr.write(in_one_line(f"{path}: {counted(number, 'row')}") + "\n")
 
 
-_COMMANDS: dict[str, Callable[..., None]] = {
-    "add": options.with_load(options.with_policy(add)),
+COMMANDS: dict[str, Callable[..., None]] = {
+    "add": add,
     "list": list_entries,
     "show": show,
     "trend": trend,
     "remove": remove,
     "export": export,
 }
-for _name, _command in _COMMANDS.items():
-    app.command(name=_name, help=documentation(_command), short_help=options.first_line(_command))(
-        options.with_names(_command)
-    )
 
 
 def _time(text: str) -> float:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from ranklens.cli import options
+from ranklens.options import Description
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,7 +14,7 @@ _PANEL = "LaTeX (--format latex)"
 
 
 def _option(text: str, kind: Any, default: Any) -> tuple[Any, Any]:
-    return Annotated[kind, typer.Option(help=text, rich_help_panel=_PANEL)], default
+    return Annotated[kind, Description(text)], default
 
 
 _TABLE: dict[str, tuple[Any, Any]] = {
@@ -29,9 +28,7 @@ _TABLE: dict[str, tuple[Any, Any]] = {
         None,
     ),
     "delta": (
-        Annotated[
-            bool, typer.Option("--delta", help="LaTeX: add differences in percent.", rich_help_panel=_PANEL)
-        ],
+        Annotated[bool, Description("LaTeX: add differences in percent.", flags=("--delta",))],
         False,
     ),
     "digits": _option("LaTeX: digits after the decimal point.", int, 4),
@@ -39,9 +36,7 @@ _TABLE: dict[str, tuple[Any, Any]] = {
     "caption": _option("LaTeX: caption, in place of one that says what was tested.", str | None, None),
     "label": _option("LaTeX: label.", str | None, None),
     "wide": (
-        Annotated[
-            bool, typer.Option("--wide", help="LaTeX: span both columns of the page.", rich_help_panel=_PANEL)
-        ],
+        Annotated[bool, Description("LaTeX: span both columns of the page.", flags=("--wide",))],
         False,
     ),
     "notes": _option(

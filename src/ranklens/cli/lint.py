@@ -5,16 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
-from ranklens.cli import options, output_formats
-from ranklens.cli.bars import reading
-from ranklens.cli.map_and_match import columns_of
+from ranklens.cli import bars, options, output_formats
 from ranklens.cli.output_formats import Format
+from ranklens.cli.reading import ReadOptions
 from ranklens.data.files import output as out
-from ranklens.data.files.collection import open_collection
-from ranklens.data.readers.names import Names
-from ranklens.process import reader_may_leave
+from ranklens.process import CheckFailed, reader_may_leave
 from ranklens.words import in_one_line
 
 if TYPE_CHECKING:
@@ -39,9 +34,7 @@ _LEGENDS = {
 def lint(
     qrels: options.Qrels,
     runs: options.Runs,
-    qrels_format: options.QrelsFormat = None,
-    run_format: options.RunFormat = None,
-    places: options.Map = None,
+    reading: ReadOptions = ReadOptions(),
     format: options.Written = None,  # noqa: A002
     output: options.Output = None,
     strict: bool = False,  # an option of every command
@@ -53,9 +46,8 @@ def lint(
     written = output_formats.format_of(format, output, Format)
     out.check_output(output, [qrels, *runs])
     found = {}
-    with reading():
-        names = Names.of(columns_of(places))
-        data = open_collection(qrels, runs, qrels_format, run_format, names)
+    with bars.reading():
+        data = reading.open(qrels, runs)
         for name, run in data.runs.items():
             found[in_one_line(name)] = sorted(
                 look(data.qrels, run), key=lambda finding: SEVERITIES.index(finding.severity)
@@ -64,7 +56,7 @@ def lint(
         _write(found, written, output)
     failing = {"error", "warning"} if strict else {"error"}
     if failing & _severities(found):
-        raise typer.Exit(1)
+        raise CheckFailed
 
 
 def _write(found: dict[str, list[Finding]], written: Format, output: Path | None) -> None:

@@ -1,16 +1,20 @@
-"""The command line: mistakes reported in one sentence, and a fast path for the most common call."""
+"""The command line: mistakes reported in one sentence, and a fast path for well-formed calls."""
 
 from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ranklens.errors import InputError
-from ranklens.process import guarded, program
+from ranklens.process import CheckFailed, guarded, program
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from typer import Typer
+
+    app: Typer
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -22,34 +26,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    _check_date()
-    command, *rest = [*arguments, ""]
-    rest = rest[:-1]
-    if command in ("evaluate", "lint", "convert", "trec-eval"):  # which multiply no matrices
+    # Reports take their date from it, and libraries stumble over it while they are loaded.
+    date = os.environ.get("SOURCE_DATE_EPOCH", "")
+    if date and not (date.isascii() and date.isdigit() and len(date) < 12):
+        raise InputError(f"SOURCE_DATE_EPOCH is {date!r}; it is a number of seconds, or not set.")
+    name, rest = next(iter(arguments), ""), arguments[1:]
+    if name in ("evaluate", "lint", "convert", "trec-eval"):  # which multiply no matrices
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # starting threads takes time
-    if "_RANKLENS_COMPLETE" not in os.environ:
-        if command == "trec-eval":
-            from ranklens.exchange.trec.command import run as trec_eval
+    try:
+        if "_RANKLENS_COMPLETE" not in os.environ:
+            if name == "trec-eval":
+                from ranklens.exchange.trec.command import run as trec_eval
 
-            return trec_eval(rest)
-        if command == "evaluate":
-            from ranklens.cli.quick import quick_evaluate
+                return trec_eval(rest)
+            from ranklens.cli.commands import COMMANDS, Command, command_of
+            from ranklens.cli.quick import understood
 
-            if quick_evaluate(rest):
-                return 0
-    from ranklens.cli.app import run_app
+            if name in COMMANDS:
+                known = command_of(name)
+                command = known if isinstance(known, Command) else known.get(next(iter(rest), ""))
+                words = rest if command is known else rest[1:]
+                asked = understood(command, words) if command is not None else None
+                if command is not None and asked is not None:
+                    command.run(*asked)
+                    return 0
+        from ranklens.cli.app import run_app
 
-    return run_app(arguments)
+        return run_app(arguments)
+    except CheckFailed as stop:
+        return stop.status
 
 
-def _check_date() -> None:
-    """Reports take their date from it, and libraries stumble over it while they are loaded."""
-    given = os.environ.get("SOURCE_DATE_EPOCH", "")
-    if given and not (given.isascii() and given.isdigit() and len(given) < 12):
-        raise InputError(f"SOURCE_DATE_EPOCH is {given!r}; it is a number of seconds, or not set.")
-
-
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name == "app":  # the whole application, for documentation and tests
         from ranklens.cli.app import make_app
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from ranklens.cli import options, output_formats
+from ranklens.cli.commands import Argument
 from ranklens.cli.output_formats import Format, format_of
 from ranklens.data.files import output as out
 from ranklens.errors import InputError
 from ranklens.metrics.presets import ADVICE
+from ranklens.options import Description
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -33,13 +33,13 @@ GUIDE = (
 
 
 def list_measures(
-    name: Annotated[str | None, typer.Argument(help="Measure to describe, in any spelling.")] = None,
+    name: Annotated[str | None, Argument("Measure to describe, in any spelling.")] = None,
     purpose: Annotated[
         str | None,
-        typer.Option("--for", help=f"Recommend measures for a purpose: {', '.join(ADVICE)}."),
+        Description(f"Recommend measures for a purpose: {', '.join(ADVICE)}.", flags=("--for",)),
     ] = None,
     bibtex: Annotated[
-        bool, typer.Option("--bibtex", help="Print where the measure comes from, for a bibliography.")
+        bool, Description("Print where the measure comes from, for a bibliography.", flags=("--bibtex",))
     ] = False,
     format: options.Written = None,  # noqa: A002
     output: options.Output = None,

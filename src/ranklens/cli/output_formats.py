@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ranklens.data.files import output as out
 from ranklens.data.files.suffixes import PACKINGS, TABLES
 from ranklens.errors import InputError
+from ranklens.options import Description
 from ranklens.words import either
 
 if TYPE_CHECKING:
@@ -36,15 +37,13 @@ class Format(str, Enum):
 Known = TypeVar("Known", bound=Enum)
 
 
-def asked(known: type[Enum]) -> Any:
+def asked(known: type[Enum]) -> Description:
     """The option ``--format``; its choices stand in the help, where they do not widen a column."""
-    import typer
-
     choices = ", ".join(one.value for one in known)
-    return typer.Option(
-        "--format",
+    return Description(
+        f"Output format: {choices}. Default: by the suffix of -o, else table.",
+        flags=("--format",),
         metavar="FORMAT",
-        help=f"Output format: {choices}. Default: by the suffix of -o, else table.",
     )
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from ranklens.cli import options, output_formats
+from ranklens.cli.commands import Argument
 from ranklens.data.files import output as out
 from ranklens.errors import InputError
+from ranklens.options import Description
 from ranklens.policy import Policy
 
 if TYPE_CHECKING:
@@ -32,42 +32,36 @@ Examples:
 
 
 def plan(
-    detect: Annotated[
-        float, typer.Option(help="Smallest difference of means worth detecting, such as 0.02.")
-    ],
+    detect: Annotated[float, Description("Smallest difference of means worth detecting, such as 0.02.")],
     policy: Policy,
-    qrels: Annotated[
-        str | None, typer.Argument(help="Judgments of a pilot; without one, give --deviation.")
-    ] = None,
+    qrels: Annotated[str | None, Argument("Judgments of a pilot; without one, give --deviation.")] = None,
     runs: Annotated[
-        list[str] | None, typer.Argument(help="Two or more runs of the pilot, each as PATH or NAME=PATH.")
+        list[str] | None, Argument("Two or more runs of the pilot, each as PATH or NAME=PATH.")
     ] = None,
     measures: options.Measures = ["nDCG@10"],  # noqa: B006  typer does not change it
     deviation: Annotated[
         float | None,
-        typer.Option(help="Standard deviation of the differences by query, in place of a pilot."),
+        Description("Standard deviation of the differences by query, in place of a pilot."),
     ] = None,
-    power: Annotated[float, typer.Option(help="Probability of finding the difference.")] = 0.8,
-    alpha: Annotated[float, typer.Option(help="Significance level.")] = 0.05,
+    power: Annotated[float, Description("Probability of finding the difference.")] = 0.8,
+    alpha: Annotated[float, Description("Significance level.")] = 0.05,
     systems: Annotated[
         int | None,
-        typer.Option(
-            min=2, help="Number of systems that will be compared. Default: those of the pilot, or 2."
-        ),
+        Description("Number of systems that will be compared. Default: those of the pilot, or 2.", least=2),
     ] = None,
     baseline: Annotated[
-        bool, typer.Option("--baseline", help="Compare each system with one baseline, not all pairs.")
+        bool, Description("Compare each system with one baseline, not all pairs.", flags=("--baseline",))
     ] = False,
     cluster: Annotated[
-        str | None, typer.Option(metavar="FILE:COLUMN", help="Queries of the pilot that belong together.")
+        str | None, Description("Queries of the pilot that belong together.", metavar="FILE:COLUMN")
     ] = None,
-    per_cluster: Annotated[float | None, typer.Option(help="Queries per cluster in the evaluation.")] = None,
+    per_cluster: Annotated[float | None, Description("Queries per cluster in the evaluation.")] = None,
     correlation: Annotated[
-        float | None, typer.Option(help="Intra-class correlation of differences within a cluster.")
+        float | None, Description("Intra-class correlation of differences within a cluster.")
     ] = None,
     plot: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Draw power over queries as .png, .svg, .pdf or .html."),
+        Description("Draw power over queries as .png, .svg, .pdf or .html.", metavar="FILE"),
     ] = None,
     format: options.Written = None,  # noqa: A002
     output: options.Output = None,

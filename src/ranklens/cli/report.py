@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from ranklens.cli import options
 from ranklens.cli.comparison_options import compare_files, inputs, with_settings
 from ranklens.cli.texts import in_folder
+from ranklens.options import Description
 from ranklens.policy import Policy
+from ranklens.process import say_result
 
 EXAMPLES = """
 
@@ -31,14 +31,14 @@ def report(
     policy: Policy,
     settings: dict[str, Any],
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="File to write; - is standard output.")
+        Path, Description("File to write; - is standard output.", flags=("-o", "--output"))
     ] = Path("report.html"),
     queries: options.Queries = None,
     corpus: Annotated[
         str | None,
-        typer.Option(help="Document texts, in the same formats. The page keeps only those it shows."),
+        Description("Document texts, in the same formats. The page keeps only those it shows."),
     ] = None,
-    title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
+    title: Annotated[str | None, Description("Title of the page.")] = None,
 ) -> None:
     """Write an HTML page that works offline: verdict, leaderboard, charts, every query and every ranking."""
     from ranklens.data.files.output import check_output, is_stream
@@ -58,7 +58,7 @@ def report(
         return
     systems, over = counted(len(found.systems), "system"), counted(len(found.query_ids), "query")
     size = _bytes(page.stat().st_size)
-    typer.echo(f"{in_one_line(str(page))}: {systems}, {over}, {size}. Open it in a browser.")
+    say_result(f"{in_one_line(str(page))}: {systems}, {over}, {size}. Open it in a browser.")
 
 
 def _bytes(size: int) -> str:

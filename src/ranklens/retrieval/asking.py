@@ -51,17 +51,15 @@ class AskOptions:
     )
     match: Matching | None = option(None, key="How its ids map to judged ids, if different from match above.")
     depends_on: object = None
-    fresh: bool = option(False, "Ask every query again; use no stored answer.")
+    fresh: bool = False
     max_age: float | str | None = option(
         None,
-        "Use no stored answer older than this: 7d, 12h, 30m, or seconds.",
         key="How old a stored answer may be: seconds, or text such as 7d or 12h. By default as old as it is.",
-        metavar="AGE",
     )
     stop_after: int = option(
         20, key="Stop when so many calls in a row fail with the same error: a whole number from 1.", least=1
     )
-    keep_going: bool = option(False, "Keep asking, even if every call fails with the same error.")
+    keep_going: bool = False
     resume: bool = True
     progress: bool | None = None
 
@@ -144,6 +142,32 @@ class AskArguments(TypedDict, total=False):
     keep_going: bool
     resume: bool
     progress: bool | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asking:
+    """How retrievers are asked this time, whatever the configuration says.
+
+    ``fresh`` uses no stored answer, ``max_age`` none that is older, ``keep_going`` asks on when every call fails,
+    ``code=False`` refuses whatever would run code, and ``gates=False`` checks no gate. Results that are to be ``frozen`` as a baseline
+    are held against no other: their drops are not checked. Where gates are checked, or results frozen, stored answers are used only if ``max_age`` says how old they may be.
+    """
+
+    fresh: bool = option(False, "Ask every query again; use no stored answer.", flags=("--fresh",))
+    max_age: str | float | None = option(
+        None,
+        "Use no stored answer older than this: 7d, 12h, 30m, or seconds.",
+        flags=("--max-age",),
+        metavar="AGE",
+    )
+    keep_going: bool = option(
+        False, "Keep asking, even if every call fails with the same error.", flags=("--keep-going",)
+    )
+    code: bool = option(
+        True, "Refuse configurations that name code or a URL; run files still work.", flags=("--no-code",)
+    )
+    gates: bool = True
+    frozen: bool = False
 
 
 def whole(name: str, value: object, least: int = 1) -> int:

@@ -40,9 +40,10 @@ def run_config(config: Config | str | Path, **asking: Any) -> BenchResult:
     """Run what a configuration, or its file, describes, and write its outputs.
 
     A configuration names code that is run: use only what you trust. ``fresh``, ``max_age``, ``keep_going`` and ``code`` are those
-    of :class:`ranklens.bench.config.execution.Asking`.
+    of :class:`ranklens.retrieval.asking.Asking`.
     """
-    from ranklens.bench.config.execution import Asking, run
+    from ranklens.bench.config.execution import run
+    from ranklens.retrieval.asking import Asking
 
     return run(config if isinstance(config, Config) else load(config), Asking(**asking))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -24,6 +24,7 @@ from ranklens.guard.results import refuse_mismatch, stored_of
 from ranklens.guard.verdicts import Outcome
 from ranklens.judging.inputs import read_inputs
 from ranklens.policy import Policy
+from ranklens.retrieval.asking import Asking
 from ranklens.scores import Values
 from ranklens.scores.evaluation import evaluate
 
@@ -40,23 +41,6 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 8  # simultaneous calls where parallel_processing is true and the retriever does not say
 _STORE = ".ranklens"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Asking:
-    """How retrievers are asked this time, whatever the configuration says.
-
-    ``fresh`` uses no stored answer, ``max_age`` none that is older, ``keep_going`` asks on when every call fails,
-    ``code=False`` refuses whatever would run code, and ``gates=False`` checks no gate. Results that are to be ``frozen`` as a baseline
-    are held against no other: their drops are not checked. Where gates are checked, or results frozen, stored answers are used only if ``max_age`` says how old they may be.
-    """
-
-    fresh: bool = False
-    max_age: float | str | None = None
-    keep_going: bool = False
-    code: bool = True
-    gates: bool = True
-    frozen: bool = False
 
 
 def run(config: Config, asking: Asking | None = None) -> BenchResult:
