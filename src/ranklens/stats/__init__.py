@@ -5,7 +5,7 @@ Names are imported when they are first used: evaluating needs intervals alone.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ranklens.stats.bayes import VIEWS, Probabilities, probabilities
@@ -95,7 +95,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _WHERE:
         raise AttributeError(f"module 'ranklens.stats' has no attribute {name!r}")
     from importlib import import_module

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from ranklens.stats import inputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    import numpy.typing as npt
 
     from ranklens.arrays import FloatArray
     from ranklens.stats.inputs import Rng
@@ -39,7 +41,13 @@ class Probabilities:
 
 
 def probabilities(
-    a: Any, b: Any, *, rope: float = 0.01, method: str = "t", rng: Rng = 0, samples: int = 50_000
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    *,
+    rope: float = 0.01,
+    method: str = "t",
+    rng: Rng = 0,
+    samples: int = 50_000,
 ) -> Probabilities:
     """How likely b is better than a by more than ``rope``, within it, or worse, given scores of the same queries.
 

@@ -5,10 +5,10 @@ They tend to succeed or fail together, so a hundred of them say less than a hund
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from ranklens.stats import inputs
 from ranklens.stats.intervals import Bounds, Interval, interval
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from ranklens.arrays import BoolArray, FloatArray, IntArray
 
 
@@ -33,9 +35,9 @@ class Clusters:
     sizes: IntArray
 
     @classmethod
-    def of(cls, labels: Sequence[Any]) -> Clusters:
+    def of(cls, labels: Sequence[Hashable]) -> Clusters:
         """One label per query."""
-        place: dict[Any, int] = {}
+        place: dict[Hashable, int] = {}
         index = np.array([place.setdefault(label, len(place)) for label in labels], dtype=np.int64)
         return cls(index, np.bincount(index, minlength=len(place)))
 
@@ -102,7 +104,7 @@ class Clusters:
         return np.asarray(np.sqrt((len(self) - 1) / len(self) * (moved**2).sum(axis=-1)))
 
 
-def intraclass_correlation(values: Any, clusters: Clusters) -> float:
+def intraclass_correlation(values: npt.ArrayLike, clusters: Clusters) -> float:
     """How much of the variance lies between clusters: 1 if the queries of a cluster all say the same, 0 if they are independent.
 
     From the analysis of variance, so that chance may make it negative; NaN where no cluster has two queries or nothing varies.
@@ -122,7 +124,7 @@ def intraclass_correlation(values: Any, clusters: Clusters) -> float:
     return float((between - within) / (between + (usual - 1) * within))
 
 
-def effective_queries(values: Any, clusters: Clusters) -> float:
+def effective_queries(values: npt.ArrayLike, clusters: Clusters) -> float:
     """The number of independent queries that say as much: at most the number of queries, at least about that of clusters.
 
     >>> round(effective_queries([0.9, 0.8, 0.1, 0.2], Clusters.of(["a", "a", "b", "b"])), 2)
@@ -140,8 +142,8 @@ def design_effect(correlation: float, size: float) -> float:
 
 
 def cluster_interval(
-    scores: Any,
-    clusters: Clusters | Sequence[Any],
+    scores: npt.ArrayLike,
+    clusters: Clusters | Sequence[Hashable],
     *,
     level: float = 0.95,
     bounds: Bounds = Bounds(),  # noqa: B008  immutable

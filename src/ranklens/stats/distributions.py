@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ranklens.stats.roots import root
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy.typing as npt
 
     from ranklens.arrays import FloatArray
@@ -85,7 +87,7 @@ def studentized_range_tail(limits: FloatArray, count: int, freedom: int) -> Floa
 
 
 @lru_cache(maxsize=16)
-def _normal_range_tail(count: int) -> Any:
+def _normal_range_tail(count: int) -> Callable[[FloatArray], FloatArray]:
     """P(range of ``count`` normal values > w) as a function of w up to 18, interpolated between 1,801 points."""
     from scipy.interpolate import CubicSpline
     from scipy.special import ndtr
@@ -94,9 +96,9 @@ def _normal_range_tail(count: int) -> Any:
     # Of the largest value; the others lie at most w below.
     z, weights = _gauss(np.linspace(-_FAR, _FAR, 8), 24)
     within = ndtr(z) - ndtr(z - widths[:, None, None])
-    return CubicSpline(
-        widths, 1 - (count * weights * _normal_density(z) * within ** (count - 1)).sum(axis=(-2, -1))
-    )
+    tails = 1 - (count * weights * _normal_density(z) * within ** (count - 1)).sum(axis=(-2, -1))
+    interpolated: Callable[[FloatArray], FloatArray] = CubicSpline(widths, tails)
+    return interpolated
 
 
 def _normal_density(z: FloatArray) -> FloatArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, SupportsFloat
 
 import numpy as np
 
@@ -21,7 +21,7 @@ LARGEST = 1e60
 NOISE = 1e-11  # as a share of the largest score: no two measured values differ by so little but for rounding
 
 
-def numbers(values: Any, name: str) -> FloatArray:
+def numbers(values: object, name: str) -> FloatArray:
     """One row of finite numbers.
 
     >>> numbers([0.5, float("nan")], "a")
@@ -44,7 +44,7 @@ def numbers(values: Any, name: str) -> FloatArray:
     return array
 
 
-def sample(values: Any, name: str) -> FloatArray:
+def sample(values: object, name: str) -> FloatArray:
     """One score per query, of a size that can be squared twice: smaller ones count as 0, larger ones are refused."""
     array = numbers(values, name)
     sizes = np.abs(array)
@@ -53,7 +53,7 @@ def sample(values: Any, name: str) -> FloatArray:
     return np.where(sizes < 1 / LARGEST, 0.0, array)
 
 
-def matrix(rows: Any, name: str) -> FloatArray:
+def matrix(rows: object, name: str) -> FloatArray:
     """Finite numbers: one row per system, one column per query.
 
     >>> matrix([[0.5, 1.0], [0.25]], "scores")
@@ -70,14 +70,14 @@ def matrix(rows: Any, name: str) -> FloatArray:
     return np.stack(samples)
 
 
-def pair(a: Any, b: Any) -> tuple[FloatArray, FloatArray]:
+def pair(a: object, b: object) -> tuple[FloatArray, FloatArray]:
     """Two samples over the same queries."""
     first, second = not_empty(a, "a"), not_empty(b, "b")
     _refuse_other_length(first, second, "a", "b", "a paired statistic needs")
     return first, second
 
 
-def not_empty(values: Any, name: str) -> FloatArray:
+def not_empty(values: object, name: str) -> FloatArray:
     """A sample of at least one query."""
     array = sample(values, name)
     if not len(array):
@@ -118,7 +118,7 @@ def share(value: float, name: str, example: float = 0.95) -> float:
     return value
 
 
-def finite(value: Any, name: str) -> float:
+def finite(value: SupportsFloat | str, name: str) -> float:
     """A finite number."""
     try:
         found = float(value)
@@ -155,7 +155,7 @@ def generator(rng: Rng) -> np.random.Generator:
     return np.random.default_rng(rng)
 
 
-def whole_steps(values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+def whole_steps(values: npt.NDArray[np.number]) -> npt.NDArray[np.int64]:
     """The values in steps of 2**-40 of the largest.
 
     Sums of whole numbers are exact in any order. So resampling gives the same answer on every machine, and two sums of n
@@ -169,13 +169,13 @@ def whole_steps(values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     return steps
 
 
-def _first_wrong(values: Iterable[Any]) -> str:
+def _first_wrong(values: Iterable[SupportsFloat | str]) -> str:
     wrong = ((i, value) for i, value in enumerate(values) if not _is_number(value))
     position, value = next(wrong, (0, values))
     return f"{value!r} at position {position}; give one number per query"
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: SupportsFloat | str) -> bool:
     try:
         float(value)
     except (TypeError, ValueError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from ranklens.stats.paired import NOT_OF_MEANS, mid_p, paired_test
 from ranklens.stats.randomization import EXACT_UP_TO, sign_flip_p
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from ranklens.arrays import FloatArray, IntArray
     from ranklens.stats.inputs import Rng
 
@@ -37,8 +39,8 @@ class Influence:
 
 
 def influence(
-    a: Any,
-    b: Any,
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
     *,
     method: str = "t",
     clusters: Clusters | None = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -11,6 +11,8 @@ from ranklens.errors import Given, InputError
 from ranklens.stats import inputs
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from ranklens.arrays import BoolArray, FloatArray
 
 Decision = Literal["better", "no worse", "equivalent", "worse", "undecided"]
@@ -33,7 +35,7 @@ class Margin:
     relative: bool = False
 
     @classmethod
-    def of(cls, given: Any) -> Margin:
+    def of(cls, given: float | str | Margin) -> Margin:
         if isinstance(given, Margin):
             return given
         text = given.strip() if isinstance(given, str) else ""
@@ -74,7 +76,9 @@ class MarginTest:
         return max(self.p_no_worse, self.p_no_better)
 
 
-def margin_test(a: Any, b: Any, margin: float | str | Margin, *, method: str = "careful") -> MarginTest:
+def margin_test(
+    a: npt.ArrayLike, b: npt.ArrayLike, margin: float | str | Margin, *, method: str = "careful"
+) -> MarginTest:
     """Test whether b is no worse than a, and equivalent to it, up to a margin: a number, or a share of a's mean (``"2%"``).
 
     ``t`` takes two one-sided paired t tests. With skewed differences, or few other than 0, these let an inferior system pass far

@@ -152,7 +152,7 @@ class Moments:
         start, end = (float(bounds.low + float(span) * end) for end in ends)
         return Interval(start, end, level, "score")
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, float]:
         return {one.name: getattr(self, one.name) for one in fields(self)}
 
     @classmethod

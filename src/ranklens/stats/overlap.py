@@ -7,17 +7,18 @@ Ties in Rank-Biased Overlap" (2024).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from ranklens.errors import Given, InputError, nearest
 from ranklens.words import kind
 
 if TYPE_CHECKING:
-    from ranklens.arrays import FloatArray
+    from ranklens.arrays import FloatArray, IntArray
 
+Ranked: TypeAlias = "Sequence[Hashable | AbstractSet[Hashable]] | Mapping[Hashable, float]"
 TIES = ("w", "a", "b")
 
 
@@ -39,7 +40,7 @@ class Overlap:
         return self.max - self.min
 
 
-def rbo(a: Any, b: Any, p: float = 0.9, *, ties: str = "w") -> Overlap:
+def rbo(a: Ranked, b: Ranked, p: float = 0.9, *, ties: str = "w") -> Overlap:
     """Rank-biased overlap: 1 for the same ranking, 0 for nothing in common; early ranks weigh more.
 
     ``a`` and ``b`` are lists of ids, best first, in which a set stands for ids that tie; or ``{id: score}``, where equal scores
@@ -65,14 +66,14 @@ def rbo(a: Any, b: Any, p: float = 0.9, *, ties: str = "w") -> Overlap:
 class _Ranking:
     """Each id with the first and the last rank that its tie group takes up, counted from 1."""
 
-    ranks: dict[Any, tuple[int, int]]
+    ranks: dict[Hashable, tuple[int, int]]
 
     def __len__(self) -> int:
         return len(self.ranks)
 
     @classmethod
-    def of(cls, given: Any, name: str) -> _Ranking:
-        ranks: dict[Any, tuple[int, int]] = {}
+    def of(cls, given: Ranked, name: str) -> _Ranking:
+        ranks: dict[Hashable, tuple[int, int]] = {}
         count = 0
         for group in _groups(given, name):
             first, last = len(ranks) + 1, len(ranks) + len(group)
@@ -85,10 +86,10 @@ class _Ranking:
         return cls(ranks)
 
 
-def _groups(given: Any, name: str) -> Iterator[Sequence[Any]]:
+def _groups(given: Ranked, name: str) -> Iterator[Sequence[Hashable]]:
     """What ties, best first."""
     if isinstance(given, Mapping):
-        by_score: dict[float, list[Any]] = {}
+        by_score: dict[float, list[Hashable]] = {}
         for item, score in given.items():
             if math.isnan(score):
                 raise InputError(f"{name}: the score of {item!r} is NaN, which has no rank.")
@@ -168,7 +169,7 @@ class _Seen:
         )
 
 
-def _contributions(ranking: _Ranking, items: Sequence[Any], depths: Any, ties: str) -> FloatArray:
+def _contributions(ranking: _Ranking, items: Sequence[Hashable], depths: IntArray, ties: str) -> FloatArray:
     """How much of each id is there at each depth: all of it from its group's first rank on, or a growing share."""
     import numpy as np
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import permutations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -126,7 +126,7 @@ def _signed_sums(steps: IntArray) -> IntArray:
     return (left[..., None] + right[..., None, :]).reshape(*steps.shape[:-1], 1 << steps.shape[-1])
 
 
-def _add_rows(sums: IntArray, table: IntArray, chosen: npt.NDArray[Any]) -> None:
+def _add_rows(sums: IntArray, table: IntArray, chosen: npt.NDArray[np.integer]) -> None:
     """Add the chosen row of the table to each row of the sums, as many at a time as stay in the cache."""
     at_once = max(1, _ADDED // sums.shape[1])
     for start in range(0, len(sums), at_once):

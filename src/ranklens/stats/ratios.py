@@ -11,6 +11,8 @@ from ranklens.stats.bounded import wilson_ends
 from ranklens.stats.intervals import Interval, bootstrap_samples
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from ranklens.stats.inputs import Rng
 
 
@@ -26,7 +28,7 @@ def share_interval(share: float, n: int, *, level: float = 0.95) -> Interval:
 
 
 def relative_interval(
-    a: Any, b: Any, *, level: float = 0.95, rng: Rng = None, resamples: int = 10_000
+    a: npt.ArrayLike, b: npt.ArrayLike, *, level: float = 0.95, rng: Rng = None, resamples: int = 10_000
 ) -> Interval:
     """The interval of mean(b) / mean(a) - 1 over the same queries: percentiles of its bootstrap, queries drawn together.
 
@@ -40,7 +42,9 @@ def relative_interval(
     before, after = inputs.pair(a, b)
     if len(before) < 2:
         return Interval(-1.0, float("inf"), level, "percentile")
-    queries: Any = np.arange(len(before))  # resampled in place of values, so that both systems get the same
+    queries: npt.NDArray[Any] = np.arange(
+        len(before)
+    )  # resampled in place of values, so that both systems get the same
     drawn = bootstrap_samples(queries, inputs.generator(rng), inputs.count(resamples, "resamples"))
     means = [(before[rows].mean(axis=1), after[rows].mean(axis=1)) for rows in drawn]
     first, second = map(np.concatenate, zip(*means, strict=True))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from ranklens.stats import inputs
 from ranklens.stats.intervals import Bounds, Interval
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from ranklens.arrays import FloatArray
 
 _GRID = 1000  # candidate means
@@ -45,7 +47,7 @@ class ConfidenceSequence:
 
 
 def confidence_sequence(
-    values: Any, *, level: float = 0.95, bounds: Bounds | tuple[float, float] = (0.0, 1.0)
+    values: npt.ArrayLike, *, level: float = 0.95, bounds: Bounds | tuple[float, float] = (0.0, 1.0)
 ) -> ConfidenceSequence:
     """Intervals of the mean of bounded values, one after each, that are valid together, however often you look.
 

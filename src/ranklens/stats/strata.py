@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,7 +25,7 @@ def macro_interval(
     *,
     level: float = 0.95,
     bounds: Bounds = Bounds(),  # noqa: B008  immutable
-    clusters: Sequence[Sequence[Any]] | None = None,
+    clusters: Sequence[Sequence[Hashable]] | None = None,
 ) -> Interval:
     """The interval of the mean of group means: Student's t with Welch's degrees of freedom, or Wilson's near an end of the range.
 
@@ -64,7 +64,7 @@ def macro_interval(
     return within(bounds, Interval(mean - half, mean + half, level))
 
 
-def _by_cluster(groups: Sequence[FloatArray], labels: Sequence[Sequence[Any]]) -> list[FloatArray]:
+def _by_cluster(groups: Sequence[FloatArray], labels: Sequence[Sequence[Hashable]]) -> list[FloatArray]:
     """One value per cluster, whose mean is that of the group: the group's mean, moved by what the cluster deviates in all.
 
     If some cluster has queries in several groups, groups are not independent: there is one group of all clusters then, whose mean is
@@ -103,16 +103,12 @@ def _interval_of_shares(
     span, error = bounds.high - bounds.low, 1 / sizes
     shares = np.array([(group == bounds.high).mean() for group in groups])
     mean = shares.mean()
-    common = max(mean, (shares * error).sum() / error.sum(), key=_variance_of_share)
+    common = max(mean, (shares * error).sum() / error.sum(), key=lambda share: share * (1 - share))
     moved = (sizes * shares + _PSEUDO * common) / (sizes + _PSEUDO)
-    known = _variance_of_share(mean) * error.sum()
-    ratio = (_variance_of_share(moved) * error).sum() / known if known else 1.0
+    known = mean * (1 - mean) * error.sum()
+    ratio = (moved * (1 - moved) * error).sum() / known if known else 1.0
     low, high = bounded.wilson_ends(mean, len(groups) ** 2 / error.sum() / ratio, level)
     return Interval(float(bounds.low + span * low), float(bounds.low + span * high), level, "wilson")
-
-
-def _variance_of_share(share: Any) -> Any:
-    return share * (1 - share)
 
 
 def _variance_of_macro_mean(groups: Sequence[FloatArray], sizes: IntArray) -> tuple[float, float]:
