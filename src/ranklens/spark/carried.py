@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from ranklens.spark.collecting import collected
 from ranklens.spark.counting import judge_counted
 from ranklens.spark.driver import Here, judge_absent
 from ranklens.spark.facts import Facts
-from ranklens.spark.gold import Packed
+from ranklens.spark.gold import Packed, TableOrDicts
 from ranklens.spark.placement import Placement, placement, tasks_for
 from ranklens.spark.plan import Plan, by_query_id, only, scores_of, sorted_by_query, told
 from ranklens.spark.scores import Kept, SparkScores
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def judge_carried(judgments: Any, run: DataFrame, judging: Judging, lists: bool, plan: Plan) -> SparkScores:
+def judge_carried(
+    judgments: TableOrDicts, run: DataFrame, judging: Judging, lists: bool, plan: Plan
+) -> SparkScores:
     """Judgments are few; with ``lists``, a row of the run without a document stands for an empty one."""
     gold = Packed.of(judgments)
     work = _Work(run, gold, judging, lists, plan, placement(run, gold))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import polars as pl
@@ -15,26 +15,18 @@ def collected(frame: DataFrame) -> pl.DataFrame:
 
     if hasattr(frame, "toArrow"):  # PySpark 4
         return pl.DataFrame(pl.from_arrow(frame.toArrow()))
-    given: Any = frame
-    if hasattr(given, "_collect_as_arrow"):
+    if hasattr(frame, "_collect_as_arrow"):
         import pyarrow as pa
 
-        batches = given._collect_as_arrow()  # noqa: SLF001  what toPandas does, without pandas
+        batches = frame._collect_as_arrow()  # noqa: SLF001  what toPandas does, without pandas
         if batches:
             return pl.DataFrame(pl.from_arrow(pa.Table.from_batches(batches)))
-    return pl.DataFrame(
-        [row.asDict() for row in frame.collect()], schema=_schema(frame), infer_schema_length=None
-    )
-
-
-def _schema(frame: DataFrame) -> dict[str, Any]:
-    import polars as pl
-
-    kinds: dict[str, Any] = {
+    kinds = {
         "string": pl.String,
         "double": pl.Float64,
         "long": pl.Int64,
         "integer": pl.Int32,
         "boolean": pl.Boolean,
     }
-    return {one.name: kinds[one.dataType.typeName()] for one in frame.schema.fields}
+    schema = {one.name: kinds[one.dataType.typeName()] for one in frame.schema.fields}
+    return pl.DataFrame([row.asDict() for row in frame.collect()], schema, infer_schema_length=None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ranklens.data.readers import frames, names
 from ranklens.data.readers.judgment_tables import further_columns
@@ -13,6 +13,7 @@ from ranklens.errors import InputError
 if TYPE_CHECKING:
     import polars as pl
     from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import StructType
 
 _INSIDE = {
     "run": ("rank", *names.SCORES, "rating"),
@@ -65,7 +66,7 @@ def gold_rows(given: DataFrame, columns: Mapping[str, str] | None = None) -> Dat
     return given.select(_text(used[0], "query"), _text(used[1], "doc"), grade.alias("grade"), *more)
 
 
-def has_lists(given: Any) -> bool:
+def has_lists(given: DataFrame) -> bool:
     """Whether a DataFrame holds the documents of a query as an array."""
     return frames.is_spark(given) and any(one.dataType.typeName() == "array" for one in given.schema.fields)
 
@@ -94,7 +95,7 @@ def _empty_like(given: DataFrame) -> pl.DataFrame:
     """A table without rows and with the same columns, for the readers of tables to look at."""
     import polars as pl
 
-    kinds: dict[str, Any] = {
+    kinds: dict[str, type[pl.DataType] | pl.DataType] = {
         "string": pl.String, "varchar": pl.String, "char": pl.String, "byte": pl.Int8, "short": pl.Int16, "integer": pl.Int32,
         "long": pl.Int64, "float": pl.Float32, "double": pl.Float64, "decimal": pl.Decimal(38, 0), "boolean": pl.Boolean,
         "void": pl.Null, "date": pl.Date, "timestamp": pl.Datetime, "array": pl.List(pl.Null), "binary": pl.Binary,
@@ -180,7 +181,7 @@ def _check_ids(kind: str, name: str, what: str) -> None:
         )
 
 
-def _fields(element: Any, column: str, what: str) -> tuple[str, str]:
+def _fields(element: StructType, column: str, what: str) -> tuple[str, str]:
     """The fields of a document and its number in an array of structs: by name, else the first two."""
     fields: Sequence[str] = element.fieldNames()
     by_plain = {names.plain(name): name for name in fields}

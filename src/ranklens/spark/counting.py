@@ -6,9 +6,9 @@ the counts are added up, so that no machine ever holds such a query.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,9 +23,10 @@ from ranklens.judging.standing import Standings
 from ranklens.spark.collecting import collected
 from ranklens.spark.columns import ROW
 from ranklens.spark.facts import Facts, facts_of
-from ranklens.spark.gold import Packed
+from ranklens.spark.gold import InDicts, Packed
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     import polars as pl
     import pyarrow as pa
     from pyspark.sql import DataFrame
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 _LOWEST = "-1.7976931348623157E308D"
 
 
-def judge_counted(run: DataFrame, judgments: Mapping[str, Any], judging: Judging, tasks: int) -> DataFrame:
+def judge_counted(run: DataFrame, judgments: InDicts, judging: Judging, tasks: int) -> DataFrame:
     """Values and facts, in the shape of those that tasks give back; ``run`` has the rows of these queries alone."""
     rows = _Rows.of(run.repartition(tasks, "query", "doc"), judging.policy)
     try:
@@ -46,7 +47,7 @@ def judge_counted(run: DataFrame, judgments: Mapping[str, Any], judging: Judging
         rows.frame.unpersist()
 
 
-def _judged(run: DataFrame, rows: _Rows, judgments: Mapping[str, Any], judging: Judging) -> DataFrame:
+def _judged(run: DataFrame, rows: _Rows, judgments: InDicts, judging: Judging) -> DataFrame:
     if isinstance(judgments, Judgments):
         if judgments.documents is not None:
             raise InputError(
@@ -59,7 +60,7 @@ def _judged(run: DataFrame, rows: _Rows, judgments: Mapping[str, Any], judging: 
         judged = assemble(found, _decided_elsewhere(judging.policy), details=details)
     judged = replace(judged, max_grade=judging.max_grade)
     values = {str(measure): measure(judged) for measure in judging.measures}
-    first: dict[str, Any] = {"repeated in run": rows.first_repeated} if rows.first_repeated else {}
+    first: dict[str, object] = {"repeated in run": rows.first_repeated} if rows.first_repeated else {}
     if found.applied.duplicate_judgments and not isinstance(judgments, Judgments):
         first["repeated in qrels"] = mappings.judgments(judgments).first_duplicate
     facts = facts_of(judged, judging.measures, values, first)
@@ -73,9 +74,13 @@ def _decided_elsewhere(policy: Policy) -> Policy:
 
 
 def _as_frame(
-    run: DataFrame, queries: Sequence[str], columns: Sequence[Any], facts: Facts, judging: Judging
+    run: DataFrame,
+    queries: Sequence[str],
+    columns: Sequence[Sequence[object]],
+    facts: Facts,
+    judging: Judging,
 ) -> DataFrame:
-    rows: list[tuple[Any, ...]] = [(*row, None) for row in zip(queries, *columns, strict=True)]
+    rows: list[tuple[object, ...]] = [(*row, None) for row in zip(queries, *columns, strict=True)]
     rows.append((None, *[None] * len(columns), facts.to_json()))
     return run.sparkSession.createDataFrame(rows, judging.schema)
 
@@ -106,7 +111,7 @@ class _Rows:
             frame.unpersist()
             raise
 
-    def rank(self, judgments: Mapping[Any, Any]) -> Standings:
+    def rank(self, judgments: InDicts) -> Standings:
         """The places of the judged documents, as :mod:`ranklens.judging` gives them for rows on one machine."""
         import polars as pl
 
@@ -273,7 +278,7 @@ class _Hits:
         return numbers, above[self.level], self.same[self.level], self.before
 
 
-def _sortable(keys: pl.Series) -> Any:
+def _sortable(keys: pl.Series) -> npt.NDArray[np.int64 | np.str_]:
     """Text in the order of its code points, which is that of its bytes; or rows as they stood."""
     import polars as pl
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ranklens import words
 from ranklens.data.files.collection import read_judgments
@@ -21,6 +21,7 @@ from ranklens.spark.collecting import collected
 from ranklens.spark.columns import ROW, gold_rows, has_lists, run_rows
 from ranklens.spark.counting import judge_counted
 from ranklens.spark.facts import Facts
+from ranklens.spark.gold import InDicts, TableOrDicts
 from ranklens.spark.placement import tasks_for
 from ranklens.spark.plan import USUAL, Plan, by_query_id, only, scores_of, sorted_by_query
 from ranklens.spark.scores import SparkScores
@@ -36,8 +37,8 @@ if TYPE_CHECKING:
 
 
 def evaluate(
-    qrels: Any,
-    run: Any,
+    qrels: object,
+    run: DataFrame,
     measures: Sequence[Measure],
     policy: Policy,
     *,
@@ -122,7 +123,7 @@ def _together(
     return scores_of([*parts, rows.mapInArrow(task, judging.schema)], judging, known)
 
 
-def _local(qrels: Any, columns: Mapping[str, str] | None) -> Any:
+def _local(qrels: object, columns: Mapping[str, str] | None) -> TableOrDicts:
     """Judgments that are here: a table ``query, doc, grade``, or by query."""
     index = index_of(qrels)
     found = read_judgments(qrels if index is None else index.source, Names.of(columns, None))
@@ -145,15 +146,16 @@ def _first(gold: DataFrame, count: int) -> pl.DataFrame:
     return collected(numbered.limit(count)).sort(ROW).drop(ROW)
 
 
-def _few(table: pl.DataFrame) -> Any:
+def _few(table: pl.DataFrame) -> TableOrDicts:
     """The same of judgments on the cluster that came here."""
     if "subtopic" in table.columns:
-        return of_table(table)
+        judgments: InDicts = of_table(table)
+        return judgments
     found = empty_lists_apart(table)
     return found if isinstance(found, Mapping) else frames.qrels_frame(table)
 
 
-def _highest_grade(judgments: Any) -> float:
+def _highest_grade(judgments: TableOrDicts) -> float:
     """Over all queries, as some measures need it; also refuses grades that are no numbers."""
     import polars as pl
 

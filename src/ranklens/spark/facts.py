@@ -30,6 +30,7 @@ from ranklens.stats.moments import Moments, exact_sum, value_of
 if TYPE_CHECKING:
     import polars as pl
 
+    from ranklens.arrays import FloatArray
     from ranklens.metrics import Measure
     from ranklens.policy import Policy
 
@@ -176,7 +177,10 @@ def _error(text: str) -> RankLensError:
 
 
 def facts_of(
-    judged: Judged, measures: Sequence[Measure], values: Mapping[str, Any], first: Mapping[str, Any]
+    judged: Judged,
+    measures: Sequence[Measure],
+    values: Mapping[str, FloatArray],
+    first: Mapping[str, object],
 ) -> Facts:
     """Of queries that were judged together; ``first`` has examples for messages."""
     found, retrieved = judged_of_retrieved(judged, deepest(measures))
@@ -203,7 +207,7 @@ def facts_of(
     )
 
 
-def moments_of(measure: Measure, values: Any) -> Moments:
+def moments_of(measure: Measure, values: FloatArray) -> Moments:
     """Of what is averaged: the values, or their logarithms for a geometric mean."""
     definition = measure.definition
     if definition.aggregate == "geometric":

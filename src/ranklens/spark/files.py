@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ranklens.data.files.collection import Collection, names_of
 from ranklens.data.files.suffixes import TABLES
@@ -72,7 +72,7 @@ def open_on_spark(
     return Collection(_judgments(spark, qrels, qrels_format), found)
 
 
-def _judgments(spark: SparkSession, path: str, given: str | None) -> Any:
+def _judgments(spark: SparkSession, path: str, given: str | None) -> str | DataFrame:
     """Judgments in a small file are read here, in any format that RankLens knows; all others by Spark."""
     place = Path(path)
     if given is None and place.exists() and (place.is_dir() or place.stat().st_size <= _READ_HERE):
@@ -154,7 +154,7 @@ def _separated(spark: SparkSession, path: str, separator: str) -> DataFrame:
     return spark.read.csv(path, header=True, sep=separator)  # ids stay as they are written
 
 
-_READ: dict[str, Any] = {
+_READ: dict[str, Callable[[SparkSession, str, str], DataFrame]] = {
     "parquet": lambda spark, path, _: spark.read.parquet(path),
     "orc": lambda spark, path, _: spark.read.orc(path),
     "jsonl": lambda spark, path, _: spark.read.json(path),

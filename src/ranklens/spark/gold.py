@@ -8,7 +8,7 @@ import pickle
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
     from ranklens.judging.segments import Gold
 
-_OPENED: dict[str, Any] = {}  # by this process, which runs many tasks one after the other
+Opened = TypeVar("Opened")
+InDicts: TypeAlias = Mapping[Any, Any]  # judgments or a run by query
+TableOrDicts: TypeAlias = "pl.DataFrame | InDicts"
+
 _MOST_OPENED = 4
 
 
@@ -33,7 +36,7 @@ class Packed:
     digest: str
 
     @classmethod
-    def of(cls, given: Any) -> Packed:
+    def of(cls, given: TableOrDicts) -> Packed:
         """A Polars frame, or judgments by query."""
         if isinstance(given, Mapping):
             content = b"P" + pickle.dumps(given)
@@ -46,30 +49,31 @@ class Packed:
     @property
     def judgments(self) -> Carried:
         """Judgments, a table ``query, doc, grade`` or by query."""
-        found: Carried = self._opened(
-            "judgments", lambda given: (Dicts if isinstance(given, Mapping) else Table)(given)
-        )
-        return found
+        if self.content[:1] == b"T":
+            return _opened(_JUDGMENTS, self.digest, lambda: Table(self._table()))
+        return _opened(_JUDGMENTS, self.digest, lambda: Dicts(pickle.loads(self.content[1:])))  # noqa: S301  what we packed
 
     @property
     def table(self) -> pl.DataFrame:
-        found: pl.DataFrame = self._opened("table", lambda given: given)
-        return found
+        return _opened(_TABLES, self.digest, self._table)
 
-    def _opened(self, what: str, make: Callable[[Any], Any]) -> Any:
-        key = f"{what} {self.digest}"
-        if key not in _OPENED:
-            while len(_OPENED) >= _MOST_OPENED:
-                del _OPENED[next(iter(_OPENED))]
-            _OPENED[key] = make(self._read())
-        return _OPENED[key]
-
-    def _read(self) -> Any:
+    def _table(self) -> pl.DataFrame:
         import polars as pl
 
-        if self.content[:1] == b"T":
-            return pl.read_ipc(io.BytesIO(self.content[1:]))
-        return pickle.loads(self.content[1:])  # noqa: S301  what we packed ourselves
+        return pl.read_ipc(io.BytesIO(self.content[1:]))
+
+
+# Of this process, which runs many tasks one after the other.
+_JUDGMENTS: dict[str, Carried] = {}
+_TABLES: dict[str, pl.DataFrame] = {}
+
+
+def _opened(opened: dict[str, Opened], digest: str, make: Callable[[], Opened]) -> Opened:
+    if digest not in opened:
+        while len(opened) >= _MOST_OPENED:
+            del opened[next(iter(opened))]
+        opened[digest] = make()
+    return opened[digest]
 
 
 class Carried:
@@ -87,7 +91,7 @@ class Carried:
         """For each of these queries."""
         return self.codes(queries) >= 0
 
-    def some(self, queries: pl.Series) -> tuple[Any, set[str]]:
+    def some(self, queries: pl.Series) -> tuple[TableOrDicts, set[str]]:
         """The judgments of these queries, in the shape that :func:`ranklens.judge` takes; and which of them are judged."""
         raise NotImplementedError
 
@@ -126,7 +130,7 @@ class Table(Carried):
 class Dicts(Carried):
     """Judgments by query, also such that know more than a grade."""
 
-    def __init__(self, judgments: Mapping[Any, Any]) -> None:
+    def __init__(self, judgments: InDicts) -> None:
         self.judgments = (
             judgments.under_text_ids()
             if isinstance(judgments, Judgments)
@@ -145,7 +149,7 @@ class Dicts(Carried):
             (self._places.get(query, -1) for query in queries.to_list()), np.int64, len(queries)
         )
 
-    def some(self, queries: pl.Series) -> tuple[Mapping[str, Any], set[str]]:
+    def some(self, queries: pl.Series) -> tuple[InDicts, set[str]]:
         wanted = [query for query in queries.to_list() if query in self.judgments]
         if not isinstance(self.judgments, Judgments):
             return {query: self.judgments[query] for query in wanted}, {*wanted}

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ranklens.data.readers import frames
 from ranklens.errors import InputError
 from ranklens.spark.collecting import collected
 from ranklens.spark.columns import ROW
 from ranklens.spark.facts import Facts, sum_of
+from ranklens.spark.gold import InDicts, TableOrDicts
 from ranklens.spark.scores import Kept, SparkScores
 from ranklens.spark.tasks import CHANGING, Judging
 from ranklens.words import counted
@@ -93,6 +94,6 @@ def only(run: DataFrame, queries: Sequence[str], how: str = "left_semi") -> Data
     return run.join(F.broadcast(wanted), "query", how)
 
 
-def by_query_id(judgments: Any) -> Mapping[str, Any]:
+def by_query_id(judgments: TableOrDicts) -> InDicts:
     """Judgments, of which a table becomes dicts."""
     return judgments if isinstance(judgments, Mapping) else frames.by_query(judgments)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -56,12 +56,12 @@ def bootstrap_interval(
         Moments(lowest=definition.low, highest=definition.high) if is_geometric else scores.moments(measure)
     )
     values, counts = counts_of(scores.frame, column, of_values)
-    how: dict[str, Any] = {"level": level, "method": method, "rng": rng}
-    if is_geometric:
-        return of_logs(
-            bootstrap_interval_of_counts(logs_with_floor(values), counts, bounds=LOG_BOUNDS, **how)
-        )
-    return bootstrap_interval_of_counts(values, counts, bounds=Bounds(definition.low, definition.high), **how)
+    bounds = LOG_BOUNDS if is_geometric else Bounds(definition.low, definition.high)
+    numbers = logs_with_floor(values) if is_geometric else values
+    interval = bootstrap_interval_of_counts(
+        numbers, counts, bounds=bounds, level=level, method=method, rng=rng
+    )
+    return of_logs(interval) if is_geometric else interval
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def added_up(frame: DataFrame, task: AddUp) -> tuple[list[Moments], list[Differe
     moments = [Moments() for _ in task.columns]
     pairs = [Difference() for _ in task.pairs]
     for text in collected(frame.mapInArrow(task, "sums string"))["sums"].to_list():
-        found: Mapping[str, Any] = json.loads(text)
+        found = json.loads(text)
         moments = [one + Moments.from_dict(more) for one, more in zip(moments, found["moments"], strict=True)]
         pairs = [
             one + Difference(Moments.from_dict(more[0]), more[1], more[2])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from ranklens.arrays import BoolArray, IntArray
     from ranklens.data.matching.rules import Matching
-    from ranklens.spark.gold import Packed
+    from ranklens.spark.gold import InDicts, Packed, TableOrDicts
 
 _ROWS = 1 << 18  # judged together
 CHANGING = "the DataFrame gives other rows each time it is computed. Cache it first: run = run.cache()."
@@ -56,7 +56,9 @@ class Judging:
         kinds = ["string" if m.definition.aggregate == "none" else "double" for m in self.measures]
         return ", ".join(["query string", *(f"m{i} {kind}" for i, kind in enumerate(kinds))])
 
-    def values(self, gold: Any, run: Any, first: Mapping[str, Any], queries: int) -> Iterator[pa.RecordBatch]:
+    def values(
+        self, gold: TableOrDicts, run: TableOrDicts, first: Mapping[str, str], queries: int
+    ) -> Iterator[pa.RecordBatch]:
         """Of so many judged queries whose judgments and rows are all here; ``first`` has examples for messages."""
         with hearing() as heard:
             judged = judge(gold, run, self._policy, match=self.match)
@@ -83,7 +85,7 @@ class Judging:
         return self._batch([None], [[None]] * len(self.measures), facts.to_json())
 
     def _batch(
-        self, queries: Sequence[str | None], columns: Sequence[Any], facts: str | None
+        self, queries: Sequence[str | None], columns: Sequence[object], facts: str | None
     ) -> pa.RecordBatch:
         import pyarrow as pa
 
@@ -198,9 +200,12 @@ class JudgeTogether:
         }
         yield self.judging.told(Facts(first=first, applied=Applied(ignored=len(unjudged))))
         if len(judged):
-            gold, run = _gold_of(gold_rows), run_rows.select("query", "doc", score="number")
+            gold: TableOrDicts = _gold_of(gold_rows)
+            run: TableOrDicts = run_rows.select("query", "doc", score="number")
             if self.has_lists:
-                gold, run = (empty_lists_apart(one) if frames.is_frame(one) else one for one in (gold, run))
+                gold, run = (
+                    one if isinstance(one, Mapping) else empty_lists_apart(one) for one in (gold, run)
+                )
             yield from self.judging.values(gold, run, first, len(judged))
 
 
@@ -211,15 +216,16 @@ def _of_runs(rows: pl.DataFrame, runs: pl.DataFrame, wanted: BoolArray) -> pl.Da
     return rows if wanted.all() else rows.filter(pl.Series(np.repeat(wanted, runs["len"].to_numpy())))
 
 
-def _gold_of(rows: pl.DataFrame) -> Any:
+def _gold_of(rows: pl.DataFrame) -> TableOrDicts:
     """Judgments as :func:`ranklens.judge` takes them."""
     table = rows.select("query", "doc", grade="number")
     if rows["subtopic"].null_count() < len(rows):
-        return judgment_tables.of_table(table.with_columns(subtopic=rows["subtopic"]))
+        judgments: InDicts = judgment_tables.of_table(table.with_columns(subtopic=rows["subtopic"]))
+        return judgments
     return table
 
 
-def empty_lists_apart(table: pl.DataFrame) -> Any:
+def empty_lists_apart(table: pl.DataFrame) -> TableOrDicts:
     """Rows ``query, doc, number``; as dicts where a row without a document says that its query has none."""
     is_empty = table["doc"].is_null() & table.to_series(2).is_null()
     if not is_empty.any():
@@ -286,7 +292,8 @@ def _first(key: str, names: Iterable[str]) -> dict[str, str]:
     return {} if found is None else {key: found}
 
 
-def _documents(gold: Any) -> list[str]:
+def _documents(gold: TableOrDicts) -> list[str]:
     if isinstance(gold, Mapping):
         return [str(doc) for docs in list(gold.values())[:1] for doc in list(docs)[:1]]
-    return gold["doc"][:1].to_list()  # type: ignore[no-any-return]
+    names: list[str] = gold["doc"][:1].to_list()
+    return names

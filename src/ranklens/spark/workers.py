@@ -8,11 +8,12 @@ import sys
 import zipimport
 from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ranklens.errors import InputError
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import SparkSession
 
 _REASON = re.compile(
@@ -49,7 +50,7 @@ def _probe(spark: SparkSession) -> None:
         ) from None
 
 
-def _with_ranklens(batches: Iterable[Any]) -> Iterator[Any]:
+def _with_ranklens(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     from ranklens.spark import tasks  # noqa: F401  with all that it needs
 
     yield from batches
