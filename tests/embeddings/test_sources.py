@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import ranklens as rl
-from ranklens.models.embeddings.corpus import open_corpus
+from ranklens.models.embeddings.model import open_corpus
 
 RNG = np.random.default_rng(0)
 QUERIES = RNG.normal(size=(6, 4)).astype(np.float32)

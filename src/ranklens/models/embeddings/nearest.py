@@ -9,8 +9,8 @@ from typing import Any, Generic, NamedTuple
 import numpy as np
 
 from ranklens.arrays import FloatArray, IntArray, NumberArray
-from ranklens.models.embeddings.corpus import Corpus
 from ranklens.models.embeddings.judged_ranks import TieOrder
+from ranklens.models.embeddings.model import Corpus
 from ranklens.models.embeddings.spaces import Block, ScoreBlock, Space
 from ranklens.models.embeddings.vectors import Documents
 

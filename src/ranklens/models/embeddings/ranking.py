@@ -10,10 +10,9 @@ import numpy as np
 
 from ranklens.arrays import IntArray
 from ranklens.errors import InputError
-from ranklens.models.embeddings.corpus import Corpus
 from ranklens.models.embeddings.counting import Counter, read_blocks
 from ranklens.models.embeddings.judged_ranks import Places, TieOrder, Wanted
-from ranklens.models.embeddings.model import DenseModel, Model
+from ranklens.models.embeddings.model import Corpus, DenseModel, Model
 from ranklens.models.embeddings.nearest import Best, Nearest
 from ranklens.models.embeddings.spaces import Block, NotFiniteError, Space
 from ranklens.models.embeddings.task import Ids, Task

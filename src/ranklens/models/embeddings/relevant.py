@@ -18,16 +18,8 @@ from ranklens.judging.standing import check_unjudged
 from ranklens.metrics import Measure
 from ranklens.models.embeddings.rows import Rows
 from ranklens.models.embeddings.task import judgments_by_text
-from ranklens.models.embeddings.vectors import as_list, taken
+from ranklens.models.embeddings.vectors import Table, as_list, taken
 from ranklens.policy import Policy
-
-
-@runtime_checkable
-class Table(Protocol):
-    """A table of any library."""
-
-    @property
-    def columns(self) -> object: ...
 
 
 @runtime_checkable

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import cache
+from types import ModuleType
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy.typing as npt
@@ -133,25 +134,6 @@ class Cuda(Protocol):
     def stream(self, stream: GpuStream) -> AbstractContextManager[object]: ...
 
 
-class Library(Protocol):
-    """A library inside torch, such as oneDNN."""
-
-    def is_available(self) -> bool: ...
-
-
-class Switches(Protocol):
-    """What users may set for products on a GPU; ``fp32_precision`` is missing in older versions."""
-
-    matmul: object
-
-
-class Backends(Protocol):
-    """What is called on ``torch.backends``."""
-
-    cuda: Switches
-    mkldnn: Library
-
-
 class Linalg(Protocol):
     """What is called on ``torch.linalg``."""
 
@@ -161,8 +143,8 @@ class Linalg(Protocol):
 class Torch(Protocol):
     """What is called on torch itself."""
 
-    backends: Backends
-    cpu: object  # its functions differ between versions
+    backends: ModuleType  # what is in these two differs between versions
+    cpu: ModuleType
     cuda: Cuda
     device: Callable[[str | Device], Device]
     linalg: Linalg
@@ -179,35 +161,19 @@ class Torch(Protocol):
     def argsort(self, values: Tensor, *, descending: bool = False, stable: bool = False) -> Tensor: ...
     def as_tensor(self, values: object, *, device: Device | None = None) -> Tensor: ...
     def cat(self, parts: Sequence[Tensor], dim: int = 0) -> Tensor: ...
-    def empty(
-        self,
-        shape: Sequence[int] | int,
-        *,
-        dtype: Kind,
-        device: Device | None = None,
-        pin_memory: bool = False,
-    ) -> Tensor: ...
+    def empty(self, shape: Sequence[int] | int, **options: object) -> Tensor: ...
     def from_dlpack(self, array: object) -> Tensor: ...
     def from_numpy(self, array: NumberArray) -> Tensor: ...
-    def full(
-        self,
-        shape: Sequence[int],
-        value: float,
-        *,
-        dtype: Kind | None = None,
-        device: Device | None = None,
-    ) -> Tensor: ...
+    def full(self, shape: Sequence[int], value: float, **options: Device | Kind) -> Tensor: ...
     def get_float32_matmul_precision(self) -> str: ...
     def get_num_threads(self) -> int: ...
     def maximum(self, left: Tensor, right: Tensor) -> Tensor: ...
-    def mm(
-        self, left: Tensor, right: Tensor, *, out: Tensor | None = None, out_dtype: Kind | None = None
-    ) -> Tensor: ...
+    def mm(self, left: Tensor, right: Tensor, **options: Tensor | Kind) -> Tensor: ...
     def nextafter(self, values: Tensor, towards: Tensor) -> Tensor: ...
     def set_num_threads(self, count: int) -> None: ...
     def tensor(self, value: float, *, device: Device, dtype: Kind) -> Tensor: ...
     def where(self, condition: Tensor, yes: Tensor, no: Tensor | float) -> Tensor: ...
-    def zeros(self, shape: Sequence[int] | int, *, device: Device, dtype: Kind | None = None) -> Tensor: ...
+    def zeros(self, shape: Sequence[int] | int, **options: Device | Kind) -> Tensor: ...
     def zeros_like(self, values: Tensor) -> Tensor: ...
 
 

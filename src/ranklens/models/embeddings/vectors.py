@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Protocol, TypeVar, overload, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -49,6 +49,15 @@ class Shaped(Protocol):
 
     @property
     def ndim(self) -> int: ...
+
+
+@runtime_checkable
+class Table(Protocol):
+    """A table of any library."""
+
+    @property
+    def columns(self) -> object: ...
+    def __getitem__(self, name: object, /) -> object: ...
 
 
 class Vectors(Protocol):
@@ -113,12 +122,8 @@ def kept_on_gpu(value: object) -> object:
     return torch.from_dlpack(value)
 
 
-@overload
-def taken(vectors: NumberArray, rows: IntArray) -> NumberArray: ...
-@overload
-def taken(vectors: Tensor, rows: IntArray) -> Tensor: ...
-def taken(vectors: Tensor | NumberArray, rows: IntArray) -> Tensor | NumberArray:
-    """Some rows of an array or a tensor, where it is."""
+def taken(vectors: Any, rows: IntArray) -> Any:
+    """Some rows of what is indexed like an array, where it is."""
     if not is_torch(vectors):
         return vectors[rows]
     return vectors[sys.modules["torch"].as_tensor(rows, device=vectors.device)]

@@ -4,11 +4,10 @@ Every one of them keeps the values per query, so that two steps can be tested ag
 (:func:`~ranklens.models.training.checkpoints.compare_checkpoints`). No training library is imported here: what they hand over is enough.
 """
 
-from ranklens.models.training.boosting import catboost_metric, lightgbm_metric, xgboost_metric
 from ranklens.models.training.checkpoints import Checkpoints, compare_checkpoints
 from ranklens.models.training.evaluator import Evaluator
+from ranklens.models.training.libraries import catboost_metric, lightgbm_metric, scorer, xgboost_metric
 from ranklens.models.training.meter import Meter
-from ranklens.models.training.scorer import scorer
 
 __all__ = [
     "Checkpoints",

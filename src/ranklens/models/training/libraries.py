@@ -1,13 +1,13 @@
-"""Metrics for gradient boosting: graded, by query, usable for early stopping.
+"""Metrics for gradient boosting and scikit-learn: graded, by query, usable for early stopping and model selection.
 
-The libraries' own nDCG has exponential gain and gives 1 to a query without relevant documents, 0 here; ``convention="lightgbm"`` and
+The boosting libraries' own nDCG has exponential gain and gives 1 to a query without relevant documents, 0 here; ``convention="lightgbm"`` and
 ``convention="xgboost"`` take measures as they do.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, SupportsIndex, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from ranklens.errors import InputError
 from ranklens.metrics import Measure
 from ranklens.metrics.conventions import Convention, read
 from ranklens.models.embeddings.score_arrays import evaluate_scores
+from ranklens.models.embeddings.vectors import Table, as_list
 from ranklens.policy import Policy, PolicyOptions, make_policy
 from ranklens.scores import Scores
 
@@ -88,9 +89,7 @@ class _Metric:
         return self
 
 
-class LightGBMMetric(_Metric):
-    """Made by :func:`lightgbm_metric`."""
-
+class _LightGBM(_Metric):
     def __call__(
         self,
         first: npt.ArrayLike,
@@ -113,9 +112,7 @@ class LightGBMMetric(_Metric):
         return [(name, value, higher) for (name, value), higher in zip(means, better, strict=True)]
 
 
-class XGBoostMetric(_Metric):
-    """Made by :func:`xgboost_metric`."""
-
+class _XGBoost(_Metric):
     def __call__(
         self, first: npt.ArrayLike, second: MatrixWithGroups
     ) -> tuple[str, float] | list[tuple[str, float]]:
@@ -136,8 +133,8 @@ class XGBoostMetric(_Metric):
         return means[0] if len(means) == 1 else means
 
 
-class CatBoostMetric(_Metric):
-    """Made by :func:`catboost_metric`."""
+class _CatBoost(_Metric):
+    # CatBoost shows the name of the class.
 
     def __init__(
         self,
@@ -178,7 +175,7 @@ class CatBoostMetric(_Metric):
 
 def lightgbm_metric(
     measures: Measures = "nDCG@10", policy: Policy | None = None, **options: Unpack[MetricOptions]
-) -> LightGBMMetric:
+) -> _LightGBM:
     """A metric for ``lgb.train(feval=…)``, and for ``eval_metric=`` of LightGBM's scikit-learn classes.
 
     >>> class Data:
@@ -189,12 +186,12 @@ def lightgbm_metric(
     >>> lightgbm_metric("ndcg@5", convention="lightgbm")([0.1, 0.9, 0.2, 0.8], Data())
     [('nDCG(gain=exp)@5', 0.81546..., True)]
     """
-    return LightGBMMetric(measures, policy, options)
+    return _LightGBM(measures, policy, options)
 
 
 def xgboost_metric(
     measures: Measures = "nDCG@10", policy: Policy | None = None, **options: Unpack[MetricOptions]
-) -> XGBoostMetric:
+) -> _XGBoost:
     """A metric for ``xgb.train(custom_metric=…, maximize=True)``.
 
     XGBoost minimizes a metric that it does not know, so early stopping needs ``maximize=True`` unless lower values are better. Of
@@ -207,7 +204,7 @@ def xgboost_metric(
     >>> xgboost_metric("RR")([0.1, 0.9, 0.2, 0.8], Data())
     ('RR', 0.75)
     """
-    return XGBoostMetric(measures, policy, options)
+    return _XGBoost(measures, policy, options)
 
 
 def catboost_metric(
@@ -215,7 +212,7 @@ def catboost_metric(
     groups: Sequence[npt.ArrayLike] | npt.NDArray[np.generic],
     policy: Policy | None = None,
     **options: Unpack[MetricOptions],
-) -> CatBoostMetric:
+) -> _CatBoost:
     """A metric for ``eval_metric=`` of CatBoost, which does not hand groups on, so they are given here.
 
     ``groups`` is the query of each document of a pool, or a list of these, one for each pool; pools are told apart by their size.
@@ -225,4 +222,58 @@ def catboost_metric(
     (0.75, 1.0)
     """
     pools = [groups] if np.ndim(groups[0]) == 0 else groups
-    return CatBoostMetric(measure, [np.asarray(pool) for pool in pools], policy, options)
+    return _CatBoost(measure, [np.asarray(pool) for pool in pools], policy, options)
+
+
+class Estimator(Protocol):
+    """A model of scikit-learn."""
+
+    def predict(self, features: object, /) -> npt.ArrayLike: ...
+
+
+class _Scorer(_Metric):
+    def __init__(
+        self, measure: str | Measure, query: object, policy: Policy | None, options: MetricOptions
+    ) -> None:
+        super().__init__(measure, policy, options)
+        self.query = query
+
+    def __call__(self, estimator: Estimator, features: npt.ArrayLike | Table, labels: npt.ArrayLike) -> float:
+        """The mean over queries; negated where lower is better, since scikit-learn takes the highest."""
+        # Whether a pipeline has this attribute depends on its last step, so only asking for it tells.
+        predict = getattr(estimator, "decision_function", None) or estimator.predict
+        predictions = np.asarray(predict(features), float)
+        mean = self.means(predictions, labels, _column(features, self.query))[0][1]
+        return -mean if self.measures[0].definition.better == "lower" else mean
+
+
+def scorer(
+    measure: str | Measure = "nDCG@10",
+    *,
+    query: object,
+    policy: Policy | None = None,
+    **options: Unpack[MetricOptions],
+) -> _Scorer:
+    """A scorer for ``cross_val_score`` and ``GridSearchCV``; ``query`` is the column of the features that names the query.
+
+    scikit-learn knows documents but not queries.
+
+    >>> import numpy as np
+    >>> class Model:
+    ...     def predict(self, features): return features[:, 1]
+    >>> features = np.array([[0, 0.1], [0, 0.9], [1, 0.7], [1, 0.2]])
+    >>> scorer("RR", query=0)(Model(), features, [1, 0, 1, 0])
+    0.75
+    """
+    return _Scorer(measure, query, policy, options)
+
+
+def _column(features: npt.ArrayLike | Table, name: object) -> list[object]:
+    try:
+        if isinstance(features, Table):
+            return as_list(features[name], "query")
+        if isinstance(name, SupportsIndex):
+            return as_list(np.asarray(features)[:, name], "query")
+    except (KeyError, IndexError):
+        pass
+    raise InputError(f"query={name!r} is not a column of the features; name the one that holds the query.")
