@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from ranklens.errors import InputError, MeasureError
 from ranklens.judging.documents import judgments, ranking, with_further
@@ -39,6 +39,11 @@ class Document:
     rank: int
     doc: str
     grade: float | None
+
+    @property
+    def with_grade(self) -> str:
+        is_judged = self.grade is not None and self.grade >= 0
+        return f"{self.doc} ({f'{self.grade:g}' if is_judged else 'unjudged'})"
 
 
 @dataclass(frozen=True)
@@ -87,7 +92,13 @@ class Failing(Shown, Sequence[FailingQuery]):
     def __len__(self) -> int:
         return len(self.rows)
 
-    def __getitem__(self, place: Any) -> Any:
+    @overload
+    def __getitem__(self, place: int) -> FailingQuery: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> tuple[FailingQuery, ...]: ...
+
+    def __getitem__(self, place: int | slice) -> FailingQuery | tuple[FailingQuery, ...]:
         return self.rows[place]
 
     def __iter__(self) -> Iterator[FailingQuery]:
@@ -95,7 +106,31 @@ class Failing(Shown, Sequence[FailingQuery]):
 
     def table(self, *, whole: bool = False) -> Table:
         """One row per query; long questions are cut, unless they are asked for as a whole."""
-        return self._table(None if whole else _WIDEST_TEXT)
+        has_texts, widest = any(one.text is not None for one in self.rows), None if whole else _WIDEST_TEXT
+        rows = [
+            [
+                one.query,
+                *([shortened(one.text or "", widest)] if has_texts else []),
+                _some(one.expected),
+                _some([document.with_grade for document in one.documents], "nothing"),
+                one.why(self.measure.k),
+                f"{one.value:.4f}",
+            ]
+            for one in self.rows
+        ]
+        question = ["question"] if has_texts else []
+        header = ["query", *question, "expected", "came instead", "why", self.measure.shown]
+        is_inverse = self.measure.definition.better == "lower"
+        worst, side = ("highest", "above") if is_inverse else ("lowest", "below")
+        best, queries = f"{_best(self.measure):g}", counted(self.queries, "query")
+        if not self.below:
+            note = f"{queries}, all with {best}: none fails."
+        else:
+            shown = f"the {len(self):,} {worst} {plural(len(self), 'is', 'are')} shown"
+            shown = shown if len(self) < self.below else "all are shown"
+            note = f"{self.below:,} of {queries} {plural(self.below, 'is', 'are')} {side} {best}; {shown}."
+        title = f"Failing queries: the {worst} {self.measure.shown}"
+        return Table(header, rows, note=note, title=title, left=len(header) - 1)
 
     def to_markdown(self) -> str:
         """A table for a pull request, with whole questions."""
@@ -105,12 +140,12 @@ class Failing(Shown, Sequence[FailingQuery]):
         """A Polars frame with one row per query: query, text, value, expected, retrieved, grades, reason, why, rank."""
         import polars as pl
 
-        kinds: dict[str, Any] = dict.fromkeys(COLUMNS, pl.String)
+        kinds: dict[str, pl.DataType] = dict.fromkeys(COLUMNS, pl.String())
         kinds |= dict.fromkeys(("expected", "retrieved"), pl.List(pl.String))
-        kinds |= {"value": pl.Float64, "grades": pl.List(pl.Float64), "rank": pl.Int64}
+        kinds |= {"value": pl.Float64(), "grades": pl.List(pl.Float64), "rank": pl.Int64()}
         return pl.DataFrame(self.to_dicts(), schema=kinds)
 
-    def to_dicts(self) -> list[dict[str, Any]]:
+    def to_dicts(self) -> list[dict[str, object]]:
         """The rows of :meth:`to_frame`."""
         return [
             {
@@ -127,42 +162,8 @@ class Failing(Shown, Sequence[FailingQuery]):
             for one in self.rows
         ]
 
-    def _table(self, widest: int | None) -> Table:
-        has_texts = any(one.text is not None for one in self.rows)
-        rows = [
-            [
-                one.query,
-                *([shortened(one.text or "", widest)] if has_texts else []),
-                _some(one.expected),
-                _some([_with_grade(document) for document in one.documents], "nothing"),
-                one.why(self.measure.k),
-                f"{one.value:.4f}",
-            ]
-            for one in self.rows
-        ]
-        question = ["question"] if has_texts else []
-        header = ["query", *question, "expected", "came instead", "why", self.measure.shown]
-        return Table(header, rows, note=self._note(), title=self._title(), left=len(header) - 1)
 
-    def _title(self) -> str:
-        return f"Failing queries: the {self._worst} {self.measure.shown}"
-
-    def _note(self) -> str:
-        best = f"{_best(self.measure):g}"
-        if not self.below:
-            return f"{counted(self.queries, 'query')}, all with {best}: none fails."
-        shown = f"the {len(self):,} {self._worst} {plural(len(self), 'is', 'are')} shown"
-        some = shown if len(self) < self.below else "all are shown"
-        side = "below" if self._worst == "lowest" else "above"
-        number = f"{self.below:,} of {counted(self.queries, 'query')} {plural(self.below, 'is', 'are')}"
-        return f"{number} {side} {best}; {some}."
-
-    @property
-    def _worst(self) -> str:
-        return "highest" if self.measure.definition.better == "lower" else "lowest"
-
-
-def failing(scores: Scores, measure: str | Measure | None, n: int, queries: Any) -> Failing:
+def failing(scores: Scores, measure: str | Measure | None, n: int, queries: object) -> Failing:
     """The ``n`` queries with the lowest values, without those that reach the best value."""
     inputs.count(n, "n")
     sources = scores.sources
@@ -171,9 +172,15 @@ def failing(scores: Scores, measure: str | Measure | None, n: int, queries: Any)
             "These scores do not know the rankings that they were made from. Evaluate with ranklens.evaluate, or with evaluate_embeddings(…, top=100), to see what failed."
         )
     asked = _measure(scores, measure)
-    order = _worst_first(scores, asked)
+    name = str(asked)
+    values = scores.values[name] if name in scores.values else score(scores.judged, [asked]).values[name]
+    best, sign = _best(asked), -1 if asked.definition.better == "lower" else 1
+    pairs = zip(scores.queries, values.tolist(), strict=True)
+    # Queries with the same value stay in the order of the queries.
+    order = sorted((pair for pair in pairs if pair[1] * sign < best * sign), key=lambda pair: sign * pair[1])
     chosen = dict(order[:n])
-    read = _Read.of(sources, _policy(scores, asked), list(chosen), queries)
+    judged_only = bool(parameters(asked)["judged_only"]) or scores.policy.judged_only
+    read = _Read.of(sources, replace(scores.policy, judged_only=judged_only), list(chosen), queries)
     number = {query: i for i, query in enumerate(scores.queries)}
     rows = tuple(
         read.failing(query, value, asked, scores.judged, number[query]) for query, value in chosen.items()
@@ -194,22 +201,6 @@ def _measure(scores: Scores, measure: str | Measure | None) -> Measure:
             f"{asked} is not a mean, so no query fails by it; name a measure such as 'Success@5'."
         )
     return asked
-
-
-def _policy(scores: Scores, measure: Measure) -> Policy:
-    only = bool(parameters(measure)["judged_only"])
-    return replace(scores.policy, judged_only=only or scores.policy.judged_only)
-
-
-def _worst_first(scores: Scores, measure: Measure) -> list[tuple[str, float]]:
-    """Queries that do not reach the best value, with their values; those with the same in the order of the queries."""
-    name = str(measure)
-    values = scores.values[name] if name in scores.values else score(scores.judged, [measure]).values[name]
-    best, sign = _best(measure), -1 if measure.definition.better == "lower" else 1
-    found = [
-        pair for pair in zip(scores.queries, values.tolist(), strict=True) if pair[1] * sign < best * sign
-    ]
-    return sorted(found, key=lambda pair: sign * pair[1])
 
 
 def _best(measure: Measure) -> float:
@@ -265,7 +256,9 @@ class _Read:
         expected = tuple(doc for doc, grade in self.graded.get(query, ()) if grade >= rel)
         ranks = [one.rank for one in ranked if one.grade is not None and one.grade >= rel]
         if retrieved > len(self.ranked.get(query, ())):  # only the best were kept, but all ranks were counted
-            ranks = _ranks(judged.condensed() if self.policy.judged_only else judged, number, rel)
+            # With averaged ties, all that the relevant documents may have.
+            hits = (judged.condensed() if self.policy.judged_only else judged).relevant(rel)
+            ranks = sorted({*hits.rank[hits.query == number].tolist()})
         counting = [rank for rank in ranks if measure.k is None or rank <= measure.k]
         return FailingQuery(
             query=query,
@@ -304,12 +297,6 @@ class _Read:
         return "lower down" if k is None else "in part"
 
 
-def _ranks(judged: Judged, number: int, rel: float) -> list[int]:
-    """Those of the relevant documents of a query; with averaged ties, all that they may have."""
-    hits = judged.relevant(rel)
-    return sorted({*hits.rank[hits.query == number].tolist()})
-
-
 def _own_texts(qrels: Any, run: Any) -> dict[str, str]:
     """Questions that stand beside judgments or rankings."""
     return {**(getattr(run, "texts", None) or {}), **(getattr(qrels, "texts", None) or {})}
@@ -321,11 +308,6 @@ def _given_texts(queries: Any) -> Mapping[str, str]:
     from ranklens.data.files.queries import read_queries
 
     return read_queries(queries).texts
-
-
-def _with_grade(document: Document) -> str:
-    is_judged = document.grade is not None and document.grade >= 0
-    return f"{document.doc} ({f'{document.grade:g}' if is_judged else 'unjudged'})"
 
 
 def _some(names: Sequence[str], none: str = "") -> str:
