@@ -58,29 +58,24 @@ class Drilldown:
 
     def parts(self, size: int) -> Iterator[str]:
         """What the page reads, as JSON, ``size`` queries at a time: columns, and where the rows of each query start in them."""
-        queries, marks = self.rows["query"].to_numpy(), self._marks()
+        import polars as pl
+
+        queries, names = self.rows["query"].to_numpy(), ("repeats", "tied")
+        marks = {name: _Marks.of(self.rows.select(f"{name}_{s}" for s in self.systems)) for name in names}
+        ranks, scores = [f"rank_{s}" for s in self.systems], [f"score_{s}" for s in self.scored]
+        shown = pl.col("number", "grade", *ranks, *scores).implode()
         for first in range(0, len(self.relevant), size):
             relevant = list(self.relevant[first : first + size])
             starts = np.searchsorted(queries, np.arange(first, first + len(relevant) + 1))
             here = slice(int(starts[0]), int(starts[-1]))
             marked = {name: column.between(here) for name, column in marks.items()}
             rest = {"starts": (starts - starts[0]).tolist(), "relevant": relevant, **marked}
-            columns = self.rows[here].select(self._columns().implode()).write_ndjson()
+            columns = self.rows[here].select(shown).write_ndjson()
             yield columns.rstrip("}\n") + "," + json.dumps(rest, separators=(",", ":"))[1:]
-
-    def _columns(self) -> pl.Expr:
-        import polars as pl
-
-        ranks, scores = [f"rank_{s}" for s in self.systems], [f"score_{s}" for s in self.scored]
-        return pl.col("number", "grade", *ranks, *scores)
-
-    def _marks(self) -> dict[str, _Marks]:
-        names = ("repeats", "tied")
-        return {name: _Marks.of(self.rows.select(f"{name}_{s}" for s in self.systems)) for name in names}
 
 
 class _Marks(NamedTuple):
-    """What is there of some columns that are mostly empty: row, place of the column, value; by row."""
+    """The entries of some columns that are mostly empty: row, place of the column, value; by row."""
 
     row: IntArray
     column: IntArray
@@ -97,10 +92,9 @@ class _Marks(NamedTuple):
     def between(self, rows: slice) -> list[list[int]]:
         """As ``[column, row, value]``, counting from the first of the rows."""
         here = slice(*np.searchsorted(self.row, [rows.start, rows.stop]).tolist())
-        found: list[list[int]] = np.stack(
-            [self.column[here], self.row[here] - rows.start, self.value[here]], axis=1
-        ).tolist()
-        return found
+        columns = [self.column[here], self.row[here] - rows.start, self.value[here]]
+        entries: list[list[int]] = np.stack(columns, axis=1).tolist()
+        return entries
 
 
 def drilldown(comparison: Comparison) -> Drilldown | None:
@@ -110,7 +104,10 @@ def drilldown(comparison: Comparison) -> Drilldown | None:
         return None
     import polars as pl
 
-    depth, policy = _depth(comparison), _for_display(evidence.policy)
+    # As deep as the measures look, within what people read.
+    cutoffs = [m.k for m in map(registered, comparison.measures) if m is not None and m.k is not None]
+    depth = min(max([10, *cutoffs]), 20)
+    policy = _for_display(evidence.policy)
     number = pl.DataFrame({"query": comparison.query_ids}, schema={"query": pl.String}).with_row_index(
         "place"
     )
@@ -126,7 +123,9 @@ def drilldown(comparison: Comparison) -> Drilldown | None:
     tops = {}
     for s, run in runs.items():
         repeated = comparison.scores[comparison.systems[s]].applied.duplicates > 0
-        top = _ranked(judged, run, policy, depth, is_whole=repeated or policy.judged_only)
+        # All documents where some repeat or some do not count; else those that can be among the first.
+        candidates = run if repeated or policy.judged_only else shortlist(run, depth)
+        top = ranking(judged, candidates, policy)
         tops[s] = top.filter(pl.col("rank") <= depth).join(number, on="query", maintain_order="left")
     rows = _joined(_to_show(relevant, list(tops.values())), gold.select("place", "doc", "grade"))
     asked = _asked(rows, gold, comparison.query_ids, policy)
@@ -145,12 +144,6 @@ def drilldown(comparison: Comparison) -> Drilldown | None:
         list(tops),
         [s for s, top in tops.items() if not _only_order(top, is_thinned=policy.judged_only)],
     )
-
-
-def _depth(comparison: Comparison) -> int:
-    """As deep as the measures look, within what people read."""
-    cutoffs = [m.k for m in map(registered, comparison.measures) if m is not None and m.k is not None]
-    return min(max([10, *cutoffs]), 20)
 
 
 def _for_display(policy: Policy) -> Policy:
@@ -199,11 +192,6 @@ def _only(run: Any, queries: pl.Series) -> Any:
     return run.then(lambda table: table.filter(some)) if isinstance(run, TableStream) else run.filter(some)
 
 
-def _ranked(judged: pl.DataFrame, run: Any, policy: Policy, depth: int, *, is_whole: bool) -> pl.DataFrame:
-    """At least the first documents of every ranking; all of them where some repeat or some do not count."""
-    return ranking(judged, run if is_whole else shortlist(run, depth), policy)
-
-
 def _to_show(relevant: pl.DataFrame, tops: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """Every ``place, doc`` once, sorted by place: the relevant documents of the highest grades, and all that are ranked first."""
     import polars as pl
@@ -246,12 +234,12 @@ def _ranks(asked: Mapping[str, Mapping[str, int]], runs: Iterable[Any], policy: 
         """Ranks are found as for measures; the "grade" is the row."""
         judged = judge(rows, run, policy)
         ranks = np.zeros(size, np.int64)
-        for found in filter(None, (judged.hits, judged.further)):
-            ranks[found.grade.astype(np.int64)] = found.rank
+        for hits in filter(None, (judged.hits, judged.further)):
+            ranks[hits.grade.astype(np.int64)] = hits.rank
         return ranks
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RankLensWarning)  # evaluation has told them
+        warnings.simplefilter("ignore", RankLensWarning)  # evaluation has reported them
         return list(map(ranked, runs))
 
 
@@ -272,8 +260,8 @@ def _numbered(rows: pl.DataFrame, systems: Sequence[int], rel: float) -> tuple[p
     """The rows by query and best rank, with the number of their document; and the documents in the order of the rows."""
     import polars as pl
 
-    found = [pl.when(pl.col(f"rank_{s}") > 0).then(f"rank_{s}") for s in systems]
-    rows = rows.with_columns(rank=pl.min_horizontal(pl.lit(1 << 60), *found))
+    ranks = [pl.when(pl.col(f"rank_{s}") > 0).then(f"rank_{s}") for s in systems]
+    rows = rows.with_columns(rank=pl.min_horizontal(pl.lit(1 << 60), *ranks))
     rows = rows.sort("place", "rank", maintain_order=True)
     documents = rows.group_by("doc", maintain_order=True).agg(
         (pl.col("grade") >= rel).any().fill_null(value=False).alias("relevant"), pl.min("rank")
